@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use netflow_units::{end_and_circuit, link_name};
 use toml::de::{DeTable, DeValue};
 
 use crate::{
@@ -87,10 +88,13 @@ fn calls(pattern: &str, name: &str) -> bool {
     matches(pattern, name) || within(name) == Some(true)
 }
 
-/// Whether a name is meant: `A<->B` are both `A->B` and `B->A`.
+/// Whether a name is meant: `A<->B` are both `A->B` and `B->A`, `A<->B#2` both `A->B#2` and `B->A#2`.
 fn means(pattern: &str, name: &str) -> bool {
+    let is =
+        |from: &str, to: &str, circuit: Option<&str>| matches(&link_name(from, to, circuit), name);
     let directions = |(a, b): (&str, &str)| {
-        matches(&format!("{a}->{b}"), name) || matches(&format!("{b}->{a}"), name)
+        let of_circuit = |(b, circuit)| is(b, a, Some(circuit));
+        is(a, b, None) || is(b, a, None) || end_and_circuit(b).is_some_and(of_circuit)
     };
     matches(pattern, name) || pattern.split_once("<->").is_some_and(directions)
 }
@@ -434,6 +438,10 @@ mod tests {
             ("link.R*<->*", "link.X->R7"),
             ("link.*", "link.A->B"),
             ("connection.a<->b", "connection.a<->b"),
+            ("link.A<->B#2", "link.A->B#2"),
+            ("link.A<->B#2", "link.B->A#2"),
+            ("link.A<->B#*", "link.B->A#2"),
+            ("link.A<->B#2", "link.B#2->A"),
         ] {
             assert!(calls(pattern, name), "{pattern} {name}");
         }
@@ -441,6 +449,9 @@ mod tests {
             ("link.A<->B", "link.A->C"),
             ("link.A->B", "link.B->A"),
             ("link.A<->B", "connection.A->B"),
+            ("link.A<->B", "link.A->B#2"),
+            ("link.A<->B#2", "link.A->B"),
+            ("link.A<->B#2", "link.B->A#3"),
         ] {
             assert!(!calls(pattern, name), "{pattern} {name}");
         }

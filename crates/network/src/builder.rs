@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use netflow_units::link_name;
+
 use crate::buffers::Crossed;
+use crate::given::Given;
 use crate::ids::Owner;
 use crate::risks::Risks;
 use crate::routing::{Request, Router};
@@ -381,13 +384,19 @@ impl NetworkBuilder {
         })
     }
 
+    /// What a link is called that has no class.
+    fn link_called(&self, link: &LinkSpec) -> String {
+        let [from, to] = [link.from, link.to].map(|node| self.name(node));
+        link_name(from, to, link.circuit.as_deref())
+    }
+
     fn check_links(&self, errors: &mut Vec<BuildError>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut names = Vec::with_capacity(self.links.len());
         let first_queue = self.first_queue();
         let any_metric = self.links.iter().any(|link| link.metric.is_some());
         for (i, link) in self.links.iter().enumerate() {
-            let mut name = format!("{}->{}", self.name(link.from), self.name(link.to));
+            let mut name = self.link_called(link);
             let queue = i.checked_sub(first_queue);
             let queue = queue.and_then(|queue| self.expanded.queues.get(queue));
             if let Some((_, class)) = queue {
@@ -436,8 +445,7 @@ impl NetworkBuilder {
                 let at = self.name(link.from).to_owned();
                 errors.push(BuildError::SelfLoop { node: at });
             }
-            let class = queue.map(|(_, class)| class.as_str());
-            if !seen.insert((link.from, link.to, class)) {
+            if !seen.insert(name.clone()) {
                 errors.push(BuildError::DuplicateLink { link: name.clone() });
             }
             names.push(name);
@@ -551,10 +559,9 @@ impl NetworkBuilder {
         let mut links = HashSet::new();
         for spec in &self.classed {
             if !links.insert(spec.link) {
-                let link = &self.links[spec.link.index()];
-                let (from, to) = (self.name(link.from), self.name(link.to));
+                let name = self.link_called(&self.links[spec.link.index()]);
                 errors.push(BuildError::Class {
-                    subject: format!("link {from}->{to}"),
+                    subject: format!("link {name}"),
                     reason: "its classes are told twice".to_owned(),
                 });
             }
@@ -623,7 +630,7 @@ impl NetworkBuilder {
             .collect()
     }
 
-    fn name(&self, node: NodeId) -> &str {
+    pub(crate) fn name(&self, node: NodeId) -> &str {
         self.nodes.get(node.index()).map_or("?", String::as_str)
     }
 }
@@ -892,10 +899,11 @@ impl NetworkBuilder {
         down: &[bool],
     ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
         let specs = || connections.iter().map(|&(_, spec)| spec);
-        let by_ends: HashMap<(NodeId, NodeId), u32> = (0..)
-            .zip(&self.links[..self.first_queue()])
-            .map(|(i, l)| ((l.from, l.to), i))
-            .collect();
+        let given = Given {
+            builder: self,
+            router,
+            down,
+        };
         let mut errors = Vec::new();
 
         let wanted = specs().filter(|s| s.path.is_none());
@@ -909,9 +917,7 @@ impl NetworkBuilder {
         let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         for spec in specs() {
             data.push(match &spec.path {
-                Some(nodes) => {
-                    self.given_path(spec, nodes, spec.from, spec.to, &by_ends, &mut errors)
-                }
+                Some(nodes) => given.path(spec, nodes, (spec.from, spec.to), &mut errors),
                 None => {
                     let path = found.next().flatten();
                     if path.is_none() {
@@ -927,12 +933,10 @@ impl NetworkBuilder {
         let mut looked_for = Vec::new();
         for (spec, path) in specs().zip(&data) {
             back.push(match (&spec.return_path, path) {
-                (Some(nodes), _) => {
-                    self.given_path(spec, nodes, spec.to, spec.from, &by_ends, &mut errors)
-                }
+                (Some(nodes), _) => given.path(spec, nodes, (spec.to, spec.from), &mut errors),
                 (None, None) => None,
                 (None, Some(path)) => {
-                    let reversed = self.reversed(path, &by_ends, down, spec.path.is_some());
+                    let reversed = given.reversed(path, spec.path.is_some());
                     if reversed.is_none() {
                         looked_for.push(back.len());
                     }
@@ -974,60 +978,6 @@ impl NetworkBuilder {
         };
         let ways = data.into_iter().zip(back).zip(connections);
         (ways.map(both).collect(), errors)
-    }
-
-    /// The same nodes in the other direction, if those links exist and (unless the path is
-    /// pinned by its author) work.
-    fn reversed(
-        &self,
-        path: &[u32],
-        by_ends: &HashMap<(NodeId, NodeId), u32>,
-        down: &[bool],
-        pinned: bool,
-    ) -> Option<Vec<u32>> {
-        let backwards = path.iter().rev().map(|&l| {
-            let link = &self.links[l as usize];
-            let back = *by_ends.get(&(link.to, link.from))?;
-            (pinned || !down[back as usize]).then_some(back)
-        });
-        backwards.collect()
-    }
-
-    fn given_path(
-        &self,
-        spec: &ConnectionSpec,
-        nodes: &[NodeId],
-        from: NodeId,
-        to: NodeId,
-        by_ends: &HashMap<(NodeId, NodeId), u32>,
-        errors: &mut Vec<BuildError>,
-    ) -> Option<Vec<u32>> {
-        let mut bad = |reason| {
-            errors.push(BuildError::BadPath {
-                connection: spec.name.clone(),
-                reason,
-            });
-            None
-        };
-        if nodes.first() != Some(&from) || nodes.last() != Some(&to) {
-            let (from, to) = (self.name(from), self.name(to));
-            return bad(format!("its path must lead from {from} to {to}"));
-        }
-        let mut seen = HashSet::new();
-        if let Some(&again) = nodes.iter().find(|&&n| !seen.insert(n)) {
-            return bad(format!("its path meets {} twice", self.name(again)));
-        }
-        let mut path = Vec::with_capacity(nodes.len() - 1);
-        for pair in nodes.windows(2) {
-            match by_ends.get(&(pair[0], pair[1])) {
-                Some(&link) => path.push(link),
-                None => {
-                    let (a, b) = (self.name(pair[0]), self.name(pair[1]));
-                    return bad(format!("its path uses link {a}->{b}, which does not exist"));
-                }
-            }
-        }
-        Some(path)
     }
 
     fn unreachable(&self, spec: &ConnectionSpec, from: NodeId, to: NodeId) -> BuildError {

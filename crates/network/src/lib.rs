@@ -20,6 +20,7 @@ mod diffserv;
 mod error;
 mod explain;
 mod flows;
+mod given;
 pub mod hash;
 mod ids;
 pub mod likeness;

@@ -11,6 +11,7 @@ fn link_itself(link: &LinkSpec) -> u64 {
     let LinkSpec {
         from: _,
         to: _,
+        circuit: _,
         bandwidth_bps,
         delay_s,
         buffer,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use netflow_units::duplex_name;
+
 use crate::tables::RiskGroup;
 use crate::{LinkId, Network, NetworkBuilder, NodeId};
 
@@ -65,7 +67,7 @@ impl Network {
             Some(_) => {
                 let spec = self.link_spec(id);
                 let [from, to] = [spec.from, spec.to].map(|node| self.node_name(node));
-                format!("{from}<->{to}")
+                duplex_name(from, to, spec.circuit.as_deref())
             }
         }
     }

@@ -27,9 +27,14 @@ pub struct Router {
     graph: DiGraph<(), u32, u32>,
     cost: Vec<Cost>,
     /// Among paths of one cost, the smaller of the last link decides: the greater bandwidth, then the names of
-    /// its ends.
-    preference: Vec<(std::cmp::Reverse<u64>, usize, usize)>,
+    /// its ends, then its circuit.
+    preference: Vec<Preference>,
+    /// All links with their ends; of those between the same nodes the preferred first.
+    by_ends: Vec<(u32, u32, u32)>,
 }
+
+/// The bandwidth, and places of the ends and of the circuit among all names.
+type Preference = (std::cmp::Reverse<u64>, usize, usize, usize);
 
 /// A path that is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -60,22 +65,52 @@ impl Router {
             };
             Cost(length.round() as u64, 1)
         });
+        let cost: Vec<Cost> = cost.collect();
         let mut by_name: Vec<usize> = (0..nodes.len()).collect();
         by_name.sort_by_key(|&node| &nodes[node]);
         let mut place = vec![0; nodes.len()];
         for (i, &node) in by_name.iter().enumerate() {
             place[node] = i;
         }
+        let mut circuits: Vec<&str> = links
+            .iter()
+            .filter_map(|it| it.circuit.as_deref())
+            .collect();
+        circuits.sort_unstable();
+        circuits.dedup();
+        let circuit = |link: &LinkSpec| {
+            // One without a name comes first.
+            let name = link.circuit.as_deref();
+            name.map_or(0, |name| 1 + circuits.partition_point(|it| *it < name))
+        };
         let preference = links.iter().map(|link| {
             // Positive numbers are in the order of their bits.
             let bandwidth = std::cmp::Reverse(link.bandwidth_bps.to_bits());
-            (bandwidth, place[link.from.index()], place[link.to.index()])
+            let [from, to] = [link.from, link.to].map(|node| place[node.index()]);
+            (bandwidth, from, to, circuit(link))
+        });
+        let preference: Vec<Preference> = preference.collect();
+        let ends = |(i, link): (u32, &LinkSpec)| (link.from.0, link.to.0, i);
+        let mut by_ends: Vec<_> = (0..).zip(links).map(ends).collect();
+        by_ends.sort_unstable_by_key(|&(from, to, link)| {
+            let link = link as usize;
+            (from, to, cost[link], preference[link])
         });
         Router {
-            preference: preference.collect(),
+            preference,
+            by_ends,
             graph,
-            cost: cost.collect(),
+            cost,
         }
+    }
+
+    /// The links from one node to another: of least cost first, then the preferred.
+    pub fn between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
+        let ends = |it: &(u32, u32, u32)| (it.0, it.1);
+        let first = self.by_ends.partition_point(|it| ends(it) < (from, to));
+        let rest = self.by_ends[first..].iter();
+        rest.take_while(move |it| ends(it) == (from, to))
+            .map(|it| it.2)
     }
 
     /// A path for every request, in order; `None` where there is no way. Links that are `down`

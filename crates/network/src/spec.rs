@@ -78,6 +78,9 @@ pub struct LinkSpec {
     pub from: NodeId,
     /// Where it ends.
     pub to: NodeId,
+    /// What tells it from other links between the same nodes: it is called `A->B#CIRCUIT` then. Of several one at
+    /// most has none.
+    pub circuit: Option<Arc<str>>,
     /// Bandwidth in bit/s, positive.
     pub bandwidth_bps: f64,
     /// Propagation delay in seconds, not negative.
@@ -101,6 +104,7 @@ impl LinkSpec {
         LinkSpec {
             from,
             to,
+            circuit: None,
             bandwidth_bps,
             delay_s: 0.0,
             buffer: Buffer::Packets(100.0),
@@ -290,7 +294,8 @@ pub struct ConnectionSpec {
     pub max_window_pkts: Option<f64>,
     /// Size of a data packet on the wire in bytes.
     pub packet_size_bytes: f64,
-    /// Nodes from sender to receiver; `None`: the shortest path by delay, or by metric.
+    /// Nodes from sender to receiver; `None`: the shortest path by delay, or by metric. Of several links between two
+    /// of the nodes it takes the [preferred](LinkSpec::circuit) one that works.
     pub path: Option<Vec<NodeId>>,
     /// Nodes from receiver to sender; `None`: the reversed path (the shortest path back where a
     /// link of the reversed path does not exist).

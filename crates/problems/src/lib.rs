@@ -3,6 +3,7 @@
 //! The cases A1, A4, A400, B3 and CBR have trajectories made by an independent program beside
 //! them (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
 
+mod circuits;
 mod clamped;
 mod page;
 mod queues;
@@ -20,6 +21,7 @@ use netflow_network::{
 };
 use netflow_profile::{Profile, builtin};
 
+pub use circuits::with_circuits;
 pub use clamped::Clamped;
 pub use page::fill_page;
 pub use queues::m_d_1_k;

@@ -32,7 +32,7 @@ pub struct TopologyNode {
 /// A directed link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TopologyLink {
-    /// `FROM->TO`.
+    /// `FROM->TO`, or `FROM->TO#CIRCUIT`.
     pub link: String,
     /// Name of the node where it starts.
     pub from: String,
@@ -120,6 +120,7 @@ impl Topology {
             let &LinkSpec {
                 from,
                 to,
+                circuit: _, // in the name
                 bandwidth_bps,
                 delay_s,
                 buffer,

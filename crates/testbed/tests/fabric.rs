@@ -27,7 +27,11 @@ fn network(links: &[LinkSpec], events: &[(f64, usize, Change)]) -> Network {
     let mut ids = Vec::new();
     for (i, link) in links.iter().enumerate() {
         let to = builder.node(&format!("n{}", i + 1));
-        ids.push(builder.link(LinkSpec { from, to, ..*link }));
+        ids.push(builder.link(LinkSpec {
+            from,
+            to,
+            ..link.clone()
+        }));
         from = to;
     }
     for &(at_s, link, change) in events {
@@ -210,7 +214,7 @@ proptest! {
         packets.sort_unstable();
         let built = links.iter().zip(losses).map(|(link, loss)| LinkSpec {
             loss: loss.into(),
-            ..*link
+            ..link.clone()
         });
         let built: Vec<LinkSpec> = built.collect();
         let changes = losses.into_iter().enumerate().take(links.len());

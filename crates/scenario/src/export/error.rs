@@ -37,6 +37,14 @@ pub enum ExportError {
         /// Packets that its buffer holds.
         buffer_pkts: f64,
     },
+    /// One of several links between the same nodes.
+    #[error(
+        "link {link}: links with a `circuit` cannot be exported to ns-2, which knows links by their ends"
+    )]
+    Circuit {
+        /// Which link.
+        link: String,
+    },
     /// A queue that tells drop precedences apart.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
     Precedences {

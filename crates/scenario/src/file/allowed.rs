@@ -142,6 +142,11 @@ pub(super) const END: Allowed<String> = Allowed {
     test: |name| !name.contains('>'),
     text: "a name without `>`: links are called FROM->TO",
 };
+/// What tells a link from others between the same nodes.
+pub(super) const CIRCUIT: Allowed<String> = Allowed {
+    test: |name| !name.is_empty() && !name.contains(['>', '#']),
+    text: "a name without `>` and `#`: such a link is called FROM->TO#CIRCUIT",
+};
 pub(super) const PATH: Allowed<Vec<Spanned<String>>> = Allowed {
     test: |nodes| nodes.len() >= 2,
     text: "at least the sender and the receiver",

@@ -1,6 +1,7 @@
 //! `[[link]]`
 
 use netflow_document::{Section, Spanned, Table, table};
+use netflow_units::link_name;
 
 use super::{
     LinkClass, LossSetting, QueueSetting, RateSetting, RiskGroups, RoomSetting, Time, allowed,
@@ -15,6 +16,10 @@ pub struct Link {
     /// The node where it ends.
     #[key(fixed, allowed = allowed::END, example = "B")]
     pub to: Spanned<String>,
+    /// What tells it from other links between the same two nodes: it is called `A->B#2` then, and its other direction
+    /// `B->A#2`. Of several links between two nodes one at most has none.
+    #[key(fixed, allowed = allowed::CIRCUIT, example = "2")]
+    pub circuit: Option<Spanned<String>>,
     /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size.
     #[key(allowed = allowed::RATE, example = "8 Mbit/s")]
     pub bandwidth: RateSetting,
@@ -69,13 +74,15 @@ impl Link {
 
 fn called(section: &Section<'_, '_>) -> Option<String> {
     let (from, to) = (section.text("from")?, section.text("to")?);
-    Some(format!("link.{from}->{to}"))
+    let name = link_name(from, to, section.text("circuit"));
+    Some(format!("link.{name}"))
 }
 
 /// The other direction, if `--set` options call it by its own name: `link.B->A` of a link from A to B.
 /// What they do not set is as in this direction.
 fn read_back(link: &mut Link, s: &mut Section<'_, '_>) {
-    let name = format!("link.{}->{}", *link.to, *link.from);
+    let circuit = link.circuit.as_ref().map(|circuit| circuit.as_str());
+    let name = format!("link.{}", link_name(&link.to, &link.from, circuit));
     if !link.is_duplex() || !s.is_set(&name) {
         return;
     }

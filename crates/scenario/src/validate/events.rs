@@ -2,6 +2,7 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{Change, EventSpec, LinkId, NodeId};
+use netflow_units::{end_and_circuit, link_name};
 
 use super::Assembly;
 use crate::file::{Event, Set};
@@ -80,7 +81,7 @@ impl Assembly<'_> {
                 };
                 let at_node = self.links.iter();
                 let at_node = at_node.filter(|((from, to), _)| *from == node || *to == node);
-                let mut links: Vec<LinkId> = at_node.map(|(_, &id)| id).collect();
+                let mut links: Vec<LinkId> = at_node.flat_map(|(_, ids)| ids).copied().collect();
                 links.sort_unstable();
                 vec![(format!("node `{}`", **name), links)]
             }
@@ -122,7 +123,7 @@ impl Assembly<'_> {
         links
     }
 
-    /// The link of `A->B`, or both of `A<->B`.
+    /// The link of `A->B` or `A->B#2`, or both of `A<->B`.
     fn event_links(&mut self, name: &Spanned<String>) -> Vec<LinkId> {
         if !name.is_sound() {
             return Vec::new();
@@ -149,6 +150,10 @@ impl Assembly<'_> {
         };
         let (a, b) = (ends.0.trim(), ends.1.trim());
         let find = |end: &str| self.nodes.get(end).copied();
+        let (b, circuit) = match end_and_circuit(b) {
+            Some((end, circuit)) if find(b).is_none() => (end, Some(circuit)),
+            _ => (b, None),
+        };
         let mut unknown = [a, b].into_iter().filter(|end| find(end).is_none());
         if let Some(first) = unknown.next() {
             let second = unknown.next();
@@ -166,17 +171,18 @@ impl Assembly<'_> {
         let directions: &[(NodeId, NodeId)] = if both { &[(a, b), (b, a)] } else { &[(a, b)] };
         let mut links = Vec::with_capacity(2);
         for &(from, to) in directions {
-            match self.links.get(&(from, to)) {
-                Some(&link) => links.push(link),
+            match self.link_between((from, to), circuit) {
+                Some(link) => links.push(link),
                 None if self.incomplete => {}
-                None => self.unknown_link(from, to, name.place()),
+                None => self.unknown_link((from, to), circuit, name.place()),
             }
         }
         links
     }
 
-    fn unknown_link(&mut self, from: NodeId, to: NodeId, place: Place) {
-        let wanted = format!("{}->{}", self.node_name(from), self.node_name(to));
+    fn unknown_link(&mut self, ends: (NodeId, NodeId), circuit: Option<&str>, place: Place) {
+        let (from, to) = ends;
+        let wanted = link_name(self.node_name(from), self.node_name(to), circuit);
         let near = |link: &&super::PlacedLink| link.from == from || link.to == to;
         let near: Vec<String> = self
             .link_list
@@ -184,7 +190,7 @@ impl Assembly<'_> {
             .filter(near)
             .map(|link| self.link_name(link))
             .collect();
-        let help = match self.links.contains_key(&(to, from)) {
+        let help = match self.link_between((to, from), circuit).is_some() {
             true => "only the other direction exists".to_owned(),
             false => self.findings.given(
                 &wanted,

@@ -39,7 +39,8 @@ impl Assembly<'_> {
     }
 
     pub(super) fn add_link(&mut self, link: &Link) {
-        if !link.from.is_sound() || !link.to.is_sound() {
+        let circuit_is_sound = link.circuit.as_ref().is_none_or(Spanned::is_sound);
+        if !link.from.is_sound() || !link.to.is_sound() || !circuit_is_sound {
             self.incomplete = true;
             return;
         }
@@ -83,6 +84,7 @@ impl Assembly<'_> {
         let Link {
             from: _,
             to: _,
+            circuit,
             bandwidth,
             delay,
             metric,
@@ -99,6 +101,7 @@ impl Assembly<'_> {
         LinkSpec {
             from,
             to,
+            circuit: circuit.as_ref().map(|name| name.as_str().into()),
             bandwidth_bps,
             delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
             metric: metric.as_deref().copied(),
@@ -131,16 +134,15 @@ impl Assembly<'_> {
         classes: Option<&(Scheduler, Vec<QueueClass>)>,
     ) -> Option<LinkId> {
         let ends = (spec.from, spec.to);
-        let known = self
-            .links
-            .get(&ends)
-            .and_then(|known| self.link_list.get(known.index()));
-        if let Some(first) = known.copied() {
-            let name = self.link_name(&first);
+        let circuit = spec.circuit.clone();
+        if let Some(first) = self.link_between(ends, circuit.as_deref()) {
+            let first = &self.link_list[first.index()];
+            let name = self.link_name(first);
             let mut help = self.first_at(first.place);
             if reverse || first.reverse {
                 help += "; a link leads both ways unless it has `duplex = false`";
             }
+            help += "; if they are two links, give one of them `circuit = \"2\"`";
             let message = format!("link `{name}` exists twice");
             self.error(ProblemKind::Duplicate, place, message, &help);
             return None;
@@ -155,16 +157,28 @@ impl Assembly<'_> {
                 classes: classes.clone(),
             });
         }
-        self.links.insert(ends, id);
+        self.links.entry(ends).or_default().push(id);
         self.link_list.push(PlacedLink {
             from: ends.0,
             to: ends.1,
+            circuit,
             bandwidth_bps,
             has_metric,
             place,
             reverse,
         });
         Some(id)
+    }
+
+    /// The link from one node to another of this circuit.
+    pub(super) fn link_between(
+        &self,
+        ends: (NodeId, NodeId),
+        circuit: Option<&str>,
+    ) -> Option<LinkId> {
+        let links = self.links.get(&ends)?.iter();
+        let is = |id: &&LinkId| self.link_list[id.index()].circuit.as_deref() == circuit;
+        links.copied().find(|id| is(&id))
     }
 
     /// The node of a link's end, which exists by being named there.

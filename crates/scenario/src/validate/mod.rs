@@ -23,6 +23,7 @@ mod workloads;
 use netflow_document::{FileId, Findings, Known, Overrides, Place, ProblemKind, Sources, Spanned};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
@@ -43,7 +44,7 @@ use crate::file::{
 use crate::load::Reach;
 use crate::memory;
 use crate::prepared::{DemandNote, NodeNote};
-use netflow_units::Packets;
+use netflow_units::{Packets, link_name};
 
 pub(crate) use self::workloads::application;
 
@@ -154,7 +155,7 @@ struct Assembly<'s> {
     builder: NetworkBuilder,
     nodes: HashMap<String, NodeId>,
     node_names: Vec<String>,
-    links: HashMap<(NodeId, NodeId), LinkId>,
+    links: HashMap<(NodeId, NodeId), Vec<LinkId>>,
     link_list: Vec<PlacedLink>,
     /// The links of each shared-risk group.
     risk_groups: BTreeMap<String, Vec<LinkId>>,
@@ -182,10 +183,11 @@ struct Assembly<'s> {
 }
 
 /// A link and where it was given.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct PlacedLink {
     from: NodeId,
     to: NodeId,
+    circuit: Option<Arc<str>>,
     bandwidth_bps: f64,
     has_metric: bool,
     place: Place,
@@ -215,7 +217,8 @@ impl Assembly<'_> {
     }
 
     fn link_name(&self, link: &PlacedLink) -> String {
-        format!("{}->{}", self.node_name(link.from), self.node_name(link.to))
+        let [from, to] = [link.from, link.to].map(|node| self.node_name(node));
+        link_name(from, to, link.circuit.as_deref())
     }
 
     /// The line of a place, for "first at line 12"; counting is left out where nobody would read it.
@@ -314,17 +317,16 @@ impl Assembly<'_> {
 
     /// Metrics beside delays would be sums of different things.
     fn check_metrics(&mut self) {
-        let of = |list: &[PlacedLink], has| list.iter().find(|it| it.has_metric == has).copied();
-        let with = of(&self.link_list, true);
-        let without = of(&self.link_list, false);
-        if let (Some(with), Some(without)) = (with, without) {
-            let names = [with, without].map(|link| self.link_name(&link));
+        let of = |has| self.link_list.iter().find(|it| it.has_metric == has);
+        if let (Some(with), Some(without)) = (of(true), of(false)) {
+            let names = [with, without].map(|link| self.link_name(link));
+            let place = without.place;
             let message = format!(
                 "link `{}` has no `metric`, but `{}` has",
                 names[1], names[0]
             );
             let help = "give every link one, or none: then routing goes by delay";
-            self.error(ProblemKind::Missing, without.place, message, help);
+            self.error(ProblemKind::Missing, place, message, help);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Scenario files, from outside. One binary: it builds in a fraction of the time of one for each file.
 
 mod any_input;
+mod circuits;
 mod demands;
 mod ecmp;
 mod export;

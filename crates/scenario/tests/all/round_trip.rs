@@ -272,6 +272,7 @@ prop_compose! {
     fn link()(
         from in text(),
         to in text(),
+        circuit in of("[a-z0-9]{1,4}".prop_map(Spanned::from)),
         bandwidth in rate(),
         delay in of(time(0.0..3600.0)),
         buffer in of(room(1.0..1e8)),
@@ -282,7 +283,7 @@ prop_compose! {
         metric in of((0.0..1e9).prop_map(Spanned::from)),
         classes in prop::collection::vec(link_class(), 0..3),
     ) -> Link {
-        Link { from, to, bandwidth, delay, metric, buffer, duplex, queue, loss, srlg, classes, back: None }
+        Link { from, to, circuit, bandwidth, delay, metric, buffer, duplex, queue, loss, srlg, classes, back: None }
     }
 }
 

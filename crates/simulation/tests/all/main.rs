@@ -4,6 +4,7 @@ mod adaptive;
 mod alike;
 mod application;
 mod calibration;
+mod circuits;
 mod classes;
 mod control;
 mod delay_events;

@@ -38,6 +38,7 @@ impl Export<'_> {
             let &LinkSpec {
                 from,
                 to,
+                ref circuit,
                 bandwidth_bps,
                 delay_s,
                 buffer: _,
@@ -46,6 +47,10 @@ impl Export<'_> {
                 metric: _,      // in the routes
                 calibration: _, // of fluids
             } = network.link_spec(id);
+            if circuit.is_some() {
+                let link = network.link_name(id).to_owned();
+                return Err(ExportError::Circuit { link });
+            }
             rows.push([
                 format!("link {}", word(network.node_name(from))),
                 word(network.node_name(to)),

@@ -208,6 +208,12 @@ fn quoted(name: &str) -> String {
 fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3Error> {
     let spec = network.link_spec(id);
     let place = || format!("link {}", network.link_name(id));
+    if spec.circuit.is_some() {
+        return no(
+            place(),
+            "links with a `circuit` cannot be exported to ns-3, where ways are told by their nodes",
+        );
+    }
     // CoDel lets go while no more is left behind a packet than the largest one. ns-3's counts bytes without PPP.
     let more_than_one = || (largest_bytes(network).floor() + 1.0).to_string();
     let queue = match spec.queue {

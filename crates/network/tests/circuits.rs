@@ -1,0 +1,222 @@
+//! Several links between the same two nodes.
+
+use netflow_network::{
+    Acks, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network,
+    NetworkBuilder, NodeId, Source,
+};
+use netflow_problems::connection;
+use proptest::prelude::*;
+
+fn circuit(from: NodeId, to: NodeId, name: &str, bandwidth_bps: f64) -> LinkSpec {
+    LinkSpec {
+        circuit: (!name.is_empty()).then(|| name.into()),
+        ..LinkSpec::new(from, to, bandwidth_bps)
+    }
+}
+
+/// Two links, one in each direction, that are the directions of one.
+fn duplex(b: &mut NetworkBuilder, spec: LinkSpec) -> [LinkId; 2] {
+    let back = LinkSpec {
+        from: spec.to,
+        to: spec.from,
+        ..spec.clone()
+    };
+    let (there, back) = (b.link(spec), b.link(back));
+    b.duplex(there, back);
+    [there, back]
+}
+
+fn constant(name: &str, from: NodeId, to: NodeId) -> ConnectionSpec {
+    let source = Source::Constant { rate_pps: 1.0 };
+    ConnectionSpec {
+        acks: Acks::EveryPacket,
+        ..connection(name, from, to, source)
+    }
+}
+
+fn names(network: &Network, links: Vec<LinkId>) -> Vec<&str> {
+    links.into_iter().map(|id| network.link_name(id)).collect()
+}
+
+/// Where its data goes and its acknowledgements come back at a time.
+fn ways(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
+    [
+        names(network, network.path_at(id, at_s)),
+        names(network, network.return_path_at(id, at_s)),
+    ]
+}
+
+#[test]
+fn circuits_tell_links_apart() {
+    let mut b = NetworkBuilder::new();
+    let [x, y] = ["A", "B"].map(|name| b.node(name));
+    for name in ["", "2", "north"] {
+        duplex(&mut b, circuit(x, y, name, 1e6));
+    }
+    b.connection(constant("c", x, y));
+    let network = b.build().unwrap();
+    let all: Vec<&str> = network.links().map(|id| network.link_name(id)).collect();
+    assert_eq!(
+        all,
+        [
+            "A->B",
+            "B->A",
+            "A->B#2",
+            "B->A#2",
+            "A->B#north",
+            "B->A#north"
+        ]
+    );
+    let physical = network.physical_links();
+    let physical: Vec<String> = physical
+        .map(|(id, _)| network.physical_link_name(id))
+        .collect();
+    assert_eq!(physical, ["A<->B", "A<->B#2", "A<->B#north"]);
+}
+
+#[test]
+fn what_cannot_be_told_apart_is_refused() {
+    for (first, second) in [("", ""), ("2", "2")] {
+        let mut b = NetworkBuilder::new();
+        let [x, y] = ["A", "B"].map(|name| b.node(name));
+        b.link(circuit(x, y, first, 1e6));
+        b.link(circuit(x, y, second, 2e6));
+        let errors = b.build().unwrap_err();
+        let [BuildError::DuplicateLink { link }] = &errors[..] else {
+            panic!("{errors:?}");
+        };
+        assert!(link.starts_with("A->B"));
+    }
+    // A node whose name ends as circuits do.
+    let mut b = NetworkBuilder::new();
+    let [x, y, z] = ["A", "B", "B#2"].map(|name| b.node(name));
+    b.link(circuit(x, y, "2", 1e6));
+    b.link(circuit(x, z, "", 1e6));
+    assert!(
+        matches!(&b.build().unwrap_err()[..], [BuildError::DuplicateLink { link }] if link == "A->B#2")
+    );
+}
+
+/// Acknowledgements come back over the circuit that data has taken, and a path that is given by its nodes goes on over
+/// another circuit while its own is down.
+#[test]
+fn given_paths_take_a_circuit_that_works() {
+    let mut b = NetworkBuilder::new();
+    let [x, y, z] = ["A", "B", "C"].map(|name| b.node(name));
+    let circuits = [("slow", 1e6), ("2", 8e6), ("1", 8e6)];
+    let [slow, second, first] =
+        circuits.map(|(name, bps)| duplex(&mut b, circuit(x, y, name, bps)));
+    duplex(&mut b, circuit(y, z, "", 8e6));
+    let given = b.connection(ConnectionSpec {
+        path: Some(vec![x, y, z]),
+        ..constant("given", x, z)
+    });
+    let free = b.connection(constant("free", x, z));
+    for (at_s, link, change) in [
+        (1.0, first[0], Change::Down),
+        (2.0, second[0], Change::Down),
+        (3.0, slow[0], Change::Down),
+        (4.0, second[0], Change::Up),
+        (5.0, second[1], Change::Down),
+    ] {
+        b.event(EventSpec { at_s, link, change });
+    }
+    let network = b.build().unwrap();
+    let over = |name: &str| {
+        let (there, back) = (format!("A->B#{name}"), format!("B->A#{name}"));
+        [[there, "B->C".to_owned()], ["C->B".to_owned(), back]]
+    };
+    for (at_s, name) in [(0.5, "1"), (1.5, "2"), (2.5, "slow"), (4.5, "2")] {
+        for id in [given, free] {
+            assert_eq!(ways(&network, id, at_s), over(name), "{at_s}");
+        }
+    }
+    // Nothing leads there any more: a given path stands where it stood, and cannot be passed.
+    assert_eq!(ways(&network, free, 3.5), [Vec::<&str>::new(), Vec::new()]);
+    // Only the way back of the circuit is down: acknowledgements come by another one, the preferred that works.
+    for id in [given, free] {
+        assert_eq!(ways(&network, id, 5.5)[1], ["C->B", "B->A#1"]);
+    }
+}
+
+/// A connection of which every flow takes a path of equal cost.
+#[test]
+fn circuits_of_equal_cost_share_traffic() {
+    for count in 1..6 {
+        let mut b = NetworkBuilder::new();
+        let [x, y, z] = ["A", "B", "C"].map(|name| b.node(name));
+        for i in 0..count {
+            duplex(
+                &mut b,
+                circuit(x, y, &i.to_string(), 1e6 * f64::from(i + 1)),
+            );
+        }
+        duplex(&mut b, circuit(y, z, "", 1e6));
+        let shares = b.equal_paths().shares(x, z);
+        assert_eq!(shares.len(), count as usize);
+        for part in shares {
+            assert!((part.share - 1.0 / f64::from(count)).abs() < 1e-12);
+        }
+    }
+}
+
+/// Ends, names and bandwidths of links, of which many lie side by side.
+fn links() -> impl Strategy<Value = Vec<(usize, usize, u8, u8)>> {
+    prop::collection::vec((0..5_usize, 1..5_usize, 0..4_u8, 1..4_u8), 4..30)
+}
+
+/// The links that connections between all nodes take, by name, where links are added in this order.
+fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<String>; 2]>> {
+    let mut b = NetworkBuilder::new();
+    let all: Vec<_> = (0..5).map(|i| b.node(&format!("N{i}"))).collect();
+    let mut known = std::collections::HashSet::new();
+    let mut first: Vec<_> = links.iter().copied().enumerate().collect();
+    first.retain(|(_, (from, step, name, _))| known.insert((*from, (from + step) % 5, *name)));
+    let place = |i: usize| order[i];
+    first.sort_by_key(|&(i, _)| place(i));
+    for (_, (from, step, name, bandwidth)) in first {
+        let name = if name == 0 {
+            String::new()
+        } else {
+            name.to_string()
+        };
+        let spec = circuit(
+            all[from],
+            all[(from + step) % 5],
+            &name,
+            1e6 * f64::from(bandwidth),
+        );
+        b.link(spec);
+    }
+    let mut paths = b.equal_paths();
+    let mut answers = Vec::new();
+    let mut asked = Vec::new();
+    for from in 0..5 {
+        for to in (0..5).filter(|&to| to != from) {
+            let there = !paths.shares(all[from], all[to]).is_empty();
+            let back = !paths.shares(all[to], all[from]).is_empty();
+            let id = (there && back)
+                .then(|| b.connection(constant(&format!("{from}-{to}"), all[from], all[to])));
+            asked.push(id);
+        }
+    }
+    let Ok(network) = b.build() else { panic!() };
+    for id in asked {
+        answers.push(id.map(|id| {
+            ways(&network, id, 0.0).map(|way| way.into_iter().map(str::to_owned).collect())
+        }));
+    }
+    answers
+}
+
+proptest! {
+    /// Which circuit is taken follows from what it is, not from where it stands in the file.
+    #[test]
+    fn the_order_of_links_makes_no_difference(
+        links in links(),
+        order in Just((0..30).collect::<Vec<usize>>()).prop_shuffle(),
+    ) {
+        let in_order: Vec<usize> = (0..30).collect();
+        prop_assert_eq!(taken(&links, &in_order), taken(&links, &order));
+    }
+}

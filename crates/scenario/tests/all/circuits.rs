@@ -1,0 +1,146 @@
+//! Several links between the same two nodes.
+
+use netflow_network::{Change, Network};
+use netflow_scenario::{Prepared, from_str};
+
+/// Three links between A and B, one from B to C.
+const LINKS: &str = r#"
+simulation = { duration = "10 s" }
+link = [
+    { from = "A", to = "B", bandwidth = "10 Mbit/s" },
+    { from = "A", to = "B", circuit = "2", bandwidth = "10 Mbit/s" },
+    { from = "B", to = "A", circuit = "north", bandwidth = "5 Mbit/s", duplex = false },
+    { from = "B", to = "C", bandwidth = "10 Mbit/s" },
+]
+"#;
+const CONNECTION: &str = r#"
+[[connection]]
+name = "c"
+from = "A"
+to = "C"
+source = { constant = "1 Mbit/s" }
+"#;
+
+fn read(more: &str, options: &[&str]) -> Result<Prepared, String> {
+    let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+    let text = [LINKS, CONNECTION, more].concat();
+    from_str("test.toml", &text, "".as_ref(), &options).map_err(|problems| problems.to_string())
+}
+
+fn network(more: &str, options: &[&str]) -> Network {
+    let read = read(more, options).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(read.warnings.is_empty(), "{}", read.warnings[0]);
+    read.network
+}
+
+/// Of every link what it is called and how fast it is.
+fn mbps(network: &Network) -> Vec<(&str, f64)> {
+    let link = |id| {
+        let spec = network.link_spec(id);
+        (network.link_name(id), spec.bandwidth_bps / 1e6)
+    };
+    network.links().map(link).collect()
+}
+
+#[test]
+fn links_have_names_with_their_circuits() {
+    let network = network("", &[]);
+    assert_eq!(
+        mbps(&network),
+        [
+            ("A->B", 10.0),
+            ("B->A", 10.0),
+            ("A->B#2", 10.0),
+            ("B->A#2", 10.0),
+            ("B->A#north", 5.0),
+            ("B->C", 10.0),
+            ("C->B", 10.0),
+        ]
+    );
+    let id = |name: &str| network.link_by_name(name).unwrap();
+    assert_eq!(network.other_way(id("A->B#2")), Some(id("B->A#2")));
+    assert_eq!(network.other_way(id("B->A#north")), None);
+}
+
+#[test]
+fn options_set_them_by_name() {
+    for (option, changed) in [
+        ("link.A->B.bandwidth=1 Mbit/s", &["A->B", "B->A"][..]),
+        ("link.A->B#2.bandwidth=1 Mbit/s", &["A->B#2", "B->A#2"]),
+        ("link.B->A#2.bandwidth=1 Mbit/s", &["B->A#2"]),
+        ("link.A<->B#2.bandwidth=1 Mbit/s", &["A->B#2", "B->A#2"]),
+        ("link.B->A#north.bandwidth=1 Mbit/s", &["B->A#north"]),
+        (
+            "link.*#*.bandwidth=1 Mbit/s",
+            &["A->B#2", "B->A#2", "B->A#north"],
+        ),
+    ] {
+        let network = network("", &[option]);
+        let is = mbps(&network).into_iter().filter(|(_, mbps)| *mbps == 1.0);
+        let is: Vec<&str> = is.map(|(name, _)| name).collect();
+        assert_eq!(is, changed, "{option}");
+    }
+    let error = read("", &["link.A->B#3.bandwidth=1 Mbit/s"]).unwrap_err();
+    assert!(error.contains("A->B#2"), "{error}");
+}
+
+/// An event at 2 s.
+fn fails(what: &str) -> String {
+    format!("[[event]]\nat = \"2 s\"\n{what}\ndown = true\n")
+}
+
+#[test]
+fn events_happen_to_one_of_them() {
+    for (name, happens) in [
+        ("A->B", &["A->B"][..]),
+        ("A<->B", &["A->B", "B->A"]),
+        ("A->B#2", &["A->B#2"]),
+        ("A<->B#2", &["A->B#2", "B->A#2"]),
+        ("B->A#north", &["B->A#north"]),
+    ] {
+        let network = network(&fails(&format!("link = \"{name}\"")), &[]);
+        let events = network.events();
+        let down = events.filter(|event| event.change == Change::Down);
+        let down: Vec<&str> = down.map(|event| network.link_name(event.link)).collect();
+        assert_eq!(down, happens);
+    }
+    assert_eq!(network(&fails("node = \"A\""), &[]).events().count(), 5);
+    for (name, said) in [
+        ("A->B#3", "unknown link `A->B#3`"),
+        ("A->B#north", "only the other direction exists"),
+        ("A->D#2", "unknown node `D`"),
+    ] {
+        let error = read(&fails(&format!("link = \"{name}\"")), &[]);
+        let error = error.err().unwrap_or_default();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// Where a link fails another one takes its place, for what is given by nodes, too.
+#[test]
+fn traffic_goes_on_over_what_is_left() {
+    let given = "[[connection]]\nname = \"given\"\nfrom = \"A\"\nto = \"C\"\n\
+                 path = [\"A\", \"B\", \"C\"]\nsource = { constant = \"1 Mbit/s\" }\n";
+    let network = network(&[given, &fails("link = \"A<->B\"")].concat(), &[]);
+    for name in ["c", "given"] {
+        let id = network.connection_by_name(name).unwrap();
+        let over = |at_s| network.link_name(network.path_at(id, at_s)[0]);
+        assert_eq!([over(1.0), over(3.0)], ["A->B", "A->B#2"]);
+    }
+}
+
+#[test]
+fn links_of_equal_cost_share_a_demand() {
+    let demand = "[[demand]]\nfrom = \"A\"\nto = \"C\"\nkind = \"poisson\"\nrate = \"4 Mbit/s\"\n";
+    let network = network(demand, &["simulation.ecmp=true"]);
+    let over = |name: &str| {
+        let id = network.connection_by_name(name).unwrap();
+        let spec = network.connection_spec(id);
+        let bps = 8.0 * spec.packet_size_bytes * spec.source.own_pps().unwrap_or(0.0);
+        (network.link_name(network.path(id)[0]), bps)
+    };
+    assert_eq!(
+        [over("A->C/poisson/1"), over("A->C/poisson/2")],
+        [("A->B", 2e6), ("A->B#2", 2e6)]
+    );
+}

@@ -1,0 +1,72 @@
+//! Several links between the same two nodes.
+
+use netflow_network::LinkSpec;
+use netflow_problems::{RandomNetwork, random_network, with_circuits};
+use netflow_simulation::{Model, Network, Options, Simulation};
+use proptest::prelude::*;
+
+use crate::alike::{Nobody, told};
+use crate::cases;
+
+const DURATION_S: f64 = 4.0;
+
+fn network(seed: u64, windows: bool) -> Network {
+    random_network(RandomNetwork {
+        nodes: 6,
+        links: 9,
+        connections: 10,
+        events: 0,
+        duration_s: DURATION_S,
+        seed,
+        plain: false,
+        windows,
+    })
+}
+
+/// What links and connections have come to.
+fn run(network: &Network, model: Model) -> Vec<u64> {
+    let options = Options {
+        model,
+        duration_s: DURATION_S,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(network.clone(), options).unwrap();
+    simulation
+        .run_until(DURATION_S, &mut Nobody, || false)
+        .unwrap();
+    told(&simulation).into_iter().map(f64::to_bits).collect()
+}
+
+/// A slower link beside every link carries nothing, and the rest is the same to the bit.
+fn idle_circuits_change_nothing(seed: u64, model: Model) {
+    let network = network(seed, model == Model::PACKETS);
+    let with = with_circuits(&network, |spec| {
+        Some(LinkSpec {
+            bandwidth_bps: 0.5 * spec.bandwidth_bps,
+            ..spec.clone()
+        })
+    });
+    let (plain, told) = (run(&network, model), run(&with, model));
+    // First what links tell, then connections.
+    let links = network.links().count();
+    assert_eq!(with.links().count(), 2 * links);
+    let of_links = (told.len() - plain.len()) / links * links;
+    assert_eq!(told[..of_links], plain[..of_links], "{seed}");
+    let idle = &told[of_links..2 * of_links];
+    assert!(idle.iter().all(|&bits| bits == 0.0_f64.to_bits()), "{seed}");
+    assert_eq!(told[2 * of_links..], plain[of_links..], "{seed}");
+}
+
+proptest! {
+    #![proptest_config(cases(20))]
+
+    #[test]
+    fn of_packets_idle_circuits_change_nothing(seed in 0..10_000_u64) {
+        idle_circuits_change_nothing(seed, Model::PACKETS);
+    }
+
+    #[test]
+    fn of_fluids_idle_circuits_change_nothing(seed in 0..10_000_u64) {
+        idle_circuits_change_nothing(seed, Model::FLUID);
+    }
+}
