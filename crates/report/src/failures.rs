@@ -1,5 +1,6 @@
 //! What happens if something fails, as a page: two maps and two tables, without a script.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::colours;
@@ -162,8 +163,14 @@ impl FailuresPage {
             other => other,
         };
         let mut map = self.begin("Map of links and nodes by what their failure costs", places);
-        for line in &self.failing {
-            map += &drawn_line(line, &places.nodes, part(line.effect.strength), 0.0);
+        let ends = |line: &MapLine| (line.ends.0.min(line.ends.1), line.ends.0.max(line.ends.1));
+        for (line, beside) in self
+            .failing
+            .iter()
+            .zip(beside(self.failing.iter().map(ends)))
+        {
+            let aside = BESIDE * beside as f64;
+            map += &drawn_line(line, &places.nodes, part(line.effect.strength), aside);
         }
         for (node, &place) in self.nodes.iter().zip(&places.nodes) {
             map += &drawn_node(node, place, Some(part(node.effect.strength)));
@@ -185,8 +192,13 @@ impl FailuresPage {
 
     fn busy(&self, places: &Places) -> String {
         let mut map = self.begin("Map of links by how busy failures make them", places);
-        for line in &self.busy {
-            map += &drawn_line(line, &places.nodes, line.effect.strength, 3.0);
+        for (line, beside) in self
+            .busy
+            .iter()
+            .zip(beside(self.busy.iter().map(|it| it.ends)))
+        {
+            let aside = BESIDE * (0.5 + beside as f64);
+            map += &drawn_line(line, &places.nodes, line.effect.strength, aside);
         }
         for (node, &place) in self.nodes.iter().zip(&places.nodes) {
             map += &drawn_node(node, place, None);
@@ -274,6 +286,19 @@ fn leading(effect: &Effect, inside: &str) -> String {
         Some(case) => format!("<a href=\"#case-{case}\">{title}{inside}</a>"),
         None => format!("<g>{title}{inside}</g>"),
     }
+}
+
+/// How far lines between the same nodes are from each other.
+const BESIDE: f64 = 6.0;
+
+/// Of each line how many between the same nodes come before it.
+fn beside(ends: impl Iterator<Item = (usize, usize)>) -> impl Iterator<Item = usize> {
+    let mut seen: HashMap<(usize, usize), usize> = HashMap::new();
+    ends.map(move |ends| {
+        let count = seen.entry(ends).or_default();
+        *count += 1;
+        *count - 1
+    })
 }
 
 /// A line, so far to its right-hand side.

@@ -144,6 +144,8 @@ impl<'a> Picture<'a> {
         let widest = bandwidths.clone().fold(f64::NEG_INFINITY, f64::max);
         let narrowest = bandwidths.fold(f64::INFINITY, f64::min);
         let most = if map.links.len() > 120 { 4.0 } else { 6.0 };
+        // How wide the links are together that lead the same way and are drawn already.
+        let mut drawn: HashMap<(usize, usize), f64> = HashMap::new();
         let wire = |it: &data::MapLink| {
             let (a, b) = (*places.get(it.from)?, *places.get(it.to)?);
             let (dx, dy) = (b.0 - a.0, b.1 - a.1);
@@ -155,7 +157,9 @@ impl<'a> Picture<'a> {
                 (most - 1.5) * (widest - bps.0.log10()) / (widest - narrowest).max(1.0)
             };
             let thick = it.bps.map_or(0.6 * most, |bps| most - narrower(bps));
-            let aside = thick / 2.0 + 0.6;
+            let before = drawn.entry((it.from, it.to)).or_default();
+            let aside = *before + thick / 2.0 + 0.6;
+            *before = aside + thick / 2.0;
             let (ox, oy) = (-dy / far * aside, dx / far * aside);
             Some(Wire {
                 link: links.get(it.name.as_str())?,

@@ -36,4 +36,6 @@ function fillTable(table, titles, rows) {
   table.tHead.replaceChildren(head);
   table.tBodies[0].replaceChildren(...rows.map((row) => line(row, "td")));
 }
+/* What tells a link from others between the same nodes, as its name ends: `#2`, or nothing. */
+const circuit = (name) => (/#[^#>]*$/.exec(name) || [""])[0];
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -77,6 +77,8 @@ function drawMap() {
   const thick = widths(links);
   const wires = shape("g"), tops = shape("g"), crossings = shape("g");
   const pairs = new Map();
+  // How wide the links are together that lead the same way and are drawn already.
+  const before = new Map();
   links.forEach((link, i) => {
     if (link.from === link.to) return;
     const a = nodes[link.from], b = nodes[link.to];
@@ -84,8 +86,11 @@ function drawMap() {
     const middle = [(ax + bx) / 2, (ay + by) / 2];
     const far = Math.hypot(bx - ax, by - ay) || 1;
     const [ux, uy] = [(bx - ax) / far, (by - ay) / far];
-    // Each direction on its right side.
-    const aside = thick[i] / 2 + 0.8;
+    // Each direction on its right side, each circuit beside the last.
+    const way = [link.from, link.to].join(" ");
+    const first = before.get(way) || 0;
+    const aside = first + thick[i] / 2 + 0.8;
+    before.set(way, aside + thick[i] / 2);
     [ax, ay, bx, by] = [ax - uy * aside, ay + ux * aside, bx - uy * aside, by + ux * aside];
     const ends = { x1: ax.toFixed(1), y1: ay.toFixed(1), x2: bx.toFixed(1), y2: by.toFixed(1) };
     const group = shape("g", {}, "link");
@@ -99,10 +104,12 @@ function drawMap() {
     const back = Math.min(far * 0.3, radius + 9);
     const hot = shape("circle", { cx: (ax + ux * back).toFixed(1), cy: (ay + uy * back).toFixed(1), r: 0 }, "hot");
     tops.append(hot);
-    const key = [Math.min(link.from, link.to), Math.max(link.from, link.to)].join(" ");
+    const key = [Math.min(link.from, link.to), Math.max(link.from, link.to), circuit(link.name)].join(" ");
     if (!pairs.has(key)) {
+      const off = first > 0 ? aside : 0;
+      const [mx, my] = [middle[0] - uy * off, middle[1] + ux * off];
       const arm = radius < 5 ? 4 : 7;
-      const cross = shape("path", { d: `M-${arm} -${arm}L${arm} ${arm}M-${arm} ${arm}L${arm} -${arm}`, transform: `translate(${middle.map((v) => v.toFixed(1)).join(" ")})` }, "cross");
+      const cross = shape("path", { d: `M-${arm} -${arm}L${arm} ${arm}M-${arm} ${arm}L${arm} -${arm}`, transform: `translate(${mx.toFixed(1)} ${my.toFixed(1)})` }, "cross");
       crossings.append(cross);
       pairs.set(key, { cross, names: [] });
     }

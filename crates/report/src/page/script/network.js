@@ -58,8 +58,9 @@ function happenings(run) {
     const link = run.links[run.linkAt.get(event.link)];
     const links = times.get(event.at_s);
     if (!links.has(what)) links.set(what, []);
-    const back = link && links.get(what).findIndex((it) => it.link.from === link.to && it.link.to === link.from);
-    if (known(back) && back >= 0) links.get(what)[back].text = `${link.to}–${link.from}`;
+    const isBack = (it) => it.from === link.to && it.to === link.from && circuit(it.name) === circuit(link.name);
+    const back = link && links.get(what).findIndex((it) => it.link.name && isBack(it.link));
+    if (known(back) && back >= 0) links.get(what)[back].text = `${link.to}–${link.from}${circuit(link.name)}`;
     else links.get(what).push({ link: link || {}, text: event.link });
   }
   return [...times].map(([at_s, links]) => ({
