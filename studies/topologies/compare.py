@@ -23,7 +23,6 @@ netflow = sys.argv[2] if len(sys.argv) > 2 else "target/release/netflow"
 sys.path.insert(0, str(directory / "python"))
 import networkx  # noqa: E402
 
-PARALLEL = "parallel link"
 RADIUS_KM = 6371.0088
 LIGHT_KM_PER_S = 299792.458
 
@@ -70,18 +69,8 @@ def in_the_text(path):
 
 
 def links_of(scenario):
-    """Links of a scenario file with those over a node in the middle as one; (from, to, delay in s)."""
-    middle = {it["name"] for it in scenario.get("node", []) if it.get("label") == PARALLEL}
-    found, first = [], {}
-    for link in scenario["link"]:
-        start, end, delay = link["from"], link["to"], link["delay"]
-        if end in middle:
-            first[end] = (start, delay)
-        elif start in middle:
-            found.append((first[start][0], end, first[start][1]))
-        else:
-            found.append((start, end, delay))
-    return found
+    """Links of a scenario file: (from, to, delay in s)."""
+    return [(link["from"], link["to"], link["delay"]) for link in scenario["link"]]
 
 
 def seconds(text):
@@ -192,8 +181,7 @@ def labels(paths, work):
         scenario_file = work / "stripped.toml"
         run("import", stripped, "-o", scenario_file, "--force", "--bandwidth", "7 bit/s")
         scenario = tomllib.loads(scenario_file.read_text())
-        middle = {it["name"] for it in scenario.get("node", []) if it.get("label") == PARALLEL}
-        rates = [link["bandwidth"] for link in scenario["link"] if link["from"] not in middle]
+        rates = [link["bandwidth"] for link in scenario["link"]]
         key = {graph_key: it for graph_key, it in edge_data_in_order(path)}
         for index, rate in enumerate(rates):
             it = key[index]

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
-use netflow_units::{BitsPerSecond, Bounds, Room, Seconds};
+use netflow_units::{BitsPerSecond, Room, Seconds};
 
 use super::parts::Parts;
 use super::settle::{Settled, settle};
@@ -57,13 +57,6 @@ pub struct Written {
     pub assumptions: Vec<Assumption>,
 }
 
-/// The label of the node that stands in the middle of a link beside another one: scenarios have at most one link
-/// from a node to another.
-pub const PARALLEL: &str = "parallel link";
-
-/// How much faster than a parallel link its second half is, so that nothing waits there.
-const FASTER: f64 = 100.0;
-
 /// Writes a network as a scenario that can be run, with everything that was assumed in its comments.
 pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written {
     let mut assumptions = Assumptions::after(topology.assumptions.clone());
@@ -114,17 +107,24 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         topology: &topology,
         choices,
         by_metric,
-        taken: HashMap::new(),
-        middle: Vec::new(),
-        names: topology
-            .nodes
-            .iter()
-            .map(|node| node.name.clone())
-            .collect(),
-        numbers: HashMap::new(),
+        between: HashMap::new(),
+        circuits: Vec::new(),
+        unlike: false,
     };
-    let links = layout.links(&settled, &mut assumptions);
-    let middle = std::mem::take(&mut layout.middle);
+    let links = layout.links(&settled);
+    let shares = !layout.circuits.is_empty() && !layout.unlike;
+    for &place in &layout.circuits {
+        let text = match shares {
+            true => {
+                "several links between the same two nodes share traffic, as all paths of equal cost do with `ecmp`"
+            }
+            false => {
+                "of several links between the same two nodes the shortest carries the traffic, or the fastest of \
+                 those, for their bandwidths differ; with `ecmp = true` links of equal cost have equal shares"
+            }
+        };
+        assumptions.about(text, About::Link(place, 0));
+    }
     let example = match topology.demands.is_empty() {
         true => parts.far_pair(),
         false => None,
@@ -143,10 +143,11 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         origin,
         assumptions: &assumptions,
         alone: parts.alone.iter().copied().collect(),
+        shares,
     };
     // Writing to a string cannot fail.
     let _ = writer.head(&mut text);
-    let _ = writer.nodes(&middle, &mut text);
+    let _ = writer.nodes(&mut text);
     text.push_str(LINKS);
     text.push_str(&links);
     let _ = writer.traffic(example, &mut text);
@@ -163,18 +164,25 @@ struct Layout<'a> {
     choices: &'a Choices,
     /// Whether all links have a metric that routing can go by.
     by_metric: bool,
-    /// How many links lead from a node to another.
-    taken: HashMap<(usize, usize), usize>,
-    /// Nodes in the middle of parallel links.
-    middle: Vec<String>,
-    /// The names of all nodes.
-    names: HashSet<String>,
-    /// The last number that was given between two nodes.
-    numbers: HashMap<String, usize>,
+    /// What there is already between two nodes, of which the first has the smaller place.
+    between: HashMap<(usize, usize), Between>,
+    /// The links that have a circuit.
+    circuits: Vec<usize>,
+    /// Whether any of them has another bandwidth than the first between its nodes.
+    unlike: bool,
+}
+
+/// The links between two nodes.
+struct Between {
+    links: usize,
+    /// Bandwidth of the first.
+    bandwidth_bps: f64,
+    /// Whether any leads from the node of the smaller place to the other, and whether any leads back.
+    ways: [bool; 2],
 }
 
 impl Layout<'_> {
-    fn links(&mut self, settled: &[Settled], assumptions: &mut Assumptions) -> String {
+    fn links(&mut self, settled: &[Settled]) -> String {
         let mut text = String::new();
         let back = self.opposites(settled);
         for (place, (link, settled)) in self.topology.links.iter().zip(settled).enumerate() {
@@ -183,16 +191,11 @@ impl Layout<'_> {
                 Some(Opposite::Same) => true,
                 _ => !link.directed,
             };
-            let mut busy = false;
-            let ways = [(link.from, link.to), (link.to, link.from)];
-            for ends in ways.into_iter().take(if duplex { 2 } else { 1 }) {
-                let count = self.taken.entry(ends).or_default();
-                busy |= *count > 0;
-                *count += 1;
-            }
+            let circuit = self.circuit(place, settled, duplex);
             let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
-            let (from, to) = (name(link.from).to_owned(), name(link.to).to_owned());
             let row = Row {
+                ends: [link.from, link.to].map(name),
+                circuit,
                 duplex,
                 settled,
                 buffer: link.buffer.or(self.choices.buffer),
@@ -207,33 +210,32 @@ impl Layout<'_> {
                 metric: link.metric.filter(|_| self.by_metric),
             };
             // Writing to a string cannot fail.
-            let _ = match busy {
-                false => row.write(&from, &to, &mut text),
-                true => {
-                    let assumed = "of links between the same two nodes all but one lead over a node of \
-                        their own, for scenarios have one link from a node to another; paths over them \
-                        have to be named";
-                    assumptions.about(assumed, About::Link(place, 0));
-                    let middle = self.middle_of(&from, &to);
-                    row.write_parallel(&from, &middle, &to, &mut text)
-                }
-            };
+            let _ = row.write(&mut text);
         }
         text
     }
 
-    /// A name for the node in the middle of a link that nobody else has.
-    fn middle_of(&mut self, from: &str, to: &str) -> String {
-        let base = format!("{from}--{to}");
-        let number = self.numbers.entry(base.clone()).or_insert(1);
-        loop {
-            *number += 1;
-            let name = format!("{base}-{number}");
-            if self.names.insert(name.clone()) {
-                self.middle.push(name.clone());
-                return name;
-            }
+    /// A number for one more link between two nodes, if there is one that way already.
+    fn circuit(&mut self, place: usize, settled: &Settled, duplex: bool) -> Option<usize> {
+        let link = &self.topology.links[place];
+        let (from, to) = (link.from, link.to);
+        let ends = (from.min(to), from.max(to));
+        let between = self.between.entry(ends).or_insert(Between {
+            links: 0,
+            bandwidth_bps: settled.bandwidth_bps,
+            ways: [false; 2],
+        });
+        between.links += 1;
+        let back = usize::from(from > to);
+        let mut busy = std::mem::replace(&mut between.ways[back], true);
+        if duplex {
+            busy |= std::mem::replace(&mut between.ways[1 - back], true);
         }
+        if busy {
+            self.circuits.push(place);
+            self.unlike |= between.bandwidth_bps != settled.bandwidth_bps;
+        }
+        busy.then_some(between.links)
     }
 
     /// One-way links that are the same in both directions are one duplex link.
@@ -276,6 +278,9 @@ enum Opposite {
 
 /// What is written of a link.
 struct Row<'a> {
+    ends: [&'a str; 2],
+    /// What tells it from the others between the same nodes.
+    circuit: Option<usize>,
     duplex: bool,
     settled: &'a Settled,
     buffer: Option<Room>,
@@ -284,13 +289,17 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn write(&self, from: &str, to: &str, text: &mut String) -> fmt::Result {
+    fn write(&self, text: &mut String) -> fmt::Result {
         let remarks: Vec<&str> = self.remark.iter().flatten().map(String::as_str).collect();
         match remarks.is_empty() {
             true => writeln!(text, "\n[[link]]")?,
             false => writeln!(text, "\n[[link]]  # {}", remarks.join(", "))?,
         }
+        let [from, to] = self.ends;
         writeln!(text, "from      = \"{from}\"\nto        = \"{to}\"")?;
+        if let Some(circuit) = self.circuit {
+            writeln!(text, "circuit   = \"{circuit}\"")?;
+        }
         if !self.duplex {
             writeln!(text, "duplex    = false")?;
         }
@@ -311,26 +320,6 @@ impl Row<'_> {
         }
         match self.buffer {
             Some(buffer) => writeln!(text, "buffer    = \"{buffer}\""),
-            None => Ok(()),
-        }
-    }
-
-    /// Queue and delay are on the way to the node in the middle, and on the way back from it.
-    fn write_parallel(&self, from: &str, middle: &str, to: &str, text: &mut String) -> fmt::Result {
-        self.write(from, middle, text)?;
-        writeln!(text, "\n[[link]]  # its second half, where nothing waits")?;
-        writeln!(text, "from      = \"{middle}\"\nto        = \"{to}\"")?;
-        if !self.duplex {
-            writeln!(text, "duplex    = false")?;
-        }
-        let bps = (self.settled.bandwidth_bps * FASTER).min(Bounds::BIT_RATE.largest);
-        writeln!(
-            text,
-            "bandwidth = \"{}\"\ndelay     = \"0 s\"",
-            BitsPerSecond(bps)
-        )?;
-        match self.metric {
-            Some(_) => writeln!(text, "metric    = 0"),
             None => Ok(()),
         }
     }
@@ -370,6 +359,8 @@ struct Writer<'a> {
     origin: &'a Origin,
     assumptions: &'a [Assumption],
     alone: HashSet<usize>,
+    /// Whether paths of equal cost share traffic.
+    shares: bool,
 }
 
 impl Writer<'_> {
@@ -412,6 +403,9 @@ impl Writer<'_> {
             comment(text, "# - ", &plain(&listed))?;
         }
         writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
+        if self.shares {
+            writeln!(text, "ecmp     = true")?;
+        }
         if let Some(demands) = self
             .origin
             .demands
@@ -424,13 +418,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn nodes(&self, middle: &[String], text: &mut String) -> fmt::Result {
+    fn nodes(&self, text: &mut String) -> fmt::Result {
         let said = |node: &Node| node.label.is_some() || node.position.is_some();
         let nodes = self.topology.nodes.iter().enumerate();
         let mut nodes = nodes
             .filter(|(place, node)| said(node) && !self.alone.contains(place))
             .peekable();
-        if nodes.peek().is_some() || !middle.is_empty() {
+        if nodes.peek().is_some() {
             let degrees = self
                 .topology
                 .nodes
@@ -465,14 +459,6 @@ impl Writer<'_> {
             if let Some(population) = node.population.filter(sound) {
                 writeln!(text, "population = {population}")?;
             }
-        }
-        for name in middle {
-            writeln!(
-                text,
-                "\n[[node]]\nname  = {}\nlabel = {}",
-                Quoted(name),
-                Quoted(PARALLEL)
-            )?;
         }
         Ok(())
     }
