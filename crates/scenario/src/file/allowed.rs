@@ -4,6 +4,7 @@
 use netflow_document::{Allowed, Quantity, Spanned};
 use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
 
+use super::day::Factors;
 use super::srlg::{BETWEEN, RiskGroups};
 use super::workload::Places;
 
@@ -126,10 +127,19 @@ pub(super) const POPULATION: Allowed<f64> = Allowed {
     test: |people| *people > 0.0 && *people <= 1e12,
     text: "above 0, at most 1e12",
 };
-/// By what all demands are multiplied.
+/// By what demands are multiplied.
 pub(super) const SCALE: Allowed<f64> = Allowed {
     test: |scale| *scale > 0.0 && *scale <= 1e9,
     text: "above 0, at most 1e9",
+};
+/// As many as minutes, at most.
+pub(super) const FACTORS: Allowed<Factors> = Allowed {
+    test: |factors| (1..=1440).contains(&factors.0.len()),
+    text: "1 to 1440 numbers, each above 0, at most 1e9",
+};
+pub(super) const HOUR: Allowed<f64> = Allowed {
+    test: |hour| (0.0..24.0).contains(hour),
+    text: "0 to below 24 (20.5 is 20:30)",
 };
 
 pub(super) const VERSION: Allowed<String> = Allowed {

@@ -34,6 +34,9 @@ pub struct Demand {
     /// So many times that rate. Default: 1.
     #[key(allowed = allowed::COUNT, example = 1000)]
     pub users: Option<Spanned<u64>>,
+    /// The `[[day]]` that multiplies its rate at the `hour` of the simulation. Default: none, it is the same all day.
+    #[key(example = "office")]
+    pub day: Option<Spanned<String>>,
     /// What the traffic is. Default: tcp.
     #[key(example = "voice")]
     pub kind: Option<Spanned<DemandKind>>,

@@ -45,6 +45,9 @@ pub struct Gravity {
     /// What the traffic is. Default: tcp.
     #[key(example = "poisson")]
     pub kind: Option<Spanned<DemandKind>>,
+    /// The `[[day]]` of every one of them, as in `[[demand]]`. Default: none.
+    #[key(example = "office")]
+    pub day: Option<Spanned<String>>,
 }
 
 /// What a node weighs in a matrix of traffic.

@@ -5,6 +5,7 @@ mod aggregate;
 mod allowed;
 mod application;
 mod connection;
+mod day;
 mod demand;
 mod distribution;
 mod event;
@@ -25,6 +26,7 @@ mod workload;
 pub use aggregate::{Aggregate, ConditionerName};
 pub use application::{ApplicationSetting, OnOffSetting};
 pub use connection::Connection;
+pub use day::{Day, Factors};
 pub use demand::{Demand, DemandKind};
 pub(crate) use demand::{VOICE_PACKET, VOICE_PPS};
 pub(crate) use distribution::distribution;
@@ -90,6 +92,9 @@ pub struct Scenario {
     /// The traffic by how much it is, from node to node.
     #[key(name = "demand")]
     pub demands: Vec<Demand>,
+    /// How demands go up and down within 24 hours.
+    #[key(name = "day")]
+    pub days: Vec<Day>,
     /// DiffServ: aggregates of connections whose packets are marked.
     #[key(name = "aggregate")]
     pub aggregates: Vec<Aggregate>,

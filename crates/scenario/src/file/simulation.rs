@@ -60,6 +60,10 @@ pub struct Simulation {
     /// Every demand is so many times what it says. Default: 1.
     #[key(allowed = allowed::SCALE, example = 1.5)]
     pub demand_scale: Option<Spanned<f64>>,
+    /// At which hour demands with a `day` are looked at; it is the same during the whole run. Default: none, their
+    /// rates are what they say.
+    #[key(allowed = allowed::HOUR, example = 20.5)]
+    pub hour: Option<Spanned<f64>>,
     /// Whether traffic is shared among paths of equal cost, each hop alike: a demand sends its share over each; of
     /// connections each flow takes one, of `count` flows some this and some that. Where something is on several
     /// paths, `NAME/1`, `NAME/2` and so on are its parts. Default: false, all takes the path with the fewest links.

@@ -102,6 +102,9 @@ impl Assembly<'_> {
             self.error(ProblemKind::TooLarge, place, message, help);
             return Vec::new();
         }
+        // An unknown one is told of once, not of every demand.
+        let day = gravity.day.clone();
+        let day = day.filter(|day| self.factor_of(day).is_some());
         let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
         let own: f64 = weights.iter().map(|(_, weight)| weight * weight).sum();
         let total = sum * sum - own;
@@ -118,6 +121,7 @@ impl Assembly<'_> {
                     rate: Some(Spanned::new(rate, gravity.total.place())),
                     users: None,
                     kind: gravity.kind,
+                    day: day.clone(),
                     size: None,
                     flows: None,
                     start: None,
@@ -297,8 +301,12 @@ impl Assembly<'_> {
             (None, _) => bits_per_s(8.0 * VOICE_PPS * VOICE_PACKET.get()),
         };
         let users = demand.users.as_deref().copied().unwrap_or(1);
-        let scale = self.settings.demand_scale;
-        let (from, to) = (from?, to?);
+        let factor = match &demand.day {
+            Some(day) => self.factor_of(day),
+            None => Some(1.0),
+        };
+        let (from, to, factor) = (from?, to?, factor?);
+        let scale = self.settings.demand_scale * factor;
         let place = demand.rate.as_ref().map_or(place, Spanned::place);
         let rate = times(of_each, users as f64 * scale);
         let bounds = match rate {
@@ -306,7 +314,11 @@ impl Assembly<'_> {
             Rate::PacketsPerSecond(_) => Bounds::PACKET_RATE,
         };
         if rate.get() > bounds.largest {
-            let message = format!("demand `{name}` is {rate} with all users and `demand-scale`");
+            let with = match demand.day {
+                Some(_) => "all users, `demand-scale` and `day`",
+                None => "all users and `demand-scale`",
+            };
+            let message = format!("demand `{name}` is {rate} with {with}");
             let help = format!("rates are {}", bounds.text);
             self.error(ProblemKind::OutOfRange, place, message, &help);
             return None;

@@ -6,6 +6,7 @@
 mod aggregates;
 mod calibration;
 mod connections;
+mod days;
 mod demands;
 mod events;
 mod flows;
@@ -33,6 +34,7 @@ use netflow_network::{
 
 use self::aggregates::Aggregates;
 use self::connections::Connections;
+use self::days::Days;
 use self::demands::Demands;
 use self::profiles::Profiles;
 use self::simulation::Settings;
@@ -91,6 +93,7 @@ pub(crate) fn validate(
         notes: Vec::new(),
         demand_list: Vec::new(),
         demands: Demands::default(),
+        days: Days::default(),
         described: HashSet::new(),
         connections: Connections::default(),
         aggregates: Aggregates::default(),
@@ -135,6 +138,7 @@ pub(crate) fn validate(
             assembly.add_connection(connection);
         },
     );
+    assembly.declare_days(&scenario.days);
     assembly.demand_list.clone_from(&scenario.demands);
     assembly.table(include.demands.as_ref(), |assembly, demand: Demand| {
         assembly.demand_list.push(demand);
@@ -163,6 +167,7 @@ struct Assembly<'s> {
     /// Traffic by how much it is; added when it is known which model follows it.
     demand_list: Vec<Demand>,
     demands: Demands,
+    days: Days,
     /// The nodes that a `[[node]]` is about.
     described: HashSet<String>,
     connections: Connections,
@@ -279,6 +284,7 @@ impl Assembly<'_> {
             self.add_demand(demand);
         }
         self.check_demand_scale(scenario, &demands);
+        self.check_days(scenario);
         self.add_workloads(scenario);
         self.add_aggregates(scenario);
         self.plan_calibration(&scenario.simulation);

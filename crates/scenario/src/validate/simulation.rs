@@ -25,6 +25,8 @@ pub(super) struct Settings {
     pub(super) acks_used: bool,
     /// By what all demands are multiplied.
     pub(super) demand_scale: f64,
+    /// The hour at which demands with a day are looked at.
+    pub(super) hour: Option<f64>,
     /// Whether paths of equal cost are shared.
     pub(super) ecmp: bool,
 }
@@ -51,6 +53,7 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
         acks: simulation.acks.as_deref().copied().unwrap_or(true),
         acks_used: false,
         demand_scale: simulation.demand_scale.as_deref().copied().unwrap_or(1.0),
+        hour: simulation.hour.as_deref().copied(),
         ecmp: simulation.ecmp.as_deref().copied().unwrap_or(false),
     }
 }

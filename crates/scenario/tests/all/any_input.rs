@@ -35,6 +35,7 @@ acks = true
 transport = "well-mixed"
 coupling = "implicit"
 burstiness-interval = "100 ms"
+hour = 20.5
 [[node]]
 name = "A"
 label = "Ä"
@@ -89,6 +90,14 @@ keystrokes = { constant = 10 }
 keystroke-gap = { constant = "1 s" }
 keystroke-size = { constant = "1 B" }
 echo-size = { table = [["1 B", 0.5], ["1 KB", 1]] }
+[[demand]]
+from = "B"
+to = "A"
+rate = "1 Mbit/s"
+day = "office"
+[[day]]
+name = "office"
+factors = [0.3, "20 %", 1, 0.8]
 [[event]]
 at = "5 s"
 link = "A<->B"

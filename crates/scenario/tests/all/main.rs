@@ -2,6 +2,7 @@
 
 mod any_input;
 mod circuits;
+mod days;
 mod demands;
 mod ecmp;
 mod export;

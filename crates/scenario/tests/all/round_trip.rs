@@ -85,14 +85,15 @@ prop_compose! {
         transport in of(prop::sample::select(vec![TransportSetting::Fifo, TransportSetting::WellMixed]).prop_map(Spanned::from)),
         coupling in of(prop::sample::select(vec![CouplingSetting::Lagged, CouplingSetting::Implicit]).prop_map(Spanned::from)),
         burstiness_interval in of(time(1e-3..10.0)),
-        (written_for, demand_scale, ecmp, calibrate) in (
+        (written_for, demand_scale, ecmp, calibrate, hour) in (
             of(prop::sample::select(vec!["0.1".to_owned(), "0.2".to_owned()]).prop_map(Spanned::from)),
             of((0.1..1e6).prop_map(Spanned::from)),
             of(flag()),
             of(time(1e-3..10.0)),
+            of((0.0..24.0).prop_map(Spanned::from)),
         ),
     ) -> Simulation {
-        Simulation { duration, warmup, step, calibrate, packet_size, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, ecmp, written_for }
+        Simulation { duration, warmup, step, calibrate, packet_size, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, hour, ecmp, written_for }
     }
 }
 
@@ -117,8 +118,9 @@ prop_compose! {
             GravityWeight::Population, GravityWeight::Bandwidth, GravityWeight::Uniform,
         ]).prop_map(Spanned::from)),
         kind in of(demand_kind()),
+        day in of(text()),
     ) -> Spanned<Gravity> {
-        Gravity { total, weight, kind }.into()
+        Gravity { total, weight, kind, day }.into()
     }
 }
 
@@ -128,12 +130,18 @@ prop_compose! {
         kind in of(demand_kind()),
         size in of(distribution(|x| Quantity(Bytes(x)))),
         flows in of((1..1000_u64).prop_map(Spanned::from)),
-        (start, stop, packet_size) in (of(time(0.0..1e6)), of(time(0.0..1e6)), of(bytes())),
+        (start, stop, packet_size, day) in (of(time(0.0..1e6)), of(time(0.0..1e6)), of(bytes()), of(text())),
     ) -> Demand {
         let is_tcp = kind.as_ref().is_none_or(|kind| **kind == DemandKind::Tcp);
         let flows = flows.filter(|_| is_tcp);
         let size = size.filter(|_| is_tcp && flows.is_none());
-        Demand { name, from, to, rate: Some(rate), users, kind, size, flows, start, stop, packet_size }
+        Demand { name, from, to, rate: Some(rate), users, kind, size, flows, day, start, stop, packet_size }
+    }
+}
+
+prop_compose! {
+    fn day()(name in text(), factors in prop::collection::vec(1e-9..1e9, 1..50)) -> Day {
+        Day { name, factors: Factors(factors).into() }
     }
 }
 
@@ -454,9 +462,9 @@ prop_compose! {
         connections in prop::collection::vec(connection(), 0..4),
         aggregates in prop::collection::vec(aggregate(), 0..3),
         (workloads, events) in (prop::collection::vec(workload(), 0..3), prop::collection::vec(event(), 0..3)),
-        demands in prop::collection::vec(demand(), 0..3),
+        (demands, days) in (prop::collection::vec(demand(), 0..3), prop::collection::vec(day(), 0..3)),
     ) -> Scenario {
-        Scenario { simulation, include, nodes, links, connections, demands, aggregates, workloads, events }
+        Scenario { simulation, include, nodes, links, connections, demands, days, aggregates, workloads, events }
     }
 }
 

@@ -58,7 +58,7 @@ fn the_reader_allows_the_keys_of_the_schema() {
     };
     let text = "zzz = 1\n[simulation]\nzzz = 1\nstep = { zzz = 1 }\n[include]\nzzz = 1\n[[node]]\nzzz = 1\n\
         [[link]]\nzzz = 1\nqueue = { discipline = \"red\", zzz = 1 }\n[[connection]]\nzzz = 1\n\
-        [[workload]]\nzzz = 1\n[[event]]\nzzz = 1\nset = { zzz = 1 }\n";
+        [[demand]]\nzzz = 1\n[[day]]\nzzz = 1\n[[workload]]\nzzz = 1\n[[event]]\nzzz = 1\nset = { zzz = 1 }\n";
     let problems = netflow_scenario::parse("zzz.toml", text).unwrap_err();
     let allowed = |place: &str| -> Vec<String> {
         let problem = problems
@@ -82,6 +82,8 @@ fn the_reader_allows_the_keys_of_the_schema() {
         ("this [[link]]", "Link"),
         ("`queue`", "Red"),
         ("this [[connection]]", "Connection"),
+        ("this [[demand]]", "Demand"),
+        ("this [[day]]", "Day"),
         ("this [[workload]]", "Workload"),
         ("this [[event]]", "Event"),
         ("`set`", "Set"),

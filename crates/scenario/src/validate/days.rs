@@ -1,0 +1,100 @@
+//! Times of day.
+
+use netflow_document::{Place, ProblemKind, Spanned};
+
+use super::Assembly;
+use super::names::Names;
+use crate::file::{Day, Scenario};
+
+/// The days by name, and which of them demands have.
+#[derive(Default)]
+pub(super) struct Days {
+    names: Names,
+    list: Vec<Declared>,
+    /// Where the first demand with a day names it.
+    first_named: Option<Place>,
+    /// Whether there are some whose names could not be read.
+    is_incomplete: bool,
+}
+
+struct Declared {
+    place: Place,
+    /// At the simulation's hour; 1 if it has none.
+    factor: f64,
+    is_named: bool,
+}
+
+impl Assembly<'_> {
+    /// Makes the names of days known, with what they are at the simulation's hour.
+    pub(super) fn declare_days(&mut self, days: &[Day]) {
+        for day in days {
+            if !day.name.is_sound() {
+                self.days.is_incomplete = true;
+                continue;
+            }
+            let place = day.name.place();
+            if let Err(first) = self.days.names.add(&day.name) {
+                let first = self.days.list.get(first).map(|it| it.place);
+                let help = first.map_or(String::new(), |place| self.first_at(place));
+                let message = format!("day `{}` exists twice", *day.name);
+                self.error(ProblemKind::Duplicate, place, message, &help);
+                continue;
+            }
+            let hour = self.settings.hour;
+            self.days.list.push(Declared {
+                place,
+                factor: hour.map_or(1.0, |hour| day.factors.at(hour)),
+                is_named: false,
+            });
+        }
+    }
+
+    /// By what a demand with this day is multiplied; `None` if there is no such day, and something is told.
+    pub(super) fn factor_of(&mut self, day: &Spanned<String>) -> Option<f64> {
+        let found = self.days.names.find(day);
+        if let Some(declared) = found.and_then(|found| self.days.list.get_mut(found)) {
+            declared.is_named = true;
+            self.days.first_named.get_or_insert(day.place());
+            return Some(declared.factor);
+        }
+        let names: Vec<&str> = self.days.names.iter().collect();
+        if self.days.is_incomplete || (names.is_empty() && self.findings.has_refused_keys()) {
+            return None; // it may be what could not be read
+        }
+        let message = format!("unknown day `{}`", **day);
+        let help = match names.is_empty() {
+            true => "the scenario has no [[day]]".to_owned(),
+            false => self.findings.given(day, "days", names.into_iter()),
+        };
+        self.error(ProblemKind::UnknownName, day.place(), message, &help);
+        None
+    }
+
+    /// Warns of days without an hour, of an hour without days, and of days that no demand has.
+    pub(super) fn check_days(&mut self, scenario: &Scenario) {
+        if self.findings.has_errors() {
+            return; // what would name them may not have been read
+        }
+        match (&scenario.simulation.hour, self.days.first_named) {
+            (None, Some(place)) => {
+                let message = "`day` has no effect: [simulation] has no `hour`";
+                let help = "every demand is what its `rate` says; write `hour = 20` in [simulation], or \
+                            `--set simulation.hour=20`, for what they are at eight in the evening";
+                self.warning(ProblemKind::WithoutEffect, place, message, help);
+            }
+            (Some(hour), None) => {
+                let message = "`hour` has no effect: no demand has a `day`";
+                self.warning(ProblemKind::WithoutEffect, hour.place(), message, "");
+            }
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+        let days = std::mem::take(&mut self.days);
+        for (name, day) in days.names.iter().zip(&days.list) {
+            if !day.is_named {
+                let message = format!("day `{name}` has no effect: no demand has it");
+                let help = format!("write `day = \"{name}\"` in a [[demand]]");
+                self.warning(ProblemKind::WithoutEffect, day.place, message, &help);
+            }
+        }
+    }
+}
