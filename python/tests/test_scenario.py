@@ -70,6 +70,24 @@ def test_set_takes_what_files_have(bottleneck):
         bottleneck.set("link.A->B.loss", float("nan"))
 
 
+def test_demands_are_those_of_the_hour():
+    text = """
+simulation = { duration = "10 s" }
+link = [{ from = "A", to = "B", bandwidth = "100 Mbit/s" }]
+demand = [{ from = "A", to = "B", rate = "4 Mbit/s", kind = "poisson", day = "office" }]
+day = [{ name = "office", factors = [0.25, 0.5, 1, 0.75] }]
+"""
+    scenario = nf.Scenario.from_toml(text)
+    (problem,) = scenario.check()
+    assert "no `hour`" in problem.message
+    for hour, bps in [(6, 2e6), (12, 4e6), (15.0, 3.5e6), ("21", 2e6)]:
+        scenario.set("simulation.hour", hour)
+        assert scenario.check() == []
+        assert scenario.solve().goodput_bps == pytest.approx(bps)
+    with pytest.raises(nf.ScenarioError, match="`hour` cannot be 24"):
+        scenario.set("simulation.hour", 24)
+
+
 def test_warnings_are_a_list():
     text = BOTTLENECK.replace('name = "c",', 'name = "c", start = "20 s",')
     (problem,) = nf.Scenario.from_toml(text).check()
