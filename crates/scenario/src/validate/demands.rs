@@ -313,7 +313,8 @@ impl Assembly<'_> {
             Rate::BitsPerSecond(_) => Bounds::BIT_RATE,
             Rate::PacketsPerSecond(_) => Bounds::PACKET_RATE,
         };
-        if rate.get() > bounds.largest {
+        // So little that it rounds to nothing is no demand.
+        if rate.get() <= 0.0 || rate.get() > bounds.largest {
             let with = match demand.day {
                 Some(_) => "all users, `demand-scale` and `day`",
                 None => "all users and `demand-scale`",
