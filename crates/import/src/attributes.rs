@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind};
 
-use crate::label::{self, Told};
+use crate::label::{self, Bytes, Told};
 use crate::wrong::{Read, Wrong};
 
 /// Something that is said of a node or a link.
@@ -192,8 +192,8 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
         says.bandwidth = Some((Stated::Sure(bps), span));
     } else if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
         let text = format!("{speed} {}", speed_unit.as_deref().unwrap_or_default());
-        match label::bandwidth(&text) {
-            Some(told) if told.bytes => says.label = Some((told, text)),
+        match label::bandwidth(&text, Bytes::Bits) {
+            Some(told) if told.bytes.is_some() => says.label = Some((told, text)),
             Some(told) => says.bandwidth = Some((Stated::Sure(told.bps), span)),
             None => {}
         }
@@ -201,7 +201,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     if says.label.is_none() {
         let mut labels = labels.into_iter().flatten().peekable();
         says.silent = labels.peek().cloned();
-        says.label = labels.find_map(|label| Some((label::bandwidth(&label)?, label)));
+        says.label = labels.find_map(|label| Some((label::bandwidth(&label, Bytes::Bits)?, label)));
     }
     Ok(says)
 }
@@ -372,7 +372,7 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
             false => Bandwidth::Stated(Stated::Sure(rate.get())),
         });
     }
-    label::bandwidth(&attribute.value)
+    label::bandwidth(&attribute.value, Bytes::Meant)
         .map(Bandwidth::Label)
         .ok_or_else(|| {
             let message = format!(

@@ -8,8 +8,33 @@ pub(crate) struct Told {
     pub(crate) how: String,
     /// How many times a rate is there: 2 in `2x10 Gbps`.
     pub(crate) times: f64,
-    /// Whether it counts bytes: `10 GB/s`.
-    pub(crate) bytes: bool,
+    /// What was made of it if it says bytes: `10 GB/s`.
+    pub(crate) bytes: Option<Bytes>,
+}
+
+/// What a rate in bytes per second is taken for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bytes {
+    /// What it says, in columns.
+    Meant,
+    /// Bits, in labels: of all 59 such labels in the Topology Zoo its authors have made bits.
+    Bits,
+}
+
+impl Bytes {
+    fn bits(self) -> f64 {
+        match self {
+            Bytes::Meant => 8.0,
+            Bytes::Bits => 1.0,
+        }
+    }
+
+    fn remark(self) -> &'static str {
+        match self {
+            Bytes::Meant => "read as bytes; Mb/s and Mbit/s are bits",
+            Bytes::Bits => "taken as bits, as such labels mean them; in a column it would be bytes",
+        }
+    }
 }
 
 impl Told {
@@ -19,26 +44,25 @@ impl Told {
             bps,
             how: String::new(),
             times: 1.0,
-            bytes: true,
+            bytes: Some(Bytes::Meant),
         }
     }
 
     /// What there is to say about how it was read; nothing if it can be read in one way only.
     pub(crate) fn remark(&self) -> String {
-        let bytes = "read as bytes; Mb/s and Mbit/s are bits";
         match (self.how.as_str(), self.bytes) {
-            ("", false) => String::new(),
-            ("", true) => format!(" ({bytes})"),
-            (how, false) => format!(" ({how})"),
-            (how, true) => format!(" ({how}; {bytes})"),
+            ("", None) => String::new(),
+            ("", Some(bytes)) => format!(" ({})", bytes.remark()),
+            (how, None) => format!(" ({how})"),
+            (how, Some(bytes)) => format!(" ({how}; {})", bytes.remark()),
         }
     }
 }
 
 /// The bandwidth in a text such as `45 Mbps DS-3`, `OC192/STM64`, `2x10Gb/s`, `< 155 Mbps` or `10-34 Mb/s`;
 /// `None` if there is none in it.
-pub(crate) fn bandwidth(text: &str) -> Option<Told> {
-    let tokens = tokens(text);
+pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
+    let tokens = tokens(text, bytes);
     let mut found: Vec<Term> = Vec::new();
     let mut at = 0;
     let mut plus = false;
@@ -52,7 +76,7 @@ pub(crate) fn bandwidth(text: &str) -> Option<Told> {
             Some(last) if plus => {
                 last.bps += term.bps;
                 last.times = 1.0;
-                last.bytes |= term.bytes;
+                last.bytes = last.bytes.or(term.bytes);
                 last.how = "the sum";
             }
             _ => found.push(term),
@@ -84,7 +108,7 @@ struct Term {
     bps: f64,
     how: &'static str,
     times: f64,
-    bytes: bool,
+    bytes: Option<Bytes>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -100,8 +124,8 @@ struct Token {
     what: What,
     /// Whether white space stands before it.
     apart: bool,
-    /// Whether it is a word with the capital B of bytes: `GB`, `GBps`.
-    bytes: bool,
+    /// What is made of a word with the capital B of bytes: `GB`, `GBps`.
+    bytes: Option<Bytes>,
 }
 
 impl Token {
@@ -110,7 +134,7 @@ impl Token {
     }
 }
 
-fn tokens(text: &str) -> Vec<Token> {
+fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
     let mut found = Vec::new();
     let mut rest = text;
     let mut apart = true;
@@ -133,12 +157,13 @@ fn tokens(text: &str) -> Vec<Token> {
             What::Sign(if c == '×' { '*' } else { c })
         };
         let word = &rest[..length];
-        let bytes = word.strip_suffix("ps").unwrap_or(word).ends_with('B');
+        let is_of_bytes = word.strip_suffix("ps").unwrap_or(word).ends_with('B');
         rest = &rest[length..];
         if matches!(what, What::Sign(c) if c.is_whitespace()) {
             apart = true;
             continue;
         }
+        let bytes = is_of_bytes.then_some(bytes);
         found.push(Token { what, apart, bytes });
         apart = false;
     }
@@ -234,14 +259,14 @@ fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
 struct Rate {
     bps: f64,
     how: &'static str,
-    bytes: bool,
+    bytes: Option<Bytes>,
 }
 
 /// `10 Gbit/s`, `1-20Gbps`, `300M-1Gb/s`, `34/45 Mbit/s`, `OC-48c`.
 fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
     let What::Number(first) = tokens.get(at)?.what else {
         let (bps, next) = technology(tokens, at)?;
-        let (how, bytes) = ("", false);
+        let (how, bytes) = ("", None);
         return Some((Rate { bps, how, bytes }, next));
     };
     let between = |at: usize| match tokens.get(at) {
@@ -286,10 +311,10 @@ fn single(tokens: &[Token], at: usize) -> Option<(f64, Unit, usize)> {
 #[derive(Clone, Copy)]
 struct Unit {
     bps: f64,
-    bytes: bool,
+    bytes: Option<Bytes>,
 }
 
-/// A unit of rates, however it is written. With a capital B and `/s` or `ps` it counts bytes, as in scenarios.
+/// A unit of rates, however it is written. With a capital B and `/s` or `ps` it says bytes.
 fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
     let token = tokens.get(at)?;
     let What::Word(word) = &token.what else {
@@ -306,9 +331,9 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
     let slash = tokens.get(at + 1).is_some_and(|token| token.is('/'));
     let second = |token: &Token| matches!(&token.what, What::Word(s) if s == "s" || s == "sec");
     let a_second = slash && tokens.get(at + 2).is_some_and(second);
-    let bytes = token.bytes && (a_second || word.ends_with("ps"));
+    let bytes = token.bytes.filter(|_| a_second || word.ends_with("ps"));
     let unit = Unit {
-        bps: if bytes { 8.0 * bps } else { bps },
+        bps: bps * bytes.map_or(1.0, Bytes::bits),
         bytes,
     };
     Some((unit, if a_second { at + 3 } else { at + 1 }))
@@ -353,6 +378,10 @@ fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn label(text: &str) -> Option<Told> {
+        bandwidth(text, Bytes::Bits)
+    }
 
     #[test]
     fn labels_tell_their_bandwidth() {
@@ -404,15 +433,15 @@ mod tests {
             ("1e9 bit/s", 1e9),
             ("DTP-Ring 2.5 Gbit/s", 2.5e9),
         ];
-        for (label, bps) in cases {
-            let told = bandwidth(label).unwrap_or_else(|| panic!("{label}"));
-            assert!((told.bps / bps - 1.0).abs() < 1e-9, "{label}: {told:?}");
+        for (text, bps) in cases {
+            let told = label(text).unwrap_or_else(|| panic!("{text}"));
+            assert!((told.bps / bps - 1.0).abs() < 1e-9, "{text}: {told:?}");
         }
     }
 
-    /// What scenarios take as bytes is so in labels, and what they refuse to guess is told.
+    /// In a column it is what it is in scenarios; in a label bytes are bits, which is told.
     #[test]
-    fn a_unit_means_in_labels_what_it_means_in_scenarios() {
+    fn a_unit_means_in_columns_what_it_means_in_scenarios() {
         use netflow_units::BitsPerSecond;
         for prefix in ["", "k", "K", "m", "M", "g", "G"] {
             for unit in ["b/s", "B/s", "bit/s", "bps", "Bps", "BPS"] {
@@ -420,27 +449,34 @@ mod tests {
                 let Ok(rate) = text.parse::<BitsPerSecond>() else {
                     continue;
                 };
-                // A label without a prefix is hardly one.
-                let Some(told) = bandwidth(&text) else {
-                    assert_eq!(text, "10 B/s");
-                    continue;
-                };
-                assert_eq!(told.bps, rate.get(), "{text}");
-                assert_eq!(told.bytes, text.ends_with("B/s"), "{text}");
+                let of_bytes = text.ends_with("B/s");
+                for (bytes, bps) in [
+                    (Bytes::Meant, rate.get()),
+                    (Bytes::Bits, rate.get() / if of_bytes { 8.0 } else { 1.0 }),
+                ] {
+                    // A label without a prefix is hardly one.
+                    let Some(told) = bandwidth(&text, bytes) else {
+                        assert_eq!(text, "10 B/s");
+                        continue;
+                    };
+                    assert_eq!(told.bps, bps, "{text}");
+                    assert_eq!(told.bytes, of_bytes.then_some(bytes), "{text}");
+                }
             }
         }
-        let told = bandwidth("2x10 GB/s - redundant").unwrap();
-        assert_eq!((told.bps, told.bytes), (160e9, true));
+        let told = label("2x10 GB/s - redundant").unwrap();
+        assert_eq!((told.bps, told.bytes), (20e9, Some(Bytes::Bits)));
         assert_eq!(
             told.remark(),
-            " (so many times; read as bytes; Mb/s and Mbit/s are bits)"
+            " (so many times; taken as bits, as such labels mean them; in a column it would be bytes)"
         );
-        assert!(bandwidth("10 GBps").unwrap().bytes);
+        let told = bandwidth("10 GBps", Bytes::Meant).unwrap();
+        assert_eq!((told.bps, told.bytes), (80e9, Some(Bytes::Meant)));
     }
 
     #[test]
     fn other_labels_tell_none() {
-        for label in [
+        for text in [
             "",
             "Green Link",
             "Fibre ottica spenta (Dark Fibre)",
@@ -459,13 +495,13 @@ mod tests {
             "T9",
             "99999999999999999999999999999999999999e999 Gbps",
         ] {
-            assert_eq!(bandwidth(label), None, "{label}");
+            assert_eq!(label(text), None, "{text}");
         }
     }
 
     #[test]
     fn how_several_rates_become_one_is_told() {
-        let how = |label| bandwidth(label).unwrap().how;
+        let how = |text| label(text).unwrap().how;
         assert_eq!(how("1 Gbps"), "");
         assert_eq!(how("45 Mbps DS-3"), "");
         assert_eq!(how("1-20Gbps"), "the lower end");
