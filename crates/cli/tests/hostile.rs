@@ -419,7 +419,7 @@ fn what_does_not_fit_into_memory_is_refused() {
         0,
     );
     refused(100_000, "check long.toml", " MB of TOML need about ");
-    refused(330_000, "run long.toml", "the run needs about ");
+    refused(400_000, "run long.toml", "the run needs about ");
 }
 
 /// As many intervals were made as a summary's duration had, whatever the series said: a gigabyte for
