@@ -84,6 +84,25 @@ def test_an_import_tells_what_it_assumes(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:assumed")
+def test_edges_between_the_same_nodes_are_circuits():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.MultiGraph()
+    for _ in range(2):
+        graph.add_edge("A", "B", bandwidth="10 Gbit/s", delay="5 ms")
+    scenario = nf.from_networkx(graph, demands={("A", "B"): "8 Gbit/s"})
+    assert scenario.links == ["A->B", "B->A", "A->B#2", "B->A#2"]
+    # Each has half of the demand, and the other all of it if it fails.
+    steady = scenario.solve()
+    busy = dict(zip(steady.links["link"], steady.links["utilization"]))
+    assert busy["A->B"] == pytest.approx(0.4, rel=0.02)
+    assert busy["A->B"] == pytest.approx(busy["A->B#2"])
+    scenario.set("link.A<->B#2.bandwidth", "20 Gbit/s")
+    steady = scenario.solve()
+    busy = dict(zip(steady.links["link"], steady.links["utilization"]))
+    assert busy["A->B"] == pytest.approx(2 * busy["A->B#2"])
+
+
+@pytest.mark.filterwarnings("ignore:assumed")
 def test_a_graph_of_networkx():
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
