@@ -12,11 +12,11 @@ function showTiles() {
   if (bad) {
     const lasts = bad.to_s - bad.from_s;
     const full = bad.utilization >= 0.99;
-    tile(
-      `${full ? "100\u00a0%" : percent(bad.utilization)} ${full ? "from" : "at"} ${clock(full ? bad.from_s : bad.at_s)}`,
-      `worst moment: ${full ? `${bad.link} is full for ${clock(lasts)}` : `utilization of ${bad.link}`}${bad.loss > 0 ? `, which loses up to ${percent(bad.loss)}` : ", which loses nothing"}`,
-      () => { select("link", bad.link); setTime(bad.at_s); },
-    );
+    const show = () => { select("link", bad.link); setTime(bad.at_s); };
+    const loses = bad.loss > 0 ? `, which loses up to ${percent(bad.loss)}` : ", which loses nothing";
+    if (full) tile(`100\u00a0% from ${clock(bad.from_s)}`, `worst moment: ${bad.link} is full for ${clock(lasts)}${loses}`, show);
+    else if (bad.loss > bad.utilization) tile(`${percent(bad.loss)} lost at ${clock(bad.at_s)}`, `worst moment: of what came to ${bad.link}, which was busy for ${percent(bad.utilization)} of the time`, show);
+    else tile(`${percent(bad.utilization)} at ${clock(bad.at_s)}`, `worst moment: utilization of ${bad.link}${loses}`, show);
   } else tile("–", "nothing was sent");
   const hurt = most(run.connections, (it) => it.short);
   if (hurt && hurt.short >= 0.0005) {
