@@ -233,9 +233,12 @@ impl NetworkBuilder {
                 1 => spec.name.clone(),
                 _ => format!("{}/{}-{}", spec.name, self.name(client), self.name(server)),
             };
-            let ways = [(client, server, "requests"), (server, client, "replies")];
+            let ways = [
+                (client, server, "requests", [&spec.return_path, &spec.path]),
+                (server, client, "replies", [&spec.path, &spec.return_path]),
+            ];
             let mut pair = [ConnectionId(0, self.owner); 2];
-            for ((id, (mean_pps, wire_bytes)), (from, to, what)) in
+            for ((id, (mean_pps, wire_bytes)), (from, to, what, [path, return_path])) in
                 pair.iter_mut().zip(load).zip(ways)
             {
                 *id = self.connection(ConnectionSpec {
@@ -254,12 +257,15 @@ impl NetworkBuilder {
                     count: 1,
                     max_window_pkts: None,
                     packet_size_bytes: wire_bytes,
-                    path: None,
-                    return_path: None,
+                    path: path.clone(),
+                    return_path: return_path.clone(),
                     flow: spec.flow,
                     transfers: None,
                     acks,
                 });
+                if let Some(class) = &spec.class {
+                    self.classify(*id, class);
+                }
             }
             pairs.push(pair);
         }
@@ -898,7 +904,7 @@ impl NetworkBuilder {
         connections: &[(u32, &ConnectionSpec)],
         down: &[bool],
     ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
-        let specs = || connections.iter().map(|&(_, spec)| spec);
+        let asked = || connections.iter().map(|&(_, spec)| Asked::of(spec));
         let given = Given {
             builder: self,
             router,
@@ -906,22 +912,22 @@ impl NetworkBuilder {
         };
         let mut errors = Vec::new();
 
-        let wanted = specs().filter(|s| s.path.is_none());
+        let wanted = asked().filter(|it| it.path.is_none());
         let requests: Vec<Request> = wanted
-            .map(|s| Request {
-                flow: s.flow,
-                ..request(s.from, s.to)
+            .map(|it| Request {
+                flow: it.spec.flow,
+                ..request(it.from, it.to)
             })
             .collect();
         let mut found = router.paths(&requests, down).into_iter();
         let mut data: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
-        for spec in specs() {
-            data.push(match &spec.path {
-                Some(nodes) => given.path(spec, nodes, (spec.from, spec.to), &mut errors),
+        for it in asked() {
+            data.push(match it.path {
+                Some(nodes) => given.path(it.spec, nodes, (it.from, it.to), &mut errors),
                 None => {
                     let path = found.next().flatten();
                     if path.is_none() {
-                        errors.push(self.unreachable(spec, spec.from, spec.to));
+                        errors.push(self.unreachable(it.spec, it.from, it.to));
                     }
                     path
                 }
@@ -931,12 +937,12 @@ impl NetworkBuilder {
         // The way back: as given, else reversed, else (where links lead one way only) looked for.
         let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         let mut looked_for = Vec::new();
-        for (spec, path) in specs().zip(&data) {
-            back.push(match (&spec.return_path, path) {
-                (Some(nodes), _) => given.path(spec, nodes, (spec.to, spec.from), &mut errors),
+        for (it, path) in asked().zip(&data) {
+            back.push(match (it.return_path, path) {
+                (Some(nodes), _) => given.path(it.spec, nodes, (it.to, it.from), &mut errors),
                 (None, None) => None,
                 (None, Some(path)) => {
-                    let reversed = given.reversed(path, spec.path.is_some());
+                    let reversed = given.reversed(path, it.path.is_some());
                     if reversed.is_none() {
                         looked_for.push(back.len());
                     }
@@ -944,14 +950,14 @@ impl NetworkBuilder {
                 }
             });
         }
-        let spec_of = |i: usize| connections[i].1;
-        let ends = |&i: &usize| request(spec_of(i).to, spec_of(i).from);
+        let asked_by = |i: usize| Asked::of(connections[i].1);
+        let ends = |&i: &usize| request(asked_by(i).to, asked_by(i).from);
         let requests: Vec<Request> = looked_for.iter().map(ends).collect();
         for (&i, path) in looked_for.iter().zip(router.paths(&requests, down)) {
-            let spec = spec_of(i);
+            let Asked { spec, from, to, .. } = asked_by(i);
             let needed = spec.source.has_feedback() || spec.acks != Acks::None;
             if path.is_none() && needed {
-                errors.push(self.unreachable(spec, spec.to, spec.from));
+                errors.push(self.unreachable(spec, to, from));
             }
             back[i] = if needed {
                 path
@@ -960,7 +966,11 @@ impl NetworkBuilder {
             };
         }
         let queue_of = self.queue_of();
-        let both = |((data, back), &(connection, _)): ((Option<_>, Option<_>), &(u32, _))| {
+        let both = |((data, back), &(connection, spec)): ((Option<_>, Option<_>), &(u32, _))| {
+            let (data, back) = match Asked::of(spec).is_turned {
+                true => (back?, data?),
+                false => (data?, back?),
+            };
             let queue_class = self.queue_class_of.get(&connection);
             let queues = |links: Vec<u32>| match queue_class {
                 None => links,
@@ -972,8 +982,8 @@ impl NetworkBuilder {
                 }
             };
             Some(Ways {
-                data: queues(data?),
-                back: queues(back?),
+                data: queues(data),
+                back: queues(back),
             })
         };
         let ways = data.into_iter().zip(back).zip(connections);
@@ -985,6 +995,43 @@ impl NetworkBuilder {
             connection: spec.name.clone(),
             from: self.name(from).to_owned(),
             to: self.name(to).to_owned(),
+        }
+    }
+}
+
+/// What a connection asks for: its ways there and back.
+struct Asked<'a> {
+    spec: &'a ConnectionSpec,
+    from: NodeId,
+    to: NodeId,
+    path: Option<&'a [NodeId]>,
+    return_path: Option<&'a [NodeId]>,
+    /// Whether its own ways are these the other way round.
+    is_turned: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// Requests of users whose ways are given ask for those of their replies, so that what is not given follows from
+    /// the same.
+    fn of(spec: &'a ConnectionSpec) -> Asked<'a> {
+        let (path, return_path) = (spec.path.as_deref(), spec.return_path.as_deref());
+        match &spec.source {
+            Source::Users(it) if !it.replies && it.workload.has_given_ways() => Asked {
+                spec,
+                from: spec.to,
+                to: spec.from,
+                path: return_path,
+                return_path: path,
+                is_turned: true,
+            },
+            _ => Asked {
+                spec,
+                from: spec.from,
+                to: spec.to,
+                path,
+                return_path,
+                is_turned: false,
+            },
         }
     }
 }

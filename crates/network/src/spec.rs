@@ -294,8 +294,9 @@ pub struct ConnectionSpec {
     pub max_window_pkts: Option<f64>,
     /// Size of a data packet on the wire in bytes.
     pub packet_size_bytes: f64,
-    /// Nodes from sender to receiver; `None`: the shortest path by delay, or by metric. Of several links between two
-    /// of the nodes it takes the [preferred](LinkSpec::circuit) one that works.
+    /// Nodes from sender to receiver; `None`: the shortest path by delay, or by metric; of requests of a workload
+    /// with a `path`, that one reversed. Of several links between two of the nodes it takes the
+    /// [preferred](LinkSpec::circuit) one that works.
     pub path: Option<Vec<NodeId>>,
     /// Nodes from receiver to sender; `None`: the reversed path (the shortest path back where a
     /// link of the reversed path does not exist).

@@ -42,6 +42,14 @@ pub struct WorkloadSpec {
     pub stack: Stack,
     /// Which of several paths of equal cost all of its packets take; `None`: the preferred.
     pub flow: Option<FlowHash>,
+    /// Nodes from the server to the client, of which there is one each then: the way of replies, and of what
+    /// acknowledges requests; `None`: the shortest path.
+    pub path: Option<Vec<NodeId>>,
+    /// Nodes from the client to the server, likewise: the way of requests, and of what acknowledges replies; `None`: as
+    /// of a connection on that path, or the shortest path if none is given.
+    pub return_path: Option<Vec<NodeId>>,
+    /// The class of all of its packets, as [`classify`](crate::NetworkBuilder::classify) gives it; `None`: none.
+    pub class: Option<String>,
 }
 
 impl WorkloadSpec {
@@ -58,6 +66,11 @@ impl WorkloadSpec {
         (0..all.min(MOST_PAIRS + 1))
             .filter_map(|i| cycle(&self.clients, i).zip(cycle(&self.servers, i)))
             .collect()
+    }
+
+    /// Whether its ways are not the shortest paths of both of its connections.
+    pub(crate) fn has_given_ways(&self) -> bool {
+        self.path.is_some() || self.return_path.is_some()
     }
 
     pub(crate) fn too_many_pairs(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What users send on average.
 
-use netflow_network::{NetworkBuilder, Source};
+use netflow_network::{LinkId, NetworkBuilder, Source, WorkloadSpec};
 use netflow_problems::{constant_users, link};
 
 /// 6 exchanges a visit and the first packet, 4 visits a second; 2000 B are 3 packets of 960 B at most.
@@ -34,4 +34,60 @@ fn the_mean_load_is_that_of_constant_users() {
     for (sum_pps, expected_pps) in sums_pps.into_iter().zip([28.0, 72.0]) {
         assert!((sum_pps - expected_pps).abs() < 1e-12, "{sums_pps:?}");
     }
+}
+
+/// Two ways from a server to a client: given ones are taken by both connections, and are refused where there are
+/// several pairs of nodes.
+#[test]
+fn given_ways_are_those_of_one_pair() {
+    let network = |clients: &[&str]| {
+        let mut builder = NetworkBuilder::new();
+        let users = constant_users(&mut builder);
+        let [client, server, near, far, other] =
+            ["client", "server", "near", "far", "other"].map(|name| builder.node(name));
+        for (a, b, delay_s) in [
+            (server, near, 0.001),
+            (near, client, 0.001),
+            (server, far, 0.1),
+            (far, client, 0.1),
+            (far, other, 0.1),
+        ] {
+            builder.link(link(a, b, 1e7, delay_s, 100.0));
+            builder.link(link(b, a, 1e7, delay_s, 100.0));
+        }
+        let clients = clients.iter().map(|name| builder.node(name)).collect();
+        builder.workload(WorkloadSpec {
+            clients,
+            servers: vec![server],
+            path: Some(vec![server, far, client]),
+            return_path: Some(vec![client, near, server]),
+            ..users
+        });
+        builder.build()
+    };
+    let one = network(&["client"]).unwrap();
+    let ids: Vec<_> = one.connections().collect();
+    let names = |links: Vec<LinkId>| -> Vec<String> {
+        let names = links.into_iter().map(|id| one.link_name(id).to_owned());
+        names.collect()
+    };
+    let (requests, replies) = (ids[0], ids[1]);
+    assert_eq!(
+        one.connection_spec(replies).from,
+        one.connection_spec(requests).to
+    );
+    assert_eq!(names(one.path(replies)), ["server->far", "far->client"]);
+    assert_eq!(
+        names(one.return_path(replies)),
+        ["client->near", "near->server"]
+    );
+    assert_eq!(one.path(requests), one.return_path(replies));
+    assert_eq!(one.return_path(requests), one.path(replies));
+    let errors = network(&["client", "other"]).unwrap_err();
+    assert!(
+        errors.iter().any(|error| error
+            .to_string()
+            .contains("its path must lead from server to other")),
+        "{errors:?}"
+    );
 }

@@ -102,5 +102,8 @@ pub fn constant_users(builder: &mut NetworkBuilder) -> WorkloadSpec {
         packet_size_bytes: 1000.0,
         stack: Stack::builtin("linux-6").expect("it is built in"),
         flow: None,
+        path: None,
+        return_path: None,
+        class: None,
     }
 }

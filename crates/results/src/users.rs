@@ -112,6 +112,9 @@ mod tests {
             packet_size_bytes: 1000.0,
             stack: netflow_tcpmodel::Stack::builtin("linux-6").unwrap(),
             flow: None,
+            path: None,
+            return_path: None,
+            class: None,
         });
         builder.build().unwrap()
     }

@@ -33,6 +33,9 @@ fn network() -> Network {
             packet_size_bytes: 1500.0,
             stack: Stack::builtin("linux-6").unwrap(),
             flow: None,
+            path: None,
+            return_path: None,
+            class: None,
         });
     }
     builder.build().unwrap()

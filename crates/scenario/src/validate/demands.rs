@@ -449,6 +449,9 @@ impl Assembly<'_> {
             packet_size_bytes: demand.packet.get(),
             stack,
             flow: demand.flow,
+            path: None,
+            return_path: None,
+            class: None,
         };
         let place = demand.place;
         let run_s = self.settings.options.duration_s;

@@ -92,6 +92,9 @@ impl Assembly<'_> {
             packet_size_bytes: packet_size.get(),
             stack,
             flow: None,
+            path: None,
+            return_path: None,
+            class: None,
         };
         if self.findings.has_errors() {
             return;

@@ -64,6 +64,9 @@ fn changed(network: &Network, changes: Changes) -> Network {
             packet_size_bytes: 1040.0,
             stack: Stack::builtin("linux-6").unwrap(),
             flow: None,
+            path: None,
+            return_path: None,
+            class: None,
         });
     }
     let (from, to) = (builder.node("far"), builder.node("away"));

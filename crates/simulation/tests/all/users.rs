@@ -50,6 +50,9 @@ fn workload(application: Application, users_per_s: f64) -> WorkloadSpec {
         delayed_ack: false,
         packet_size_bytes: 1040.0,
         flow: None,
+        path: None,
+        return_path: None,
+        class: None,
         stack: Stack::builtin("linux-6").unwrap(),
     }
 }

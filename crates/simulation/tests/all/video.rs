@@ -52,6 +52,9 @@ fn watched(
         delayed_ack: true,
         packet_size_bytes: 1500.0,
         flow: None,
+        path: None,
+        return_path: None,
+        class: None,
         stack: linux(),
     });
     let options = Options {
