@@ -57,6 +57,18 @@ pub struct Demand {
     /// Size of a full packet on the wire. Default: the simulation's; of voice 200 B.
     #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
     pub packet_size: Option<ByteSize>,
+    /// Nodes from sender to receiver, both included; then `ecmp` does not divide it. Default: the shortest path by
+    /// delay, or by `metric`.
+    #[key(allowed = allowed::PATH, example = "[\"A\", \"R1\", \"B\"]")]
+    pub path: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Nodes from receiver to sender, both included: the way of acknowledgements, and of what asks for transfers.
+    /// Default: the path reversed.
+    #[key(allowed = allowed::PATH, example = "[\"B\", \"R2\", \"A\"]")]
+    pub return_path: Option<Spanned<Vec<Spanned<String>>>>,
+    /// The class of its packets, and of those that come back, which wait in a queue of their own on links with a
+    /// `[[link.class]]` of this name. Default: none.
+    #[key(example = "AF1")]
+    pub class: Option<Spanned<String>>,
 }
 
 /// What the traffic of a demand is.

@@ -152,14 +152,10 @@ impl Assembly<'_> {
             ends.map(|(a, b)| (b, a)),
             "return-path",
         );
-        if let (Some(path), true) = (
-            &connection.return_path,
-            acks == Acks::None && !is_tcp(&connection.source),
-        ) {
-            let message =
-                "`return-path` has no effect: nothing comes back from this source's receiver";
-            self.warning(ProblemKind::WithoutEffect, path.place(), message, "");
+        if acks == Acks::None && !is_tcp(&connection.source) {
+            self.warn_of_return_path(connection.return_path.as_ref());
         }
+        let class = self.known_class(connection.class.as_ref());
 
         let (Some((from, to)), Some(source), Ok(path), Ok(return_path)) =
             (ends, source, path, return_path)
@@ -190,12 +186,21 @@ impl Assembly<'_> {
         };
         for part in parts {
             let id = self.builder.connection(part);
-            if let Some(class) = &connection.class {
-                self.classify(id, class);
+            if let Some(class) = class {
+                self.builder.classify(id, class);
             }
             if let Some(aggregate) = aggregate {
                 self.aggregates.join(aggregate, id);
             }
+        }
+    }
+
+    /// Warns of a return path that nothing takes.
+    pub(super) fn warn_of_return_path(&mut self, path: Option<&Spanned<Vec<Spanned<String>>>>) {
+        if let Some(path) = path {
+            let message =
+                "`return-path` has no effect: nothing comes back from this source's receiver";
+            self.warning(ProblemKind::WithoutEffect, path.place(), message, "");
         }
     }
 

@@ -77,6 +77,9 @@ struct Checked {
     start_s: f64,
     stop_s: Option<f64>,
     flow: Option<FlowHash>,
+    path: Option<Vec<NodeId>>,
+    return_path: Option<Vec<NodeId>>,
+    class: Option<String>,
 }
 
 impl Assembly<'_> {
@@ -127,6 +130,9 @@ impl Assembly<'_> {
                     start: None,
                     stop: None,
                     packet_size: None,
+                    path: None,
+                    return_path: None,
+                    class: None,
                 });
             }
         }
@@ -224,6 +230,9 @@ impl Assembly<'_> {
 
     /// Its parts on paths of equal cost, to which it gives their shares.
     fn by_shares(&mut self, demand: Checked) -> Vec<Checked> {
+        if demand.path.is_some() {
+            return vec![demand];
+        }
         let ends = (demand.from, demand.to);
         let parts = self.shares(demand.name.clone(), ends, demand.place);
         let part = |part: Part<f64>| Checked {
@@ -237,6 +246,9 @@ impl Assembly<'_> {
 
     /// Its parts on paths of equal cost, of which its flows choose; with how many they are.
     fn by_flows(&mut self, demand: Checked, flows: u32) -> Vec<(Checked, u32)> {
+        if demand.path.is_some() {
+            return vec![(demand, flows)];
+        }
         let ends = (demand.from, demand.to);
         let parts = self.flows(demand.name.clone(), ends, flows, demand.place);
         let part = |part: Part<u32>| {
@@ -305,7 +317,19 @@ impl Assembly<'_> {
             Some(day) => self.factor_of(day),
             None => Some(1.0),
         };
-        let (from, to, factor) = (from?, to?, factor?);
+        let ends = from.zip(to);
+        let path = self.path(demand.path.as_ref(), ends, "path");
+        let back = ends.map(|(from, to)| (to, from));
+        let return_path = self.path(demand.return_path.as_ref(), back, "return-path");
+        if let DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice = kind {
+            self.warn_of_return_path(demand.return_path.as_ref());
+        }
+        let class = self.known_class(demand.class.as_ref()).map(str::to_owned);
+        let (Some((from, to)), Some(factor), Ok(path), Ok(return_path)) =
+            (ends, factor, path, return_path)
+        else {
+            return None;
+        };
         let scale = self.settings.demand_scale * factor;
         let place = demand.rate.as_ref().map_or(place, Spanned::place);
         let rate = times(of_each, users as f64 * scale);
@@ -334,14 +358,27 @@ impl Assembly<'_> {
             start_s,
             stop_s,
             flow: None,
+            path,
+            return_path,
+            class,
         })
+    }
+
+    /// Adds a connection that carries a demand, in its class.
+    fn add_carrier(&mut self, class: Option<String>, spec: ConnectionSpec) -> ConnectionId {
+        let id = self.builder.connection(spec);
+        if let Some(class) = class {
+            self.builder.classify(id, &class);
+        }
+        id
     }
 
     /// Adds what sends at a rate of its own, whatever happens.
     fn add_rate(&mut self, demand: Checked, source: Source, count: u32) {
         let packet_bytes = demand.packet.get();
+        let class = demand.class.clone();
         let spec = spec(demand, source, packet_bytes);
-        self.builder.connection(ConnectionSpec { count, ..spec });
+        self.add_carrier(class, ConnectionSpec { count, ..spec });
     }
 
     /// Adds long connections that share the rate.
@@ -356,16 +393,18 @@ impl Assembly<'_> {
         let Some(source) = source else { return };
         let all_pps = demand.rate.packets_per_second(demand.packet).get();
         let packet_bytes = demand.packet.get();
+        let class = demand.class.clone();
         let spec = spec(demand, source, packet_bytes);
         let acks = self.demand_acks();
-        self.builder.connection(ConnectionSpec {
+        let spec = ConnectionSpec {
             application: Application::Poisson {
                 rate_pps: all_pps / f64::from(flows),
             },
             count: flows,
             acks,
             ..spec
-        });
+        };
+        self.add_carrier(class, spec);
     }
 
     /// Adds transfers that come and go: among packets each of them, as what users ask for; among fluids
@@ -429,12 +468,14 @@ impl Assembly<'_> {
         let Model::Packets(_) = self.settings.options.model else {
             self.demands.has_means = true;
             let acks = self.demand_acks();
+            let class = demand.class.clone();
             let spec = spec(demand, Source::Poisson { rate_pps }, mean.wire_bytes);
-            return Some(self.builder.connection(ConnectionSpec {
+            let spec = ConnectionSpec {
                 acks,
                 transfers: Some(transfers),
                 ..spec
-            }));
+            };
+            return Some(self.add_carrier(class, spec));
         };
         let workload = WorkloadSpec {
             name: demand.name,
@@ -449,9 +490,9 @@ impl Assembly<'_> {
             packet_size_bytes: demand.packet.get(),
             stack,
             flow: demand.flow,
-            path: None,
-            return_path: None,
-            class: None,
+            path: demand.path,
+            return_path: demand.return_path,
+            class: demand.class,
         };
         let place = demand.place;
         let run_s = self.settings.options.duration_s;
@@ -502,8 +543,8 @@ fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSp
         count: 1,
         max_window_pkts: None,
         packet_size_bytes,
-        path: None,
-        return_path: None,
+        path: demand.path,
+        return_path: demand.return_path,
         flow: demand.flow,
         transfers: None,
         acks: Acks::None,

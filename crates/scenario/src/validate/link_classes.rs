@@ -1,7 +1,7 @@
 //! Queues of classes on one link.
 
 use netflow_document::{ProblemKind, Spanned};
-use netflow_network::{ConnectionId, QueueClass, Scheduler};
+use netflow_network::{QueueClass, Scheduler};
 
 use super::Assembly;
 use crate::file::{Link, Plain, QueueSetting};
@@ -71,14 +71,14 @@ impl Assembly<'_> {
         Some((scheduler, classes))
     }
 
-    /// Puts a connection's packets into a class, if some link has it.
-    pub(super) fn classify(&mut self, connection: ConnectionId, class: &Spanned<String>) {
-        if !class.is_sound() {
-            return;
-        }
+    /// The class that is given, if some link has it.
+    pub(super) fn known_class<'c>(
+        &mut self,
+        class: Option<&'c Spanned<String>>,
+    ) -> Option<&'c str> {
+        let class = class.filter(|class| class.is_sound())?;
         if self.class_names.contains(class.as_str()) {
-            self.builder.classify(connection, class);
-            return;
+            return Some(class);
         }
         let message = format!("unknown class `{}`", **class);
         let mut names: Vec<String> = self.class_names.iter().cloned().collect();
@@ -90,5 +90,6 @@ impl Assembly<'_> {
                 .given(class, "classes", names.iter().map(String::as_str)),
         };
         self.error(ProblemKind::UnknownName, class.place(), message, &help);
+        None
     }
 }

@@ -43,8 +43,8 @@ impl Assembly<'_> {
                     &verb[..verb.len() - 1]
                 );
                 let help = match key {
-                    "path" => "a path leads from the connection's `from` to its `to`",
-                    _ => "a return path leads from the connection's `to` to its `from`",
+                    "path" => "a path leads from `from` to `to`",
+                    _ => "a return path leads from `to` to `from`",
                 };
                 self.error(ProblemKind::Conflict, name.place(), message, help);
             }

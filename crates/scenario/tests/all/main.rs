@@ -3,6 +3,8 @@
 mod any_input;
 mod circuits;
 mod days;
+mod demand_queues;
+mod demand_ways;
 mod demands;
 mod ecmp;
 mod export;

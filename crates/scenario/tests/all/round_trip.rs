@@ -131,11 +131,12 @@ prop_compose! {
         size in of(distribution(|x| Quantity(Bytes(x)))),
         flows in of((1..1000_u64).prop_map(Spanned::from)),
         (start, stop, packet_size, day) in (of(time(0.0..1e6)), of(time(0.0..1e6)), of(bytes()), of(text())),
+        (path, return_path, class) in (of(path()), of(path()), of(text())),
     ) -> Demand {
         let is_tcp = kind.as_ref().is_none_or(|kind| **kind == DemandKind::Tcp);
         let flows = flows.filter(|_| is_tcp);
         let size = size.filter(|_| is_tcp && flows.is_none());
-        Demand { name, from, to, rate: Some(rate), users, kind, size, flows, day, start, stop, packet_size }
+        Demand { name, from, to, rate: Some(rate), users, kind, size, flows, day, start, stop, packet_size, path, return_path, class }
     }
 }
 

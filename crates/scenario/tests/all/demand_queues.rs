@@ -1,0 +1,152 @@
+//! What demands in classes wait for, packet by packet.
+
+use netflow_scenario::from_str;
+use netflow_simulation::{Run, Simulation};
+
+/// One link of 8 Mbit/s and 10 ms with a class that comes first.
+const LINK: &str = r#"
+link = [
+    { from = "A", to = "B", bandwidth = "8 Mbit/s", delay = "10 ms", buffer = "100000 pkt", queue = "priority", class = [
+        { name = "first", buffer = "100000 pkt" }, { name = "second", buffer = "100000 pkt" },
+    ] },
+]
+"#;
+const BPS: f64 = 8e6;
+
+fn run(model: &str, duration_s: u32, traffic: &str) -> Simulation {
+    let text = format!(
+        "simulation = {{ duration = '{duration_s} s', model = '{model}', packet-size = '1500 B' }}\n{LINK}{traffic}"
+    );
+    let prepared = from_str("test.toml", &text, "".as_ref(), &[]);
+    let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+    let mut simulation =
+        Simulation::new(prepared.network, prepared.options).expect("what a model knows");
+    while !simulation.is_done() {
+        simulation.step().expect("a step");
+    }
+    simulation
+}
+
+fn delay_s(simulation: &Simulation, name: &str) -> f64 {
+    let id = simulation.network().connection_by_name(name);
+    let totals = simulation.connection_totals(id.unwrap_or_else(|| panic!("no {name}")));
+    totals.mean_delay_s.expect("packets that arrived")
+}
+
+/// Small and large Poisson packets in one queue wait the same, by Pollaczek and Khinchine; in queues of which one comes
+/// first, what Cobham (1954) says of priorities that do not interrupt.
+#[test]
+fn small_packets_that_come_first_wait_as_the_formula_says() {
+    let (bytes, loads) = ([200.0, 1500.0], [0.2, 0.4]);
+    let service_s = bytes.map(|bytes| 8.0 * bytes / BPS);
+    let residual_s: f64 = (0..2).map(|i| loads[i] * service_s[i] / 2.0).sum();
+    let all = loads[0] + loads[1];
+    let waits_s = |class: &str| {
+        let traffic = format!(
+            "demand = [
+                {{ name = 'small', from = 'A', to = 'B', kind = 'poisson', rate = '1.6 Mbit/s', packet-size = '200 B'{class} }},
+                {{ name = 'large', from = 'A', to = 'B', kind = 'poisson', rate = '3.2 Mbit/s' }},
+            ]"
+        );
+        let simulation = run("packets", 600, &traffic);
+        let wait_s = |(name, service_s)| delay_s(&simulation, name) - 0.01 - service_s;
+        [("small", service_s[0]), ("large", service_s[1])].map(wait_s)
+    };
+    let one_queue = residual_s / (1.0 - all);
+    let first = residual_s / (1.0 - loads[0]);
+    let last = first / (1.0 - all);
+    let near = |found: [f64; 2], wanted: [f64; 2]| {
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!(
+                (found / wanted - 1.0).abs() < 0.03,
+                "{found} instead of {wanted}"
+            );
+        }
+    };
+    near(waits_s(""), [one_queue; 2]);
+    near(waits_s(", class = 'first'"), [first, last]);
+}
+
+/// Calls and long connections by how much they are, and as connections.
+fn both(classes: [&str; 2]) -> [String; 2] {
+    let [first, second] = classes.map(|class| match class {
+        "" => String::new(),
+        class => format!(", class = '{class}'"),
+    });
+    let demands = format!(
+        "demand = [
+            {{ name = 'calls', from = 'A', to = 'B', kind = 'voice', users = 20{first} }},
+            {{ name = 'bulk', from = 'A', to = 'B', rate = '5.6 Mbit/s', flows = 4{second} }},
+        ]"
+    );
+    let connections = |source: &str| {
+        format!(
+            "connection = [
+            {{ name = 'calls', from = 'A', to = 'B', source = {{ constant = '80 kbit/s' }}, packet-size = '200 B', count = 20{first} }},
+            {{ name = 'bulk', from = 'A', to = 'B', source = {source}, application = {{ poisson = '1.4 Mbit/s' }}, count = 4{second} }},
+        ]"
+        )
+    };
+    [demands, connections("SOURCE")]
+}
+
+#[test]
+fn demands_in_classes_are_connections_in_classes() {
+    for (model, source) in [
+        ("packets", "{ stack = 'linux-6' }"),
+        ("fluid", "{ profile = 'linux-cubic' }"),
+    ] {
+        let told = |simulation: &Simulation| -> Vec<String> {
+            let network = simulation.network();
+            let links = network.links();
+            let links = links.map(|id| format!("{:?}", simulation.link_totals(id)));
+            let connections = network.connections();
+            let connections =
+                connections.map(|id| format!("{:?}", simulation.connection_totals(id)));
+            links.chain(connections).collect()
+        };
+        let mut calls_s = Vec::new();
+        for classes in [["", ""], ["first", "second"], ["second", "first"]] {
+            let [demands, connections] = both(classes);
+            let connections = connections.replace("SOURCE", source);
+            let [a, b] = [demands, connections].map(|traffic| run(model, 20, &traffic));
+            assert_eq!(told(&a), told(&b), "{model} {classes:?}");
+            calls_s.push(delay_s(&a, "calls"));
+        }
+        // Calls that come first wait less than among the others.
+        assert!(calls_s[1] < calls_s[0], "{model} {calls_s:?}");
+    }
+}
+
+/// Transfers' packets, their acknowledgements and what asks for them are all in the class; calls that come before them
+/// wait for one packet that is being sent, at most, and for each other.
+#[test]
+fn calls_wait_less_before_transfers_than_among_them() {
+    let calls_s = |class: &str| {
+        let traffic = format!(
+            "demand = [
+                {{ name = 'calls', from = 'A', to = 'B', kind = 'voice', users = 10{class} }},
+                {{ name = 'bulk', from = 'A', to = 'B', rate = '4.8 Mbit/s', size = {{ constant = '100 KB' }}, class = 'second' }},
+            ]"
+        );
+        let simulation = run("packets", 60, &traffic);
+        let network = simulation.network();
+        for queue in ["A->B/second", "B->A/second"] {
+            let id = network.link_by_name(queue).expect("a queue");
+            assert!(simulation.link_totals(id).utilization > 0.005, "{queue}");
+        }
+        let id = network.link_by_name("B->A").expect("a link");
+        let own = network.queues_of(id)[0];
+        assert_eq!(own, id);
+        let answers: f64 = (network.queues_of(id).iter().skip(1))
+            .map(|&queue| simulation.link_totals(queue).utilization)
+            .sum();
+        // Nothing goes back through the link's own queue.
+        assert!((simulation.link_totals(id).utilization / answers - 1.0).abs() < 1e-9);
+        delay_s(&simulation, "calls") - 0.01 - 1600.0 / BPS
+    };
+    let (before, among) = (calls_s(", class = 'first'"), calls_s(", class = 'second'"));
+    let all_others_s = 12000.0 / BPS + 9.0 * 1600.0 / BPS;
+    assert!(before < all_others_s, "{before}");
+    assert!(before < 0.2 * among, "{before} {among}");
+}
