@@ -1,7 +1,8 @@
 //! What has no steady state is refused in words.
 
 use netflow_network::{
-    Application, Change, ConnectionSpec, DropPolicy, EventSpec, Source, WindowSource,
+    Application, Buffer, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec, QueueClass,
+    Scheduler, Source, WindowSource,
 };
 use netflow_problems::{connection, link};
 use netflow_steady::{Bounds, Scale, Solver, SteadyError, SteadyOptions, solve};
@@ -85,6 +86,29 @@ fn a_managed_queue_is_refused() {
     let said = said(&builder.build().unwrap(), 1.0);
     assert!(
         said.starts_with("link A->B: its queue decides for each packet"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_link_with_queues_for_classes_is_refused() {
+    let mut pair = pair(10.0);
+    let id = pair.poisson("c1", 100.0);
+    let link = pair.there;
+    pair.builder.schedule(ClassedLink {
+        link,
+        scheduler: Scheduler::Priority,
+        classes: vec![QueueClass {
+            name: "first".to_owned(),
+            weight: 1.0,
+            buffer: Buffer::Packets(10.0),
+            queue: DropPolicy::DropTail,
+        }],
+    });
+    pair.builder.classify(id, "first");
+    let said = said(&pair.build(), 1.0);
+    assert!(
+        said.starts_with("link A->B: how its queues share at rest is not solved for"),
         "{said}"
     );
 }
