@@ -141,7 +141,7 @@ class Scenario:
         at: _Quantity | None = None,
         threads: int | None = None,
     ) -> Headroom:
-        """How many times the demands, or the one of the connection `scale`, may be what they are within these bounds."""
+        """How many times the demands, or all parts of the one called `scale`, may be what they are within these bounds."""
     def failures(
         self,
         *,

@@ -47,6 +47,16 @@ def test_headroom(triangle):
         triangle.headroom(max_loss=0.1, scale="abb")
 
 
+def test_headroom_of_a_demand_in_parts():
+    circuits = nf.load(SCENARIOS / "two-circuits.toml")
+    both, one = [circuits.headroom(max_utilization=0.9, scale=name) for name in ("WEST->EAST", "WEST->EAST/1")]
+    # Half of it is on each of two links of 10 Gbit/s, which are busy for 40.4 % of the time.
+    assert (both.scaled, one.scaled) == ("WEST->EAST", "WEST->EAST/1")
+    assert both.factor == pytest.approx(one.factor, rel=1e-3)
+    with pytest.raises(ValueError, match="nearest name is `WEST->EAST`"):
+        circuits.headroom(max_utilization=0.9, scale="WEST->EASD")
+
+
 def test_what_has_no_demand_has_no_headroom(bottleneck):
     with pytest.raises(ValueError):
         bottleneck.headroom(max_utilization=0.5)

@@ -205,10 +205,10 @@ impl NetworkBuilder {
         AggregateId(self.aggregates.len() as u32 - 1, self.owner)
     }
 
-    /// Adds users, and the connections on which they send, whose names it returns: requests and
+    /// Adds users, and the connections on which they send, which it returns with their names: requests and
     /// replies of each pair of nodes, in this order. Of a workload whose load cannot be told there
     /// are none, and `build` says what is wrong with it.
-    pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<String> {
+    pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<(ConnectionId, String)> {
         let ends = [("clients", &spec.clients), ("servers", &spec.servers)];
         let ends = ends.map(|(field, nodes)| nodes.iter().map(move |node| (field, node.1)));
         let ends: Vec<_> = ends.into_iter().flatten().collect();
@@ -227,7 +227,6 @@ impl NetworkBuilder {
             false => Acks::EveryPacket,
         };
         let mut pairs = Vec::with_capacity(nodes.len());
-        let first = self.connections.len();
         for &(client, server) in &nodes {
             let name = match nodes.len() {
                 1 => spec.name.clone(),
@@ -269,9 +268,10 @@ impl NetworkBuilder {
             }
             pairs.push(pair);
         }
+        let name = |&id: &ConnectionId| (id, self.spec_of(id.0).name.clone());
+        let added = pairs.iter().flatten().map(name).collect();
         self.workloads.push(Users { spec, pairs });
-        let added = self.connections.iter().skip(first);
-        added.map(|connection| connection.name.clone()).collect()
+        added
     }
 
     /// Gives a link more queues than its own.

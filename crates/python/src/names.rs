@@ -1,5 +1,6 @@
 //! Links, connections, nodes and aggregates of a network by their names.
 
+use netflow::scenario::Prepared;
 use netflow::simulation::{AggregateId, ConnectionId, LinkId, Network, NodeId};
 use pyo3::PyResult;
 
@@ -32,6 +33,14 @@ pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
         let known = network.connections().map(|id| network.connection_name(id));
         errors::unknown("connection", name, known)
     })
+}
+
+/// The connection that is called so, or the parts of what is.
+pub fn connections_called(scenario: &Prepared, name: &str) -> PyResult<Vec<ConnectionId>> {
+    let known = || scenario.connection_names();
+    scenario
+        .connections_called(name)
+        .ok_or_else(|| errors::unknown("connection", name, known()))
 }
 
 /// The node that is called so.

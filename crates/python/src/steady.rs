@@ -183,13 +183,14 @@ impl Headroom {
             delay_s: endless(asked[1]),
             loss: endless(asked[2]),
         };
-        let scale = match scale {
-            None => Scale::All,
-            Some(name) => Scale::One(names::connection(network, name)?),
+        let only = match scale {
+            None => None,
+            Some(name) => Some(names::connections_called(scenario, name)?),
         };
+        let demands = only.as_deref().map_or(Scale::All, Scale::Only);
         let options = SteadyOptions::default();
         let worked = work(py, threads, None, |_| {
-            Solver::new(network, at_s)?.headroom(&bounds, scale, &options)
+            Solver::new(network, at_s)?.headroom(&bounds, demands, &options)
         })?;
         let found = worked.whole()?.map_err(|error| errors::steady(&error))?;
         let row = rows::headroom(network, at_s, &bounds, scale, &found);

@@ -167,6 +167,7 @@ fn prepare(
         digest,
         notes: valid.notes,
         demands: valid.demands,
+        divided: valid.divided,
         has_means: valid.has_means,
     })
 }

@@ -34,11 +34,29 @@ pub struct Prepared {
     pub notes: Vec<NodeNote>,
     /// Demands of transfers that a fluid carries as their mean.
     pub demands: Vec<DemandNote>,
+    /// Demands and connections that the network has in parts.
+    pub divided: Vec<Divided>,
     /// Whether there are demands of transfers or of video that a fluid carries as their mean.
     pub has_means: bool,
 }
 
 impl Prepared {
+    /// The connections that a name stands for: the one that is called so, or the parts of what is.
+    pub fn connections_called(&self, name: &str) -> Option<Vec<ConnectionId>> {
+        let one = self.network.connection_by_name(name).map(|id| vec![id]);
+        one.or_else(|| {
+            let divided = self.divided.iter().find(|it| it.name == name)?;
+            Some(divided.parts.clone())
+        })
+    }
+
+    /// The names that stand for connections.
+    pub fn connection_names(&self) -> impl Iterator<Item = &str> {
+        let ids = self.network.connections();
+        let own = ids.map(|id| self.network.connection_name(id));
+        own.chain(self.divided.iter().map(|it| it.name.as_str()))
+    }
+
     /// Whether a run depends on its seed: the window model and users are random.
     pub fn is_random(&self) -> bool {
         matches!(self.options.model, Model::Packets(_)) || self.network.workloads().len() > 0
@@ -54,6 +72,16 @@ pub struct DemandNote {
     pub connection: ConnectionId,
     /// How long they are, and what carries them: the same for many demands.
     pub transfers: Arc<Transfers>,
+}
+
+/// A demand, or a connection, that the network has in parts: its flows take several paths of equal cost, or its transfers
+/// have connections of their own for what asks for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Divided {
+    /// What it is called; no connection of the network is.
+    pub name: String,
+    /// All that it is.
+    pub parts: Vec<ConnectionId>,
 }
 
 /// What a `[[node]]` says about a node.

@@ -74,7 +74,7 @@ impl Solver {
     pub fn headroom(
         &mut self,
         bounds: &Bounds,
-        scale: Scale,
+        scale: Scale<'_>,
         options: &SteadyOptions,
     ) -> Result<Headroom, SteadyError> {
         for (name, bound) in [
@@ -97,7 +97,7 @@ impl Solver {
     fn search(
         &mut self,
         bounds: &Bounds,
-        scale: Scale,
+        scale: Scale<'_>,
         options: &SteadyOptions,
     ) -> Result<Headroom, SteadyError> {
         let mut at = self.solve(options)?;
@@ -149,7 +149,7 @@ impl Solver {
     fn looked_at(
         &mut self,
         bounds: &Bounds,
-        scale: Scale,
+        scale: Scale<'_>,
         factor: f64,
         from: &Steady,
         options: &SteadyOptions,

@@ -1,5 +1,7 @@
 //! Steady states of one network, one after the other: with other bandwidths, delays, rooms and demands.
 
+use std::collections::BTreeSet;
+
 use netflow_network::{ConnectionId, LinkId, Network, Rerouted};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -31,11 +33,11 @@ pub struct Solver {
 
 /// What demands are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum Scale<'a> {
     /// Those of all connections that have one: they send at a rate of their own, or TCP is given data at a rate.
     All,
-    /// Those of this one.
-    One(ConnectionId),
+    /// Those of these.
+    Only(&'a [ConnectionId]),
 }
 
 impl Solver {
@@ -129,14 +131,18 @@ impl Solver {
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if the factor is not positive.
-    pub fn scale(&mut self, scale: Scale, factor: f64) -> Result<usize, SteadyError> {
+    pub fn scale(&mut self, scale: Scale<'_>, factor: f64) -> Result<usize, SteadyError> {
         check("scale", factor, factor > 0.0, "positive")?;
-        let one = match scale {
+        let only: Option<BTreeSet<usize>> = match scale {
             Scale::All => None,
-            Scale::One(id) => match self.take_out(id) {
-                None => return Ok(0),
-                flow => flow,
-            },
+            Scale::Only(ids) => {
+                // Each has its place when all are out.
+                for &id in ids {
+                    self.take_out(id);
+                }
+                let flow_of = |&id: &ConnectionId| self.problem.flow_of(&self.network, id);
+                Some(ids.iter().filter_map(flow_of).collect())
+            }
         };
         let mut scaled = 0;
         for (i, flow) in self.problem.flows.iter_mut().enumerate() {
@@ -146,7 +152,7 @@ impl Solver {
                 .spec_of_class(flow.class)
                 .application
                 .mean_pps();
-            if one.is_some_and(|one| one != i) {
+            if only.as_ref().is_some_and(|only| !only.contains(&i)) {
                 continue;
             }
             if flow.profile == NO_PROFILE {

@@ -10,6 +10,7 @@ use super::Assembly;
 use super::flows::Part;
 use super::names::Names;
 use crate::file::{ApplicationSetting, Connection, SourceSetting, WindowSetting};
+use crate::prepared::Divided;
 
 /// More packets than this cannot be counted exactly.
 const MOST_PACKETS: f64 = 1e15;
@@ -163,7 +164,7 @@ impl Assembly<'_> {
             return;
         };
         let spec = ConnectionSpec {
-            name,
+            name: name.clone(),
             from,
             to,
             source,
@@ -184,14 +185,19 @@ impl Assembly<'_> {
             Some(_) => vec![spec],
             None => self.parts(spec, name_place),
         };
+        let mut ids = Vec::with_capacity(parts.len());
         for part in parts {
             let id = self.builder.connection(part);
+            ids.push(id);
             if let Some(class) = class {
                 self.builder.classify(id, class);
             }
             if let Some(aggregate) = aggregate {
                 self.aggregates.join(aggregate, id);
             }
+        }
+        if ids.len() > 1 {
+            self.divided.push(Divided { name, parts: ids });
         }
     }
 

@@ -17,7 +17,7 @@ use super::stacks::STACK;
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
 use crate::file::{VOICE_PACKET, VOICE_PPS};
 use crate::memory;
-use crate::prepared::DemandNote;
+use crate::prepared::{DemandNote, Divided};
 
 /// Transfers, or chunks of video, that a run among packets may have: all of their times are kept.
 const MOST_TRANSFERS: f64 = 1e6;
@@ -40,6 +40,8 @@ pub(super) struct Demands {
     /// Many demands have the same, and counting its packets takes a moment.
     last: Option<Arc<Transfers>>,
     pub(super) notes: Vec<DemandNote>,
+    /// The connections of the one that is being added.
+    carriers: Vec<ConnectionId>,
     /// Whether users are carried as their mean.
     pub(super) has_means: bool,
 }
@@ -183,6 +185,17 @@ impl Assembly<'_> {
         let Some(checked) = self.check_demand(demand) else {
             return;
         };
+        let name = checked.name.clone();
+        self.carry(demand, checked);
+        let parts = std::mem::take(&mut self.demands.carriers);
+        // A single one is called as it is.
+        if parts.len() > 1 {
+            self.divided.push(Divided { name, parts });
+        }
+    }
+
+    /// Adds the connections of a demand.
+    fn carry(&mut self, demand: &Demand, checked: Checked) {
         match demand.kind() {
             DemandKind::Constant => {
                 for part in self.by_shares(checked) {
@@ -367,6 +380,7 @@ impl Assembly<'_> {
     /// Adds a connection that carries a demand, in its class.
     fn add_carrier(&mut self, class: Option<String>, spec: ConnectionSpec) -> ConnectionId {
         let id = self.builder.connection(spec);
+        self.demands.carriers.push(id);
         if let Some(class) = class {
             self.builder.classify(id, &class);
         }
@@ -514,7 +528,8 @@ impl Assembly<'_> {
             self.error(ProblemKind::TooLarge, place, message, &help);
             return None;
         }
-        for name in self.builder.workload(workload) {
+        for (id, name) in self.builder.workload(workload) {
+            self.demands.carriers.push(id);
             self.name_users_connection(&name, place, [place; 2]);
         }
         None

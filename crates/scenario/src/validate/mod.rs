@@ -45,7 +45,7 @@ use crate::file::{
 };
 use crate::load::Reach;
 use crate::memory;
-use crate::prepared::{DemandNote, NodeNote};
+use crate::prepared::{DemandNote, Divided, NodeNote};
 use netflow_units::{Packets, link_name};
 
 pub(crate) use self::workloads::application;
@@ -58,6 +58,7 @@ pub(crate) struct Valid {
     pub(crate) seed: u64,
     pub(crate) notes: Vec<NodeNote>,
     pub(crate) demands: Vec<DemandNote>,
+    pub(crate) divided: Vec<Divided>,
     pub(crate) has_means: bool,
 }
 
@@ -93,6 +94,7 @@ pub(crate) fn validate(
         notes: Vec::new(),
         demand_list: Vec::new(),
         demands: Demands::default(),
+        divided: Vec::new(),
         days: Days::default(),
         described: HashSet::new(),
         connections: Connections::default(),
@@ -167,6 +169,8 @@ struct Assembly<'s> {
     /// Traffic by how much it is; added when it is known which model follows it.
     demand_list: Vec<Demand>,
     demands: Demands,
+    /// What the network has in parts.
+    divided: Vec<Divided>,
     days: Days,
     /// The nodes that a `[[node]]` is about.
     described: HashSet<String>,
@@ -308,6 +312,7 @@ impl Assembly<'_> {
                     seed: self.settings.options.seed,
                     notes: self.notes,
                     demands: self.demands.notes,
+                    divided: self.divided,
                     has_means: self.demands.has_means,
                     network,
                 })

@@ -107,7 +107,7 @@ impl Assembly<'_> {
         self.warn_of_equal_paths(&spec, at);
         let stand = |places: &Option<Spanned<Places>>| places.as_ref().map_or(at, Spanned::place);
         let ends = [stand(&workload.clients), stand(&workload.servers)];
-        for connection in self.builder.workload(spec) {
+        for (_, connection) in self.builder.workload(spec) {
             self.name_users_connection(&connection, at, ends);
         }
     }

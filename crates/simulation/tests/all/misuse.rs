@@ -235,7 +235,7 @@ fn a_workload_that_cannot_be_invents_no_load() {
 fn users_on_a_connection_of_no_workload_are_refused() {
     let mut it = Lab::new();
     let spec = Arc::new(it.workload(vec![it.from], 1.0));
-    let name = it.builder.workload((*spec).clone()).remove(0);
+    let (_, name) = it.builder.workload((*spec).clone()).remove(0);
     let network = it.builder.build().unwrap();
     let id = network.connection_by_name(&name).unwrap();
     let source = network.connection_spec(id).source.clone();

@@ -3,7 +3,7 @@
 use netflow_network::Network;
 use serde::Serialize;
 
-use crate::{BindingKind, Bounds, Headroom, Scale};
+use crate::{BindingKind, Bounds, Headroom};
 
 /// What headroom there is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,7 +16,7 @@ pub struct HeadroomRow<'a> {
     pub max_delay_s: Option<f64>,
     /// See [`max_utilization`](Self::max_utilization).
     pub max_loss: Option<f64>,
-    /// `all demands`, or which connection's.
+    /// `all demands`, or what was asked for.
     pub scaled: &'a str,
     /// How many times it may be what it is; nothing, if bounds are broken however small it is.
     pub factor: Option<f64>,
@@ -30,12 +30,12 @@ pub struct HeadroomRow<'a> {
     pub binding_at: Option<&'a str>,
 }
 
-/// What was asked for, and found.
+/// What was asked for, and found; `scaled` is what the demands are called that were scaled, if not all were.
 pub fn headroom<'a>(
     network: &'a Network,
     at_s: f64,
     bounds: &Bounds,
-    scale: Scale,
+    scaled: Option<&'a str>,
     found: &Headroom,
 ) -> HeadroomRow<'a> {
     let given = |bound: f64| Some(bound).filter(|bound| bound.is_finite());
@@ -44,10 +44,7 @@ pub fn headroom<'a>(
         max_utilization: given(bounds.utilization),
         max_delay_s: given(bounds.delay_s),
         max_loss: given(bounds.loss),
-        scaled: match scale {
-            Scale::All => "all demands",
-            Scale::One(id) => network.connection_name(id),
-        },
+        scaled: scaled.unwrap_or("all demands"),
         factor: found.factor,
         rate_pps: found.at.totals.rate_pps,
         goodput_bps: found.at.totals.goodput_bps,

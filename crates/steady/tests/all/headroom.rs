@@ -47,7 +47,9 @@ fn one_demand_is_scaled_alone() {
         utilization: 0.8,
         ..Bounds::default()
     };
-    let found = solver.headroom(&bounds, Scale::One(a), &OPTIONS).unwrap();
+    let found = solver
+        .headroom(&bounds, Scale::Only(&[a]), &OPTIONS)
+        .unwrap();
     assert!((found.factor.unwrap() - 2.0).abs() < 1e-2, "{found:?}");
 }
 
@@ -71,7 +73,7 @@ fn what_applications_have_to_send_is_scaled() {
     };
     let (network, id) = with(40.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
-    for scale in [Scale::All, Scale::One(id)] {
+    for scale in [Scale::All, Scale::Only(&[id])] {
         let found = solver.headroom(&bounds, scale, &OPTIONS).unwrap();
         let factor = found.factor.unwrap();
         let (more, _) = with(40.0 * factor);

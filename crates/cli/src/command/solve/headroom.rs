@@ -15,13 +15,14 @@ pub(super) fn answer(
     seen: &Seen<'_>,
     solver: &mut Solver,
     bounds: &Bounds,
-    scale: Scale,
+    scaled: Option<&str>,
+    scale: Scale<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let options = SteadyOptions::default();
     let found = solver.headroom(bounds, scale, &options).map_err(cannot)?;
     let network = seen.network;
-    let answer = rows::headroom(network, seen.at_s, bounds, scale, &found);
+    let answer = rows::headroom(network, seen.at_s, bounds, scaled, &found);
     Ok(seen.format.answer(
         out,
         &answer,

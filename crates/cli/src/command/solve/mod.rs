@@ -10,7 +10,8 @@ use std::io::Write;
 
 use clap::{ArgGroup, Args};
 use netflow::evaluate::steady_notes;
-use netflow::simulation::Network;
+use netflow::scenario::Prepared;
+use netflow::simulation::{ConnectionId, Network};
 use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions, rows};
 
 use crate::failure::Failure;
@@ -70,8 +71,8 @@ pub struct SolveArguments {
     #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
     max_loss: Option<f64>,
 
-    /// Scale the demand of this connection only
-    #[arg(long, value_name = "CONNECTION", requires = "headroom")]
+    /// Scale this demand only, or that of this connection, with all of its parts; `NAME/1` is one of them
+    #[arg(long, value_name = "NAME", requires = "headroom")]
     scale: Option<String>,
 
     /// Rows of the printed tables at most
@@ -125,8 +126,11 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         return where_more::answer(&seen, &mut solver, out);
     }
     if arguments.headroom {
-        let (bounds, scale) = arguments.bounds(network)?;
-        return headroom::answer(&seen, &mut solver, &bounds, scale, out);
+        let bounds = arguments.bounds();
+        let only = arguments.scaled(&scenario)?;
+        let scale = only.as_deref().map_or(Scale::All, Scale::Only);
+        let scaled = arguments.scale.as_deref();
+        return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
     }
     let beside = match arguments.beside_run {
         true => Some(beside::run(&seen, scenario.options.model)?),
@@ -181,24 +185,26 @@ struct Seen<'a> {
 }
 
 impl SolveArguments {
-    fn bounds(&self, network: &Network) -> Result<(Bounds, Scale), Failure> {
+    fn bounds(&self) -> Bounds {
         let endless = |bound: Option<f64>| bound.unwrap_or(f64::INFINITY);
-        let bounds = Bounds {
+        Bounds {
             utilization: endless(self.max_utilization),
             delay_s: endless(self.max_delay),
             loss: endless(self.max_loss),
-        };
-        let Some(name) = &self.scale else {
-            return Ok((bounds, Scale::All));
-        };
-        match network.connection_by_name(name) {
-            Some(id) => Ok((bounds, Scale::One(id))),
-            None => {
-                let message = format!("the scenario has no connection `{name}`");
-                let known = network.connections().map(|id| network.connection_name(id));
-                Err(unknown(message, name, known, None))
-            }
         }
+    }
+
+    /// The connections whose demands are scaled, if not all are.
+    fn scaled(&self, scenario: &Prepared) -> Result<Option<Vec<ConnectionId>>, Failure> {
+        let Some(name) = &self.scale else {
+            return Ok(None);
+        };
+        let Some(ids) = scenario.connections_called(name) else {
+            let message = format!("the scenario has no connection `{name}`");
+            let known = scenario.connection_names();
+            return Err(unknown(message, name, known, None));
+        };
+        Ok(Some(ids))
     }
 }
 
