@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use netflow_network::{Acks, Application, ConnectionSpec, Source};
 use netflow_scenario::{Prepared, from_str};
-use netflow_workload::Distribution;
+use netflow_simulation::{Run, Simulation};
+use netflow_workload::{Distribution, WaitFor};
 
 const START: &str = "[simulation]\nduration = \"60 s\"\npacket-size = \"1500 B\"\n";
 const LINKS: &str = r#"
@@ -151,6 +152,28 @@ fn packets_have_transfers() {
         )),
         30e6,
     );
+}
+
+/// What waits for a transfer waits for a file, and for the page that has no other.
+#[test]
+fn a_transfer_is_a_page_of_one_file() {
+    let settings = [
+        "simulation.model=packets",
+        "demand.A->C.size={ constant = '50 KB' }",
+    ];
+    let prepared = good(&[START, LINKS, DEMANDS], &settings);
+    let mut simulation =
+        Simulation::new(prepared.network, prepared.options).expect("what a model knows");
+    while !simulation.is_done() {
+        simulation.step().expect("a step");
+    }
+    let all = simulation.experiences(&|| false).expect("waits");
+    let waits = |kind: WaitFor| -> Vec<(u64, f64)> {
+        let waits = all[0].waits.iter().filter(|wait| wait.kind == kind);
+        waits.map(|wait| (wait.user, wait.wait_s)).collect()
+    };
+    assert!(waits(WaitFor::File).len() > 1000);
+    assert_eq!(waits(WaitFor::File), waits(WaitFor::Page));
 }
 
 fn gravity(text: &str) -> BTreeMap<String, f64> {
