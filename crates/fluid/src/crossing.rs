@@ -20,7 +20,8 @@ pub struct Sender<'a> {
     pub count: f64,
     /// Packets/s of each; `None` if a profile says what it sends.
     pub rate_pps: Option<f64>,
-    /// Packets/s that the application of each makes; infinite if there is always more.
+    /// Packets/s that the application of each makes; infinite if there is always more, as there is where TCP gets
+    /// less than [that](want_more).
     pub application_pps: f64,
     /// Largest window of each in packets; infinite if nothing limits it.
     pub window_pkts: f64,
@@ -77,6 +78,65 @@ pub struct ByRoom {
     pub windows: f64,
     /// By [`Sender::round_trip_s`].
     pub round_trip_s: f64,
+}
+
+/// So much more than its share, as a part of it, is rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// Lets those always have more to send whose applications make more than TCP gets on their way: more than what is left of
+/// some link if all TCP there has the same, and nobody more than it makes.
+pub fn want_more(links: &[Crossing], crossers: &mut [Crosser<'_>]) {
+    let is_limited = |it: &Sender<'_>| it.rate_pps.is_none() && it.application_pps < f64::INFINITY;
+    if !crossers.iter().any(|it| is_limited(&it.sender)) {
+        return;
+    }
+    let mut shared: Vec<Shared> = vec![Shared::default(); links.len()];
+    for Crosser { sender, data, .. } in crossers.iter() {
+        for &l in *data {
+            let link = &mut shared[l as usize];
+            match sender.rate_pps {
+                Some(_) => link.unresponsive_bps += sender.wanted_bps(),
+                None => link.wanted.push((sender.made_bps(), sender.count)),
+            }
+        }
+    }
+    let pairs = links.iter().zip(shared);
+    let shares_bps: Vec<f64> = pairs
+        .map(|(link, shared)| shared.share_bps(link.bandwidth_bps))
+        .collect();
+    for Crosser { sender, data, .. } in crossers.iter_mut() {
+        let shares = data.iter().map(|&l| shares_bps[l as usize]);
+        let least_bps = shares.fold(f64::INFINITY, f64::min);
+        if is_limited(sender) && sender.made_bps() > least_bps * (1.0 + ROUNDING) {
+            sender.application_pps = f64::INFINITY;
+        }
+    }
+}
+
+/// What wants to cross a link.
+#[derive(Clone, Default)]
+struct Shared {
+    unresponsive_bps: f64,
+    /// Of TCP what the application of each makes, in bit/s, and of how many.
+    wanted: Vec<(f64, f64)>,
+}
+
+impl Shared {
+    /// What each gets of a link at most where it is divided so that nobody has more than it wants, and those who have
+    /// less have the same (max-min).
+    fn share_bps(mut self, bandwidth_bps: f64) -> f64 {
+        self.wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left_bps = (bandwidth_bps - self.unresponsive_bps).max(0.0);
+        let mut left: f64 = self.wanted.iter().map(|it| it.1).sum();
+        for (each_bps, count) in self.wanted {
+            if each_bps * left > left_bps {
+                return left_bps / left;
+            }
+            left_bps -= each_bps * count;
+            left -= count;
+        }
+        f64::INFINITY
+    }
 }
 
 /// Adds all that cross them to links without anybody.
@@ -192,6 +252,11 @@ impl Sender<'_> {
     /// Whether its windows fill queues: TCP with a profile, and with always more to send.
     pub fn reacts(&self) -> bool {
         self.rate_pps.is_none() && self.application_pps == f64::INFINITY
+    }
+
+    /// What the application of each makes, in bit/s.
+    fn made_bps(&self) -> f64 {
+        self.application_pps * self.data_bits
     }
 
     /// What it wants if they do not, in bit/s.
@@ -383,7 +448,68 @@ mod tests {
         assert_eq!((back.windows, back.acks), (0.0, 1.0));
     }
 
+    /// Which of these always have more to send, by what the application of each makes in Mbit/s.
+    fn wanting(senders: &[(f64, f64, &[u32])], mbps: &[f64]) -> Vec<bool> {
+        let links = mbps.iter().map(|mbps| Crossing {
+            bandwidth_bps: 1e6 * mbps,
+            ..Crossing::default()
+        });
+        let links: Vec<Crossing> = links.collect();
+        let crossers = senders.iter().map(|&(count, mbps, data)| Crosser {
+            sender: Sender {
+                count,
+                application_pps: 1e6 * mbps / 12000.0,
+                ..sender(f64::INFINITY)
+            },
+            data,
+            back: &[],
+        });
+        let mut crossers: Vec<Crosser<'_>> = crossers.collect();
+        want_more(&links, &mut crossers);
+        let all = crossers.iter();
+        all.map(|it| it.sender.application_pps == f64::INFINITY)
+            .collect()
+    }
+
+    #[test]
+    fn who_makes_more_than_a_share_has_always_more() {
+        const ALWAYS: f64 = f64::INFINITY;
+        assert_eq!(wanting(&[(4.0, 2.4, &[0])], &[10.0]), [false]);
+        // What fits to the last bit fits.
+        assert_eq!(wanting(&[(4.0, 2.5, &[0])], &[10.0]), [false]);
+        assert_eq!(wanting(&[(4.0, 2.6, &[0])], &[10.0]), [true]);
+        // Who wants less than the others leave each has it.
+        let some = [(2.0, 1.0, &[0_u32][..]), (2.0, 4.5, &[0])];
+        assert_eq!(wanting(&some, &[10.0]), [false, true]);
+        let some = [(2.0, 1.0, &[0_u32][..]), (1.0, ALWAYS, &[0])];
+        assert_eq!(wanting(&some, &[10.0]), [false, true]);
+        let some = [(2.0, 4.0, &[0_u32][..]), (1.0, ALWAYS, &[0])];
+        assert_eq!(wanting(&some, &[10.0]), [true, true]);
+        // The narrowest link of the way counts.
+        let some = [(1.0, 4.0, &[0_u32, 1][..]), (1.0, 4.0, &[0])];
+        assert_eq!(wanting(&some, &[10.0, 3.0]), [true, false]);
+    }
+
     proptest! {
+        /// Rates that are scaled with the bandwidth, and senders in another order, are the same.
+        #[test]
+        fn shares_do_not_depend_on_units_and_order(
+            made in prop::collection::vec((1..5_u32, 0.1..9.0_f64), 1..8),
+            scale in 1e-3..1e3_f64,
+        ) {
+            let of = |scale: f64, made: &[(u32, f64)]| {
+                let senders = made.iter().map(|&(count, mbps)| {
+                    (f64::from(count), scale * mbps, &[0_u32][..])
+                });
+                wanting(&senders.collect::<Vec<_>>(), &[10.0 * scale])
+            };
+            let there = of(1.0, &made);
+            prop_assert_eq!(&there, &of(scale, &made));
+            let backwards: Vec<_> = made.iter().rev().copied().collect();
+            let back: Vec<bool> = of(1.0, &backwards).into_iter().rev().collect();
+            prop_assert_eq!(there, back);
+        }
+
         /// What crosses a link changes its filling as said.
         #[test]
         fn pulls_are_those_of_differences(

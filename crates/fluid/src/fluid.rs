@@ -17,11 +17,15 @@ use netflow_units::Ragged;
 use crate::crossing::Crossing;
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
+use crate::engine::sources::active_s;
 use crate::engine::windows::crossings;
 use crate::engine::{Scratch, Setup, Span, advance};
 use crate::filling::Filling;
 use crate::replay;
 use crate::state::State;
+
+/// A source that has sent less than this part of what its application has made is held by TCP, not by that.
+const SENDS_ALL: f64 = 0.95;
 
 /// A network of fluids, and the state that moves.
 ///
@@ -261,15 +265,26 @@ impl Fluid {
         }
         let plan = &self.setup.plan;
         let l = &plan.links[self.rank(id)];
+        // By those that send now.
+        let windows_fill = self.scratch.fillings[self.rank(id)].windows > 0.0;
         let (mut filling, mut all) = (0.0, 0.0);
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let b = plan.branch_of[h as usize];
             let branch = &plan.branches[b as usize];
             let before = before.get(b as usize).copied().unwrap_or_default();
-            let sent_pkts = self.branch_counts_of(b).sent_pkts - before.sent_pkts;
+            let all_sent_pkts = self.branch_counts_of(b).sent_pkts;
+            let sent_pkts = all_sent_pkts - before.sent_pkts;
             let spec = self.network().tables().spec_of_class(branch.class);
             all += sent_pkts * branch.data_bits;
-            if matches!(spec.source, Source::Profile(_)) && spec.application == Application::Bulk {
+            let has_more = match spec.application {
+                Application::Bulk => true,
+                Application::Poisson { .. } | Application::OnOff { .. } => {
+                    let active_s = active_s(branch, 0.0, self.time_s());
+                    let made_pkts = branch.application_pps * branch.weight * active_s;
+                    windows_fill || all_sent_pkts < SENDS_ALL * made_pkts
+                }
+            };
+            if has_more && matches!(spec.source, Source::Profile(_)) {
                 filling += sent_pkts * branch.data_bits;
             }
         }

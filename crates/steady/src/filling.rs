@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use netflow_fluid::bursts::Bursts;
-use netflow_fluid::crossing::{Crosser, Crossing, Sender, Turns, count};
+use netflow_fluid::crossing::{Crosser, Crossing, Sender, Turns, count, want_more};
 use netflow_fluid::filling::ByFilling;
 
 use crate::problem::{Flow, NO_PROFILE, Problem};
@@ -47,6 +47,11 @@ impl Problem {
 
     /// Who crosses each link.
     pub fn crossings(&self) -> Vec<Crossing> {
+        self.crossers().1
+    }
+
+    /// All flows as they cross links, and who crosses each link.
+    fn crossers(&self) -> (Vec<Crosser<'_>>, Vec<Crossing>) {
         let links = self.links.iter();
         let mut all: Vec<Crossing> = links
             .map(|link| Crossing {
@@ -55,13 +60,16 @@ impl Problem {
                 ..Crossing::default()
             })
             .collect();
-        count(&mut all, self.flows.iter().map(|flow| self.crosser(flow)));
-        all
+        let crossers = self.flows.iter().map(|flow| self.crosser(flow));
+        let mut crossers: Vec<Crosser<'_>> = crossers.collect();
+        want_more(&all, &mut crossers);
+        count(&mut all, crossers.iter().copied());
+        (crossers, all)
     }
 
     /// What changes are worth that change what fills queues, each link's filling being worth `by`.
     pub fn worth_of_filling(&self, by: &[ByFilling]) -> FillingWorth {
-        let crossings = self.crossings();
+        let (crossers, crossings) = self.crossers();
         let pulls = crossings.iter().zip(by);
         let mut pulls: Vec<Crossing> = pulls.map(|(crossing, by)| crossing.pull(by)).collect();
         let links = self.links.len();
@@ -72,8 +80,8 @@ impl Problem {
             ln_demand: vec![0.0; self.flows.len()],
         };
         // What reacts depends on all windows of the link, so first what those are worth.
-        for (flow, ln_demand) in self.flows.iter().zip(&mut worth.ln_demand) {
-            let Crosser { sender, data, back } = self.crosser(flow);
+        for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
+            let &Crosser { sender, data, back } = crosser;
             if !sender.reacts() {
                 continue;
             }
@@ -92,9 +100,9 @@ impl Problem {
                 worth.delay_s[l as usize] += by_round_trip;
             }
         }
-        let pulls = self.worth_of_bursts(&crossings, pulls, &mut worth);
-        for (flow, ln_demand) in self.flows.iter().zip(&mut worth.ln_demand) {
-            let Crosser { sender, data, back } = self.crosser(flow);
+        let pulls = worth_of_bursts(&crossers, &crossings, pulls, &mut worth);
+        for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
+            let &Crosser { sender, data, back } = crosser;
             let over = |links: &[u32], of: fn(&Crossing) -> f64| -> f64 {
                 links.iter().map(|&l| of(&pulls[l as usize])).sum()
             };
@@ -108,72 +116,71 @@ impl Problem {
         }
         worth
     }
+}
 
-    /// Adds what changes are worth that change bursts of transfers, each link's [`Crossing`] being worth `pulls`; what they
-    /// are worth then that the bursts are not any more.
-    fn worth_of_bursts(
-        &self,
-        crossings: &[Crossing],
-        mut pulls: Vec<Crossing>,
-        worth: &mut FillingWorth,
-    ) -> Vec<Crossing> {
-        let crossers = || self.flows.iter().map(|flow| self.crosser(flow));
-        if crossers().all(|it| it.transfers().is_none()) {
-            return pulls;
-        }
-        let turns = Turns::new(crossers());
-        // What a bit/s more is worth that goes from one link to the next.
-        let mut of_turns: HashMap<(u32, u32), f64> = HashMap::new();
-        for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
-            let Some(way) = crosser.transfers() else {
-                continue;
-            };
-            let wanted_bps = crosser.sender.wanted_bps();
-            let mut bursts = Vec::with_capacity(way.links.len());
-            way.bursts(crossings, |burst| bursts.push(burst));
-            let mut worth_here = Vec::with_capacity(way.links.len());
-            for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
-                let by = pulls[l as usize].wanted_bursts.times(wanted_bps);
-                let of_met = by.others_pkts * burst.others_pkts;
-                let turn = turns.to(crossings, way.links, i);
-                let (part, ordered) = (turn.part, turn.ordered);
-                if i > 0 {
-                    let before = way.links[i - 1];
-                    let all_bps = crossings[l as usize].unresponsive_bps;
-                    *of_turns.entry((before, l)).or_default() -= of_met * ordered / all_bps;
-                    pulls[l as usize].unresponsive_bps += of_met * ordered * part / all_bps;
-                    if ordered < 1.0 {
-                        let [above, here] =
-                            [before, l].map(|l| crossings[l as usize].bandwidth_bps);
-                        worth.bandwidth_bps[l as usize] -= of_met * part * ordered / here;
-                        worth.bandwidth_bps[before as usize] += of_met * part * ordered / above;
-                    }
-                }
-                *ln_demand += by.own_pkts * burst.own_pkts + of_met * turn.met();
-                worth_here.push(Bursts {
-                    own_pkts: by.own_pkts,
-                    others_pkts: by.others_pkts * turn.met(),
-                });
-            }
-            let by_way = way.pull(crossings, &worth_here);
-            for (&l, by) in way.links.iter().zip(&by_way.bandwidth_bps) {
-                worth.bandwidth_bps[l as usize] += by;
-            }
-            let (narrowest, by_room) = by_way.buffer_pkts;
-            worth.buffer_pkts[way.links[narrowest] as usize] += by_room;
-            for &l in crosser.data.iter().chain(crosser.back) {
-                worth.delay_s[l as usize] += by_way.round_trip_s;
-            }
-        }
-        for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
-            if crosser.sender.reacts() {
-                continue;
-            }
-            for pair in crosser.data.windows(2) {
-                let by = of_turns.get(&(pair[0], pair[1])).copied().unwrap_or(0.0);
-                *ln_demand += crosser.sender.wanted_bps() * by;
-            }
-        }
-        pulls
+/// Adds what changes are worth that change bursts of transfers, each link's [`Crossing`] being worth `pulls`; what they
+/// are worth then that the bursts are not any more.
+fn worth_of_bursts(
+    all: &[Crosser<'_>],
+    crossings: &[Crossing],
+    mut pulls: Vec<Crossing>,
+    worth: &mut FillingWorth,
+) -> Vec<Crossing> {
+    let crossers = || all.iter().copied();
+    if crossers().all(|it| it.transfers().is_none()) {
+        return pulls;
     }
+    let turns = Turns::new(crossers());
+    // What a bit/s more is worth that goes from one link to the next.
+    let mut of_turns: HashMap<(u32, u32), f64> = HashMap::new();
+    for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
+        let Some(way) = crosser.transfers() else {
+            continue;
+        };
+        let wanted_bps = crosser.sender.wanted_bps();
+        let mut bursts = Vec::with_capacity(way.links.len());
+        way.bursts(crossings, |burst| bursts.push(burst));
+        let mut worth_here = Vec::with_capacity(way.links.len());
+        for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
+            let by = pulls[l as usize].wanted_bursts.times(wanted_bps);
+            let of_met = by.others_pkts * burst.others_pkts;
+            let turn = turns.to(crossings, way.links, i);
+            let (part, ordered) = (turn.part, turn.ordered);
+            if i > 0 {
+                let before = way.links[i - 1];
+                let all_bps = crossings[l as usize].unresponsive_bps;
+                *of_turns.entry((before, l)).or_default() -= of_met * ordered / all_bps;
+                pulls[l as usize].unresponsive_bps += of_met * ordered * part / all_bps;
+                if ordered < 1.0 {
+                    let [above, here] = [before, l].map(|l| crossings[l as usize].bandwidth_bps);
+                    worth.bandwidth_bps[l as usize] -= of_met * part * ordered / here;
+                    worth.bandwidth_bps[before as usize] += of_met * part * ordered / above;
+                }
+            }
+            *ln_demand += by.own_pkts * burst.own_pkts + of_met * turn.met();
+            worth_here.push(Bursts {
+                own_pkts: by.own_pkts,
+                others_pkts: by.others_pkts * turn.met(),
+            });
+        }
+        let by_way = way.pull(crossings, &worth_here);
+        for (&l, by) in way.links.iter().zip(&by_way.bandwidth_bps) {
+            worth.bandwidth_bps[l as usize] += by;
+        }
+        let (narrowest, by_room) = by_way.buffer_pkts;
+        worth.buffer_pkts[way.links[narrowest] as usize] += by_room;
+        for &l in crosser.data.iter().chain(crosser.back) {
+            worth.delay_s[l as usize] += by_way.round_trip_s;
+        }
+    }
+    for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
+        if crosser.sender.reacts() {
+            continue;
+        }
+        for pair in crosser.data.windows(2) {
+            let by = of_turns.get(&(pair[0], pair[1])).copied().unwrap_or(0.0);
+            *ln_demand += crosser.sender.wanted_bps() * by;
+        }
+    }
+    pulls
 }

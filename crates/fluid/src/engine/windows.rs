@@ -3,7 +3,7 @@
 use super::Setup;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::ActiveSources;
-use crate::crossing::{Crosser, Crossing, Sender, count};
+use crate::crossing::{Crosser, Crossing, Sender, count, want_more};
 use crate::filling::Filling;
 use crate::state::State;
 
@@ -43,10 +43,11 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
             ..Crossing::default()
         })
         .collect();
-    let crossers = active
-        .all()
-        .map(|b| plan.crosser(state, &plan.branches[b as usize]));
-    count(&mut crossings, crossers);
+    let crossers = active.all();
+    let crossers = crossers.map(|b| plan.crosser(state, &plan.branches[b as usize]));
+    let mut crossers: Vec<Crosser<'_>> = crossers.collect();
+    want_more(&crossings, &mut crossers);
+    count(&mut crossings, crossers.into_iter());
     crossings
 }
 

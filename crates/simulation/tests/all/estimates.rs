@@ -81,6 +81,12 @@ fn only_busy_drop_tail_queues_filled_by_profiles_are_estimates() {
         fluid(&tail, std::slice::from_ref(&tcp), little),
         [false, false]
     );
+    // Unless there is more than gets through.
+    let much = Application::Poisson { rate_pps: 1100.0 };
+    assert_eq!(
+        fluid(&tail, std::slice::from_ref(&tcp), much),
+        [true, false]
+    );
     let packets = network(tail, &[window], bulk);
     assert_eq!(estimates(&packets, Model::PACKETS), [false, false]);
 }

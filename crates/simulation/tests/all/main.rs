@@ -32,6 +32,7 @@ mod table;
 mod threads;
 mod users;
 mod video;
+mod wanting;
 mod window;
 
 use netflow_simulation::{Model, Network, Options, Simulation};

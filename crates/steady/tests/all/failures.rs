@@ -278,12 +278,14 @@ fn beside_networks_without(name: &str, network: &Network, compared: &mut Compare
     }
 }
 
-/// On 49 random networks. With one of its failures, that of seed 49 has three steady states, and the start decides
-/// which is found.
+/// Those with a failure after which there are three steady states: the start decides which is found.
+const SEVERAL: [u64; 2] = [19, 49];
+
+/// On 50 random networks.
 #[test]
 fn a_failure_is_the_network_without_what_fails() {
     let mut compared = Compared::default();
-    for seed in (0..50).filter(|&seed| seed != 49) {
+    for seed in (0..52).filter(|seed| !SEVERAL.contains(seed)) {
         beside_networks_without(&format!("seed {seed}"), &endless(seed), &mut compared);
     }
     println!("{compared:?}");

@@ -1,0 +1,103 @@
+//! TCP whose application makes more than the way carries, or nearly as much: beside packets.
+
+use netflow_network::Buffer;
+use netflow_profile::builtin;
+use netflow_simulation::{
+    Application, ConnectionSpec, LinkSpec, Model, NetworkBuilder, Options, Run, Simulation, Source,
+};
+use netflow_tcpmodel::Stack;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::alike::Nobody;
+
+/// A link that some transfers share.
+#[derive(Debug)]
+struct Shared {
+    bandwidth_bps: f64,
+    delay_s: f64,
+    buffer_pkts: f64,
+    count: u32,
+    /// What all applications make together, as a part of the bandwidth.
+    made: f64,
+}
+
+fn some(rng: &mut ChaCha8Rng) -> Shared {
+    let bandwidth_bps = 1e6 * rng.random_range(5.0..30.0_f64);
+    let delay_s = rng.random_range(0.005..0.04_f64);
+    let product_pkts = bandwidth_bps * 2.0 * delay_s / 12000.0;
+    Shared {
+        bandwidth_bps,
+        delay_s,
+        buffer_pkts: (product_pkts * rng.random_range(0.5..2.0))
+            .round()
+            .max(20.0),
+        count: rng.random_range(2..13),
+        made: rng.random_range(1.05..3.0),
+    }
+}
+
+/// The mean queue, with these applications or with always more to send.
+fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> f64 {
+    let mut b = NetworkBuilder::new();
+    let (from, to) = (b.node("A"), b.node("B"));
+    let link = |from, to| LinkSpec {
+        delay_s: shared.delay_s,
+        buffer: Buffer::Packets(shared.buffer_pkts),
+        ..LinkSpec::new(from, to, shared.bandwidth_bps)
+    };
+    let there = b.link(link(from, to));
+    b.link(link(to, from));
+    let all_pps = shared.made * shared.bandwidth_bps / 12000.0;
+    b.connection(ConnectionSpec {
+        application: match is_bulk {
+            true => Application::Bulk,
+            false => Application::Poisson {
+                rate_pps: all_pps / f64::from(shared.count),
+            },
+        },
+        count: shared.count,
+        packet_size_bytes: 1500.0,
+        ..netflow_problems::connection("c", from, to, source.clone())
+    });
+    let options = Options {
+        model,
+        duration_s: 40.0,
+        ..Options::default()
+    };
+    let mut simulation = Simulation::new(b.build().unwrap(), options).unwrap();
+    for time_s in [10.0, 40.0] {
+        simulation.run_until(time_s, &mut Nobody, || false).unwrap();
+        if time_s < 40.0 {
+            simulation.begin_period();
+        }
+    }
+    simulation.link_totals(there).mean_queue_pkts
+}
+
+/// Queues are as long as those of TCP that always has more to send, among packets and fluids. (They were half as long among
+/// fluids while they followed from the load.) CUBIC's are shorter among fluids than among packets, by about a fifth.
+#[test]
+fn what_wants_more_than_it_gets_fills_queues() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let profile = Source::Profile(builtin("linux-cubic").unwrap());
+    let stack = Source::Stack(Stack::builtin("linux-6").unwrap().into());
+    let (mut of_packets, mut between) = (Vec::new(), Vec::new());
+    for _ in 0..16 {
+        let shared = some(&mut rng);
+        let [fluid, fluid_bulk] =
+            [false, true].map(|bulk| queue_pkts(&shared, &profile, Model::FLUID, bulk));
+        let [packets, packets_bulk] =
+            [false, true].map(|bulk| queue_pkts(&shared, &stack, Model::PACKETS, bulk));
+        println!("{fluid:.1} {fluid_bulk:.1} {packets:.1} {packets_bulk:.1} {shared:?}");
+        assert!((fluid / fluid_bulk - 1.0).abs() < 0.01, "{shared:?}");
+        of_packets.push(packets / packets_bulk);
+        between.push(fluid / packets);
+    }
+    for all in [&mut of_packets, &mut between] {
+        all.sort_by(f64::total_cmp);
+        println!("{:.3} {:.3} {:.3}", all[0], all[8], all[15]);
+    }
+    assert!(of_packets[8] > 0.9 && of_packets[8] < 1.1);
+    assert!(between[8] > 0.7 && between[8] < 1.3);
+}
