@@ -167,7 +167,7 @@ def edges_in_order(path):
 
 def labels(paths, work):
     """Bandwidths by labels alone, beside LinkSpeedRaw, which the Zoo's own tools have made of them."""
-    same, other, silent, examples = 0, 0, 0, collections.Counter()
+    same, other, silent, in_bytes, examples = 0, 0, 0, 0, collections.Counter()
     for path in paths:
         graph = networkx.read_graphml(path, force_multigraph=True)
         told = [it for a, b, it in graph.edges(data=True) if a != b]
@@ -195,10 +195,12 @@ def labels(paths, work):
                 examples["silent", it.get("LinkLabel")] += 1
             elif abs(float(number) * scale / raw - 1) < 1e-9:
                 same += 1
+                # A capital B and a second: bytes by the letter.
+                in_bytes += re.search(r"[KMG]B(/s|ps)", it.get("LinkLabel") or "") is not None
             else:
                 other += 1
                 examples[rate, it.get("LinkLabel"), raw] += 1
-    return same, other, silent, examples
+    return same, other, silent, in_bytes, examples
 
 
 def as_gml(paths, work):
@@ -259,8 +261,8 @@ def main():
             row = " | ".join(f"{int(totals[column])}" for column in columns)
             print(f"| {name} | {row} | {totals['worst delay'] * 1e6:.2f} us |", flush=True)
         print(f"\nwritten as GML by NetworkX: {as_gml(zoo, work)} of {len(zoo)} are the same networks")
-        same, other, silent, examples = labels(zoo, work)
-        print(f"\nlabels of edges with LinkSpeedRaw: {same} the same, {other} others, {silent} silent")
+        same, other, silent, in_bytes, examples = labels(zoo, work)
+        print(f"\nlabels of edges with LinkSpeedRaw: {same} the same ({in_bytes} of them say bytes), {other} others, {silent} silent")
         for example, count in examples.most_common():
             print(f"  {count} {example}")
     return failed

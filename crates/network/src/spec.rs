@@ -79,7 +79,8 @@ pub struct LinkSpec {
     /// Where it ends.
     pub to: NodeId,
     /// What tells it from other links between the same nodes: it is called `A->B#CIRCUIT` then. Of several one at
-    /// most has none.
+    /// most has none. Preferred is the one of least cost, then the fastest, the one without a circuit, the first by its
+    /// name.
     pub circuit: Option<Arc<str>>,
     /// Bandwidth in bit/s, positive.
     pub bandwidth_bps: f64,

@@ -172,8 +172,7 @@ fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<S
     let mut known = std::collections::HashSet::new();
     let mut first: Vec<_> = links.iter().copied().enumerate().collect();
     first.retain(|(_, (from, step, name, _))| known.insert((*from, (from + step) % 5, *name)));
-    let place = |i: usize| order[i];
-    first.sort_by_key(|&(i, _)| place(i));
+    first.sort_by_key(|&(i, _)| order[i]);
     for (_, (from, step, name, bandwidth)) in first {
         let name = if name == 0 {
             String::new()
@@ -189,7 +188,6 @@ fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<S
         b.link(spec);
     }
     let mut paths = b.equal_paths();
-    let mut answers = Vec::new();
     let mut asked = Vec::new();
     for from in 0..5 {
         for to in (0..5).filter(|&to| to != from) {
@@ -200,13 +198,10 @@ fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<S
             asked.push(id);
         }
     }
-    let Ok(network) = b.build() else { panic!() };
-    for id in asked {
-        answers.push(id.map(|id| {
-            ways(&network, id, 0.0).map(|way| way.into_iter().map(str::to_owned).collect())
-        }));
-    }
-    answers
+    let network = b.build().unwrap();
+    let owned = |way: Vec<&str>| way.into_iter().map(str::to_owned).collect();
+    let taken = |id| ways(&network, id, 0.0).map(owned);
+    asked.into_iter().map(|id| id.map(taken)).collect()
 }
 
 proptest! {

@@ -61,7 +61,7 @@ mod time;
 pub use bounds::Bounds;
 pub use error::{UnitError, UnitErrorKind};
 pub use fifo::Fifo;
-pub use link_name::{duplex_name, end_and_circuit, link_name};
+pub use link_name::{CIRCUIT, duplex_name, end_and_circuit, link_name};
 pub use names::nearest_name;
 pub use out_of_range::{OutOfRange, ensure};
 pub use quantile::quantile;

@@ -2,7 +2,7 @@
 //! anywhere ([`netflow_units::Bounds`]).
 
 use netflow_document::{Allowed, Quantity, Spanned};
-use netflow_units::{Bytes, Packets, Rate, Room, Seconds, Size};
+use netflow_units::{Bytes, CIRCUIT as SIGN, Packets, Rate, Room, Seconds, Size};
 
 use super::day::Factors;
 use super::srlg::{BETWEEN, RiskGroups};
@@ -154,7 +154,7 @@ pub(super) const END: Allowed<String> = Allowed {
 };
 /// What tells a link from others between the same nodes.
 pub(super) const CIRCUIT: Allowed<String> = Allowed {
-    test: |name| !name.is_empty() && !name.contains(['>', '#']),
+    test: |name| !name.is_empty() && !name.contains(['>', SIGN]),
     text: "a name without `>` and `#`: such a link is called FROM->TO#CIRCUIT",
 };
 pub(super) const PATH: Allowed<Vec<Spanned<String>>> = Allowed {

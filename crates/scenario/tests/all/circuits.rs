@@ -1,6 +1,7 @@
 //! Several links between the same two nodes.
 
 use netflow_network::{Change, Network};
+use netflow_scenario::export::{self, Ns2Options, Ns3Options};
 use netflow_scenario::{Prepared, from_str};
 
 /// Three links between A and B, one from B to C.
@@ -143,4 +144,18 @@ fn links_of_equal_cost_share_a_demand() {
         [over("A->C/poisson/1"), over("A->C/poisson/2")],
         [("A->B", 2e6), ("A->B#2", 2e6)]
     );
+}
+
+/// ns-2 and ns-3 know links by their ends.
+#[test]
+fn they_are_not_exported_to_simulators() {
+    let scenario = read("", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let to_ns2 = export::ns2(&scenario, &Ns2Options::default()).unwrap_err();
+    let to_ns3 = export::ns3(&scenario, &Ns3Options::default()).unwrap_err();
+    for said in [to_ns2.to_string(), to_ns3.to_string()] {
+        assert!(
+            said.contains("link A->B#2: links with a `circuit`"),
+            "{said}"
+        );
+    }
 }
