@@ -258,9 +258,11 @@ class Sensitivities:
     at_s: float
     goodput_bps: float
     delay_s: float
+    delay_p95_s: float
     loss_probability: float
     one_sided_because_of: list[str]
-    """Connections whose profile or limit bends right there, or whose transfers cross links of the same bandwidth."""
+    """Connections whose profile or limit bends right there, whose transfers cross links of the same bandwidth, or whose
+    packets all take the 95th percentile as those of others do."""
     links: Table
     """What gains most goodput stands first."""
 

@@ -8,7 +8,7 @@
 
 pub mod bursts;
 pub mod crossing;
-mod delays;
+pub mod delays;
 mod engine;
 pub mod filling;
 mod fluid;

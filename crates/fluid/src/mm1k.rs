@@ -108,6 +108,23 @@ fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
     }
 }
 
+/// The third central moment of the number of packets, d²N/dx²: with f as above
+/// f'(x) − (K+1)³f'((K+1)x); 0 at load 1, and of the other sign at the mirrored load −x.
+pub fn third_moment(x: f64, k: f64) -> f64 {
+    let (k1, a) = (k + 1.0, x.abs());
+    let (far, near) = (0.5 * k1 * a, 0.5 * a);
+    if far.is_nan() || far < 1e-6 {
+        return 0.0; // next to those of load 1: symmetric
+    }
+    let (far, near) = (Langevin::new(far), Langevin::new(near));
+    let geometric = |m: f64| m * (1.0 + m) * (1.0 + 2.0 * m);
+    let below = match far.mean < 0.5 {
+        true => geometric(near.mean) - k1.powi(3) * geometric(far.mean),
+        false => 0.125 * (near.curvature - k1.powi(3) * far.curvature),
+    };
+    if x > 0.0 { -below } else { below }
+}
+
 /// The load x = ln ρ at which the mean number is `mean_pkts`: the inverse that \[Prof\] §3.3 needs.
 ///
 /// `mean_pkts` outside [0, K] counts as the nearer end; 0 gives −∞ and K gives +∞, and so does

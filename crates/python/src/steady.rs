@@ -2,8 +2,8 @@
 
 use netflow::evaluate::steady_notes;
 use netflow::scenario::Prepared;
-use netflow::steady::rows::{self, ConnectionRow, GainRow, LinkRow, TransferRow};
-use netflow::steady::{Bounds, Measure, Scale, Solver, SteadyOptions};
+use netflow::steady::rows::{self, ConnectionRow, GainRow, Gains, LinkRow, TransferRow};
+use netflow::steady::{Bounds, Scale, Solver, SteadyOptions};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -97,6 +97,7 @@ pub struct Sensitivities {
     at_s: f64,
     goodput_bps: f64,
     delay_s: f64,
+    delay_p95_s: f64,
     loss_probability: f64,
     one_sided_because_of: Vec<String>,
     links: Table,
@@ -117,27 +118,18 @@ impl Sensitivities {
         let worked = work(py, threads, None, |_| {
             let mut solver = Solver::new(network, at_s)?;
             let steady = solver.solve(&options)?;
-            let mut by = |measure| solver.sensitivities(&steady, measure);
-            Ok([
-                by(Measure::Goodput)?,
-                by(Measure::Delay)?,
-                by(Measure::Loss)?,
-            ])
+            Gains::at(&mut solver, &steady)
         })?;
         let found = worked.whole()?.map_err(|error| errors::steady(&error))?;
-        let [goodput, delay, loss] = &found;
-        let bends = goodput.at_bends.iter();
-        let bends = bends.map(|&id| network.connection_name(id).to_owned());
+        let bends = found.one_sided_because_of(network).into_iter();
         Ok(Sensitivities {
             at_s,
-            goodput_bps: goodput.value,
-            delay_s: delay.value,
-            loss_probability: loss.value,
-            one_sided_because_of: bends.collect(),
-            links: Table::of(
-                &GainRow::default(),
-                &rows::gains(network, goodput, delay, loss),
-            )?,
+            goodput_bps: found.goodput.value,
+            delay_s: found.delay.value,
+            delay_p95_s: found.delay_p95.value,
+            loss_probability: found.loss.value,
+            one_sided_because_of: bends.map(str::to_owned).collect(),
+            links: Table::of(&GainRow::default(), &rows::gains(network, &found))?,
         })
     }
 }

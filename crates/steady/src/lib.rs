@@ -29,6 +29,7 @@ mod headroom;
 mod linear;
 mod newton;
 mod options;
+mod percentile;
 mod point;
 mod problem;
 pub mod rows;

@@ -10,6 +10,7 @@ use netflow_fluid::rest::QueueSlopes;
 use netflow_network::ConnectionId;
 
 use crate::linear::{Linear, Looks, Pulls};
+use crate::percentile::Percentile;
 use crate::point::Held;
 use crate::problem::NO_PROFILE;
 use crate::solver::Solver;
@@ -30,12 +31,26 @@ pub enum Measure {
     Goodput,
     /// Mean time of a packet from sending to arrival, in seconds.
     Delay,
+    /// Its 95th percentile over all packets that arrive, in seconds, by the law by which a run tells percentiles.
+    DelayP95,
     /// Part of all data sent that is lost.
     Loss,
     /// Packets/s that a connection sends, all `count` of it together.
     Rate(ConnectionId),
     /// Packets/s of it that arrive.
     GoodputOf(ConnectionId),
+    /// The 95th percentile of the delays of its packets, in seconds.
+    DelayP95Of(ConnectionId),
+}
+
+impl Measure {
+    /// The connection that it is of, if it is of one.
+    fn of(self) -> Option<ConnectionId> {
+        match self {
+            Measure::Goodput | Measure::Delay | Measure::DelayP95 | Measure::Loss => None,
+            Measure::Rate(id) | Measure::GoodputOf(id) | Measure::DelayP95Of(id) => Some(id),
+        }
+    }
 }
 
 /// The derivatives of one measure.
@@ -52,23 +67,48 @@ pub struct Sensitivities {
     /// By ln of what each connection offers: its rate, if it has one of its own, else the number of such
     /// connections.
     pub by_demand: Vec<f64>,
-    /// Connections whose profile or limit bends right where they are, or whose transfers cross links of the same bandwidth:
-    /// derivatives are those of one side.
+    /// Connections whose profile or limit bends right where they are, or whose transfers cross links of the same bandwidth,
+    /// and all where many packets of several take exactly the percentile: derivatives are those of one side.
     pub at_bends: Vec<ConnectionId>,
     /// What is left of the adjoint equations, relatively.
     pub residual: f64,
 }
 
-/// What a measure sees directly, at rates, what gets through, and delays that are taken as given.
-struct Direct {
-    value: f64,
-    /// By flow: by ln of what it sends, by ln of the part that gets through, by its delay.
-    ln_sent: Vec<f64>,
-    ln_pass: Vec<f64>,
-    delay: Vec<f64>,
+/// What a measure sees directly, at rates, what gets through, and queues that are taken as given.
+pub(crate) struct Direct {
+    pub value: f64,
+    /// By flow: by ln of what it sends, by ln of the part that gets through, by the time its packets take without
+    /// queues.
+    pub ln_sent: Vec<f64>,
+    pub ln_pass: Vec<f64>,
+    pub fixed: Vec<f64>,
+    pub links: Vec<SeenOfLink>,
+    at_bend: bool,
+}
+
+/// What a measure sees of one link: its queue, what packets find there, its room, and ln of the time of a mean packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SeenOfLink {
+    pub queue_pkts: f64,
+    pub found_pkts: f64,
+    pub buffer_pkts: f64,
+    pub ln_packet_s: f64,
+}
+
+impl SeenOfLink {
+    fn change(&self, slopes: &QueueSlopes) -> f64 {
+        self.queue_pkts * slopes.queue_pkts + self.found_pkts * slopes.found_pkts
+    }
 }
 
 impl Solver {
+    /// The number itself that [`sensitivities`](Self::sensitivities) tell the derivatives of, at a steady state of this
+    /// network as it is now.
+    pub fn value(&mut self, at: &Steady, measure: Measure) -> f64 {
+        self.look(&at.z);
+        self.direct(measure, at).value
+    }
+
     /// The derivatives of `measure` at a steady state of this network as it is now.
     ///
     /// # Errors
@@ -78,7 +118,7 @@ impl Solver {
         at: &Steady,
         measure: Measure,
     ) -> Result<Sensitivities, SteadyError> {
-        if let Measure::Rate(id) | Measure::GoodputOf(id) = measure {
+        if let Some(id) = measure.of() {
             // Its own demand changes it in another way than those of its like do.
             self.take_out(id);
         }
@@ -97,22 +137,17 @@ impl Solver {
         let n = problem.size();
         // ∂M/∂z
         let mut looks = Looks::new(problem);
-        let mut waits = vec![0.0; problem.links.len()];
         for (i, flow) in problem.flows.iter().enumerate() {
             let it = &point.flows[i];
             let by_pass = direct.ln_pass[i] + it.by_pass * direct.ln_sent[i];
             linear.hand_out(flow, by_pass, it.by_rtt * direct.ln_sent[i], &mut looks);
-            for h in flow.data_hops() {
-                waits[problem.hop_link[h] as usize] += direct.delay[i];
-            }
         }
         let mut right = vec![0.0; n];
         linear.gather(&looks, &mut right);
         for &l in &problem.used {
             let l = l as usize;
-            let link = &point.links[l];
-            right[2 * l] += waits[l] * link.packet_s * link.rest.by_load.found_pkts;
-            right[2 * l + 1] += waits[l] * link.packet_s * link.rest.found_pkts;
+            right[2 * l] += direct.links[l].change(&point.links[l].rest.by_load);
+            right[2 * l + 1] += direct.links[l].ln_packet_s;
         }
         right.iter_mut().for_each(|it| *it = -*it);
         let mut diagonal = vec![0.0; n];
@@ -144,7 +179,7 @@ impl Solver {
         ] {
             all.iter_mut().zip(own).for_each(|(all, own)| *all += own);
         }
-        Ok(self.gathered(&direct, &worth, &scratch, &waits, &pulls, solved.left))
+        Ok(self.gathered(&direct, &worth, &scratch, &pulls, solved.left))
     }
 
     fn gathered(
@@ -152,7 +187,6 @@ impl Solver {
         direct: &Direct,
         worth: &[f64],
         looks: &Looks,
-        waits: &[f64],
         pulls: &Pulls,
         residual: f64,
     ) -> Sensitivities {
@@ -174,7 +208,7 @@ impl Solver {
                 let worth_of = |slopes: &QueueSlopes| {
                     looks.ln_pass[l] * slopes.ln_pass
                         + looks.waiting_s[l] * link.packet_s * slopes.queue_pkts
-                        + waits[l] * link.packet_s * slopes.found_pkts
+                        + direct.links[l].change(slopes)
                 };
                 ByFilling {
                     windows: worth_of(&by.windows),
@@ -193,13 +227,13 @@ impl Solver {
             let l = l as usize;
             let link = &point.links[l];
             // By ln of the bandwidth: the load, and all that is sent at its rate.
-            all.by_bandwidth[l] = worth[2 * l]
-                - looks.waiting_s[l] * link.waiting_s
-                - waits[l] * link.rest.found_pkts * link.packet_s;
+            all.by_bandwidth[l] =
+                worth[2 * l] - looks.waiting_s[l] * link.waiting_s - direct.links[l].ln_packet_s;
             let by_buffer = &link.rest.by_buffer;
             all.by_buffer[l] = looks.ln_pass[l] * by_buffer.ln_pass
                 + looks.waiting_s[l] * link.packet_s * by_buffer.queue_pkts
-                + waits[l] * link.packet_s * by_buffer.found_pkts
+                + direct.links[l].change(by_buffer)
+                + direct.links[l].buffer_pkts
                 + filling.buffer_pkts[l];
             all.by_delay[l] = filling.delay_s[l];
         }
@@ -207,7 +241,7 @@ impl Solver {
         for (i, flow) in problem.flows.iter().enumerate() {
             let by_rtt = pulls.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
             let ways = [
-                (flow.data_hops(), flow.data_bits, by_rtt + direct.delay[i]),
+                (flow.data_hops(), flow.data_bits, by_rtt + direct.fixed[i]),
                 (flow.back_hops(), 8.0 * netflow_network::ACK_BYTES, by_rtt),
             ];
             for (hops, bits, per_second) in ways {
@@ -233,7 +267,7 @@ impl Solver {
             };
             let count = f64::from(inner.connections[id.index()].count);
             all.by_demand[id.index()] = by_flow[i] * count / problem.flows[i].count;
-            if bends[i] {
+            if bends[i] || direct.at_bend {
                 all.at_bends.push(id);
             }
         }
@@ -246,14 +280,16 @@ impl Solver {
             value: 0.0,
             ln_sent: vec![0.0; flows],
             ln_pass: vec![0.0; flows],
-            delay: vec![0.0; flows],
+            fixed: vec![0.0; flows],
+            links: vec![SeenOfLink::default(); self.problem.links.len()],
+            at_bend: false,
         };
         let totals = &at.totals;
         for (i, (flow, it)) in self.problem.flows.iter().zip(&self.point.flows).enumerate() {
             let sent = flow.sent_pps(it.rate_pps);
             let goodput = sent * it.ln_pass.exp();
             let (all_sent, all_goodput) = (totals.rate_pps, totals.goodput_pps);
-            (direct.ln_sent[i], direct.ln_pass[i], direct.delay[i]) = match measure {
+            (direct.ln_sent[i], direct.ln_pass[i], direct.fixed[i]) = match measure {
                 Measure::Goodput => {
                     let bps = goodput * flow.data_bits;
                     (bps, bps, 0.0)
@@ -269,11 +305,26 @@ impl Solver {
                 }
                 _ => (0.0, 0.0, 0.0),
             };
+            if direct.fixed[i] == 0.0 {
+                continue;
+            }
+            for &l in &self.problem.hop_link[flow.data_hops()] {
+                let (sees, link) = (&mut direct.links[l as usize], &self.point.links[l as usize]);
+                sees.found_pkts += direct.fixed[i] * link.packet_s;
+                sees.ln_packet_s += direct.fixed[i] * link.packet_s * link.rest.found_pkts;
+            }
         }
         direct.value = match measure {
             Measure::Goodput => totals.goodput_bps,
             Measure::Delay => totals.delay_s,
             Measure::Loss => totals.loss_probability,
+            Measure::DelayP95 | Measure::DelayP95Of(_) => {
+                if let Some(it) = self.percentile_of(measure) {
+                    self.see_percentile(&it, &mut direct);
+                    direct.at_bend = it.is_at_bend();
+                }
+                direct.value
+            }
             Measure::Rate(id) | Measure::GoodputOf(id) => {
                 let it = at.connection(id);
                 let of_rate = matches!(measure, Measure::Rate(_));
@@ -286,6 +337,14 @@ impl Solver {
             }
         };
         direct
+    }
+
+    /// The percentile that a measure is, of one connection or of all; `None` if nothing of it arrives.
+    fn percentile_of(&self, measure: Measure) -> Option<Percentile> {
+        match measure.of() {
+            Some(id) => self.percentile(Some(self.problem.flow_of(&self.network, id)?)),
+            None => self.percentile(None),
+        }
     }
 
     /// Whether the law of a flow's rate bends where it is.

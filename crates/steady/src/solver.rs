@@ -322,9 +322,13 @@ impl Solver {
 
     /// What the network does at `z`; other starts may have been tried since that was found.
     fn read(&mut self, z: Vec<f64>, reached: Reached) -> Steady {
-        self.point
-            .evaluate(&self.problem, &z, true, &mut self.newton.off);
+        self.look(&z);
         Steady::new(self, z, reached)
+    }
+
+    pub(crate) fn look(&mut self, z: &[f64]) {
+        let off = &mut self.newton.off;
+        self.point.evaluate(&self.problem, z, true, off);
     }
 
     fn not_found(&mut self, z: &[f64], starts: usize) -> SteadyError {

@@ -11,9 +11,13 @@
 //!
 //! Moments are mixed by the packets that get through.
 
+mod found;
+mod law;
 mod mixture;
 
-use mixture::{Law, Mixture};
+pub use found::Found;
+pub use law::{ByLaw, Distribution, Exactness, Law, STEP, quantile_of, slope};
+use mixture::Mixture;
 use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
 use serde::{Deserialize, Serialize};
@@ -21,7 +25,6 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Scratch;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::{Condition, Fixed};
-use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::state::{LinkState, State};
 
 /// Of so many steps one is looked at, since they are shorter than a round trip; at first of fewer.
@@ -107,45 +110,20 @@ impl Wait {
         }
         let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_pkts);
         let packet_s = here.waiting_s / mean_pkts;
-        // Those who are accepted find a place: one less than there is room for.
-        let room = (buffer_pkts - 1.0).max(0.0);
         let rho = mean_pkts / (1.0 + mean_pkts);
-        let [mean, variance, third, forgets] = match rho < plan.light_rho {
-            true => light(mean_pkts),
-            false => within(ln_rho_of_mean(mean_pkts, buffer_pkts), room),
+        let found = match rho < plan.light_rho {
+            true => Found::light(mean_pkts, buffer_pkts),
+            false => Found::of(mean_pkts, buffer_pkts),
         };
         Wait {
-            mean_s: mean * packet_s,
-            variance: variance * packet_s.powi(2),
-            third: third * packet_s.powi(3),
-            most_s: room * packet_s,
-            forgets_per_s: forgets / packet_s,
+            mean_s: found.mean_pkts * packet_s,
+            variance: found.variance * packet_s.powi(2),
+            third: found.third * packet_s.powi(3),
+            most_s: found.most_pkts * packet_s,
+            forgets_per_s: found.forgets() / packet_s,
             ln_pass: here.ln_pass,
         }
     }
-}
-
-/// Mean, variance and third moment of what is found in a queue whose end is far, and how fast that is
-/// forgotten, in packets served.
-fn light(mean_pkts: f64) -> [f64; 4] {
-    let variance = mean_pkts * (1.0 + mean_pkts);
-    let root = (mean_pkts / (1.0 + mean_pkts)).sqrt();
-    let third = variance * (1.0 + 2.0 * mean_pkts);
-    [mean_pkts, variance, third, (1.0 - root) * (1.0 - root)]
-}
-
-/// The same at this load ln ρ, where there is room for so many.
-fn within(ln_rho: f64, room: f64) -> [f64; 4] {
-    let found = equilibrium(ln_rho, room);
-    // The moments of how many there are follow from each other by their slopes over the load.
-    let aside = 1e-3 / (1.0 + room);
-    let [less, more] =
-        [ln_rho - aside, ln_rho + aside].map(|ln_rho| equilibrium(ln_rho, room).slope);
-    let root = (0.5 * ln_rho.min(700.0)).exp();
-    let turn = std::f64::consts::PI / (room + 2.0);
-    let forgets = (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - turn.cos());
-    let third = (more - less) / (2.0 * aside);
-    [found.mean_pkts, found.slope, third, forgets]
 }
 
 /// The sum over the queues of a way.
@@ -233,24 +211,4 @@ fn ways(
     let there = over(branch.path, branch.data_bits, fixed.forward_s);
     let round = over(branch.way_back, 8.0 * ACK_BYTES, fixed.back_s);
     (there, round)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{light, within};
-    use crate::mm1k::ln_rho_of_mean;
-
-    /// A queue whose end is far is the same by both formulas.
-    #[test]
-    fn light_queues_are_those_with_much_room() {
-        for mean_pkts in [1e-3, 0.1, 1.0, 20.0] {
-            let there = within(ln_rho_of_mean(mean_pkts, 1e4), 9999.0);
-            for (one, other) in light(mean_pkts).into_iter().zip(there) {
-                assert!(
-                    (one / other - 1.0).abs() < 1e-3,
-                    "{mean_pkts}: {one} {other}"
-                );
-            }
-        }
-    }
 }

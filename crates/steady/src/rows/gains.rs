@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use netflow_network::{LinkId, Network};
 use serde::Serialize;
 
-use crate::{Sensitivities, Steady};
+use crate::{Measure, Sensitivities, Solver, Steady, SteadyError};
 
 /// What a little more of one link changes, per unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -24,6 +24,12 @@ pub struct GainRow<'a> {
     pub delay_s_per_s: f64,
     /// Mean delay in seconds by a packet of room.
     pub delay_s_per_pkt: f64,
+    /// 95th percentile of the delays in seconds by a bit/s of bandwidth.
+    pub delay_p95_s_per_bps: f64,
+    /// 95th percentile of the delays in seconds by a second of delay.
+    pub delay_p95_s_per_s: f64,
+    /// 95th percentile of the delays in seconds by a packet of room.
+    pub delay_p95_s_per_pkt: f64,
     /// Loss probability by a bit/s of bandwidth.
     pub loss_per_bps: f64,
     /// Loss probability by a second of delay.
@@ -32,20 +38,52 @@ pub struct GainRow<'a> {
     pub loss_per_pkt: f64,
 }
 
-/// The rows of all links by what they change of goodput, delay and loss; what gains most goodput stands first, and of
-/// what gains the same (to 10⁻⁹ bit/s by a bit/s) what shortens the delay most.
-pub fn gains<'a>(
-    network: &'a Network,
-    goodput: &Sensitivities,
-    delay: &Sensitivities,
-    loss: &Sensitivities,
-) -> Vec<GainRow<'a>> {
+/// The derivatives of what all data together does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gains {
+    /// Of [`Measure::Goodput`].
+    pub goodput: Sensitivities,
+    /// Of [`Measure::Delay`].
+    pub delay: Sensitivities,
+    /// Of [`Measure::DelayP95`].
+    pub delay_p95: Sensitivities,
+    /// Of [`Measure::Loss`].
+    pub loss: Sensitivities,
+}
+
+impl Gains {
+    /// At a steady state.
+    ///
+    /// # Errors
+    /// As [`Solver::sensitivities`].
+    pub fn at(solver: &mut Solver, steady: &Steady) -> Result<Gains, SteadyError> {
+        let mut by = |measure| solver.sensitivities(steady, measure);
+        Ok(Gains {
+            goodput: by(Measure::Goodput)?,
+            delay: by(Measure::Delay)?,
+            delay_p95: by(Measure::DelayP95)?,
+            loss: by(Measure::Loss)?,
+        })
+    }
+
+    /// The connections because of which some derivatives are one-sided, by name.
+    pub fn one_sided_because_of<'a>(&self, network: &'a Network) -> Vec<&'a str> {
+        // Profiles and limits bend for all measures alike; only the percentile has bends of its own.
+        let bends = self.delay_p95.at_bends.iter();
+        bends.map(|&id| network.connection_name(id)).collect()
+    }
+}
+
+/// The rows of all links by what they change; what gains most goodput stands first, and of what gains the same (to
+/// 10⁻⁹ bit/s by a bit/s) what shortens the delay most.
+pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
     let rows = network.links().map(|id| {
         let at = |all: &Sensitivities| {
             let l = id.index();
             [all.by_bandwidth[l], all.by_delay[l], all.by_buffer[l]]
         };
-        let [goodput, delay, loss] = [at(goodput), at(delay), at(loss)];
+        let (goodput, delay) = (at(&gains.goodput), at(&gains.delay));
+        let (delay_p95, loss) = (at(&gains.delay_p95), at(&gains.loss));
         GainRow {
             link: network.link_name(id),
             goodput_bps_per_bps: goodput[0],
@@ -54,6 +92,9 @@ pub fn gains<'a>(
             delay_s_per_bps: delay[0],
             delay_s_per_s: delay[1],
             delay_s_per_pkt: delay[2],
+            delay_p95_s_per_bps: delay_p95[0],
+            delay_p95_s_per_s: delay_p95[1],
+            delay_p95_s_per_pkt: delay_p95[2],
             loss_per_bps: loss[0],
             loss_per_s: loss[1],
             loss_per_pkt: loss[2],

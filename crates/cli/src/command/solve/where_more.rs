@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use netflow::number::{percent, short};
 use netflow::simulation::LinkId;
-use netflow::steady::rows::{self, GainRow};
-use netflow::steady::{Measure, Solver};
+use netflow::steady::Solver;
+use netflow::steady::rows::{self, GainRow, Gains};
 
 use super::{Seen, cannot, print};
 use crate::failure::Failure;
@@ -18,23 +18,15 @@ pub(super) fn answer(
     solver: &mut Solver,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut by = |measure| solver.sensitivities(seen.steady, measure).map_err(cannot);
-    let (goodput, delay, loss) = (
-        by(Measure::Goodput)?,
-        by(Measure::Delay)?,
-        by(Measure::Loss)?,
-    );
-    let rows = rows::gains(seen.network, &goodput, &delay, &loss);
-    let bends: Vec<&str> = goodput
-        .at_bends
-        .iter()
-        .map(|&id| seen.network.connection_name(id))
-        .collect();
+    let gains = Gains::at(solver, seen.steady).map_err(cannot)?;
+    let rows = rows::gains(seen.network, &gains);
+    let bends = gains.one_sided_because_of(seen.network);
     let answer = object! {
         at_s: seen.at_s,
-        goodput_bps: goodput.value,
-        delay_s: delay.value,
-        loss_probability: loss.value,
+        goodput_bps: gains.goodput.value,
+        delay_s: gains.delay.value,
+        delay_p95_s: gains.delay_p95.value,
+        loss_probability: gains.loss.value,
         one_sided_because_of: &bends,
         links: &rows,
     };
@@ -67,7 +59,7 @@ fn print_text(
     writeln!(out)?;
     writeln!(
         out,
-        "what more of each link changes, at the margin: goodput in kbit/s, mean delay in ms, loss in %"
+        "what more of each link changes, at the margin: goodput in kbit/s, mean delay and the delays' 95th percentile in ms, loss in %"
     )?;
     Table::of(rows)
         .text("link", |it| it.link)
@@ -75,6 +67,7 @@ fn print_text(
             little(it.goodput_bps_per_bps * 1e3)
         })
         .number("delay", |it| little(it.delay_s_per_bps * 1e9))
+        .number("95th", |it| little(it.delay_p95_s_per_bps * 1e9))
         .number("loss", |it| little(it.loss_per_bps * 1e8))
         .number("1 ms: goodput", |it| little(it.goodput_bps_per_s * 1e-6))
         .number("delay", |it| little(it.delay_s_per_s))
@@ -89,7 +82,7 @@ fn print_text(
     if !bends.is_empty() {
         writeln!(
             out,
-            "one-sided: a profile, a limit, or links of the same bandwidth bend what {} does",
+            "one-sided: a profile, a limit, links of the same bandwidth, or packets that all take the 95th percentile bend what {} does",
             some(bends),
         )?;
     }

@@ -1,0 +1,107 @@
+//! What a packet finds in a queue of which the mean is known.
+
+use crate::mm1k::{equilibrium, ln_rho_of_mean, third_moment};
+
+/// Moments of how many packets one finds in a queue that gets in there: as in an M/M/1/K queue with the same mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Mean, in packets.
+    pub mean_pkts: f64,
+    /// In packets².
+    pub variance: f64,
+    /// The third central moment, in packets³.
+    pub third: f64,
+    /// The most there can be: one less than there is room for.
+    pub most_pkts: f64,
+    /// ln ρ of that queue.
+    ln_rho: f64,
+}
+
+impl Found {
+    /// In a queue with this mean and room for so many.
+    pub fn of(queue_pkts: f64, buffer_pkts: f64) -> Found {
+        let ln_rho = ln_rho_of_mean(queue_pkts, buffer_pkts);
+        let room = (buffer_pkts - 1.0).max(0.0);
+        let found = equilibrium(ln_rho, room);
+        Found {
+            mean_pkts: found.mean_pkts,
+            variance: found.slope,
+            third: third_moment(ln_rho, room),
+            most_pkts: room,
+            ln_rho,
+        }
+    }
+
+    /// The same of a queue whose end is far.
+    pub(super) fn light(queue_pkts: f64, buffer_pkts: f64) -> Found {
+        let variance = queue_pkts * (1.0 + queue_pkts);
+        Found {
+            mean_pkts: queue_pkts,
+            variance,
+            third: variance * (1.0 + 2.0 * queue_pkts),
+            most_pkts: (buffer_pkts - 1.0).max(0.0),
+            ln_rho: (queue_pkts / (1.0 + queue_pkts)).ln(),
+        }
+    }
+
+    /// One over the time in which the queue forgets how long it was, in packets served: the rate at which an
+    /// M/M/1/K queue comes to equilibrium.
+    pub(super) fn forgets(&self) -> f64 {
+        let root = (0.5 * self.ln_rho).min(350.0).exp();
+        let turn = std::f64::consts::PI / (self.most_pkts + 2.0);
+        (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - turn.cos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue whose end is far is the same by both formulas.
+    #[test]
+    fn light_queues_are_those_with_much_room() {
+        for mean_pkts in [1e-3, 0.1, 1.0, 20.0] {
+            let (one, other) = (Found::light(mean_pkts, 1e4), Found::of(mean_pkts, 1e4));
+            for (one, other) in [
+                (one.mean_pkts, other.mean_pkts),
+                (one.variance, other.variance),
+                (one.third, other.third),
+            ] {
+                assert!(
+                    (one / other - 1.0).abs() < 1e-9,
+                    "{mean_pkts}: {one} {other}"
+                );
+            }
+        }
+    }
+
+    /// Moments are those of the numbers 0 to K − 1, each ρ times as likely as the one before.
+    #[test]
+    fn moments_are_those_of_the_numbers_themselves() {
+        for buffer in [1, 2, 5, 40] {
+            for part in [0.01, 0.3, 0.499, 0.5, 0.6, 0.97] {
+                let queue_pkts = part * f64::from(buffer);
+                let rho = ln_rho_of_mean(queue_pkts, f64::from(buffer)).exp();
+                let each: Vec<(f64, f64)> =
+                    (0..buffer).map(|n| (f64::from(n), rho.powi(n))).collect();
+                let all: f64 = each.iter().map(|(_, p)| p).sum();
+                let mean = each.iter().map(|(n, p)| n * p).sum::<f64>() / all;
+                let moment = |r: i32| {
+                    each.iter()
+                        .map(|(n, p)| (n - mean).powi(r) * p)
+                        .sum::<f64>()
+                        / all
+                };
+                let found = Found::of(queue_pkts, f64::from(buffer));
+                for (is, should) in [
+                    (found.mean_pkts, mean),
+                    (found.variance, moment(2)),
+                    (found.third, moment(3)),
+                ] {
+                    let error = (is - should).abs() / (1e-3 + should.abs());
+                    assert!(error < 1e-7, "{buffer} {part}: {found:?} {is} {should}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! How long the packets of one moment take: a fixed time, and what they wait in the queues of their way.
+
+use statrs::function::beta::ln_beta;
+
+/// A fixed time, and the moments of a waiting time between 0 and the longest there can be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Law {
+    /// Propagation and transmission, in seconds.
+    pub fixed_s: f64,
+    /// Mean of the waiting time in seconds. It, the variance and the third central moment add up over queues.
+    pub mean_s: f64,
+    /// In s².
+    pub variance: f64,
+    /// In s³.
+    pub third: f64,
+    /// The longest waiting time in seconds: all buffers full.
+    pub most_s: f64,
+}
+
+/// So many times the longest waiting time are as good as no end.
+const ENDLESS: f64 = 100.0;
+/// By so much more than where nothing but the ends would be left, a Beta distribution is one.
+const WIDER: f64 = 1.001;
+/// Steps of differences, as parts of what they are by.
+pub const STEP: f64 = 2e-3;
+
+impl Law {
+    /// Below and beyond are fewer than one of 10⁸ waiting times of a Gamma distribution with this mean and
+    /// this variance (Chernoff's bounds), and of Beta distributions, which have shorter tails.
+    fn span_s(&self) -> (f64, f64) {
+        let variance = self.variance.max(0.0);
+        let (deviation_s, scale_s) = (variance.sqrt(), variance / self.mean_s);
+        let least_s = (self.mean_s - 6.1 * deviation_s).max(0.0);
+        (least_s, self.mean_s + 6.1 * deviation_s + 18.5 * scale_s)
+    }
+
+    /// Where the Beta distribution ends that begins at 0 and has these moments m, v, t: with s the sum of its
+    /// parameters, s + 1 = m(e − m)/v and t = 2v(e − 2m)/(s + 2), so that e(2 − tm/v²) = 4m + t/v − tm²/v².
+    /// The Gamma distribution, which has no end, has t = 2v²/m. And how that changes with m, v and t.
+    fn end_s(&self) -> (f64, [f64; 3]) {
+        let (m, v, t) = (self.mean_s, self.variance, self.third);
+        let below = 2.0 - t * m / (v * v);
+        let above = 4.0 * m + t / v * (1.0 - m * m / v);
+        let (end_s, least_s) = (above / below, WIDER * (m + v / m));
+        let endless_s = ENDLESS * self.most_s;
+        if below > 0.0 && end_s < endless_s {
+            if end_s > least_s {
+                let by_m = 4.0 - 2.0 * t * m / (v * v) + end_s * t / (v * v);
+                let by_v = (2.0 * t * m * (m - end_s) / v - t) / (v * v);
+                let by_t = (1.0 + m * (end_s - m) / v) / v;
+                return (end_s, [by_m / below, by_v / below, by_t / below]);
+            }
+            if least_s < endless_s {
+                let by_m = WIDER * (1.0 - v / (m * m));
+                return (least_s, [by_m, WIDER / m, 0.0]);
+            }
+        }
+        (endless_s, [0.0; 3])
+    }
+}
+
+/// The distribution of the times that a [`Law`] describes: its waiting times are distributed as Beta with its
+/// moments, which is uniform for a queue at load 1, the Gamma distribution for light queues whose ends are far, and
+/// their mirror images in overload.
+#[derive(Clone, Copy, Debug)]
+pub struct Distribution {
+    law: Law,
+    /// Waiting times of next to none are shorter or longer.
+    span_s: (f64, f64),
+    waiting: Waiting,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    /// Always the mean.
+    Always,
+    Beta {
+        beta: Beta,
+        /// ln of the Beta function of its parameters.
+        ln_beta: f64,
+    },
+}
+
+/// The Beta distribution with parameters `a` and `b`, on times from 0 to `end_s`.
+#[derive(Clone, Copy, Debug)]
+struct Beta {
+    a: f64,
+    b: f64,
+    end_s: f64,
+}
+
+/// How a time changes that many packets take exactly, beside the fixed time, of which it has all.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ByLaw {
+    /// With mean, variance and third moment.
+    pub moments: [f64; 3],
+    /// With the longest waiting time.
+    pub most: f64,
+}
+
+impl Distribution {
+    /// Of this law.
+    pub fn new(law: Law) -> Distribution {
+        let waiting = match Beta::on(law.end_s().0, law.mean_s, law.variance) {
+            Some(beta) => Waiting::Beta {
+                beta,
+                ln_beta: ln_beta(beta.a, beta.b),
+            },
+            None => Waiting::Always,
+        };
+        Distribution {
+            law,
+            span_s: law.span_s(),
+            waiting,
+        }
+    }
+
+    /// The law it is of.
+    pub fn law(&self) -> &Law {
+        &self.law
+    }
+
+    /// No packet takes longer, in seconds.
+    pub fn longest_s(&self) -> f64 {
+        self.law.fixed_s + self.law.most_s
+    }
+
+    /// Which part of the packets took at most so long, to about `error`.
+    pub fn within(&self, time_s: f64, error: f64) -> f64 {
+        let waiting_s = time_s - self.law.fixed_s;
+        match self.waiting {
+            Waiting::Always => f64::from(u8::from(waiting_s >= self.law.mean_s)),
+            Waiting::Beta { .. } if waiting_s <= self.span_s.0 => 0.0,
+            Waiting::Beta { .. } if waiting_s >= self.span_s.1 => 1.0,
+            Waiting::Beta { beta, .. } if waiting_s >= beta.end_s.min(self.law.most_s) => 1.0,
+            Waiting::Beta { beta, ln_beta } => beta.within(ln_beta, waiting_s / beta.end_s, error),
+        }
+    }
+
+    /// Its density at a time, in 1/s; jumps left out.
+    pub fn density(&self, time_s: f64) -> f64 {
+        let waiting_s = time_s - self.law.fixed_s;
+        match self.waiting {
+            Waiting::Beta { beta, ln_beta }
+                if waiting_s > 0.0 && waiting_s < beta.end_s.min(self.law.most_s) =>
+            {
+                let x = waiting_s / beta.end_s;
+                let ln = (beta.a - 1.0) * x.ln() + (beta.b - 1.0) * (-x).ln_1p() - ln_beta;
+                ln.exp() / beta.end_s
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// How the part that took no longer changes with mean, variance and third moment; with the fixed time it changes by
+    /// less the [density](Self::density).
+    pub fn slopes(&self, time_s: f64) -> [f64; 3] {
+        let Waiting::Beta { beta, .. } = self.waiting else {
+            return [0.0; 3];
+        };
+        let density = self.density(time_s);
+        if density == 0.0 {
+            return [0.0; 3];
+        }
+        let Law {
+            mean_s, variance, ..
+        } = self.law;
+        let Beta { a, b, end_s } = beta;
+        let x = (time_s - self.law.fixed_s) / end_s;
+        // By its parameters there is no formula.
+        let spread = (a * b / (a + b + 1.0)).sqrt();
+        let step = |of: f64, other: f64| STEP * (spread * (of / other).max(1.0)).min(of);
+        let by_a = slope(step(a, b), |h| Beta { a: a + h, ..beta }.part(x));
+        let by_b = slope(step(b, a), |h| Beta { b: b + h, ..beta }.part(x));
+        let (mean, sum) = (mean_s / end_s, a + b);
+        // Where the end stays, and with it.
+        let by_end = self.law.end_s().1;
+        let sum_by = [
+            (end_s - 2.0 * mean_s) / variance,
+            -(sum + 1.0) / variance,
+            0.0,
+        ];
+        let mean_by = [1.0 / end_s, 0.0, 0.0];
+        std::array::from_fn(|i| {
+            let by_sum = sum_by[i] + mean_s / variance * by_end[i];
+            let by_mean = mean_by[i] - mean / end_s * by_end[i];
+            by_a * (mean * by_sum + sum * by_mean) + by_b * ((1.0 - mean) * by_sum - sum * by_mean)
+                - density * x * by_end[i]
+        })
+    }
+
+    /// If many of the packets take this time, to a part of `error` of it, how that time changes: they all wait as
+    /// long, or for nothing, or find all that there is room for.
+    pub fn jump(&self, time_s: f64, error: f64) -> Option<ByLaw> {
+        let Law {
+            fixed_s,
+            mean_s,
+            most_s,
+            ..
+        } = self.law;
+        let is_at = |waiting_s: f64| ((fixed_s + waiting_s) / time_s - 1.0).abs() < error;
+        let moments = |moments| ByLaw { moments, most: 0.0 };
+        let Waiting::Beta { beta, .. } = self.waiting else {
+            return is_at(mean_s).then(|| moments([1.0, 0.0, 0.0]));
+        };
+        let [before, after] =
+            [1.0 - 2.0 * error, 1.0 + 2.0 * error].map(|aside| self.within(time_s * aside, error));
+        if after - before < error.sqrt() {
+            return None;
+        }
+        if is_at(0.0) {
+            return Some(moments([0.0; 3]));
+        }
+        if is_at(beta.end_s.min(most_s)) {
+            return Some(match beta.end_s < most_s {
+                true => moments(self.law.end_s().1),
+                false => ByLaw {
+                    moments: [0.0; 3],
+                    most: 1.0,
+                },
+            });
+        }
+        None
+    }
+}
+
+impl Beta {
+    /// With this mean and this variance; `None` if that is next to none, or none on so few times has it.
+    fn on(end_s: f64, mean_s: f64, variance: f64) -> Option<Beta> {
+        let part = mean_s / end_s;
+        // The sum of both parameters.
+        let size = part * (1.0 - part) * (end_s * end_s / variance) - 1.0;
+        let is_one = size > 0.0 && size < 1e9 && part > 0.0 && part < 1.0;
+        is_one.then_some(Beta {
+            a: part * size,
+            b: (1.0 - part) * size,
+            end_s,
+        })
+    }
+
+    /// [`within`](Self::within) to the last digits.
+    fn part(&self, x: f64) -> f64 {
+        self.within(ln_beta(self.a, self.b), x, 1e-15)
+    }
+
+    /// The regularized incomplete Beta function for x between 0 and 1: by its continued fraction, on the side
+    /// on which that converges fast, until it changes by no more than a part of `error`.
+    fn within(&self, ln_beta: f64, x: f64, error: f64) -> f64 {
+        let Beta { a, b, .. } = *self;
+        let front = (a * x.ln() + b * (-x).ln_1p() - ln_beta).exp();
+        match x < (a + 1.0) / (a + b + 2.0) {
+            true => front * beta_fraction(a, b, x, error) / a,
+            false => 1.0 - front * beta_fraction(b, a, 1.0 - x, error) / b,
+        }
+    }
+}
+
+/// f'(0) by differences of the fourth order.
+pub fn slope(h: f64, f: impl Fn(f64) -> f64) -> f64 {
+    (8.0 * (f(h) - f(-h)) - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
+}
+
+/// The continued fraction, by Lentz's method. It takes about √(a + b) terms.
+fn beta_fraction(a: f64, b: f64, x: f64, error: f64) -> f64 {
+    let some = |term: f64| if term.abs() < 1e-300 { 1e-300 } else { term };
+    let mut c = 1.0;
+    let mut d = 1.0 / some(1.0 - (a + b) * x / (a + 1.0));
+    let mut fraction = d;
+    for m in 1..=100_000 {
+        let m = f64::from(m);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        let mut by = 1.0;
+        for term in [even, odd] {
+            d = 1.0 / some(1.0 + term * d);
+            c = some(1.0 + term / c);
+            by = c * d;
+            fraction *= by;
+        }
+        if (by - 1.0).abs() < error {
+            break;
+        }
+    }
+    fraction
+}
+
+/// How exactly a percentile is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Exactness {
+    /// Of the time, relatively.
+    pub time: f64,
+    /// Of the part of the packets that took no longer.
+    pub part: f64,
+}
+
+/// The time, no shorter than `low`, within which this part of all packets arrived, who are so many of each
+/// distribution (the numbers add up to one): by false position within a bracket (Illinois), and by halves where the
+/// distribution has a jump.
+pub fn quantile_of(
+    parts: &[(f64, Distribution)],
+    quantile: f64,
+    mut low: f64,
+    exactness: Exactness,
+) -> f64 {
+    let over = |time_s: f64| {
+        let within = parts
+            .iter()
+            .map(|(weight, it)| weight * it.within(time_s, exactness.part));
+        within.sum::<f64>() - quantile
+    };
+    let longest_s = parts.iter().map(|(_, it)| it.longest_s());
+    let mut high = longest_s.fold(0.0, f64::max);
+    let (mut f_low, mut f_high) = (over(low), 1.0 - quantile);
+    if f_low >= 0.0 {
+        return low;
+    }
+    let mut last = 0;
+    for round in 0..200 {
+        if high - low <= exactness.time * low.max(1e-12) {
+            break;
+        }
+        let guess = low + (high - low) * (f_low / (f_low - f_high));
+        let time_s = match round % 3 {
+            2 => 0.5 * (low + high),
+            _ => guess.clamp(low, high),
+        };
+        let f = over(time_s);
+        let side = if f >= 0.0 { 1 } else { -1 };
+        if f >= 0.0 {
+            (high, f_high) = (time_s, f);
+            f_low *= if last == side { 0.5 } else { 1.0 };
+        } else {
+            (low, f_low) = (time_s, f);
+            f_high *= if last == side { 0.5 } else { 1.0 };
+        }
+        last = side;
+    }
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use statrs::function::beta::beta_reg;
+
+    use super::*;
+
+    /// As another program says it, far from the mean and near it; and their slopes are their densities.
+    #[test]
+    fn beta_distributions_are_those_of_others() {
+        for (a, b) in [
+            (0.5, 0.5),
+            (1.0, 3.0),
+            (2.5, 400.0),
+            (80.0, 7e4),
+            (900.0, 20.0),
+        ] {
+            let mean = a / (a + b);
+            for x in [0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 8.0].map(|times| times * mean) {
+                if x < 1.0 {
+                    let beta = Beta { a, b, end_s: 1.0 };
+                    let is = beta.within(ln_beta(a, b), x, 1e-10);
+                    let should = beta_reg(a, b, x);
+                    assert!((is - should).abs() < 1e-9, "{a} {b} {x}: {is} {should}");
+                }
+            }
+        }
+    }
+
+    /// Of laws with an end between, of one that is nearly two points, and of one without an end.
+    #[test]
+    fn slopes_are_those_of_differences() {
+        let law = |mean_s, variance, third| Law {
+            fixed_s: 0.1,
+            mean_s,
+            variance,
+            third,
+            most_s: 1.0,
+        };
+        let laws = [
+            law(0.3, 0.02, 1e-3),
+            law(0.5, 0.08, 0.0),
+            law(0.2, 0.16, 0.16 * 0.6),
+            law(0.01, 2e-4, 1e-5),
+            law(0.9, 0.002, -1e-4),
+        ];
+        for law in laws {
+            let slopes = Distribution::new(law).slopes(0.1 + law.mean_s);
+            let changes: [(f64, fn(&mut Law) -> &mut f64); 3] = [
+                (law.mean_s, |law| &mut law.mean_s),
+                (law.variance, |law| &mut law.variance),
+                (law.variance.powf(1.5), |law| &mut law.third),
+            ];
+            for ((scale, of), is) in changes.into_iter().zip(slopes) {
+                let should = slope(1e-4 * scale, |h| {
+                    let mut aside = law;
+                    *of(&mut aside) += h;
+                    Distribution::new(aside).within(0.1 + law.mean_s, 1e-15)
+                });
+                let error = (is - should).abs() * scale / (1e-3 + (should * scale).abs());
+                assert!(error < 1e-5, "{law:?}: {is} {should}");
+            }
+        }
+    }
+
+    /// The three moments of a law are those of the Beta distribution that is made of it, as they are told by its
+    /// parameters.
+    #[test]
+    fn a_distribution_has_the_moments_of_its_law() {
+        for (a, b) in [(0.5, 0.5), (1.0, 3.0), (2.5, 40.0), (900.0, 20.0)] {
+            let (end_s, sum) = (0.3, a + b);
+            let (mean, rest) = (a / sum, b / sum);
+            let variance = mean * rest / (sum + 1.0);
+            let third = 2.0 * variance * (b - a) / (sum * (sum + 2.0));
+            let law = Law {
+                fixed_s: 0.1,
+                mean_s: end_s * mean,
+                variance: end_s.powi(2) * variance,
+                third: end_s.powi(3) * third,
+                most_s: end_s,
+            };
+            let Waiting::Beta { beta, .. } = Distribution::new(law).waiting else {
+                panic!("{law:?} is a Beta distribution");
+            };
+            for (is, should) in [(beta.a, a), (beta.b, b), (beta.end_s, end_s)] {
+                assert!((is / should - 1.0).abs() < 1e-9, "{beta:?} {a} {b}");
+            }
+            let at = Distribution::new(law);
+            for time_s in [0.11, 0.2, 0.37] {
+                let h = 1e-6;
+                let slope =
+                    (at.within(time_s + h, 1e-15) - at.within(time_s - h, 1e-15)) / (2.0 * h);
+                let density = at.density(time_s);
+                assert!(
+                    (slope - density).abs() < 1e-6 * (1.0 + density),
+                    "{a} {b} {time_s}: {slope} {density}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The 95th percentile of the delays at rest, by the law of waiting times that runs have, and what changes it.
+
+use netflow_fluid::delays::{ByLaw, Distribution, Exactness, Found, Law, STEP, quantile_of, slope};
+
+use crate::sensitivity::Direct;
+use crate::solver::Solver;
+
+/// The part of the packets that takes no longer.
+const PART: f64 = 0.95;
+const EXACT: Exactness = Exactness {
+    time: 1e-14,
+    part: 1e-15,
+};
+/// Where Newton's method begins, and how often it is tried.
+const NEAR: Exactness = Exactness {
+    time: 1e-3,
+    part: 1e-6,
+};
+const NEWTON: usize = 8;
+/// So near, relatively, a percentile is at a time that many packets take exactly.
+const AT_JUMP: f64 = 1e-10;
+/// Of fewer packets in a queue who finds them does not wait.
+const NOTHING_PKTS: f64 = 1e-9;
+/// With less room a queue is full.
+const FULL_PKTS: f64 = 1e-3;
+
+/// A percentile, and who takes how long.
+pub(crate) struct Percentile {
+    pub time_s: f64,
+    /// The flows that it is of, and which part of all packets that arrive is of them.
+    flows: Vec<usize>,
+    times: Vec<(f64, Distribution)>,
+    /// What is found at each link.
+    found: Vec<Found>,
+}
+
+/// The percentile of all these, none of which takes less than the shortest.
+fn found_s(times: &[(f64, Distribution)], shortest_s: f64) -> f64 {
+    let near_s = quantile_of(times, PART, shortest_s, NEAR);
+    let mut time_s = near_s;
+    for _ in 0..NEWTON {
+        let (mut over, mut density) = (-PART, 0.0);
+        for (weight, it) in times {
+            over += weight * it.within(time_s, EXACT.part);
+            density += weight * it.density(time_s);
+        }
+        let next_s = time_s - over / density;
+        let is_near = ((next_s - near_s) / near_s).abs() < 3.0 * NEAR.time;
+        if !is_near {
+            break;
+        }
+        if ((next_s - time_s) / time_s).abs() < EXACT.time {
+            return next_s;
+        }
+        time_s = next_s;
+    }
+    // At a jump, for one.
+    quantile_of(times, PART, shortest_s, EXACT)
+}
+
+fn moments(found: &Found) -> [f64; 3] {
+    [found.mean_pkts, found.variance, found.third]
+}
+
+impl Solver {
+    /// The percentile of the delays of all data that arrives, or of one flow; `None` if nothing arrives.
+    pub(crate) fn percentile(&self, of: Option<usize>) -> Option<Percentile> {
+        let (problem, point) = (&self.problem, &self.point);
+        let mut found = vec![Found::default(); problem.links.len()];
+        for &l in &problem.used {
+            let l = l as usize;
+            let queue_pkts = point.links[l].rest.queue_pkts;
+            if queue_pkts > NOTHING_PKTS {
+                found[l] = Found::of(queue_pkts, problem.links[l].queue.buffer_pkts);
+            }
+        }
+        let mut flows = Vec::new();
+        let mut times = Vec::new();
+        for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
+            let goodput_pps = flow.sent_pps(at.rate_pps) * at.ln_pass.exp();
+            if goodput_pps <= 0.0 || of.is_some_and(|only| only != i) {
+                continue;
+            }
+            let mut law = Law {
+                fixed_s: problem.fixed_s(flow)[0],
+                ..Law::default()
+            };
+            for &l in &problem.hop_link[flow.data_hops()] {
+                let (found, packet_s) = (&found[l as usize], point.links[l as usize].packet_s);
+                law.mean_s += found.mean_pkts * packet_s;
+                law.variance += found.variance * packet_s.powi(2);
+                law.third += found.third * packet_s.powi(3);
+                law.most_s += found.most_pkts * packet_s;
+            }
+            flows.push(i);
+            times.push((goodput_pps, Distribution::new(law)));
+        }
+        let all: f64 = times.iter().map(|(pps, _)| pps).sum();
+        times.iter_mut().for_each(|(pps, _)| *pps /= all);
+        let shortest_s = times.iter().map(|(_, it)| it.law().fixed_s);
+        let shortest_s = shortest_s.fold(f64::INFINITY, f64::min);
+        (all > 0.0).then(|| Percentile {
+            time_s: found_s(&times, shortest_s),
+            flows,
+            times,
+            found,
+        })
+    }
+
+    /// Adds to what a measure sees directly that it is this percentile.
+    pub(crate) fn see_percentile(&self, it: &Percentile, direct: &mut Direct) {
+        direct.value = it.time_s;
+        let (problem, point) = (&self.problem, &self.point);
+        let mut worth = vec![ByLaw::default(); problem.links.len()];
+        let mut add = |direct: &mut Direct, i: usize, own: ByLaw, fixed: f64| {
+            direct.fixed[i] += fixed;
+            for &l in &problem.hop_link[problem.flows[i].data_hops()] {
+                let all = &mut worth[l as usize];
+                all.moments
+                    .iter_mut()
+                    .zip(own.moments)
+                    .for_each(|(all, own)| *all += own);
+                all.most += own.most;
+            }
+        };
+        let jumps: Vec<(usize, ByLaw)> = it.at_jumps().collect();
+        if !jumps.is_empty() {
+            // As long as so many take exactly that, it is theirs.
+            let part = 1.0 / jumps.len() as f64;
+            for (i, by) in jumps {
+                let own = ByLaw {
+                    moments: by.moments.map(|it| part * it),
+                    most: part * by.most,
+                };
+                add(direct, i, own, part);
+            }
+        } else {
+            // Σ w (W(T) − PART) stays 0, w being the parts of all packets and W who took no longer.
+            let density = |(weight, times): &(f64, Distribution)| weight * times.density(it.time_s);
+            let all: f64 = it.times.iter().map(density).sum();
+            for (&i, (weight, times)) in it.flows.iter().zip(&it.times) {
+                let within = times.within(it.time_s, EXACT.part);
+                let aside = -weight * (within - PART) / all;
+                direct.ln_sent[i] += aside;
+                direct.ln_pass[i] += aside;
+                let moments = times.slopes(it.time_s).map(|by| -weight / all * by);
+                let own = ByLaw { moments, most: 0.0 };
+                add(direct, i, own, weight * times.density(it.time_s) / all);
+            }
+        }
+        for &l in &problem.used {
+            let l = l as usize;
+            let (link, queue_pkts) = (&point.links[l], point.links[l].rest.queue_pkts);
+            if queue_pkts <= NOTHING_PKTS {
+                continue;
+            }
+            let buffer_pkts = problem.links[l].queue.buffer_pkts;
+            let (worth, found) = (worth[l], it.found[l]);
+            let sees = &mut direct.links[l];
+            // A full queue changes as one does that is nearly so.
+            let queue_pkts = queue_pkts.min(buffer_pkts - FULL_PKTS);
+            let room = STEP * queue_pkts.min(buffer_pkts - queue_pkts);
+            for (r, (&moment, by)) in moments(&found).iter().zip(worth.moments).enumerate() {
+                let scale = by * link.packet_s.powi(r as i32 + 1);
+                let of = |queue_pkts, buffer_pkts| moments(&Found::of(queue_pkts, buffer_pkts))[r];
+                sees.ln_packet_s += (r as f64 + 1.0) * scale * moment;
+                sees.queue_pkts += scale * slope(room, |h| of(queue_pkts + h, buffer_pkts));
+                sees.buffer_pkts += scale * slope(room, |h| of(queue_pkts, buffer_pkts + h));
+            }
+            sees.ln_packet_s += worth.most * found.most_pkts * link.packet_s;
+            sees.buffer_pkts += worth.most * link.packet_s;
+        }
+    }
+}
+
+impl Percentile {
+    /// The flows many of whose packets take exactly that time.
+    fn at_jumps(&self) -> impl Iterator<Item = (usize, ByLaw)> + '_ {
+        let both = self.flows.iter().zip(&self.times);
+        both.filter_map(|(&i, (_, times))| Some((i, times.jump(self.time_s, AT_JUMP)?)))
+    }
+
+    /// Whether packets of several flows take exactly that time: each changes it in one direction only.
+    pub fn is_at_bend(&self) -> bool {
+        self.at_jumps().count() > 1
+    }
+}
