@@ -144,7 +144,8 @@ pub struct Sweep {
 
 impl Sweep {
     /// Counts the cases, and tries every value once, with the first of all others, on the threads of the current
-    /// rayon pool, until `stop` says otherwise.
+    /// rayon pool, until `stop` says otherwise. Of more than a thousand numbers a thousand are tried; if one of the others
+    /// is impossible, its cases are without an answer, with the reason.
     ///
     /// # Errors
     /// Everything that keeps the sweep from beginning.
@@ -260,7 +261,7 @@ impl Sweep {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
         let axes = self.request.axes.iter().enumerate();
-        let values = axes.flat_map(|(a, axis)| (1..axis.values.len()).map(move |v| (a, v)));
+        let values = axes.flat_map(|(a, axis)| to_try(axis).map(move |v| (a, v)));
         let values: Vec<(usize, usize)> = values.collect();
         let cases = self.cases.count();
         let tried = values.par_iter().map(|&(axis, value)| {
@@ -401,6 +402,20 @@ impl Sweep {
         cells.push(Cell::Whole(self.base.options.seed.wrapping_add(case.seed)));
         cells
     }
+}
+
+/// Of so many numbers all are tried before a sweep begins.
+const TRIED: usize = 1000;
+
+/// The values of an axis that are tried before, beside the first: all, but of more numbers than [`TRIED`] only so many,
+/// evenly spread, with the last. Trying one costs as much as preparing its cases does.
+fn to_try(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
+    let last = axis.values.len() - 1;
+    let tried = match axis.numbers {
+        Some(_) => last.min(TRIED),
+        None => last,
+    };
+    (1..=tried).map(move |i| (i as u128 * last as u128 / tried as u128) as usize)
 }
 
 /// Every key once.

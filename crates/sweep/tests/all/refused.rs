@@ -297,3 +297,51 @@ fn trying_values_ends_when_somebody_says_so() {
     // As many as threads may have begun meanwhile.
     assert!(loads.into_inner() < 1000);
 }
+
+/// Of very many numbers not all are: the last is, and a wrong one among the others is a case without an answer.
+#[test]
+fn of_many_numbers_a_thousand_are_tried() {
+    let sweep = |values: &str| {
+        let loads = AtomicU64::new(0);
+        let counted = |settings: &[String]| {
+            loads.fetch_add(1, Ordering::Relaxed);
+            load(settings)
+        };
+        let many = Request {
+            axes: axes(&[&format!("connection.c1.source.constant={values}")]),
+            each_link_fails: false,
+            ..request()
+        };
+        let sweep = Sweep::new(many, &counted, &|| false);
+        (sweep, loads.into_inner())
+    };
+    let (all, loads) = sweep("0.5..3.5 Mbit/s/900");
+    assert_eq!((all.unwrap().cases().count(), loads), (900, 900));
+    let (many, loads) = sweep("0.5..3.5 Mbit/s/3000");
+    assert_eq!((many.unwrap().cases().count(), loads), (3000, 1001));
+    // The last is negative, and so is one that is not tried.
+    let values = |wrong: usize| {
+        let values = (0..3000).map(|i| {
+            if i == wrong {
+                -1.0
+            } else {
+                1.0 + f64::from(i as u32)
+            }
+        });
+        let values: Vec<String> = values.map(|it| format!("{it} kbit/s")).collect();
+        values.join(",")
+    };
+    let (last, _) = sweep(&values(2999));
+    assert!(matches!(last, Err(Error::Scenario(_))));
+    let (other, _) = sweep(&values(1));
+    let place = tempfile::tempdir().unwrap();
+    let written = other.unwrap().write(
+        place.path(),
+        &Writing::default(),
+        &load,
+        &mut |_| {},
+        &|| false,
+    );
+    let written = written.unwrap();
+    assert_eq!((written.cases, written.without_answer), (3000, 1));
+}
