@@ -1,10 +1,12 @@
 //! Flows that share paths of equal cost.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::hash::hash_of;
 use crate::routing::{NextLinks, Router};
 use crate::{NetworkBuilder, NodeId};
 
-/// Paths of equal cost that are told apart; where there are more, flows stand for them.
+/// Paths of equal cost that are told apart; where there are more, some stand for all.
 pub const MOST_PATHS: usize = 64;
 
 /// Flows that are told apart, each with a path of its own choice.
@@ -42,6 +44,8 @@ pub struct PathShare {
     pub flow: FlowHash,
     /// Its part of the traffic: every node gives the same to all links that begin such paths.
     pub share: f64,
+    /// Whether it is one of the flows that stand for more paths than can be told apart: links then have other loads.
+    pub stands_for_more: bool,
 }
 
 /// Looks for paths of equal cost among the links that a builder has so far.
@@ -72,8 +76,9 @@ impl EqualPaths {
         (&self.router, next)
     }
 
-    /// All paths between two nodes with their shares, which sum to 1; none where there is no way. Of more than
-    /// [`MOST_PATHS`] there are as many flows instead, of equal shares.
+    /// Paths between two nodes with their shares, which sum to 1; none where there is no way. These are all paths that
+    /// there are, or of more than [`MOST_PATHS`] some that together load every link as all would; where not even these
+    /// can be told apart, flows of equal shares stand for them.
     pub fn shares(&mut self, from: NodeId, to: NodeId) -> Vec<PathShare> {
         let (router, next) = self.toward(to);
         let mut all = All {
@@ -86,11 +91,19 @@ impl EqualPaths {
         if all.look(from.0, 1.0) {
             return all.found;
         }
-        let part = |i| PathShare {
-            flow: FlowHash::of(&[(i, MOST_PATHS)]),
-            share: 1.0 / MOST_PATHS as f64,
+        let loads = Loads {
+            router,
+            next,
+            to: to.0,
         };
-        (0..MOST_PATHS).map(part).collect()
+        loads.decomposed(from.0).unwrap_or_else(|| {
+            let part = |i| PathShare {
+                flow: FlowHash::of(&[(i, MOST_PATHS)]),
+                share: 1.0 / MOST_PATHS as f64,
+                stands_for_more: true,
+            };
+            (0..MOST_PATHS).map(part).collect()
+        })
     }
 
     /// So many flows of what has this name, those on the same path together: one of them, and how many they are.
@@ -154,7 +167,11 @@ impl All<'_> {
     fn look(&mut self, at: u32, share: f64) -> bool {
         if at == self.to {
             let flow = FlowHash::of(&self.choices);
-            self.found.push(PathShare { flow, share });
+            self.found.push(PathShare {
+                flow,
+                share,
+                stands_for_more: false,
+            });
             return self.found.len() <= MOST_PATHS;
         }
         let next = self.next;
@@ -171,5 +188,98 @@ impl All<'_> {
             }
         }
         true
+    }
+}
+
+/// What each link has of the traffic from one node to another.
+struct Loads<'a> {
+    router: &'a Router,
+    next: &'a NextLinks,
+    to: u32,
+}
+
+/// Less of all traffic on a link is rounding.
+const ROUNDING: f64 = 1e-12;
+
+impl Loads<'_> {
+    /// Paths that load every link as all paths would: one after the other over the links with most left, each with as
+    /// much as there is on all of it, which ends at least at one link (flow decomposition). `None` if there is no number
+    /// for one of these paths.
+    fn decomposed(&self, from: u32) -> Option<Vec<PathShare>> {
+        let mut left = self.shares(from);
+        let mut found = Vec::new();
+        let mut rest = 1.0;
+        while rest > ROUNDING {
+            let (mut at, mut share) = (from, rest);
+            let (mut choices, mut path) = (Vec::new(), Vec::new());
+            while at != self.to {
+                let links = &self.next[at as usize];
+                let most = |best: usize, i: usize| match left[&links[i]] > left[&links[best]] {
+                    true => i,
+                    false => best,
+                };
+                let which = (0..links.len()).reduce(most)?;
+                choices.push((which, links.len()));
+                share = left[&links[which]].min(share);
+                path.push(links[which]);
+                at = self.router.end(links[which])?;
+            }
+            let flow = FlowHash::of(&choices);
+            let way = self.router.walk(from, self.to, flow, self.next);
+            if way.as_ref() != Some(&path) || share <= 0.0 {
+                return None;
+            }
+            for link in &path {
+                *left.get_mut(link)? -= share;
+            }
+            rest -= share;
+            found.push(PathShare {
+                flow,
+                share,
+                stands_for_more: false,
+            });
+        }
+        // What rounding has left is the first's.
+        found.first_mut()?.share += rest;
+        Some(found)
+    }
+
+    /// The part of the traffic that each link on a path has.
+    fn shares(&self, from: u32) -> HashMap<u32, f64> {
+        let mut links = HashMap::new();
+        let mut here = HashMap::from([(from, 1.0)]);
+        for node in self.in_order(from) {
+            let next = &self.next[node as usize];
+            let share = here.get(&node).copied().unwrap_or(0.0) / next.len() as f64;
+            for &link in next {
+                links.insert(link, share);
+                if let Some(end) = self.router.end(link) {
+                    *here.entry(end).or_default() += share;
+                }
+            }
+        }
+        links
+    }
+
+    /// The nodes before the last on all paths, each before those that come after it.
+    fn in_order(&self, from: u32) -> Vec<u32> {
+        let mut seen = HashSet::from([from]);
+        let mut order = Vec::new();
+        // Nodes, and how many of their links were followed.
+        let mut open = vec![(from, 0)];
+        while let Some((node, followed)) = open.last_mut() {
+            let link = self.next[*node as usize].get(*followed);
+            *followed += 1;
+            match link.and_then(|&link| self.router.end(link)) {
+                Some(end) if end != self.to && seen.insert(end) => open.push((end, 0)),
+                Some(_) => {}
+                None => {
+                    order.push(*node);
+                    open.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
     }
 }

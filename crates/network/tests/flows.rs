@@ -107,7 +107,7 @@ proptest! {
                     let spec = connection(&name, all[from], all[to], source);
                     b.connection(ConnectionSpec { flow: Some(flow), acks: Acks::None, ..spec })
                 };
-                let few = shares.len() < MOST_PATHS;
+                let few = !shares.iter().any(|it| it.stands_for_more);
                 for (i, part) in shares.iter().enumerate() {
                     let id = add(format!("{from}-{to}/{i}"), part.flow);
                     parts.push((id, (from, to), part.share, few));
@@ -139,6 +139,54 @@ proptest! {
         for (id, (from, to)) in flows {
             let sum: u64 = links(id).iter().map(|link| cost[link]).sum();
             prop_assert_eq!(sum, least[from][to]);
+        }
+    }
+}
+
+proptest! {
+    /// Layers of nodes, of which most have links to most of the next layer: up to thousands of paths, and some that
+    /// load every link as all of them do.
+    #[test]
+    fn some_of_very_many_paths_load_links_as_all_do(
+        widths in prop::collection::vec(3..6_usize, 5..8),
+        missing in prop::collection::vec(any::<bool>(), 200),
+        thinned in 0.0..0.4_f64,
+    ) {
+        let mut firsts = vec![0, 1];
+        widths.iter().for_each(|width| firsts.push(firsts[firsts.len() - 1] + width));
+        let to = firsts[firsts.len() - 1];
+        firsts.push(to + 1);
+        let mut metrics = HashMap::new();
+        let mut missing = missing.into_iter().enumerate();
+        for layers in firsts.windows(3) {
+            for (a, b) in (layers[0]..layers[1]).flat_map(|a| (layers[1]..layers[2]).map(move |b| (a, b))) {
+                let goes = missing.next().is_some_and(|(i, missing)| missing && thinned * 10.0 > (i % 10) as f64);
+                if !goes {
+                    metrics.insert((a, b), 1);
+                }
+            }
+        }
+        let (mut b, all) = builder(to + 1, &metrics);
+        let shares = b.equal_paths().shares(all[0], all[to]);
+        for (i, part) in shares.iter().enumerate() {
+            let spec = connection(&format!("{i}"), all[0], all[to], Source::Constant { rate_pps: 1.0 });
+            b.connection(ConnectionSpec { flow: Some(part.flow), acks: Acks::None, ..spec });
+        }
+        let network = b.build().unwrap();
+        let mut loads: HashMap<_, f64> = HashMap::new();
+        for (id, part) in network.connections().zip(&shares) {
+            prop_assert!(!part.stands_for_more);
+            for link in network.path(id) {
+                let spec = network.link_spec(link);
+                *loads.entry((spec.from.index(), spec.to.index())).or_default() += part.share;
+            }
+        }
+        let cost: HashMap<_, _> = metrics.keys().map(|&ends| (ends, LENGTH)).collect();
+        let expected = divided((0, to), &cost, &least(to + 1, &cost));
+        prop_assert!(shares.len() <= expected.len().max(MOST_PATHS));
+        prop_assert_eq!(loads.len(), expected.len());
+        for (link, load) in loads {
+            prop_assert!((load - expected[&link]).abs() < 1e-10, "{:?}: {} {}", link, load, expected[&link]);
         }
     }
 }
@@ -181,9 +229,18 @@ fn very_many_flows_are_divided_exactly() {
 }
 
 #[test]
-fn very_many_paths_have_flows_in_their_place() {
+fn very_many_paths_have_some_in_their_place() {
+    // A million paths, whose links two of them load alike.
     let (b, from, to) = ladder(20);
     let shares = b.equal_paths().shares(from, to);
+    assert_eq!(
+        shares.iter().map(|it| it.share).collect::<Vec<_>>(),
+        [0.5, 0.5]
+    );
+    // More than there are numbers for.
+    let (b, from, to) = ladder(70);
+    let shares = b.equal_paths().shares(from, to);
     assert_eq!(shares.len(), MOST_PATHS);
+    assert!(shares.iter().all(|it| it.stands_for_more));
     assert!((shares.iter().map(|it| it.share).sum::<f64>() - 1.0).abs() < 1e-12);
 }

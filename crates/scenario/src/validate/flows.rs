@@ -1,7 +1,7 @@
 //! What is shared among paths of equal cost.
 
 use netflow_document::{Place, ProblemKind};
-use netflow_network::{EqualPaths, FlowHash, NodeId, WorkloadSpec};
+use netflow_network::{EqualPaths, FlowHash, MOST_PATHS, NodeId, WorkloadSpec};
 
 use super::Assembly;
 use super::connections::Ends;
@@ -24,7 +24,16 @@ impl Assembly<'_> {
         let Some(paths) = self.equal_paths() else {
             return vec![Part::whole(name, 1.0)];
         };
-        let parts = paths.shares(ends.0, ends.1).into_iter();
+        let parts = paths.shares(ends.0, ends.1);
+        if parts.iter().any(|it| it.stands_for_more) && !self.told_of_many_paths {
+            self.told_of_many_paths = true;
+            let message = format!(
+                "`{name}` has more paths of equal cost than can be told apart; {MOST_PATHS} flows stand for all, and links carry up to a tenth more or less of it"
+            );
+            let help = "it is said of the first of such demands only";
+            self.warning(ProblemKind::Suspicious, place.clone(), message, help);
+        }
+        let parts = parts.into_iter();
         let parts = parts.map(|part| (part.flow, part.share)).collect();
         self.named(name, 1.0, parts, place)
     }

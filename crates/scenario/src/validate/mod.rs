@@ -102,6 +102,7 @@ pub(crate) fn validate(
         class_names: HashSet::new(),
         profiles: Profiles::default(),
         paths: None,
+        told_of_many_paths: false,
         changes: Vec::new(),
         parts_of_packets: Vec::new(),
         of_packets: None,
@@ -181,6 +182,8 @@ struct Assembly<'s> {
     profiles: Profiles,
     /// Those of equal cost, once somebody has asked: all links are there then.
     paths: Option<EqualPaths>,
+    /// Whether somebody was told that flows stand for more paths than can be told apart.
+    told_of_many_paths: bool,
     changes: Vec<events::PlacedChange>,
     /// Buffers of so many packets and a part of one.
     parts_of_packets: Vec<(Place, Packets)>,

@@ -146,6 +146,41 @@ fn links_of_equal_cost_share_a_demand() {
     );
 }
 
+/// A way with more choices than a number has bits.
+#[test]
+fn more_paths_than_can_be_told_apart_are_warned_of() {
+    let warnings = |hops: u32| {
+        let link = |i: u32, circuit: &str| {
+            let (from, to) = (i, i + 1);
+            format!(
+                "[[link]]\nfrom = \"N{from}\"\nto = \"N{to}\"\nbandwidth = \"1 Gbit/s\"\n{circuit}"
+            )
+        };
+        let links = (0..hops).map(|i| link(i, "") + &link(i, "circuit = \"2\"\n"));
+        let demand = |to: u32| {
+            format!(
+                "[[demand]]\nfrom = \"N0\"\nto = \"N{to}\"\nkind = \"poisson\"\nrate = \"4 Mbit/s\"\n"
+            )
+        };
+        let simulation = "simulation = { duration = \"10 s\", ecmp = true }\n".to_owned();
+        let text = simulation + &links.collect::<String>() + &demand(hops) + &demand(hops - 1);
+        let read = from_str("test.toml", &text, "".as_ref(), &[]).unwrap();
+        let warnings = read.warnings.into_iter().map(|it| it.message);
+        (
+            read.network.connection_count(),
+            warnings.collect::<Vec<_>>(),
+        )
+    };
+    // Two paths load the links of a demand alike.
+    assert_eq!(warnings(30), (4, Vec::new()));
+    let (parts, warned) = warnings(80);
+    assert_eq!((parts, warned.len()), (128, 1));
+    assert!(
+        warned[0].contains("`N0->N80/poisson` has more paths"),
+        "{warned:?}"
+    );
+}
+
 /// ns-2 and ns-3 know links by their ends.
 #[test]
 fn they_are_not_exported_to_simulators() {

@@ -25,7 +25,8 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     /// The derivative at `x` of what `set` sets, whose size is `scale`: by differences of the fourth order,
     /// two of them with different steps; where those do not agree to 1e-6 there is a bend between, or all is
-    /// rounding. Elasticities below 1e-5 are nothing; and so is of a loss what is rounding of what gets through.
+    /// rounding. Elasticities below 1e-5 are nothing; below 1e-3 of a loss, whose ln changes by a hundred times what
+    /// that of a load does, so that differences of it are rounding first.
     fn one(
         &mut self,
         name: &str,
@@ -45,11 +46,11 @@ impl Comparison<'_> {
         let (fine, coarse) = (slope(1e-5 * scale), slope(8e-5 * scale));
         set(&mut self.solver, x);
         let value = self.solver.value(self.base, self.measure).abs();
-        let rounding = match self.measure {
-            Measure::Loss => 1e-16,
-            _ => 0.0,
+        let nothing = match self.measure {
+            Measure::Loss => 1e-3,
+            _ => 1e-5,
         };
-        let nothing = (value * 1e-5 + rounding / 1e-5) / scale;
+        let nothing = value * nothing / scale;
         let error = |a: f64| (a - fine).abs() / (fine.abs() + nothing);
         if error(coarse) < 1e-6 {
             let what = format!(
