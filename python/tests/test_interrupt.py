@@ -46,6 +46,26 @@ def test_ctrl_c_keeps_what_was_done(tmp_path):
     assert not is_complete and 0 < time_s < 100000 and rows > 0 and "stopped" in text
 
 
+ENDLESS = {
+    "seeds": "scenario.run(seeds=8)",
+    "two threads": "scenario.run(threads=2)",
+    "rounds": 'nf.latency(["100 MB"], ["50 ms"], [0.01, 0.02], model="rounds", samples=10**7)',
+}
+
+
+@pytest.mark.parametrize("call", ENDLESS.values(), ids=ENDLESS)
+def test_ctrl_c_ends_what_takes_long(call):
+    code = INTERRUPTED[: INTERRUPTED.index("try:")] + f"""
+try:
+    {call}
+except KeyboardInterrupt:
+    print(time.monotonic() - sent[0])
+"""
+    done = subprocess.run([sys.executable, "-c", code], input=LONG, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 2
+
+
 def test_an_exception_of_a_callback_ends_it():
     class Enough(Exception):
         pass

@@ -74,6 +74,14 @@ def test_seeds(bottleneck):
         packets.run(threads=0)
 
 
+def test_threads_within_a_seed():
+    """A network that two threads follow in parts: the same bytes as one."""
+    hundred = nf.load(SCENARIOS / "hundred-nodes" / "topology.toml", set={"include.connections": "windows.csv", "simulation.duration": "2 s", "simulation.warmup": "0 s"})
+    one, two = (hundred.run(model="packets", threads=threads) for threads in (1, 2))
+    assert one.summary_json == two.summary_json
+    assert one.links.to_dict() == two.links.to_dict()
+
+
 def test_another_model_is_not_kept(bottleneck):
     assert bottleneck.run(model="fluid-literal").summary != bottleneck.run().summary
     assert bottleneck.model == "fluid"
