@@ -172,11 +172,17 @@ impl Rounds {
         let blocks = options.trials.div_ceil(BLOCK);
         let taken: Vec<Taken> = (0..blocks)
             .into_par_iter()
-            // Of none there is no distribution.
-            .filter(|&block| block == 0 || !stop())
             .flat_map_iter(|block| {
                 let trials = BLOCK.min(options.trials - block * BLOCK);
-                play(&setting, options.seed, block, trials)
+                let all = play(&setting, options.seed, block, trials);
+                // Of none there is no distribution. One may take long, so it is asked before each.
+                let mut played = 0;
+                let goes_on = std::iter::from_fn(move || {
+                    let goes_on = (block == 0 && played < FEWEST) || !stop();
+                    played += 1;
+                    goes_on.then_some(())
+                });
+                goes_on.zip(all).map(|((), taken)| taken)
             })
             .collect();
         Ok(Distribution::of(&taken))
@@ -186,7 +192,10 @@ impl Rounds {
 /// So many transfers share a stream of random numbers.
 const BLOCK: u64 = 256;
 
-/// Plays the transfers of one block.
+/// So many are played whatever happens.
+const FEWEST: u64 = 2;
+
+/// The transfers of one block, each played when it is asked for.
 fn play(setting: &Setting, seed: u64, block: u64, trials: u64) -> impl Iterator<Item = Taken> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(block);

@@ -1,7 +1,26 @@
 //! Single transfers whose losses are chosen, against what real stacks took.
 
-use super::{Transfer, chance::Chance, setting::Setting, trial};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Options, Rounds, Transfer, chance::Chance, setting::Setting, trial};
 use crate::Stack;
+
+/// One of a hundred megabytes takes its time: whether to go on is asked before each.
+#[test]
+fn it_ends_between_two_transfers() {
+    let asked = AtomicU64::new(0);
+    let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 10;
+    let rounds = Rounds {
+        stack: Stack::builtin("linux-6").unwrap(),
+        transfer: Transfer::push(1_000_000, 1448, 0.05),
+    };
+    let options = Options {
+        trials: 100_000,
+        ..Options::default()
+    };
+    let played = rounds.solve_unless(&options, &stop).unwrap();
+    assert_eq!(played.trials(), 12);
+}
 
 /// Loses the packets with these numbers, counted from 0 for either end.
 struct Chosen {
