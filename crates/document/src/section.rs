@@ -357,6 +357,10 @@ impl<'r, 'a> Section<'r, 'a> {
             return Some(Spanned::new(T::fields(self), value.place));
         }
         for key in rest {
+            // Nobody speaks of most.
+            if self.scope.is_none() && self.fields.get(key.name).is_none() {
+                continue;
+            }
             // Tables that stand beside each other here may share keys.
             let owners: Vec<&str> = self.owners(key.name).collect();
             let is_first = owners.first() == Some(&first.name);

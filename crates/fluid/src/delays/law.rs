@@ -18,7 +18,7 @@ pub struct Law {
 }
 
 /// So many times the longest waiting time are as good as no end.
-const ENDLESS: f64 = 100.0;
+const ENDLESS: f64 = 1000.0;
 /// By so much more than where nothing but the ends would be left, a Beta distribution is one.
 const WIDER: f64 = 1.001;
 /// Steps of differences, as parts of what they are by.
