@@ -23,7 +23,12 @@ mod work;
 
 use std::ffi::OsString;
 
+use mimalloc::MiMalloc;
 use pyo3::prelude::*;
+
+/// Of what is not Python's: see Cargo.toml.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The extension module.
 #[pymodule(gil_used = true)]
