@@ -21,10 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from ngraph.scenario import Scenario
-
 logging.disable(logging.INFO)
-NETWORKS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 NETFLOW = sys.argv[2] if len(sys.argv) > 2 else "target/release/netflow"
 BUSY = 0.5
 RESOLUTION = 1e-4
@@ -91,6 +88,8 @@ def by_netflow(edges, demands, directory):
 
 
 def by_netgraph(edges, demands):
+    from ngraph.scenario import Scenario
+
     nodes = sorted({node for a, b, *_ in edges for node in (a, b)})
     links = [
         {"source": a, "target": b, "capacity": BUSY * mbps, "cost": metric}
@@ -111,6 +110,35 @@ def by_netgraph(edges, demands):
     return scenario.results.to_dict()["steps"]["most"]["data"]["alpha_star"]
 
 
+def nexts_toward(around, target):
+    """Of every node from which there is a way to the target, farthest first, the links that begin shortest ones; `around` has
+    of every node its links as (where to, length, name)."""
+    away, queue = {target: 0}, [(0, target)]
+    while queue:
+        length, node = heapq.heappop(queue)
+        for other, more, _ in around[node]:
+            if length + more < away.get(other, float("inf")):
+                away[other] = length + more
+                heapq.heappush(queue, (length + more, other))
+    return {
+        node: [(other, link) for other, length, link in around[node] if other in away and away[other] + length == away[node]]
+        for node in sorted(away, key=away.get, reverse=True)
+    }
+
+
+def shares_of(there, nexts, target):
+    """What each link carries of what is at nodes, all of which goes to the target."""
+    there, carried = dict(there), {}
+    for node, links in nexts.items():
+        if node == target or not there.get(node):
+            continue
+        for other, link in links:
+            share = there[node] / len(links)
+            carried[link] = carried.get(link, 0.0) + share
+            there[other] = there.get(other, 0.0) + share
+    return carried
+
+
 def by_adding_up(edges, demands):
     """The factor at which the busiest circuit has BUSY of its capacity, and the most paths that a demand has."""
     around = {}
@@ -120,30 +148,14 @@ def by_adding_up(edges, demands):
             around.setdefault(b, []).append((a, metric, (b, a, circuit, mbps)))
     load, most = {}, 0
     for target in {b for _, b in demands}:
-        away, queue = {target: 0}, [(0, target)]
-        while queue:
-            cost, node = heapq.heappop(queue)
-            for other, metric, _ in around[node]:
-                if cost + metric < away.get(other, float("inf")):
-                    away[other] = cost + metric
-                    heapq.heappush(queue, (cost + metric, other))
-        farthest_first = sorted(away, key=away.get, reverse=True)
-        nexts = {
-            node: [(other, link) for other, metric, link in around[node] if away[other] + metric == away[node]]
-            for node in farthest_first
-        }
+        nexts = nexts_toward(around, target)
         paths = {target: 1}
-        for node in reversed(farthest_first[:-1]):
+        for node in reversed(list(nexts)[:-1]):
             paths[node] = sum(paths[other] for other, _ in nexts[node])
         there = {a: mbps for (a, b), mbps in demands.items() if b == target}
         most = max(most, *(paths[a] for a in there))
-        for node in farthest_first[:-1]:
-            if not there.get(node):
-                continue
-            for other, link in nexts[node]:
-                share = there[node] / len(nexts[node])
-                load[link] = load.get(link, 0.0) + share
-                there[other] = there.get(other, 0.0) + share
+        for link, mbps in shares_of(there, nexts, target).items():
+            load[link] = load.get(link, 0.0) + mbps
     return min(BUSY * link[3] / mbps for link, mbps in load.items()), most
 
 
@@ -164,10 +176,11 @@ class Worst:
 
 
 def main():
+    networks = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     cases = {
         "square_mesh": (SQUARE, dict.fromkeys(pairs_of(SQUARE), 1.0)),
         "nsfnet": (NSFNET, dict.fromkeys(pairs_of(NSFNET), 1.0)),
-        **{f"random {seed}": random_network(seed) for seed in range(NETWORKS)},
+        **{f"random {seed}": random_network(seed) for seed in range(networks)},
     }
     beside, added = Worst("beside NetGraph, one circuit between two nodes"), Worst("beside adding up")
     many = Worst("beside adding up, with demands of more than 64 paths, of which some stand for all")
