@@ -385,7 +385,8 @@ mod tests {
         ];
         for law in laws {
             let slopes = Distribution::new(law).slopes(0.1 + law.mean_s);
-            let changes: [(f64, fn(&mut Law) -> &mut f64); 3] = [
+            type Moment = fn(&mut Law) -> &mut f64;
+            let changes: [(f64, Moment); 3] = [
                 (law.mean_s, |law| &mut law.mean_s),
                 (law.variance, |law| &mut law.variance),
                 (law.variance.powf(1.5), |law| &mut law.third),

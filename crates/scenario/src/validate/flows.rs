@@ -31,7 +31,7 @@ impl Assembly<'_> {
                 "`{name}` has more paths of equal cost than can be told apart; {MOST_PATHS} flows stand for all, and links carry up to a tenth more or less of it"
             );
             let help = "it is said of the first of such demands only";
-            self.warning(ProblemKind::Suspicious, place.clone(), message, help);
+            self.warning(ProblemKind::Suspicious, place, message, help);
         }
         let parts = parts.into_iter();
         let parts = parts.map(|part| (part.flow, part.share)).collect();
