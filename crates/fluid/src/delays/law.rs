@@ -344,7 +344,7 @@ mod tests {
 
     use super::*;
 
-    /// As another program says it, far from the mean and near it; and their slopes are their densities.
+    /// As another program says it, far from the mean and near it.
     #[test]
     fn beta_distributions_are_those_of_others() {
         for (a, b) in [
@@ -404,7 +404,7 @@ mod tests {
     }
 
     /// The three moments of a law are those of the Beta distribution that is made of it, as they are told by its
-    /// parameters.
+    /// parameters; and what is within a time grows by the density there.
     #[test]
     fn a_distribution_has_the_moments_of_its_law() {
         for (a, b) in [(0.5, 0.5), (1.0, 3.0), (2.5, 40.0), (900.0, 20.0)] {
