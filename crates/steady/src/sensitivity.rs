@@ -235,8 +235,9 @@ impl Solver {
                 + direct.links[l].change(by_buffer)
                 + direct.links[l].buffer_pkts
                 + filling.buffer_pkts[l];
-            all.by_delay[l] = filling.delay_s[l];
         }
+        // A way back without traffic is as long.
+        all.by_delay.clone_from(&filling.delay_s);
         let mut by_flow = vec![0.0; problem.flows.len()];
         for (i, flow) in problem.flows.iter().enumerate() {
             let by_rtt = pulls.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
