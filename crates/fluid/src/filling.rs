@@ -166,6 +166,16 @@ pub struct QueueLoss {
     pub by: ByFilling,
 }
 
+impl QueueLoss {
+    /// ln(1 − B), to the last digit where B is small, too.
+    pub fn ln_pass(&self) -> f64 {
+        match self.loss > 0.5 {
+            true => self.pass.ln(),
+            false => (-self.loss).ln_1p(),
+        }
+    }
+}
+
 fn ln_of_loss(loss: f64, pass: f64) -> f64 {
     match loss > 0.5 {
         true => (-pass).ln_1p(),

@@ -154,7 +154,7 @@ impl Filled {
         let (ln_pass, ln_offered, slope) = match filling.poisson >= 1.0 {
             true => (ln_admitted, x, 1.0),
             false => {
-                let ln_pass = found.pass.ln();
+                let ln_pass = found.ln_pass();
                 let ln_offered = x + ln_admitted + busy.0.ln() - ln_pass;
                 let by_loss = found.by_x / found.pass;
                 let slope = 1.0 + by_x + busy.1 / busy.0 * queue.slope + by_loss;

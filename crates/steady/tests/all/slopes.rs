@@ -25,8 +25,7 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     /// The derivative at `x` of what `set` sets, whose size is `scale`: by differences of the fourth order,
     /// two of them with different steps; where those do not agree to 1e-6 there is a bend between, or all is
-    /// rounding. Elasticities below 1e-5 are nothing. Of a loss those below 2e-3: its ln changes by a hundred times what
-    /// that of a load does, which is found to 1e-13, so that differences with these steps are off by 1e-6.
+    /// rounding. Elasticities below 1e-5 are nothing.
     fn one(
         &mut self,
         name: &str,
@@ -46,11 +45,7 @@ impl Comparison<'_> {
         let (fine, coarse) = (slope(1e-5 * scale), slope(8e-5 * scale));
         set(&mut self.solver, x);
         let value = self.solver.value(self.base, self.measure).abs();
-        let nothing = match self.measure {
-            Measure::Loss => 2e-3,
-            _ => 1e-5,
-        };
-        let nothing = value * nothing / scale;
+        let nothing = value * 1e-5 / scale;
         let error = |a: f64| (a - fine).abs() / (fine.abs() + nothing);
         if error(coarse) < 1e-6 {
             let what = format!(
