@@ -357,7 +357,7 @@ impl<'r, 'a> Section<'r, 'a> {
             return Some(Spanned::new(T::fields(self), value.place));
         }
         for key in rest {
-            // Nobody speaks of most.
+            // Neither the document nor an option has most of them.
             if self.scope.is_none() && self.fields.get(key.name).is_none() {
                 continue;
             }

@@ -1,6 +1,8 @@
 //! The 95th percentile of the delays at rest, by the law of waiting times that runs have, and what changes it.
 
-use netflow_fluid::delays::{ByLaw, Distribution, Exactness, Found, Law, STEP, quantile_of, slope};
+use netflow_fluid::delays::{
+    ByLaw, Distribution, Exactness, Found, Law, STEP, quantile_of, slopes,
+};
 
 use crate::sensitivity::Direct;
 use crate::solver::Solver;
@@ -160,12 +162,14 @@ impl Solver {
             // A full queue changes as one does that is nearly so.
             let queue_pkts = queue_pkts.min(buffer_pkts - FULL_PKTS);
             let room = STEP * queue_pkts.min(buffer_pkts - queue_pkts);
-            for (r, (&moment, by)) in moments(&found).iter().zip(worth.moments).enumerate() {
-                let scale = by * link.packet_s.powi(r as i32 + 1);
-                let of = |queue_pkts, buffer_pkts| moments(&Found::of(queue_pkts, buffer_pkts))[r];
+            let of = |queue_pkts, buffer_pkts| moments(&Found::of(queue_pkts, buffer_pkts));
+            let by_queue = slopes(room, |h| of(queue_pkts + h, buffer_pkts));
+            let by_buffer = slopes(room, |h| of(queue_pkts, buffer_pkts + h));
+            for (r, moment) in moments(&found).into_iter().enumerate() {
+                let scale = worth.moments[r] * link.packet_s.powi(r as i32 + 1);
                 sees.ln_packet_s += (r as f64 + 1.0) * scale * moment;
-                sees.queue_pkts += scale * slope(room, |h| of(queue_pkts + h, buffer_pkts));
-                sees.buffer_pkts += scale * slope(room, |h| of(queue_pkts, buffer_pkts + h));
+                sees.queue_pkts += scale * by_queue[r];
+                sees.buffer_pkts += scale * by_buffer[r];
             }
             sees.ln_packet_s += worth.most * found.most_pkts * link.packet_s;
             sees.buffer_pkts += worth.most * link.packet_s;

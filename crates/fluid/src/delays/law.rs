@@ -170,8 +170,8 @@ impl Distribution {
         // By its parameters there is no formula.
         let spread = (a * b / (a + b + 1.0)).sqrt();
         let step = |of: f64, other: f64| STEP * (spread * (of / other).max(1.0)).min(of);
-        let by_a = slope(step(a, b), |h| Beta { a: a + h, ..beta }.part(x));
-        let by_b = slope(step(b, a), |h| Beta { b: b + h, ..beta }.part(x));
+        let [by_a] = slopes(step(a, b), |h| [Beta { a: a + h, ..beta }.part(x)]);
+        let [by_b] = slopes(step(b, a), |h| [Beta { b: b + h, ..beta }.part(x)]);
         let (mean, sum) = (mean_s / end_s, a + b);
         // Where the end stays, and with it.
         let by_end = self.law.end_s().1;
@@ -255,9 +255,10 @@ impl Beta {
     }
 }
 
-/// f'(0) by differences of the fourth order.
-pub fn slope(h: f64, f: impl Fn(f64) -> f64) -> f64 {
-    (8.0 * (f(h) - f(-h)) - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
+/// f'(0) of some functions, by differences of the fourth order.
+pub fn slopes<const N: usize>(h: f64, f: impl Fn(f64) -> [f64; N]) -> [f64; N] {
+    let [more, less, far_more, far_less] = [h, -h, 2.0 * h, -2.0 * h].map(f);
+    std::array::from_fn(|i| (8.0 * (more[i] - less[i]) - (far_more[i] - far_less[i])) / (12.0 * h))
 }
 
 /// The continued fraction, by Lentz's method. It takes about √(a + b) terms.
@@ -384,18 +385,18 @@ mod tests {
             law(0.9, 0.002, -1e-4),
         ];
         for law in laws {
-            let slopes = Distribution::new(law).slopes(0.1 + law.mean_s);
+            let by = Distribution::new(law).slopes(0.1 + law.mean_s);
             type Moment = fn(&mut Law) -> &mut f64;
             let changes: [(f64, Moment); 3] = [
                 (law.mean_s, |law| &mut law.mean_s),
                 (law.variance, |law| &mut law.variance),
                 (law.variance.powf(1.5), |law| &mut law.third),
             ];
-            for ((scale, of), is) in changes.into_iter().zip(slopes) {
-                let should = slope(1e-4 * scale, |h| {
+            for ((scale, of), is) in changes.into_iter().zip(by) {
+                let [should] = slopes(1e-4 * scale, |h| {
                     let mut aside = law;
                     *of(&mut aside) += h;
-                    Distribution::new(aside).within(0.1 + law.mean_s, 1e-15)
+                    [Distribution::new(aside).within(0.1 + law.mean_s, 1e-15)]
                 });
                 let error = (is - should).abs() * scale / (1e-3 + (should * scale).abs());
                 assert!(error < 1e-5, "{law:?}: {is} {should}");

@@ -16,7 +16,7 @@ mod law;
 mod mixture;
 
 pub use found::Found;
-pub use law::{ByLaw, Distribution, Exactness, Law, STEP, quantile_of, slope};
+pub use law::{ByLaw, Distribution, Exactness, Law, STEP, quantile_of, slopes};
 use mixture::Mixture;
 use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};

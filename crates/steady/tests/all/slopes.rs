@@ -25,7 +25,7 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     /// The derivative at `x` of what `set` sets, whose size is `scale`: by differences of the fourth order,
     /// two of them with different steps; where those do not agree to 1e-6 there is a bend between, or all is
-    /// rounding. Elasticities below 1e-5 are nothing.
+    /// rounding. Elasticities below 1e-5 are nothing, and so are losses below 1e-15.
     fn one(
         &mut self,
         name: &str,
@@ -45,7 +45,11 @@ impl Comparison<'_> {
         let (fine, coarse) = (slope(1e-5 * scale), slope(8e-5 * scale));
         set(&mut self.solver, x);
         let value = self.solver.value(self.base, self.measure).abs();
-        let nothing = value * 1e-5 / scale;
+        let least = match self.measure {
+            Measure::Loss => 1e-15,
+            _ => 0.0,
+        };
+        let nothing = value.max(least) * 1e-5 / scale;
         let error = |a: f64| (a - fine).abs() / (fine.abs() + nothing);
         if error(coarse) < 1e-6 {
             let what = format!(

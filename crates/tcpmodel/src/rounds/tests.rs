@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Options, Rounds, Transfer, chance::Chance, setting::Setting, trial};
 use crate::Stack;
 
-/// One of a hundred megabytes takes its time: whether to go on is asked before each.
+/// Transfers may take long: whether to go on is asked before each.
 #[test]
 fn it_ends_between_two_transfers() {
     let asked = AtomicU64::new(0);
