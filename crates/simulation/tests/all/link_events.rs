@@ -94,21 +94,45 @@ pub fn told(simulation: &Simulation) -> Vec<f64> {
 }
 
 /// The same bits of packets; of fluids the same but for the order in which sums are formed, which follows from
-/// what happens to links.
+/// what happens to links. Adaptive steps are chosen by differences of queues, whose last digits are rounding; of
+/// one network in a thousand that grows to more than any bound, so such a network is compared with itself.
 pub fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(), TestCaseError> {
-    let (one, other) = (told(one), told(other));
-    prop_assert_eq!(one.len(), other.len());
+    let adaptive = matches!(model, Model::Fluid(FluidOptions::Adaptive { .. }));
     let tolerance = match model {
         Model::Packets(_) => 0.0,
-        // It chooses its steps by differences of queues, whose last digits are rounding.
-        Model::Fluid(FluidOptions::Adaptive { .. }) => 1e-6,
+        Model::Fluid(_) if adaptive => 1e-6,
         Model::Fluid(_) => 1e-9,
     };
-    for (one, other) in one.into_iter().zip(other) {
-        let near = (one - other).abs() <= tolerance * (1.0 + one.abs());
-        prop_assert!(near, "{} {} by {:?}", one, other, model);
-    }
+    let apart = apart(&told(one), &told(other));
+    let near = apart <= tolerance || adaptive && apart <= 10.0 * trembling(one, model);
+    prop_assert!(near, "{} apart by {:?}", apart, model);
     Ok(())
+}
+
+/// By how much two tellings differ at most, relative to what is told and 1.
+fn apart(one: &[f64], other: &[f64]) -> f64 {
+    assert_eq!(one.len(), other.len());
+    let each = one.iter().zip(other);
+    let each = each.map(|(one, other)| (one - other).abs() / (1.0 + one.abs()));
+    each.fold(
+        0.0,
+        |most, it| if it > most || it.is_nan() { it } else { most },
+    )
+}
+
+/// By how much it differs from what it is with other last digits of its bandwidths.
+fn trembling(it: &Simulation, model: Model) -> f64 {
+    let run = |factor: f64| {
+        let mut builder = it.network().to_builder();
+        builder.each_link(|link| link.bandwidth_bps *= factor);
+        let mut simulation = begin(builder.build().unwrap(), model);
+        run_until(&mut simulation, it.time_s());
+        told(&simulation)
+    };
+    let built = run(1.0);
+    let others = [-1e-12, -1e-13, 1e-13, 1e-12].map(|part| run(1.0 + part));
+    let all = others.iter().map(|other| apart(&built, other));
+    all.fold(0.0, f64::max)
 }
 
 /// A network that was built so, and one that becomes so by events at 0 s, come to the same.
