@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::process::Output;
 
 use common::{Workplace, files, text};
 
@@ -166,12 +167,18 @@ fn a_standard_output_that_is_full_is_3() {
 fn a_format_that_is_not_in_the_build_says_how_to_get_it() {
     let place = Workplace::new();
     let output = place.run("run dumbbell.toml -o out --format parquet");
-    if output.status.code() != Some(0) {
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            text(&output.stderr).contains("--features parquet"),
-            "{}",
-            text(&output.stderr)
+    let refused = |output: Output, feature: &str| {
+        if output.status.code() != Some(0) {
+            assert_eq!(output.status.code(), Some(2));
+            let said = text(&output.stderr);
+            assert!(said.contains(&format!("--features {feature}")), "{said}");
+        }
+    };
+    refused(output, "parquet");
+    for name in ["fig.pdf", "fig.png"] {
+        refused(
+            place.run(&format!("report --figure profile ns-reno -o {name}")),
+            "pdf",
         );
     }
 }

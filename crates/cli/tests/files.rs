@@ -15,7 +15,9 @@ const WRITERS: &[(&str, &[&str])] = &[
         "netflow report r --figure links -o a.svg --data",
         &["a.svg", "a.csv"],
     ),
+    #[cfg(feature = "pdf")]
     ("netflow report r --figure map -o b.pdf", &["b.pdf"]),
+    #[cfg(feature = "pdf")]
     ("netflow report r --figure links -o c.png", &["c.png"]),
     (
         "netflow failures s.toml -o failures.html",

@@ -16,4 +16,9 @@ pub enum Error {
     /// The figure could not be drawn.
     #[error("cannot draw the figure: {0}")]
     Drawing(String),
+    /// This build draws SVG alone.
+    #[error(
+        "this build has no PDF and no PNG, only SVG: build it with `cargo build --release -p netflow-cli --features pdf`"
+    )]
+    PdfMissing,
 }

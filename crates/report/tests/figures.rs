@@ -131,6 +131,7 @@ fn links(place: &Path, style: &Style) -> Result<Drawing, Error> {
 
 /// A PDF and a PNG have the same bytes every time, on any machine: their font is bundled.
 #[test]
+#[cfg(feature = "pdf")]
 fn figures_are_pdf_and_png_too() {
     let place = tempfile::tempdir().unwrap();
     let style = Style {
@@ -157,6 +158,7 @@ fn figures_are_pdf_and_png_too() {
     }
 }
 
+#[cfg(feature = "pdf")]
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|it| it == part)
 }

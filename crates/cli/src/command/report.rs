@@ -233,7 +233,12 @@ fn format(arguments: &ReportArguments) -> Result<FigureFormat, Failure> {
             name_of(&format),
             name_of(&ending)
         ))),
-        (format, ending) => Ok(format.or(ending).unwrap_or(FigureFormat::Svg)),
+        (format, ending) => match format.or(ending).unwrap_or(FigureFormat::Svg) {
+            FigureFormat::Pdf | FigureFormat::Png if !Drawing::HAS_PDF => {
+                Err(Failure::usage(Error::PdfMissing.to_string()))
+            }
+            format => Ok(format),
+        },
     }
 }
 

@@ -5,6 +5,7 @@ mod draw;
 mod map;
 mod names;
 mod profile;
+#[cfg(feature = "pdf")]
 mod render;
 mod results;
 mod style;

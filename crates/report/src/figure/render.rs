@@ -17,54 +17,44 @@ const FONT: &[u8] = include_bytes!("../../vendor/noto-sans/NotoSans-Regular.ttf"
 /// Pixels of a PNG for each unit of the figure.
 const PIXELS: f32 = 3.0;
 
-impl Drawing {
-    /// As PDF, in which a unit of the figure is a point (1/72 inch). Text stays text.
-    ///
-    /// # Errors
-    /// If it cannot be drawn so.
-    pub fn pdf(&self) -> Result<Vec<u8>, Error> {
-        let tree = self.tree()?;
-        let (width, height) = (tree.size().width(), tree.size().height());
-        let size = Size::from_wh(width, height).ok_or_else(|| failed("it has no size"))?;
-        let page = PageSettings::from_wh(width, height).ok_or_else(|| failed("it has no size"))?;
-        let mut document = Document::new();
-        document.set_metadata(Metadata::new().creator(Drawing::MARK.to_owned()));
-        let mut page = document.start_page_with(page);
-        let mut surface = page.surface();
-        let drawn = surface.draw_svg(&tree, size, SvgSettings::default());
-        drawn.ok_or_else(|| failed("it has no place on a page"))?;
-        surface.finish();
-        page.finish();
-        document
-            .finish()
-            .map_err(|error| failed(format!("{error:?}")))
-    }
+pub(super) fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
+    let tree = tree(svg)?;
+    let (width, height) = (tree.size().width(), tree.size().height());
+    let size = Size::from_wh(width, height).ok_or_else(|| failed("it has no size"))?;
+    let page = PageSettings::from_wh(width, height).ok_or_else(|| failed("it has no size"))?;
+    let mut document = Document::new();
+    document.set_metadata(Metadata::new().creator(Drawing::MARK.to_owned()));
+    let mut page = document.start_page_with(page);
+    let mut surface = page.surface();
+    let drawn = surface.draw_svg(&tree, size, SvgSettings::default());
+    drawn.ok_or_else(|| failed("it has no place on a page"))?;
+    surface.finish();
+    page.finish();
+    document
+        .finish()
+        .map_err(|error| failed(format!("{error:?}")))
+}
 
-    /// As PNG, with three pixels for each unit of the figure.
-    ///
-    /// # Errors
-    /// If it cannot be drawn so.
-    pub fn png(&self) -> Result<Vec<u8>, Error> {
-        let tree = self.tree()?;
-        let size = tree.size();
-        let pixels = |units: f32| (PIXELS * units).round() as u32;
-        let mut picture = Pixmap::new(pixels(size.width()), pixels(size.height()))
-            .ok_or_else(|| failed("it has no size"))?;
-        let scale = Transform::from_scale(PIXELS, PIXELS);
-        resvg::render(&tree, scale, &mut picture.as_mut());
-        Ok(with_comment(&picture.encode_png().map_err(failed)?))
-    }
+pub(super) fn png(svg: &str) -> Result<Vec<u8>, Error> {
+    let tree = tree(svg)?;
+    let size = tree.size();
+    let pixels = |units: f32| (PIXELS * units).round() as u32;
+    let mut picture = Pixmap::new(pixels(size.width()), pixels(size.height()))
+        .ok_or_else(|| failed("it has no size"))?;
+    let scale = Transform::from_scale(PIXELS, PIXELS);
+    resvg::render(&tree, scale, &mut picture.as_mut());
+    Ok(with_comment(&picture.encode_png().map_err(failed)?))
+}
 
-    fn tree(&self) -> Result<Tree, Error> {
-        let mut options = Options {
-            font_family: "Noto Sans".to_owned(),
-            ..Options::default()
-        };
-        let fonts = options.fontdb_mut();
-        fonts.load_font_data(FONT.to_vec());
-        fonts.set_sans_serif_family("Noto Sans");
-        Tree::from_str(&self.svg, &options).map_err(failed)
-    }
+fn tree(svg: &str) -> Result<Tree, Error> {
+    let mut options = Options {
+        font_family: "Noto Sans".to_owned(),
+        ..Options::default()
+    };
+    let fonts = options.fontdb_mut();
+    fonts.load_font_data(FONT.to_vec());
+    fonts.set_sans_serif_family("Noto Sans");
+    Tree::from_str(svg, &options).map_err(failed)
 }
 
 /// A PNG with what [`Drawing::MARK`] says as its comment: a chunk of its own behind the first one.

@@ -1,5 +1,6 @@
 //! How a figure is to look, and what becomes of it.
 
+use crate::Error;
 use crate::colours::{self, Rgb};
 
 /// How a figure is to look.
@@ -45,6 +46,9 @@ impl Drawing {
     /// What every file of a figure says, whatever its format, near its beginning or its end.
     pub const MARK: &str = "A figure of netflow";
 
+    /// Whether this build draws PDF and PNG, too.
+    pub const HAS_PDF: bool = cfg!(feature = "pdf");
+
     /// Of an SVG whose first line is its first tag.
     pub(crate) fn new(svg: &str, data: String) -> Drawing {
         let (tag, rest) = svg.split_once('\n').unwrap_or((svg, ""));
@@ -52,5 +56,27 @@ impl Drawing {
             svg: format!("{tag}\n<!-- {} -->\n{rest}", Drawing::MARK),
             data,
         }
+    }
+
+    /// As PDF, in which a unit of the figure is a point (1/72 inch). Text stays text.
+    ///
+    /// # Errors
+    /// If it cannot be drawn so, or this build has no PDF.
+    pub fn pdf(&self) -> Result<Vec<u8>, Error> {
+        #[cfg(feature = "pdf")]
+        return super::render::pdf(&self.svg);
+        #[cfg(not(feature = "pdf"))]
+        Err(Error::PdfMissing)
+    }
+
+    /// As PNG, with three pixels for each unit of the figure.
+    ///
+    /// # Errors
+    /// If it cannot be drawn so, or this build has no PNG.
+    pub fn png(&self) -> Result<Vec<u8>, Error> {
+        #[cfg(feature = "pdf")]
+        return super::render::png(&self.svg);
+        #[cfg(not(feature = "pdf"))]
+        Err(Error::PdfMissing)
     }
 }
