@@ -9,6 +9,7 @@ import os
 import pickle
 import tempfile
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -198,7 +199,12 @@ def _submitted(executor: Any, calls: list[tuple[Any, ...]], retries: int) -> Ite
 
         # What all have in common goes to each worker once. Where a worker that has it dies, it is sent again.
         shared = {spec: executor.submit(bytes, spec, pure=False, retries=retries) for spec, *_ in calls}
-        futures = [executor.submit(_task, shared[spec], *rest, pure=False, retries=retries) for spec, *rest in calls]
+        # By these names they are a group, of which Dask gives workers the next one once they are free. What is
+        # given by itself is shared out at once, and in the end some wait for the long tasks of others.
+        name = f"netflow-sweep-{uuid.uuid4().hex}"
+        keys = [(name, f"{i:09}") for i in range(len(calls))]
+        each = ([shared[spec] for spec, *_ in calls], *zip(*(rest for _, *rest in calls)))
+        futures = executor.map(_task, *each, key=keys, retries=retries)
         finished: Any = as_completed(futures)  # type: ignore[no-untyped-call, unused-ignore]
     else:
         from concurrent.futures import as_completed as completed
