@@ -14,6 +14,9 @@ struct Case {
     demands: &'static str,
 }
 
+/// Room in which nothing of a transfer's slow start is lost.
+const DEEP: &str = "500 ms";
+
 const CASES: [Case; 5] = [
     Case {
         name: "100 Mbit/s, 22 ms",
@@ -64,7 +67,7 @@ fn solved(prepared: &Prepared) -> Vec<(String, f64, f64)> {
 }
 
 impl Case {
-    fn load(&self, load: f64, model: &str, duration_s: f64) -> Prepared {
+    fn load(&self, load: f64, buffer: Option<&str>, model: &str, duration_s: f64) -> Prepared {
         let mut text = format!("[simulation]\nduration = \"{duration_s} s\"\nwarmup = \"20 s\"\n");
         for (i, (bandwidth, delay)) in self.links.iter().enumerate() {
             let _ = write!(
@@ -74,21 +77,28 @@ impl Case {
             );
         }
         text = text + "\n" + self.demands;
-        let settings = [
+        let mut settings = vec![
             format!("simulation.demand-scale={load}"),
             format!("simulation.model={model}"),
         ];
+        settings.extend(buffer.map(|buffer| format!("link.*.buffer={buffer}")));
         let prepared = netflow::scenario::from_str("demands.toml", &text, "".as_ref(), &settings);
         prepared.unwrap_or_else(|problems| panic!("{problems}"))
     }
 
-    fn solved(&self, load: f64) -> Vec<(String, f64, f64)> {
-        solved(&self.load(load, "fluid", 60.0))
+    fn solved(&self, load: f64, buffer: Option<&str>) -> Vec<(String, f64, f64)> {
+        solved(&self.load(load, buffer, "fluid", 60.0))
     }
 
     /// The same packet by packet: the mean, how many there were, and the standard error of seeds.
-    fn simulated(&self, load: f64, duration_s: f64, seeds: u32) -> Vec<(f64, u64, f64)> {
-        let prepared = self.load(load, "packets", duration_s);
+    fn simulated(
+        &self,
+        load: f64,
+        buffer: Option<&str>,
+        duration_s: f64,
+        seeds: u32,
+    ) -> Vec<(f64, u64, f64)> {
+        let prepared = self.load(load, buffer, "packets", duration_s);
         let one = |seed: u64| {
             let mut prepared = prepared.clone();
             prepared.options.seed = seed;
@@ -117,8 +127,11 @@ impl Case {
 /// One network at one load; the others are the long test's.
 #[test]
 fn transfers_take_about_as_long_as_processor_sharing_says() {
-    let case = &CASES[0];
-    let (solved, simulated) = (case.solved(0.5), case.simulated(0.5, 120.0, 2));
+    let (case, buffer) = (&CASES[0], Some(DEEP));
+    let (solved, simulated) = (
+        case.solved(0.5, buffer),
+        case.simulated(0.5, buffer, 120.0, 2),
+    );
     let (solved_s, simulated_s) = (solved[0].1, simulated[0].0);
     let ratio = solved_s / simulated_s;
     assert!((0.8..1.2).contains(&ratio), "{solved_s} s, {simulated_s} s");
@@ -126,38 +139,42 @@ fn transfers_take_about_as_long_as_processor_sharing_says() {
 
 #[test]
 fn more_than_a_link_carries_takes_for_ever() {
-    let solved = CASES[0].solved(1.2);
+    let solved = CASES[0].solved(1.2, None);
     assert_eq!(solved[0].1, f64::INFINITY);
     assert!(solved[0].2 < 1.0);
 }
 
 #[test]
-#[ignore = "four minutes in release: packets of five networks at five loads"]
+#[ignore = "three minutes in release: packets of five networks at five loads, with two buffers"]
 fn transfers_of_five_networks_at_five_loads() {
-    let (mut within, mut near, mut cells) = (0, 0, 0);
-    println!(
-        "network | demand | load | solve s | packets s | standard error | transfers | solve/packets"
-    );
-    for case in &CASES {
-        for load in [0.1, 0.3, 0.5, 0.7, 0.9] {
-            let duration_s = if load > 0.8 { 1000.0 } else { 400.0 };
-            let simulated = case.simulated(load, duration_s, 4);
-            for ((name, solved_s, _), (mean_s, count, error_s)) in
-                case.solved(load).into_iter().zip(simulated)
-            {
-                let ratio = solved_s / mean_s;
-                cells += 1;
-                within += u32::from((ratio - 1.0).abs() <= 0.1);
-                near += u32::from((ratio - 1.0).abs() <= 0.2);
-                println!(
-                    "{} | {name} | {load} | {solved_s:.3} | {mean_s:.3} | {error_s:.3} | {count} | {ratio:.2}",
-                    case.name
-                );
-                assert!((0.6..1.6).contains(&ratio), "{} {load} {ratio}", case.name);
+    for buffer in [None, Some(DEEP)] {
+        let (mut within, mut near, mut cells) = (0, 0, 0);
+        println!("buffers: {}", buffer.unwrap_or("default"));
+        println!(
+            "network | demand | load | solve s | packets s | standard error | transfers | solve/packets"
+        );
+        for case in &CASES {
+            for load in [0.1, 0.3, 0.5, 0.7, 0.9] {
+                let duration_s = if load > 0.8 { 1000.0 } else { 400.0 };
+                let simulated = case.simulated(load, buffer, duration_s, 4);
+                let solved = case.solved(load, buffer).into_iter();
+                for ((name, solved_s, _), (mean_s, count, error_s)) in solved.zip(simulated) {
+                    let ratio = solved_s / mean_s;
+                    cells += 1;
+                    within += u32::from((ratio - 1.0).abs() <= 0.1);
+                    near += u32::from((ratio - 1.0).abs() <= 0.2);
+                    println!(
+                        "{} | {name} | {load} | {solved_s:.3} | {mean_s:.3} | {error_s:.3} | {count} | {ratio:.2}",
+                        case.name
+                    );
+                    // In deep buffers at high loads what waits is counted as sharing, too.
+                    let most = if buffer.is_some() { 2.2 } else { 1.6 };
+                    assert!((0.6..most).contains(&ratio), "{} {load} {ratio}", case.name);
+                }
             }
         }
+        println!("{within} of {cells} within 10 %, {near} within 20 %");
     }
-    println!("{within} of {cells} within 10 %, {near} within 20 %");
 }
 
 /// A network that the formula was not looked at with: 662 demands, most of them with a few transfers, so those that
@@ -197,9 +214,8 @@ fn transfers_of_germany50() {
             ms(by_solve_s),
             ms(by_packets_s)
         );
-        assert!(
-            count > 400 && (0.85..1.15).contains(&ratio),
-            "{most}: {ratio}"
-        );
+        // Those that wait longest are told to wait longer than they do.
+        let allowed = if most.is_finite() { 0.9..1.1 } else { 0.9..1.4 };
+        assert!(count > 400 && allowed.contains(&ratio), "{most}: {ratio}");
     }
 }

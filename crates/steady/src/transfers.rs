@@ -21,15 +21,6 @@ pub struct TransferTimes {
     pub mean_s: f64,
 }
 
-/// Transfers at one link.
-#[derive(Clone, Copy, Default)]
-struct Shared {
-    /// The part of the link's bandwidth that they ask for.
-    load: f64,
-    /// Mean of the packets that they keep in its queue, beyond what the way holds.
-    queue_pkts: f64,
-}
-
 /// What is known of the transfers of one connection before those of others are.
 struct Own<'a> {
     transfers: &'a Transfers,
@@ -52,30 +43,24 @@ impl Solver {
     /// load ρ they take longer by the factor 1 + E(R, Rρ) / (R (1 − ρ)), with Erlang's second formula E, whatever
     /// the distribution of sizes (M/G/R processor sharing, Lindberger 1999; R = 1 is M/G/1). Of several links the
     /// one counts that slows it most at the time: each does with probability E, independently of the others, by a
-    /// part that is exponentially distributed, as the queue of M/M/R is. What a transfer sends beyond what the way holds waits in the buffer, and prolongs the
-    /// round trips of slow start.
+    /// part that is exponentially distributed, as the queue of M/M/R is. What waits at links prolongs the round trips
+    /// of slow start.
     pub fn transfer_times(
         &self,
         steady: &Steady,
         all: &[(ConnectionId, &Transfers)],
     ) -> Vec<Option<TransferTimes>> {
         let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
-        let mut shared = vec![Shared::default(); self.problem.links.len()];
+        // The part of each link's bandwidth that they ask for.
+        let mut loads = vec![0.0; self.problem.links.len()];
         for own in own.iter().flatten() {
-            let mut narrowest = false;
             for &l in own.links {
                 let link = &self.problem.links[l as usize];
-                let at = &mut shared[l as usize];
-                at.load += own.per_s * own.bits / link.bandwidth_bps;
-                // It queues where its way gets narrowest: behind that it comes no faster than it goes.
-                if !narrowest && link.bandwidth_bps == own.narrowest_bps {
-                    narrowest = true;
-                    at.queue_pkts += own.queued(link.bandwidth_bps, link.queue.buffer_pkts);
-                }
+                loads[l as usize] += own.per_s * own.bits / link.bandwidth_bps;
             }
         }
         own.iter()
-            .map(|own| Some(self.times(steady, own.as_ref()?, &shared)))
+            .map(|own| Some(self.times(steady, own.as_ref()?, &loads)))
             .collect()
     }
 
@@ -101,16 +86,16 @@ impl Solver {
         })
     }
 
-    fn times(&self, steady: &Steady, own: &Own<'_>, shared: &[Shared]) -> TransferTimes {
+    fn times(&self, steady: &Steady, own: &Own<'_>, loads: &[f64]) -> TransferTimes {
         let alone_s = own.taken_s(own.rtt_s);
         let rate_bps = own.bits / alone_s;
         let (mut waiting_s, mut slowed) = (0.0, Vec::with_capacity(own.links.len()));
         for &l in own.links {
             let link = &self.problem.links[l as usize];
-            let (at, shared) = (&steady.links[l as usize], &shared[l as usize]);
-            let others = (at.offered_bps / link.bandwidth_bps - shared.load).max(0.0);
+            let (at, asked) = (&steady.links[l as usize], loads[l as usize]);
+            let others = (at.offered_bps / link.bandwidth_bps - asked).max(0.0);
             let left_bps = link.bandwidth_bps * (1.0 - others).max(0.0);
-            let load = shared.load / (1.0 - others);
+            let load = asked / (1.0 - others);
             if others >= 1.0 || load >= 1.0 {
                 return TransferTimes {
                     alone_s,
@@ -122,7 +107,7 @@ impl Solver {
                 probability: erlang_c(fit, fit * load),
                 by: 1.0 / (fit * (1.0 - load)),
             });
-            waiting_s += shared.queue_pkts * own.packet_bits / link.bandwidth_bps;
+            waiting_s += at.waiting_s;
         }
         TransferTimes {
             alone_s,
@@ -132,20 +117,6 @@ impl Solver {
 }
 
 impl Own<'_> {
-    /// Mean of the packets that these transfers keep in the queue of the narrowest link: it grows to x packets while
-    /// one sends x beyond what the way holds, and stays where the buffer is full.
-    fn queued(&self, bandwidth_bps: f64, buffer_pkts: f64) -> f64 {
-        let holds_pkts = bandwidth_bps * self.rtt_s / self.packet_bits;
-        let sizes_pkts = self.transfers.sizes_pkts();
-        let kept = sizes_pkts.iter().map(|pkts| {
-            let beyond = (pkts - holds_pkts).max(0.0);
-            let most = beyond.min(buffer_pkts);
-            most * (beyond - 0.5 * most)
-        });
-        let packet_s = self.packet_bits / bandwidth_bps;
-        self.per_s * packet_s * kept.sum::<f64>() / sizes_pkts.len() as f64
-    }
-
     /// The mean time of a transfer that has the way for itself, with round trips of this length.
     fn taken_s(&self, rtt_s: f64) -> f64 {
         let most_pkts = self.narrowest_bps * rtt_s / self.packet_bits;
