@@ -32,9 +32,12 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// A fraction as a percentage: `12.34 %`.
+/// A fraction as a percentage: `12.34 %`. Less than one in 10¹⁵ is `0 %`: nobody will ever see it.
 pub fn percent(fraction: f64) -> String {
-    format!("{} %", short(100.0 * fraction))
+    match fraction.abs() < 1e-15 {
+        true => "0 %".to_owned(),
+        false => format!("{} %", short(100.0 * fraction)),
+    }
 }
 
 /// A time by the clock in the unit that suits it: `12.3 ms`, `4.56 s`.
@@ -92,6 +95,8 @@ mod tests {
             assert_eq!(plain(value), text);
         }
         assert_eq!(percent(0.1234), "12.34 %");
+        assert_eq!(percent(2e-15), "2.0e-13 %");
+        assert_eq!(percent(1e-307), "0 %");
         assert_eq!(duration(0.0123), "12.30 ms");
         assert_eq!(count(1, "class"), "1 class");
         assert_eq!(count(2, "class"), "2 classes");

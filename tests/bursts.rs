@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use netflow::prelude::*;
 use netflow::scenario::Prepared;
-use netflow::steady::{Solver, SteadyOptions};
+use netflow::steady::{Solver, SteadyOptions, rows};
 use netflow::units::quantile;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -207,21 +207,23 @@ fn times_of_transfers_of_a_population() {
         let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
         let steady = solver.solve(&SteadyOptions::default()).unwrap();
         let demands = fluid.demands.iter();
-        let transfers: Vec<_> = demands.map(|it| (it.connection, &*it.transfers)).collect();
-        let times = solver.transfer_times(&steady, &transfers);
+        let demands: Vec<_> = demands
+            .map(|it| (it.name.as_str(), it.connection, &*it.transfers))
+            .collect();
         let found = evaluate(&packets, &Settings::default()).unwrap().summary;
-        for (demand, times) in fluid.demands.iter().zip(times) {
-            let users = found.workloads.iter().find(|it| it.workload == demand.name);
-            let waits = users.map_or(&[][..], |it| &it.waits);
-            let Some(file) = waits.iter().find(|it| it.wait == "file") else {
-                continue;
-            };
-            let mean_s = times.unwrap().mean_s;
-            if mean_s.is_infinite() {
-                endless += 1;
-                assert!(steady.links.iter().any(|it| it.utilization > 0.99));
-            } else if file.times.count >= MANY {
-                all.push((mean_s / file.times.mean_s).ln());
+        for row in rows::transfers(&demands, &solver, &steady) {
+            let users = found.workloads.iter().find(|it| it.workload == row.demand);
+            let mut waits = users.iter().flat_map(|it| &it.waits);
+            let file = waits.find(|it| it.wait == "file").map(|it| &it.times);
+            match (row.mean_s, file) {
+                (None, _) => {
+                    endless += 1;
+                    assert!(steady.links.iter().any(|it| it.utilization > 0.99));
+                }
+                (Some(mean_s), Some(times)) if times.count >= MANY => {
+                    all.push((mean_s / times.mean_s).ln());
+                }
+                _ => {}
             }
         }
     }

@@ -107,8 +107,9 @@ def sweep(
         reused = native.prepare(directory, force=force)
     else:
         reused = _prepare_remote(native, directory, force)
+    tell = _called(progress)
     if executor is None:
-        missing, tell = _missing(native, directory), _called(progress)
+        missing = _missing(native, directory)
         for done, chunk in enumerate(missing, start=1):
             _part(native, directory, [chunk], threads)
             if tell is not None:
@@ -116,8 +117,11 @@ def sweep(
     else:
         tasks = _tasks(native, directory, task_seconds, _at_once(executor))
         spec = pickle.dumps((scenario, dict(vary), {**options, "tried": native.tried}))
-        calls = [(spec, directory, chunks, threads or 1) for chunks in tasks]
-        _on(executor, calls, retries, _called(progress))
+        done, total = 0, sum(map(len, tasks))
+        for count in _submitted(executor, tasks, (spec, directory, threads or 1), retries):
+            done += count
+            if tell is not None:
+                tell(done / total)
     written = _whole(native, directory)
     written["reused"] = reused
     return SweepResult(directory, written, kept)
@@ -162,7 +166,7 @@ def _ready(spec: bytes) -> _native.Sweep:
 _READYING = threading.Lock()
 
 
-def _task(spec: bytes, directory: str, chunks: list[int], threads: int) -> int:
+def _task(chunks: list[int], spec: bytes, directory: str, threads: int) -> int:
     """Some chunks of a sweep, in whatever process."""
     with _READYING:
         native = _ready(spec)
@@ -183,33 +187,25 @@ def _part(native: _native.Sweep, directory: str, chunks: list[int], threads: int
                 system.put_file(str(file), f"{root}/{part}/{file.name}")
 
 
-def _on(executor: Any, calls: list[tuple[Any, ...]], retries: int, progress: Callable[[float], object] | None) -> None:
-    """Does the calls on an executor, and tells how far they are."""
-    total = sum(len(call[2]) for call in calls)
-    done = 0
-    for count in _submitted(executor, calls, retries):
-        done += count
-        if progress is not None:
-            progress(done / total)
-
-
-def _submitted(executor: Any, calls: list[tuple[Any, ...]], retries: int) -> Iterator[int]:
+def _submitted(executor: Any, tasks: list[list[int]], common: tuple[bytes, str, int], retries: int) -> Iterator[int]:
+    """Does the tasks on an executor; how many chunks each was, once it is done."""
     if _is_dask(executor):
         from distributed import as_completed
 
         # What all have in common goes to each worker once. Where a worker that has it dies, it is sent again.
-        shared = {spec: executor.submit(bytes, spec, pure=False, retries=retries) for spec, *_ in calls}
+        spec, *rest = common
+        shared = (executor.submit(bytes, spec, pure=False, retries=retries), *rest)
         # By these names they are a group, of which Dask gives workers the next one once they are free. What is
         # given by itself is shared out at once, and in the end some wait for the long tasks of others.
         name = f"netflow-sweep-{uuid.uuid4().hex}"
-        keys = [(name, f"{i:09}") for i in range(len(calls))]
-        each = ([shared[spec] for spec, *_ in calls], *zip(*(rest for _, *rest in calls)))
-        futures = executor.map(_task, *each, key=keys, retries=retries)
+        keys = [(name, f"{i:09}") for i in range(len(tasks))]
+        each = ([it] * len(tasks) for it in shared)
+        futures = executor.map(_task, tasks, *each, key=keys, retries=retries)
         finished: Any = as_completed(futures)  # type: ignore[no-untyped-call, unused-ignore]
     else:
         from concurrent.futures import as_completed as completed
 
-        futures = [executor.submit(_task, *call) for call in calls]
+        futures = [executor.submit(_task, chunks, *common) for chunks in tasks]
         finished = completed(futures)
     try:
         for future in finished:
