@@ -1,14 +1,11 @@
-//! Writing packets down, on a thread of its own: files must not delay the link.
+//! Writing packets down, on a thread of its own: files must not delay the link. The format is pcap: a header of the
+//! file, then every packet with its own, <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-07.html>.
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
-use pcap_file::{DataLink, Endianness, TsResolution};
 
 use crate::{Capture, Error};
 
@@ -32,6 +29,33 @@ struct Taken {
     start: Vec<u8>,
 }
 
+impl Taken {
+    /// The packet as a record, of a link whose time began then.
+    fn write(&self, began: Duration, file: &mut impl Write) -> io::Result<()> {
+        let time = began + Duration::from_nanos(self.time_ns);
+        let too_large = |_| io::ErrorKind::InvalidData;
+        let header = [
+            u32::try_from(time.as_secs()).map_err(too_large)?,
+            time.subsec_nanos(),
+            u32::try_from(self.start.len()).map_err(too_large)?,
+            u32::try_from(self.len).map_err(too_large)?,
+        ];
+        file.write_all(header.map(u32::to_le_bytes).as_flattened())?;
+        file.write_all(&self.start)
+    }
+}
+
+/// What the file begins with: little-endian, nanoseconds, raw IP.
+fn file_header(snap_bytes: u32) -> [u8; 24] {
+    const MAGIC: u32 = 0xa1b2_3c4d;
+    const VERSION: u32 = 2 | 4 << 16;
+    const LINKTYPE_RAW: u32 = 101;
+    let mut header = [0; 24];
+    let words = [MAGIC, VERSION, 0, 0, snap_bytes, LINKTYPE_RAW];
+    header.copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
+    header
+}
+
 impl CaptureWriter {
     /// A file with a header. The time of day is asked for once, here; from then on times are those
     /// of the clock that nobody sets.
@@ -41,15 +65,10 @@ impl CaptureWriter {
             source,
         };
         let file = File::create(&capture.path).map_err(cannot)?;
-        let header = PcapHeader {
-            snaplen: capture.snap_bytes,
-            datalink: DataLink::RAW,
-            ts_resolution: TsResolution::NanoSecond,
-            endianness: Endianness::Little,
-            ..PcapHeader::default()
-        };
-        let mut writer = PcapWriter::with_header(BufWriter::new(file), header)
-            .map_err(|error| cannot(std::io::Error::other(error)))?;
+        let mut writer = BufWriter::new(file);
+        writer
+            .write_all(&file_header(capture.snap_bytes))
+            .map_err(cannot)?;
         let began = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -59,14 +78,9 @@ impl CaptureWriter {
             .spawn(move || {
                 let mut failures = 0;
                 for packet in taken {
-                    let packet = PcapPacket {
-                        timestamp: began + Duration::from_nanos(packet.time_ns),
-                        orig_len: u32::try_from(packet.len).unwrap_or(u32::MAX),
-                        data: Cow::Owned(packet.start),
-                    };
-                    failures += u64::from(writer.write_packet(&packet).is_err());
+                    failures += u64::from(packet.write(began, &mut writer).is_err());
                 }
-                let flushed = std::io::Write::flush(&mut writer.into_writer());
+                let flushed = writer.flush();
                 failures + u64::from(flushed.is_err())
             })
             .map_err(|error| Error::system("start a thread", error))?;

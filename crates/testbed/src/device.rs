@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 use std::{fs, io};
 
-use netlink_packet_route::route::RouteMetric;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::namespace::Namespace;
+use crate::netlink::Metrics;
 use crate::stack::StackOptions;
 use crate::{End, Error, netlink};
 
@@ -44,12 +44,12 @@ fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDev
     };
     let (own, peer) = (address(end), address(end.other()));
     netlink::add_address(index, own).map_err(failed("set the address"))?;
-    let mut metrics = Vec::new();
-    if let Some(stack) = stack {
-        metrics.push(RouteMetric::CcAlgo(stack.congestion_control.clone()));
-        metrics.extend(stack.initial_window.map(RouteMetric::InitCwnd));
-    }
-    netlink::add_route(index, own, peer, metrics).map_err(failed("set the route"))?;
+    let metrics = Metrics {
+        congestion: stack.map(|stack| &*stack.congestion_control),
+        initial_window: stack.and_then(|stack| stack.initial_window),
+        ..Metrics::default()
+    };
+    netlink::add_route(index, own, peer, &metrics).map_err(failed("set the route"))?;
     Ok(device)
 }
 

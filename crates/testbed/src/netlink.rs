@@ -4,45 +4,57 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
-};
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
-    RouteScope, RouteType,
-};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::protocols::NETLINK_ROUTE;
-use netlink_sys::{Socket, SocketAddr};
+use netlink_bindings::rt_addr::{self, Ifaddrmsg};
+use netlink_bindings::rt_link::{self, Ifinfomsg};
+use netlink_bindings::rt_route::{self, Rtmsg};
+use netlink_bindings::traits::NetlinkRequest;
+use netlink_socket2::NetlinkSocket;
+
+/// What TCP has to do on a route; `None`: what the kernel does by itself.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics<'a> {
+    /// The largest IP packet in bytes, which TCP must not change by itself.
+    pub mtu: Option<u16>,
+    /// The largest window that the receiver announces, in bytes.
+    pub window_bytes: Option<u32>,
+    /// The congestion control.
+    pub congestion: Option<&'a str>,
+    /// The window of the first round trip, in segments.
+    pub initial_window: Option<u32>,
+    /// Whether ECN is asked for.
+    pub ecn: bool,
+}
 
 /// Brings a device up, with room for so many packets that wait to be sent.
 pub(crate) fn up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {
-    let mut message = LinkMessage::default();
-    message.attributes = queue_pkts
-        .map(LinkAttribute::TxQueueLen)
-        .into_iter()
-        .collect();
-    message.header.index = index;
-    message.header.flags = LinkFlags::Up;
-    message.header.change_mask = LinkFlags::Up;
-    request(RouteNetlinkMessage::SetLink(message), 0)
+    let header = Ifinfomsg {
+        ifi_index: index.cast_signed(),
+        ifi_flags: libc::IFF_UP.cast_unsigned(),
+        ifi_change: libc::IFF_UP.cast_unsigned(),
+        ..Ifinfomsg::default()
+    };
+    let mut request = rt_link::Request::new().op_setlink_do(&header);
+    if let Some(queue_pkts) = queue_pkts {
+        request.encode().push_txqlen(queue_pkts);
+    }
+    ask(&request)
 }
 
 /// Gives a device an address, without a route.
 pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> io::Result<()> {
-    let mut message = AddressMessage::default();
-    message.header.family = AddressFamily::Inet;
-    message.header.prefix_len = 32;
-    message.header.index = index;
-    message.attributes = vec![
-        AddressAttribute::Local(IpAddr::V4(address)),
-        AddressAttribute::Address(IpAddr::V4(address)),
-    ];
-    let message = RouteNetlinkMessage::NewAddress(message);
-    request(message, NLM_F_CREATE | NLM_F_EXCL)
+    let header = Ifaddrmsg {
+        ifa_family: FAMILY,
+        ifa_prefixlen: 32,
+        ifa_index: index,
+        ..Ifaddrmsg::default()
+    };
+    let request = rt_addr::Request::new().set_create().set_excl();
+    let mut request = request.op_newaddr_do(&header);
+    request
+        .encode()
+        .push_local(IpAddr::V4(address))
+        .push_address(IpAddr::V4(address));
+    ask(&request)
 }
 
 /// A route to one address over a device, with what TCP has to do on it.
@@ -50,43 +62,52 @@ pub(crate) fn add_route(
     index: u32,
     from: Ipv4Addr,
     to: Ipv4Addr,
-    metrics: Vec<RouteMetric>,
+    metrics: &Metrics<'_>,
 ) -> io::Result<()> {
-    let mut message = RouteMessage::default();
-    message.header = RouteHeader {
-        address_family: AddressFamily::Inet,
-        destination_prefix_length: 32,
-        table: RouteHeader::RT_TABLE_MAIN,
-        protocol: RouteProtocol::Static,
-        scope: RouteScope::Link,
-        kind: RouteType::Unicast,
-        ..RouteHeader::default()
+    let header = Rtmsg {
+        rtm_family: FAMILY,
+        rtm_dst_len: 32,
+        rtm_table: libc::RT_TABLE_MAIN,
+        rtm_protocol: libc::RTPROT_STATIC,
+        rtm_scope: libc::RT_SCOPE_LINK,
+        rtm_type: libc::RTN_UNICAST,
+        ..Rtmsg::default()
     };
-    message.attributes = vec![
-        RouteAttribute::Destination(RouteAddress::Inet(to)),
-        RouteAttribute::PrefSource(RouteAddress::Inet(from)),
-        RouteAttribute::Oif(index),
-        RouteAttribute::Metrics(metrics),
-    ];
-    let message = RouteNetlinkMessage::NewRoute(message);
-    request(message, NLM_F_CREATE | NLM_F_EXCL)
+    let request = rt_route::Request::new().set_create().set_excl();
+    let mut request = request.op_newroute_do(&header);
+    let mut asked = request
+        .encode()
+        .push_dst(IpAddr::V4(to))
+        .push_prefsrc(IpAddr::V4(from))
+        .push_oif(index)
+        .nested_metrics();
+    if let Some(mtu) = metrics.mtu {
+        asked = asked.push_mtu(mtu.into()).push_lock(1 << RTAX_MTU);
+    }
+    if let Some(window_bytes) = metrics.window_bytes {
+        asked = asked.push_window(window_bytes);
+    }
+    if let Some(congestion) = metrics.congestion {
+        asked = asked.push_cc_algo_bytes(congestion.as_bytes());
+    }
+    if let Some(initial_window) = metrics.initial_window {
+        asked = asked.push_initcwnd(initial_window);
+    }
+    if metrics.ecn {
+        asked = asked.push_features(RTAX_FEATURE_ECN);
+    }
+    asked.end_nested();
+    ask(&request)
 }
 
-fn request(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-    let mut message = NetlinkMessage::new(header, NetlinkPayload::from(message));
-    message.finalize();
-    let mut bytes = vec![0; message.buffer_len()];
-    message.serialize(&mut bytes);
+/// The family of addresses, as a message's header has it.
+const FAMILY: u8 = libc::AF_INET as u8;
 
-    let socket = Socket::new(NETLINK_ROUTE)?;
-    socket.send_to(&bytes, &SocketAddr::new(0, 0), 0)?;
-    let (answer, _) = socket.recv_from_full()?;
-    let answer =
-        NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
-    match answer.payload {
-        NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-        _ => Ok(()),
-    }
+/// The number of the MTU among metrics, by which it is locked.
+const RTAX_MTU: u32 = 2;
+
+const RTAX_FEATURE_ECN: u32 = 1;
+
+fn ask(request: &impl NetlinkRequest) -> io::Result<()> {
+    Ok(NetlinkSocket::new().request(request)?.recv_ack()?)
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use netflow_network::{LinkId, Network};
-use netlink_packet_route::route::RouteMetric;
 use tun_rs::SyncDevice;
 
 use super::emulator::{Emulator, Recording};
@@ -17,6 +16,7 @@ use super::report::NetworkReport;
 use crate::capture::CaptureWriter;
 use crate::device;
 use crate::namespace::Namespace;
+use crate::netlink::Metrics;
 use crate::stack::StackOptions;
 use crate::{Error, netlink};
 
@@ -115,7 +115,7 @@ impl EmulatedNetwork {
                         if own != host.address {
                             netlink::add_address(index, own).map_err(failed("set an address"))?;
                         }
-                        netlink::add_route(index, own, peer, metrics)
+                        netlink::add_route(index, own, peer, &metrics)
                             .map_err(failed("set a route"))?;
                     }
                 }
@@ -228,26 +228,14 @@ impl EmulatedNetwork {
     }
 }
 
-/// A metric that TCP must not change by itself.
-const RTAX_MTU: u32 = 2;
-
-/// `RTAX_FEATURE_ECN`
-const FEATURE_ECN: u32 = 1;
-
 /// What the route of a pair's sender has, or that of its receiver.
-fn metrics(tcp: &TcpRoute, receives: bool) -> Vec<RouteMetric> {
-    let mut metrics = vec![
-        RouteMetric::Mtu(tcp.mtu.into()),
-        RouteMetric::Lock(1 << RTAX_MTU),
-    ];
+fn metrics(tcp: &TcpRoute, receives: bool) -> Metrics<'_> {
     // A limit of cwnd (RTAX_CWND, locked) would be heeded only by hosts that remember their peers.
-    if receives {
-        metrics.extend(tcp.receive_window_bytes.map(RouteMetric::Window));
+    Metrics {
+        mtu: Some(tcp.mtu),
+        window_bytes: tcp.receive_window_bytes.filter(|_| receives),
+        congestion: tcp.congestion.as_deref(),
+        initial_window: tcp.initial_window,
+        ecn: tcp.ecn,
     }
-    metrics.extend(tcp.congestion.clone().map(RouteMetric::CcAlgo));
-    metrics.extend(tcp.initial_window.map(RouteMetric::InitCwnd));
-    if tcp.ecn {
-        metrics.push(RouteMetric::Features(FEATURE_ECN));
-    }
-    metrics
 }
