@@ -29,6 +29,8 @@ pub struct Sender<'a> {
     pub round_trip_s: f64,
     /// Bits of a packet of data.
     pub data_bits: f64,
+    /// How far each window swings, beside one of ns-2's Reno.
+    pub swing: f64,
     /// Acknowledgements per packet of data that are traffic.
     pub acks: f64,
     /// The transfers that its rate is the mean of.
@@ -60,6 +62,8 @@ pub struct Crossing {
     /// Of the windows, those that may grow until the queue overflows: each times
     /// [`reaction`](Self::reaction).
     pub reacting: f64,
+    /// The sum of how far these swing.
+    pub swinging: f64,
     /// What sources want that do not react, in bit/s.
     pub unresponsive_bps: f64,
     /// The sum over transfers of the bit/s that they want times what their [bursts](crate::bursts) are here. What
@@ -158,7 +162,9 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
     for Crosser { sender, data, .. } in crossers.clone().filter(|it| it.sender.reacts()) {
         for &l in data {
             let link = &mut links[l as usize];
-            link.reacting += sender.count * link.reaction(&sender);
+            let reacting = sender.count * link.reaction(&sender);
+            link.reacting += reacting;
+            link.swinging += reacting * sender.swing;
         }
     }
     add_bursts(links, crossers);
@@ -322,15 +328,24 @@ impl Crossing {
         let poisson = 1.0 - others * self.roomy().0;
         Filling {
             windows: self.reacting,
+            swing: self.swing(),
             acks: self.acks / (self.windows + self.acks),
             poisson,
             // What is idle is calibrated, too.
             idle: match calibration.is_some() {
                 true => 0.0,
-                false => EMPTY * (1.0 - poisson) * self.reacting / self.windows,
+                false => EMPTY * (1.0 - poisson) * self.swinging / self.windows,
             },
             bursts,
             calibration,
+        }
+    }
+
+    /// How far windows that react swing, as a mean.
+    fn swing(&self) -> f64 {
+        match self.reacting > 0.0 {
+            true => self.swinging / self.reacting,
+            false => 1.0,
         }
     }
 
@@ -373,7 +388,11 @@ impl Crossing {
         let wanted = self.unresponsive_bps / self.bandwidth_bps;
         let others = (1.0 - wanted).max(0.0);
         let (roomy, roomy_by_buffer) = self.roomy();
-        let part = self.reacting / self.windows;
+        let part = self.swinging / self.windows;
+        let by_mean = match self.reacting > 0.0 {
+            true => by.swing / self.reacting,
+            false => 0.0,
+        };
         // By the weight of what is not M/M/1/K.
         let by_weight = by.idle * EMPTY * part - by.poisson;
         let by_others = if others > 0.0 { by_weight * roomy } else { 0.0 };
@@ -385,7 +404,8 @@ impl Crossing {
             buffer_pkts: by_buffer,
             windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
             acks: by.acks * self.windows / (all * all),
-            reacting: by.windows + by_part / self.windows + of_bursts.reacting,
+            reacting: by.windows - by_mean * self.swing() + of_bursts.reacting,
+            swinging: by_mean + by_part / self.windows,
             unresponsive_bps: by_unresponsive / self.bandwidth_bps + of_bursts.unresponsive_bps,
             wanted_bursts: of_bursts.wanted_bursts,
         }
@@ -406,6 +426,7 @@ mod tests {
             window_pkts,
             round_trip_s: 0.05,
             data_bits: 12000.0,
+            swing: 1.0,
             acks: 0.5,
             transfers: None,
         }
@@ -427,6 +448,7 @@ mod tests {
             ..sender(f64::INFINITY)
         };
         let one = Sender {
+            swing: 0.5,
             acks: 0.0,
             ..sender(1.0)
         };
@@ -444,6 +466,10 @@ mod tests {
         count(&mut links, crossers);
         let [there, back] = links;
         assert_eq!((there.windows, there.acks, there.reacting), (3.0, 0.0, 2.0));
+        assert_eq!(
+            (there.swinging, there.filling(Calibration::default()).swing),
+            (2.0, 1.0)
+        );
         assert_eq!(there.unresponsive_bps, 15.0 * 12000.0);
         assert_eq!((back.windows, back.acks), (0.0, 1.0));
     }
@@ -526,12 +552,14 @@ mod tests {
                 windows,
                 acks,
                 reacting: reacting * if some_react { 1.0 } else { windows },
+                swinging: 0.4 * reacting * if some_react { 1.0 } else { windows },
                 unresponsive_bps: (0.01 + unresponsive) * 1e6,
                 wanted_bursts: Bursts { own_pkts: 3e6, others_pkts: 9e6 },
             };
             let bursts = Bursts { own_pkts: 0.7, others_pkts: -0.4 };
             let by = ByFilling {
                 windows: 0.3,
+                swing: 1.1,
                 acks: 2.0,
                 poisson: -1.5,
                 idle: 7.0,
@@ -539,7 +567,7 @@ mod tests {
             };
             let value = |it: Crossing| {
                 let filling = it.filling(Calibration::default());
-                by.windows * filling.windows + by.acks * filling.acks
+                by.windows * filling.windows + by.swing * filling.swing + by.acks * filling.acks
                     + by.poisson * filling.poisson + by.idle * filling.idle
                     + bursts.own_pkts * filling.bursts.own_pkts
                     + bursts.others_pkts * filling.bursts.others_pkts
@@ -555,6 +583,7 @@ mod tests {
             prop_assert!(near(pull.windows, &|c, h| c.windows += h, 1e-5));
             prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
             prop_assert!(near(pull.reacting, &|c, h| c.reacting += h, 1e-5));
+            prop_assert!(near(pull.swinging, &|c, h| c.swinging += h, 1e-5));
             prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
             prop_assert!(near(pull.wanted_bursts.own_pkts, &|c, h| c.wanted_bursts.own_pkts += h, 1.0));
             prop_assert!(near(pull.wanted_bursts.others_pkts, &|c, h| c.wanted_bursts.others_pkts += h, 1.0));

@@ -5,12 +5,13 @@
 //! is lost, where M/M/1/K would need much loss. With n windows and the loss p, half of that swing is, in
 //! packets,
 //!
-//! > A/2 = c (n + n₀) / (√p s(p)) + K e(a)/√(n + n₀),   e(a) = e₀ (1 − e^(−a/a₀)) + e₁ a
+//! > A/2 = σ (c (n + n₀) / (√p s(p)) + K e(a)/√(n + n₀)),   e(a) = e₀ (1 − e^(−a/a₀)) + e₁ a
 //!
 //! The first term is the sawtooth: one window is about 1.2/√p on average, and swings by a part of that, the
 //! same for any number of windows that lose together. Windows of few packets do not: s rises from 1 to
 //! beyond where p exceeds p₀. The second is what acknowledgements do that share the queue, a being their part of
-//! the packets: they bunch, and the windows that follow them arrive in bunches. As long as the queue never
+//! the packets: they bunch, and the windows that follow them arrive in bunches. σ says how far the windows of a TCP
+//! swing beside those of ns-2's Reno, for which it is 1: its profile has it, and it is a mean where several meet. As long as the queue never
 //! empties, its mean is as far from full as half the swing; else the saw is cut off below:
 //!
 //! > N = K − A/2 where A ≤ K,   N = K²/(2A) beyond.
@@ -18,7 +19,7 @@
 //! Read backwards this gives the loss B(N) of a queue of so many packets. A queue that swings so is empty
 //! for more of the time than M/M/1/K with the same mean, the more the less full it is:
 //!
-//! > U(N) = U_M/M/1/K(N) · (1 − h (1 − N/K)^5/2 N/(N + 3)),
+//! > U(N) = U_M/M/1/K(N) · (1 − σ h (1 − N/K)^5/2 N/(N + 3)),
 //!
 //! which rises with N as long as 3h ≤ 1 − h; where there is hardly a queue, nothing swings.
 //!
@@ -63,12 +64,14 @@ const LIGHT: f64 = 1e-4;
 pub struct Filling {
     /// Windows whose data crosses it and may grow until it overflows (n).
     pub windows: f64,
+    /// How far they swing (σ), as a mean.
+    pub swing: f64,
     /// Acknowledgements, as a part of the packets of windows, each window counting the same (a).
     pub acks: f64,
     /// The weight of M/M/1/K (u): what sources that do not react want, as a part of the bandwidth, and nearly all
     /// where there is room for few packets only.
     pub poisson: f64,
-    /// Part of the time that an empty queue would be idle beyond what M/M/1/K says (h).
+    /// Part of the time that an empty queue would be idle beyond what M/M/1/K says (σ h).
     pub idle: f64,
     /// Transfers that come and go, where no windows fill the queue.
     pub bursts: Bursts,
@@ -117,6 +120,8 @@ struct FilledByBursts {
 pub struct ByFilling {
     /// By [`Filling::windows`].
     pub windows: f64,
+    /// By [`Filling::swing`].
+    pub swing: f64,
     /// By [`Filling::acks`].
     pub acks: f64,
     /// By [`Filling::poisson`].
@@ -191,6 +196,7 @@ impl FilledLoss {
         self.by_queue *= scale;
         self.by_buffer *= scale;
         self.by.windows *= scale;
+        self.by.swing *= scale;
         self.by.acks *= scale;
     }
 }
@@ -200,6 +206,7 @@ impl Default for Filling {
     fn default() -> Filling {
         Filling {
             windows: 0.0,
+            swing: 1.0,
             acks: 0.0,
             poisson: 1.0,
             idle: 0.0,
@@ -322,7 +329,8 @@ impl Filling {
         }
         let windows = self.windows + MORE_WINDOWS;
         let bunched = BUNCHED + BUNCHED_BY_ACKS * self.acks;
-        let over = 0.25 * k * k / queue_pkts.max(1e-9 * k) - bunched * k / windows.sqrt();
+        let half = 0.25 * k * k / queue_pkts.max(1e-9 * k);
+        let over = half / self.swing - bunched * k / windows.sqrt();
         let more = self.calibration.losses.max(1.0).sqrt();
         over > 0.0 && SWING * windows * more < LIGHT * over
     }
@@ -382,6 +390,7 @@ impl Filling {
             by_queue: w * of_windows.by_queue,
             by: ByFilling {
                 windows: w * by.windows,
+                swing: w * by.swing,
                 acks: w * by.acks,
                 ..ByFilling::default()
             },
@@ -403,6 +412,7 @@ impl Filling {
             by_queue: of_first * of_windows.by_queue,
             by: ByFilling {
                 windows: of_first * of_windows.by.windows,
+                swing: of_first * of_windows.by.swing,
                 acks: of_first * of_windows.by.acks,
                 poisson: loss * (ln_poisson - ln_windows),
                 ..ByFilling::default()
@@ -418,11 +428,12 @@ impl Filling {
         }
         let n = queue_pkts.clamp(1e-9 * k, k);
         let windows = self.windows + MORE_WINDOWS;
-        // Half the swing, and its slopes by N and K.
+        // Half the swing by σ, and its slopes by N and K.
         let (half, half_by_n, half_by_k) = match n > 0.5 * k {
             true => (free_pkts, -1.0, 1.0),
             false => (0.25 * k * k / n, -0.25 * (k / n).powi(2), 0.5 * k / n),
         };
+        let [half, half_by_n, half_by_k] = [half, half_by_n, half_by_k].map(|it| it / self.swing);
         let without = (-self.acks / FEW_ACKS).exp();
         let bunched = BUNCHED * (1.0 - without) + BUNCHED_BY_ACKS * self.acks;
         let bunched_by_acks = BUNCHED * without / FEW_ACKS + BUNCHED_BY_ACKS;
@@ -456,6 +467,7 @@ impl Filling {
             by: ByFilling {
                 windows: by_ln_p * by_ln_load / windows
                     - per_saw * by_bunches * 0.5 * bunches / windows,
+                swing: -per_saw * by_over * half / self.swing,
                 acks: per_saw * by_bunches * per_bunched * bunched_by_acks,
                 ..ByFilling::default()
             },
@@ -469,9 +481,10 @@ mod tests {
 
     use super::*;
 
-    fn filling(windows: f64, acks: f64) -> Filling {
+    fn filling(windows: f64, swing: f64, acks: f64) -> Filling {
         Filling {
             windows,
+            swing,
             acks,
             poisson: 0.0,
             ..Filling::default()
@@ -481,18 +494,21 @@ mod tests {
     /// One way, the equations as printed: the queue is as far from full as half the swing.
     #[test]
     fn a_saw_stands_below_full() {
-        for (windows, load) in [(4.0, 0.03), (20.0, 0.1), (100.0, 0.3)] {
-            let half = SWING * (windows + MORE_WINDOWS) / load;
+        for (windows, swing, load) in [(4.0, 1.0, 0.03), (20.0, 0.5, 0.1), (100.0, 2.0, 0.3)] {
+            let half = swing * SWING * (windows + MORE_WINDOWS) / load;
             let p = load * load / f64::powf(1.0 + load * load / SMALL_WINDOWS, 2.0 / 3.0);
             for k in [3.0 * half, 1.5 * half] {
                 let queue_pkts = match half < 0.5 * k {
                     true => k - half,
                     false => 0.25 * k * k / half,
                 };
-                let found = filling(windows, 0.0)
+                let found = filling(windows, swing, 0.0)
                     .of_windows(queue_pkts, k - queue_pkts)
                     .loss;
-                assert!((found / p - 1.0).abs() < 0.1, "{windows} {k}: {found} {p}");
+                assert!(
+                    (found / p - 1.0).abs() < 0.1,
+                    "{windows} {swing} {k}: {found} {p}"
+                );
             }
         }
     }
@@ -502,13 +518,14 @@ mod tests {
         #[test]
         fn slopes_are_those_of_differences(
             windows in 0.01..500.0_f64,
+            swing in 0.2..2.0_f64,
             acks in 0.0..0.9_f64,
             k in 2.0..5000.0_f64,
             fill in 0.01..0.99_f64,
         ) {
             prop_assume!((fill - 0.5).abs() > 1e-3 && acks > 1e-3);
             let n = fill * k;
-            let it = filling(windows, acks).of_windows(n, k - n);
+            let it = filling(windows, swing, acks).of_windows(n, k - n);
             prop_assert!(it.loss >= 0.0 && it.loss <= 1.0 && it.by_queue >= 0.0, "{it:?}");
             prop_assume!(it.loss > 1e-7 && it.loss < 0.9);
             let near = |slope: f64, at: &dyn Fn(f64) -> f64, scale: f64| {
@@ -516,22 +533,30 @@ mod tests {
                 let should = (at(h).ln() - at(-h).ln()) / (2.0 * h);
                 (slope - should).abs() <= 1e-4 * (should.abs() + 1e-3 / scale)
             };
-            let loss = |w: f64, a: f64, n: f64, k: f64| filling(w, a).of_windows(n, k - n).loss;
-            prop_assert!(near(it.by_queue, &|h| loss(windows, acks, n + h, k), k), "{it:?}");
-            prop_assert!(near(it.by_buffer, &|h| loss(windows, acks, n, k + h), k), "{it:?}");
-            prop_assert!(near(it.by.windows, &|h| loss(windows + h, acks, n, k), windows), "{it:?}");
-            prop_assert!(near(it.by.acks, &|h| loss(windows, acks + h, n, k), acks), "{it:?}");
+            let at = filling(windows, swing, acks);
+            let loss = |it: Filling, n: f64, k: f64| it.of_windows(n, k - n).loss;
+            prop_assert!(near(it.by_queue, &|h| loss(at, n + h, k), k), "{it:?}");
+            prop_assert!(near(it.by_buffer, &|h| loss(at, n, k + h), k), "{it:?}");
+            let of = |h: f64, part: fn(&mut Filling) -> &mut f64| {
+                let mut aside = at;
+                *part(&mut aside) += h;
+                loss(aside, n, k)
+            };
+            prop_assert!(near(it.by.windows, &|h| of(h, |it| &mut it.windows), windows), "{it:?}");
+            prop_assert!(near(it.by.swing, &|h| of(h, |it| &mut it.swing), swing), "{it:?}");
+            prop_assert!(near(it.by.acks, &|h| of(h, |it| &mut it.acks), acks), "{it:?}");
         }
 
         /// What is passed over as light would lose nothing.
         #[test]
         fn light_queues_lose_nothing(
             windows in 0.0..5.0_f64,
+            swing in 0.2..2.0_f64,
             acks in 0.0..0.9_f64,
             k in 100.0..5000.0_f64,
             fill in 0.0..0.01_f64,
         ) {
-            let it = filling(windows, acks);
+            let it = filling(windows, swing, acks);
             prop_assume!(it.is_light(fill * k, k));
             // Beside the threshold, the loss is told.
             let mut more = fill * k;

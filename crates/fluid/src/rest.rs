@@ -61,6 +61,8 @@ pub struct QueueAtRest {
 pub struct FillingSlopes {
     /// With [`Filling::windows`].
     pub windows: QueueSlopes,
+    /// With [`Filling::swing`].
+    pub swing: QueueSlopes,
     /// With [`Filling::acks`].
     pub acks: QueueSlopes,
     /// With [`Filling::poisson`].
@@ -331,6 +333,7 @@ impl Queue {
             ),
             by_filling: FillingSlopes {
                 windows: of_loss(found.by.windows),
+                swing: of_loss(found.by.swing),
                 acks: of_loss(found.by.acks),
                 poisson: of_loss(found.by.poisson),
                 // What is calibrated does not follow the law.
@@ -415,6 +418,7 @@ mod tests {
     fn fillings() -> Vec<Filling> {
         let filled = |windows, acks, poisson| Filling {
             windows,
+            swing: 0.6,
             acks,
             poisson,
             idle: 0.2 * (1.0 - poisson),
@@ -583,8 +587,9 @@ mod tests {
                 fn(&mut Filling) -> &mut f64,
                 fn(&FillingSlopes) -> QueueSlopes,
             );
-            let parts: [Part; 6] = [
+            let parts: [Part; 7] = [
                 (|it| &mut it.windows, |by| by.windows),
+                (|it| &mut it.swing, |by| by.swing),
                 (|it| &mut it.acks, |by| by.acks),
                 (|it| &mut it.poisson, |by| by.poisson),
                 (|it| &mut it.idle, |by| by.idle),

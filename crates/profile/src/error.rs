@@ -48,6 +48,8 @@ pub enum Place {
     LossRttExponent,
     /// The window limit.
     Window,
+    /// How far windows swing.
+    Swing,
     /// The length of the retransmission timer, T0.
     Timeout,
     /// The segments that one acknowledgement covers, b.

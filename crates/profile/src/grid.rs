@@ -32,6 +32,8 @@ pub struct GridSpec {
     pub description: String,
     /// Largest window in packets, if the sender had one.
     pub window_pkts: Option<f64>,
+    /// How far windows swing; see [`Profile::swing`].
+    pub swing: f64,
     /// Round-trip times in seconds, increasing.
     pub rtts_s: Vec<f64>,
     /// A row for each loss probability, increasing. There are no holes: a cell that was not
@@ -367,6 +369,13 @@ fn check(spec: &GridSpec) -> Result<(), ProfileError> {
     )?;
     ensure_losses(spec.rows.iter().map(|row| row.loss))?;
     ensure_window(spec.window_pkts)?;
+    ensure(
+        (0.01..=100.0).contains(&spec.swing),
+        Place::Swing,
+        "swing",
+        spec.swing,
+        "0.01 to 100",
+    )?;
     for (row, it) in spec.rows.iter().enumerate() {
         let GridRow {
             throughput_pps,
@@ -479,6 +488,10 @@ impl Profile for Grid {
 
     fn window_limit_pkts(&self) -> Option<f64> {
         self.spec.window_pkts
+    }
+
+    fn swing(&self) -> f64 {
+        self.spec.swing
     }
 
     fn definition(&self) -> Option<Definition<'_>> {

@@ -67,6 +67,13 @@ pub trait Profile: Send + Sync + Debug {
         None
     }
 
+    /// How far congestion windows swing between losses, beside those of ns-2's Reno: half as far (0.5), say, where a
+    /// window grows quickly to what it was and shrinks by less. The rates have it all; queues that windows fill
+    /// depend on it, too.
+    fn swing(&self) -> f64 {
+        1.0
+    }
+
     /// What a profile file says about it; `None` for a type that files cannot describe.
     fn definition(&self) -> Option<Definition<'_>> {
         None

@@ -76,4 +76,8 @@ impl Profile for Scaled {
     fn window_limit_pkts(&self) -> Option<f64> {
         self.of.window_limit_pkts()
     }
+
+    fn swing(&self) -> f64 {
+        self.of.swing()
+    }
 }

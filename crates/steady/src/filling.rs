@@ -31,6 +31,10 @@ impl Problem {
                 window_pkts: flow.window_pkts,
                 round_trip_s: links.map(|&l| self.links[l as usize].delay_s).sum(),
                 data_bits: flow.data_bits,
+                swing: match flow.profile {
+                    NO_PROFILE => 1.0,
+                    profile => self.profiles[profile as usize].swing(),
+                },
                 acks: if flow.answers { flow.acks } else { 0.0 },
                 transfers: self.transfers[flow.class as usize].as_deref(),
             },
@@ -89,7 +93,8 @@ impl Problem {
             for &l in data {
                 let l = l as usize;
                 let slopes = crossings[l].reaction_slopes(&sender);
-                let each = pulls[l].reacting * sender.count;
+                let reacting = pulls[l].reacting + pulls[l].swinging * sender.swing;
+                let each = reacting * sender.count;
                 worth.bandwidth_bps[l] += each * slopes.bandwidth_bps;
                 worth.buffer_pkts[l] += each * slopes.buffer_pkts;
                 pulls[l].windows += each * slopes.windows;

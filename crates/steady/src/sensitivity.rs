@@ -212,6 +212,7 @@ impl Solver {
                 };
                 ByFilling {
                     windows: worth_of(&by.windows),
+                    swing: worth_of(&by.swing),
                     acks: worth_of(&by.acks),
                     poisson: worth_of(&by.poisson),
                     idle: worth_of(&by.idle),

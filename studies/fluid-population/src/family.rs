@@ -95,8 +95,36 @@ pub struct Draw {
     pub duration_s: f64,
     /// From when on, in seconds.
     pub warmup_s: f64,
+    /// The TCP of its windows.
+    pub tcp: Tcp,
     links: Vec<Link>,
     flows: Vec<Flow>,
+}
+
+/// Which TCP all windows are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Tcp {
+    /// ns-2's Reno.
+    #[default]
+    NsReno,
+    /// Linux's Reno.
+    LinuxReno,
+    /// Linux's CUBIC.
+    LinuxCubic,
+}
+
+impl Tcp {
+    /// The source of a connection, as a scenario has it.
+    fn source(self, side: Side) -> &'static str {
+        match (side, self) {
+            (Side::Packets, Tcp::NsReno) => "window = \"reno\"",
+            (Side::Packets, Tcp::LinuxReno) => "stack = \"linux-6\", congestion = \"reno\"",
+            (Side::Packets, Tcp::LinuxCubic) => "stack = \"linux-6\", congestion = \"cubic\"",
+            (_, Tcp::NsReno) => "profile = \"ns-reno\"",
+            (_, Tcp::LinuxReno) => "profile = \"linux-reno\"",
+            (_, Tcp::LinuxCubic) => "profile = \"linux-cubic\"",
+        }
+    }
 }
 
 /// Who moves the network.
@@ -136,6 +164,7 @@ impl Draw {
             name: format!("{}-{number}", family.name()),
             duration_s: 90.0,
             warmup_s: 30.0,
+            tcp: Tcp::default(),
             links: Vec::new(),
             flows: Vec::new(),
         };
@@ -150,6 +179,11 @@ impl Draw {
             draw.churn(&mut r);
         }
         draw
+    }
+
+    /// The same network, of windows of this TCP.
+    pub fn with(self, tcp: Tcp) -> Draw {
+        Draw { tcp, ..self }
     }
 
     /// Connections come and go, and all of the run counts.
@@ -465,10 +499,7 @@ impl Draw {
             ));
             match (flow.kind, side) {
                 (Kind::Tcp(window), side) => {
-                    let source = match side {
-                        Side::Fluid | Side::Calibrated(_) => "profile = \"ns-reno\"",
-                        Side::Packets => "window = \"reno\"",
-                    };
+                    let source = self.tcp.source(side);
                     line(format_args!(
                         "source = {{ {source} }}\nmax-window = \"{window} pkt\"\n"
                     ));

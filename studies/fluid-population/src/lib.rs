@@ -13,7 +13,7 @@ pub mod page;
 pub mod seen;
 
 use errors::Errors;
-use family::{Draw, Family, Set, Side};
+use family::{Draw, Family, Set, Side, Tcp};
 use rayon::prelude::*;
 use seen::{Seen, run};
 
@@ -47,11 +47,13 @@ const CALIBRATING_SEED: u64 = 1000;
 /// For how many seconds packets are watched that calibrate fluids.
 pub const WATCHED_S: [f64; 2] = [10.0, 30.0];
 
-/// The first networks of every family, with so many runs of packets each.
-pub fn find(set: Set, networks: u64, seeds: u64) -> Vec<Found> {
+/// The first networks of every family with this TCP, with so many runs of packets each.
+pub fn find(set: Set, tcp: Tcp, networks: u64, seeds: u64) -> Vec<Found> {
     let families = Family::ALL.into_iter();
     let draws: Vec<Draw> = families
-        .flat_map(|family| (0..networks).map(move |number| Draw::new(family, set, number)))
+        .flat_map(|family| {
+            (0..networks).map(move |number| Draw::new(family, set, number).with(tcp))
+        })
         .collect();
     let found = |draw: Draw| {
         let runs: Vec<Seen> = (1..=seeds)

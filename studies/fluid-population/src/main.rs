@@ -13,7 +13,7 @@ use std::path::Path;
 use clap::Parser;
 use netflow_compare::Ns2;
 use netflow_problems::fill_page;
-use study_fluid_population::family::{Draw, Family, Set, Side};
+use study_fluid_population::family::{Draw, Family, Set, Side, Tcp};
 use study_fluid_population::{find, judge, page};
 
 /// Networks of each family.
@@ -26,6 +26,9 @@ struct Arguments {
     /// Which networks.
     #[arg(long, default_value = "test")]
     set: Set,
+    /// The TCP of all windows; a page is written of the first.
+    #[arg(long, default_value = "ns-reno")]
+    tcp: Tcp,
     /// Six networks of each family instead of sixty, and no page.
     #[arg(long)]
     quick: bool,
@@ -45,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::create_dir_all(directory)?;
         for family in Family::ALL {
             for number in 0..networks {
-                let draw = Draw::new(family, arguments.set, number);
+                let draw = Draw::new(family, arguments.set, number).with(arguments.tcp);
                 fs::write(
                     directory.join(format!("{}.toml", draw.name)),
                     draw.text(Side::Fluid),
@@ -54,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         return Ok(());
     }
-    let found = find(arguments.set, networks, SEEDS);
+    let found = find(arguments.set, arguments.tcp, networks, SEEDS);
     print!(
         "{}\n{}\n{}\n{}\n{}",
         page::table(&found),
@@ -63,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         page::swings(&found),
         page::costs(&found)
     );
-    if arguments.quick || arguments.set == Set::Development {
+    if arguments.quick || arguments.set == Set::Development || arguments.tcp != Tcp::NsReno {
         return Ok(());
     }
     page::check(&found)?;

@@ -1,13 +1,13 @@
 //! What the study says, on a few networks of each family.
 
-use study_fluid_population::family::{Draw, Family, Set, Side};
+use study_fluid_population::family::{Draw, Family, Set, Side, Tcp};
 use study_fluid_population::page::{medians, medians_calibrated};
 use study_fluid_population::{find, seen};
 
 /// A guard against getting worse: bounds are a little above what these twenty networks have.
 #[test]
 fn fluids_are_as_near_as_they_were() {
-    let found = find(Set::Test, 4, 1);
+    let found = find(Set::Test, Tcp::NsReno, 4, 1);
     let all = medians(&found, None);
     println!("{all:?}");
     assert!(all.queues < 0.25, "{all:?}");

@@ -20,6 +20,10 @@ impl Plan {
                 window_pkts: branch.window_pkts,
                 round_trip_s: forward_s + back_s,
                 data_bits: branch.data_bits,
+                swing: match branch.profile {
+                    NO_PROFILE => 1.0,
+                    profile => self.profiles[profile as usize].swing(),
+                },
                 acks: match branch.last_hop {
                     u32::MAX => 0.0,
                     _ => branch.packets_per_data,

@@ -23,6 +23,11 @@ const NS: &[(&str, &str, &str, &str)] = &[
     ("vegas", "64", "ns-vegas-w64", "Vegas, window 64"),
 ];
 
+/// How far windows of Linux's Reno and CUBIC swing beside those of ns-2's Reno, for queues that they fill: nearest to packets on
+/// the development networks (`cargo run --release -p study-fluid-population -- --set development --tcp linux-cubic`).
+const LINUX_RENO_SWINGS: f64 = 0.75;
+const LINUX_CUBIC_SWINGS: f64 = 0.6;
+
 /// (loss, rtt in ms) → throughput in packets/ms; the keys as the file writes them, in its order.
 type Cells = BTreeMap<(Decimal, Decimal), Decimal>;
 
@@ -82,9 +87,9 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
         let comment = "# Loss 0 is window / rtt: runs without loss that got beyond their start-up are within 0.5 % of it.\n";
         texts.push((data.join(format!("{name}.toml")), text(spec, comment)?));
     }
-    for (cc, name, title) in [
-        ("reno", "linux-reno", "Reno"),
-        ("cubic", "linux-cubic", "CUBIC"),
+    for (cc, name, title, swing) in [
+        ("reno", "linux-reno", "Reno", LINUX_RENO_SWINGS),
+        ("cubic", "linux-cubic", "CUBIC", LINUX_CUBIC_SWINGS),
     ] {
         let cells = linux.get(cc).ok_or(name)?;
         let spec = GridSpec {
@@ -92,6 +97,7 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
             description: format!(
                 "Linux 6.18 {title}: transfers of 1500 B packets through emulated links"
             ),
+            swing,
             ..surface(cells, 0)?
         };
         let comment = "# Extended where the link was full, or fewer than 30 packets were lost.\n";
@@ -138,6 +144,7 @@ fn surface(cells: &Cells, places: i32) -> Result<GridSpec, Box<dyn Error>> {
         name: String::new(),
         description: String::new(),
         window_pkts: None,
+        swing: 1.0,
         rtts_s,
         rows,
     })

@@ -54,6 +54,9 @@ struct GridFile {
     /// The congestion window's limit.
     #[key(example = "64 pkt")]
     window: Option<Window>,
+    /// How far congestion windows swing between losses, beside those of ns-2's Reno, for queues that they fill. Default: 1.
+    #[key(example = 0.5)]
+    swing: Option<Spanned<f64>>,
     /// The columns: round-trip times.
     #[key(example = "[\"50 ms\", \"100 ms\"]")]
     rtt: Spanned<List<Quantity<Seconds>>>,
@@ -244,6 +247,7 @@ fn grid(head: &Head, it: &GridFile, s: Section<'_, '_>) -> Option<Arc<dyn Profil
         name: head.name.to_string(),
         description: head.description(),
         window_pkts: pkts(it.window.as_ref()),
+        swing: it.swing.map_or(1.0, |swing| *swing),
         rtts_s,
         rows,
     };
@@ -330,6 +334,7 @@ fn key(place: Place) -> &'static str {
         Place::RttMax => "rtt-max",
         Place::LossRttExponent => "loss-rtt-exponent",
         Place::Window => "window",
+        Place::Swing => "swing",
         Place::Timeout => "timeout",
         Place::SegmentsPerAck => "segments-per-ack",
         Place::Rows

@@ -27,6 +27,9 @@ fn head(kind: &str, profile: &dyn Profile) -> String {
     if let Some(window) = profile.window_limit_pkts() {
         let _ = writeln!(text, "window = \"{}\"", Packets(window));
     }
+    if profile.swing() != 1.0 {
+        let _ = writeln!(text, "swing = {}", number(profile.swing()));
+    }
     text
 }
 

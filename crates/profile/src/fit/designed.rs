@@ -111,6 +111,7 @@ pub fn fit_designed(cells: &[DesignedCell], names: &Names<'_>) -> Result<Fit, Fi
         name: names.name.to_owned(),
         description: names.description.to_owned(),
         window_pkts: None,
+        swing: 1.0,
         rtts_s,
         rows,
     })?);

@@ -122,6 +122,7 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
         name: names.name.to_owned(),
         description: names.description.to_owned(),
         window_pkts: None,
+        swing: 1.0,
         rtts_s,
         rows: grid_rows,
     })?;

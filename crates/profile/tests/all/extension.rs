@@ -23,6 +23,7 @@ fn part(spec: &GridSpec, row: impl Fn(f64) -> bool, column: impl Fn(f64) -> bool
     Grid::new(GridSpec {
         // A window would say what the rates without loss are, and be no extension.
         window_pkts: None,
+        swing: 1.0,
         rtts_s: columns.iter().map(|&j| spec.rtts_s[j]).collect(),
         rows: (spec.rows.iter())
             .filter(|it| row(it.loss))
@@ -262,6 +263,7 @@ fn any_profile() -> impl Strategy<Value = std::sync::Arc<dyn Profile>> {
                 name: "any".into(),
                 description: String::new(),
                 window_pkts,
+                swing: 1.0,
                 rtts_s: rtts.iter().map(|rtt| rtt.0).collect(),
                 rows: (losses.iter())
                     .map(|row| GridRow {

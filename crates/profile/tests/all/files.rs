@@ -350,6 +350,7 @@ fn grid() -> impl Strategy<Value = Grid> {
             name,
             description,
             window_pkts,
+            swing: 1.0,
             rtts_s,
             rows: rows.collect(),
         })

@@ -93,6 +93,7 @@ fn small(window_pkts: Option<f64>, lossless: bool) -> Grid {
         name: "small".into(),
         description: String::new(),
         window_pkts,
+        swing: 1.0,
         rtts_s: vec![0.1, 0.2, 1.0],
         rows,
     };
@@ -177,6 +178,7 @@ fn one_row_and_one_column_make_a_square_root_law_with_a_window() {
         name: "point".into(),
         description: String::new(),
         window_pkts: None,
+        swing: 1.0,
         rtts_s: vec![0.1],
         rows: vec![GridRow {
             loss: 0.01,

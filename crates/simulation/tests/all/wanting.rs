@@ -76,7 +76,7 @@ fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> 
 }
 
 /// Queues are as long as those of TCP that always has more to send, among packets and fluids. (They were half as long among
-/// fluids while they followed from the load.) CUBIC's are shorter among fluids than among packets, by about a fifth.
+/// fluids while they followed from the load, and shorter by a fifth while CUBIC's windows swung as Reno's.)
 #[test]
 fn what_wants_more_than_it_gets_fills_queues() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
@@ -99,5 +99,5 @@ fn what_wants_more_than_it_gets_fills_queues() {
         println!("{:.3} {:.3} {:.3}", all[0], all[8], all[15]);
     }
     assert!(of_packets[8] > 0.9 && of_packets[8] < 1.1);
-    assert!(between[8] > 0.7 && between[8] < 1.3);
+    assert!(between[8] > 0.85 && between[8] < 1.15);
 }

@@ -7,7 +7,7 @@ use netflow_network::{
     Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
-use netflow_profile::Scaled;
+use netflow_profile::{Scaled, builtin};
 use netflow_workload::{Distribution, Transfers};
 
 /// A random network of any scale whose connections all send for ever, with how its mix travels and a time
@@ -49,6 +49,18 @@ pub fn as_if_calibrated(network: &Network) -> Network {
     builder.each_connection(|spec| {
         if let (Source::Profile(profile), Some(factor)) = (&spec.source, factors.next()) {
             spec.source = Source::Profile(Arc::new(Scaled::new(profile.clone(), factor)));
+        }
+    });
+    builder.build().unwrap()
+}
+
+/// The network, every other TCP being Linux's CUBIC, whose windows swing less.
+pub fn as_two_tcps(network: &Network) -> Network {
+    let mut builder = network.to_builder();
+    let mut others = [false, true].into_iter().cycle();
+    builder.each_connection(|spec| {
+        if let (Source::Profile(profile), Some(true)) = (&mut spec.source, others.next()) {
+            *profile = builtin("linux-cubic").unwrap();
         }
     });
     builder.build().unwrap()

@@ -3,7 +3,7 @@
 use netflow_network::Network;
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions};
 
-use crate::networks::{as_if_calibrated, as_transfers, endless};
+use crate::networks::{as_if_calibrated, as_transfers, as_two_tcps, endless};
 
 const EXACT: SteadyOptions = SteadyOptions {
     tolerance: 1e-13,
@@ -141,6 +141,12 @@ fn derivatives_are_those_of_differences() {
 #[test]
 fn derivatives_are_those_of_differences_where_packets_calibrated() {
     all(0..12, as_if_calibrated);
+}
+
+#[test]
+fn derivatives_are_those_of_differences_where_two_tcps_meet() {
+    // Network 5 has its 95th percentile of delay at a bend, which differences of both steps have the same side of.
+    all(6..18, as_two_tcps);
 }
 
 #[test]
