@@ -113,7 +113,9 @@ fn meant(said: &clap::Error) -> Option<Failure> {
             let message = format!("there is no option `{option}` here");
             (
                 message,
-                seeds(option, said).or_else(|| elsewhere(option, said))?,
+                seeds(option, said)
+                    .or_else(|| near_here(said))
+                    .or_else(|| elsewhere(option, said))?,
             )
         }
         _ => return None,
@@ -139,6 +141,14 @@ fn seeds(option: &str, said: &clap::Error) -> Option<String> {
         |it: &ContextValue| matches!(it, ContextValue::String(text) if text.starts_with("--seed"));
     said.get(ContextKind::SuggestedArg).filter(|it| other(it))?;
     Some(help.to_owned())
+}
+
+/// The option of this command that is nearly called so.
+fn near_here(said: &clap::Error) -> Option<String> {
+    match said.get(ContextKind::SuggestedArg)? {
+        ContextValue::String(near) => Some(format!("did you mean `{near}`?")),
+        _ => None,
+    }
 }
 
 /// Commands that are named as those which have an option; one that more have says little.

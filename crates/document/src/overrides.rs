@@ -388,7 +388,17 @@ fn of_another_kind(key: &str, what: &str, keys: &'static [Key]) -> Option<(Strin
         }
     });
     let kinds: Vec<String> = kinds.collect();
-    let help = format!("the keys of `{table}`\n{}", kinds.join("\n"));
+    let whole = match with[0].split_once("` ") {
+        Some((kind, words)) => {
+            let word = words.split(',').next().unwrap_or(words);
+            format!("{} = {word}", kind.trim_start_matches('`'))
+        }
+        None => format!("{} = …", with[0].trim_matches('`')),
+    };
+    let help = format!(
+        "the keys of `{table}`\n{}\nall of them are set at once: `{table}={{ {whole}, {first} = … }}`",
+        kinds.join("\n")
+    );
     Some((message, help))
 }
 

@@ -17,7 +17,7 @@ const WITHIN: u64 = 64 << 10;
 /// [`io::ErrorKind::AlreadyExists`] if it is somebody else's; or that it cannot be read.
 pub fn may_write(path: &Path, mark: Option<&str>) -> io::Result<()> {
     match is_other(path, mark)? {
-        true => Err(other()),
+        true => Err(other(mark)),
         false => Ok(()),
     }
 }
@@ -29,14 +29,17 @@ pub fn may_write(path: &Path, mark: Option<&str>) -> io::Result<()> {
 pub fn write_own(path: &Path, bytes: &[u8], mark: Option<&str>) -> io::Result<()> {
     if is_other(path, mark)? {
         let same = fs::metadata(path)?.len() == bytes.len() as u64 && fs::read(path)? == bytes;
-        return if same { Ok(()) } else { Err(other()) };
+        return if same { Ok(()) } else { Err(other(mark)) };
     }
     write_whole(path, bytes)
 }
 
-fn other() -> io::Error {
-    let said =
-        "it is there already, and netflow did not write it: remove it or choose another name";
+fn other(mark: Option<&str>) -> io::Error {
+    let whose = match mark {
+        Some(_) => "netflow did not write it",
+        None => "such files do not tell who wrote them",
+    };
+    let said = format!("it is there already, and {whose}: remove it or choose another name");
     io::Error::new(io::ErrorKind::AlreadyExists, said)
 }
 

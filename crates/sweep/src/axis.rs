@@ -56,6 +56,14 @@ impl Axis {
         if key.is_empty() {
             return Err(wrong("there is no key before the `=`".to_owned(), EXAMPLE));
         }
+        let is_number = |text: &str| text.parse::<f64>().is_ok();
+        if text
+            .split_once('-')
+            .is_some_and(|(a, b)| is_number(a) && is_number(b))
+        {
+            let message = format!("`{text}` is no number");
+            return Err(wrong(message, "a range is `A..B/N`, such as `0.5..1.5/11`"));
+        }
         let values = match range_ends(text) {
             Some((from, to)) => range(from, to).map_err(|(message, help)| wrong(message, &help))?,
             None => with_the_last_unit(list(text).map_err(|message| wrong(message, EXAMPLE))?),

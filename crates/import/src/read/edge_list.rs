@@ -192,7 +192,15 @@ impl<'t> Table<'t> {
 
     /// Whose rows are about two nodes.
     pub(super) fn of(text: &'t str) -> Read<Table<'t>> {
-        let (_, columns) = Table::head(text)?;
+        let (delimiter, columns) = Table::head(text)?;
+        // Before columns are looked for: a node may be called `A` or `to`.
+        if is_square(text, delimiter, &columns) {
+            let message =
+                "a row and a column for each node are a matrix of traffic, and no table".to_owned();
+            let help = "write a row for each pair, with the columns `from,to,rate`".to_owned();
+            let (span, _) = first_line(text.trim_start_matches('\u{feff}'));
+            return Err(Wrong::new(ProblemKind::BadValue, span, message).help(help));
+        }
         let find = |names: &[&str]| {
             columns
                 .iter()
@@ -291,6 +299,20 @@ impl<'t> Table<'t> {
             Wrong::new(ProblemKind::Missing, span.clone(), message)
         })
     }
+}
+
+/// Whether the rows begin with the names of the columns but the first, in any order.
+fn is_square(text: &str, delimiter: u8, columns: &StringRecord) -> bool {
+    let mut reader = reader(delimiter).from_reader(text.as_bytes());
+    let rows = reader.records().map_while(Result::ok);
+    let mut rows: Vec<String> = rows
+        .take(columns.len())
+        .filter_map(|row| row.get(0).map(str::to_owned))
+        .collect();
+    let mut columns: Vec<&str> = columns.iter().skip(1).collect();
+    rows.sort_unstable();
+    columns.sort_unstable();
+    columns.len() > 1 && rows == columns
 }
 
 /// The line that names the columns, and its bytes.

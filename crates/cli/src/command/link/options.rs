@@ -20,7 +20,7 @@ pub struct LinkArguments {
     #[arg(long, value_name = "TIME", value_parser = time_from_zero, default_value = "0 s")]
     delay: f64,
 
-    /// Propagation delay from b to a
+    /// Propagation delay from b to a [default: as from a to b]
     #[arg(long, value_name = "TIME", value_parser = time_from_zero)]
     delay_back: Option<f64>,
 
@@ -29,7 +29,7 @@ pub struct LinkArguments {
     #[arg(long, value_name = "RATE", value_parser = quantity::<Rate>)]
     rate: Option<Rate>,
 
-    /// Rate from b to a
+    /// Rate from b to a [default: as from a to b]
     #[arg(long, value_name = "RATE", value_parser = quantity::<Rate>)]
     rate_back: Option<Rate>,
 
@@ -37,7 +37,7 @@ pub struct LinkArguments {
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>, default_value = "100 pkt")]
     buffer: Size,
 
-    /// Room from b to a
+    /// Room from b to a [default: as from a to b]
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Size>)]
     buffer_back: Option<Size>,
 
@@ -45,7 +45,7 @@ pub struct LinkArguments {
     #[arg(long, value_name = "P", value_parser = probability, default_value = "0")]
     loss: f64,
 
-    /// Loss from b to a
+    /// Loss from b to a [default: as from a to b]
     #[arg(long, value_name = "P", value_parser = probability)]
     loss_back: Option<f64>,
 
@@ -55,7 +55,7 @@ pub struct LinkArguments {
     #[arg(long, value_name = "LIST", value_parser = gilbert)]
     loss_gilbert: Option<GilbertElliott>,
 
-    /// Losses in bursts from b to a
+    /// Losses in bursts from b to a [default: as from a to b]
     #[arg(long, value_name = "LIST", value_parser = gilbert)]
     loss_gilbert_back: Option<GilbertElliott>,
 
@@ -63,7 +63,7 @@ pub struct LinkArguments {
     #[arg(long, value_name = "BER", value_parser = probability)]
     ber: Option<f64>,
 
-    /// Bit error rate from b to a
+    /// Bit error rate from b to a [default: as from a to b]
     #[arg(long, value_name = "BER", value_parser = probability)]
     ber_back: Option<f64>,
 

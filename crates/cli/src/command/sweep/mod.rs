@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueHint};
-use netflow::evaluate::Settings;
+use netflow::evaluate::{Settings, means};
 use netflow::results;
 use netflow::scenario::{Prepared, Problems, Reach, from_str};
 use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, Writing, default_format};
@@ -96,6 +96,9 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     if !arguments.quiet {
         problems::warn(sweep.base());
         problems::warn_of_all(sweep.warnings());
+        means(sweep.base())
+            .iter()
+            .for_each(|it| problems::warn_of(it));
     }
     if arguments.dry_run {
         let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);
