@@ -118,12 +118,28 @@ fn meant(said: &clap::Error) -> Option<Failure> {
                     .or_else(|| elsewhere(option, said))?,
             )
         }
+        ErrorKind::ValueValidation if is_no_integer(said) => {
+            let (value, option) = (of(ContextKind::InvalidValue)?, of(ContextKind::InvalidArg)?);
+            (
+                format!("`{value}` is no whole number"),
+                format!("`{option}` takes one"),
+            )
+        }
         _ => return None,
     };
     Some(Failure::Usage {
         message,
         help: Some(help),
     })
+}
+
+/// Whether a value is not of digits where a number has to be.
+fn is_no_integer(said: &clap::Error) -> bool {
+    use std::error::Error;
+    use std::num::{IntErrorKind, ParseIntError};
+    let source = said.source();
+    let integer = source.and_then(|it| it.downcast_ref::<ParseIntError>());
+    integer.is_some_and(|it| *it.kind() == IntErrorKind::InvalidDigit)
 }
 
 /// What was meant by the seed, or by their number, where there is the other one.

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netflow::document::Words;
+use netflow::results::Format;
 use netflow::scenario::export::Tcp;
 use netflow::units::{
     BitsPerSecond, Bytes, Packets, Probability, Rate, Room, Seconds, Size, UnitError,
@@ -33,6 +34,12 @@ pub fn word<T: Words + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let words = T::WORDS.iter();
     PossibleValuesParser::new(words.map(|it| PossibleValue::new(it.word).help(it.about)))
         .try_map(|given| T::named(&given).ok_or("there is no such value"))
+}
+
+/// The formats of a sweep's tables.
+pub fn table_format() -> impl TypedValueParser<Value = Format> {
+    let names = [Format::Parquet, Format::Csv].map(Format::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
 /// The TCPs that an export can choose.

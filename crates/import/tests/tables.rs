@@ -222,6 +222,34 @@ fn a_decimal_comma_between_commas_is_told() {
     assert_eq!(refused("from,to,capacity_gbps\nA,B\n").help, None);
 }
 
+/// A matrix in which a row stood twice was a demand more, and nothing said so. A matrix as a square is refused, also where its
+/// nodes are called as columns may be.
+#[test]
+fn what_is_odd_about_a_matrix_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |matrix: &str| {
+        let links = "from,to,bandwidth\nA,B,1 Gbit/s\n";
+        let files = [("links.csv", links), ("matrix.csv", matrix)].map(|(name, text)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        netflow_import::read(&[&files[0], &files[1]], &Reading::default())
+    };
+    let rows = "from,to,rate\nA,B,1 Mbit/s\nB,A,1 Mbit/s\nA,B,1 Mbit/s\n";
+    let topology = read(rows).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!(topology.demands.len(), 3);
+    let told = assumed(&topology).join("; ");
+    assert_eq!(told.matches("a further demand").count(), 1, "{told}");
+    for square in ["node,A,B\nA,0,3e6\nB,1e6,0\n", ",C,D\nD,0,3e6\nC,1e6,0\n"] {
+        let problems = read(square).expect_err(square).into_vec();
+        assert!(
+            problems[0].message.contains("a matrix of traffic"),
+            "{problems:?}"
+        );
+    }
+}
+
 #[test]
 fn a_table_of_nodes_gives_links_their_delay() {
     let folder = tempfile::tempdir().unwrap();

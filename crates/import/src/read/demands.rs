@@ -1,6 +1,6 @@
 //! Demands in a file of their own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use netflow_document::ProblemKind;
@@ -72,6 +72,7 @@ impl Demands {
         }
         let known = Known::of(topology);
         let mut joined = Vec::with_capacity(self.rows.len());
+        let mut seen = HashSet::new();
         for row in self.rows {
             let from = known.place(&row.from, topology, &row.span)?;
             let to = known.place(&row.to, topology, &row.span)?;
@@ -79,12 +80,12 @@ impl Demands {
                 Stated::Sure(bps) => bps,
                 Stated::Bare(number) => number * unit,
             };
-            let about = crate::About::Other(String::new(), lines.of_byte(row.span.start));
+            let about = || crate::About::Other(String::new(), lines.of_byte(row.span.start));
             if from == to {
                 let text = "a demand of a node to itself needs no network: left out";
-                assumptions.about(text, about);
+                assumptions.about(text, about());
             } else if rate_bps == 0.0 {
-                assumptions.about("a demand of 0 is none: left out", about);
+                assumptions.about("a demand of 0 is none: left out", about());
             } else if rate_bps < 0.0 || !Bounds::BIT_RATE.allow(rate_bps) {
                 let message = format!("a demand of {}", BitsPerSecond(rate_bps));
                 let wrong = Wrong::new(ProblemKind::OutOfRange, row.span, message);
@@ -93,7 +94,11 @@ impl Demands {
                 if let Some(text) = &row.bytes {
                     let rate = BitsPerSecond(rate_bps);
                     let text = format!("a demand of \"{}\" is {rate}: read as bytes", cut(text));
-                    assumptions.about(text, about);
+                    assumptions.about(text, about());
+                }
+                if !seen.insert((from, to)) {
+                    let text = "a further demand from a node to another: all of them count";
+                    assumptions.about(text, about());
                 }
                 joined.push(Demand { from, to, rate_bps });
             }

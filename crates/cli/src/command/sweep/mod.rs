@@ -16,7 +16,7 @@ use netflow_files::{Kind, STANDARD_INPUT, read_text};
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
 use crate::output::progress::Progress;
-use crate::parse::{directory, one_of, positive_time};
+use crate::parse::{directory, one_of, positive_time, table_format};
 use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
@@ -59,7 +59,7 @@ pub struct SweepArguments {
     output: Option<PathBuf>,
 
     /// Format of the tables [default: parquet in a build that has it, otherwise csv]
-    #[arg(long, value_name = "parquet|csv")]
+    #[arg(long, value_name = "parquet|csv", value_parser = table_format())]
     format: Option<results::Format>,
 
     /// Threads to use at most; results do not depend on it [default: all cores]
