@@ -305,7 +305,7 @@ fn command_lines_that_are_refused() {
         (
             format!("{vary} -o out --format jsonl"),
             2,
-            "tables are written as csv or parquet",
+            "possible values: parquet, csv",
         ),
         (
             format!("{vary} -o out --force --shard 1/2"),
