@@ -1,6 +1,6 @@
 //! CSV tables of links and of nodes, and what other formats say about directions.
 
-use netflow_document::Problem;
+use netflow_document::{Problem, Problems};
 use netflow_import::scenario::{Choices, Origin, write};
 use netflow_import::{Format, Reading, Topology, from_text};
 
@@ -10,6 +10,17 @@ fn import(text: &str) -> Topology {
 
 fn named(name: &str, text: &str) -> Topology {
     from_text(name, text, &Reading::default()).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+/// Two files, by their names and texts, read as one network.
+fn together(files: [(&str, &str); 2]) -> Result<Topology, Problems> {
+    let folder = tempfile::tempdir().unwrap();
+    let files = files.map(|(name, text)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    });
+    netflow_import::read(&[&files[0], &files[1]], &Reading::default())
 }
 
 fn refused(text: &str) -> Problem {
@@ -226,16 +237,8 @@ fn a_decimal_comma_between_commas_is_told() {
 /// nodes are called as columns may be.
 #[test]
 fn what_is_odd_about_a_matrix_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let read = |matrix: &str| {
-        let links = "from,to,bandwidth\nA,B,1 Gbit/s\n";
-        let files = [("links.csv", links), ("matrix.csv", matrix)].map(|(name, text)| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            path
-        });
-        netflow_import::read(&[&files[0], &files[1]], &Reading::default())
-    };
+    let links = "from,to,bandwidth\nA,B,1 Gbit/s\n";
+    let read = |matrix| together([("links.csv", links), ("matrix.csv", matrix)]);
     let rows = "from,to,rate\nA,B,1 Mbit/s\nB,A,1 Mbit/s\nA,B,1 Mbit/s\n";
     let topology = read(rows).unwrap_or_else(|wrong| panic!("{wrong}"));
     assert_eq!(topology.demands.len(), 3);
@@ -252,15 +255,7 @@ fn what_is_odd_about_a_matrix_is_told() {
 
 #[test]
 fn a_table_of_nodes_gives_links_their_delay() {
-    let folder = tempfile::tempdir().unwrap();
-    let read = |nodes: &str, links: &str| {
-        let files = [("nodes.csv", nodes), ("links.csv", links)].map(|(name, text)| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            path
-        });
-        netflow_import::read(&[&files[0], &files[1]], &Reading::default())
-    };
+    let read = |nodes, links| together([("nodes.csv", nodes), ("links.csv", links)]);
     let links_csv = "from,to,capacity_gbps\nber,muc,10\nmuc,vie,10\n";
     let nodes = "id,name,lat,lon,population,owner\nber,Berlin,52.52,13.40,3700000,x\nmuc,München,48.14,11.58,1500000,y\n";
     let topology = read(nodes, links_csv).unwrap_or_else(|wrong| panic!("{wrong}"));
