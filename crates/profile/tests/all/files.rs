@@ -107,6 +107,12 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     refused(
         GRID,
+        "name = \"lab\"",
+        "swing = 0\nname = \"lab\"",
+        "line 3, column 9: swing is 0, allowed is 0.01 to 100",
+    );
+    refused(
+        GRID,
         "[\"60 ms\", \"100 ms\"]",
         "[]",
         "line 4, column 7: no round-trip times",
@@ -334,28 +340,30 @@ fn grid() -> impl Strategy<Value = Grid> {
             rows,
             "\\PC{0,12}",
             any::<String>(),
-            prop::option::of(1.0..1e6f64),
+            (prop::option::of(1.0..1e6f64), 0.01..100.0f64),
         )
     })
-    .prop_map(|(losses, rtts_s, rows, name, description, window_pkts)| {
-        let rows = losses
-            .into_iter()
-            .zip(rows)
-            .map(|(loss, throughput_pps)| GridRow {
-                loss,
-                throughput_pps,
-                extended: Vec::new(),
-            });
-        Grid::new(GridSpec {
-            name,
-            description,
-            window_pkts,
-            swing: 1.0,
-            rtts_s,
-            rows: rows.collect(),
-        })
-        .expect("a good grid")
-    })
+    .prop_map(
+        |(losses, rtts_s, rows, name, description, (window_pkts, swing))| {
+            let rows = losses
+                .into_iter()
+                .zip(rows)
+                .map(|(loss, throughput_pps)| GridRow {
+                    loss,
+                    throughput_pps,
+                    extended: Vec::new(),
+                });
+            Grid::new(GridSpec {
+                name,
+                description,
+                window_pkts,
+                swing,
+                rtts_s,
+                rows: rows.collect(),
+            })
+            .expect("a good grid")
+        },
+    )
 }
 
 proptest! {
