@@ -65,7 +65,6 @@ pub use overload::overload;
 pub use packets::packets_take_at_most_s;
 pub use rows::MOST_ROWS;
 pub use steady::steady_notes;
-pub use warnings::means;
 
 /// How a scenario is evaluated.
 #[derive(Clone, Debug)]

@@ -4,13 +4,12 @@ use netflow_network::ModelName;
 use netflow_scenario::Prepared;
 use netflow_steady::Steady;
 
-use super::warnings::means;
 use crate::number::{count, plain};
 
 /// What a steady state leaves out, or is not what the scenario asks for: in words.
 pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<String> {
     let (network, model) = (&scenario.network, scenario.options.model);
-    let mut notes: Vec<String> = means(scenario).into_iter().collect();
+    let mut notes: Vec<String> = scenario.means_warning().into_iter().collect();
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");

@@ -2,7 +2,6 @@
 
 use netflow_profile::ProfileUse;
 use netflow_results::ConnectionSummary;
-use netflow_scenario::Prepared;
 
 use crate::number::{count, duration, percent};
 
@@ -35,16 +34,6 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
         ),
     ];
     warnings.into_iter().flatten().collect()
-}
-
-/// Says what means of bursts are not, where there are any.
-pub fn means(scenario: &Prepared) -> Option<String> {
-    scenario.has_means.then(|| {
-        "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
-         a factor of 2 at nine of ten links of the networks tried, as are times of transfers, within a factor of 1.4, and what \
-         bursts lose is not told; `--set simulation.model=packets` follows them"
-            .to_owned()
-    })
 }
 
 /// Says if steps between these were longer than the intervals that were asked for, which end with a step.

@@ -1,5 +1,5 @@
 //! How fast the series are written, printed as a table:
-//! `cargo bench -p netflow-results --features parquet [-- --quick]`.
+//! `cargo bench -p netflow-results --features parquet [-- --quick] [-- csv|jsonl|parquet]`.
 //!
 //! One thread; the best of several times, to a file in memory (`/dev/shm`, where there is one) and to
 //! one in the directory of temporary files. A rate counts what a reader gets: bytes of text, or of
@@ -37,7 +37,11 @@ fn main() {
         "MB", "to memory", "ns/value", "to a file", "copied"
     );
     for sheet in [links(intervals), connections(intervals), classes(intervals)] {
-        for format in Format::ALL {
+        let named = Format::ALL.iter().any(|format| has(format.name()));
+        for format in Format::ALL
+            .into_iter()
+            .filter(|it| !named || has(it.name()))
+        {
             print!("{:>12} {format:>8}", sheet.table.name);
             if format.is_available() {
                 measure(&sheet, format, places, times);

@@ -7,7 +7,7 @@
 mod arrow;
 mod collect;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "parquet")]
 pub use arrow::{array, name, numbers, schema, texts};
@@ -15,7 +15,7 @@ pub use collect::Cell;
 use collect::Sink;
 
 /// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Numbers.
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 /// A column: its name, and what it holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name, that of the setting where it is one that is varied.
     pub name: String,

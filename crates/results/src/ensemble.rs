@@ -7,9 +7,9 @@ use netflow_network::{Cell, Columns, Interval, Network, Recorder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::{CONNECTIONS, ConnectionRow, LINKS, LinkRow, Row, Summary, Whole};
+use crate::moments::half_width;
+use crate::{CONNECTIONS, ConnectionRow, LINKS, LinkRow, Moments, Row, Summary, Whole};
 
 /// Keeps the series of a run: for every interval its end, every value of every link, and every
 /// value of every connection.
@@ -87,37 +87,6 @@ pub struct Ensemble {
     summaries: Vec<Summary>,
 }
 
-/// How many runs have a value, its mean, and the sum of the squares of what it is off (Welford).
-#[derive(Clone, Copy, Debug, Default)]
-struct Moments {
-    count: u32,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    /// One more run; what it has not measured does not count.
-    fn add(&mut self, value: f64) {
-        if value.is_nan() {
-            return;
-        }
-        self.count += 1;
-        let off = value - self.mean;
-        self.mean += off / f64::from(self.count);
-        self.squares += off * (value - self.mean);
-    }
-
-    fn mean(&self) -> Option<f64> {
-        (self.count > 0).then_some(self.mean)
-    }
-
-    /// Over the runs; of one, unknown.
-    fn std(&self) -> Option<f64> {
-        let freedom = f64::from(self.count) - 1.0;
-        (freedom > 0.0).then(|| (self.squares.max(0.0) / freedom).sqrt())
-    }
-}
-
 /// What an ensemble says of every value of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Statistic {
@@ -193,7 +162,7 @@ impl Ensemble {
             Statistic::Mean => moments.mean(),
             Statistic::Std => moments.std(),
             Statistic::Ci95 => {
-                let factor = quantiles.get(moments.count as usize).copied();
+                let factor = quantiles.get(moments.count() as usize).copied();
                 moments.std().zip(factor).map(|(std, factor)| factor * std)
             }
         };
@@ -236,12 +205,6 @@ fn mean(all: &[&Summary]) -> Option<Summary> {
         *period = self::mean(&of_period?)?;
     }
     Some(mean)
-}
-
-/// Half the width of the 95 % confidence interval of a mean over `n` runs, in standard deviations.
-pub(crate) fn half_width(n: usize) -> f64 {
-    let quantile = StudentsT::new(0.0, 1.0, n as f64 - 1.0);
-    quantile.map_or(f64::NAN, |t| t.inverse_cdf(0.975)) / (n as f64).sqrt()
 }
 
 /// The mean of every number in some rows of the same fields, whatever they are: a new one needs
@@ -301,15 +264,7 @@ fn average(all: &[Value]) -> Value {
 fn moments(all: &[Value]) -> Option<Moments> {
     let known = all.iter().filter(|value| !value.is_null());
     let values: Vec<f64> = known.map(Value::as_f64).collect::<Option<_>>()?;
-    if values.is_empty() {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    Some(Moments {
-        count: values.len() as u32,
-        mean,
-        squares: values.iter().map(|value| (value - mean).powi(2)).sum(),
-    })
+    Moments::of(&values)
 }
 
 /// The standard deviation of numbers, or of each number of lists, and how many runs have them.
@@ -325,7 +280,7 @@ fn spread(all: &[Value]) -> Option<(Value, u32)> {
             .map(|it| (it.into(), all.len() as u32));
     }
     let moments = moments(all)?;
-    Some((moments.std().into(), moments.count))
+    Some((moments.std().into(), moments.count()))
 }
 
 #[cfg(test)]
@@ -361,7 +316,7 @@ mod tests {
         for value in [0.12, f64::NAN, 0.14] {
             moments.add(value);
         }
-        assert_eq!(moments.count, 2);
+        assert_eq!(moments.count(), 2);
         assert!((moments.mean().unwrap() - 0.13).abs() < 1e-12);
     }
 

@@ -31,12 +31,31 @@ pub enum Error {
     },
     /// The directory is that of a sweep, and no run's.
     #[error(
-        "{} holds a sweep and no results of a run: read its tables links/*, connections/* and network/*, or evaluate one of its cases by `netflow run --set KEY=VALUE -o DIR`",
+        "{} holds a sweep and no results of a run: draw it by `netflow report --figure sweep`, read its tables links/*, connections/* and network/*, or evaluate one of its cases by `netflow run --set KEY=VALUE -o DIR`",
         path.display()
     )]
     IsSweep {
         /// The directory.
         path: PathBuf,
+    },
+    /// There is no sweep in the directory.
+    #[error("{} holds no sweep: there is no {SWEEP_FILE}; `netflow sweep -o DIR` writes one", path.display())]
+    NoSweep {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The sweep in the directory has not come to its end.
+    #[error(
+        "the sweep in {} is not complete: {missing} of its {chunks} chunks are missing; the same `netflow sweep` goes on",
+        path.display()
+    )]
+    SweepIncomplete {
+        /// The directory.
+        path: PathBuf,
+        /// How many chunks there are not.
+        missing: u64,
+        /// How many there should be.
+        chunks: u64,
     },
     /// There is such a directory, and no results in it.
     #[error(

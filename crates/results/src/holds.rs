@@ -5,10 +5,7 @@ use std::path::Path;
 use netflow_files::{Kind, read_text};
 
 use crate::table::ALL;
-use crate::{Error, Format, Manifest, Summary, Table, Topology};
-
-/// What describes a sweep in its directory.
-pub const SWEEP_FILE: &str = "sweep.json";
+use crate::{Error, Format, Manifest, SWEEP_FILE, Summary, Table, Topology};
 
 /// Whether the directory has results that netflow has written: its manifest says so.
 pub fn is_results(directory: &Path) -> bool {

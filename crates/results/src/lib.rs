@@ -25,7 +25,8 @@
 //! - **Rows are in time order**, and within an interval in the order of the scenario.
 //!
 //! Writing: a [`Writer`] is a [`netflow_network::Recorder`]; runs with several seeds are kept as
-//! [`Series`] and written as an [`Ensemble`]. Reading: [`Results::open`].
+//! [`Series`] and written as an [`Ensemble`]. Reading: [`Results::open`]; the tables of a sweep, which another crate
+//! writes, by [`SweepResults::open`].
 
 pub mod columns;
 mod delimited;
@@ -37,6 +38,7 @@ mod holds;
 mod json_lines;
 mod lines;
 mod manifest;
+mod moments;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -49,6 +51,7 @@ mod rows;
 mod scope;
 mod sheet;
 mod summary;
+mod sweep;
 mod table;
 mod topology;
 mod trust;
@@ -61,8 +64,9 @@ pub use ensemble::{Ensemble, Series};
 pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
-pub use holds::{SWEEP_FILE, is_results, is_sweep};
+pub use holds::{is_results, is_sweep};
 pub use manifest::{Manifest, Stop};
+pub use moments::Moments;
 pub use netflow_network::Column;
 pub use partial::write_whole;
 pub use peaks::{Peaks, SATURATED};
@@ -77,6 +81,10 @@ pub use scope::{Scope, Users, Watch, Watched};
 pub use summary::{
     AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
     PrecedenceSummary, Spread, Summary, TotalsSummary, ci95_of, rounded_time, std_of,
+};
+pub use sweep::{
+    FAILED, SEED, SWEEP_FILE, SWEEP_RECEIPTS, SweepColumns, SweepResults, SweepTable, Varied,
+    chunk_file, sweep_mark,
 };
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode, TopologyWay};

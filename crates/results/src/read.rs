@@ -213,7 +213,7 @@ pub(crate) fn malformed(path: &Path, line: Option<u64>, reason: impl ToString) -
     }
 }
 
-fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
+pub(crate) fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
     netflow_files::read_text(path, kind).map_err(|refusal| match refusal {
         Refusal::NotUtf8 { .. } => malformed(path, None, "not UTF-8"),
         refusal => Error::Read {
@@ -223,7 +223,7 @@ fn read_text(path: &Path, kind: Kind) -> Result<String, Error> {
     })
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     serde_json::from_str(&read_text(path, Kind::Summary)?).map_err(|error| {
         malformed(
             path,
@@ -234,7 +234,7 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 }
 
 /// A number that lost its last digits is still a number.
-fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
+pub(crate) fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
     if text.is_empty() || text.ends_with('\n') {
         return Ok(());
     }

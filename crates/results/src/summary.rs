@@ -8,8 +8,8 @@ use netflow_network::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::ensemble::half_width;
 use crate::lines::to_lines;
+use crate::moments::half_width;
 use crate::trust::Within;
 use crate::users::{self, WorkloadSummary};
 

@@ -57,6 +57,16 @@ impl Prepared {
         own.chain(self.divided.iter().map(|it| it.name.as_str()))
     }
 
+    /// What means of bursts are not, where there are any.
+    pub fn means_warning(&self) -> Option<String> {
+        self.has_means.then(|| {
+            "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
+             a factor of 2 at nine of ten links of the networks tried, as are times of transfers, within a factor of 1.4, and what \
+             bursts lose is not told; `--set simulation.model=packets` follows them"
+                .to_owned()
+        })
+    }
+
     /// Whether a run depends on its seed: the window model and users are random.
     pub fn is_random(&self) -> bool {
         matches!(self.options.model, Model::Packets(_)) || self.network.workloads().len() > 0

@@ -7,16 +7,16 @@ use std::thread;
 use std::time::Duration;
 
 use netflow_files::{Claim, Kind, PartialFile, publish, read_text, write_whole};
-use netflow_results::{Format, SWEEP_FILE, is_results};
+use netflow_results::{
+    Format, SWEEP_FILE, SWEEP_RECEIPTS, SweepColumns, SweepTable, chunk_file, is_results,
+    sweep_mark,
+};
 use netflow_scenario::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::tables::{NAMES, Tables};
 use crate::{Axis, Error, Model, Sweep};
 
-/// Where receipts are.
-const RECEIPTS: &str = "chunks";
 /// What every file's name ends with that is not complete.
 const PARTIAL: &str = ".partial";
 
@@ -27,6 +27,8 @@ struct Description<'a> {
     version: &'static str,
     digest: &'a str,
     scenario: String,
+    /// What is suspicious about it, or about some of the values.
+    warnings: Vec<String>,
     #[serde(flatten)]
     identity: Identity<'a>,
 }
@@ -48,7 +50,7 @@ struct Identity<'a> {
     cases: u64,
     chunks: u64,
     cases_of_a_chunk: u64,
-    tables: &'a Tables,
+    tables: &'a SweepColumns,
 }
 
 /// A complete chunk.
@@ -60,7 +62,7 @@ pub(crate) struct Receipt {
     pub without_answer: u64,
     /// Rows of all tables.
     pub rows: u64,
-    /// Its tables, in the order of [`NAMES`].
+    /// Its tables, in the order of [`SweepTable::ALL`].
     pub files: [Size; 3],
 }
 
@@ -110,12 +112,13 @@ impl Directory {
             version,
             digest: &digest,
             scenario: first.map_or_else(String::new, |path| path.display().to_string()),
+            warnings: told(sweep),
             identity,
         };
         let description = serde_json::to_value(&description).unwrap_or_default();
         let directory = Directory {
             path: path.to_owned(),
-            mark: digest[..12].to_owned(),
+            mark: sweep_mark(&digest).to_owned(),
             format: request.format,
         };
         if is_results(path) {
@@ -137,7 +140,10 @@ impl Directory {
     }
 
     fn parts() -> impl Iterator<Item = &'static str> {
-        NAMES.into_iter().chain([RECEIPTS])
+        SweepTable::ALL
+            .map(SweepTable::name)
+            .into_iter()
+            .chain([SWEEP_RECEIPTS])
     }
 
     fn make(&self) -> Result<(), Error> {
@@ -182,28 +188,30 @@ impl Directory {
     }
 
     fn name(&self, chunk: u64, extension: &str) -> String {
-        format!("{chunk:06}-{}.{extension}", self.mark)
+        chunk_file(chunk, &self.mark, extension)
     }
 
     /// What a chunk is called in messages: its table of links.
     pub(crate) fn path(&self, chunk: u64) -> PathBuf {
-        self.table_path(NAMES[0], chunk)
+        self.table_path(SweepTable::Links, chunk)
     }
 
     fn receipt_path(&self, chunk: u64) -> PathBuf {
-        self.path.join(RECEIPTS).join(self.name(chunk, "json"))
+        self.path
+            .join(SWEEP_RECEIPTS)
+            .join(self.name(chunk, "json"))
     }
 
-    fn table_path(&self, table: &str, chunk: u64) -> PathBuf {
+    fn table_path(&self, table: SweepTable, chunk: u64) -> PathBuf {
         self.path
-            .join(table)
+            .join(table.name())
             .join(self.name(chunk, self.format.name()))
     }
 
     /// Chunks of this sweep that have receipts.
     pub(crate) fn receipts(&self) -> Result<Vec<u64>, Error> {
         let end = format!("-{}.json", self.mark);
-        let found = files(&self.path.join(RECEIPTS))?;
+        let found = files(&self.path.join(SWEEP_RECEIPTS))?;
         let complete = found.iter().filter(|(name, _)| name.ends_with(&end));
         let mut chunks: Vec<u64> = complete.filter_map(|(name, _)| chunk_of(name)).collect();
         chunks.sort_unstable();
@@ -215,7 +223,7 @@ impl Directory {
         let path = self.receipt_path(chunk);
         let text = read_text(&path, Kind::Summary).map_err(|_| path.clone())?;
         let receipt: Receipt = serde_json::from_str(&text).map_err(|_| path)?;
-        for (table, size) in NAMES.into_iter().zip(receipt.files) {
+        for (table, size) in SweepTable::ALL.into_iter().zip(receipt.files) {
             let path = self.table_path(table, chunk);
             match measured(&path, size.bytes) {
                 Ok(found) if found == size => {}
@@ -243,13 +251,13 @@ impl Directory {
 
     /// Starts the tables of a chunk.
     pub(crate) fn begin(&self, chunk: u64) -> Result<[Measured<PartialFile>; 3], Error> {
-        let begin = |table: &str| {
+        let begin = |table: SweepTable| {
             let name = self.name(chunk, self.format.name());
-            PartialFile::create(&self.path.join(table), &name)
+            PartialFile::create(&self.path.join(table.name()), &name)
                 .map(Measured::new)
                 .map_err(Error::write(self.table_path(table, chunk)))
         };
-        let [links, connections, network] = NAMES;
+        let [links, connections, network] = SweepTable::ALL;
         Ok([begin(links)?, begin(connections)?, begin(network)?])
     }
 
@@ -263,11 +271,18 @@ impl Directory {
         let text = serde_json::to_string(receipt).unwrap_or_default() + "\n";
         let path = self.receipt_path(chunk);
         let name = self.name(chunk, "json");
-        let receipt = PartialFile::of(&self.path.join(RECEIPTS), &name, text.as_bytes());
+        let receipt = PartialFile::of(&self.path.join(SWEEP_RECEIPTS), &name, text.as_bytes());
         let receipt = receipt.map_err(Error::write(path))?;
         publish(&[], tables.into_iter().chain([receipt]))
             .map_err(|(path, source)| Error::Write { path, source })
     }
+}
+
+/// The warnings that there are about a sweep.
+fn told(sweep: &Sweep) -> Vec<String> {
+    let problems = sweep.base().warnings.iter().chain(sweep.warnings());
+    let means = sweep.base().means_warning();
+    problems.map(ToString::to_string).chain(means).collect()
 }
 
 /// Names and paths of what is in a directory.
@@ -311,7 +326,7 @@ fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> 
     if theirs.get("digest") == ours.get("digest") {
         return Ok(());
     }
-    let told = |key: &&String| !["digest", "scenario"].contains(&key.as_str());
+    let told = |key: &&String| !["digest", "scenario", "warnings"].contains(&key.as_str());
     let differs = ours
         .iter()
         .filter(|(key, value)| theirs.get(*key) != Some(value));

@@ -34,7 +34,7 @@ pub use cases::{Case, Cases, MOST_CASES};
 pub use chunks::{Chunks, Shard};
 pub use error::Error;
 pub use estimate::Estimate;
+pub use netflow_results::SweepColumns;
 pub use netflow_results::columns::{Column, Kind};
 pub use sweep::{Load, Model, Request, Sweep, Tried, default_format};
-pub use tables::Tables;
 pub use write::{Writing, Written};

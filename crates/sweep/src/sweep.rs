@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use netflow_network::Network;
-use netflow_results::Format;
+use netflow_results::{Format, SweepColumns};
 use netflow_scenario::{Prepared, Problem, Problems, digest};
 use netflow_simulation::uncalibrated;
 use netflow_steady::Solver;
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::cases::{Case, Cases, count};
 use crate::chunks::Chunks;
-use crate::tables::Tables;
+use crate::tables::columns;
 use crate::worker::{Worker, check_run};
 use crate::{Axis, Error};
 use netflow_results::columns::Cell;
@@ -135,7 +135,7 @@ pub struct Sweep {
     base: Prepared,
     failures: Vec<String>,
     cases: Cases,
-    tables: Tables,
+    tables: SweepColumns,
     /// Of the files of the scenario: with any of the values, where these name files.
     digest: String,
     names_files: bool,
@@ -196,7 +196,7 @@ impl Sweep {
                 "tables are written as csv or parquet, not as jsonl".to_owned(),
             ));
         }
-        let tables = Tables::new(request.model, &request.axes);
+        let tables = columns(request.model, &request.axes);
         let mut sweep = Sweep {
             base: load(&first_settings(&request)).map_err(Error::Scenario)?,
             failures: Vec::new(),
@@ -341,7 +341,7 @@ impl Sweep {
     }
 
     /// What the tables have.
-    pub fn tables(&self) -> &Tables {
+    pub fn tables(&self) -> &SweepColumns {
         &self.tables
     }
 

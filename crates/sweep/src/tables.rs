@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use netflow_network::Network;
-use netflow_results::{ConnectionSummary, Format, LinkSummary, Summary, TotalsSummary};
+use netflow_results::{
+    ConnectionSummary, FAILED, Format, LinkSummary, SEED, Summary, SweepColumns, TotalsSummary,
+};
 use netflow_steady::{Steady, TotalsSteady, rows};
 use serde::Serialize;
 
@@ -13,20 +15,6 @@ use netflow_results::columns::{Cell, Column, Kind};
 
 /// The column with the index of the case.
 pub(crate) const CASE: &str = "case";
-
-/// The names of the tables, in the order in which everything about them stands.
-pub(crate) const NAMES: [&str; 3] = ["links", "connections", "network"];
-
-/// The columns of all tables.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Tables {
-    /// A row for every case and link.
-    pub links: Vec<Column>,
-    /// A row for every case and connection.
-    pub connections: Vec<Column>,
-    /// A row for every case.
-    pub network: Vec<Column>,
-}
 
 /// A network at rest.
 #[derive(Default, Serialize)]
@@ -57,40 +45,38 @@ pub(crate) enum Outcome {
     Run(Box<Summary>),
 }
 
-impl Tables {
-    /// Those of a model, with a column for every axis.
-    pub(crate) fn new(model: Model, axes: &[Axis]) -> Tables {
-        let mut of_case = vec![Column::new(CASE, Kind::Whole)];
-        of_case.extend(axes.iter().map(|axis| Column {
-            name: axis.key.clone(),
-            kind: match axis.numbers {
-                Some(_) => Kind::Number,
-                None => Kind::Text,
-            },
-            unit: axis.unit.clone().filter(|unit| !unit.is_empty()),
-        }));
-        of_case.push(Column::new("failed", Kind::Text));
-        of_case.push(Column::new("seed", Kind::Whole));
-        let with = |own: Vec<Column>| of_case.iter().cloned().chain(own).collect();
-        let status = Column::new("status", Kind::Text);
-        let network = |own: Vec<Column>| with(std::iter::once(status).chain(own).collect());
-        match model {
-            Model::Solve => Tables {
-                links: with(Column::of(&rows::LinkRow::default())),
-                connections: with(Column::of(&rows::ConnectionRow::with_all_columns())),
-                network: network(Column::of(&SteadyRow::default())),
-            },
-            Model::Fluid | Model::Packets => Tables {
-                links: with(Column::of(&LinkSummary::with_all_columns())),
-                connections: with(Column::of(&ConnectionSummary::with_all_columns())),
-                network: network(Column::of(&RunRow {
-                    from_s: 0.0,
-                    duration_s: 0.0,
-                    totals: &TotalsSummary::default(),
-                    acks: &TotalsSummary::default(),
-                })),
-            },
-        }
+/// The columns of a model's tables, with one for every axis.
+pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
+    let mut of_case = vec![Column::new(CASE, Kind::Whole)];
+    of_case.extend(axes.iter().map(|axis| Column {
+        name: axis.key.clone(),
+        kind: match axis.numbers {
+            Some(_) => Kind::Number,
+            None => Kind::Text,
+        },
+        unit: axis.unit.clone().filter(|unit| !unit.is_empty()),
+    }));
+    of_case.push(Column::new(FAILED, Kind::Text));
+    of_case.push(Column::new(SEED, Kind::Whole));
+    let with = |own: Vec<Column>| of_case.iter().cloned().chain(own).collect();
+    let status = Column::new("status", Kind::Text);
+    let network = |own: Vec<Column>| with(std::iter::once(status).chain(own).collect());
+    match model {
+        Model::Solve => SweepColumns {
+            links: with(Column::of(&rows::LinkRow::default())),
+            connections: with(Column::of(&rows::ConnectionRow::with_all_columns())),
+            network: network(Column::of(&SteadyRow::default())),
+        },
+        Model::Fluid | Model::Packets => SweepColumns {
+            links: with(Column::of(&LinkSummary::with_all_columns())),
+            connections: with(Column::of(&ConnectionSummary::with_all_columns())),
+            network: network(Column::of(&RunRow {
+                from_s: 0.0,
+                duration_s: 0.0,
+                totals: &TotalsSummary::default(),
+                acks: &TotalsSummary::default(),
+            })),
+        },
     }
 }
 
@@ -106,7 +92,7 @@ impl<W: Write + Send + 'static> Sheets<W> {
     pub(crate) fn new(
         to: [W; 3],
         format: Format,
-        tables: &Tables,
+        tables: &SweepColumns,
         axes: usize,
     ) -> io::Result<Sheets<W>> {
         let of_case = axes + 3;

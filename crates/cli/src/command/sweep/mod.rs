@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueHint};
-use netflow::evaluate::{Settings, means};
+use netflow::evaluate::Settings;
 use netflow::results;
 use netflow::scenario::{Prepared, Problems, Reach, from_str};
 use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, Writing, default_format};
@@ -96,9 +96,8 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     if !arguments.quiet {
         problems::warn(sweep.base());
         problems::warn_of_all(sweep.warnings());
-        means(sweep.base())
-            .iter()
-            .for_each(|it| problems::warn_of(it));
+        let means = sweep.base().means_warning();
+        means.iter().for_each(|it| problems::warn_of(it));
     }
     if arguments.dry_run {
         let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);

@@ -1,0 +1,8 @@
+//! Series as Parquet: times as doubles, names as dictionaries, values in single precision.
+
+mod chunk;
+mod read;
+mod write;
+
+pub(crate) use read::{each_row, read};
+pub(crate) use write::Parquet;

@@ -1,0 +1,257 @@
+//! Series as Parquet, written.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
+use netflow_files::PartialFile;
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::basic::Encoding;
+use parquet::errors::{ParquetError, Result as Written};
+use parquet::file::properties::WriterProperties;
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::SchemaDescPtr;
+
+use super::chunk::{Chunk, put_packed, put_run, width};
+use crate::{Error, Exporter, Names, Table};
+
+/// Rows in a page: few enough that their numbers stay near the processor.
+const PAGE: usize = 8 * 1024;
+/// Pages in a row group: few enough that they stay near the processor, too, and as many rows, 131 072, as readers like to take
+/// at once.
+const PAGES: usize = 16;
+
+/// Room for the header of a page and for which of its values there are.
+const HEADER: usize = PAGE / 8 + 64;
+
+/// Room for a column of a page: a little more, so that the same row of all columns is not in the same set of a cache.
+const COLUMN: usize = PAGE + 16;
+
+/// Columns are gathered and handed on a page at a time.
+pub(crate) struct Parquet {
+    writer: SerializedFileWriter<PartialFile>,
+    columns: SchemaDescPtr,
+    /// Of every column of names: these one after the other as the format has them, and how many there are.
+    names: Vec<(Vec<u8>, usize)>,
+    time_s: f64,
+    /// Rows of this page.
+    rows: usize,
+    /// Places of names, and numbers, column by column, each in room for `COLUMN` of them.
+    keys: Vec<u32>,
+    values: Vec<f32>,
+    group: Group,
+    /// A page that is put together.
+    page: Vec<u8>,
+}
+
+/// A row group while it is gathered.
+#[derive(Default)]
+struct Group {
+    pages: usize,
+    /// Times, and how many rows each has.
+    times: Vec<(f64, usize)>,
+    keys: Vec<Chunk>,
+    values: Vec<Chunk>,
+}
+
+impl Parquet {
+    pub(crate) fn new(file: PartialFile, table: Table, names: &[&Names]) -> Result<Parquet, Error> {
+        let name = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let mut fields = vec![Field::new("time_s", DataType::Float64, false)];
+        let keys = table.keys.iter();
+        fields.extend(keys.map(|key| Field::new(*key, name.clone(), false)));
+        let values = table.values.iter();
+        fields.extend(values.map(|column| Field::new(column.name, DataType::Float32, true)));
+        let schema = Schema::new(fields);
+        let path = file.path().to_owned();
+        let mut properties = WriterProperties::builder().build();
+        add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+        let started = ArrowSchemaConverter::new().convert(&schema);
+        let started = started.and_then(|columns| {
+            let root = columns.root_schema_ptr();
+            let writer = SerializedFileWriter::new(file, root, Arc::new(properties))?;
+            Ok((Arc::new(columns), writer))
+        });
+        let (columns, writer) = started.map_err(|error| write_error(&path, error))?;
+        Ok(Parquet {
+            writer,
+            columns,
+            names: names.iter().map(|column| dictionary(column)).collect(),
+            time_s: 0.0,
+            rows: 0,
+            keys: vec![0; COLUMN * table.keys.len()],
+            values: vec![0.0; COLUMN * table.values.len()],
+            group: Group::default(),
+            page: Vec::new(),
+        })
+    }
+
+    /// Ends the page that is gathered, and the row group if that was its last.
+    fn end_page(&mut self) -> Result<(), Error> {
+        let ended = self.put_page();
+        let ended = ended.and_then(|()| match self.group.pages >= PAGES {
+            true => self.end_group(),
+            false => Ok(()),
+        });
+        ended.map_err(|error| write_error(self.writer.inner().path(), error))
+    }
+
+    fn put_page(&mut self) -> Written<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        if self.group.pages == 0 {
+            let first_value = 1 + self.names.len();
+            let columns = &self.columns;
+            let chunks = |places: Range<usize>, room: usize| {
+                let chunk = |place| Chunk::new(columns.column(place), room);
+                places.map(chunk).collect()
+            };
+            self.group.keys = chunks(1..first_value, 0);
+            let room = PAGES * (PAGE * size_of::<f32>() + HEADER);
+            self.group.values = chunks(first_value..columns.num_columns(), room);
+            for (chunk, (names, count)) in self.group.keys.iter_mut().zip(&self.names) {
+                chunk.dictionary(names, *count)?;
+            }
+        }
+        self.group.pages += 1;
+        let keys = self.keys.chunks_exact(COLUMN).zip(&self.names);
+        for (chunk, (places, (_, count))) in self.group.keys.iter_mut().zip(keys) {
+            let width = width(*count);
+            self.page.clear();
+            self.page.push(width as u8);
+            put_packed(&places[..self.rows], width, &mut self.page);
+            chunk.page(&self.page, self.rows, Encoding::RLE_DICTIONARY)?;
+        }
+        let values = self.values.chunks_exact(COLUMN);
+        for (chunk, values) in self.group.values.iter_mut().zip(values) {
+            self.page.clear();
+            put_values(&values[..self.rows], &mut self.page);
+            chunk.page(&self.page, self.rows, Encoding::PLAIN)?;
+        }
+        self.rows = 0;
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> Written<()> {
+        if self.group.pages == 0 {
+            return Ok(());
+        }
+        let group = std::mem::take(&mut self.group);
+        let mut to = self.writer.next_row_group()?;
+        let (times, span) = times(Chunk::new(self.columns.column(0), 0), &group.times)?;
+        let mut append = |chunk: Chunk, statistics| {
+            let (bytes, closed) = chunk.close(statistics)?;
+            to.append_column(&bytes, closed)
+        };
+        append(times, Some(span))?;
+        for chunk in group.keys.into_iter().chain(group.values) {
+            append(chunk, None)?;
+        }
+        to.close()?;
+        Ok(())
+    }
+}
+
+/// Names as a dictionary has them: each with its length before it.
+fn dictionary(names: &Names) -> (Vec<u8>, usize) {
+    let mut bytes = Vec::new();
+    for name in names {
+        bytes.extend_from_slice(&(name.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(name.as_bytes());
+    }
+    (bytes, names.len())
+}
+
+/// The times of a row group, of which each stands in many rows, and the first and the last of them.
+fn times(mut chunk: Chunk, times: &[(f64, usize)]) -> Written<(Chunk, Statistics)> {
+    let values: Vec<u8> = times
+        .iter()
+        .flat_map(|(time_s, _)| time_s.to_le_bytes())
+        .collect();
+    chunk.dictionary(&values, times.len())?;
+    let width = width(times.len());
+    let mut page = vec![width as u8];
+    for (place, (_, rows)) in times.iter().enumerate() {
+        put_run(place as u32, *rows, width, &mut page);
+    }
+    let rows = times.iter().map(|(_, rows)| rows).sum();
+    chunk.page(&page, rows, Encoding::RLE_DICTIONARY)?;
+    let all = || times.iter().map(|(time_s, _)| *time_s);
+    let (first, last) = (all().reduce(f64::min), all().reduce(f64::max));
+    let span = Statistics::new(first, last, None, Some(0), false);
+    Ok((chunk, span))
+}
+
+/// Which values there are, and those; none where nothing was measured.
+fn put_values(values: &[f32], page: &mut Vec<u8>) {
+    const LENGTH: usize = 4;
+    page.extend_from_slice(&[0; LENGTH]);
+    let gaps = values.iter().filter(|value| value.is_nan()).count();
+    match gaps {
+        0 => put_run(1, values.len(), 1, page),
+        _ => {
+            let known: Vec<u32> = values.iter().map(|it| u32::from(!it.is_nan())).collect();
+            put_packed(&known, 1, page);
+        }
+    }
+    let levels = (page.len() - LENGTH) as u32;
+    page[..LENGTH].copy_from_slice(&levels.to_le_bytes());
+    match gaps {
+        0 => put_plain(values, page),
+        _ => {
+            let known = values.iter().copied().filter(|value| !value.is_nan());
+            put_plain(&known.collect::<Vec<f32>>(), page);
+        }
+    }
+}
+
+/// Values one after the other.
+fn put_plain(values: &[f32], page: &mut Vec<u8>) {
+    let start = page.len();
+    page.resize(start + size_of_val(values), 0);
+    for (to, value) in page[start..].chunks_exact_mut(4).zip(values) {
+        to.copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+fn write_error(path: &Path, error: ParquetError) -> Error {
+    let source = std::io::Error::other(error);
+    Error::Write {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+impl Exporter for Parquet {
+    fn interval(&mut self, time_s: f64) {
+        self.time_s = (time_s * 1e9).round() / 1e9;
+    }
+
+    fn row(&mut self, keys: &[usize], values: &[f64]) -> Result<(), Error> {
+        match self.group.times.last_mut() {
+            Some((time_s, rows)) if *time_s == self.time_s => *rows += 1,
+            _ => self.group.times.push((self.time_s, 1)),
+        }
+        for (column, &key) in self.keys.chunks_exact_mut(COLUMN).zip(keys) {
+            column[self.rows] = key as u32;
+        }
+        for (column, &value) in self.values.chunks_exact_mut(COLUMN).zip(values) {
+            column[self.rows] = value as f32;
+        }
+        self.rows += 1;
+        match self.rows >= PAGE {
+            true => self.end_page(),
+            false => Ok(()),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<PartialFile, Error> {
+        let path = self.writer.inner().path().to_owned();
+        let ended = self.put_page().and_then(|()| self.end_group());
+        let ended = ended.and_then(|()| self.writer.into_inner());
+        ended.map_err(|error| write_error(&path, error))
+    }
+}
