@@ -264,6 +264,90 @@ fn a_case_is_what_run_says() {
 }
 
 /// What only the command line can get wrong; the rest is tried where it is read.
+/// A figure has the means of the tables, and around them Student's interval; in any format the same.
+#[test]
+fn a_figure_is_what_the_tables_say() {
+    /// The 97.5 % quantile of Student's t with two degrees of freedom.
+    const T: f64 = 4.302_652_729_911_275;
+    let place = place();
+    let formats: &[&str] = match cfg!(feature = "parquet") {
+        true => &["csv", "parquet"],
+        false => &["csv"],
+    };
+    let only = "connection.*.source={ window = 'reno' }";
+    let mut figures = Vec::new();
+    for format in formats {
+        let sweep = [
+            "sweep",
+            "random.toml",
+            "--set",
+            "simulation.duration=5s",
+            "--set",
+            only,
+        ];
+        let vary = [
+            "--vary",
+            "link.*.buffer=5,20 pkt",
+            "--vary",
+            "link.*.bandwidth=5,10,20 Mbit/s",
+        ];
+        let run = [
+            "--model", "packets", "--seeds", "3", "--quiet", "--format", format, "-o", format,
+        ];
+        done(place.netflow(sweep.iter().chain(&vary).chain(&run)));
+        let refused = place.expect(&format!("report {format} --figure sweep --only R*->R*"), 2);
+        let refused = text(&refused.stderr);
+        assert!(refused.contains("curves, and has at most 24"), "{refused}");
+        let link = table(&place.path("csv/links"))[0]["link"].clone();
+        let report = [
+            "report", format, "--figure", "sweep", "--only", &link, "--data",
+        ];
+        let panels = ["--panels", "utilization,mean_queue_pkts"];
+        let svg = format!("{format}.svg");
+        done(place.netflow(report.iter().chain(&panels).chain(&["-o", &svg])));
+        figures.push(fs::read_to_string(place.path(&format!("{format}.csv"))).unwrap());
+    }
+    assert!(figures.windows(2).all(|pair| pair[0] == pair[1]));
+    let figure = parse(&figures[0]);
+    // Two panels, a curve for each buffer, three bandwidths.
+    assert_eq!(figure.len(), 12);
+    let rows = table(&place.path("csv/links"));
+    for point in &figure {
+        let (column, factor) = match point["panel"].split(' ').next() {
+            Some("utilization") => ("utilization", 100.0),
+            _ => ("mean_queue_pkts", 1.0),
+        };
+        let number = |text: &str| text.parse::<f64>().unwrap();
+        let buffer = number(point["curve"].split(' ').nth(1).unwrap());
+        let seeds = rows.iter().filter(|row| {
+            row["link"] == rows[0]["link"]
+                && number(&row["link.*.buffer"]) == buffer
+                && number(&row["link.*.bandwidth"]) == number(&point["x"])
+        });
+        let seeds: Vec<f64> = seeds.map(|row| factor * number(&row[column])).collect();
+        assert_eq!(seeds.len(), 3);
+        let mean = seeds.iter().sum::<f64>() / 3.0;
+        let squares: f64 = seeds.iter().map(|seed| (seed - mean).powi(2)).sum();
+        let half = T * (squares / 2.0).sqrt() / 3.0_f64.sqrt();
+        let near = |told: &str, is: f64| {
+            let told = number(&point[told]);
+            assert!(
+                (told - is).abs() <= 1e-5 * is.abs().max(1e-3),
+                "{told} and {is}: {point:?}"
+            );
+        };
+        near("y", mean);
+        near("low", (mean - half).max(0.0));
+        near("high", mean + half);
+    }
+    // What lost a part is drawn no more.
+    let receipts = place.path("csv/chunks");
+    let receipt = fs::read_dir(receipts).unwrap().next().unwrap().unwrap();
+    fs::remove_file(receipt.path()).unwrap();
+    let refused = text(&place.expect("report csv --figure sweep", 3).stderr);
+    assert!(refused.contains("is not complete: 1 of its"), "{refused}");
+}
+
 #[test]
 fn command_lines_that_are_refused() {
     let place = Workplace::new();

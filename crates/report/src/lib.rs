@@ -16,7 +16,7 @@
 //!   [`BUSIEST`] have curves and a place on the map; the tables and the curves of the whole
 //!   network count all.
 //!
-//! [`results_figure`], [`profile_figure`], [`map_figure`] and [`distribution_figure`] draw single figures for
+//! [`results_figure`], [`sweep_figure`], [`profile_figure`], [`map_figure`] and [`distribution_figure`] draw single figures for
 //! papers, as SVG; a [`Drawing`] becomes a PDF or a PNG, too, and has its points as CSV.
 //!
 //! A [`FailuresPage`] shows what a network becomes if something fails: two maps and two tables, without a script.
@@ -52,7 +52,7 @@ pub use error::Error;
 pub use failures::{Effect, FailingNode, FailuresPage, MapLine, Rows, Strength};
 pub use figure::{
     Drawing, Figure, ProfileSample, Style, distribution_figure, map_figure, profile_figure,
-    results_figure,
+    results_figure, sweep_figure,
 };
 pub use html::{PAGE_ENDINGS, PAGE_MARK};
 pub use report::Report;

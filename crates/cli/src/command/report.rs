@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::report::{
     Drawing, Error, Figure, PAGE_ENDINGS, PAGE_MARK, ProfileSample, Report, Rgb, Style, map_figure,
-    profile_figure, results_figure,
+    profile_figure, results_figure, sweep_figure,
 };
 use netflow::results::{self, is_sweep};
 use netflow_files::{Kind, ShortLines};
@@ -24,7 +24,8 @@ use crate::parse::name_of;
 /// several seeds have bands, their 95 % confidence intervals.
 #[derive(Args)]
 pub struct ReportArguments {
-    /// Directories that `netflow run -o` wrote (for --figure profile: a profile's name or file)
+    /// Directories that `netflow run -o` wrote (for --figure sweep: one that `netflow sweep -o` wrote; for --figure
+    /// profile: a profile's name or file)
     #[arg(value_name = "RESULTS", required = true, value_hint = ValueHint::DirPath)]
     results: Vec<PathBuf>,
 
@@ -49,9 +50,13 @@ pub struct ReportArguments {
     #[arg(long, value_name = "NAME", requires = "figure", help_heading = FIGURE)]
     only: Vec<String>,
 
-    /// Show these of its panels
+    /// Show these of its panels; of a sweep, these columns of its tables
     #[arg(long, value_name = "PANEL,…", value_delimiter = ',', requires = "figure", help_heading = FIGURE)]
     panels: Vec<String>,
+
+    /// With --figure sweep: the setting along the axis [default: the one with the most numbers]
+    #[arg(long, value_name = "KEY", requires = "figure", help_heading = FIGURE)]
+    over: Option<String>,
 
     /// Width, or width and height, such as 500x300: points (1/72 inch) of a PDF, and a third as many as a PNG
     /// has pixels
@@ -98,6 +103,8 @@ enum FigureName {
     Profile,
     /// The network, and how busy its links are on average.
     Map,
+    /// Numbers of a sweep over a setting that it varies: of the network, or of what --only names.
+    Sweep,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -140,6 +147,9 @@ fn colour(text: &str) -> Result<Rgb, String> {
 pub fn report(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if arguments.samples.is_some() && arguments.figure != Some(FigureName::Profile) {
         return Err(Failure::usage("`--samples` goes with `--figure profile`"));
+    }
+    if arguments.over.is_some() && arguments.figure != Some(FigureName::Sweep) {
+        return Err(Failure::usage("`--over` goes with `--figure sweep`"));
     }
     match arguments.figure {
         None => page(arguments, out),
@@ -271,6 +281,10 @@ fn draw(name: FigureName, arguments: &ReportArguments) -> Result<Drawing, Failur
         }
         FigureName::Profile => profile(arguments, &style)?,
         FigureName::Map => map_figure(results, &style)?,
+        FigureName::Sweep => match results.as_slice() {
+            [sweep] => sweep_figure(sweep, arguments.over.as_deref(), &arguments.only, &style)?,
+            _ => return Err(Failure::usage("`--figure sweep` draws one sweep")),
+        },
     })
 }
 

@@ -22,9 +22,9 @@ pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<Strin
         band: None,
     };
     let panel = Panel {
-        name: "distribution",
-        x_title: "time in ms",
-        y_title: "share of times up to it",
+        name: "distribution".into(),
+        x_title: "time in ms".into(),
+        y_title: "share of times up to it".into(),
         log_x: true,
         log_y: false,
         curves: curves.iter().map(curve).collect(),

@@ -1,5 +1,6 @@
 //! Panels of curves, one below the other.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use netflow_results::quote;
@@ -34,9 +35,9 @@ pub struct Curve {
 #[derive(Clone, Debug)]
 pub struct Panel {
     /// What it is called where panels are chosen.
-    pub name: &'static str,
-    pub x_title: &'static str,
-    pub y_title: &'static str,
+    pub name: Cow<'static, str>,
+    pub x_title: Cow<'static, str>,
+    pub y_title: Cow<'static, str>,
     pub log_x: bool,
     pub log_y: bool,
     pub curves: Vec<Curve>,
@@ -72,9 +73,9 @@ fn chosen<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Panel>, E
         return Ok(panels.iter().collect());
     }
     let find = |name: &String| {
-        let found = panels.iter().find(|panel| panel.name == name);
+        let found = panels.iter().find(|panel| panel.name == *name);
         found.ok_or_else(|| {
-            let all: Vec<&str> = panels.iter().map(|panel| panel.name).collect();
+            let all: Vec<&str> = panels.iter().map(|panel| &*panel.name).collect();
             let all = all.join(", ");
             Error::NothingToShow(format!("the figure has no panel `{name}`; allowed: {all}"))
         })
@@ -124,7 +125,8 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
             // The first panel has the legend, and room for it above its curves.
             let legend = style.legend && place == 0 && panel.curves.len() > 1;
             let x = range(panel, |p| p.0, panel.log_x, 1.03);
-            let y = range(panel, |p| p.1, panel.log_y, if legend { 1.4 } else { 1.05 });
+            let room = if legend { above(panel.curves.len()) } else { 1.05 };
+            let y = range(panel, |p| p.1, panel.log_y, room);
             // Within two decades a logarithmic axis may have one number.
             let (log_x, log_y) = (panel.log_x && decades(&x), panel.log_y && decades(&y));
             match (log_x, log_y) {
@@ -148,6 +150,12 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
         &format!("width=\"{width}\" height=\"{height}\" viewBox"),
         1,
     ))
+}
+
+/// How much higher a panel is than its curves, so that a legend of so many has its place above them: at most half of it.
+fn above(curves: usize) -> f64 {
+    let part = (0.03 + 0.085 * curves as f64).min(0.5);
+    (1.0 / (1.0 - part)).max(1.4)
 }
 
 /// Whether it spans several.
@@ -210,8 +218,8 @@ where
         .map_err(failed)?;
     chart
         .configure_mesh()
-        .x_desc(panel.x_title)
-        .y_desc(panel.y_title)
+        .x_desc(&*panel.x_title)
+        .y_desc(&*panel.y_title)
         .axis_desc_style(font(size + 1))
         .label_style(font(size))
         .x_labels(8)
@@ -378,9 +386,9 @@ mod tests {
                         points: points.collect(),
                     };
                     let panel = Panel {
-                        name: "panel",
-                        x_title: "x",
-                        y_title: "y",
+                        name: "panel".into(),
+                        x_title: "x".into(),
+                        y_title: "y".into(),
                         log_x,
                         log_y,
                         curves: vec![curve; 2],

@@ -31,7 +31,7 @@ pub fn chosen(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, E
 }
 
 /// The names that a pattern means: a name itself, whatever signs it has, or all that match.
-fn matching<'a>(
+pub fn matching<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
     pattern: &str,
 ) -> Result<Vec<&'a str>, Error> {

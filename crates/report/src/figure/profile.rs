@@ -88,9 +88,9 @@ pub fn profile_figure(
         });
     }
     let panel = Panel {
-        name: "profile",
-        x_title: "loss in %",
-        y_title: "throughput in pkt/s",
+        name: "profile".into(),
+        x_title: "loss in %".into(),
+        y_title: "throughput in pkt/s".into(),
         log_x: true,
         log_y: true,
         curves,

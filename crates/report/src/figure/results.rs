@@ -212,9 +212,9 @@ fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     curves.retain(|curve| !curve.points.is_empty());
     if !curves.is_empty() {
         panels.push(Panel {
-            name: "percentiles",
-            x_title: "one-way delay in ms",
-            y_title: "packets that take less in %",
+            name: "percentiles".into(),
+            x_title: "one-way delay in ms".into(),
+            y_title: "packets that take less in %".into(),
             log_x: false,
             log_y: false,
             curves,
@@ -259,9 +259,9 @@ fn over_time(
     }
     curves.retain(|curve| curve.points.iter().any(|point| point.1.is_finite()));
     Panel {
-        name: panel,
-        x_title: "time in s",
-        y_title,
+        name: panel.into(),
+        x_title: "time in s".into(),
+        y_title: y_title.into(),
         log_x: false,
         log_y: false,
         curves,
@@ -310,9 +310,9 @@ fn throughput(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
         }
     };
     Ok(vec![Panel {
-        name: "throughput",
-        x_title: "mean round-trip time in ms",
-        y_title: "goodput in pkt/s",
+        name: "throughput".into(),
+        x_title: "mean round-trip time in ms".into(),
+        y_title: "goodput in pkt/s".into(),
         log_x: false,
         log_y: false,
         curves: all.iter().map(curve).collect(),
@@ -367,9 +367,9 @@ fn burstiness(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
         band: None,
     };
     Ok(vec![Panel {
-        name: "burstiness",
-        x_title: "connections through the link",
-        y_title: "coefficient of variation",
+        name: "burstiness".into(),
+        x_title: "connections through the link".into(),
+        y_title: "coefficient of variation".into(),
         log_x: false,
         log_y: false,
         curves: vec![measured, poisson],

@@ -1,0 +1,454 @@
+//! Figures of sweeps: what a setting does to a number.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use netflow_results::columns::{Cell, Column, Kind};
+use netflow_results::{FAILED, Moments, SEED, SweepResults, SweepTable, Varied};
+use netflow_units::nearest_name;
+
+use super::draw::{Curve, Look, Panel, draw};
+use super::names::matching;
+use super::style::{Drawing, Style};
+use crate::Error;
+
+/// Curves that a figure has at most.
+const CURVES: usize = 24;
+
+/// Columns of a table that are drawn if none is named: those of these that there are, of steady states and of runs.
+fn usual(table: SweepTable) -> &'static [&'static str] {
+    match table {
+        SweepTable::Links => &[
+            "utilization",
+            "queue_pkts",
+            "mean_queue_pkts",
+            "loss_probability",
+        ],
+        SweepTable::Connections => &[
+            "goodput_bps",
+            "mean_goodput_pps",
+            "delay_s",
+            "mean_delay_s",
+            "loss_probability",
+        ],
+        SweepTable::Network => &[
+            "goodput_bps",
+            "loss_probability",
+            "delay_s",
+            "delivered_pkts",
+            "lost_pkts",
+        ],
+    }
+}
+
+/// Numbers of a sweep over one of its settings.
+///
+/// A panel for each of the columns that `style.panels` names, of the network's table, or, with `only`, of the
+/// links or connections that it names (`*` is anything, `?` any letter). A curve for each of them, and for each
+/// combination of the other settings and of what failed; over seeds it is the mean, with its 95 % confidence
+/// interval as a band. The axis is the setting `over`, or else the one with the most values that are numbers.
+///
+/// # Errors
+/// If the sweep is not complete or cannot be read, or has nothing of what is to be shown, or so much that nobody
+/// could tell the curves apart.
+pub fn sweep_figure(
+    directory: &Path,
+    over: Option<&str>,
+    only: &[String],
+    style: &Style,
+) -> Result<Drawing, Error> {
+    let sweep = SweepResults::open(directory)?;
+    let over = axis(sweep.varied(), over)?;
+    let (table, names) = subjects(&sweep, only)?;
+    let columns = shown(&sweep, table, &style.panels)?;
+    let curves = gather(&sweep, table, over, &names, &columns)?;
+    if curves.is_empty() {
+        return Err(nothing("no case of the sweep has an answer".to_owned()));
+    }
+    if curves.len() > CURVES {
+        let curves = curves.len();
+        return Err(nothing(format!(
+            "the figure would have {curves} curves, and has at most {CURVES}: choose links or connections with `--only`, or \
+             draw from the tables"
+        )));
+    }
+    let panels: Vec<Panel> = columns
+        .iter()
+        .enumerate()
+        .map(|(place, column)| panel(over, column, place, &curves))
+        .collect();
+    // They are chosen already, in their order.
+    let style = Style {
+        panels: Vec::new(),
+        ..style.clone()
+    };
+    draw(&panels, &style)
+}
+
+fn nothing(what: String) -> Error {
+    Error::NothingToShow(what)
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The setting along the axis.
+fn axis<'a>(varied: &'a [Varied], over: Option<&str>) -> Result<&'a Varied, Error> {
+    let numbers = || varied.iter().filter(|it| it.unit.is_some());
+    let all = || list(numbers().map(|it| it.key.as_str()));
+    let Some(key) = over else {
+        // Of several with as many values the first.
+        let most = numbers().rev().max_by_key(|it| it.values.len());
+        return most.ok_or_else(|| nothing("the sweep varies no number".to_owned()));
+    };
+    match varied.iter().find(|it| it.key == key) {
+        Some(it) if it.unit.is_some() => Ok(it),
+        Some(_) => Err(nothing(format!(
+            "the values of `{key}` are no numbers: an axis can be {}",
+            all()
+        ))),
+        None => {
+            let near = nearest_name(key, varied.iter().map(|it| it.key.as_str()), &[]);
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let all = all();
+            Err(nothing(format!(
+                "the sweep does not vary `{key}`, but {all}{near}"
+            )))
+        }
+    }
+}
+
+/// Which table has what is asked for, and what of it: nothing where it is the network.
+fn subjects(sweep: &SweepResults, only: &[String]) -> Result<(SweepTable, Vec<String>), Error> {
+    if only.is_empty() {
+        return Ok((SweepTable::Network, Vec::new()));
+    }
+    let (links, connections) = (
+        names(sweep, SweepTable::Links)?,
+        names(sweep, SweepTable::Connections)?,
+    );
+    let all = links.iter().chain(&connections).map(String::as_str);
+    let mut chosen: Vec<String> = Vec::new();
+    for pattern in only {
+        for name in matching(all.clone(), pattern)? {
+            if !chosen.iter().any(|it| it == name) {
+                chosen.push(name.to_owned());
+            }
+        }
+    }
+    let is_in = |of: &[String]| chosen.iter().all(|name| of.contains(name));
+    match (is_in(&links), is_in(&connections)) {
+        (true, _) => Ok((SweepTable::Links, chosen)),
+        (_, true) => Ok((SweepTable::Connections, chosen)),
+        _ => Err(nothing(
+            "`--only` means links and connections, which a figure of a sweep does not mix"
+                .to_owned(),
+        )),
+    }
+}
+
+/// What a table has rows of, in its order.
+fn names(sweep: &SweepResults, table: SweepTable) -> Result<Vec<String>, Error> {
+    let Some(key) = table.key() else {
+        return Ok(Vec::new());
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut next = 0;
+    sweep.each_row(table, &[key], |row| {
+        if let [Cell::Text(name)] = row {
+            // Rows come in the same order for every case.
+            if names.get(next).is_none_or(|it| it != name) {
+                next = match names.iter().position(|it| it == name) {
+                    Some(place) => place,
+                    None => {
+                        names.push((*name).to_owned());
+                        names.len() - 1
+                    }
+                };
+            }
+            next += 1;
+        }
+    })?;
+    Ok(names)
+}
+
+/// The columns that become panels.
+fn shown<'a>(
+    sweep: &'a SweepResults,
+    table: SweepTable,
+    panels: &[String],
+) -> Result<Vec<&'a Column>, Error> {
+    let numbers = sweep.columns(table).iter().filter(|column| {
+        let is_of_case = sweep.varied().iter().any(|it| it.key == column.name);
+        let is_number = matches!(column.kind, Kind::Number | Kind::Whole);
+        is_number && !is_of_case && ![SEED, "case"].contains(&column.name.as_str())
+    });
+    let numbers: Vec<&Column> = numbers.collect();
+    if panels.is_empty() {
+        let usual = usual(table);
+        let drawn = numbers.into_iter();
+        return Ok(drawn
+            .filter(|it| usual.contains(&it.name.as_str()))
+            .collect());
+    }
+    let find = |name: &String| {
+        let found = numbers.iter().copied().find(|column| column.name == *name);
+        found.ok_or_else(|| {
+            let all = || numbers.iter().map(|column| column.name.as_str());
+            let near = nearest_name(name, all(), &[]);
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let all = list(all());
+            nothing(format!(
+                "the table has no numbers `{name}`; allowed: {all}{near}"
+            ))
+        })
+    };
+    panels.iter().map(find).collect()
+}
+
+/// A curve of all panels: by the number along the axis, a mean for each column.
+struct Gathered {
+    label: String,
+    points: Vec<(f64, Vec<Moments>)>,
+}
+
+/// The curves, in the order in which the sweep has them.
+fn gather(
+    sweep: &SweepResults,
+    table: SweepTable,
+    over: &Varied,
+    names: &[String],
+    columns: &[&Column],
+) -> Result<Vec<Gathered>, Error> {
+    let others: Vec<&Varied> = sweep
+        .varied()
+        .iter()
+        .filter(|it| it.key != over.key)
+        .collect();
+    let mut wanted: Vec<&str> = vec![&over.key, FAILED];
+    wanted.extend(table.key());
+    let first_other = wanted.len();
+    wanted.extend(others.iter().map(|it| it.key.as_str()));
+    let first_value = wanted.len();
+    wanted.extend(columns.iter().map(|column| column.name.as_str()));
+
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut curves: Vec<Gathered> = Vec::new();
+    let mut label = String::new();
+    sweep.each_row(table, &wanted, |row| {
+        let Some(x) = number(row[0]) else { return };
+        label.clear();
+        let mut say = |part: &str| {
+            label += if label.is_empty() { "" } else { ", " };
+            label += part;
+        };
+        if let (Some(_), Cell::Text(name)) = (table.key(), row[2]) {
+            if !names.iter().any(|it| it == name) {
+                return;
+            }
+            if names.len() > 1 {
+                say(name);
+            }
+        }
+        for (other, cell) in others.iter().zip(&row[first_other..first_value]) {
+            say(&setting(other, *cell));
+        }
+        if let Cell::Text(link) = row[1] {
+            say(&format!("without {link}"));
+        }
+        let place = match places.get(&label) {
+            Some(&place) => place,
+            None => {
+                let place = curves.len();
+                places.insert(label.clone(), place);
+                curves.push(Gathered {
+                    label: label.clone(),
+                    points: Vec::new(),
+                });
+                place
+            }
+        };
+        let points = &mut curves[place].points;
+        let at = match points.iter().position(|point| point.0 == x) {
+            Some(at) => at,
+            None => {
+                points.push((x, vec![Moments::default(); columns.len()]));
+                points.len() - 1
+            }
+        };
+        for (moments, cell) in points[at].1.iter_mut().zip(&row[first_value..]) {
+            moments.add(number(*cell).unwrap_or(f64::NAN));
+        }
+    })?;
+    for curve in &mut curves {
+        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    Ok(curves)
+}
+
+fn number(cell: Cell<'_>) -> Option<f64> {
+    match cell {
+        Cell::Number(number) => Some(number),
+        Cell::Whole(number) => Some(number as f64),
+        _ => None,
+    }
+}
+
+/// A setting and its value: the last part of its key is enough.
+fn setting(varied: &Varied, cell: Cell<'_>) -> String {
+    let name = varied.key.rsplit('.').next().unwrap_or(&varied.key);
+    let unit = varied.unit.as_deref().unwrap_or_default();
+    let value = match cell {
+        Cell::Text(text) => text.trim_matches(['"', '\'']).to_owned(),
+        Cell::Number(number) => format!("{number} {unit}"),
+        Cell::Whole(number) => number.to_string(),
+        Cell::Flag(flag) => flag.to_string(),
+        Cell::Nothing => "?".to_owned(),
+    };
+    format!("{name} {}", value.trim_end())
+}
+
+fn panel(over: &Varied, column: &Column, place: usize, curves: &[Gathered]) -> Panel {
+    let values = || {
+        let points = curves.iter().flat_map(|curve| &curve.points);
+        points.filter_map(|point| point.1[place].mean())
+    };
+    let (factor, unit) = scale(column, values().fold(0.0, f64::max));
+    let name = match column.unit {
+        Some(_) => column.name.rsplit_once('_').map_or("", |it| it.0),
+        None => &column.name,
+    };
+    let of = |unit: &str| match unit {
+        "" => String::new(),
+        unit => format!(" in {unit}"),
+    };
+    let curve = |gathered: &Gathered| {
+        let (mut points, mut band) = (Vec::new(), Vec::new());
+        for (x, moments) in &gathered.points {
+            let mean = moments[place].mean().map_or(f64::NAN, |mean| factor * mean);
+            let half = moments[place].ci95().map_or(f64::NAN, |half| factor * half);
+            points.push((*x, mean));
+            band.push((f64::max(mean - half, 0.0), mean + half));
+        }
+        let has_band = band.iter().any(|edges| edges.1.is_finite());
+        Curve {
+            label: gathered.label.clone(),
+            look: Look::Line,
+            points,
+            colour: None,
+            band: has_band.then_some(band),
+        }
+    };
+    Panel {
+        name: column.name.clone().into(),
+        x_title: format!(
+            "{}{}",
+            over.key,
+            of(over.unit.as_deref().unwrap_or_default())
+        )
+        .into(),
+        y_title: format!("{}{}", name.replace('_', " "), of(unit)).into(),
+        log_x: is_geometric(curves),
+        log_y: false,
+        curves: curves.iter().map(curve).collect(),
+    }
+}
+
+/// What numbers of a column are shown in: parts in percent, times and rates in what their largest is like.
+fn scale(column: &Column, most: f64) -> (f64, &str) {
+    const FRACTIONS: [&str; 3] = ["utilization", "peak_utilization", "loss_probability"];
+    match column.unit.as_deref() {
+        Some("s") if most < 1.0 => (1e3, "ms"),
+        Some("bit/s") if most >= 1e9 => (1e-9, "Gbit/s"),
+        Some("bit/s") if most >= 1e6 => (1e-6, "Mbit/s"),
+        Some("bit/s") if most >= 1e3 => (1e-3, "kbit/s"),
+        Some(unit) => (1.0, unit),
+        None if FRACTIONS.contains(&column.name.as_str()) => (100.0, "%"),
+        None => (1.0, ""),
+    }
+}
+
+/// Whether the numbers along the axis grow by a factor rather than by a step.
+fn is_geometric(curves: &[Gathered]) -> bool {
+    let xs = curves
+        .first()
+        .map(|curve| curve.points.iter().map(|point| point.0));
+    let xs: Vec<f64> = xs.into_iter().flatten().collect();
+    let [first, second, .., before, last] = xs[..] else {
+        return false;
+    };
+    first > 0.0 && last - before > 2.0 * (second - first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn varied(key: &str, unit: Option<&str>, values: usize) -> Varied {
+        Varied {
+            key: key.to_owned(),
+            unit: unit.map(str::to_owned),
+            values: vec![String::new(); values],
+        }
+    }
+
+    #[test]
+    fn the_axis_is_the_one_asked_for_or_the_longest_of_numbers() {
+        let all = [
+            varied("link.*.queue", None, 9),
+            varied("link.*.buffer", Some("ms"), 3),
+            varied("demand.scale", Some(""), 3),
+        ];
+        assert_eq!(axis(&all, None).unwrap().key, "link.*.buffer");
+        assert_eq!(
+            axis(&all, Some("demand.scale")).unwrap().key,
+            "demand.scale"
+        );
+        let wrong = |key| axis(&all, Some(key)).unwrap_err().to_string();
+        assert_eq!(
+            wrong("link.*.queue"),
+            "the values of `link.*.queue` are no numbers: an axis can be link.*.buffer, demand.scale"
+        );
+        assert_eq!(
+            wrong("demands.scale"),
+            "the sweep does not vary `demands.scale`, but link.*.buffer, demand.scale; did you mean `demand.scale`?"
+        );
+        assert_eq!(
+            axis(&all[..1], None).unwrap_err().to_string(),
+            "the sweep varies no number"
+        );
+    }
+
+    #[test]
+    fn curves_are_called_by_what_is_set() {
+        let buffer = varied("link.A->B.buffer", Some("pkt"), 2);
+        assert_eq!(setting(&buffer, Cell::Number(62.5)), "buffer 62.5 pkt");
+        let scale = varied("demand.scale", Some(""), 2);
+        assert_eq!(setting(&scale, Cell::Number(2.0)), "scale 2");
+        let queue = varied("link.*.queue", None, 2);
+        assert_eq!(setting(&queue, Cell::Text("\"codel\"")), "queue codel");
+    }
+
+    #[test]
+    fn numbers_are_shown_in_units_of_their_size() {
+        let scaled = |name: &str, most: f64| scale(&Column::new(name, Kind::Number), most).0 * most;
+        assert_eq!(scaled("utilization", 0.5), 50.0);
+        assert_eq!(scaled("delay_s", 0.25), 250.0);
+        assert_eq!(scaled("delay_s", 2.0), 2.0);
+        assert_eq!(scaled("goodput_bps", 8e9), 8.0);
+        assert_eq!(scaled("queue_pkts", 8e9), 8e9);
+    }
+
+    #[test]
+    fn an_axis_of_factors_is_logarithmic() {
+        let of = |xs: &[f64]| {
+            let points = xs.iter().map(|&x| (x, Vec::new())).collect();
+            let label = String::new();
+            is_geometric(&[Gathered { label, points }])
+        };
+        assert!(of(&[4.0, 8.0, 16.0, 32.0]));
+        assert!(!of(&[4.0, 8.0, 12.0, 16.0]) && !of(&[0.0, 1.0, 10.0, 100.0]) && !of(&[1.0]));
+        assert!(!is_geometric(&[]));
+    }
+}
