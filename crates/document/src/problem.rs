@@ -253,6 +253,11 @@ impl Findings {
         if place.is_nowhere() {
             return self.last.insert(finding);
         }
+        // A setting of many elements is wrong once.
+        let same = |it: &Finding| it.place == place && it.message == finding.message;
+        if self.list.iter().any(same) {
+            return self.last.insert(finding);
+        }
         if self.list.len() >= MOST_PROBLEMS {
             self.left_out += 1;
             return self.last.insert(finding);
