@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind};
+use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind, nearest_name};
 
 use crate::label::{self, Bytes, Told};
 use crate::wrong::{Read, Wrong};
@@ -271,28 +271,40 @@ pub(crate) fn is_of_node(name: &str) -> bool {
     KEYS.contains(&Attribute::new(name, "", 0..0).key().as_str())
 }
 
+/// Keys of a link that have no unit.
+const NAMED: &[&str] = &[
+    "linkspeedraw",
+    "linkspeed",
+    "linkspeedunits",
+    "linklabel",
+    "label",
+    "linktype",
+    "name",
+    "id",
+    "type",
+    "note",
+    "linknote",
+    "status",
+    "buffer",
+    "key",
+];
+
+/// The word that somebody may have meant by a key that is not understood of a link.
+pub(crate) fn near_of_link(name: &str) -> Option<&'static str> {
+    let words = [RATES, TIMES, LENGTHS, METRICS].into_iter().flatten();
+    nearest_name(name, words.copied(), &[])
+}
+
 /// Whether a key is understood of a link.
 pub(crate) fn is_of_link(name: &str) -> bool {
     let key = Attribute::new(name, "", 0..0).key();
-    let named = [
-        "linkspeedraw",
-        "linkspeed",
-        "linkspeedunits",
-        "linklabel",
-        "label",
-        "linktype",
-    ];
     let known = [
         (RATES, RATE_UNITS),
         (TIMES, TIME_UNITS),
         (LENGTHS, LENGTH_UNITS),
     ];
-    named.contains(&key.as_str())
+    NAMED.contains(&key.as_str())
         || METRICS.contains(&key.as_str())
-        || matches!(
-            key.as_str(),
-            "name" | "id" | "type" | "note" | "linknote" | "status" | "buffer" | "key"
-        )
         || known
             .iter()
             .any(|(words, units)| of(&key, words, units).is_some())

@@ -248,10 +248,16 @@ pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static s
     {
         return Some(unit);
     }
+    // A rate whose time was left out.
+    let a_second = compact + "/s";
+    if let Some(unit) = units().find(|unit| unit.name.eq_ignore_ascii_case(&a_second)) {
+        return Some(unit.canonical);
+    }
+    let compact = a_second.trim_end_matches("/s");
     // A slip of the pen: at most two edits, a wrong case counting half, and not most of the word.
     let most = 2 * compact.chars().count().div_ceil(2).min(2);
     units()
-        .map(|unit| (distance(&compact, unit.name), unit))
+        .map(|unit| (distance(compact, unit.name), unit))
         .min_by_key(|(cost, _)| *cost)
         .filter(|(cost, _)| *cost <= most)
         .map(|(_, unit)| unit.canonical)
@@ -291,6 +297,9 @@ mod tests {
         assert_eq!(nearest("Mbq", &rate), Some("Mbit/s"));
         assert_eq!(nearest("mbit/s", &rate), Some("Mbit/s"));
         assert_eq!(nearest("Mbit", &rate), Some("Mbit/s"));
+        assert_eq!(nearest("mbit", &rate), Some("Mbit/s"));
+        assert_eq!(nearest("gBIT", &rate), Some("Gbit/s"));
+        assert_eq!(nearest("mbit", &[Dimension::Bytes]), None);
         assert_eq!(nearest("Mbit / s", &rate), Some("Mbit/s"));
         assert_eq!(nearest("Kbit/s", &rate), Some("kbit/s"));
         assert_eq!(nearest("packets/s", &rate), Some("pkt/s"));

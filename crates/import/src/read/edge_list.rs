@@ -9,7 +9,7 @@ use netflow_units::BitsPerSecond;
 use super::demands::{Demands, End, Row};
 use super::node_table::Nodes;
 use super::sndlib_native::number;
-use crate::attributes::{self, Attribute, Stated, cut, is_of_link, with_point};
+use crate::attributes::{self, Attribute, Stated, cut, is_of_link, near_of_link, with_point};
 use crate::draft::Draft;
 use crate::lines::lines;
 use crate::wrong::{Read, Wrong};
@@ -72,7 +72,12 @@ pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
     for (_, name) in table.others() {
         let directed = name.eq_ignore_ascii_case("directed") || name.eq_ignore_ascii_case("duplex");
         if !directed && !is_of_link(name) {
-            let text = format!("the column `{}` says nothing that is known", cut(name));
+            let near = near_of_link(name);
+            let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+            let text = format!(
+                "the column `{}` says nothing that is known{near}",
+                cut(name)
+            );
             draft.assumptions.whole(text);
         }
     }
