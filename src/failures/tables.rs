@@ -34,9 +34,9 @@ impl FailuresSeen<'_> {
             number("hurt", |it| {
                 known(it.hurt_connections, |n| n.to_string(), NOTHING)
             }),
-            text("hit hardest", |it| {
+            text("hit hardest, loses", |it| {
                 match (it.hardest_hit, it.hardest_hit_lost) {
-                    (Some(name), Some(part)) => format!("{name}: {}", percent(-part)),
+                    (Some(name), Some(part)) => format!("{name}: {}", percent(part)),
                     _ => String::new(),
                 }
             }),
