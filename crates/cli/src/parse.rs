@@ -108,6 +108,15 @@ pub fn probability(text: &str) -> Result<f64, String> {
     )
 }
 
+/// A probability with which a link loses packets, which lets some of them through.
+pub fn loss(text: &str) -> Result<f64, String> {
+    allow(
+        probability(text)?,
+        |it| *it < 1.0,
+        "nothing would arrive; a percent is `1%`, or 0.01",
+    )
+}
+
 /// A size above zero.
 pub fn positive_size(text: &str) -> Result<Size, String> {
     allow(

@@ -165,7 +165,7 @@ fn default_buffers(network: &Network) -> Option<String> {
 fn converted_buffers(network: &Network) -> Option<String> {
     let list = buffers(network, |buffer| matches!(buffer, Buffer::Bytes(_)))?;
     Some(format!(
-        "buffers said in bytes or as a time, in packets of TCP's size: {list}"
+        "buffers said in bytes or as a time, in packets of the size of TCP's data, or of what else crosses them: {list}"
     ))
 }
 

@@ -10,7 +10,7 @@ use netflow_testbed::{
 
 use crate::failure::Failure;
 use crate::output::file;
-use crate::parse::{gilbert, probability, quantity, time_from_zero};
+use crate::parse::{gilbert, loss, probability, quantity, time_from_zero};
 
 /// A link. An option holds for both directions; with -back, for that from b to a.
 #[derive(Args)]
@@ -42,11 +42,11 @@ pub struct LinkArguments {
     buffer_back: Option<Size>,
 
     /// Probability with which a packet is lost, each independently
-    #[arg(long, value_name = "P", value_parser = probability, default_value = "0")]
+    #[arg(long, value_name = "P", value_parser = loss, default_value = "0")]
     loss: f64,
 
     /// Loss from b to a [default: as from a to b]
-    #[arg(long, value_name = "P", value_parser = probability)]
+    #[arg(long, value_name = "P", value_parser = loss)]
     loss_back: Option<f64>,
 
     /// Losses in bursts (Gilbert & Elliott): probabilities of going bad (p) and good again (r), and
