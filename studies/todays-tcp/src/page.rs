@@ -1,12 +1,13 @@
 //! The page: what Linux did, what netflow says, and where they differ.
 
 use std::error::Error;
+use std::fmt;
 use std::fmt::Write;
 use std::path::Path;
 
 use crate::cell::{CONGESTION, Cell, Group, cells};
 use crate::row::{self, Row};
-use crate::verdict::{Both, Pair, Rule};
+use crate::verdict::{Both, Pair, Rule, Verdict};
 
 /// Everything that is known.
 pub struct Study {
@@ -42,14 +43,14 @@ impl Study {
         errors / queues.iter().map(|queue| queue.measured).sum::<f64>()
     }
 
-    /// Of the cells of one congestion control to which a rule applies, those where it holds, and all.
-    pub fn holds(&self, congestion: &str, rule: Rule) -> (usize, usize) {
+    /// In how many cells of one congestion control a rule holds.
+    pub fn holds(&self, congestion: &str, rule: Rule) -> Count {
         let all = self.cells();
         count(alike(&all, congestion), rule)
     }
 
     /// The same of all cells with two senders of different kinds or ways, or as pairs.
-    pub fn shares(&self) -> (usize, usize) {
+    pub fn shares(&self) -> Count {
         count(self.cells().iter(), Rule::Share)
     }
 }
@@ -61,10 +62,34 @@ fn alike<'a>(all: &'a [Both<'a>], congestion: &str) -> impl Iterator<Item = &'a 
     })
 }
 
-fn count<'a>(all: impl Iterator<Item = &'a Both<'a>>, rule: Rule) -> (usize, usize) {
+/// Cells to which a rule applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Within the limit.
+    pub by_limit: usize,
+    /// Within the limit, or within Linux's own interval.
+    pub held: usize,
+    /// All.
+    pub all: usize,
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Count {
+            by_limit,
+            held,
+            all,
+        } = self;
+        write!(f, "{held} ({by_limit}) of {all}")
+    }
+}
+
+fn count<'a>(all: impl Iterator<Item = &'a Both<'a>>, rule: Rule) -> Count {
     let verdicts = all.flat_map(Both::verdicts).filter(|(of, _)| *of == rule);
-    verdicts.fold((0, 0), |(held, all), (_, holds)| {
-        (held + usize::from(holds), all + 1)
+    verdicts.fold(Count::default(), |count, (_, verdict)| Count {
+        by_limit: count.by_limit + usize::from(verdict == Verdict::Limit),
+        held: count.held + usize::from(verdict.holds()),
+        all: count.all + 1,
     })
 }
 
@@ -82,11 +107,11 @@ pub fn page(study: &Study) -> String {
     page
 }
 
-fn summary(study: &Study, out: &mut String) -> std::fmt::Result {
+fn summary(study: &Study, out: &mut String) -> fmt::Result {
     let runs: usize = study.cells().iter().map(Both::runs).sum();
     writeln!(
         out,
-        "\n## In short\n\n{} cells, {runs} runs of Linux, {} of netflow. Cells within the limits:\n",
+        "\n## In short\n\n{} cells, {runs} runs of Linux, {} of netflow. Cells within the limits, or within Linux's own interval (in brackets: within\nthe limits alone):\n",
         study.cells().len(),
         study.modelled.len()
     )?;
@@ -96,10 +121,7 @@ fn summary(study: &Study, out: &mut String) -> std::fmt::Result {
          |---|---|---|---|---|---|"
     )?;
     for congestion in CONGESTION {
-        let cell = |rule| {
-            let (held, all) = study.holds(congestion, rule);
-            format!("{held} of {all}")
-        };
+        let cell = |rule| study.holds(congestion, rule);
         writeln!(
             out,
             "| {congestion} | {:.1} % | {} | {} | {} | {} |",
@@ -110,14 +132,14 @@ fn summary(study: &Study, out: &mut String) -> std::fmt::Result {
             cell(Rule::Overshoot)
         )?;
     }
-    let (held, all) = study.shares();
     writeln!(
         out,
-        "\nShares of two senders within 10 points: {held} of {all}."
+        "\nShares of two senders within 10 points: {}.",
+        study.shares()
     )
 }
 
-fn mixed(study: &Study, out: &mut String) -> std::fmt::Result {
+fn mixed(study: &Study, out: &mut String) -> fmt::Result {
     writeln!(
         out,
         "\n## Two senders\n\nThe first one's part of what both get.\n\n\
@@ -132,7 +154,7 @@ fn mixed(study: &Study, out: &mut String) -> std::fmt::Result {
             detour_ms => format!(" and {}", cell.rtt_ms + detour_ms),
         };
         let (share, queue) = (both.pair(Row::share), both.queue());
-        let holds = both.verdicts().iter().all(|(_, holds)| *holds);
+        let holds = both.verdicts().iter().all(|(_, verdict)| verdict.holds());
         writeln!(
             out,
             "| {} | {} | {}{far} ms | {} pkt | {} | {}{} | {} | {:.1} |",
@@ -150,7 +172,7 @@ fn mixed(study: &Study, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn table(study: &Study, congestion: &str, out: &mut String) -> std::fmt::Result {
+fn table(study: &Study, congestion: &str, out: &mut String) -> fmt::Result {
     writeln!(
         out,
         "\n## {congestion}\n\n\
@@ -161,7 +183,13 @@ fn table(study: &Study, congestion: &str, out: &mut String) -> std::fmt::Result 
     for both in alike(&all, congestion) {
         let cell = both.cell;
         let verdicts = both.verdicts();
-        let missed = |rule: Rule| mark(verdicts.iter().all(|(of, holds)| *of != rule || *holds));
+        let missed = |rule: Rule| {
+            mark(
+                verdicts
+                    .iter()
+                    .all(|(of, verdict)| *of != rule || verdict.holds()),
+            )
+        };
         let queue = both.queue();
         let utilization = both.pair(|row| 100.0 * row.found.utilization);
         let loss = both.pair(|row| 100.0 * row.loss());

@@ -39,9 +39,36 @@ impl Pair {
         self.modelled - self.measured
     }
 
-    /// Whether they are as near as `limit`, or as Linux's own interval.
-    pub fn within(&self, limit: f64) -> bool {
-        self.error().abs() <= limit.max(self.half.unwrap_or(0.0))
+    /// Whether they are as near as `limit`, or else as Linux's own interval.
+    pub fn within(&self, limit: f64) -> Verdict {
+        self.verdict(self.error().abs() <= limit)
+    }
+
+    /// By the limit, if it says so, or else by Linux's own interval.
+    fn verdict(&self, by_limit: bool) -> Verdict {
+        match self.half {
+            _ if by_limit => Verdict::Limit,
+            Some(half) if self.error().abs() <= half => Verdict::Interval,
+            _ => Verdict::Outside,
+        }
+    }
+}
+
+/// What comes of comparing them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Within the limit.
+    Limit,
+    /// Outside, but within Linux's own 95 % interval.
+    Interval,
+    /// Neither.
+    Outside,
+}
+
+impl Verdict {
+    /// Whether what has to hold holds.
+    pub fn holds(self) -> bool {
+        self != Verdict::Outside
     }
 }
 
@@ -96,7 +123,7 @@ impl<'a> Both<'a> {
     }
 
     /// What has to hold of it alone, and whether it does.
-    pub fn verdicts(&self) -> Vec<(Rule, bool)> {
+    pub fn verdicts(&self) -> Vec<(Rule, Verdict)> {
         if self.cell.group() != Group::Alike {
             return vec![(Rule::Share, self.pair(Row::share).within(SHARE_ERROR))];
         }
@@ -109,7 +136,7 @@ impl<'a> Both<'a> {
         if loss.measured > NOTABLE_LOSS {
             let factor = loss.modelled / loss.measured;
             let near = (1.0 / LOSS_FACTOR..=LOSS_FACTOR).contains(&factor);
-            verdicts.push((Rule::Loss, near || loss.within(0.0)));
+            verdicts.push((Rule::Loss, loss.verdict(near)));
         }
         let early = self.pair(|row| row.found.early_drops_pkts as f64);
         // Of next to nothing a fifth is less than a packet.

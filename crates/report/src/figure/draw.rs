@@ -125,7 +125,11 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
             // The first panel has the legend, and room for it above its curves.
             let legend = style.legend && place == 0 && panel.curves.len() > 1;
             let x = range(panel, |p| p.0, panel.log_x, 1.03);
-            let room = if legend { above(panel.curves.len()) } else { 1.05 };
+            let room = if legend {
+                above(panel.curves.len())
+            } else {
+                1.05
+            };
             let y = range(panel, |p| p.1, panel.log_y, room);
             // Within two decades a logarithmic axis may have one number.
             let (log_x, log_y) = (panel.log_x && decades(&x), panel.log_y && decades(&y));
