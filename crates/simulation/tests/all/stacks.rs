@@ -81,7 +81,7 @@ fn rows() -> Vec<Row> {
 /// The same as a network of packets: the queueing delay in ms, what was dropped, Mbit/s of each sender;
 /// means over seeds.
 fn modelled(row: &Row) -> (f64, f64, Vec<f64>) {
-    const SEEDS: u64 = 5;
+    const SEEDS: u64 = 12;
     let (mut waiting_ms, mut dropped, mut mbps) = (0.0, 0.0, vec![0.0; row.sources.len()]);
     for seed in 0..SEEDS {
         let (network, there) = bottleneck(&row.sources, |from, to| {

@@ -71,6 +71,6 @@ impl Opening {
             (None, None) => {}
         }
         let (cwnd, ssthresh) = stack.first_window(self.timeouts, self.again);
-        sender.open(cwnd, ssthresh);
+        sender.open(now_ns, cwnd, ssthresh);
     }
 }

@@ -45,7 +45,7 @@ fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
     let mut line_ns = 50 * MS;
     sender.offer(fate.size);
     sender.measure(40 * MS, 0);
-    sender.open(10, None);
+    sender.open(0, 10, None);
     sender.send(0, &mut out);
     let mut now_ns = 0;
     loop {

@@ -143,6 +143,12 @@ impl Bbr {
         bbr
     }
 
+    /// The handshake is over, and took so long.
+    pub(crate) fn open(&mut self, now_ns: u64, cwnd: u32, rtt_ns: u64) {
+        (self.min_rtt_ns, self.min_rtt_at_ns) = (rtt_ns, now_ns);
+        self.begin_pacing(cwnd, rtt_ns);
+    }
+
     /// Before any rate is known: the window in a round trip, or in a millisecond.
     fn begin_pacing(&mut self, cwnd: u32, srtt_ns: u64) {
         self.knows_rtt = srtt_ns > 0;
@@ -524,5 +530,26 @@ impl From<&Delivery> for Policer {
             at_ns: delivery.rate.at_ns,
             ..Policer::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sender that begins while others fill a queue knew only its data's round trips, which wait longer than its SYN did:
+    /// it then took too much, and held it.
+    #[test]
+    fn the_handshake_is_a_round_trip_too() {
+        let mut stack = Stack::builtin("linux-6").unwrap();
+        stack.set_congestion(crate::CongestionControl::Bbr);
+        let mut bbr = Bbr::new(&stack, 0.0);
+        bbr.open(7, 10, 50_000_000);
+        assert_eq!((bbr.min_rtt_ns, bbr.min_rtt_at_ns), (50_000_000, 7));
+        let per_rtt = bbr.pacing().0 * 50e6;
+        assert!(
+            (per_rtt - HIGH_GAIN * MARGIN * 10.0).abs() < 1e-9,
+            "{per_rtt}"
+        );
     }
 }

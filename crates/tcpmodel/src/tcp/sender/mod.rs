@@ -82,12 +82,14 @@ impl Sender {
 
     /// The connection is open: it may send `cwnd` packets, in slow start until `ssthresh`, if there is
     /// such a threshold.
-    pub fn open(&mut self, cwnd: u32, ssthresh: Option<u32>) {
+    pub fn open(&mut self, now_ns: u64, cwnd: u32, ssthresh: Option<u32>) {
         match &mut self.0 {
             Kind::Classic(sender) => {
                 sender.open(f64::from(cwnd), ssthresh.map_or(f64::INFINITY, f64::from));
             }
-            Kind::Selective(sender) => sender.open(cwnd, ssthresh.unwrap_or(NO_SSTHRESH)),
+            Kind::Selective(sender) => {
+                sender.open(now_ns, cwnd, ssthresh.unwrap_or(NO_SSTHRESH));
+            }
         }
     }
 

@@ -2,6 +2,9 @@
 
 use super::super::NEVER;
 
+/// Packets before this one leave for nothing: that is when a connection begins (`tcp_update_skb_after_send`).
+const FIRST_PAID: u32 = 10;
+
 /// When the next packet may leave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pause {
@@ -13,6 +16,8 @@ pub(super) struct Pause {
     late_ns: f64,
     /// Something waits.
     waits: bool,
+    /// Packets that have left, as far as that matters.
+    sent: u32,
 }
 
 impl Pause {
@@ -47,11 +52,15 @@ impl Pause {
             self.late_ns = now - self.paid_ns;
             self.paid_ns = now;
         }
+        self.left -= 1;
+        self.sent = (self.sent + 1).min(FIRST_PAID);
+        if self.sent < FIRST_PAID {
+            return true;
+        }
         let gap_ns = 1.0 / rate;
         let saved_ns = self.late_ns.min(gap_ns / 2.0);
         self.late_ns -= saved_ns;
         self.paid_ns += gap_ns - saved_ns;
-        self.left -= 1;
         true
     }
 
@@ -68,7 +77,10 @@ mod tests {
     /// Ten packets at one per microsecond, two together: a pair every two microseconds.
     #[test]
     fn packets_leave_at_the_rate() {
-        let mut pause = Pause::default();
+        let mut pause = Pause {
+            sent: FIRST_PAID,
+            ..Pause::default()
+        };
         let mut left = Vec::new();
         for now_ns in (1_000_000..1_010_000).step_by(100) {
             if pause.until_ns() != NEVER && !pause.ends(now_ns) {
@@ -87,6 +99,9 @@ mod tests {
             ]
         );
         assert_eq!(left.len(), 12);
+        let mut fresh = Pause::default();
+        let at_once = (0..20).filter(|_| fresh.lets_go(0, Some((1e-3, 2))));
+        assert_eq!(at_once.count(), 10);
         assert!(pause.lets_go(0, None));
     }
 }

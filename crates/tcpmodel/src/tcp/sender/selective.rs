@@ -188,8 +188,16 @@ impl Selective {
         }
     }
 
-    pub(super) fn open(&mut self, cwnd: u32, ssthresh: u32) {
+    /// The handshake is over, whose round-trip time is the first.
+    pub(super) fn open(&mut self, now_ns: u64, cwnd: u32, ssthresh: u32) {
         self.window = Window { cwnd, ssthresh };
+        let rtt_ns = self.rtt.srtt_ns();
+        if rtt_ns > 0 {
+            self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
+            if let Some(model) = self.congestion.model() {
+                model.open(now_ns, cwnd, rtt_ns);
+            }
+        }
     }
 
     /// All segments before this one are acknowledged.
