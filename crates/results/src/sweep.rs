@@ -100,7 +100,6 @@ pub struct SweepResults {
 struct Description {
     digest: String,
     format: Format,
-    seeds: u32,
     chunks: u64,
     vary: Vec<Varied>,
     tables: SweepColumns,
@@ -148,11 +147,6 @@ impl SweepResults {
     /// The settings that it varies.
     pub fn varied(&self) -> &[Varied] {
         &self.description.vary
-    }
-
-    /// How many seeds each case has.
-    pub fn seeds(&self) -> u32 {
-        self.description.seeds
     }
 
     /// The columns of one of its tables.

@@ -1,6 +1,6 @@
 //! Figures of sweeps: what a setting does to a number.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::Path;
 
 use netflow_results::columns::{Cell, Column, Kind};
@@ -233,7 +233,10 @@ fn gather(
     let first_value = wanted.len();
     wanted.extend(columns.iter().map(|column| column.name.as_str()));
 
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let called: Vec<&str> = others.iter().map(|it| short_key(it, &others)).collect();
+    // Of curves by their labels, and of points by their curves and the bits of their numbers.
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut points: HashMap<(usize, u64), usize> = HashMap::new();
     let mut curves: Vec<Gathered> = Vec::new();
     let mut label = String::new();
     sweep.each_row(table, &wanted, |row| {
@@ -251,8 +254,10 @@ fn gather(
                 say(name);
             }
         }
-        for (other, cell) in others.iter().zip(&row[first_other..first_value]) {
-            say(&setting(other, *cell));
+        let cells = others.iter().zip(&row[first_other..first_value]);
+        for (name, (other, cell)) in called.iter().zip(cells) {
+            let unit = other.unit.as_deref().unwrap_or_default();
+            say(&setting(name, unit, *cell));
         }
         if let Cell::Text(link) = row[1] {
             say(&format!("without {link}"));
@@ -269,15 +274,12 @@ fn gather(
                 place
             }
         };
-        let points = &mut curves[place].points;
-        let at = match points.iter().position(|point| point.0 == x) {
-            Some(at) => at,
-            None => {
-                points.push((x, vec![Moments::default(); columns.len()]));
-                points.len() - 1
-            }
-        };
-        for (moments, cell) in points[at].1.iter_mut().zip(&row[first_value..]) {
+        let curve = &mut curves[place].points;
+        let at = *points.entry((place, x.to_bits())).or_insert_with(|| {
+            curve.push((x, vec![Moments::default(); columns.len()]));
+            curve.len() - 1
+        });
+        for (moments, cell) in curve[at].1.iter_mut().zip(&row[first_value..]) {
             moments.add(number(*cell).unwrap_or(f64::NAN));
         }
     })?;
@@ -295,10 +297,18 @@ fn number(cell: Cell<'_>) -> Option<f64> {
     }
 }
 
-/// A setting and its value: the last part of its key is enough.
-fn setting(varied: &Varied, cell: Cell<'_>) -> String {
-    let name = varied.key.rsplit('.').next().unwrap_or(&varied.key);
-    let unit = varied.unit.as_deref().unwrap_or_default();
+/// The last part of a setting's key, which is enough if no other one ends so.
+fn short_key<'a>(varied: &'a Varied, others: &[&Varied]) -> &'a str {
+    let last = |it: &'a Varied| it.key.rsplit('.').next().unwrap_or(&it.key);
+    let ends_so = |it: &&&Varied| it.key.rsplit('.').next() == Some(last(varied));
+    match others.iter().filter(ends_so).count() {
+        0 | 1 => last(varied),
+        _ => &varied.key,
+    }
+}
+
+/// A setting and its value.
+fn setting(name: &str, unit: &str, cell: Cell<'_>) -> String {
     let value = match cell {
         Cell::Text(text) => text.trim_matches(['"', '\'']).to_owned(),
         Cell::Number(number) => format!("{number} {unit}"),
@@ -422,12 +432,17 @@ mod tests {
 
     #[test]
     fn curves_are_called_by_what_is_set() {
-        let buffer = varied("link.A->B.buffer", Some("pkt"), 2);
-        assert_eq!(setting(&buffer, Cell::Number(62.5)), "buffer 62.5 pkt");
-        let scale = varied("demand.scale", Some(""), 2);
-        assert_eq!(setting(&scale, Cell::Number(2.0)), "scale 2");
+        let [buffer, other] =
+            ["link.A->B.buffer", "link.B->C.buffer"].map(|key| varied(key, Some("pkt"), 2));
         let queue = varied("link.*.queue", None, 2);
-        assert_eq!(setting(&queue, Cell::Text("\"codel\"")), "queue codel");
+        assert_eq!(short_key(&buffer, &[&buffer, &queue]), "buffer");
+        assert_eq!(short_key(&buffer, &[&buffer, &other]), "link.A->B.buffer");
+        assert_eq!(
+            setting("buffer", "pkt", Cell::Number(62.5)),
+            "buffer 62.5 pkt"
+        );
+        assert_eq!(setting("scale", "", Cell::Number(2.0)), "scale 2");
+        assert_eq!(setting("queue", "", Cell::Text("\"codel\"")), "queue codel");
     }
 
     #[test]
