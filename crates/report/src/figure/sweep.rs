@@ -11,6 +11,7 @@ use super::draw::{Curve, Look, Panel, draw};
 use super::names::matching;
 use super::style::{Drawing, Style};
 use crate::Error;
+use crate::band::edges;
 
 /// Curves that a figure has at most.
 const CURVES: usize = 24;
@@ -333,13 +334,15 @@ fn panel(over: &Varied, column: &Column, place: usize, curves: &[Gathered]) -> P
         "" => String::new(),
         unit => format!(" in {unit}"),
     };
+    let most = if unit == "%" { 100.0 } else { f64::INFINITY };
     let curve = |gathered: &Gathered| {
         let (mut points, mut band) = (Vec::new(), Vec::new());
         for (x, moments) in &gathered.points {
             let mean = moments[place].mean().map_or(f64::NAN, |mean| factor * mean);
             let half = moments[place].ci95().map_or(f64::NAN, |half| factor * half);
             points.push((*x, mean));
-            band.push((f64::max(mean - half, 0.0), mean + half));
+            let (low, high) = edges(&[mean], &[half], most);
+            band.extend(low.into_iter().zip(high));
         }
         let has_band = band.iter().any(|edges| edges.1.is_finite());
         Curve {
