@@ -18,8 +18,8 @@ fn time_s(interval: usize) -> f64 {
     0.25 * interval as f64
 }
 
-/// Writes rows, and reads them back; says how many row groups there are.
-fn there_and_back(table: Table, names: &[&Names], rows: &[Row]) -> (Vec<RecordBatch>, usize) {
+/// Rows that are written, for the library to read.
+fn written(table: Table, names: &[&Names], rows: &[Row]) -> ParquetRecordBatchReaderBuilder<File> {
     let place = tempfile::tempdir().unwrap();
     let mut exporter = export(place.path(), table, Format::Parquet, names).unwrap();
     let mut interval = usize::MAX;
@@ -33,7 +33,12 @@ fn there_and_back(table: Table, names: &[&Names], rows: &[Row]) -> (Vec<RecordBa
     let file = exporter.finish().unwrap();
     let path = file.path().to_owned();
     netflow_files::publish(&[], [file]).unwrap();
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap()
+}
+
+/// Writes rows, and reads them back; says how many row groups there are.
+fn there_and_back(table: Table, names: &[&Names], rows: &[Row]) -> (Vec<RecordBatch>, usize) {
+    let reader = written(table, names, rows);
     let groups = reader.metadata().num_row_groups();
     for group in reader.metadata().row_groups() {
         let statistics = group.column(0).statistics().unwrap();
@@ -126,6 +131,30 @@ fn row_groups_follow_one_another() {
     };
     let rows: Vec<Row> = (0..300_000).map(row).collect();
     assert_eq!(compare(LINKS, &[&links], &rows), 3);
+}
+
+/// Names that nothing makes shorter say nothing of the places of names, which come again and again.
+#[test]
+fn places_of_names_are_compressed() {
+    let mut random = 1_u64;
+    let mut name = |_| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        format!("{random:x}")
+    };
+    let links: Names = (0..1000).map(&mut name).collect();
+    let row = |i: usize| (i / 1000, vec![i % 1000], vec![0.0; LINKS.values.len()]);
+    let rows: Vec<Row> = (0..100_000).map(row).collect();
+    let reader = written(LINKS, &[&links], &rows);
+    let chunk = reader.metadata().row_group(0).column(1);
+    // Ten bits for each place are 125 000 bytes, and the names 16 000 or so.
+    assert!(
+        chunk.compressed_size() < 40_000,
+        "{}",
+        chunk.compressed_size()
+    );
+    assert_eq!(compare(LINKS, &[&links], &rows), 1);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
-/// Part of its length that a first page must not exceed for the others to be compressed.
+/// Part of its length that a first page of numbers must not exceed for the others to be compressed.
 const GAIN: f64 = 0.8;
 
 /// A column of a row group, in memory until the row group is whole.
@@ -79,15 +79,16 @@ impl Chunk {
         Ok(())
     }
 
-    /// As Snappy has it, unless the first page shows that it gains little: it takes as long as all else.
+    /// As Snappy has it, unless the first page of numbers shows that it gains little: it takes as long as all else. Places in
+    /// a dictionary come again and again.
     fn compressed(&mut self, content: &[u8]) -> Result<Bytes> {
         let Some(snappy) = &mut self.snappy else {
             return Ok(Bytes::copy_from_slice(content));
         };
         let compressed = snappy.compress_vec(content);
         let compressed = compressed.map_err(|error| ParquetError::External(Box::new(error)))?;
-        let is_first = self.to.bytes_written() == 0;
-        if is_first && compressed.len() as f64 > GAIN * content.len() as f64 {
+        let may_stop = !self.has_dictionary && self.data_page_at.is_none();
+        if may_stop && compressed.len() as f64 > GAIN * content.len() as f64 {
             self.snappy = None;
             return Ok(Bytes::copy_from_slice(content));
         }

@@ -99,7 +99,9 @@ impl Parquet {
     }
 
     fn put_page(&mut self) -> Written<()> {
-        if self.rows == 0 {
+        // The next row is the first of a page, whatever becomes of this one.
+        let rows = std::mem::take(&mut self.rows);
+        if rows == 0 {
             return Ok(());
         }
         if self.group.pages == 0 {
@@ -122,16 +124,15 @@ impl Parquet {
             let width = width(*count);
             self.page.clear();
             self.page.push(width as u8);
-            put_packed(&places[..self.rows], width, &mut self.page);
-            chunk.page(&self.page, self.rows, Encoding::RLE_DICTIONARY)?;
+            put_packed(&places[..rows], width, &mut self.page);
+            chunk.page(&self.page, rows, Encoding::RLE_DICTIONARY)?;
         }
         let values = self.values.chunks_exact(COLUMN);
         for (chunk, values) in self.group.values.iter_mut().zip(values) {
             self.page.clear();
-            put_values(&values[..self.rows], &mut self.page);
-            chunk.page(&self.page, self.rows, Encoding::PLAIN)?;
+            put_values(&values[..rows], &mut self.page);
+            chunk.page(&self.page, rows, Encoding::PLAIN)?;
         }
-        self.rows = 0;
         Ok(())
     }
 
