@@ -234,7 +234,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 }
 
 /// A number that lost its last digits is still a number.
-pub(crate) fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
+fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
     if text.is_empty() || text.ends_with('\n') {
         return Ok(());
     }
@@ -252,6 +252,49 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     Ok(rows)
 }
 
+/// A table as comma-separated values, with its head read.
+pub(crate) struct CsvTable<'t> {
+    path: &'t Path,
+    header: csv::StringRecord,
+    reader: csv::Reader<&'t [u8]>,
+}
+
+impl<'t> CsvTable<'t> {
+    pub(crate) fn new(path: &'t Path, text: &'t str) -> Result<CsvTable<'t>, Error> {
+        refuse_cut_line(path, text)?;
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header = reader.headers().map_err(|error| csv_error(path, error))?;
+        Ok(CsvTable {
+            path,
+            header: header.clone(),
+            reader,
+        })
+    }
+
+    /// Where a column stands.
+    pub(crate) fn place(&self, column: &str) -> Result<usize, Error> {
+        let place = self.header.iter().position(|name| name == column);
+        place.ok_or_else(|| malformed(self.path, Some(1), format!("no column `{column}`")))
+    }
+
+    /// Reads the next row, if there is one.
+    pub(crate) fn next(&mut self, row: &mut csv::StringRecord) -> Result<bool, Error> {
+        let read = self.reader.read_record(row);
+        read.map_err(|error| csv_error(self.path, error))
+    }
+
+    /// A cell of a row that is not what it should be.
+    pub(crate) fn wrong(&self, row: &csv::StringRecord, column: usize, what: &str) -> Error {
+        let line = row.position().map(csv::Position::line);
+        let reason = format!("`{}` in {} {what}", &row[column], &self.header[column]);
+        malformed(self.path, line, reason)
+    }
+}
+
+fn csv_error(path: &Path, error: csv::Error) -> Error {
+    malformed(path, error.position().map(csv::Position::line), error)
+}
+
 /// Hands over every row of a table with a column `time_s`: the time, the texts of some columns, and the
 /// numbers of others, NaN where nothing stands. A column that says so may be missing.
 ///
@@ -264,38 +307,29 @@ pub fn each_csv_row(
     mut on: impl FnMut(f64, &[Arc<str>], &[f64]),
 ) -> Result<(), Error> {
     let text = read_text(path, Kind::Series)?;
-    refuse_cut_line(path, &text)?;
-    let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
-    let at = |error: csv::Error| malformed(path, error.position().map(csv::Position::line), error);
-    let header = reader.headers().map_err(at)?.clone();
-    let find = |column: &str| {
-        let place = header.iter().position(|name| name == column);
-        place.ok_or_else(|| malformed(path, Some(1), format!("no column `{column}`")))
-    };
-    let time = find("time_s")?;
-    let key_columns = keys.iter().map(|key| find(key));
+    let mut table = CsvTable::new(path, &text)?;
+    let time = table.place("time_s")?;
+    let key_columns = keys.iter().map(|key| table.place(key));
     let key_columns = key_columns.collect::<Result<Vec<_>, _>>()?;
-    let value_columns = values.iter().map(|(column, later)| match find(column) {
-        Err(_) if *later => Ok(None),
-        place => place.map(Some),
-    });
+    let value_columns = values
+        .iter()
+        .map(|(column, later)| match table.place(column) {
+            Err(_) if *later => Ok(None),
+            place => place.map(Some),
+        });
     let value_columns = value_columns.collect::<Result<Vec<_>, _>>()?;
 
     let mut names = Interner::default();
     let (mut keys, mut values) = (Vec::new(), Vec::new());
-    let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(at)? {
-        let line = record.position().map(csv::Position::line);
-        let number = |column: usize| match &record[column] {
+    let mut row = csv::StringRecord::new();
+    while table.next(&mut row)? {
+        let number = |column: usize| match &row[column] {
             // What was no number was written as nothing.
             "" => Ok(f64::NAN),
-            text => text.parse::<f64>().map_err(|_| {
-                let reason = format!("`{text}` in {} is no number", &header[column]);
-                malformed(path, line, reason)
-            }),
+            text => (text.parse::<f64>()).map_err(|_| table.wrong(&row, column, "is no number")),
         };
         keys.clear();
-        keys.extend(key_columns.iter().map(|&it| names.intern(&record[it])));
+        keys.extend(key_columns.iter().map(|&it| names.intern(&row[it])));
         values.clear();
         for &column in &value_columns {
             values.push(column.map_or(Ok(f64::NAN), number)?);

@@ -6,7 +6,7 @@ use netflow_files::Kind as FileKind;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Cell, Column, Kind};
-use crate::read::{malformed, read_json, read_text, refuse_cut_line};
+use crate::read::{CsvTable, malformed, read_json, read_text};
 use crate::{Error, Format};
 
 /// What describes a sweep in its directory.
@@ -196,27 +196,17 @@ fn each_csv_row(
     on_row: &mut dyn FnMut(&[Cell<'_>]),
 ) -> Result<(), Error> {
     let text = read_text(path, FileKind::Series)?;
-    refuse_cut_line(path, &text)?;
-    let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
-    let at = |error: csv::Error| malformed(path, error.position().map(csv::Position::line), error);
-    let header = reader.headers().map_err(at)?.clone();
-    let find = |column: &&Column| {
-        let place = header.iter().position(|name| name == column.name);
-        place.ok_or_else(|| malformed(path, Some(1), format!("no column `{}`", column.name)))
-    };
-    let places = columns.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(at)? {
-        let line = record.position().map(csv::Position::line);
+    let mut table = CsvTable::new(path, &text)?;
+    let places = columns.iter().map(|column| table.place(&column.name));
+    let places = places.collect::<Result<Vec<_>, _>>()?;
+    let mut row = csv::StringRecord::new();
+    while table.next(&mut row)? {
         let cell = |(column, &place): (&&Column, &usize)| {
-            let text = record.get(place).unwrap_or_default();
-            cell(column.kind, text).ok_or_else(|| {
-                let reason = format!("`{text}` in {} is not what it should be", column.name);
-                malformed(path, line, reason)
-            })
+            let cell = cell(column.kind, &row[place]);
+            cell.ok_or_else(|| table.wrong(&row, place, "is not what it should be"))
         };
-        let row = columns.iter().zip(&places).map(cell);
-        on_row(&row.collect::<Result<Vec<_>, _>>()?);
+        let cells = columns.iter().zip(&places).map(cell);
+        on_row(&cells.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(())
 }

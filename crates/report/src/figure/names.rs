@@ -18,10 +18,17 @@ pub fn chosen(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, E
         busiest.sort_by(|a, b| b.1.total_cmp(&a.1));
         return Ok(busiest.into_iter().take(SHOWN).map(|it| it.0).collect());
     }
+    all_matching(names.iter().map(|it| it.0.as_str()), only)
+}
+
+/// The names that match one of the patterns, each once, in the order of the patterns.
+pub fn all_matching<'a>(
+    names: impl Iterator<Item = &'a str> + Clone,
+    only: &[String],
+) -> Result<Vec<String>, Error> {
     let mut chosen: Vec<String> = Vec::new();
     for pattern in only {
-        let matching = matching(names.iter().map(|it| it.0.as_str()), pattern)?;
-        for name in matching {
+        for name in matching(names.clone(), pattern)? {
             if !chosen.iter().any(|it| it == name) {
                 chosen.push(name.to_owned());
             }
@@ -30,8 +37,14 @@ pub fn chosen(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, E
     Ok(chosen)
 }
 
+/// What to say behind a list of what there is, where something else was asked for.
+pub fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let near = nearest_name(name, names, &[]);
+    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+}
+
 /// The names that a pattern means: a name itself, whatever signs it has, or all that match.
-pub fn matching<'a>(
+fn matching<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
     pattern: &str,
 ) -> Result<Vec<&'a str>, Error> {
@@ -43,8 +56,7 @@ pub fn matching<'a>(
     match found.is_empty() {
         false => Ok(found),
         true => {
-            let near = nearest_name(pattern, names.clone(), &[]);
-            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let near = did_you_mean(pattern, names.clone());
             let some: Vec<&str> = names.clone().take(MOST_NAMED).collect();
             let more = match names.count().saturating_sub(MOST_NAMED) {
                 0 => String::new(),

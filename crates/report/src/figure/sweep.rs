@@ -5,10 +5,9 @@ use std::path::Path;
 
 use netflow_results::columns::{Cell, Column, Kind};
 use netflow_results::{FAILED, Moments, SEED, SweepResults, SweepTable, Varied};
-use netflow_units::nearest_name;
 
 use super::draw::{Curve, Look, Panel, draw};
-use super::names::matching;
+use super::names::{all_matching, did_you_mean};
 use super::style::{Drawing, Style};
 use crate::Error;
 use crate::band::edges;
@@ -110,8 +109,7 @@ fn axis<'a>(varied: &'a [Varied], over: Option<&str>) -> Result<&'a Varied, Erro
             all()
         ))),
         None => {
-            let near = nearest_name(key, varied.iter().map(|it| it.key.as_str()), &[]);
-            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let near = did_you_mean(key, varied.iter().map(|it| it.key.as_str()));
             let all = all();
             Err(nothing(format!(
                 "the sweep does not vary `{key}`, but {all}{near}"
@@ -130,14 +128,7 @@ fn subjects(sweep: &SweepResults, only: &[String]) -> Result<(SweepTable, Vec<St
         names(sweep, SweepTable::Connections)?,
     );
     let all = links.iter().chain(&connections).map(String::as_str);
-    let mut chosen: Vec<String> = Vec::new();
-    for pattern in only {
-        for name in matching(all.clone(), pattern)? {
-            if !chosen.iter().any(|it| it == name) {
-                chosen.push(name.to_owned());
-            }
-        }
-    }
+    let chosen = all_matching(all, only)?;
     let is_in = |of: &[String]| chosen.iter().all(|name| of.contains(name));
     match (is_in(&links), is_in(&connections)) {
         (true, _) => Ok((SweepTable::Links, chosen)),
@@ -197,8 +188,7 @@ fn shown<'a>(
         let found = numbers.iter().copied().find(|column| column.name == *name);
         found.ok_or_else(|| {
             let all = || numbers.iter().map(|column| column.name.as_str());
-            let near = nearest_name(name, all(), &[]);
-            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let near = did_you_mean(name, all());
             let all = list(all());
             nothing(format!(
                 "the table has no numbers `{name}`; allowed: {all}{near}"
@@ -284,6 +274,9 @@ fn gather(
             moments.add(number(*cell).unwrap_or(f64::NAN));
         }
     })?;
+    // Cases without an answer have a row in the network's table, and no numbers in it.
+    let has_numbers = |point: &(f64, Vec<Moments>)| point.1.iter().any(|it| it.count() > 0);
+    curves.retain(|curve| curve.points.iter().any(has_numbers));
     for curve in &mut curves {
         curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
