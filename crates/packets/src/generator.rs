@@ -87,9 +87,11 @@ impl PacketGenerator {
             made: 0,
             random,
         };
-        // A constant rate begins with a packet; others with a pause.
-        if !matches!(rhythm, Rhythm::Constant { .. }) {
-            generator.wait();
+        generator.wait();
+        if let Rhythm::Constant { interval_ns } = rhythm {
+            // It begins somewhere in its first interval: who starts at one moment does not send at one moment for good.
+            generator.intervals = 1.0 - generator.random.random::<f64>();
+            generator.next_ns = generator.since_ns + generator.intervals * interval_ns;
         }
         generator
     }
@@ -230,20 +232,40 @@ mod tests {
                 rate_pps: before_pps,
             };
             let mut generator = of(source, 0);
+            let first_ns = generator.next_ns();
             generator.advance();
-            let now_ns = (part * 1e9 / before_pps) as u64;
+            let now_ns = first_ns + (part * 1e9 / before_pps) as u64;
             generator.set_rate(now_ns, 0.0);
             assert_eq!(generator.next_ns(), u64::MAX);
             generator.set_rate(now_ns + pause_ns, after_pps);
             let next_ns = generator.next_ns() as f64;
             let wanted_ns = (now_ns + pause_ns) as f64 + (1.0 - part) * 1e9 / after_pps;
             // The time of change is whole nanoseconds of the rate before.
-            let slack_ns = 2.0 + before_pps / after_pps;
+            let slack_ns = 2.0 + 2.0 * before_pps / after_pps;
             assert!(
                 (next_ns - wanted_ns).abs() <= slack_ns,
                 "{next_ns} {wanted_ns}"
             );
         }
+    }
+
+    /// Of 100 calls that start at one moment and send 50 packets/s no two send at one moment: they lie in the first 20 ms
+    /// as random points do.
+    #[test]
+    fn constant_rates_that_start_together_do_not_send_together() {
+        let first = |number| {
+            let random = Pcg32::new(7, number);
+            let source = Source::Constant { rate_pps: 50.0 };
+            let mut generator = PacketGenerator::of_source(&source, 3_000_000_000, random);
+            let [first_ns, second_ns] = [0, 1].map(|_| take(&mut generator, 1)[0]);
+            assert!((19_999_999..=20_000_001).contains(&(second_ns - first_ns)));
+            first_ns - 3_000_000_000
+        };
+        let mut first: Vec<u64> = (0..100).map(first).collect();
+        first.sort_unstable();
+        assert!(first.windows(2).all(|pair| pair[0] < pair[1]));
+        let mean_ns = first.iter().sum::<u64>() / 100;
+        assert!(first[99] <= 20_000_000 && mean_ns.abs_diff(10_000_000) < 2_000_000);
     }
 
     /// A source that has stopped makes no more, whatever its rate.

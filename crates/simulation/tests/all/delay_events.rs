@@ -158,14 +158,16 @@ proptest! {
     fn packets_arrive_when_they_should(seed in 0..100_000_u64) {
         let random = &mut rng(seed);
         let row = Row::random(random);
-        let network = row.network();
+        // It starts so that packets are sent at whole milliseconds: no time is rounded.
+        let gap_ns = (1e9 / row.rate_pps) as u64;
+        let network = row.network(gap_ns - first_ns(&row.network(0), gap_ns));
         let model = Model::PACKETS;
         let mut simulation = begin(network.clone(), model);
         let id = network.connections().next().unwrap();
         for i in 1..=50 {
             let until_ns = 77_000_000 * i;
             run_until(&mut simulation, until_ns as f64 / 1e9);
-            let wanted = row.follow(until_ns);
+            let wanted = row.follow(gap_ns, until_ns);
             let totals = simulation.connection_totals(id);
             let queues = network.links().map(|link| simulation.queue_pkts(link) as u64);
             let found = Told {
@@ -190,7 +192,7 @@ proptest! {
         };
         row.bandwidths_bps.fill(8e8);
         row.events.retain(|event| matches!(event.2, Change::Delay(_)));
-        let network = row.network();
+        let network = row.network(0);
         let id = network.connections().next().unwrap();
         let step = Step::auto(0.001);
         let model = Model::Fluid(FluidOptions::new(Transport::Fifo, Coupling::Learned, step));
@@ -199,12 +201,12 @@ proptest! {
             let until_ns = 77_000_000 * i;
             run_until(&mut simulation, until_ns as f64 / 1e9);
             let arrived = simulation.connection_totals(id).delivered_pkts;
-            let wanted = row.follow(until_ns).arrived as f64;
+            let wanted = row.follow(0, until_ns).arrived as f64;
             // A packet is there as a whole, and one begins at 0; a step is a quarter of one.
             prop_assert!((arrived - wanted).abs() < 2.0, "{} {} at {} {:?}", arrived, wanted, until_ns, row);
         }
         run_until(&mut simulation, DURATION_S);
-        let wanted = row.follow((DURATION_S * 1e9) as u64);
+        let wanted = row.follow(0, (DURATION_S * 1e9) as u64);
         let mean_s = simulation.connection_totals(id).mean_delay_s.unwrap();
         let wanted_s = wanted.took_ns as f64 / wanted.arrived as f64 * 1e-9;
         // At each change a packet may be on the other side; and a fluid tells what links made those take that have left
@@ -213,6 +215,22 @@ proptest! {
         let allowed_s = 0.15 * others / wanted.arrived as f64 + 1e-4;
         prop_assert!((mean_s - wanted_s).abs() < allowed_s, "{} {} {:?}", mean_s, wanted_s, row);
     }
+}
+
+/// When the first packet is sent, somewhere in the first interval: by halves.
+fn first_ns(network: &Network, gap_ns: u64) -> u64 {
+    let id = network.connections().next().unwrap();
+    let (mut before, mut after) = (0, gap_ns + 1);
+    while after - before > 1 {
+        let middle = before.midpoint(after);
+        let mut simulation = begin(network.clone(), Model::PACKETS);
+        run_until(&mut simulation, middle as f64 / 1e9);
+        match simulation.connection_totals(id).offered_pkts > 0.0 {
+            true => after = middle,
+            false => before = middle,
+        }
+    }
+    before
 }
 
 /// One source and links in a row.
@@ -284,7 +302,8 @@ impl Row {
         }
     }
 
-    fn network(&self) -> Network {
+    /// The source starts at `start_ns`.
+    fn network(&self, start_ns: u64) -> Network {
         let mut builder = NetworkBuilder::new();
         let nodes = (0..=self.delays_ns.len()).map(|i| builder.node(&format!("n{i}")));
         let nodes: Vec<NodeId> = nodes.collect();
@@ -310,12 +329,16 @@ impl Row {
         let source = Source::Constant {
             rate_pps: self.rate_pps,
         };
-        builder.connection(one_way("c", nodes[0], nodes[nodes.len() - 1], source));
+        let connection = one_way("c", nodes[0], nodes[nodes.len() - 1], source);
+        builder.connection(ConnectionSpec {
+            start_s: start_ns as f64 / 1e9,
+            ..connection
+        });
         builder.build().unwrap()
     }
 
-    /// What happens before this time.
-    fn follow(&self, until_ns: u64) -> Told {
+    /// What happens before this time, if the first packet is sent at `first_ns`.
+    fn follow(&self, first_ns: u64, until_ns: u64) -> Told {
         let n = self.delays_ns.len();
         let mut heap = BinaryHeap::new();
         for (i, event) in self.events.iter().enumerate() {
@@ -323,7 +346,7 @@ impl Row {
         }
         let gap_ns = (1e9 / self.rate_pps) as u64;
         for sent_ns in (0..)
-            .map(|i| i * gap_ns)
+            .map(|i| first_ns + i * gap_ns)
             .take_while(|&at_ns| at_ns < until_ns)
         {
             heap.push(Reverse((sent_ns, Happens::Arrives { link: 0, sent_ns })));

@@ -219,36 +219,30 @@ fn an_unused_link_changes_no_bit() {
     an_unused_link(SHORT);
 }
 
+/// As a fluid: among packets, rows of other names draw otherwise.
 fn a_split_count(seeds: std::ops::Range<u64>) {
-    for model in KINDS {
-        for seed in seeds.clone() {
-            let mut wide = network(seed, model);
-            for (_, _, spec) in &mut wide.connections {
-                spec.count += 1;
-                // Others draw, and in a row of another name they draw otherwise: TCP when its clock ticks.
-                let draws = !matches!(spec.source, Source::Constant { .. });
-                if draws && matches!(model, Model::Packets(_)) {
-                    spec.source = Source::Constant { rate_pps: 70.0 };
-                    spec.acks = Acks::None;
-                }
-            }
-            let mut other = wide.clone();
-            for (i, (from, to, spec)) in wide.connections.iter().enumerate() {
-                let mut second = spec.clone();
-                second.name += "b";
-                second.count = spec.count / 2;
-                other.connections[i].2.count -= second.count;
-                other.connections.push((*from, *to, second));
-            }
-            let (one, two) = (finish(&wide, model), finish(&other, model));
-            let (_, one_links, _) = results(&one);
-            let (_, two_links, _) = results(&two);
-            assert_eq!(two_links, one_links, "{model:?}, seed {seed}");
-            let sum = |totals: Totals| (totals.delivered_pkts, totals.lost_pkts);
-            let ((a, b), (c, d)) = (sum(one.totals()), sum(two.totals()));
-            let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.max(1.0);
-            assert!(same(a, c) && same(b, d), "{model:?}, seed {seed}");
+    for seed in seeds {
+        let model = Model::FLUID;
+        let mut wide = network(seed, model);
+        for (_, _, spec) in &mut wide.connections {
+            spec.count += 1;
         }
+        let mut other = wide.clone();
+        for (i, (from, to, spec)) in wide.connections.iter().enumerate() {
+            let mut second = spec.clone();
+            second.name += "b";
+            second.count = spec.count / 2;
+            other.connections[i].2.count -= second.count;
+            other.connections.push((*from, *to, second));
+        }
+        let (one, two) = (finish(&wide, model), finish(&other, model));
+        let (_, one_links, _) = results(&one);
+        let (_, two_links, _) = results(&two);
+        assert_eq!(two_links, one_links, "seed {seed}");
+        let sum = |totals: Totals| (totals.delivered_pkts, totals.lost_pkts);
+        let ((a, b), (c, d)) = (sum(one.totals()), sum(two.totals()));
+        let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.max(1.0);
+        assert!(same(a, c) && same(b, d), "seed {seed}");
     }
 }
 
