@@ -60,6 +60,8 @@ pub enum Limit {
     Window,
     /// Its congestion window.
     CongestionWindow,
+    /// The rate at which it lets packets go.
+    Pacing,
     /// It rises at most to twice in a round trip.
     Growth,
     /// It falls at most to half in a round trip.

@@ -257,12 +257,21 @@ impl StackSender {
         f64::from(self.sender.most_out())
     }
 
-    /// Packets/s: the window over the round-trip time.
+    /// Packets/s: the window over the round-trip time, or what it lets go.
     pub fn rate_pps(&self) -> f64 {
         match self.sender.srtt_s() {
-            srtt_s if srtt_s > 0.0 => self.window_pkts() / srtt_s,
+            srtt_s if srtt_s > 0.0 => {
+                let window_pps = self.window_pkts() / srtt_s;
+                self.paces_below(window_pps).unwrap_or(window_pps)
+            }
             _ => 0.0,
         }
+    }
+
+    /// The rate at which it lets packets go, if that is less than this.
+    fn paces_below(&self, window_pps: f64) -> Option<f64> {
+        let pacing_pps = self.sender.state().pacing_pps;
+        pacing_pps.filter(|&pacing_pps| pacing_pps < window_pps)
     }
 
     pub fn srtt_s(&self) -> f64 {
@@ -290,6 +299,13 @@ impl StackSender {
         match self.sender.sent() >= self.sender.offered() {
             true if has_size => Limit::Size,
             true => Limit::Application,
+            false
+                if self
+                    .paces_below(self.window_pkts() / self.srtt_s())
+                    .is_some() =>
+            {
+                Limit::Pacing
+            }
             false if self.sender.cwnd_pkts() >= self.limit() => Limit::Window,
             false => Limit::CongestionWindow,
         }

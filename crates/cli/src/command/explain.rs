@@ -298,6 +298,7 @@ fn limited_by(limit: Limit) -> &'static str {
         Limit::Profile => "its profile",
         Limit::Window => "the largest window it may have",
         Limit::CongestionWindow => "its congestion window",
+        Limit::Pacing => "the rate at which it paces its packets",
         Limit::Growth => "at most twice the rate of one round trip before",
         Limit::Decline => "at least half the rate of one round trip before",
         Limit::Application => "what its application has made",

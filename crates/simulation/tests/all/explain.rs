@@ -3,6 +3,7 @@
 use netflow_diffserv::{Curve, Discipline};
 use netflow_profile::builtin;
 use netflow_simulation::*;
+use netflow_tcpmodel::{CongestionControl, Stack};
 
 const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 
@@ -226,6 +227,17 @@ fn the_limit_that_applied_is_told() {
             .count();
         assert!(2 * most > slow.len(), "{model:?} {slow:?}");
     }
+    // A window of two bandwidth-delay products holds nobody who lets packets go at the bandwidth.
+    let bbr = || {
+        let mut stack = Stack::builtin("linux-6").unwrap();
+        stack.set_congestion(CongestionControl::Bbr);
+        Source::Stack(std::sync::Arc::new(stack))
+    };
+    let paced = limits(Model::PACKETS, bbr(), &|spec| spec.max_window_pkts = None);
+    let most = (paced.iter())
+        .filter(|&&limit| limit == Limit::Pacing)
+        .count();
+    assert!(2 * most > paced.len(), "{paced:?}");
     for model in KINDS {
         let own = limits(model, Source::Constant { rate_pps: 50.0 }, &|_| {});
         assert_eq!(own, vec![Limit::Own; 40], "{model:?}");
