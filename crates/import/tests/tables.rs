@@ -96,6 +96,10 @@ fn links_between_the_same_nodes_are_circuits() {
     let (names, shares, assumed) = written("from,to,capacity_gbps\nA,B,10\nA,B,1\n");
     assert_eq!(names, ["A->B", "B->A", "A->B#2", "B->A#2"]);
     assert!(!shares && assumed.contains("the fastest"), "{assumed}");
+    // As fast, but longer: by delay they are no equals.
+    let (_, shares, assumed) =
+        written("from,to,capacity_gbps,delay\nA,B,10,5\nB,A,10,7\nB,C,10,3\n");
+    assert!(!shares && assumed.contains("in length"), "{assumed}");
     // Links of one direction each, some of which have one beside them.
     let (names, ..) = written(
         "from,to,capacity_gbps,directed\nA,B,10,yes\nB,A,1,yes\nB,A,2,yes\nA,C,1,no\nA,B,3,no\n",

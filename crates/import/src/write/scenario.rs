@@ -120,7 +120,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
             }
             false => {
                 "of several links between the same two nodes the shortest carries the traffic, or the fastest of \
-                 those, for their bandwidths differ; with `ecmp = true` links of equal cost have equal shares"
+                 those, for they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
             }
         };
         assumptions.about(text, About::Link(place, 0));
@@ -175,8 +175,9 @@ struct Layout<'a> {
 /// The links between two nodes.
 struct Between {
     links: usize,
-    /// Bandwidth of the first.
+    /// Bandwidth and cost of the first.
     bandwidth_bps: f64,
+    cost: f64,
     /// Whether any leads from the node of the smaller place to the other, and whether any leads back.
     ways: [bool; 2],
 }
@@ -220,9 +221,12 @@ impl Layout<'_> {
         let link = &self.topology.links[place];
         let (from, to) = (link.from, link.to);
         let ends = (from.min(to), from.max(to));
+        let metric = link.metric.filter(|_| self.by_metric);
+        let cost = metric.unwrap_or(settled.delay_s);
         let between = self.between.entry(ends).or_insert(Between {
             links: 0,
             bandwidth_bps: settled.bandwidth_bps,
+            cost,
             ways: [false; 2],
         });
         between.links += 1;
@@ -233,7 +237,7 @@ impl Layout<'_> {
         }
         if busy {
             self.circuits.push(place);
-            self.unlike |= between.bandwidth_bps != settled.bandwidth_bps;
+            self.unlike |= between.bandwidth_bps != settled.bandwidth_bps || between.cost != cost;
         }
         busy.then_some(between.links)
     }
