@@ -23,6 +23,11 @@ struct Override {
     used: Cell<bool>,
 }
 
+/// Of an option with an array, as files have them.
+const NO_ARRAY: &str = "an option has no arrays";
+const LISTS: &str =
+    "write nodes of a path as \"A>B>C\", several groups as \"a;b\", as cells of tables have them";
+
 /// What an option gives a key.
 #[derive(Debug)]
 enum Setting {
@@ -143,6 +148,12 @@ impl Overrides {
                 overrides.add_table(file, key, key_place, (from, value), findings);
                 continue;
             }
+            if value.starts_with('[') {
+                let place = Place::new(file, from..from + value.len());
+                let finding = findings.error(ProblemKind::Override, place, NO_ARRAY);
+                finding.help(LISTS);
+                continue;
+            }
             // Quotes that the shell left.
             for quote in ['"', '\''] {
                 let inner = value.strip_prefix(quote);
@@ -197,7 +208,7 @@ impl Overrides {
         self.list.retain(|earlier| !earlier.key.starts_with(&below));
         self.add(key, key_place, Setting::Table);
         if let Some(DeValue::Table(table)) = parsed.get("v").map(|value| value.get_ref()) {
-            self.add_keys(key, table, &document, &here);
+            self.add_keys(key, table, &document, &here, findings);
         }
     }
 
@@ -208,6 +219,7 @@ impl Overrides {
         table: &DeTable<'_>,
         document: &str,
         here: &dyn Fn(std::ops::Range<usize>) -> Place,
+        findings: &mut Findings,
     ) {
         for (key, value) in table {
             let name = format!("{name}.{}", key.get_ref());
@@ -215,10 +227,13 @@ impl Overrides {
             match value.get_ref() {
                 DeValue::Table(inner) => {
                     self.add(&name, key_place, Setting::Table);
-                    self.add_keys(&name, inner, document, here);
+                    self.add_keys(&name, inner, document, here, findings);
                 }
                 DeValue::String(text) => {
                     self.add(&name, key_place, Setting::Text(text.to_string(), place));
+                }
+                DeValue::Array(_) => {
+                    (findings.error(ProblemKind::Override, place, NO_ARRAY)).help(LISTS);
                 }
                 _ => {
                     let text = document.get(value.span()).unwrap_or_default().to_owned();

@@ -572,6 +572,14 @@ fn an_option_may_have_a_table() {
     assert!(said.contains("did you mean `queue.min`?"), "{said}");
     let said = problem_of(&["link.A->B.queue={ discipline = red }"]);
     assert!(said.contains("not a table: "), "{said}");
+    for option in [
+        "connection.c1.path=[\"A\", \"B\"]",
+        "connection.c1.source={ list = [1] }",
+    ] {
+        let said = problem_of(&[option]);
+        assert!(said.contains("an option has no arrays"), "{said}");
+        assert!(said.contains("\"A>B>C\""), "{said}");
+    }
 }
 
 #[test]
