@@ -47,7 +47,7 @@ pub struct LatencyArguments {
     #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
-    #[arg(long, value_name = "NAME", default_value = "linux-2.0.34", help = stack::help())]
+    #[arg(long, value_name = "NAME", default_value = print::PAPERS, help = stack::help())]
     stack: String,
 
     /// Payload of a full packet in bytes; the stack's unless given
@@ -86,9 +86,13 @@ pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), 
     let csv = |out: &mut dyn Write| csv::write(&answers, out);
     let format = arguments.format;
     match single {
-        Some(answer) => format.answer(out, answer, csv, |out| print::text(&method, answer, out)),
+        Some(answer) => format.answer(out, answer, csv, |out| {
+            print::text(&method, answer, out)?;
+            print::age(&method, out)
+        }),
         None => format.answer(out, &answers, csv, |out| {
-            print::table(&method, &answers, out)
+            print::table(&method, &answers, out)?;
+            print::age(&method, out)
         }),
     }?;
     Ok(())

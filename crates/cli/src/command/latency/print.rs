@@ -9,6 +9,9 @@ use netflow::units::{BitsPerSecond, Bytes, Seconds};
 
 use crate::output::table::{Table, known};
 
+/// The stack of the paper, which is the default.
+pub const PAPERS: &str = "linux-2.0.34";
+
 /// One answer.
 pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
@@ -46,6 +49,17 @@ pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result
         .number("s", |row| short(row.1))
         .text("", |row| row.2.clone())
         .print(out)
+}
+
+/// That it is the TCP of a paper, and not today's.
+pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
+    match method.stack.name == PAPERS {
+        true => writeln!(
+            out,
+            "\nTCP of 1998, as in the paper; today's: --model rounds --stack linux-6"
+        ),
+        false => Ok(()),
+    }
 }
 
 /// How sure the mean is.
