@@ -193,7 +193,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "mark",
         &[(
-            "netflow mark packets.csv --committed-rate \"2 Mbit/s\" --conditioner trtcm --peak-rate \"4 Mbit/s\"",
+            "netflow mark packets.csv --committed-rate \"2 Mbit/s\" --peak-rate \"4 Mbit/s\"",
             "how many get which colour",
         )],
     ),

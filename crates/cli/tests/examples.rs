@@ -7,7 +7,7 @@ mod common;
 use common::{Workplace, shell, text};
 
 /// In this order in one folder: a report is of the results of the run.
-const RUN: [&str; 18] = [
+const RUN: [&str; 19] = [
     "demo",
     "run",
     "check",
@@ -26,6 +26,7 @@ const RUN: [&str; 18] = [
     "profile compare",
     "latency",
     "ipb predict",
+    "mark",
 ];
 
 #[test]
@@ -35,6 +36,11 @@ fn examples_of_help_run() {
         let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
         std::fs::copy(format!("{scenarios}/{name}"), place.path(name)).unwrap();
     }
+    std::fs::write(
+        place.path("packets.csv"),
+        "time_s,bytes\n0.1,1500\n0.2,1500\n",
+    )
+    .unwrap();
     let mut tried = 0;
     for command in RUN {
         let help = place

@@ -90,7 +90,15 @@ impl MarkingArguments {
         }
         spec.marking().map_err(|error| match error {
             MarkError::Missing { setting, .. } => {
-                Failure::usage(format!("conditioner `{name}` needs --{setting}"))
+                let example = match setting {
+                    it if it.ends_with("burst") => "15KB",
+                    it if it.ends_with("rate") => "\"4 Mbit/s\"",
+                    _ => "100ms",
+                };
+                Failure::Usage {
+                    message: format!("conditioner `{name}` needs --{setting}"),
+                    help: Some(format!("such as --{setting} {example}")),
+                }
             }
             MarkError::Wrong(error) => Failure::Usage {
                 message: error.to_string(),
