@@ -261,6 +261,9 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
         return writeln!(out, "\nno samples together far off the surface");
     }
     writeln!(out, "\n samples together far off the surface")?;
+    // Captures tell seconds since 1970.
+    let first_s = (clusters.iter().map(|it| it.from_s)).fold(f64::INFINITY, f64::min);
+    let since_s = if first_s > 1e6 { first_s.floor() } else { 0.0 };
     Table::of(clusters.iter().take(CLUSTERS))
         .text("trace", |it| it.trace)
         .text("flow", |it| it.flow)
@@ -268,16 +271,20 @@ pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::
             let side = it.side;
             format!("{side}{}", if it.startup { ", start-up" } else { "" })
         })
-        .number("from s", |it| short(it.from_s))
-        .number("to s", |it| short(it.to_s))
+        .number("from s", |it| short(it.from_s - since_s))
+        .number("to s", |it| short(it.to_s - since_s))
         .number("samples", |it| plain(it.samples as f64))
         .number("× surface", |it| short(it.factor))
         .number("loss", |it| percent(it.loss))
         .number("rtt ms", |it| short(1e3 * it.rtt_s))
         .print(out)?;
     match clusters.len().saturating_sub(CLUSTERS) {
-        0 => Ok(()),
-        rest => writeln!(out, " … and {rest} more"),
+        0 => {}
+        rest => writeln!(out, " … and {rest} more")?,
+    }
+    match since_s > 0.0 {
+        true => writeln!(out, " in seconds after {since_s} of the captures' clock"),
+        false => Ok(()),
     }
 }
 
