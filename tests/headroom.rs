@@ -69,7 +69,7 @@ fn a_divided_demand_has_the_headroom_that_its_rate_has() {
         ("kind = 'poisson'", "fluid", delay),
         ("kind = 'tcp'", "fluid", utilization),
         ("flows = 9", "fluid", utilization),
-        ("kind = 'video'", "packets", utilization),
+        ("kind = 'video'", "fluid", utilization),
         ("size = { constant = '30 KB' }", "packets", delay),
     ] {
         let settings = |mbps: f64| {

@@ -9,7 +9,7 @@ use crate::number::{count, plain};
 /// What a steady state leaves out, or is not what the scenario asks for: in words.
 pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<String> {
     let (network, model) = (&scenario.network, scenario.options.model);
-    let mut notes: Vec<String> = scenario.means_warning().into_iter().collect();
+    let mut notes = scenario.means_warnings(true);
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");

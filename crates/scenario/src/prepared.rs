@@ -57,14 +57,23 @@ impl Prepared {
         own.chain(self.divided.iter().map(|it| it.name.as_str()))
     }
 
-    /// What means of bursts are not, where there are any.
-    pub fn means_warning(&self) -> Option<String> {
-        self.has_means.then(|| {
+    /// What means of bursts are not, where there are any; of a scenario that is solved for, or run as it says.
+    pub fn means_warnings(&self, is_solved: bool) -> Vec<String> {
+        let demands = self.has_means.then_some(
             "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
              a factor of 2 at nine of ten links of the networks tried, as are times of transfers, within a factor of 1.4, and what \
-             bursts lose is not told; `--set simulation.model=packets` follows them"
-                .to_owned()
-        })
+             bursts lose is not told; `--set simulation.model=packets` follows them",
+        );
+        let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
+        let users = (is_fluid && self.network.workloads().len() > 0).then_some(
+            "users of workloads are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
+             are not told; packets follow them (`netflow run --set simulation.model=packets`)",
+        );
+        demands
+            .into_iter()
+            .chain(users)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Whether a run depends on its seed: the window model and users are random.

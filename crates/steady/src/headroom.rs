@@ -86,6 +86,15 @@ impl Solver {
                 check(name, bound, false, "positive")?;
             }
         }
+        if bounds.utilization.is_finite() && bounds.utilization >= 1.0 {
+            let allowed =
+                "less than 1: no link sends for more than all of the time, whatever is asked of it";
+            return Err(SteadyError::BadOption {
+                option: "max-utilization",
+                value: bounds.utilization,
+                allowed,
+            });
+        }
         if self.scale(scale, 1.0)? == 0 {
             return Err(SteadyError::NothingScales);
         }

@@ -11,7 +11,7 @@ use netflow_network::{
     Rerouted, Source,
 };
 use netflow_profile::Profile;
-use netflow_workload::Transfers;
+use netflow_workload::{Application as Users, Transfers};
 
 use crate::SteadyError;
 
@@ -141,6 +141,9 @@ pub(crate) const NEEDS_PROFILE: &str = "it has a congestion window, which swings
 fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
         Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
+        Source::Users(ref traffic) if matches!(traffic.workload.application, Users::Video(_)) => {
+            "its viewers load chunk after chunk, in bursts that only packets follow (`netflow run`); a [[demand]] of `kind = \"video\"` is carried as its mean where `model = \"fluid\"`"
+        }
         _ if spec.size_pkts.is_some() => {
             "it has only so much to send, and ends; before it starts, or without `size`, there is a steady state"
         }

@@ -370,7 +370,8 @@ impl Sweep {
         &self.digest
     }
 
-    pub(crate) fn model(&self) -> Model {
+    /// How each case is evaluated.
+    pub fn model(&self) -> Model {
         self.request.model
     }
 

@@ -27,6 +27,38 @@ fn a_congestion_window_is_refused() {
     );
 }
 
+/// Its queue was told 60 times too short.
+#[test]
+fn viewers_of_video_are_refused() {
+    let mut pair = pair(10.0);
+    let mut users = netflow_problems::constant_users(&mut pair.builder);
+    (users.clients, users.servers) = (vec![pair.to], vec![pair.from]);
+    (users.start_s, users.stop_s) = (0.0, None);
+    users.application = netflow_workload::Application::Video(netflow_workload::Video::default());
+    pair.builder.workload(users);
+    let said = said(&pair.build(), 10.0);
+    assert!(said.contains("viewers load chunk after chunk"), "{said}");
+}
+
+/// All is below 100 %: a million times the demand came out.
+#[test]
+fn headroom_up_to_all_of_a_link_is_refused() {
+    let mut pair = pair(10.0);
+    pair.poisson("c", 100.0);
+    let mut solver = Solver::new(&pair.build(), 1.0).unwrap();
+    let bounds = Bounds {
+        utilization: 1.0,
+        delay_s: f64::INFINITY,
+        loss: f64::INFINITY,
+    };
+    let no = solver.headroom(&bounds, Scale::All, &SteadyOptions::default());
+    let no = no.unwrap_err().to_string();
+    assert!(
+        no.contains("max-utilization: 1 must be less than 1"),
+        "{no}"
+    );
+}
+
 #[test]
 fn a_transfer_that_ends_is_refused_while_it_sends() {
     let mut pair = pair(10.0);
