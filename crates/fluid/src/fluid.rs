@@ -49,6 +49,15 @@ pub struct Fluid {
     pub(crate) trials: Option<Box<(State, State)>>,
 }
 
+/// Who sent the data that went over a link: parts of it, in bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FilledBy {
+    /// Bulk TCP by profiles.
+    pub profiles: f64,
+    /// Sources at a constant rate.
+    pub constant: f64,
+}
+
 /// What one branch of a fluid has come to since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BranchCounts {
@@ -257,17 +266,14 @@ impl Fluid {
         &self.state
     }
 
-    /// Which part of the data, in bits, that was sent over a link since `before` was bulk TCP by
-    /// profiles, if what finds the queue full is refused there; else 0.
-    pub fn filled_by_profiles(&self, id: LinkId, before: &[BranchCounts]) -> f64 {
-        if self.network().link_spec(id).queue != DropPolicy::DropTail {
-            return 0.0;
-        }
+    /// Which parts of the data, in bits, that was sent over a link since `before` were those of bulk TCP by
+    /// profiles, and of sources at a constant rate.
+    pub fn filled_by(&self, id: LinkId, before: &[BranchCounts]) -> FilledBy {
         let plan = &self.setup.plan;
         let l = &plan.links[self.rank(id)];
         // By those that send now.
         let windows_fill = self.scratch.fillings[self.rank(id)].windows > 0.0;
-        let (mut filling, mut all) = (0.0, 0.0);
+        let (mut profiles, mut constant, mut all) = (0.0, 0.0, 0.0);
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let b = plan.branch_of[h as usize];
             let branch = &plan.branches[b as usize];
@@ -284,11 +290,16 @@ impl Fluid {
                     windows_fill || all_sent_pkts < SENDS_ALL * made_pkts
                 }
             };
-            if has_more && matches!(spec.source, Source::Profile(_)) {
-                filling += sent_pkts * branch.data_bits;
+            match spec.source {
+                Source::Profile(_) if has_more => profiles += sent_pkts * branch.data_bits,
+                Source::Constant { .. } => constant += sent_pkts * branch.data_bits,
+                _ => {}
             }
         }
-        fraction(filling, all)
+        FilledBy {
+            profiles: fraction(profiles, all),
+            constant: fraction(constant, all),
+        }
     }
 
     /// What a branch has come to since the start.

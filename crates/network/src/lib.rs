@@ -66,5 +66,5 @@ pub use spec::{
     Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red,
     Source, TcpVariant, WindowSource,
 };
-pub use totals::{ConnectionTotals, LinkTotals, Percentiles, Totals};
+pub use totals::{ConnectionTotals, Estimate, LinkTotals, Percentiles, Totals};
 pub use users::{Arrivals, Experience, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s};

@@ -56,6 +56,14 @@ impl Network {
         }
     }
 
+    /// Whether one of a link's queues marks packets.
+    pub fn marks(&self, link: LinkId) -> bool {
+        let queues = self.queues_of(link);
+        queues
+            .iter()
+            .any(|&queue| self.link_spec(queue).queue.marks())
+    }
+
     /// The links with several queues; their other queues are links called `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
         let own = self.inner.shared.iter().filter_map(|s| s.links.last());

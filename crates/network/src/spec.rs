@@ -71,6 +71,17 @@ pub enum DropPolicy {
     Managed(Aqm),
 }
 
+impl DropPolicy {
+    /// Whether it marks packets of senders with ECN instead of dropping them (RFC 3168).
+    pub fn marks(&self) -> bool {
+        match self {
+            DropPolicy::Red(red) => red.ecn,
+            DropPolicy::Managed(aqm) => aqm.marks(),
+            DropPolicy::DropTail | DropPolicy::Rio(_) => false,
+        }
+    }
+}
+
 /// A directed link and the queue in front of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {

@@ -1,6 +1,7 @@
 //! What happened since a period began, which without any is the start.
 
 use netflow_profile::ProfileUse;
+use serde::{Deserialize, Serialize};
 
 /// One link since the period began. Packets are packets of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,18 +28,31 @@ pub struct LinkTotals {
     /// `None` if it loses none.
     pub link_lost_pkts: Option<f64>,
     /// Packets that the queue marked instead of dropping them (CE, RFC 3168), where its senders have ECN;
-    /// none of fluids.
-    pub marked_pkts: f64,
+    /// `None` where it marks none, and of fluids.
+    pub marked_pkts: Option<f64>,
     /// Packets in the queue now.
     pub queued_pkts: f64,
-    /// Whether its mean and its longest queue, and the queueing delay, are estimates: in the fluid models
-    /// those of a busy drop-tail queue that TCP by profiles fills. Packets come in bursts there, and
-    /// windows all stop at its end; the equations know neither. Sources with windows do.
-    pub queue_is_estimate: bool,
+    /// Why its mean and its longest queue, and the queueing delay, are estimates, if they are: of busy links, in the fluid
+    /// models.
+    pub estimate: Option<Estimate>,
     /// Standard deviation over mean of the packets that arrived in an interval of
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
     /// arrived, and of fluids.
     pub arrival_cov: Option<f64>,
+}
+
+/// Why the queue of a busy link is an estimate in the fluid models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimate {
+    /// TCP by profiles fills a drop-tail queue. Packets come in bursts there, and windows all stop at its end; the
+    /// equations know neither. Sources with windows do.
+    Profiles,
+    /// TCP by profiles fills a queue that drops early. Its mean is near that of packets; how long it gets, and what few
+    /// packets wait, is that of packets at random.
+    EarlyDrops,
+    /// Sources at a constant rate are taken for packets at random (Poisson).
+    Constant,
 }
 
 /// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.

@@ -60,7 +60,7 @@ pub struct Run {
     pub waits: Vec<Waits>,
     pub warnings: Vec<String>,
     /// What the sign at links means.
-    pub estimate: Option<String>,
+    pub estimate: Vec<String>,
     /// Recording intervals, before anything is left out.
     pub samples: usize,
     /// Whether curves are thinned.
@@ -132,6 +132,9 @@ pub struct Link {
     /// What was lost on the way, after the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_lost: Option<Short>,
+    /// What the queue marked instead of dropping it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Short>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<LinkCurves>,
 }

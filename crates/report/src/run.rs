@@ -127,6 +127,7 @@ pub fn read(
             offered: Short(link.offered_pkts),
             lost: Short(link.lost_pkts),
             link_lost: link.link_lost_pkts.map(Short),
+            marked: link.marked_pkts.map(Short),
             curves: chosen(&busy_links, i).then(|| data::LinkCurves {
                 queue: of_link(QUEUE),
                 loss: of_link(LINK_LOSS),
@@ -203,7 +204,7 @@ pub fn read(
         workloads: summary.workloads.clone(),
         waits: waits(results)?,
         warnings: summary.warnings.clone(),
-        estimate: summary.estimate_note(),
+        estimate: summary.estimate_notes(),
         samples: times_s.len(),
         thinned: grid.curves.thins(),
         x: times(grid.curves.times(&times_s)),

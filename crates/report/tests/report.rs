@@ -174,7 +174,7 @@ fn a_queue_that_is_an_estimate_has_its_sign_and_what_it_means() {
         (&signed[0]["name"], &signed[0]["sign"]),
         (&"N5->N7".into(), &"~".into())
     );
-    let note = run["estimate"].as_str().unwrap();
+    let note = run["estimate"][0].as_str().unwrap();
     assert!(
         note.starts_with("~ an estimate") && note.ends_with("20 ms"),
         "{note}"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netflow_network::{
-    Change, ConnectionTotals, EventSpec, Experience, ModelName, Network, PacketOptions,
+    Change, ConnectionTotals, Estimate, EventSpec, Experience, ModelName, Network, PacketOptions,
     PrecedenceTotals, Run, Source, Totals,
 };
 use serde::{Deserialize, Serialize};
@@ -177,10 +177,13 @@ pub struct LinkSummary {
     /// departed.
     #[serde(default)]
     pub queueing_delay_s: Option<f64>,
-    /// Whether the three about its queue (mean, longest, delay) are estimates, as
-    /// [`LinkTotals::queue_is_estimate`](netflow_network::LinkTotals::queue_is_estimate) says.
+    /// Whether the three about its queue (mean, longest, delay) are estimates.
     #[serde(default)]
     pub queue_is_estimate: bool,
+    /// Why, if they are: `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
+    /// mean is near that of packets; `constant`, sources at a constant rate are taken for random ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost in the queue.
@@ -188,6 +191,9 @@ pub struct LinkSummary {
     /// Packets that left the queue and were lost on the way; null where the link loses none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_lost_pkts: Option<f64>,
+    /// Packets that the queue marked instead of dropping them (CE, RFC 3168); null where it marks none, and of fluids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked_pkts: Option<f64>,
     /// DP0, DP1 and DP2, where the queue tells them apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub precedences: Vec<PrecedenceSummary>,
@@ -406,9 +412,11 @@ impl LinkSummary {
             throughput_bps: Some(0.0),
             queueing_delay_s: Some(0.0),
             queue_is_estimate: false,
+            estimate: Some(Estimate::Profiles),
             offered_pkts: 0.0,
             lost_pkts: 0.0,
             link_lost_pkts: Some(0.0),
+            marked_pkts: Some(0.0),
             precedences: Vec::new(),
             arrival_cov: Some(0.0),
             spread: Spread::new(),
@@ -500,10 +508,12 @@ impl Summary {
                 throughput_bps: (!changes_bandwidth(id))
                     .then(|| totals.utilization * bandwidths_bps[id.index()]),
                 queueing_delay_s: totals.queueing_delay_s,
-                queue_is_estimate: totals.queue_is_estimate,
+                queue_is_estimate: totals.estimate.is_some(),
+                estimate: totals.estimate,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 link_lost_pkts: totals.link_lost_pkts,
+                marked_pkts: totals.marked_pkts,
                 precedences: simulation
                     .precedence_totals(id)
                     .map_or_else(Vec::new, |all| all.map(PrecedenceSummary::from).to_vec()),
@@ -590,26 +600,45 @@ impl Summary {
         }
     }
 
-    /// What the sign at queues means that are estimates, and roughly what packets would cost instead;
-    /// `None` if no queue is one.
-    pub fn estimate_note(&self) -> Option<String> {
-        let is_estimate = self.links.iter().any(|link| link.queue_is_estimate);
+    /// What the sign at queues means that are estimates, and roughly what packets would cost instead: a line for each reason
+    /// that there is.
+    pub fn estimate_notes(&self) -> Vec<String> {
+        let is = |of: Estimate| self.links.iter().any(|link| link.estimate == Some(of));
         let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
         // A packet engine comes there only through what is before.
         let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
-        is_estimate.then(|| {
-            format!(
-                "{ESTIMATE} an estimate, within {} on half of the networks tried: a drop-tail queue filled by TCP with profiles; \
-                 sources with `window` instead are followed packet by packet, which takes about {}",
-                whole_percent(Within::of_fluids(self.calibrated).queues),
-                rounded_time(PacketOptions::takes_s(arrivals_pkts))
-            )
-        })
+        let takes = || rounded_time(PacketOptions::takes_s(arrivals_pkts));
+        let notes = [
+            is(Estimate::Profiles).then(|| {
+                format!(
+                    "{ESTIMATE} an estimate, within {} on half of the networks tried: a drop-tail queue filled by TCP with profiles; \
+                     sources with `window` instead are followed packet by packet, which takes about {}",
+                    whole_percent(Within::of_fluids(self.calibrated).queues),
+                    takes()
+                )
+            }),
+            is(Estimate::EarlyDrops).then(|| {
+                format!(
+                    "{ESTIMATE} of RED and RIO filled by TCP with profiles the means are near those of packets; how long the queue \
+                     gets, and p99 of delays, are an estimate; packets take about {}",
+                    takes()
+                )
+            }),
+            is(Estimate::Constant).then(|| {
+                format!(
+                    "{ESTIMATE} sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long \
+                     as they fit; `model = \"packets\"` follows them, which takes about {}",
+                    takes()
+                )
+            }),
+        ];
+        notes.into_iter().flatten().collect()
     }
 
     /// How far to trust goodputs, where TCP with profiles shares links that it fills; `None` else.
     pub fn goodput_note(&self) -> Option<String> {
-        let is_estimate = self.links.iter().any(|link| link.queue_is_estimate);
+        let of = Some(Estimate::Profiles);
+        let is_estimate = self.links.iter().any(|link| link.estimate == of);
         let within = Within::of_fluids(self.calibrated);
         is_estimate.then(|| {
             format!(
@@ -695,9 +724,11 @@ mod tests {
                 throughput_bps: None,
                 queueing_delay_s: Some(0.25),
                 queue_is_estimate: true,
+                estimate: Some(Estimate::Profiles),
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,
                 link_lost_pkts: Some(3.0),
+                marked_pkts: None,
                 precedences: vec![PrecedenceSummary {
                     offered_pkts: 8.0,
                     lost_pkts: 2.0,

@@ -294,7 +294,7 @@ fn value(of: &Type) -> String {
                 "f64" => "number".to_owned(),
                 "u32" | "u64" | "usize" => "whole number".to_owned(),
                 "bool" => "true or false".to_owned(),
-                "String" | "ModelName" | "Format" => "text".to_owned(),
+                "String" | "ModelName" | "Format" | "Estimate" => "text".to_owned(),
                 "Option" => format!("{inner} or null"),
                 "Vec" => format!("list of {}", many(&inner)),
                 "Options" => "table".to_owned(),

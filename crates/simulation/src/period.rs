@@ -5,8 +5,9 @@ use std::sync::Arc;
 use netflow_fluid::{BranchCounts, BranchDelays, Fluid};
 use netflow_network::readout::{AggregateCounts, ConnectionCounts, LinkSums, fraction, mean};
 use netflow_network::{
-    AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, Experience, LinkId, LinkTotals,
-    Network, Options, Percentiles, Period, PrecedenceTotals, Run, RunError, Totals,
+    AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, DropPolicy, Estimate, Experience,
+    LinkId, LinkTotals, Network, Options, Percentiles, Period, PrecedenceTotals, Run, RunError,
+    Totals,
 };
 
 use crate::simulation::{Simulation, Stepper};
@@ -38,10 +39,12 @@ struct Took {
 }
 
 /// A queue counts as busy once it has refused so many packets, or its link has been busy for more than
-/// this part of the time; and as filled by profiles if they sent this part of its data.
+/// this part of the time; as filled by profiles if they sent this part of its data; and as filled by constant rates if they
+/// sent most of it.
 const FULL_PKTS: f64 = 1.0;
 const BUSY: f64 = 0.5;
 const FILLING: f64 = 0.1;
+const MOSTLY: f64 = 0.5;
 
 impl Run for Simulation {
     fn network(&self) -> &Network {
@@ -116,13 +119,22 @@ impl Run for Simulation {
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,
             link_lost_pkts: sums.link_lost_pkts,
-            marked_pkts: sums.marked_pkts,
+            marked_pkts: match self.stepper() {
+                Stepper::Packets(_) if self.network().marks(id) => Some(sums.marked_pkts),
+                _ => None,
+            },
             queued_pkts: self.engine().queue_pkts(id),
-            queue_is_estimate: match self.stepper() {
-                Stepper::Fluid(fluid) => {
-                    is_busy && fluid.filled_by_profiles(id, &start.branches) >= FILLING
+            estimate: match self.stepper() {
+                Stepper::Fluid(fluid) if is_busy => {
+                    let filled = fluid.filled_by(id, &start.branches);
+                    let is_plain = self.network().link_spec(id).queue == DropPolicy::DropTail;
+                    match filled.profiles >= FILLING {
+                        true if is_plain => Some(Estimate::Profiles),
+                        true => Some(Estimate::EarlyDrops),
+                        false => (filled.constant > MOSTLY).then_some(Estimate::Constant),
+                    }
                 }
-                Stepper::Packets(_) => false,
+                _ => None,
             },
             arrival_cov: match self.stepper() {
                 Stepper::Fluid(_) => None,

@@ -60,7 +60,7 @@ pub fn netflow(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Syn
         queue_pkts: totals.mean_queue_pkts,
         utilization: totals.utilization,
         loss: totals.lost_pkts / totals.offered_pkts,
-        marks: totals.marked_pkts / totals.offered_pkts,
+        marks: totals.marked_pkts.unwrap_or(0.0) / totals.offered_pkts,
         jain: jain(&goodputs),
         delay_p95_ms: 1e3 * p95_s.iter().sum::<f64>() / p95_s.len() as f64,
     };

@@ -30,6 +30,17 @@ pub enum Aqm {
     Pie(Pie),
 }
 
+impl Aqm {
+    /// Whether it marks packets of senders with ECN instead of dropping them.
+    pub fn marks(&self) -> bool {
+        match self {
+            Aqm::CoDel(codel) => codel.ecn,
+            Aqm::FqCoDel(queues) => queues.codel.ecn,
+            Aqm::Pie(pie) => pie.ecn,
+        }
+    }
+}
+
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<P> {

@@ -21,7 +21,7 @@ pub fn print(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     print_links(&summary.links, top, out)?;
-    if let Some(note) = summary.estimate_note() {
+    for note in summary.estimate_notes() {
         writeln!(out, " {note}")?;
     }
     writeln!(out)?;
@@ -44,7 +44,8 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     let mut used: Vec<&LinkSummary> = used.collect();
     used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
     let idle = links.len() - used.len();
-    Table::of(used)
+    let has_marks = (used.iter()).any(|it| it.marked_pkts.is_some_and(|pkts| pkts > 0.0));
+    let mut table = Table::of(used)
         .text("link", |it| it.link.clone())
         .number("utilization", |it| {
             let std = std_of(&it.spread, "utilization");
@@ -78,8 +79,14 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
                 None => queue,
                 Some(pkts) => format!("{queue} + {} on the way", short(pkts)),
             }
-        })
-        .print_top(top, "link", out)?;
+        });
+    if has_marks {
+        table = table.number("marked pkt", |it| {
+            let std = std_of(&it.spread, "marked_pkts");
+            known(it.marked_pkts, |pkts| beside(pkts, std, short), NOTHING)
+        });
+    }
+    table.print_top(top, "link", out)?;
     match idle {
         0 => Ok(()),
         idle => writeln!(out, " {} without traffic", count(idle, "link")),

@@ -49,8 +49,8 @@ function showRun() {
   const stopped = run.manifest.reason;
   $("alarm").hidden = run.manifest.complete;
   $("alarm").textContent = run.manifest.complete ? "" : `This run did not come to its end: ${stopped || "no reason is known"}.`;
-  $("estimate").hidden = !run.estimate;
-  $("estimate").textContent = run.estimate || "";
+  $("estimate").hidden = run.estimate.length === 0;
+  $("estimate").textContent = run.estimate.join("; ");
   showTiles();
 }
 function showRuns() {

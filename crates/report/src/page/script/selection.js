@@ -24,6 +24,7 @@ function described() {
       `queueing delay ${signed(link, ms(link.queueing))} ms`,
       `loss ${percent(link.loss)}: ${short(link.lost)} of ${packets(link.offered)}`,
       known(link.link_lost) ? `${short(link.link_lost)} more on the way` : null,
+      known(link.marked) ? `${short(link.marked)} marked` : null,
     ].filter(Boolean).join(" · ") : "These results have no such link.";
   }
   if (state.kind === "connection") {
