@@ -105,6 +105,7 @@ pub(crate) fn validate(
         told_of_many_paths: false,
         changes: Vec::new(),
         parts_of_packets: Vec::new(),
+        asks_for_marks: None,
         of_packets: None,
         incomplete: false,
     };
@@ -187,6 +188,8 @@ struct Assembly<'s> {
     changes: Vec<events::PlacedChange>,
     /// Buffers of so many packets and a part of one.
     parts_of_packets: Vec<(Place, Packets)>,
+    /// Where a sender first asks for marks instead of losses.
+    asks_for_marks: Option<Place>,
     /// The first thing that only packets know: where it stands, and what it is.
     of_packets: Option<(Place, String)>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
@@ -308,6 +311,7 @@ impl Assembly<'_> {
         let built = std::mem::take(&mut self.builder).build();
         match built {
             Ok(network) => {
+                self.warn_of_ecn_without_marks(&network);
                 changes::tell(scenario, &network, &self.settings.options, self.findings);
                 (!self.findings.has_errors()).then(|| Valid {
                     options: self.settings.options,
@@ -326,6 +330,17 @@ impl Assembly<'_> {
                 }
                 None
             }
+        }
+    }
+
+    /// Senders with ECN and no queue that marks do what others do.
+    fn warn_of_ecn_without_marks(&mut self, network: &Network) {
+        if let Some(place) = self.asks_for_marks
+            && !network.links().any(|id| network.marks(id))
+        {
+            let message = "`ecn` has no effect: no queue marks packets".to_owned();
+            let help = "those of fq-codel do; of red, codel and pie with `ecn = true`";
+            self.warning(ProblemKind::WithoutEffect, place, message, help);
         }
     }
 

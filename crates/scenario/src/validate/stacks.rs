@@ -73,6 +73,9 @@ impl Assembly<'_> {
         }
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
+            if **ecn {
+                self.asks_for_marks.get_or_insert(ecn.place());
+            }
         }
         stack.mss_bytes = mss_bytes(packet_size.get());
         Some(Source::Stack(Arc::new(stack)))

@@ -540,6 +540,24 @@ fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
     );
 }
 
+#[test]
+fn ecn_needs_a_queue_that_marks() {
+    let source = "connection.c1.source={ stack = \"linux-6\", ecn = true }";
+    let prepared = with_options(&[source]).unwrap_or_else(|problems| panic!("{problems}"));
+    let warnings = prepared.warnings.iter().map(ToString::to_string);
+    let no_effect = warnings.filter(|it| it.contains("no queue marks packets"));
+    assert_eq!(no_effect.count(), 1);
+    for queue in ["fq-codel", "{ discipline = \"codel\", ecn = true }"] {
+        let prepared = with_options(&[source, &format!("link.A->B.queue={queue}")]);
+        let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(
+            prepared.warnings.is_empty(),
+            "{queue}: {}",
+            prepared.warnings[0]
+        );
+    }
+}
+
 /// The text that the help shows.
 #[test]
 fn an_option_may_have_a_table() {
