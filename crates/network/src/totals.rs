@@ -73,11 +73,11 @@ pub struct Percentiles {
 pub struct ConnectionTotals {
     /// Mean packets/s sent.
     pub mean_send_pps: f64,
-    /// Mean packets/s delivered.
+    /// Mean packets/s delivered, each once: without those that arrived again, and without SYNs.
     pub mean_goodput_pps: f64,
     /// Packets sent.
     pub offered_pkts: f64,
-    /// Packets that reached the receiver.
+    /// Packets that reached the receiver, with SYNs and those that had arrived before.
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,

@@ -249,12 +249,12 @@ pub struct ConnectionSummary {
     pub connection: String,
     /// Packets/s sent.
     pub mean_send_pps: f64,
-    /// Packets/s delivered.
+    /// Packets/s delivered, each once: without those that arrived again, and without SYNs.
     pub mean_goodput_pps: f64,
     /// Packets sent.
     #[serde(default)]
     pub offered_pkts: f64,
-    /// Packets delivered.
+    /// Packets that reached the receiver, with SYNs and those that had arrived before.
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,

@@ -29,7 +29,8 @@ pub struct Connection {
     /// When it stops. Default: at the end of the run.
     #[key(allowed = allowed::MOMENT, example = "50 s")]
     pub stop: Option<Time>,
-    /// How much it delivers before it ends: `"1.5 MB"` or `"1500 pkt"`. With a `stop` as well, it
+    /// How much it delivers before it ends: `"1.5 MB"` or `"1500 pkt"`; bytes are sent in whole packets of `packet-size`, whose
+    /// headers count as well. With a `stop` as well, it
     /// ends at whichever comes first. Default: no end.
     #[key(allowed = allowed::TRANSFER, example = "1.5 MB")]
     pub size: Option<SizeSetting>,
