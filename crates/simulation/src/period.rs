@@ -250,11 +250,14 @@ impl Simulation {
             Stepper::Fluid(fluid) => {
                 let delays = fluid.delays_since(id, &start.delays);
                 let is_answered = self.network().connection_spec(id).source.is_answered();
+                let mean_s = self.mean_delay_s(fluid, id);
+                // Before anything is delivered, the law knows what it will take.
+                let delivers = mean_s.is_some();
                 Took {
-                    mean_s: self.mean_delay_s(fluid, id),
-                    delay: delays.one_way(),
-                    jitter_s: delays.jitter_s(),
-                    rtt: delays.round_trip().filter(|_| is_answered),
+                    mean_s,
+                    delay: delays.one_way().filter(|_| delivers),
+                    jitter_s: delays.jitter_s().filter(|_| delivers),
+                    rtt: delays.round_trip().filter(|_| delivers && is_answered),
                 }
             }
             Stepper::Packets(packets) => {

@@ -227,3 +227,19 @@ fn times_are_those_of_the_streams_own_packets() {
     assert_eq!(p50_s(simulation.connection_totals(early)), None);
     assert!(p50_s(simulation.connection_totals(late)).unwrap() < 0.012);
 }
+
+/// Ten minutes away: after 20 s nothing is there. The law told what it will take, beside no mean.
+#[test]
+fn what_has_not_arrived_has_no_delays() {
+    let mut b = NetworkBuilder::new();
+    let (x, y) = (b.node("x"), b.node("y"));
+    b.link(link(x, y, 8e6, 600.0, 100.0));
+    let source = Source::Poisson { rate_pps: 100.0 };
+    b.connection(one_way("stream", x, y, source));
+    let network = b.build().unwrap();
+    for model in [Model::FLUID, Model::PACKETS] {
+        let totals = stream(&network, model, 20.0);
+        let times = (totals.mean_delay_s, totals.delay, totals.jitter_s);
+        assert_eq!(times, (None, None, None), "{model:?}");
+    }
+}
