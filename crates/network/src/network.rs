@@ -227,6 +227,12 @@ impl Network {
         links.map(|&l| LinkId(l, inner.owner)).collect()
     }
 
+    /// Whether packets have corrected its queues.
+    pub fn is_calibrated(&self) -> bool {
+        self.links()
+            .any(|id| self.link_spec(id).calibration.is_some())
+    }
+
     /// What happens to links, in order of time.
     pub fn events(&self) -> impl Iterator<Item = EventSpec> + '_ {
         self.inner.events.iter().map(|event| EventSpec {

@@ -3,6 +3,8 @@
 use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
+use crate::DropPolicy;
+
 /// One link since the period began. Packets are packets of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
@@ -53,6 +55,23 @@ pub enum Estimate {
     EarlyDrops,
     /// Sources at a constant rate are taken for packets at random (Poisson).
     Constant,
+}
+
+impl Estimate {
+    /// Links that send for more than this part of the time count as busy.
+    pub const BUSY: f64 = 0.5;
+
+    /// Of a busy link with this queue, of whose data these parts are of bulk TCP by profiles, and of sources at a constant
+    /// rate.
+    pub fn of(queue: DropPolicy, profiles: f64, constant: f64) -> Option<Estimate> {
+        const FILLING: f64 = 0.1;
+        const MOSTLY: f64 = 0.5;
+        match profiles >= FILLING {
+            true if queue == DropPolicy::DropTail => Some(Estimate::Profiles),
+            true => Some(Estimate::EarlyDrops),
+            false => (constant > MOSTLY).then_some(Estimate::Constant),
+        }
+    }
 }
 
 /// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.

@@ -580,9 +580,7 @@ impl Summary {
             from_s,
             duration_s: to_s - from_s,
             model: simulation.options().model.name(),
-            calibrated: network
-                .links()
-                .any(|id| network.link_spec(id).calibration.is_some()),
+            calibrated: network.is_calibrated(),
             seeds: 1,
             links,
             connections,

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use netflow_fluid::{BranchCounts, BranchDelays, Fluid};
 use netflow_network::readout::{AggregateCounts, ConnectionCounts, LinkSums, fraction, mean};
 use netflow_network::{
-    AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, DropPolicy, Estimate, Experience,
-    LinkId, LinkTotals, Network, Options, Percentiles, Period, PrecedenceTotals, Run, RunError,
-    Totals,
+    AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, Estimate, Experience, LinkId,
+    LinkTotals, Network, Options, Percentiles, Period, PrecedenceTotals, Run, RunError, Totals,
 };
 
 use crate::simulation::{Simulation, Stepper};
@@ -38,13 +37,8 @@ struct Took {
     rtt: Option<Percentiles>,
 }
 
-/// A queue counts as busy once it has refused so many packets, or its link has been busy for more than
-/// this part of the time; as filled by profiles if they sent this part of its data; and as filled by constant rates if they
-/// sent most of it.
+/// A queue counts as busy once it has refused so many packets, too.
 const FULL_PKTS: f64 = 1.0;
-const BUSY: f64 = 0.5;
-const FILLING: f64 = 0.1;
-const MOSTLY: f64 = 0.5;
 
 impl Run for Simulation {
     fn network(&self) -> &Network {
@@ -106,7 +100,7 @@ impl Run for Simulation {
         let start = &self.start;
         let sums = self.sums_of(id);
         let per_s = self.per_s();
-        let is_busy = sums.lost_pkts >= FULL_PKTS || sums.busy_s * per_s > BUSY;
+        let is_busy = sums.lost_pkts >= FULL_PKTS || sums.busy_s * per_s > Estimate::BUSY;
         let longest = self.longest.iter().skip(start.longest);
         let longest = longest.filter_map(|of_links| of_links.get(id.index()));
         LinkTotals {
@@ -127,12 +121,8 @@ impl Run for Simulation {
             estimate: match self.stepper() {
                 Stepper::Fluid(fluid) if is_busy => {
                     let filled = fluid.filled_by(id, &start.branches);
-                    let is_plain = self.network().link_spec(id).queue == DropPolicy::DropTail;
-                    match filled.profiles >= FILLING {
-                        true if is_plain => Some(Estimate::Profiles),
-                        true => Some(Estimate::EarlyDrops),
-                        false => (filled.constant > MOSTLY).then_some(Estimate::Constant),
-                    }
+                    let queue = self.network().link_spec(id).queue;
+                    Estimate::of(queue, filled.profiles, filled.constant)
                 }
                 _ => None,
             },
