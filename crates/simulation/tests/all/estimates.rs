@@ -28,10 +28,9 @@ fn network(queue: DropPolicy, sources: &[Source], application: Application) -> N
     builder.build().unwrap()
 }
 
-/// Of the link forward, and of the link back.
-fn estimates(network: &Network, model: Model) -> Vec<Option<Estimate>> {
+fn run(network: &Network, model: Model, duration_s: f64) -> Simulation {
     let options = Options {
-        duration_s: 20.0,
+        duration_s,
         model,
         ..Options::default()
     };
@@ -39,6 +38,12 @@ fn estimates(network: &Network, model: Model) -> Vec<Option<Estimate>> {
     while !simulation.is_done() {
         simulation.step().unwrap();
     }
+    simulation
+}
+
+/// Of the link forward, and of the link back.
+fn estimates(network: &Network, model: Model) -> Vec<Option<Estimate>> {
+    let simulation = run(network, model, 20.0);
     let links = network.links();
     links
         .map(|id| simulation.link_totals(id).estimate)
@@ -102,18 +107,6 @@ fn only_busy_queues_filled_by_profiles_or_constant_rates_are_estimates() {
 /// tells. On 60 links, of 1 to 100 sources each.
 #[test]
 fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
-    let totals = |network: &Network, model: Model| {
-        let options = Options {
-            duration_s: 30.0,
-            model,
-            ..Options::default()
-        };
-        let mut simulation = Simulation::new(network.clone(), options).unwrap();
-        while !simulation.is_done() {
-            simulation.step().unwrap();
-        }
-        simulation.link_totals(network.links().next().unwrap())
-    };
     let random = &mut Pcg32::seed_from_u64(1);
     for case in 0..60 {
         let sources = random.random_range(1..=100_u32);
@@ -129,7 +122,9 @@ fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
             ..netflow_problems::one_way("c", a, b, source)
         });
         let network = builder.build().unwrap();
-        let [fluid, packets] = [Model::FLUID, Model::PACKETS].map(|it| totals(&network, it));
+        let link = network.links().next().unwrap();
+        let [fluid, packets] = [Model::FLUID, Model::PACKETS]
+            .map(|model| run(&network, model, 30.0).link_totals(link));
         let told = format!("{case}: {sources} sources, load {load}, room {room}");
         assert!(
             packets.mean_queue_pkts <= 1.02 * fluid.mean_queue_pkts,
