@@ -77,6 +77,19 @@ impl Assembly<'_> {
                 self.asks_for_marks.get_or_insert(ecn.place());
             }
         }
+        if packet_size.get() <= HEADER_BYTES {
+            let message = format!(
+                "packets of {packet_size} have no room beside {} of headers",
+                Bytes(HEADER_BYTES)
+            );
+            let help = "make `packet-size` larger";
+            self.error(
+                ProblemKind::OutOfRange,
+                setting.stack.place(),
+                message,
+                help,
+            );
+        }
         stack.mss_bytes = mss_bytes(packet_size.get());
         Some(Source::Stack(Arc::new(stack)))
     }

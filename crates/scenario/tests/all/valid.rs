@@ -540,6 +540,15 @@ fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
     );
 }
 
+/// Where nothing but headers fits, a stack sent one byte with every packet.
+#[test]
+fn packets_of_a_stack_have_room_for_data() {
+    let source = "connection.c1.source={ stack = \"linux-6\" }";
+    let said = problem_of(&[source, "connection.c1.packet-size=20 B"]);
+    assert!(said.contains("packets of 20 B have no room"), "{said}");
+    with_options(&[source, "connection.c1.packet-size=41 B"]).expect("it fits");
+}
+
 #[test]
 fn ecn_needs_a_queue_that_marks() {
     let source = "connection.c1.source={ stack = \"linux-6\", ecn = true }";
