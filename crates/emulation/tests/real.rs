@@ -256,8 +256,9 @@ fn windows_are_not_exceeded() {
     for (i, window) in [20.0, 100.0, 400.0].into_iter().enumerate() {
         let read_bytes = now.pairs[i].read_bytes - then.pairs[i].read_bytes;
         let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
+        // Windows come as a whole: of the 40 there is one more or less by where the marks fall.
         assert!(
-            (pps / (10.0 * window) - 1.0).abs() < 0.02,
+            (pps / (10.0 * window) - 1.0).abs() < 0.02 + 1.0 / 40.0,
             "{window}: {pps} packets/s"
         );
     }
