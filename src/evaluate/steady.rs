@@ -1,7 +1,7 @@
 //! What is to be said about a steady state.
 
 use netflow_network::{Application, Estimate, LinkId, ModelName, Network, Source};
-use netflow_results::Within;
+use netflow_results::{CONSTANT_RATES, Within};
 use netflow_scenario::Prepared;
 use netflow_steady::{Held, Steady};
 
@@ -73,8 +73,7 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     });
     let constant = links(Estimate::Constant).map(|queues| {
         format!(
-            "{queues}: sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long as \
-             they fit; `netflow run --set simulation.model=packets` follows them"
+            "{queues}: {CONSTANT_RATES}; `netflow run --set simulation.model=packets` follows them"
         )
     });
     profiles.into_iter().chain(constant).collect()

@@ -108,12 +108,6 @@ pub fn probability(text: &str) -> Result<f64, String> {
     )
 }
 
-/// A part of all time, that something is less than: `0.9` or `90%`.
-pub fn part(text: &str) -> Result<f64, String> {
-    let why = "it must be below 100 %: no link sends for more than all of the time, whatever is asked of it";
-    allow(probability(text)?, |it| *it < 1.0, why)
-}
-
 /// A probability with which a link loses packets, which lets some of them through.
 pub fn loss(text: &str) -> Result<f64, String> {
     allow(

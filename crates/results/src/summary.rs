@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
 use crate::moments::half_width;
-use crate::trust::Within;
+use crate::trust::{CONSTANT_RATES, Within};
 use crate::users::{self, WorkloadSummary};
 
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
@@ -624,8 +624,7 @@ impl Summary {
             }),
             is(Estimate::Constant).then(|| {
                 format!(
-                    "{ESTIMATE} sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long \
-                     as they fit; `model = \"packets\"` follows them, which takes about {}",
+                    "{ESTIMATE} {CONSTANT_RATES}; `model = \"packets\"` follows them, which takes about {}",
                     takes()
                 )
             }),

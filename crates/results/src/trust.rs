@@ -28,3 +28,6 @@ impl Within {
         }
     }
 }
+
+/// What a fluid's queues are that sources at a constant rate fill.
+pub const CONSTANT_RATES: &str = "sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long as they fit";

@@ -19,7 +19,7 @@ use crate::input::{ScenarioArguments, unknown};
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
-use crate::parse::{bandwidth, part, positive_time, probability};
+use crate::parse::{bandwidth, positive_time, probability};
 use crate::problems;
 
 /// Find where a scenario comes to rest, without stepping
@@ -60,7 +60,7 @@ pub struct SolveArguments {
     headroom: bool,
 
     /// No link may send for more than this part of the time
-    #[arg(long, value_name = "PART", value_parser = part, group = "bound", requires = "headroom")]
+    #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
     max_utilization: Option<f64>,
 
     /// No connection's packets may take longer than this on average, one way
