@@ -164,6 +164,15 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
+fn a_figure_of_one_curve_says_of_what() {
+    let place = tempfile::tempdir().unwrap();
+    let one = run(place.path(), &scenario("topology.toml"), "of-one", 2.0);
+    let only = ["N1->N2".to_owned()];
+    let drawn = results_figure(Figure::Links, &[one], &only, &Style::default()).unwrap();
+    assert!(drawn.svg.contains("N1-&gt;N2"), "{}", drawn.svg);
+}
+
+#[test]
 fn a_figure_looks_as_it_is_told() {
     let place = tempfile::tempdir().unwrap();
     let usual = links(place.path(), &Style::default()).unwrap();

@@ -123,7 +123,8 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
         let areas = root.split_evenly((panels.len().max(1), 1));
         for (place, (area, panel)) in areas.iter().zip(panels).enumerate() {
             // The first panel has the legend, and room for it above its curves.
-            let legend = style.legend && place == 0 && panel.curves.len() > 1;
+            let is_named = panel.curves.iter().any(|curve| !curve.label.is_empty());
+            let legend = style.legend && place == 0 && is_named;
             let x = range(panel, |p| p.0, panel.log_x, 1.03);
             let room = if legend {
                 above(panel.curves.len())
