@@ -46,6 +46,7 @@ def latency(
     *,
     model: str = "short",
     stack: str = "linux-2.0.34",
+    congestion: str | None = None,
     mss: int | None = None,
     bandwidth: float | str | None = None,
     samples: int | None = None,
@@ -54,6 +55,7 @@ def latency(
     """How long short TCP transfers take: a row for every combination of `size`, `delay` (one way) and `loss` (each way).
 
     Sizes are bytes, or texts such as `"10 KB"` and `"20 pkt"`; delays are seconds, or texts such as `"50 ms"`.
+    `congestion` is that of the model `"rounds"`, instead of the stack's.
     """
     return _native.latency(
         _all(size),
@@ -61,6 +63,7 @@ def latency(
         [float(it) for it in _all(loss)],
         model=model,
         stack=stack,
+        congestion=congestion,
         mss=mss,
         bandwidth=bandwidth,
         samples=samples,

@@ -396,6 +396,7 @@ def latency(
     *,
     model: str = "short",
     stack: str = "linux-2.0.34",
+    congestion: str | None = None,
     mss: int | None = None,
     bandwidth: _Quantity | None = None,
     samples: int | None = None,

@@ -166,7 +166,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "profile measure",
         &[(
-            "netflow profile measure --cc cubic --rtt 50ms,100ms -o measured",
+            "netflow profile measure --congestion cubic --rtt 50ms,100ms -o measured",
             "this kernel's; takes minutes",
         )],
     ),

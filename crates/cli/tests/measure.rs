@@ -133,7 +133,7 @@ fn compare(measured: &Rates, reference: &Rates, cell_tolerance: f64, slope_toler
 #[test]
 fn a_short_measurement_is_near_the_table_and_runs() {
     let place = tempfile::tempdir().unwrap();
-    let options = "--cc reno --rtt 60ms,200ms --loss 2%,10% --transfer 8s --repeat 4";
+    let options = "--congestion reno --rtt 60ms,200ms --loss 2%,10% --transfer 8s --repeat 4";
     let Some(said) = measure(place.path(), options) else {
         return;
     };
@@ -172,7 +172,7 @@ fn a_short_measurement_is_near_the_table_and_runs() {
 #[test]
 fn bbr_has_no_profile_and_it_is_said_why() {
     let place = tempfile::tempdir().unwrap();
-    let options = "--cc bbr --rtt 60ms --loss 2%,10% --transfer 5s --repeat 2";
+    let options = "--congestion bbr --rtt 60ms --loss 2%,10% --transfer 5s --repeat 2";
     let Some(said) = measure(place.path(), options) else {
         return;
     };
@@ -188,7 +188,7 @@ fn bbr_has_no_profile_and_it_is_said_why() {
 #[ignore = "takes a minute, and a quiet machine"]
 fn reno_and_cubic_are_what_the_table_says() {
     let place = tempfile::tempdir().unwrap();
-    if measure(place.path(), "--cc reno,cubic --transfer 30s").is_none() {
+    if measure(place.path(), "--congestion reno,cubic --transfer 30s").is_none() {
         return;
     }
     let (reno, cubic) = (

@@ -1,7 +1,9 @@
 //! How long short transfers take.
 
+use netflow::document::Words;
 use netflow::find;
 use netflow::latency::{Answer, Method, Model, Question, latency_unless as answer};
+use netflow::tcpmodel::CongestionControl;
 use netflow::units::{Bytes, Size};
 use pyo3::prelude::*;
 
@@ -12,8 +14,8 @@ use crate::work::work;
 
 /// A row for every combination of sizes, delays and losses.
 #[pyfunction]
-#[pyo3(signature = (sizes, delays, losses, *, model = "short", stack = "linux-2.0.34", mss = None, bandwidth = None,
-    samples = None, threads = None))]
+#[pyo3(signature = (sizes, delays, losses, *, model = "short", stack = "linux-2.0.34", congestion = None, mss = None,
+    bandwidth = None, samples = None, threads = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn latency(
     py: Python<'_>,
@@ -22,6 +24,7 @@ pub fn latency(
     losses: Vec<f64>,
     model: &str,
     stack: &str,
+    congestion: Option<&str>,
     mss: Option<u32>,
     bandwidth: Option<&Bound<'_, PyAny>>,
     samples: Option<u64>,
@@ -30,7 +33,23 @@ pub fn latency(
     let known = Model::ALL.into_iter().map(Model::name);
     let found = Model::ALL.into_iter().find(|it| it.name() == model);
     let model = found.ok_or_else(|| errors::unknown("model", model, known))?;
-    let stack = find::stack(stack).map_err(|error| errors::find(py, "stack", stack, &error))?;
+    let mut stack = find::stack(stack).map_err(|error| errors::find(py, "stack", stack, &error))?;
+    if let Some(name) = congestion {
+        let found = CongestionControl::named(name);
+        let names = CongestionControl::names();
+        let congestion = found.ok_or_else(|| errors::unknown("congestion control", name, names))?;
+        if model != Model::Rounds {
+            let model = model.name();
+            let message = format!("`congestion` has no effect with the model {model}");
+            return Err(errors::value(message));
+        }
+        if !stack.has_congestion_controls() {
+            let stack = stack.name;
+            let message = format!("the senders of `{stack}` know no congestion control but Reno's");
+            return Err(errors::value(message));
+        }
+        stack.set_congestion(congestion);
+    }
     let bandwidth_bps = bandwidth.map(|it| convert::bandwidth("bandwidth", it));
     let bandwidth_bps = bandwidth_bps.transpose()?;
     if let Some(n) = samples.filter(|n| !(2..=1_000_000_000).contains(n)) {

@@ -80,7 +80,7 @@ pub use rows::write_csv;
 pub use scope::{Scope, Users, Watch, Watched};
 pub use summary::{
     AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
-    PrecedenceSummary, Spread, Summary, TotalsSummary, ci95_of, rounded_time, std_of,
+    PrecedenceSummary, Spread, Summary, TotalsSummary, ci95_of, rounded_time, seeds_of, std_of,
 };
 pub use sweep::{
     FAILED, SEED, SWEEP_FILE, SWEEP_RECEIPTS, SweepColumns, SweepResults, SweepTable, Varied,

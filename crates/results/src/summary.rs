@@ -22,11 +22,15 @@ pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
     spread.get(&format!("{name}_std")).and_then(Beside::one)
 }
 
+/// How many seeds have the number with this name, if not all have it.
+pub fn seeds_of(spread: &Spread, name: &str) -> Option<f64> {
+    spread.get(&format!("{name}_seeds")).and_then(Beside::one)
+}
+
 /// Half the width of the 95 % confidence interval of the mean over so many seeds, by Student's t, of the number with
 /// this name, if it is known.
 pub fn ci95_of(spread: &Spread, name: &str, seeds: u32) -> Option<f64> {
-    let counted = spread.get(&format!("{name}_seeds")).and_then(Beside::one);
-    let seeds = counted.map_or(seeds as usize, |counted| counted as usize);
+    let seeds = seeds_of(spread, name).map_or(seeds as usize, |counted| counted as usize);
     let half = std_of(spread, name)? * half_width(seeds);
     half.is_finite().then_some(half)
 }

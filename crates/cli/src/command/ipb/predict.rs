@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use netflow::number::{count, percent};
 use netflow::report::Drawing;
+use netflow::tcpmodel::Stack;
 use netflow::tcpmodel::rounds::{Conversations, Direction, HEADER_BYTES, Path};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
@@ -55,6 +56,9 @@ pub struct PredictArguments {
 
     #[arg(long, value_name = "NAME", default_value = "linux-6", help = stack::help())]
     stack: String,
+
+    #[command(flatten)]
+    changes: stack::Changes,
 
     /// Largest packet in bytes, headers included
     #[arg(long, value_name = "BYTES", default_value_t = 1500)]
@@ -111,7 +115,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
         object! { name: *name, users: *come, waits: print::waits_of(waits, rtt_s) }
     });
     let answer = object! {
-        stack: &arguments.stack,
+        stack: &conversations.stack.name,
         delay_s: arguments.delay,
         loss: arguments.loss,
         bit_error_rate: arguments.ber,
@@ -121,7 +125,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
         users: users.collect::<Vec<_>>(),
     };
     let text = |out: &mut dyn Write| {
-        write_question(arguments, &waits, out)?;
+        write_question(arguments, &conversations.stack, &waits, out)?;
         if given_up > 0 {
             let users = count(given_up as usize, "user");
             writeln!(out, "{users} did not get everything: 15 timeouts in a row")?;
@@ -137,7 +141,7 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
 }
 
 fn conversations(arguments: &PredictArguments) -> Result<Conversations, Failure> {
-    let stack = stack::find(&arguments.stack)?;
+    let stack = stack::find(&arguments.stack, &arguments.changes)?;
     let options_bytes = if stack.timestamps {
         TIMESTAMPS_BYTES
     } else {
@@ -189,6 +193,7 @@ fn sessions(arguments: &PredictArguments) -> Result<Vec<(String, Vec<Session>)>,
 
 fn write_question(
     arguments: &PredictArguments,
+    stack: &Stack,
     waits: &[(&str, usize, Waits)],
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -200,7 +205,7 @@ fn write_question(
         out,
         "{}, played packet by packet with {} over {} and a loss of {} each way",
         users.join(", "),
-        arguments.stack,
+        stack.name,
         Seconds(arguments.delay),
         percent(arguments.loss),
     )?;

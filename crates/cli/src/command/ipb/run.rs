@@ -53,8 +53,8 @@ pub struct RunArguments {
     timeout: f64,
 
     /// Congestion control of the requests, such as reno [default: the system's]
-    #[arg(long, value_name = "NAME")]
-    cc: Option<String>,
+    #[arg(long, alias = "cc", value_name = "NAME")]
+    congestion: Option<String>,
 
     /// Also show how many waits are whole multiples of this round-trip time
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
@@ -93,7 +93,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         think_scale: arguments.played.think_scale,
         connections: arguments.connections as usize,
         timeout_s: arguments.timeout,
-        congestion: arguments.cc.clone(),
+        congestion: arguments.congestion.clone(),
         ..RunOptions::new(arguments.server, loads)
     };
     let measured = play(&options)?;

@@ -33,8 +33,8 @@ pub struct ServeArguments {
     port: u16,
 
     /// Congestion control of the replies, such as reno [default: the system's]
-    #[arg(long, value_name = "NAME")]
-    cc: Option<String>,
+    #[arg(long, alias = "cc", value_name = "NAME")]
+    congestion: Option<String>,
 
     /// Connections at a time
     ///
@@ -53,7 +53,7 @@ pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Fail
     let server = Server::bind(ServerOptions {
         address: arguments.address,
         port: arguments.port,
-        congestion: arguments.cc.clone(),
+        congestion: arguments.congestion.clone(),
         limits: Limits {
             connections: arguments.connections as usize,
             ..Limits::default()

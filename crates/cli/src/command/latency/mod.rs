@@ -11,6 +11,8 @@ use netflow::number::plain;
 use netflow::tcpmodel::{Error, MOST_PACKETS};
 use netflow::units::{Bytes, Size};
 
+use stack::Changes;
+
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
@@ -49,6 +51,9 @@ pub struct LatencyArguments {
 
     #[arg(long, value_name = "NAME", default_value = print::PAPERS, help = stack::help())]
     stack: String,
+
+    #[command(flatten)]
+    changes: Changes,
 
     /// Payload of a full packet in bytes; the stack's unless given
     #[arg(long, value_name = "BYTES", value_parser = mss)]
@@ -118,11 +123,15 @@ fn cannot(error: Error, model: Model, question: &Question) -> Failure {
 
 fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
     let model = arguments.model;
-    let stack = stack::find(&arguments.stack)?;
+    let stack = stack::find(&arguments.stack, &arguments.changes)?;
     let without_effect = |argument: &str, help: &str| Failure::Usage {
         message: format!("{argument} has no effect with --model {}", model.name()),
         help: Some(help.to_owned()),
     };
+    if arguments.changes.congestion.is_some() && model != Model::Rounds {
+        let help = "--model rounds knows how windows move";
+        return Err(without_effect("--congestion", help));
+    }
     if arguments.exact && model == Model::Rounds {
         let help = "transfers are played at random; --samples says how many";
         return Err(without_effect("--exact", help));

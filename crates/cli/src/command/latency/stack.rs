@@ -1,10 +1,21 @@
 //! A built-in stack's name or a stack file's path.
 
+use clap::Args;
+use netflow::document::Words;
 use netflow::find::{self, FindError};
-use netflow::tcpmodel::{Stack, builtin_names};
+use netflow::tcpmodel::{CongestionControl, Stack, builtin_names};
 
 use crate::failure::Failure;
 use crate::input::unknown;
+use crate::parse::word;
+
+/// Which TCP, beside its stack.
+#[derive(Args)]
+pub struct Changes {
+    /// How the congestion window moves, instead of as the stack says
+    #[arg(long, value_parser = word::<CongestionControl>())]
+    pub congestion: Option<CongestionControl>,
+}
 
 /// What an argument says that takes one.
 pub fn help() -> String {
@@ -12,7 +23,24 @@ pub fn help() -> String {
     format!("The TCP implementation: {names}, or a stack file's path")
 }
 
-pub fn find(name: &str) -> Result<Stack, Failure> {
+/// The stack of that name, or in that file, with the changes.
+pub fn find(name: &str, changes: &Changes) -> Result<Stack, Failure> {
+    let mut stack = by_name(name)?;
+    if let Some(congestion) = changes.congestion {
+        if !stack.has_congestion_controls() {
+            let message = format!("the senders of `{name}` know no congestion control but Reno's");
+            return Err(Failure::Usage {
+                message,
+                help: Some("--stack linux-6 knows all of them".to_owned()),
+            });
+        }
+        stack.set_congestion(congestion);
+        stack.name = format!("{}, {}", stack.name, congestion.name());
+    }
+    Ok(stack)
+}
+
+fn by_name(name: &str) -> Result<Stack, Failure> {
     find::stack(name).map_err(|error| match error {
         FindError::Wrong(problems) => Failure::Input(problems.into()),
         FindError::Unknown(all) => {

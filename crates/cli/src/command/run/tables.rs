@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::ProfileUse;
-use netflow::results::{ConnectionSummary, ESTIMATE, LinkSummary, Summary, TotalsSummary, std_of};
+use netflow::results::{
+    ConnectionSummary, ESTIMATE, LinkSummary, Summary, TotalsSummary, seeds_of, std_of,
+};
 use netflow::simulation::Network;
 
 use super::spread::beside;
@@ -102,7 +104,8 @@ fn print_connections(
     let specs = network.connections().map(|id| network.connection_spec(id));
     let mut rows: Vec<_> = specs.zip(connections).collect();
     rows.sort_by(|(_, a), (_, b)| b.mean_goodput_pps.total_cmp(&a.mean_goodput_pps));
-    Table::of(rows)
+    let is_sized = rows.iter().any(|(spec, _)| spec.size_pkts.is_some());
+    let mut table = Table::of(rows)
         .text("connection", |(spec, it)| match spec.count {
             1 => it.connection.clone(),
             n => format!("{} ×{n}", it.connection),
@@ -136,8 +139,18 @@ fn print_connections(
             ms(it.delay_is_estimate, it.mean_rtt_s, std)
         })
         .number("delivered pkt", |(_, it)| short(it.delivered_pkts))
-        .number("outside profile", |(_, it)| outside_profile(it))
-        .print_top(top, "connection", out)?;
+        .number("outside profile", |(_, it)| outside_profile(it));
+    if is_sized {
+        table = table.number("finished s", |(_, it)| {
+            let std = std_of(&it.spread, "finished_s");
+            let time = known(it.finished_s, |at_s| beside(at_s, std, short), NOTHING);
+            match seeds_of(&it.spread, "finished_s") {
+                Some(seeds) => format!("{time} of {seeds} seeds"),
+                None => time,
+            }
+        });
+    }
+    table.print_top(top, "connection", out)?;
     if connections.iter().any(|it| it.delay_p999_s.is_some()) {
         writeln!(
             out,

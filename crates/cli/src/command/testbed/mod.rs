@@ -40,7 +40,7 @@ use network::NetworkArguments;
 pub struct TestbedArguments {
     /// A scenario's file: its network instead of a link
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath,
-          conflicts_with_all = ["LinkArguments", "server", "stack", "cc", "initial_window", "receive_buffer"])]
+          conflicts_with_all = ["LinkArguments", "server", "stack", "congestion", "initial_window", "receive_buffer"])]
     scenario: Option<PathBuf>,
 
     /// What runs at end a, or at the node that --at names
@@ -64,8 +64,8 @@ pub struct TestbedArguments {
     stack: String,
 
     /// Congestion control, instead of the stack's: one of those that this kernel has
-    #[arg(long, value_name = "NAME")]
-    cc: Option<String>,
+    #[arg(long, alias = "cc", value_name = "NAME")]
+    congestion: Option<String>,
 
     /// Initial congestion window in segments, instead of the stack's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -91,7 +91,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     // Wrong options are told before anything is made.
     let link = arguments.link.options()?;
     let mut stack = StackOptions::preset(&arguments.stack).unwrap_or_default();
-    if let Some(name) = &arguments.cc {
+    if let Some(name) = &arguments.congestion {
         netflow_testbed::check_congestion_control(name)?;
         stack.congestion_control.clone_from(name);
     }

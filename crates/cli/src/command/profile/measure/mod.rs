@@ -41,11 +41,12 @@ pub struct MeasureArguments {
     /// Congestion controls of this kernel
     #[arg(
         long,
+        alias = "cc",
         value_name = "LIST",
         value_delimiter = ',',
         default_value = "reno,cubic"
     )]
-    cc: Vec<String>,
+    congestion: Vec<String>,
 
     /// Round-trip times
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = round_trip,
@@ -114,10 +115,10 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
             )),
         });
     }
-    for name in &arguments.cc {
+    for name in &arguments.congestion {
         check_congestion_control(name)?;
     }
-    for name in &arguments.cc {
+    for name in &arguments.congestion {
         written::allow(&arguments.file(name))?;
     }
     become_root()?;
@@ -139,7 +140,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
         }
     }
     let mut failed = Vec::new();
-    for (place, name) in arguments.cc.iter().enumerate() {
+    for (place, name) in arguments.congestion.iter().enumerate() {
         if place > 0 {
             writeln!(out)?;
         }
@@ -163,7 +164,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
 
 fn cells(arguments: &MeasureArguments) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for congestion_control in &arguments.cc {
+    for congestion_control in &arguments.congestion {
         for &rtt_s in &arguments.rtt {
             for &loss in &arguments.loss {
                 for repetition in 0..arguments.repeat.get() {
