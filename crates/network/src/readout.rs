@@ -104,6 +104,9 @@ pub struct LinkSums {
     pub marked_pkts: f64,
     /// Packets in the queue times seconds.
     pub queue_time: f64,
+    /// Of these, what those took that left: all, but where packets are dropped after they have waited. There those that
+    /// wait still are left out, as it is not known whether they will leave.
+    pub left_time: f64,
     /// Packets that left the queue times the seconds by which the propagation delay was longer than that of the link's
     /// [`LinkSpec`](crate::LinkSpec). Where packets are followed it is in what they took.
     pub longer_time: f64,
@@ -128,6 +131,7 @@ impl LinkSums {
                 .map(|pkts| pkts - before.link_lost_pkts.unwrap_or(0.0)),
             marked_pkts: self.marked_pkts - before.marked_pkts,
             queue_time: self.queue_time - before.queue_time,
+            left_time: self.left_time - before.left_time,
             longer_time: self.longer_time - before.longer_time,
             sending_s: self.sending_s - before.sending_s,
             bit_time: self.bit_time - before.bit_time,
@@ -136,6 +140,11 @@ impl LinkSums {
                 .precedences
                 .map(|now| PrecedenceTotals::since(now, before.precedences.unwrap_or_default())),
         }
+    }
+
+    /// Seconds that packets which left the queue spent there on average (Little's law).
+    pub fn queueing_delay_s(&self) -> Option<f64> {
+        mean(self.left_time, self.departed_pkts)
     }
 
     /// Seconds that packets of so many bits took on average until the link had transmitted them and carried them, if they

@@ -311,6 +311,11 @@ impl Engine {
         }
     }
 
+    /// Packets × nanoseconds in the link's queue until now, of those that left.
+    pub fn left_time_ns(&self, l: usize) -> f64 {
+        self.links[l].queue.left_time_ns(self.now_ns)
+    }
+
     /// Packets × nanoseconds in the link's queue until now.
     pub fn queue_time_ns(&self, l: usize) -> f64 {
         self.links[l].queue.queue_time_ns(self.now_ns)

@@ -205,8 +205,10 @@ pub(crate) struct LinkCounts {
     pub marked: u64,
     /// Nanoseconds of service of all that was accepted.
     pub service_ns: u64,
-    /// Nanoseconds that all that was accepted spends here.
+    /// Nanoseconds that all that was accepted spends here, with those that were dropped after they had waited.
     pub sojourn_ns: u64,
+    /// Nanoseconds of these.
+    pub dropped_ns: u64,
 }
 
 /// Random early detection in front of the queue.
@@ -481,6 +483,18 @@ impl Queue {
         }
     }
 
+    /// Of [`queue_time_ns`](Self::queue_time_ns), what those took that left; where the queue is managed, without those
+    /// that wait still.
+    pub fn left_time_ns(&self, now_ns: u64) -> f64 {
+        match &self.managed {
+            Some(_) => {
+                let all_ns = self.counts.sojourn_ns - self.counts.dropped_ns;
+                all_ns as f64 - self.still_ns(now_ns) as f64
+            }
+            None => self.queue_time_ns(now_ns),
+        }
+    }
+
     /// Packets × nanoseconds here until now.
     pub fn queue_time_ns(&self, now_ns: u64) -> f64 {
         let spent_ns = self.counts.sojourn_ns as f64 - self.still_ns(now_ns) as f64;
@@ -548,6 +562,9 @@ impl Queue {
         let waited = match &mut self.managed {
             Some(managed) => {
                 managed.free_ns = managed.free_ns.min(now_ns);
+                let waited_ns = managed.waited_ns(now_ns);
+                self.counts.sojourn_ns += waited_ns;
+                self.counts.dropped_ns += waited_ns;
                 managed.clear()
             }
             None => Vec::new(),

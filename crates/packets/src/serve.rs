@@ -252,6 +252,9 @@ impl Engine {
             let counts = &mut self.links[l].queue.counts;
             counts.accepted -= 1;
             counts.lost += 1;
+            let waited_ns = now_ns - waits.packet.time_ns;
+            counts.sojourn_ns += waited_ns;
+            counts.dropped_ns += waited_ns;
             self.is_lost(waits.packet.hop, now_ns);
         }
     }

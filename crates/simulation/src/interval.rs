@@ -98,7 +98,7 @@ impl Teller for Between<'_> {
             loss_probability: sums.loss_probability(),
             // Differences of long sums are rounded.
             utilization: (sums.busy_s * per_s).clamp(0.0, 1.0),
-            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
+            queueing_delay_s: sums.queueing_delay_s(),
         }
     }
 

@@ -108,7 +108,7 @@ impl Run for Simulation {
             max_queue_pkts: longest.fold(self.engine().longest_pkts(id), |a, &b| a.max(b)),
             loss_probability: sums.loss_probability(),
             utilization: sums.busy_s * per_s,
-            queueing_delay_s: mean(sums.queue_time, sums.departed_pkts),
+            queueing_delay_s: sums.queueing_delay_s(),
             offered_pkts: sums.offered_pkts,
             lost_pkts: sums.lost_pkts,
             departed_pkts: sums.departed_pkts,

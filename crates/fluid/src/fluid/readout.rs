@@ -111,6 +111,7 @@ impl Engine for Fluid {
             link_lost_pkts: self.setup.plan.link_lost_pkts(&self.state, rank),
             marked_pkts: 0.0,
             queue_time: link.queue_time,
+            left_time: link.queue_time,
             longer_time: link.longer_time,
             sending_s: link.sending_s,
             bit_time: link.bit_time,

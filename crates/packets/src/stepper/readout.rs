@@ -179,6 +179,7 @@ impl Engine for Packets {
             link_lost_pkts: self.engine.links[l].link_lost().map(|pkts| pkts as f64),
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
+            left_time: self.engine.left_time_ns(l) * 1e-9,
             longer_time: 0.0,
             sending_s: 0.0,
             bit_time: 0.0,
