@@ -47,6 +47,12 @@ const FEW_ACKS: f64 = 0.03;
 /// h.
 pub(crate) const EMPTY: f64 = 0.23;
 
+/// Of the packets that wait in M/M/1/K at a utilization, so many do if they have one size (M/D/1).
+const ONE_SIZE: f64 = 0.5;
+
+/// Of windows under PIE about so many do.
+const CONTROLLED: f64 = 0.1;
+
 /// In a queue of so many packets half of its swings are there.
 const SWINGS_FROM: f64 = 3.0;
 
@@ -245,6 +251,16 @@ impl Bursts {
 }
 
 impl Stretched {
+    /// The queue, with M/M/1/K's loss and idle time.
+    pub fn equilibrium(&self) -> Equilibrium {
+        Equilibrium {
+            mean_pkts: self.mean_pkts,
+            free_pkts: self.free_pkts,
+            slope: self.slope,
+            ..self.inner
+        }
+    }
+
     fn filled_by(self, bursts: &Bursts, k: f64) -> Stretched {
         if *bursts == Bursts::default() {
             return self;
@@ -309,6 +325,20 @@ impl Filling {
             inner,
         }
         .filled_by(&self.bursts, k)
+    }
+
+    /// The same at a queue whose drops hold its wait at a target (PIE): at a given wait the link is busier than M/M/1/K
+    /// says, and what it sends is all that matters there. Windows meet few losses, one at a time, and send what is
+    /// acknowledged.
+    pub fn controlled(&self) -> Filling {
+        Filling {
+            calibration: Calibration {
+                waiting: self.poisson * ONE_SIZE + (1.0 - self.poisson) * CONTROLLED,
+                ..Calibration::default()
+            },
+            bursts: self.bursts,
+            ..Filling::default()
+        }
     }
 
     /// Whether it differs from M/M/1/K.

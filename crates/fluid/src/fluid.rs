@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use netflow_network::readout::{Engine as _, fraction};
 use netflow_network::{
-    Application, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy, Experience,
-    FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
+    Application, Aqm, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy,
+    Experience, FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
 };
 use netflow_units::Ragged;
 
@@ -465,7 +465,15 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     if network.calibration_due().is_some() {
         return bad("packets have not calibrated the network yet".to_owned());
     }
-    let managed = |id: &LinkId| matches!(network.link_spec(*id).queue, DropPolicy::Managed(_));
+    let has_pie = match options {
+        FluidOptions::Fifo { .. } | FluidOptions::WellMixed { .. } => true,
+        FluidOptions::Adaptive { .. } | FluidOptions::Literal { .. } => false,
+    };
+    let managed = |id: &LinkId| match network.link_spec(*id).queue {
+        DropPolicy::Managed(Aqm::Pie(_)) => !has_pie,
+        DropPolicy::Managed(_) => true,
+        DropPolicy::DropTail | DropPolicy::Red(_) | DropPolicy::Rio(_) => false,
+    };
     if let Some(link) = network.links().find(managed) {
         return bad(format!(
             "the queue of link {} decides for each packet, which only the window model follows",

@@ -10,7 +10,8 @@
 
 use netflow_network::{ACK_BYTES, Acks, Red};
 
-use crate::engine::queue::{NEGLIGIBLE, goes_in_circles, red_drop};
+use crate::engine::early::red_drop;
+use crate::engine::queue::{NEGLIGIBLE, goes_in_circles};
 use crate::filling::{ByRoomAlone, Filling, QueueLoss, Stretched};
 use crate::mm1k::{Equilibrium, equilibrium};
 
@@ -402,7 +403,8 @@ mod tests {
 
     use super::*;
     use crate::bursts::Bursts;
-    use crate::engine::queue::{RedStep, Step, light_rho};
+    use crate::engine::early::{EarlyStep, RedStep};
+    use crate::engine::queue::{Step, light_rho};
 
     fn red(gentle: bool) -> Red {
         Red {
@@ -484,10 +486,12 @@ mod tests {
                     before_pkts: rest.queue_pkts,
                     service_pkts,
                     guess: rest.ln_rho,
-                    red: queue.red.map(|red| RedStep {
-                        red,
-                        average_before: rest.queue_pkts,
-                        memory: 0.5,
+                    early: queue.red.map(|red| {
+                        EarlyStep::Red(RedStep {
+                            red,
+                            average_before: rest.queue_pkts,
+                            memory: 0.5,
+                        })
                     }),
                     filling,
                 };

@@ -102,8 +102,10 @@ pub(crate) struct LinkState {
     pub utilization: f64,
     /// Steps in a row without anything here or on the way from here.
     pub quiet_steps: u32,
-    /// Average queue of random early detection.
-    pub average_pkts: f64,
+    /// What early drops follow from: of random early detection the average queue in packets, of PIE the
+    /// drop probability.
+    #[serde(rename = "average_pkts")]
+    pub early: f64,
     /// Since the start:
     pub offered_pkts: f64,
     pub lost_pkts: f64,
@@ -276,7 +278,7 @@ impl State {
             steepness_per_s: 0.0,
             utilization: 0.0,
             quiet_steps: 0,
-            average_pkts: 0.0,
+            early: 0.0,
             offered_pkts: 0.0,
             lost_pkts: 0.0,
             cut_off_pkts: 0.0,

@@ -67,7 +67,7 @@ pub enum DropPolicy {
     Red(Red),
     /// RIO or WRED in front of the full buffer: each drop precedence has its own curve.
     Rio(Rio),
-    /// By how long packets wait, decided when they come or when they are sent; only packets know it.
+    /// By how long packets wait, decided when they come or when they are sent; fluids know PIE only.
     Managed(Aqm),
 }
 

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod earlier;
+pub(crate) mod early;
 mod events;
 mod explain;
 pub(crate) mod feedback;

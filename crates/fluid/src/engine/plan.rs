@@ -10,12 +10,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_network::tables::{Tables, Way};
-use netflow_network::{
-    ACK_BYTES, Acks, AggregateId, Calibration, DropPolicy, Red, Source, WorkloadSpec,
-};
+use netflow_network::{ACK_BYTES, Acks, AggregateId, Calibration, Source, WorkloadSpec};
 use netflow_profile::Profile;
 use netflow_workload::Transfers;
 
+use super::early::Early;
 use super::order::Order;
 use super::queue::light_rho;
 use super::rio::RioQueue;
@@ -112,7 +111,8 @@ pub(crate) struct LinkPlan {
     pub calibration: Calibration,
     /// ρ below which the room does not matter.
     pub light_rho: f64,
-    pub red: Option<Red>,
+    /// How it drops before its buffer is full.
+    pub early: Option<Early>,
     /// Index among the queues that tell precedences apart.
     pub rio: Option<u32>,
     /// The delay of the link itself.
@@ -509,10 +509,7 @@ impl Plan {
             buffer_pkts: inner.buffer_pkts[link as usize],
             calibration: inner.links[link as usize].calibration,
             light_rho: light_rho(inner.buffer_pkts[link as usize]),
-            red: match inner.links[link as usize].queue {
-                DropPolicy::Red(red) => Some(red),
-                DropPolicy::DropTail | DropPolicy::Rio(_) | DropPolicy::Managed(_) => None,
-            },
+            early: Early::of(&inner.links[link as usize].queue),
             rio: None,
             delay_s: inner.links[link as usize].delay_s,
             queue_slots: 0,

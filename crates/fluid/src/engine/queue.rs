@@ -5,12 +5,11 @@
 //!
 //! > N(x) + δ (μ U(x) − λ (1 − D(x))) = N₀,  1 − D = (1 − B(x)) (1 − R(x))
 //!
-//! where R is the drop probability of random early detection (0 for drop-tail). The left side
+//! where R is what the queue drops [early](super::early) (0 for drop-tail). The left side
 //! rises with x as long as the arrivals λ do not rise with the queue, so there is one root, and
 //! 0 ≤ N < K for any δ.
 
-use netflow_network::Red;
-
+use super::early::EarlyStep;
 use crate::filling::{ByRoomAlone, Filling};
 use crate::mm1k::{Equilibrium, equilibrium};
 
@@ -44,7 +43,7 @@ pub(crate) struct Step {
     pub service_pkts: f64,
     /// Load at the start of the step, where the search begins.
     pub guess: f64,
-    pub red: Option<RedStep>,
+    pub early: Option<EarlyStep>,
     /// What windows make of the loss of a drop-tail queue.
     pub filling: Filling,
 }
@@ -67,15 +66,6 @@ impl Solution {
     }
 }
 
-/// Random early detection over one step: the average moves towards the queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RedStep {
-    pub red: Red,
-    pub average_before: f64,
-    /// (1 − weight)^arrivals: what remains of the old average.
-    pub memory: f64,
-}
-
 /// The queue at the end of the step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Solution {
@@ -85,7 +75,8 @@ pub(crate) struct Solution {
     /// Fraction of the arrivals that is refused, by the full buffer or early.
     pub refused: f64,
     /// What an arriving packet would now meet, for sources: equals `refused` but for rounding.
-    pub average: f64,
+    /// What is known of early drops.
+    pub known: f64,
     /// By how much the loss of a drop-tail queue rises with each packet that waits.
     pub steepness: f64,
 }
@@ -97,28 +88,10 @@ pub(crate) fn light_rho(buffer_pkts: f64) -> f64 {
     (-(38.0 + 2.0 * k1.ln()) / k1).exp()
 }
 
-impl RedStep {
-    pub fn average(&self, queue_pkts: f64) -> f64 {
-        queue_pkts + (self.average_before - queue_pkts) * self.memory
-    }
-}
-
 /// Whether Newton's method is not on its way to the root after so many tries, its last two moves being these: from
 /// either side of a bend it can jump to the other for ever.
 pub(crate) fn goes_in_circles(tries: u32, moved: f64, before: f64) -> bool {
     tries >= 8 && moved.abs() > 0.5 * before.abs()
-}
-
-/// Fraction of packets that random early detection drops at this average queue.
-///
-/// Drops are spread evenly: at least 1/p_b packets, at most 2/p_b, lie between two of them, so the
-/// fraction dropped is p_b/1.5 (as ns-2 does with its default `wait_`; the 1993 paper's count spreads
-/// over 1…1/p_b instead).
-pub(crate) fn red_drop(red: &Red, average: f64) -> f64 {
-    match red.marking_probability(average) {
-        p if p < 1.0 => p / 1.5,
-        _ => 1.0,
-    }
 }
 
 impl Step {
@@ -128,7 +101,7 @@ impl Step {
         if available <= NOTHING {
             return self.empty();
         }
-        if self.red.is_none() {
+        if self.early.is_none() {
             let filled = self.filling.is_some();
             let is_light = |it: &Solution| {
                 let filling = &self.filling;
@@ -181,13 +154,9 @@ impl Step {
 
     /// The first of [`PARTS`] of the step.
     pub fn part(&self) -> Step {
-        let part_of = |red: RedStep| RedStep {
-            memory: red.memory.powf(PART),
-            ..red
-        };
         Step {
             service_pkts: self.service_pkts * PART,
-            red: self.red.map(part_of),
+            early: self.early.map(EarlyStep::part),
             ..*self
         }
     }
@@ -195,15 +164,15 @@ impl Step {
     /// The next part, after one that ended so.
     pub fn go_on(&mut self, end: &Solution) {
         (self.before_pkts, self.guess) = (end.queue_pkts, end.ln_rho);
-        if let Some(red) = &mut self.red {
-            red.average_before = end.average;
+        if let Some(early) = &mut self.early {
+            early.go_on(end);
         }
     }
 
     fn empty(&self) -> Solution {
         Solution {
             ln_rho: LIGHT,
-            average: self.red.map_or(0.0, |r| r.average(0.0)),
+            known: self.early.map_or(0.0, |early| early.known(0.0, 0.0)),
             ..Solution::default()
         }
     }
@@ -224,7 +193,7 @@ impl Step {
             queue_pkts,
             utilization: rho,
             refused: 0.0,
-            average: 0.0,
+            known: 0.0,
             steepness: 0.0,
         })
     }
@@ -332,7 +301,9 @@ impl Step {
             queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts),
             utilization: eq.utilization(),
             refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
-            average: self.red.map_or(0.0, |r| r.average(eq.mean_pkts)),
+            known: self
+                .early
+                .map_or(0.0, |early| early.known(eq.mean_pkts, eq.utilization())),
             steepness: 0.0,
         }
     }
@@ -347,11 +318,10 @@ impl Step {
     pub fn solve_by(&self, mut arriving_pkts: impl FnMut(&Solution) -> f64) -> Solution {
         let mut arriving = 0.0;
         let mut at = |x: f64| {
-            let eq = equilibrium(x, self.buffer_pkts);
+            let eq = self.filling.queue(x, self.buffer_pkts).equilibrium();
             let mut tried = self.solution(x, &eq);
-            if let Some(r) = &self.red {
-                let early = red_drop(&r.red, tried.average);
-                tried.refused += early * (1.0 - tried.refused);
+            if let Some(early) = &self.early {
+                tried.refused += early.drops(tried.known) * (1.0 - tried.refused);
             }
             arriving = arriving_pkts(&tried);
             let residual = eq.mean_pkts - self.before_pkts + self.service_pkts * tried.utilization
@@ -415,7 +385,7 @@ impl Step {
             }
             last_side = side;
         }
-        if self.red.is_some() && volume > 0.0 && f.abs() > 1e-12 * scale {
+        if self.early.is_some() && volume > 0.0 && f.abs() > 1e-12 * scale {
             let admitted =
                 best.queue_pkts - self.before_pkts + self.service_pkts * best.utilization;
             best.refused = (1.0 - admitted / volume).clamp(0.0, 1.0);
@@ -437,7 +407,7 @@ mod tests {
             before_pkts: before,
             service_pkts: service,
             guess: crate::mm1k::ln_rho_of_mean(before, k).clamp(-50.0, 50.0),
-            red: None,
+            early: None,
             filling: Filling::default(),
         }
     }

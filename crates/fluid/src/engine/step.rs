@@ -4,9 +4,10 @@
 use std::ops::Range;
 
 use super::arrays::{ArriveWork, ShareWork};
+use super::early::{Early, EarlyStep, PieStep, RedStep};
 use super::parallel::for_blocks;
 use super::plan::{Block, LinkPlan};
-use super::queue::{self, RedStep, Solution, Step};
+use super::queue::{self, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
 use super::{Moving, Scratch, Setup};
 use crate::state::State;
@@ -249,10 +250,22 @@ impl Moving<'_> {
             before_pkts: link.queue_pkts,
             service_pkts,
             guess: link.ln_rho,
-            red: l.red.map(|red| RedStep {
-                red,
-                average_before: link.average_pkts,
-                memory: (1.0 - red.weight).powf(arriving.pkts),
+            early: l.early.map(|early| match early {
+                Early::Red(red) => EarlyStep::Red(RedStep {
+                    red,
+                    average_before: link.early,
+                    memory: (1.0 - red.weight).powf(arriving.pkts),
+                }),
+                Early::Pie(pie) => {
+                    let packet_s = span.length_s / service_pkts;
+                    EarlyStep::Pie(PieStep {
+                        pie,
+                        probability_before: link.early,
+                        wait_before_s: (link.queue_pkts - link.utilization).max(0.0) * packet_s,
+                        packet_s,
+                        updates: 1e9 * span.length_s / pie.update_ns.max(1) as f64,
+                    })
+                }
             }),
             filling,
         };
@@ -325,7 +338,7 @@ impl Moving<'_> {
         link.refused = refused_at_end.unwrap_or(solution.refused);
         link.steepness_per_s = solution.steepness * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
-        link.average_pkts = solution.average;
+        link.early = solution.known;
         self.scratch.fates[rank] = fate;
         Ok(())
     }

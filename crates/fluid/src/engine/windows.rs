@@ -1,6 +1,7 @@
 //! What fills every queue while these sources send.
 
 use super::Setup;
+use super::early::Early;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::ActiveSources;
 use crate::crossing::{Crosser, Crossing, Sender, count, want_more};
@@ -55,7 +56,7 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
     crossings
 }
 
-/// M/M/1/K where sources do not learn, and at queues that drop early.
+/// M/M/1/K where sources do not learn, and at queues of RED and RIO.
 pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &mut Vec<Filling>) {
     let links = &setup.plan.links;
     out.clear();
@@ -65,8 +66,11 @@ pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &m
     }
     let crossings = crossings(setup, state, active);
     for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(links) {
-        if link.red.is_none() && link.rio.is_none() {
-            *filling = crossing.filling(link.calibration);
-        }
+        *filling = match link.early {
+            Some(Early::Pie(_)) => crossing.filling(link.calibration).controlled(),
+            Some(Early::Red(_)) => continue,
+            None if link.rio.is_some() => continue,
+            None => crossing.filling(link.calibration),
+        };
     }
 }

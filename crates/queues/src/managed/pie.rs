@@ -75,6 +75,38 @@ const CALM: f64 = 0.2;
 /// section 5.4).
 const SUM: std::ops::Range<f64> = 0.85..8.5;
 
+impl Pie {
+    /// The probability `updates` later (RFC 8033, sections 4.2 and 5.5), which may be a part of one: waits were above
+    /// the target by `above_s` seconds meanwhile, and became longer by `longer_s` in all.
+    pub fn probability_after(&self, before: f64, updates: f64, above_s: f64, longer_s: f64) -> f64 {
+        let scale = SCALES.iter().find(|(below, _)| before < *below);
+        let mut step = (self.alpha * above_s * updates + self.beta * longer_s)
+            / scale.map_or(1.0, |&(_, by)| by);
+        if before >= HIGH {
+            step = step.min(MOST_RISE * updates);
+        }
+        if above_s > seconds(LONG_NS, self.target_ns) {
+            step += MOST_RISE * updates;
+        }
+        (before + step).clamp(0.0, 1.0)
+    }
+
+    /// The part of packets that is dropped at this probability: between two drops are as many as bring the sum of
+    /// section 5.4 to its lower bound, and then as many as chance has it.
+    pub fn dropped_at(&self, probability: f64) -> f64 {
+        match probability > 0.0 {
+            true => probability / (SUM.start.max(probability) + 1.0 - probability),
+            false => 0.0,
+        }
+    }
+
+    /// Whether a queue is so short that none are dropped: the wait at the last update, in seconds, and the probability
+    /// (RFC 8033, section 4.1).
+    pub fn is_calm(&self, wait_s: f64, probability: f64) -> bool {
+        wait_s < 0.5e-9 * self.target_ns as f64 && probability < CALM
+    }
+}
+
 /// What PIE computes: everything but the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Controller {
@@ -107,17 +139,9 @@ impl Controller {
     /// RFC 8033, sections 4.2, 4.4 and 5.5. `idle`: nobody waits.
     pub fn update(&mut self, rules: &Pie, idle: bool) {
         let (delay, old) = (self.delay_ns, self.old_delay_ns);
-        let scale = SCALES.iter().find(|(below, _)| self.probability < *below);
-        let mut step = (rules.alpha * seconds(delay, rules.target_ns)
-            + rules.beta * seconds(delay, old))
-            / scale.map_or(1.0, |&(_, by)| by);
-        if self.probability >= HIGH {
-            step = step.min(MOST_RISE);
-        }
-        if delay > LONG_NS {
-            step += MOST_RISE;
-        }
-        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        let above_s = seconds(delay, rules.target_ns);
+        self.probability =
+            rules.probability_after(self.probability, 1.0, above_s, seconds(delay, old));
         if idle && delay == 0 && old == 0 {
             self.probability *= DECAY;
         }
@@ -131,7 +155,7 @@ impl Controller {
 
     /// Whether an arriving packet is to be dropped before the buffer is full (RFC 8033, sections 4.1
     /// and 5.4). `few`: there are but two packets or fewer.
-    fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
+    pub fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
         let calm = self.old_delay_ns < rules.target_ns / 2 && self.probability < CALM;
         if self.burst_ns > 0 || calm || few {
             return false;

@@ -228,7 +228,11 @@ impl Assembly<'_> {
             QueueSetting::Plain(_) => DropPolicy::DropTail,
             QueueSetting::CoDel(_) | QueueSetting::Pie(_) => {
                 let what = format!("the queue discipline \"{}\"", setting.discipline());
-                self.of_packets.get_or_insert((setting.place(), what));
+                let needs = match **setting {
+                    QueueSetting::Pie(_) => &mut self.rather_packets,
+                    _ => &mut self.of_packets,
+                };
+                needs.get_or_insert((setting.place(), what));
                 aqm(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)
             }
         }

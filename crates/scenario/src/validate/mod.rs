@@ -107,6 +107,7 @@ pub(crate) fn validate(
         parts_of_packets: Vec::new(),
         asks_for_marks: None,
         of_packets: None,
+        rather_packets: None,
         incomplete: false,
     };
     let include = scenario.include.clone().unwrap_or_default();
@@ -192,6 +193,8 @@ struct Assembly<'s> {
     asks_for_marks: Option<Place>,
     /// The first thing that only packets know: where it stands, and what it is.
     of_packets: Option<(Place, String)>,
+    /// The same of what fluids follow where they are asked for.
+    rather_packets: Option<(Place, String)>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
     /// there are and what can be reached.
     incomplete: bool,
@@ -427,7 +430,12 @@ impl Assembly<'_> {
             self.of_packets
                 .get_or_insert((place, "a workload of video".to_owned()));
         }
-        let Some((place, what)) = self.of_packets.take() else {
+        let is_fluid = matches!(
+            scenario.simulation.model.as_deref(),
+            Some(ModelSetting::Fluid)
+        );
+        let rather = self.rather_packets.take().filter(|_| !is_fluid);
+        let Some((place, what)) = self.of_packets.take().or(rather) else {
             return;
         };
         match &scenario.simulation.model {

@@ -15,6 +15,7 @@ mod explain;
 mod link_events;
 mod link_loss;
 mod loss_events;
+mod managed;
 mod metamorphic;
 mod misuse;
 mod mm1k;

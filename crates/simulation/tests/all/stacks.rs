@@ -230,19 +230,34 @@ fn dctcp_keeps_the_queue_where_packets_are_marked() {
 /// What only packets know is refused by fluids, with a word.
 #[test]
 fn fluids_refuse_stacks_and_managed_queues() {
-    let refused = |network: Network| {
+    let tried = |network: Network, model| {
         let options = Options {
-            model: Model::FLUID,
+            model,
             ..Options::default()
         };
-        Simulation::new(network, options).err().unwrap().to_string()
+        Simulation::new(network, options)
     };
+    let refused = |network| tried(network, Model::FLUID).err().unwrap().to_string();
     let plain = |from, to| link(from, to, 1e6, 0.01, 100.0);
     let (network, _) = bottleneck(&[CongestionControl::Bbr], plain);
     assert!(refused(network).contains("connection `c0`"));
-    let (network, _) = bottleneck(&[], |from, to| LinkSpec {
-        queue: DropPolicy::Managed(Aqm::Pie(Pie::default())),
-        ..plain(from, to)
-    });
-    assert!(refused(network).contains("link A->B"));
+    let managed = |aqm| {
+        let link = |from, to| LinkSpec {
+            queue: DropPolicy::Managed(aqm),
+            ..plain(from, to)
+        };
+        bottleneck(&[], link).0
+    };
+    for aqm in [
+        Aqm::CoDel(CoDel::default()),
+        Aqm::FqCoDel(FqCoDel::default()),
+    ] {
+        assert!(refused(managed(aqm)).contains("link A->B"));
+    }
+    // PIE has a law, in steps that are not adaptive, of sources that are not the paper's.
+    let pie = || managed(Aqm::Pie(Pie::default()));
+    assert!(tried(pie(), Model::FLUID).is_ok());
+    let literal = Model::Fluid(FluidOptions::Literal { step_s: 0.01 });
+    let refused = tried(pie(), literal).err().unwrap().to_string();
+    assert!(refused.contains("link A->B"), "{refused}");
 }

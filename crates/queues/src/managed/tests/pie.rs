@@ -503,3 +503,31 @@ fn a_high_probability_drops_all() {
         assert_eq!(marked > 0, marks, "{marked} at {load}");
     }
 }
+
+/// A queue that stays long at one probability: as many are dropped as the law says.
+#[test]
+fn pie_drops_as_many_as_its_law_says() {
+    let rules = Pie::default();
+    for probability in [0.003, 0.02, 0.1, 0.3, 0.6, 0.84, 0.95, 1.0] {
+        let mut control = Controller::new(&rules);
+        let mut random = SplitMix64::new(7);
+        // Long ago, and above the target.
+        for _ in 0..20 {
+            control.delay_ns = 20_000_000;
+            control.update(&rules, false);
+        }
+        control.probability = probability;
+        let packets = 400_000;
+        let dropped = (0..packets).filter(|_| control.drops_early(&rules, false, &mut random));
+        let part = dropped.count() as f64 / f64::from(packets);
+        let law = rules.dropped_at(probability);
+        // Whole packets until the sum is there: more than the law has between drops where they are few.
+        let fewer = 1.0 / (1.0 / law + 1.0);
+        assert!(
+            part < 1.03 * law && part > 0.97 * fewer,
+            "{probability}: {part} {law}"
+        );
+    }
+    assert_eq!(rules.dropped_at(0.0), 0.0);
+    assert_eq!(rules.dropped_at(1.0), 1.0);
+}

@@ -1,0 +1,134 @@
+//! What a queue drops before its buffer is full, in a step.
+
+use netflow_network::{Aqm, DropPolicy, Pie, Red};
+
+use super::queue::{PART, Solution};
+
+/// A queue that drops early.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Early {
+    Red(Red),
+    Pie(Pie),
+}
+
+/// The same over one step. What it remembers is *known*: of random early detection the average queue, of PIE
+/// the drop probability.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EarlyStep {
+    Red(RedStep),
+    Pie(PieStep),
+}
+
+/// Random early detection over one step: the average moves towards the queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RedStep {
+    pub red: Red,
+    pub average_before: f64,
+    /// (1 − weight)^arrivals: what remains of the old average.
+    pub memory: f64,
+}
+
+/// PIE over one step: the probability moves with the wait at its end, which is as implicit as the queue itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PieStep {
+    pub pie: Pie,
+    pub probability_before: f64,
+    pub wait_before_s: f64,
+    /// How long a packet takes to send, in seconds.
+    pub packet_s: f64,
+    /// How often the probability is updated in the step.
+    pub updates: f64,
+}
+
+impl Early {
+    /// Of a queue, if fluids know how it drops.
+    pub fn of(queue: &DropPolicy) -> Option<Early> {
+        match *queue {
+            DropPolicy::Red(red) => Some(Early::Red(red)),
+            DropPolicy::Managed(Aqm::Pie(pie)) => Some(Early::Pie(pie)),
+            DropPolicy::DropTail
+            | DropPolicy::Rio(_)
+            | DropPolicy::Managed(Aqm::CoDel(_) | Aqm::FqCoDel(_)) => None,
+        }
+    }
+}
+
+/// Fraction of packets that random early detection drops at this average queue.
+///
+/// Drops are spread evenly: at least 1/p_b packets, at most 2/p_b, lie between two of them, so the
+/// fraction dropped is p_b/1.5 (as ns-2 does with its default `wait_`; the 1993 paper's count spreads
+/// over 1…1/p_b instead).
+pub(crate) fn red_drop(red: &Red, average: f64) -> f64 {
+    match red.marking_probability(average) {
+        p if p < 1.0 => p / 1.5,
+        _ => 1.0,
+    }
+}
+
+impl RedStep {
+    fn average(&self, queue_pkts: f64) -> f64 {
+        queue_pkts + (self.average_before - queue_pkts) * self.memory
+    }
+}
+
+impl PieStep {
+    /// What packets wait that are served next: those before them but the one in service.
+    fn wait_s(&self, queue_pkts: f64, utilization: f64) -> f64 {
+        (queue_pkts - utilization).max(0.0) * self.packet_s
+    }
+
+    fn probability(&self, wait_s: f64) -> f64 {
+        let above_s = wait_s - 1e-9 * self.pie.target_ns as f64;
+        let longer_s = wait_s - self.wait_before_s;
+        self.pie
+            .probability_after(self.probability_before, self.updates, above_s, longer_s)
+    }
+}
+
+impl EarlyStep {
+    /// What it knows at the end of a step that leaves so many packets.
+    pub fn known(&self, queue_pkts: f64, utilization: f64) -> f64 {
+        match self {
+            EarlyStep::Red(red) => red.average(queue_pkts),
+            EarlyStep::Pie(pie) => pie.probability(pie.wait_s(queue_pkts, utilization)),
+        }
+    }
+
+    /// The part of the arrivals that it drops, knowing that.
+    pub fn drops(&self, known: f64) -> f64 {
+        match self {
+            EarlyStep::Red(red) => red_drop(&red.red, known),
+            EarlyStep::Pie(PieStep {
+                pie, wait_before_s, ..
+            }) => match pie.is_calm(*wait_before_s, known) {
+                true => 0.0,
+                false => pie.dropped_at(known),
+            },
+        }
+    }
+
+    /// The first of the parts into which a step is divided.
+    pub fn part(self) -> EarlyStep {
+        match self {
+            EarlyStep::Red(red) => EarlyStep::Red(RedStep {
+                memory: red.memory.powf(PART),
+                ..red
+            }),
+            EarlyStep::Pie(pie) => EarlyStep::Pie(PieStep {
+                updates: pie.updates * PART,
+                ..pie
+            }),
+        }
+    }
+
+    /// The next part, after one that ended so.
+    pub fn go_on(&mut self, end: &Solution) {
+        match self {
+            EarlyStep::Red(red) => red.average_before = end.known,
+            EarlyStep::Pie(pie) => {
+                pie.wait_before_s = pie.wait_s(end.queue_pkts, end.utilization);
+                pie.probability_before = end.known;
+            }
+        }
+    }
+}

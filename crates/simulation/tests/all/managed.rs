@@ -1,0 +1,160 @@
+//! Queues that manage who waits: how long they are told to be, and what fluids make of PIE beside packets.
+
+use std::convert::Infallible;
+
+use netflow_network::{Aqm, Buffer, CoDel, FqCoDel, Interval, Pie, Recorder};
+use netflow_profile::builtin;
+use netflow_simulation::{
+    ConnectionSpec, DropPolicy, LinkSpec, Model, Network, NetworkBuilder, Options, Run, Simulation,
+    Source,
+};
+use netflow_tcpmodel::CongestionControl;
+use netflow_tcpmodel::Stack;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::alike::Nobody;
+
+/// A link with this queue, and so many connections of each source.
+fn network(queue: Aqm, bandwidth_bps: f64, delay_s: f64, sources: &[(Source, u32)]) -> Network {
+    let mut b = NetworkBuilder::new();
+    let (from, to) = (b.node("A"), b.node("B"));
+    let link = |from, to, queue| LinkSpec {
+        delay_s,
+        buffer: Buffer::Packets(1000.0),
+        queue,
+        ..LinkSpec::new(from, to, bandwidth_bps)
+    };
+    b.link(link(from, to, DropPolicy::Managed(queue)));
+    b.link(link(to, from, DropPolicy::DropTail));
+    for (i, (source, count)) in sources.iter().enumerate() {
+        b.connection(ConnectionSpec {
+            count: *count,
+            packet_size_bytes: 1500.0,
+            start_s: 0.37 * i as f64,
+            ..netflow_problems::connection(&format!("c{i}"), from, to, source.clone())
+        });
+    }
+    b.build().unwrap()
+}
+
+fn simulation(network: Network, model: Model, duration_s: f64) -> Simulation {
+    let options = Options {
+        model,
+        duration_s,
+        ..Options::default()
+    };
+    Simulation::new(network, options).unwrap()
+}
+
+/// Looks at what every interval tells.
+struct Told;
+
+impl Recorder for Told {
+    type Error = Infallible;
+
+    fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
+        for id in interval.network.links() {
+            let link = interval.link(id);
+            assert!((0.0..=1001.0).contains(&link.queue_pkts), "{link:?}");
+            assert!(link.queueing_delay_s.is_none_or(|it| it >= 0.0), "{link:?}");
+        }
+        Ok(())
+    }
+}
+
+/// Packets that CoDel drops have waited in the queue as others have, until they are dropped: the mean queue is that of
+/// what is there at a thousand moments. What they waited is no delay of those that left.
+#[test]
+fn a_queue_is_as_long_as_what_is_there() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    for case in 0..12 {
+        let queue = match case % 3 {
+            0 => Aqm::CoDel(CoDel::default()),
+            1 => Aqm::FqCoDel(FqCoDel::default()),
+            _ => Aqm::Pie(Pie::default()),
+        };
+        let bandwidth_bps = 1e6 * rng.random_range(2.0..10.0_f64);
+        let load = rng.random_range(0.9..3.0);
+        let poisson = Source::Poisson {
+            rate_pps: load * bandwidth_bps / 12_000.0,
+        };
+        let tcp = Source::Stack(Stack::builtin("linux-6").unwrap().into());
+        let sources = [(poisson, 1), (tcp, 1)];
+        let network = network(queue, bandwidth_bps, 0.002, &sources);
+        let link = network.links().next().unwrap();
+        let mut simulation = simulation(network, Model::PACKETS, 20.0);
+        let mut there = 0.0;
+        for i in 1..=4000 {
+            let until_s = 0.005 * f64::from(i);
+            simulation.run_until(until_s, &mut Told, || false).unwrap();
+            let totals = simulation.link_totals(link);
+            there += totals.offered_pkts - totals.lost_pkts - totals.departed_pkts;
+        }
+        let totals = simulation.link_totals(link);
+        let seen = there / 4000.0;
+        println!(
+            "{queue:?} {load:.2}: {seen:.2} seen, {:.2} told",
+            totals.mean_queue_pkts
+        );
+        let error = (totals.mean_queue_pkts - seen).abs();
+        assert!(error < 0.5 + 0.02 * seen, "{totals:?} {seen}");
+        // What left took no longer than what is there does at the rate of the link.
+        let delay_s = totals.queueing_delay_s.unwrap();
+        assert!(delay_s < 1.02 * (totals.max_queue_pkts + 1.0) * 12_000.0 / bandwidth_bps);
+    }
+}
+
+/// PIE in a fluid: its queue, how busy the link is and what is lost, beside packets; with windows, with Poisson sources,
+/// and with both.
+#[test]
+fn pie_in_fluids_is_near_to_packets() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    for case in 0..24 {
+        let bandwidth_bps = 1e6 * rng.random_range(5.0..50.0_f64);
+        let delay_s = rng.random_range(0.004..0.03);
+        let windows = rng.random_range(4..25);
+        let load = rng.random_range(0.2..1.4_f64);
+        let rate_pps = load * bandwidth_bps / 12_000.0;
+        let (name, congestion) = match rng.random() {
+            true => ("linux-reno", CongestionControl::Reno),
+            false => ("linux-cubic", CongestionControl::Cubic),
+        };
+        let found = [Model::FLUID, Model::PACKETS].map(|model| {
+            let tcp = match model {
+                Model::Fluid(_) => Source::Profile(builtin(name).unwrap()),
+                Model::Packets(_) => {
+                    let mut stack = Stack::builtin("linux-6").unwrap();
+                    stack.set_congestion(congestion);
+                    Source::Stack(stack.into())
+                }
+            };
+            let poisson = Source::Poisson { rate_pps };
+            let sources = match case % 3 {
+                0 => vec![(tcp, windows)],
+                1 => vec![(poisson, 1)],
+                _ => vec![(tcp, windows), (poisson, 1)],
+            };
+            let network = network(Aqm::Pie(Pie::default()), bandwidth_bps, delay_s, &sources);
+            let link = network.links().next().unwrap();
+            let mut simulation = simulation(network, model, 60.0);
+            simulation.run_until(20.0, &mut Nobody, || false).unwrap();
+            simulation.begin_period();
+            simulation.run_until(60.0, &mut Nobody, || false).unwrap();
+            simulation.link_totals(link)
+        });
+        let [fluid, packets] = &found;
+        println!("{case}: {fluid:?}\n    {packets:?}");
+        let queue_pkts = packets.mean_queue_pkts;
+        let longer_pkts = (fluid.mean_queue_pkts - queue_pkts).abs();
+        assert!(longer_pkts < 0.3 + 0.05 * queue_pkts);
+        // M/D/1 is idle for more of the time than a queue that is held at a length, the more the fewer wait.
+        let busier = (fluid.utilization - packets.utilization).abs();
+        assert!(busier < 0.005 + 0.5 / queue_pkts.max(6.0));
+        let [more, less] = [fluid, packets].map(|it| it.loss_probability);
+        match less > 5e-4 {
+            true => assert!(more / less < 1.25 && less / more < 1.25),
+            false => assert!(more < 1e-3),
+        }
+    }
+}
