@@ -180,12 +180,12 @@ impl Fluid {
         }
         self.setup.apply_events(&mut self.state, &mut self.scratch);
         let start_s = self.state.time_s;
-        let limit_s = limit_s
-            .min(self.duration_s)
-            .min(self.setup.next_change_s(&self.state));
         let next = self.switches_s.partition_point(|&s| s <= start_s);
         let switch_s = self.switches_s.get(next).copied().unwrap_or(f64::INFINITY);
-        let limit_s = limit_s.min(switch_s);
+        let limit_s = limit_s
+            .min(self.duration_s)
+            .min(self.setup.next_change_s(&self.state))
+            .min(switch_s);
         let result = match self.setup.options {
             FluidOptions::Adaptive { step, .. } => self.take_adaptive_step(step, limit_s),
             options => {
@@ -200,7 +200,9 @@ impl Fluid {
                 self.take_step(if all { limit_s } else { next_s })
             }
         };
-        (self.state).look_at_delays(&self.setup.plan, &mut self.scratch);
+        // What was sent until a source stops met what there is now, and not what will be.
+        let switches = self.state.time_s >= switch_s;
+        (self.state).look_at_delays(&self.setup.plan, &mut self.scratch, switches);
         if self.state.told.paths.are_due(self.state.time_s) {
             self.look_at_paths();
         }

@@ -113,6 +113,11 @@ impl ManagedQueue {
         }
     }
 
+    /// Whether packets may be dropped that it has taken.
+    pub fn drops_late(&self) -> bool {
+        matches!(self.queue, Discipline::Managed(_))
+    }
+
     /// When the next of those that wait is sent.
     #[inline]
     pub fn due_ns(&self) -> u64 {

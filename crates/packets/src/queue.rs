@@ -483,15 +483,15 @@ impl Queue {
         }
     }
 
-    /// Of [`queue_time_ns`](Self::queue_time_ns), what those took that left; where the queue is managed, without those
-    /// that wait still.
+    /// Of [`queue_time_ns`](Self::queue_time_ns), what those took that left; where packets may be dropped after they have
+    /// waited, without those that wait still.
     pub fn left_time_ns(&self, now_ns: u64) -> f64 {
         match &self.managed {
-            Some(_) => {
+            Some(managed) if managed.drops_late() => {
                 let all_ns = self.counts.sojourn_ns - self.counts.dropped_ns;
                 all_ns as f64 - self.still_ns(now_ns) as f64
             }
-            None => self.queue_time_ns(now_ns),
+            _ => self.queue_time_ns(now_ns),
         }
     }
 

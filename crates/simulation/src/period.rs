@@ -240,9 +240,10 @@ impl Simulation {
             Stepper::Fluid(fluid) => {
                 let delays = fluid.delays_since(id, &start.delays);
                 let is_answered = self.network().connection_spec(id).source.is_answered();
-                let mean_s = self.mean_delay_s(fluid, id);
                 // Before anything is delivered, the law knows what it will take.
-                let delivers = mean_s.is_some();
+                let links_s = self.delay_of_links_s(fluid, id);
+                let delivers = links_s.is_some();
+                let mean_s = links_s.map(|links_s| delays.mean_s().unwrap_or(links_s));
                 Took {
                     mean_s,
                     delay: delays.one_way().filter(|_| delivers),
@@ -263,9 +264,9 @@ impl Simulation {
         }
     }
 
-    /// What packets of a connection took that were delivered: at every link of their way they waited as all did that
-    /// departed there.
-    fn mean_delay_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
+    /// What packets of a connection took that were delivered, if at every link of their way they waited as all did that
+    /// departed there in the period.
+    fn delay_of_links_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
         let start = &self.start;
         let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;
         let (branches, _) = fluid.branches_of(id);

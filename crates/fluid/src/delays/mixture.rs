@@ -86,6 +86,12 @@ impl Mixture {
         self.cells.iter().map(|cell| cell.pkts).sum()
     }
 
+    /// The mean; `None` of none.
+    pub fn mean_s(&self) -> Option<f64> {
+        let time: f64 = self.cells.iter().map(|cell| cell.fixed + cell.mean).sum();
+        mean(time, self.pkts())
+    }
+
     /// Where the parts 0.5, 0.95, 0.99 and 0.999 of all packets took no longer; `None` of none.
     pub fn percentiles(&self) -> Option<Percentiles> {
         let all = self.pkts();

@@ -75,6 +75,11 @@ impl BranchDelays {
         self.one_way.percentiles()
     }
 
+    /// The mean of what packets took from sending to delivery, of those that were looked at.
+    pub fn mean_s(&self) -> Option<f64> {
+        self.one_way.mean_s()
+    }
+
     /// Round-trip times, likewise.
     pub fn round_trip(&self) -> Option<Percentiles> {
         self.round_trip.percentiles()
@@ -151,12 +156,12 @@ impl Way {
 }
 
 impl State {
-    /// Looks at what packets meet that are sent now, if it is time for that.
-    pub(crate) fn look_at_delays(&mut self, plan: &Plan, scratch: &mut Scratch) {
+    /// Looks at what packets meet that are sent now, if it is time for that, or a source starts or stops.
+    pub(crate) fn look_at_delays(&mut self, plan: &Plan, scratch: &mut Scratch, switches: bool) {
         let Scratch { waits, fixed, .. } = scratch;
         let state = self;
         let every = (state.steps / RARER).next_power_of_two().min(EVERY);
-        if !state.steps.is_multiple_of(every) {
+        if !switches && !state.steps.is_multiple_of(every) {
             return;
         }
         let links = state.links.iter().zip(&plan.links);

@@ -3,8 +3,8 @@
 use netflow_problems::{connection, link, one_way};
 use netflow_profile::builtin;
 use netflow_simulation::{
-    ConnectionSpec, ConnectionTotals, Model, Network, NetworkBuilder, Options, Percentiles, Run,
-    Simulation, Source, WindowSource,
+    Change, ConnectionSpec, ConnectionTotals, EventSpec, Model, Network, NetworkBuilder, Options,
+    Percentiles, Run, Simulation, Source, WindowSource,
 };
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -241,5 +241,59 @@ fn what_has_not_arrived_has_no_delays() {
         let totals = stream(&network, model, 20.0);
         let times = (totals.mean_delay_s, totals.delay, totals.jitter_s);
         assert_eq!(times, (None, None, None), "{model:?}");
+    }
+}
+
+/// Links that fill up when a stream is over, or become longer, or that it does not take any more: what it met is what counts.
+#[test]
+fn a_mean_is_of_what_the_streams_own_packets_met() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for case in 0..30 {
+        let mut b = NetworkBuilder::new();
+        let (x, y, z) = (b.node("x"), b.node("y"), b.node("z"));
+        let delay_s = rng.random_range(0.002..0.02);
+        let direct = b.link(link(x, y, 8e6, delay_s, 100.0));
+        b.link(link(x, z, 8e6, 2.0 * delay_s, 100.0));
+        b.link(link(z, y, 8e6, 2.0 * delay_s, 100.0));
+        let poisson = |rate_pps| Source::Poisson { rate_pps };
+        let stop_s = Some(rng.random_range(3.0..7.0));
+        let little_pps = rng.random_range(20.0..200.0);
+        let much_pps = rng.random_range(500.0..950.0);
+        b.connection(ConnectionSpec {
+            stop_s,
+            ..one_way("early", x, y, poisson(little_pps))
+        });
+        b.connection(ConnectionSpec {
+            start_s: 10.0,
+            ..one_way("late", x, y, poisson(much_pps))
+        });
+        b.connection(one_way("always", x, y, poisson(30.0)));
+        let change = match case % 3 {
+            0 => Change::Delay(0.1),
+            1 => Change::Down,
+            _ => Change::Up,
+        };
+        b.event(EventSpec {
+            at_s: 9.0,
+            link: direct,
+            change,
+        });
+        let network = b.build().unwrap();
+        let [fluid, packets] =
+            [Model::FLUID, Model::PACKETS].map(|model| run(&network, model, 30.0));
+        for id in network.connections() {
+            let [told, measured] = [&fluid, &packets].map(|it| it.connection_totals(id));
+            let [told_s, measured_s] = [told, measured].map(|it| it.mean_delay_s.unwrap());
+            let most_s = told.delay.unwrap().p999_s;
+            println!("{case}: {told_s:.4} {measured_s:.4} {most_s:.4}");
+            assert!(told_s <= most_s, "{case}");
+            // Queues of packets of one size are half as long.
+            assert!(
+                told_s > 0.97 * measured_s - 1e-4,
+                "{case}: {told_s} {measured_s}"
+            );
+            let waited_s = (measured_s - delay_s).max(0.0);
+            assert!(told_s < 1.05 * measured_s + waited_s + 0.002);
+        }
     }
 }

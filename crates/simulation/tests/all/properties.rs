@@ -310,7 +310,10 @@ fn a_fluid_tells_the_mean_delay_of_mm1k() {
         let found_s = sim.connection_totals(id).mean_delay_s.unwrap();
         assert!((found_s - delay_s).abs() < 1e-2 * delay_s, "{rho}");
         let queueing_s = sim.link_totals(link).queueing_delay_s.unwrap();
-        assert!((queueing_s - found_s).abs() < 1e-12 * found_s.max(1.0));
+        assert!(
+            (queueing_s - found_s).abs() < 2e-3 * found_s,
+            "{queueing_s} {found_s}"
+        );
     }
 }
 
