@@ -8,7 +8,7 @@
 //! e^x = (λ/μ)(1−R): without early drops ln ρ is that of what is offered. Random early detection's
 //! average is the queue itself. Where windows fill the queue, U and B are theirs ([`Filling`]).
 
-use netflow_network::{ACK_BYTES, Acks, Red};
+use netflow_network::Red;
 
 use crate::engine::early::red_drop;
 use crate::engine::queue::{NEGLIGIBLE, goes_in_circles};
@@ -17,13 +17,8 @@ use crate::mm1k::{Equilibrium, equilibrium};
 
 pub use crate::engine::feedback::learnt_loss;
 pub use crate::engine::law::within_window;
-pub use crate::engine::plan::packets_per_data;
+pub use crate::engine::plan::acks_per_data;
 pub use crate::engine::sources::ln_pass;
-
-/// Bits of an acknowledgement, of those for one packet of data.
-pub fn ack_bits_per_data(acks: Acks) -> f64 {
-    8.0 * ACK_BYTES * packets_per_data(acks)
-}
 
 /// A queue without a memory of how it was filled.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use netflow_fluid::rest::{Queue, ack_bits_per_data, ln_pass, packets_per_data};
+use netflow_fluid::rest::{Queue, acks_per_data, ln_pass};
 use netflow_network::tables::{LinkEvent, Way};
 use netflow_network::{
     ACK_BYTES, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss, Network,
@@ -260,6 +260,7 @@ impl Problem {
         let end = middle + way.back.len() as u32;
         self.hop_link.extend(way.data.iter().chain(way.back));
         let bytes = spec.packet_size_bytes;
+        let acks = acks_per_data(inner, spec, way.data, way.back);
         self.hop_pass
             .extend(way.data.iter().map(|&l| pass(l, bytes)));
         self.hop_pass
@@ -281,8 +282,8 @@ impl Problem {
                 _ => spec.application.mean_pps(),
             },
             data_bits: 8.0 * bytes,
-            acks: packets_per_data(spec.acks),
-            ack_bits: ack_bits_per_data(spec.acks),
+            acks,
+            ack_bits: 8.0 * ACK_BYTES * acks,
             ln_pass: lost.sum(),
         });
     }

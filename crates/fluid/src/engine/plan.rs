@@ -10,7 +10,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_network::tables::{Tables, Way};
-use netflow_network::{ACK_BYTES, Acks, AggregateId, Calibration, Source, WorkloadSpec};
+use netflow_network::{
+    ACK_BYTES, Acks, AggregateId, Calibration, ConnectionSpec, Source, WorkloadSpec,
+};
 use netflow_profile::Profile;
 use netflow_workload::Transfers;
 
@@ -622,7 +624,7 @@ impl Plan {
                 },
                 first_hop: hops[0],
                 data_bits: 8.0 * spec.packet_size_bytes,
-                packets_per_data: packets_per_data(spec.acks),
+                packets_per_data: acks_per_data(inner, spec, way.data, way.back),
                 ramp: match &spec.source {
                     Source::Users(traffic) => self.ramp(&traffic.workload, &mut ramps),
                     _ => NO_RAMP,
@@ -706,18 +708,44 @@ impl Kinds {
     }
 
     fn of_acks(&mut self, inner: &Tables, branch: usize) -> u32 {
+        let b = branch as u32;
         let spec = inner.spec_of_class(inner.branches[branch].class);
-        let packets = packets_per_data(spec.acks);
+        let packets = acks_per_data(inner, spec, inner.data_path(b), inner.back_path(b));
         self.id(packets, 8.0 * ACK_BYTES * packets, 0)
     }
 }
 
-/// Acknowledgements per data packet (irrelevant where there are none).
-pub fn packets_per_data(acks: Acks) -> f64 {
-    match acks {
+/// Linux acknowledges so many first packets of a connection one by one,
+const QUICK_PKTS: f64 = 16.0;
+/// and of those that come as long as the window grows such a part, as seen among packets.
+const WHILE_GROWING: f64 = 0.87;
+/// The law is told in so many parts of one, so that many transfers are alike.
+const ALIKE: f64 = 20.0;
+
+/// Acknowledgements per data packet over this way there and back (irrelevant where there are none).
+///
+/// Transfers that come and go are of Linux: they send 2 P/ln 2 packets until their windows are what the way holds (P), and
+/// from then on every second packet is acknowledged. Others acknowledge as their specification says.
+pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: &[u32]) -> f64 {
+    let every = match spec.acks {
         Acks::EverySecond => 0.5,
         Acks::None | Acks::EveryPacket => 1.0,
-    }
+    };
+    let Some(transfers) = &spec.transfers else {
+        return every;
+    };
+    let link = |&l: &u32| &inner.links[l as usize];
+    let narrowest_bps = data
+        .iter()
+        .map(link)
+        .fold(f64::INFINITY, |bps, l| bps.min(l.bandwidth_bps));
+    let round_trip_s: f64 = data.iter().chain(back).map(link).map(|l| l.delay_s).sum();
+    let holds_pkts = narrowest_bps * round_trip_s / (8.0 * spec.packet_size_bytes);
+    let grown_pkts = (2.0 * holds_pkts / std::f64::consts::LN_2).max(QUICK_PKTS);
+    let beyond = |pkts| transfers.beyond(pkts)[0] / transfers.beyond(0.0)[0];
+    let grows = beyond(QUICK_PKTS) - beyond(grown_pkts);
+    let acks = 1.0 - (1.0 - WHILE_GROWING) * grows - 0.5 * beyond(grown_pkts);
+    every * (acks * ALIKE).round() / ALIKE
 }
 
 fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {

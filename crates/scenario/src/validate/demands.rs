@@ -409,7 +409,11 @@ impl Assembly<'_> {
         let packet_bytes = demand.packet.get();
         let class = demand.class.clone();
         let spec = spec(demand, source, packet_bytes);
-        let acks = self.demand_acks();
+        // They are long, so that Linux acknowledges nearly every second packet.
+        let acks = match self.demand_acks() {
+            Acks::None => Acks::None,
+            Acks::EveryPacket | Acks::EverySecond => Acks::EverySecond,
+        };
         let spec = ConnectionSpec {
             application: Application::Poisson {
                 rate_pps: all_pps / f64::from(flows),

@@ -94,7 +94,7 @@ fn both(classes: [&str; 2]) -> [String; 2] {
 fn demands_in_classes_are_connections_in_classes() {
     for (model, source) in [
         ("packets", "{ stack = 'linux-6' }"),
-        ("fluid", "{ profile = 'linux-cubic' }"),
+        ("fluid", "{ profile = 'linux-cubic' }, delayed-ack = true"),
     ] {
         let told = |simulation: &Simulation| -> Vec<String> {
             let network = simulation.network();
