@@ -79,7 +79,7 @@ struct StackFile {
     /// Is the last packet sent again ahead of the timer?
     #[key(example = true)]
     tail_loss_probe: Option<Flag>,
-    /// The share of the window that a loss leaves.
+    /// The share of the window that a loss leaves; that of the congestion control where this is given.
     #[key(example = 0.7)]
     window_after_loss: Option<Spanned<f64>>,
     /// How the congestion window moves.
@@ -251,8 +251,10 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.limited_transmit, limited_transmit, |it| *it);
     set(&mut stack.early_retransmit, early_retransmit, |it| *it);
     set(&mut stack.tail_loss_probe, tail_loss_probe, |it| *it);
+    if let Some(congestion) = congestion {
+        stack.set_congestion(*congestion);
+    }
     set(&mut stack.window_after_loss, window_after_loss, |it| *it);
-    set(&mut stack.congestion, congestion, |it| *it);
     set(&mut stack.ecn, ecn, |it| *it);
     set(&mut stack.receive_window_bytes, receive_window, |it| {
         Some(bytes(it))

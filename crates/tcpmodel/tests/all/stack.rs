@@ -1,6 +1,6 @@
 //! Stacks: the built-in ones, timeouts that are known, and descriptions in TOML, good and bad.
 
-use netflow_document::Problem;
+use netflow_document::{Problem, Words};
 use netflow_tcpmodel::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 
 #[test]
@@ -170,4 +170,22 @@ fn everything_that_is_wrong_is_said_at_once() {
     let problems = Stack::from_toml(text).unwrap_err().into_vec();
     let lines: Vec<Option<usize>> = problems.iter().map(|problem| problem.line).collect();
     assert_eq!(lines, [Some(3), Some(4)], "{problems:?}");
+}
+
+/// A description that names another congestion control is the same stack as a scenario's that does.
+#[test]
+fn a_congestion_control_brings_its_window_after_a_loss() {
+    for congestion in CongestionControl::all() {
+        let word = congestion.name();
+        let text = |more: &str| {
+            format!("name = 'linux-6'\nlike = 'linux-6'\ncongestion = '{word}'\n{more}")
+        };
+        let mut set = Stack::builtin("linux-6").unwrap();
+        set.set_congestion(congestion);
+        let read = Stack::from_toml(&text("")).unwrap();
+        assert_eq!(read.window_after_loss, set.window_after_loss);
+        assert_eq!(read.congestion, congestion);
+        let told = Stack::from_toml(&text("window-after-loss = 0.6")).unwrap();
+        assert_eq!(told.window_after_loss, 0.6);
+    }
 }
