@@ -1,7 +1,8 @@
 //! What is to be said about a steady state.
 
+use netflow_network::filled::{FilledBy, Kind};
 use netflow_network::{Application, Estimate, LinkId, ModelName, Network, Source};
-use netflow_results::{CONSTANT_RATES, Within};
+use netflow_results::{Within, reason};
 use netflow_scenario::Prepared;
 use netflow_steady::{Held, Steady};
 
@@ -33,48 +34,54 @@ pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<Stri
 
 /// Which queues are estimates, and why, as those of a run as a fluid.
 fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
-    // Bits/s of bulk TCP by profiles, of constant rates, and of all data.
-    let mut sent = vec![[0.0; 3]; network.link_count()];
+    let mut filled = vec![FilledBy::default(); network.link_count()];
+    let bandwidth_bps = |id: LinkId| network.link_spec(id).bandwidth_bps;
     for id in network.connections() {
         let (spec, it) = (network.connection_spec(id), steady.connection(id));
-        let bps = 8.0 * spec.packet_size_bytes * it.rate_pps;
+        if !it.sending {
+            continue;
+        }
         let is_bulk = spec.application == Application::Bulk || it.held != Held::Application;
-        let of = match spec.source {
-            _ if !it.sending => continue,
-            Source::Profile(_) if is_bulk => [bps, 0.0, bps],
-            Source::Constant { .. } => [0.0, bps, bps],
-            _ => [0.0, 0.0, bps],
+        let kind = match spec.source {
+            Source::Profile(_) if is_bulk => Kind::Bulk,
+            Source::Constant { .. } => Kind::Constant,
+            _ if spec.transfers.is_some() => Kind::Transfers,
+            _ => Kind::Other,
         };
+        let mut above = None;
         for link in network.path_at(id, at_s.next_down()) {
-            let sums = sent[link.index()].iter_mut().zip(of);
-            sums.for_each(|(sum, bps)| *sum += bps);
+            let after = above.filter(|&above| bandwidth_bps(above) <= bandwidth_bps(link));
+            filled[link.index()].add(kind, it.rate_pps, 8.0 * spec.packet_size_bytes, after);
+            above = Some(link);
         }
     }
-    let links = |wanted: Estimate| {
-        let is = |&(id, &[profiles, constant, all]): &(LinkId, &[f64; 3])| {
-            let queue = network.link_spec(id).queue;
-            let is_busy = all > 0.0 && steady.link(id).utilization > Estimate::BUSY;
-            is_busy && Estimate::of(queue, profiles / all, constant / all) == Some(wanted)
+    let note = |wanted: Estimate| {
+        let is = |&(id, filled): &(LinkId, &FilledBy)| {
+            steady.link(id).utilization > Estimate::BUSY
+                && filled.estimate(network.link_spec(id).queue) == Some(wanted)
         };
-        let of = network.links().zip(&sent).filter(is);
+        let of = network.links().zip(&filled).filter(is);
         let names: Vec<&str> = of.map(|(id, _)| network.link_name(id)).collect();
         let first = names.first()?;
-        Some(match names.len() - 1 {
+        let queues = match names.len() - 1 {
             0 => format!("the queue of {first}"),
             more => format!("the queues of {first} and {}", count(more, "other link")),
+        };
+        let why = reason(wanted);
+        Some(match wanted {
+            Estimate::Profiles => format!(
+                "{queues}, filled by TCP with profiles: an estimate, within {:.0} % on half of the networks tried; `netflow run` \
+                 follows packets of sources with `window` or `stack`",
+                100.0 * Within::of_fluids(network.is_calibrated()).queues
+            ),
+            // At rest there is nothing but the mean; of transfers there is a warning of their own.
+            Estimate::EarlyDrops | Estimate::Transfers => return None,
+            Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
+                format!(
+                    "{queues}: {why}; `netflow run --set simulation.model=packets` follows them"
+                )
+            }
         })
     };
-    let profiles = links(Estimate::Profiles).map(|queues| {
-        format!(
-            "{queues}, filled by TCP with profiles: an estimate, within {:.0} % on half of the networks tried; `netflow run` \
-             follows packets of sources with `window` or `stack`",
-            100.0 * Within::of_fluids(network.is_calibrated()).queues
-        )
-    });
-    let constant = links(Estimate::Constant).map(|queues| {
-        format!(
-            "{queues}: {CONSTANT_RATES}; `netflow run --set simulation.model=packets` follows them"
-        )
-    });
-    profiles.into_iter().chain(constant).collect()
+    Estimate::ALL.into_iter().filter_map(note).collect()
 }

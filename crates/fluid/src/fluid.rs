@@ -7,7 +7,8 @@ mod setting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use netflow_network::readout::{Engine as _, fraction};
+use netflow_network::filled::{FilledBy, Kind};
+use netflow_network::readout::Engine as _;
 use netflow_network::{
     Application, Aqm, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy,
     Experience, FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
@@ -47,15 +48,6 @@ pub struct Fluid {
     chosen_s: Option<(f64, f64)>,
     /// Room for the two tries of an adaptive step.
     pub(crate) trials: Option<Box<(State, State)>>,
-}
-
-/// Who sent the data that went over a link: parts of it, in bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FilledBy {
-    /// Bulk TCP by profiles.
-    pub profiles: f64,
-    /// Sources at a constant rate.
-    pub constant: f64,
 }
 
 /// What one branch of a fluid has come to since the start.
@@ -268,22 +260,21 @@ impl Fluid {
         &self.state
     }
 
-    /// Which parts of the data, in bits, that was sent over a link since `before` were those of bulk TCP by
-    /// profiles, and of sources at a constant rate.
+    /// What the data is of that was sent over a link since `before`.
     pub fn filled_by(&self, id: LinkId, before: &[BranchCounts]) -> FilledBy {
-        let plan = &self.setup.plan;
-        let l = &plan.links[self.rank(id)];
+        let (plan, inner) = (&self.setup.plan, self.network().tables());
+        let rank = self.rank(id);
+        let l = &plan.links[rank];
         // By those that send now.
-        let windows_fill = self.scratch.fillings[self.rank(id)].windows > 0.0;
-        let (mut profiles, mut constant, mut all) = (0.0, 0.0, 0.0);
+        let windows_fill = self.scratch.fillings[rank].windows > 0.0;
+        let bandwidth_bps = |rank: usize| self.state.links[rank].bandwidth_bps;
+        let mut filled = FilledBy::default();
         for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
             let b = plan.branch_of[h as usize];
             let branch = &plan.branches[b as usize];
             let before = before.get(b as usize).copied().unwrap_or_default();
             let all_sent_pkts = self.branch_counts_of(b).sent_pkts;
-            let sent_pkts = all_sent_pkts - before.sent_pkts;
-            let spec = self.network().tables().spec_of_class(branch.class);
-            all += sent_pkts * branch.data_bits;
+            let spec = inner.spec_of_class(branch.class);
             let has_more = match spec.application {
                 Application::Bulk => true,
                 Application::Poisson { .. } | Application::OnOff { .. } => {
@@ -292,16 +283,23 @@ impl Fluid {
                     windows_fill || all_sent_pkts < SENDS_ALL * made_pkts
                 }
             };
-            match spec.source {
-                Source::Profile(_) if has_more => profiles += sent_pkts * branch.data_bits,
-                Source::Constant { .. } => constant += sent_pkts * branch.data_bits,
-                _ => {}
-            }
+            let kind = match spec.source {
+                Source::Profile(_) if has_more => Kind::Bulk,
+                Source::Constant { .. } => Kind::Constant,
+                _ if spec.transfers.is_some() => Kind::Transfers,
+                _ => Kind::Other,
+            };
+            let way = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
+            let place = way.iter().position(|&it| it as usize == rank);
+            let above = place
+                .and_then(|place| place.checked_sub(1))
+                .map(|i| way[i] as usize);
+            let above = above.filter(|&above| bandwidth_bps(above) <= bandwidth_bps(rank));
+            let after = above.map(|above| LinkId::new(plan.links[above].link, inner.owner));
+            let sent_pkts = all_sent_pkts - before.sent_pkts;
+            filled.add(kind, sent_pkts, branch.data_bits, after);
         }
-        FilledBy {
-            profiles: fraction(profiles, all),
-            constant: fraction(constant, all),
-        }
+        filled
     }
 
     /// What a branch has come to since the start.

@@ -20,5 +20,5 @@ pub mod rest;
 mod state;
 
 pub use delays::BranchDelays;
-pub use fluid::{BranchCounts, FilledBy, Fluid};
+pub use fluid::{BranchCounts, Fluid};
 pub use state::State;

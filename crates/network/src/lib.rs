@@ -19,6 +19,7 @@ mod detours;
 mod diffserv;
 mod error;
 mod explain;
+pub mod filled;
 mod flows;
 mod given;
 pub mod hash;

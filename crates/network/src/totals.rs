@@ -3,8 +3,6 @@
 use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
-use crate::DropPolicy;
-
 /// One link since the period began. Packets are packets of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
@@ -50,28 +48,33 @@ pub enum Estimate {
     /// TCP by profiles fills a drop-tail queue. Packets come in bursts there, and windows all stop at its end; the
     /// equations know neither. Sources with windows do.
     Profiles,
-    /// TCP by profiles fills a queue that drops early. Its mean is near that of packets; how long it gets, and what few
+    /// TCP by profiles fills a queue that drops early (RED, RIO, PIE). Its mean is near that of packets; how long it gets, and what few
     /// packets wait, is that of packets at random.
     EarlyDrops,
+    /// Transfers that come and go (demands of TCP and video) are carried as their mean, with a law for their bursts.
+    Transfers,
     /// Sources at a constant rate are taken for packets at random (Poisson).
     Constant,
+    /// Most of the data comes over one link that is no faster, one packet after the other: it hardly waits again, which
+    /// the equations know nothing of.
+    InOrder,
+    /// Packets differ so much in size that more wait than the equations say.
+    Sizes,
 }
 
 impl Estimate {
+    /// All of them.
+    pub const ALL: [Estimate; 6] = [
+        Estimate::Profiles,
+        Estimate::EarlyDrops,
+        Estimate::Transfers,
+        Estimate::Constant,
+        Estimate::InOrder,
+        Estimate::Sizes,
+    ];
+
     /// Links that send for more than this part of the time count as busy.
     pub const BUSY: f64 = 0.5;
-
-    /// Of a busy link with this queue, of whose data these parts are of bulk TCP by profiles, and of sources at a constant
-    /// rate.
-    pub fn of(queue: DropPolicy, profiles: f64, constant: f64) -> Option<Estimate> {
-        const FILLING: f64 = 0.1;
-        const MOSTLY: f64 = 0.5;
-        match profiles >= FILLING {
-            true if queue == DropPolicy::DropTail => Some(Estimate::Profiles),
-            true => Some(Estimate::EarlyDrops),
-            false => (constant > MOSTLY).then_some(Estimate::Constant),
-        }
-    }
 }
 
 /// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
 use crate::moments::half_width;
-use crate::trust::{CONSTANT_RATES, Within};
+use crate::trust::{Within, reason};
 use crate::users::{self, WorkloadSummary};
 
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
@@ -185,7 +185,8 @@ pub struct LinkSummary {
     #[serde(default)]
     pub queue_is_estimate: bool,
     /// Why, if they are: `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
-    /// mean is near that of packets; `constant`, sources at a constant rate are taken for random ones.
+    /// mean is near that of packets; `transfers`, transfers come and go there; `constant`, sources at a constant rate are taken for
+    /// random ones; `in-order`, most packets come over one link that is no faster; `sizes`, packets differ much in size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// Packets that arrived, data and acknowledgements.
@@ -610,30 +611,31 @@ impl Summary {
         // A packet engine comes there only through what is before.
         let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
         let takes = || rounded_time(PacketOptions::takes_s(arrivals_pkts));
-        let notes = [
-            is(Estimate::Profiles).then(|| {
+        let note = |of: Estimate| match of {
+            Estimate::Profiles => format!(
+                "{ESTIMATE} an estimate, within {} on half of the networks tried: {}; sources with `window` instead are \
+                 followed packet by packet, which takes about {}",
+                whole_percent(Within::of_fluids(self.calibrated).queues),
+                reason(of),
+                takes()
+            ),
+            // Its sources would need a window, too.
+            Estimate::EarlyDrops => {
+                format!("{ESTIMATE} {}; packets take about {}", reason(of), takes())
+            }
+            Estimate::Transfers | Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
                 format!(
-                    "{ESTIMATE} an estimate, within {} on half of the networks tried: a drop-tail queue filled by TCP with profiles; \
-                     sources with `window` instead are followed packet by packet, which takes about {}",
-                    whole_percent(Within::of_fluids(self.calibrated).queues),
+                    "{ESTIMATE} {}; `model = \"packets\"` follows them, which takes about {}",
+                    reason(of),
                     takes()
                 )
-            }),
-            is(Estimate::EarlyDrops).then(|| {
-                format!(
-                    "{ESTIMATE} of RED and RIO filled by TCP with profiles the means are near those of packets; how long the queue \
-                     gets, and p99 of delays, are an estimate; packets take about {}",
-                    takes()
-                )
-            }),
-            is(Estimate::Constant).then(|| {
-                format!(
-                    "{ESTIMATE} {CONSTANT_RATES}; `model = \"packets\"` follows them, which takes about {}",
-                    takes()
-                )
-            }),
-        ];
-        notes.into_iter().flatten().collect()
+            }
+        };
+        Estimate::ALL
+            .into_iter()
+            .filter(|&of| is(of))
+            .map(note)
+            .collect()
     }
 
     /// How far to trust goodputs, where TCP with profiles shares links that it fills; `None` else.

@@ -1,4 +1,6 @@
-//! How far from packets fluids were on the networks of studies/fluid-population.
+//! How far from packets fluids were on the networks of studies/fluid-population, and why.
+
+use netflow_network::Estimate;
 
 /// Medians over 300 random networks; the study refuses to write its page if these are others than it finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,5 +31,27 @@ impl Within {
     }
 }
 
-/// What a fluid's queues are that sources at a constant rate fill.
-pub const CONSTANT_RATES: &str = "sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long as they fit";
+/// Why a queue of a fluid is an estimate, and what that means, in words; of TCP by profiles it is said by numbers
+/// ([`Within`]).
+pub fn reason(estimate: Estimate) -> &'static str {
+    match estimate {
+        Estimate::Profiles => "a drop-tail queue filled by TCP with profiles",
+        Estimate::EarlyDrops => {
+            "of RED, RIO and PIE filled by TCP with profiles the means are near those of packets; how long the queue gets, \
+             and p99 of delays, are an estimate"
+        }
+        Estimate::Transfers => {
+            "transfers that come and go are carried as their mean, with a law for their bursts"
+        }
+        Estimate::Constant => {
+            "sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long as they fit"
+        }
+        Estimate::InOrder => {
+            "most packets come over one link that is no faster, one after the other, and hardly wait again: queues and losses \
+             are told too large"
+        }
+        Estimate::Sizes => {
+            "packets differ so much in size that queues are longer, and lose more, than is told"
+        }
+    }
+}

@@ -120,9 +120,8 @@ impl Run for Simulation {
             queued_pkts: self.engine().queue_pkts(id),
             estimate: match self.stepper() {
                 Stepper::Fluid(fluid) if is_busy => {
-                    let filled = fluid.filled_by(id, &start.branches);
                     let queue = self.network().link_spec(id).queue;
-                    Estimate::of(queue, filled.profiles, filled.constant)
+                    fluid.filled_by(id, &start.branches).estimate(queue)
                 }
                 _ => None,
             },

@@ -133,3 +133,51 @@ fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
         assert!(packets.lost_pkts <= fluid.lost_pkts + 1.0, "{told}");
     }
 }
+
+/// Packets of a stream hardly wait at a second link that is as fast as the first, and those of very different sizes wait
+/// longer than the equations say: both are said.
+#[test]
+fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
+    let mut rng = Pcg32::seed_from_u64(5);
+    for _ in 0..20 {
+        let load = rng.random_range(0.6..0.9);
+        let mut builder = NetworkBuilder::new();
+        let [a, b, c] = ["a", "b", "c"].map(|name| builder.node(name));
+        let links = [(a, b), (b, c)]
+            .map(|(from, to)| builder.link(netflow_problems::link(from, to, 8e6, 0.01, 1000.0)));
+        let source = Source::Poisson {
+            rate_pps: 1000.0 * load,
+        };
+        builder.connection(netflow_problems::one_way("in a row", a, c, source));
+        let row = builder.build().unwrap();
+
+        let mut builder = NetworkBuilder::new();
+        let [a, b] = ["a", "b"].map(|name| builder.node(name));
+        let link = builder.link(netflow_problems::link(a, b, 8e6, 0.01, 1000.0));
+        let part: f64 = rng.random_range(0.3..0.7);
+        for (name, bytes, part) in [("small", 60.0, 1.0 - part), ("large", 1500.0, part)] {
+            let rate_pps = load * part * 8e6 / (8.0 * bytes);
+            builder.connection(ConnectionSpec {
+                packet_size_bytes: bytes,
+                ..netflow_problems::one_way(name, a, b, Source::Poisson { rate_pps })
+            });
+        }
+        let sizes = builder.build().unwrap();
+
+        let told = |network: &Network, id| {
+            [Model::FLUID, Model::PACKETS].map(|model| {
+                let totals = run(network, model, 60.0).link_totals(id);
+                (totals.estimate, totals.mean_queue_pkts)
+            })
+        };
+        let [(none, first), (_, as_packets)] = told(&row, links[0]);
+        assert_eq!(none, None);
+        assert!(first > 0.95 * as_packets);
+        let [(reason, fluid), (_, packets)] = told(&row, links[1]);
+        assert_eq!(reason, Some(Estimate::InOrder));
+        assert!(fluid > 1.2 * packets, "{load}: {fluid} {packets}");
+        let [(reason, fluid), (_, packets)] = told(&sizes, link);
+        assert_eq!(reason, Some(Estimate::Sizes));
+        assert!(fluid < 0.9 * packets, "{load} {part}: {fluid} {packets}");
+    }
+}

@@ -1,0 +1,133 @@
+//! What a link's data is of, which says how far a fluid's queue there is to be trusted.
+
+use crate::{DropPolicy, Estimate, LinkId};
+
+/// What sends data, as far as that matters to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// TCP by a profile that always has more to send.
+    Bulk,
+    /// A source at a constant rate.
+    Constant,
+    /// Transfers that come and go, carried as their mean.
+    Transfers,
+    /// Packets at random, or of TCP that waits for its application.
+    Other,
+}
+
+/// The data that a link has sent, or sends in a second, summed up.
+#[derive(Clone, Debug, Default)]
+pub struct FilledBy {
+    pkts: f64,
+    bits: f64,
+    /// Packets times the squares of their bits.
+    squares: f64,
+    bulk_bits: f64,
+    constant_bits: f64,
+    transfers_bits: f64,
+    /// What came over a link before that is no faster.
+    after: Vec<(LinkId, f64)>,
+}
+
+impl FilledBy {
+    /// Adds packets of so many bits each, which came over the link `after` if that is no faster than this one.
+    pub fn add(&mut self, kind: Kind, pkts: f64, packet_bits: f64, after: Option<LinkId>) {
+        let bits = pkts * packet_bits;
+        self.pkts += pkts;
+        self.bits += bits;
+        self.squares += bits * packet_bits;
+        match kind {
+            Kind::Bulk => self.bulk_bits += bits,
+            Kind::Constant => self.constant_bits += bits,
+            Kind::Transfers => self.transfers_bits += bits,
+            Kind::Other => {}
+        }
+        if let Some(link) = after {
+            match self.after.iter_mut().find(|it| it.0 == link) {
+                Some((_, sum)) => *sum += bits,
+                None => self.after.push((link, bits)),
+            }
+        }
+    }
+
+    /// Why the queue of a busy link that this fills is an estimate; the first reason that there is.
+    pub fn estimate(&self, queue: DropPolicy) -> Option<Estimate> {
+        /// Such a part fills a queue.
+        const FILLING: f64 = 0.1;
+        const MOSTLY: f64 = 0.5;
+        /// So many times as many wait as if sizes were exponential.
+        const LONGER: f64 = 1.05;
+        let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
+        let mostly = |bits| fills(bits, MOSTLY);
+        // Pollaczek and Khinchin: (1 + c²)/2 times as many as in M/M/1, with c the coefficient of variation of sizes.
+        let longer = 0.5 * self.squares * self.pkts / (self.bits * self.bits);
+        match () {
+            () if fills(self.bulk_bits, FILLING) => Some(match queue {
+                DropPolicy::DropTail => Estimate::Profiles,
+                _ => Estimate::EarlyDrops,
+            }),
+            () if fills(self.transfers_bits, FILLING) => Some(Estimate::Transfers),
+            () if mostly(self.constant_bits) => Some(Estimate::Constant),
+            () if self.after.iter().any(|&(_, bits)| mostly(bits)) => Some(Estimate::InOrder),
+            () if longer > LONGER => Some(Estimate::Sizes),
+            () => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NetworkBuilder, Red};
+
+    #[test]
+    fn the_first_reason_counts() {
+        let mut builder = NetworkBuilder::new();
+        let [a, b] = [builder.node("a"), builder.node("b")];
+        let above = builder.link(crate::LinkSpec::new(a, b, 1e6));
+        let other = builder.link(crate::LinkSpec::new(b, a, 1e6));
+        let of = |all: &[(Kind, f64, f64, Option<LinkId>)]| {
+            let mut filled = FilledBy::default();
+            for &(kind, pkts, bits, after) in all {
+                filled.add(kind, pkts, bits, after);
+            }
+            filled.estimate(DropPolicy::DropTail)
+        };
+        let random = |pkts| (Kind::Other, pkts, 1e4, None);
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[random(1.0)]), None);
+        let with = |kind, pkts| of(&[random(9.0), (kind, pkts, 1e4, None)]);
+        assert_eq!(with(Kind::Bulk, 1.1), Some(Estimate::Profiles));
+        assert_eq!(with(Kind::Bulk, 0.9), None);
+        assert_eq!(with(Kind::Transfers, 1.1), Some(Estimate::Transfers));
+        assert_eq!(with(Kind::Constant, 8.0), None);
+        assert_eq!(with(Kind::Constant, 9.1), Some(Estimate::Constant));
+        // Half of the traffic from each of two links meets; all of it over one does not.
+        let from = |after| (Kind::Other, 1.0, 1e4, Some(after));
+        assert_eq!(of(&[from(above), from(other), random(0.1)]), None);
+        assert_eq!(
+            of(&[from(above), from(above), random(0.1)]),
+            Some(Estimate::InOrder)
+        );
+        // Ten small packets for each large one.
+        let small = (Kind::Other, 10.0, 800.0, None);
+        assert_eq!(
+            of(&[small, (Kind::Other, 1.0, 12_000.0, None)]),
+            Some(Estimate::Sizes)
+        );
+        let red = Red {
+            min_pkts: 5.0,
+            max_pkts: 15.0,
+            max_p: 0.1,
+            weight: 0.002,
+            gentle: false,
+            ecn: false,
+        };
+        let mut bulk = FilledBy::default();
+        bulk.add(Kind::Bulk, 1.0, 1e4, None);
+        assert_eq!(
+            bulk.estimate(DropPolicy::Red(red)),
+            Some(Estimate::EarlyDrops)
+        );
+    }
+}
