@@ -4,6 +4,8 @@
 //!
 //! - a packet that is accepted finds as many in a queue as it does in an M/M/1/K queue with this mean,
 //!   and each of them takes as long to send as the mean packet there;
+//! - where [bursts](crate::bursts) of transfers fill a queue, those packets wait for each other besides: for as long as makes
+//!   the mean over all packets what it is by Little's law, and uniformly distributed from nothing to twice that;
 //! - the queues of a way are independent of each other, and their sum, between nothing and all buffers
 //!   full, is distributed as Beta with its mean, its variance and, where one has it, its skewness;
 //! - of how many there are in a queue 1/(1 + rt) is still known after a time t, with the rate r at which
@@ -25,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Scratch;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::{Condition, Fixed};
-use crate::state::{LinkState, State};
+use crate::state::{BranchState, LinkState, State};
 
 /// Of so many steps one is looked at, since they are shorter than a round trip; at first of fewer.
 const EVERY: u64 = 8;
@@ -101,10 +103,13 @@ pub(crate) struct Wait {
     /// One over the time in which it forgets how long it was, in 1/s.
     forgets_per_s: f64,
     ln_pass: f64,
+    /// What packets of transfers wait for others of their own burst, in the mean.
+    own_s: f64,
 }
 
 impl Wait {
-    fn of(link: &LinkState, plan: &LinkPlan) -> Wait {
+    /// At a link to which transfers bring so many packets in a second.
+    fn of(link: &LinkState, plan: &LinkPlan, transfers_pps: f64) -> Wait {
         let here = Condition::of(link);
         if link.queue_pkts <= NOTHING_PKTS || link.down {
             let ln_pass = here.ln_pass;
@@ -127,6 +132,15 @@ impl Wait {
             most_s: found.most_pkts * packet_s,
             forgets_per_s: found.forgets() / packet_s,
             ln_pass: here.ln_pass,
+            // λ (N/μ + 1/μ) + λ₀ w = N, with U = λ/μ.
+            own_s: match transfers_pps > 0.0 {
+                true => {
+                    let busy = link.utilization.min(1.0);
+                    let longer_pkts = mean_pkts * (1.0 - busy) - busy;
+                    longer_pkts.max(0.0) / transfers_pps
+                }
+                false => 0.0,
+            },
         }
     }
 }
@@ -141,10 +155,12 @@ struct Way {
 }
 
 impl Way {
-    fn add(&mut self, wait: &Wait, transmission_s: f64, gap_s: f64) {
+    /// `in_bursts`: packets of transfers, which wait for their own.
+    fn add(&mut self, wait: &Wait, transmission_s: f64, gap_s: f64, in_bursts: bool) {
+        let own_s = if in_bursts { wait.own_s } else { 0.0 };
         self.law.fixed_s += transmission_s;
-        self.law.mean_s += wait.mean_s;
-        self.law.variance += wait.variance;
+        self.law.mean_s += wait.mean_s + own_s;
+        self.law.variance += wait.variance + own_s * own_s / 3.0;
         self.law.third += wait.third;
         self.law.most_s += wait.most_s;
         if wait.variance > 0.0 {
@@ -155,10 +171,34 @@ impl Way {
     }
 }
 
+impl Plan {
+    /// Packets/s that transfers bring to each link, by what they do now.
+    fn count_transfers(&self, branches: &[BranchState], pps: &mut Vec<f64>) {
+        pps.clear();
+        pps.resize(self.links.len(), 0.0);
+        if self.transfers.iter().all(Option::is_none) {
+            return;
+        }
+        for (plan, now) in self.branches.iter().zip(branches) {
+            if self.transfers[plan.class as usize].is_some() {
+                let (first, end) = plan.path;
+                for &rank in &self.path[first as usize..end as usize] {
+                    pps[rank as usize] += now.rate_pps * plan.weight;
+                }
+            }
+        }
+    }
+}
+
 impl State {
     /// Looks at what packets meet that are sent now, if it is time for that, or a source starts or stops.
     pub(crate) fn look_at_delays(&mut self, plan: &Plan, scratch: &mut Scratch, switches: bool) {
-        let Scratch { waits, fixed, .. } = scratch;
+        let Scratch {
+            waits,
+            fixed,
+            transfers_pps,
+            ..
+        } = scratch;
         let state = self;
         let every = (state.steps / RARER).next_power_of_two().min(EVERY);
         if !switches && !state.steps.is_multiple_of(every) {
@@ -166,7 +206,9 @@ impl State {
         }
         let links = state.links.iter().zip(&plan.links);
         waits.clear();
-        waits.extend(links.map(|(link, l)| Wait::of(link, l)));
+        plan.count_transfers(&state.branches, transfers_pps);
+        let links = links.zip(transfers_pps.iter());
+        waits.extend(links.map(|((link, l), &pps)| Wait::of(link, l, pps)));
         for (b, branch) in plan.branches.iter().enumerate() {
             let (now, delays) = (&state.branches[b], &mut state.told.delays[b]);
             let sent_pkts = now.sent_pkts - delays.sent_pkts;
@@ -205,15 +247,17 @@ fn ways(
     gap_s: f64,
 ) -> (Way, Way) {
     let mut way = Way::default();
-    let mut over = |ranks: (u32, u32), bits: f64, propagation_s: f64| {
+    let is_transfers = plan.transfers[branch.class as usize].is_some();
+    let mut over = |ranks: (u32, u32), bits: f64, propagation_s: f64, in_bursts: bool| {
         way.law.fixed_s += propagation_s;
         for &rank in &plan.path[ranks.0 as usize..ranks.1 as usize] {
             let bandwidth_bps = links[rank as usize].bandwidth_bps;
-            way.add(&waits[rank as usize], bits / bandwidth_bps, gap_s);
+            let wait = &waits[rank as usize];
+            way.add(wait, bits / bandwidth_bps, gap_s, in_bursts);
         }
         way
     };
-    let there = over(branch.path, branch.data_bits, fixed.forward_s);
-    let round = over(branch.way_back, 8.0 * ACK_BYTES, fixed.back_s);
+    let there = over(branch.path, branch.data_bits, fixed.forward_s, is_transfers);
+    let round = over(branch.way_back, 8.0 * ACK_BYTES, fixed.back_s, false);
     (there, round)
 }

@@ -45,6 +45,8 @@ pub(crate) struct Scratch {
     pub fillings: Vec<Filling>,
     /// What links made packets wait when it was looked at last.
     pub waits: Vec<Wait>,
+    /// Packets/s that transfers brought to links then.
+    pub transfers_pps: Vec<f64>,
     /// By aggregate: its edge as it is set.
     pub edges: Vec<Edge>,
 }
@@ -70,6 +72,7 @@ impl Scratch {
             may_send: vec![f64::INFINITY; plan.branches.len()],
             fillings: vec![Filling::default(); plan.links.len()],
             waits: Vec::with_capacity(plan.links.len()),
+            transfers_pps: Vec::with_capacity(plan.links.len()),
             edges: (state.aggregates.iter().zip(&inner.aggregates))
                 .map(|(aggregate, spec)| aggregate.edge(spec))
                 .collect(),
