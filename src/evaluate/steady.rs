@@ -57,8 +57,8 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     }
     let note = |wanted: Estimate| {
         let is = |&(id, filled): &(LinkId, &FilledBy)| {
-            steady.link(id).utilization > Estimate::BUSY
-                && filled.estimate(network.link_spec(id).queue) == Some(wanted)
+            let busy = steady.link(id).utilization;
+            filled.estimate(network.link_spec(id).queue, busy) == Some(wanted)
         };
         let of = network.links().zip(&filled).filter(is);
         let names: Vec<&str> = of.map(|(id, _)| network.link_name(id)).collect();

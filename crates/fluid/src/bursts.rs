@@ -331,6 +331,20 @@ impl WayOfTransfers<'_> {
     }
 }
 
+/// How long packets of transfers wait for others of their own burst, on average, in seconds, where others wait for N packets
+/// to be sent: with λ of all packets and λ₀ of transfers,
+///
+/// > λ (N/μ + 1/μ) + λ₀ w = N
+///
+/// by Little's law, and U = λ/μ. Nothing where M/M/1 or less waits.
+pub fn wait_for_own_s(queue_pkts: f64, utilization: f64, transfers_pps: f64) -> f64 {
+    let busy = utilization.min(1.0);
+    match transfers_pps > 0.0 {
+        true => (queue_pkts * (1.0 - busy) - busy).max(0.0) / transfers_pps,
+        false => 0.0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use netflow_workload::Distribution;

@@ -15,6 +15,7 @@ use crate::engine::queue::{NEGLIGIBLE, goes_in_circles};
 use crate::filling::{ByRoomAlone, Filling, QueueLoss, Stretched};
 use crate::mm1k::{Equilibrium, equilibrium};
 
+pub use crate::bursts::wait_for_own_s;
 pub use crate::engine::feedback::learnt_loss;
 pub use crate::engine::law::within_window;
 pub use crate::engine::plan::acks_per_data;

@@ -50,8 +50,9 @@ impl FilledBy {
         }
     }
 
-    /// Why the queue of a busy link that this fills is an estimate; the first reason that there is.
-    pub fn estimate(&self, queue: DropPolicy) -> Option<Estimate> {
+    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time; the first reason
+    /// that there is.
+    pub fn estimate(&self, queue: DropPolicy, busy: f64) -> Option<Estimate> {
         /// Such a part fills a queue.
         const FILLING: f64 = 0.1;
         const MOSTLY: f64 = 0.5;
@@ -61,12 +62,16 @@ impl FilledBy {
         let mostly = |bits| fills(bits, MOSTLY);
         // Pollaczek and Khinchin: (1 + c²)/2 times as many as in M/M/1, with c the coefficient of variation of sizes.
         let longer = 0.5 * self.squares * self.pkts / (self.bits * self.bits);
+        let is_busy = busy > Estimate::BUSY;
         match () {
-            () if fills(self.bulk_bits, FILLING) => Some(match queue {
+            () if is_busy && fills(self.bulk_bits, FILLING) => Some(match queue {
                 DropPolicy::DropTail => Estimate::Profiles,
                 _ => Estimate::EarlyDrops,
             }),
-            () if fills(self.transfers_bits, FILLING) => Some(Estimate::Transfers),
+            () if busy > Estimate::SOMETIMES && fills(self.transfers_bits, FILLING) => {
+                Some(Estimate::Transfers)
+            }
+            () if !is_busy => None,
             () if mostly(self.constant_bits) => Some(Estimate::Constant),
             () if self.after.iter().any(|&(_, bits)| mostly(bits)) => Some(Estimate::InOrder),
             () if longer > LONGER => Some(Estimate::Sizes),
@@ -91,7 +96,7 @@ mod tests {
             for &(kind, pkts, bits, after) in all {
                 filled.add(kind, pkts, bits, after);
             }
-            filled.estimate(DropPolicy::DropTail)
+            filled.estimate(DropPolicy::DropTail, 0.6)
         };
         let random = |pkts| (Kind::Other, pkts, 1e4, None);
         assert_eq!(of(&[]), None);
@@ -126,8 +131,14 @@ mod tests {
         let mut bulk = FilledBy::default();
         bulk.add(Kind::Bulk, 1.0, 1e4, None);
         assert_eq!(
-            bulk.estimate(DropPolicy::Red(red)),
+            bulk.estimate(DropPolicy::Red(red), 0.6),
             Some(Estimate::EarlyDrops)
         );
+        let mut some = FilledBy::default();
+        some.add(Kind::Transfers, 1.0, 1e4, None);
+        some.add(Kind::Constant, 6.0, 1e4, None);
+        let at = |busy| some.estimate(DropPolicy::DropTail, busy);
+        assert_eq!([at(0.05), at(0.2)], [None, Some(Estimate::Transfers)]);
+        assert_eq!(bulk.estimate(DropPolicy::DropTail, 0.4), None);
     }
 }

@@ -73,7 +73,9 @@ impl Estimate {
         Estimate::Sizes,
     ];
 
-    /// Links that send for more than this part of the time count as busy.
+    /// Where links send for no more than this part of the time, no queue is an estimate: bursts make queues above it,
+    pub const SOMETIMES: f64 = 0.1;
+    /// and all else where links count as busy.
     pub const BUSY: f64 = 0.5;
 }
 

@@ -100,7 +100,11 @@ impl Run for Simulation {
         let start = &self.start;
         let sums = self.sums_of(id);
         let per_s = self.per_s();
-        let is_busy = sums.lost_pkts >= FULL_PKTS || sums.busy_s * per_s > Estimate::BUSY;
+        // What loses packets was busy when it did.
+        let busy = match sums.lost_pkts >= FULL_PKTS {
+            true => 1.0,
+            false => sums.busy_s * per_s,
+        };
         let longest = self.longest.iter().skip(start.longest);
         let longest = longest.filter_map(|of_links| of_links.get(id.index()));
         LinkTotals {
@@ -119,9 +123,9 @@ impl Run for Simulation {
             },
             queued_pkts: self.engine().queue_pkts(id),
             estimate: match self.stepper() {
-                Stepper::Fluid(fluid) if is_busy => {
+                Stepper::Fluid(fluid) if busy > Estimate::SOMETIMES => {
                     let queue = self.network().link_spec(id).queue;
-                    fluid.filled_by(id, &start.branches).estimate(queue)
+                    fluid.filled_by(id, &start.branches).estimate(queue, busy)
                 }
                 _ => None,
             },

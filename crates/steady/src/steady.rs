@@ -1,11 +1,12 @@
 //! What a network at rest does.
 
+use netflow_fluid::rest::wait_for_own_s;
 use netflow_network::{ConnectionId, LinkId};
 use netflow_profile::ProfileUse;
 use serde::Serialize;
 
 use crate::newton::Reached;
-use crate::point::{Held, lost};
+use crate::point::{Held, LinkAt, lost};
 use crate::problem::NO_PROFILE;
 use crate::solver::Solver;
 
@@ -72,7 +73,7 @@ pub struct ConnectionSteady {
     pub loss_probability: f64,
     /// Round-trip time as the source sees it; `None` of sources that hear nothing of their packets.
     pub rtt_s: Option<f64>,
-    /// Mean time of a packet from sending to arrival.
+    /// Mean time of a packet from sending to arrival; of transfers with what they wait for others of their own burst.
     pub delay_s: f64,
     /// What holds it at that rate.
     pub held: Held,
@@ -110,8 +111,9 @@ impl Steady {
     pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: Reached) -> Steady {
         let inner = solver.network.tables();
         let links = (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
+        let aside_s = solver.waits_beside_the_mean();
         let flows = 0..solver.problem.flows.len();
-        let flows: Vec<ConnectionSteady> = flows.map(|i| solver.flow_at(i)).collect();
+        let flows: Vec<ConnectionSteady> = flows.map(|i| solver.flow_at(i, &aside_s)).collect();
         let connections = solver.network.connections().map(|id| {
             let Some(i) = solver.problem.flow_of(&solver.network, id) else {
                 return ConnectionSteady::default();
@@ -160,17 +162,44 @@ impl Solver {
         }
     }
 
-    fn flow_at(&self, i: usize) -> ConnectionSteady {
+    /// By link, by how many seconds more or less than the mean of all packets those of others wait that meet bursts, and
+    /// those of transfers, which wait for their own as well; nothing where there are no transfers.
+    fn waits_beside_the_mean(&self) -> Vec<[f64; 2]> {
+        let mut transfers_pps = vec![0.0; self.point.links.len()];
+        for (flow, at) in self.problem.flows.iter().zip(&self.point.flows) {
+            if self.problem.transfers[flow.class as usize].is_some() {
+                for &l in &self.problem.hop_link[flow.data_hops()] {
+                    transfers_pps[l as usize] += flow.sent_pps(at.rate_pps);
+                }
+            }
+        }
+        let links = self.point.links.iter().zip(transfers_pps);
+        let aside_s = |(at, pps): (&LinkAt, f64)| {
+            if pps <= 0.0 {
+                return [0.0; 2];
+            }
+            let (queue_pkts, found_pkts) = (at.rest.queue_pkts, at.rest.found_pkts);
+            let others_s = (queue_pkts.min(found_pkts) - found_pkts) * at.packet_s;
+            let own_s = wait_for_own_s(queue_pkts, at.rest.utilization, pps);
+            [others_s, others_s + own_s]
+        };
+        links.map(aside_s).collect()
+    }
+
+    fn flow_at(&self, i: usize, aside_s: &[[f64; 2]]) -> ConnectionSteady {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         let spec = self.network.tables().spec_of_class(flow.class);
         let rate_pps = flow.sent_pps(at.rate_pps);
+        let in_bursts = self.problem.transfers[flow.class as usize].is_some();
+        let hops = self.problem.hop_link[flow.data_hops()].iter();
+        let aside_s = hops.map(|&l| aside_s[l as usize][usize::from(in_bursts)]);
         ConnectionSteady {
             sending: true,
             rate_pps,
             goodput_pps: rate_pps * at.ln_pass.exp(),
             loss_probability: at.loss(),
             rtt_s: spec.source.is_answered().then_some(at.rtt_s),
-            delay_s: self.delay_s(i),
+            delay_s: self.delay_s(i) + aside_s.sum::<f64>(),
             held: at.limit,
             rests_on: match flow.profile {
                 NO_PROFILE => ProfileUse::Measured,
@@ -179,7 +208,7 @@ impl Solver {
         }
     }
 
-    /// Mean time of a flow's packets that arrive, from sending on.
+    /// Mean time of a flow's packets that arrive, from sending on, if they wait at each link as all do on average.
     pub(crate) fn delay_s(&self, i: usize) -> f64 {
         let flow = &self.problem.flows[i];
         let hops = &self.problem.hop_link[flow.data_hops()];

@@ -24,6 +24,7 @@ use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
 use serde::{Deserialize, Serialize};
 
+use crate::bursts::wait_for_own_s;
 use crate::engine::Scratch;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::{Condition, Fixed};
@@ -132,15 +133,7 @@ impl Wait {
             most_s: found.most_pkts * packet_s,
             forgets_per_s: found.forgets() / packet_s,
             ln_pass: here.ln_pass,
-            // λ (N/μ + 1/μ) + λ₀ w = N, with U = λ/μ.
-            own_s: match transfers_pps > 0.0 {
-                true => {
-                    let busy = link.utilization.min(1.0);
-                    let longer_pkts = mean_pkts * (1.0 - busy) - busy;
-                    longer_pkts.max(0.0) / transfers_pps
-                }
-                false => 0.0,
-            },
+            own_s: wait_for_own_s(mean_pkts, link.utilization, transfers_pps),
         }
     }
 }

@@ -17,7 +17,11 @@ fn run(model: &str, duration_s: u32, traffic: &str) -> Simulation {
     let text = format!(
         "simulation = {{ duration = '{duration_s} s', model = '{model}', packet-size = '1500 B' }}\n{LINK}{traffic}"
     );
-    let prepared = from_str("test.toml", &text, "".as_ref(), &[]);
+    simulated(&text)
+}
+
+fn simulated(text: &str) -> Simulation {
+    let prepared = from_str("test.toml", text, "".as_ref(), &[]);
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     let mut simulation =
         Simulation::new(prepared.network, prepared.options).expect("what a model knows");
@@ -149,4 +153,52 @@ fn calls_wait_less_before_transfers_than_among_them() {
     let all_others_s = 12000.0 / BPS + 9.0 * 1600.0 / BPS;
     assert!(before < all_others_s, "{before}");
     assert!(before < 0.2 * among, "{before} {among}");
+}
+
+/// Calls that meet bursts of transfers do not wait for as long as these do for their own, and so among fluids: mean waits
+/// of both beside packets.
+#[test]
+fn bursts_wait_for_themselves_and_others_do_not() {
+    let mut parts: [Vec<f64>; 2] = Default::default();
+    for (i, size) in ["30 KB", "100 KB", "300 KB", "1 MB"]
+        .iter()
+        .cycle()
+        .take(12)
+        .enumerate()
+    {
+        let load = 0.15 + 0.05 * i as f64;
+        let megabits = [50.0, 100.0, 200.0][i % 3];
+        let mean_waits_s = |model: &str| {
+            let scenario = format!(
+                "simulation = {{ duration = '100 s', warmup = '10 s', model = '{model}' }}
+                link = [{{ from = 'a', to = 'b', bandwidth = '{megabits} Mbit/s', delay = '5 ms', buffer = '100 ms' }},
+                        {{ from = 'x', to = 'a', bandwidth = '{} Mbit/s', delay = '1 ms' }}]
+                demand = [{{ name = 'calls', from = 'a', to = 'b', kind = 'voice', users = 10 }},
+                          {{ name = 'files', from = 'x', to = 'b', rate = '{} Mbit/s',
+                             size = {{ exponential = {{ mean = '{size}', most = '100 MB' }} }} }}]",
+                4.0 * megabits, load * megabits
+            );
+            let simulation = simulated(&scenario);
+            let files = match model {
+                "packets" => "files/replies",
+                _ => "files",
+            };
+            [
+                delay_s(&simulation, "calls") - 0.005,
+                delay_s(&simulation, files) - 0.006,
+            ]
+        };
+        let [fluid, packets] = ["fluid", "packets"].map(mean_waits_s);
+        println!("{size} {load:.2} of {megabits}: {fluid:.4?} {packets:.4?}");
+        for (parts, (fluid, packets)) in parts.iter_mut().zip(fluid.iter().zip(packets)) {
+            parts.push(fluid / packets);
+        }
+    }
+    for parts in &mut parts {
+        parts.sort_by(f64::total_cmp);
+        println!("{parts:.2?}");
+    }
+    let [calls, files] = parts;
+    assert!(calls[6] > 0.7 && calls[6] < 1.4);
+    assert!(files[0] > 0.5 && files[6] > 0.85 && files[6] < 1.15 && files[11] < 2.0);
 }
