@@ -66,8 +66,10 @@ pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
     let mut found: Vec<Term> = Vec::new();
     let mut at = 0;
     let mut plus = false;
+    let mut left_out = false;
     while at < tokens.len() {
         let Some((term, next)) = term(&tokens, at) else {
+            left_out |= is_factor(&tokens, at);
             plus = tokens[at].is('+') || (plus && !matches!(tokens[at].what, What::Word(_)));
             at += 1;
             continue;
@@ -91,11 +93,15 @@ pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
         true => first,
         false => found.iter().min_by(|a, b| a.bps.total_cmp(&b.bps))?,
     };
-    let how = match (least.how, found.iter().all(same)) {
+    let mut how = match (least.how, found.iter().all(same)) {
         (how, true) => how.to_owned(),
         ("", false) => format!("the least of {}", found.len()),
         (how, false) => format!("{how}, the least of {}", found.len()),
     };
+    if left_out {
+        how += if how.is_empty() { "" } else { ", " };
+        how += "a factor is left out";
+    }
     Some(Told {
         bps: least.bps,
         how,
@@ -147,6 +153,18 @@ fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
         } else if c.is_alphabetic() {
             let end = rest.find(|c: char| !c.is_alphabetic());
             let end = end.unwrap_or(rest.len());
+            // So is that of `2xT1`.
+            let after_number = matches!(
+                found.last(),
+                Some(Token {
+                    what: What::Number(_),
+                    ..
+                })
+            );
+            let end = match c {
+                'x' | 'X' if after_number && !apart => 1,
+                _ => end,
+            };
             // The x of `10GEx4` is a sign.
             let times = end > 1 && rest[..end].ends_with(['x', 'X']);
             let number = rest[end..].starts_with(|c: char| c.is_ascii_digit());
@@ -235,21 +253,63 @@ fn is_times(token: Option<&Token>) -> bool {
     token.is_some_and(|token| token.is('*') || token.what == What::Word("x".to_owned()))
 }
 
+/// What is so many times there: `40 λ x 10 Gb/s`, `10G LAG x2`.
+fn is_of_many(token: Option<&Token>) -> bool {
+    let words = [
+        "λ",
+        "lambda",
+        "lambdas",
+        "wave",
+        "waves",
+        "wavelengths",
+        "ch",
+        "channels",
+        "lag",
+        "ae",
+        "bundle",
+        "trunk",
+        "links",
+        "link",
+    ];
+    token.is_some_and(
+        |token| matches!(&token.what, What::Word(word) if words.contains(&word.as_str())),
+    )
+}
+
+/// Whether something is multiplied here that nothing was made of: `x 2`, `half of`.
+fn is_factor(tokens: &[Token], at: usize) -> bool {
+    let number = |token: Option<&Token>| {
+        matches!(
+            token,
+            Some(Token {
+                what: What::Number(_),
+                ..
+            })
+        )
+    };
+    let word = |it: &str| tokens[at].what == What::Word(it.to_owned());
+    let multiplied = is_times(tokens.get(at))
+        && (number(tokens.get(at + 1)) || at > 0 && number(tokens.get(at - 1)));
+    multiplied || word("half") || word("quarter") || word("twice") || word("double") || word("dual")
+}
+
 fn times_before(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     let What::Number(times) = tokens.get(at)?.what else {
         return None;
     };
     let whole = times.fract() == 0.0 && (1.0..=1000.0).contains(&times);
-    (whole && is_times(tokens.get(at + 1))).then_some((times, at + 2))
+    let sign = at + 1 + usize::from(is_of_many(tokens.get(at + 1)));
+    (whole && is_times(tokens.get(sign))).then_some((times, sign + 1))
 }
 
 fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
-    if !is_times(tokens.get(at)) {
+    let sign = at + usize::from(is_of_many(tokens.get(at)));
+    if !is_times(tokens.get(sign)) {
         return None;
     }
-    match tokens.get(at + 1)?.what {
+    match tokens.get(sign + 1)?.what {
         What::Number(times) if times.fract() == 0.0 && (1.0..=1000.0).contains(&times) => {
-            Some((times, at + 2))
+            Some((times, sign + 2))
         }
         _ => None,
     }
@@ -325,6 +385,9 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
         "k" | "kb" | "kbs" | "kbit" | "kbits" | "kbps" => 1e3,
         "m" | "mb" | "mbs" | "mbit" | "mbits" | "mbps" | "mpbs" => 1e6,
         "g" | "gb" | "gbs" | "gbit" | "gbits" | "gbps" | "ge" | "gbe" | "gige" | "gig" => 1e9,
+        // Ethernet: `100BASE-TX`, `10GBASE-LR`.
+        "base" => 1e6,
+        "gbase" => 1e9,
         "tb" | "tbs" | "tbit" | "tbits" | "tbps" => 1e12,
         _ => return None,
     };
@@ -432,6 +495,15 @@ mod tests {
             ("2,5 Gbit/s", 2.5e9),
             ("1e9 bit/s", 1e9),
             ("DTP-Ring 2.5 Gbit/s", 2.5e9),
+            ("2xT1", 2.0 * 1.544e6),
+            ("4xT1", 4.0 * 1.544e6),
+            ("2XOC-3", 2.0 * 155.52e6),
+            ("10GBASE-LR", 10e9),
+            ("100BASE-TX", 1e8),
+            ("1000BASE-T", 1e9),
+            ("10G LAG x2", 20e9),
+            ("40 λ × 10 Gb/s", 400e9),
+            ("8 lambdas x 100G", 800e9),
         ];
         for (text, bps) in cases {
             let told = label(text).unwrap_or_else(|| panic!("{text}"));
@@ -508,5 +580,9 @@ mod tests {
         assert_eq!(how("GigE/FE/ATM"), "the least of 2");
         assert_eq!(how("4x1 Gbps + 2x STM-1"), "the sum");
         assert_eq!(how("2x10Gb/s"), "so many times");
+        assert_eq!(how("half of 10G"), "a factor is left out");
+        assert_eq!(how("dual 10 Gbit/s"), "a factor is left out");
+        assert_eq!(how("10G protected x2"), "a factor is left out");
+        assert_eq!(how("1-20Gbps x blue"), "the lower end");
     }
 }

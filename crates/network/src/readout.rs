@@ -127,8 +127,15 @@ impl LinkSums {
             offered_pkts: self.offered_pkts - before.offered_pkts,
             lost_pkts: self.lost_pkts - before.lost_pkts,
             departed_pkts: self.departed_pkts - before.departed_pkts,
-            link_lost_pkts: (self.link_lost_pkts)
-                .map(|pkts| pkts - before.link_lost_pkts.unwrap_or(0.0)),
+            link_lost_pkts: self.link_lost_pkts.map(|pkts| {
+                let lost_pkts = pkts - before.link_lost_pkts.unwrap_or(0.0);
+                // Of fluids less is rounding.
+                if lost_pkts > 1e-12 * pkts {
+                    lost_pkts
+                } else {
+                    0.0
+                }
+            }),
             marked_pkts: self.marked_pkts - before.marked_pkts,
             queue_time: self.queue_time - before.queue_time,
             left_time: self.left_time - before.left_time,

@@ -111,7 +111,8 @@ impl Run for Simulation {
             mean_queue_pkts: sums.queue_time * per_s,
             max_queue_pkts: longest.fold(self.engine().longest_pkts(id), |a, &b| a.max(b)),
             loss_probability: sums.loss_probability(),
-            utilization: sums.busy_s * per_s,
+            // Shares of classes are rounded.
+            utilization: (sums.busy_s * per_s).min(1.0),
             queueing_delay_s: sums.queueing_delay_s(),
             offered_pkts: sums.offered_pkts,
             lost_pkts: sums.lost_pkts,
