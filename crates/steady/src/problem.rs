@@ -7,8 +7,8 @@ use std::sync::Arc;
 use netflow_fluid::rest::{Queue, acks_per_data, ln_pass};
 use netflow_network::tables::{LinkEvent, Way};
 use netflow_network::{
-    ACK_BYTES, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss, Network,
-    Rerouted, Source,
+    ACK_BYTES, Aqm, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss,
+    Network, Rerouted, Source,
 };
 use netflow_profile::Profile;
 use netflow_workload::{Application as Users, Transfers};
@@ -125,6 +125,9 @@ fn refuse(network: &Network) -> Result<(), SteadyError> {
             DropPolicy::Rio(_) => {
                 "its drop precedences at rest are not solved for; a run finds them"
             }
+            DropPolicy::Managed(Aqm::Pie(_)) => {
+                "where the drop probability of PIE rests is not solved for; a run finds it"
+            }
             DropPolicy::Managed(_) => {
                 "its queue decides for each packet, which only the window model follows"
             }
@@ -142,7 +145,7 @@ fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
         Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
         Source::Users(ref traffic) if matches!(traffic.workload.application, Users::Video(_)) => {
-            "its viewers load chunk after chunk, in bursts that only packets follow (`netflow run`); a [[demand]] of `kind = \"video\"` is carried as its mean where `model = \"fluid\"`"
+            "its viewers load chunk after chunk, in bursts that only packets follow (`netflow run`); a [[demand]] of `kind = \"video\"` is carried as its mean by `--set simulation.model=fluid`"
         }
         _ if spec.size_pkts.is_some() => {
             "it has only so much to send, and ends; before it starts, or without `size`, there is a steady state"

@@ -15,6 +15,8 @@ use crate::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     Line,
+    /// A line with a dot at each of its points, of which there are few.
+    Marked,
     Dots,
     /// A reference beside the others, in grey.
     Grey,
@@ -125,7 +127,7 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
             // The first panel has the legend, and room for it above its curves.
             let is_named = panel.curves.iter().any(|curve| !curve.label.is_empty());
             let legend = style.legend && place == 0 && is_named;
-            let x = range(panel, |p| p.0, panel.log_x, 1.03);
+            let x = range(panel, |p| p.0, panel.log_x, X_ROOM);
             let room = if legend {
                 above(panel.curves.len())
             } else {
@@ -156,6 +158,9 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
         1,
     ))
 }
+
+/// How much wider a panel is than its curves.
+const X_ROOM: f64 = 1.03;
 
 /// How much higher a panel is than its curves, so that a legend of so many has its place above them: at most half of it.
 fn above(curves: usize) -> f64 {
@@ -189,8 +194,10 @@ fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, room: f64) -
     let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), v| {
         (f64::min(low, v), f64::max(high, v))
     });
+    // Nothing stands above the curves along the other axis.
+    let log_room = if room > X_ROOM { 1.3 } else { 1.1 };
     match (log, high > 0.0) {
-        (true, true) => low / 1.3..high * 1.3,
+        (true, true) => low / log_room..high * log_room,
         (true, false) => 0.1..1.0,
         (false, true) => 0.0..high * room,
         (false, false) => 0.0..1.0,
@@ -265,7 +272,7 @@ where
                 let bars = bars.map(|bar| PathElement::new(bar, colour.stroke_width(FINE)));
                 chart.draw_series(bars).map_err(failed)?;
             }
-            Look::Line | Look::Grey => {
+            Look::Line | Look::Marked | Look::Grey => {
                 for piece in bands(curve, usable) {
                     let band = Polygon::new(piece, colour.mix(0.2).filled());
                     chart.draw_series([band]).map_err(failed)?;
@@ -273,6 +280,11 @@ where
             }
         }
         let points = curve.points.iter().filter(usable).copied();
+        if curve.look == Look::Marked {
+            let marks = points.clone();
+            let marks = marks.map(|point| Circle::new(point, 2 * FINE as i32, colour.filled()));
+            chart.draw_series(marks).map_err(failed)?;
+        }
         let drawn = match curve.look {
             Look::Dots => chart.draw_series(PointSeries::of_element(
                 points,
@@ -379,7 +391,7 @@ mod tests {
             1e-90,
             1e90,
         ];
-        for look in [Look::Line, Look::Dots, Look::Grey] {
+        for look in [Look::Line, Look::Marked, Look::Dots, Look::Grey] {
             for (log_x, log_y) in [(false, false), (false, true), (true, false), (true, true)] {
                 for count in 0..=odd.len() {
                     let points = odd.iter().take(count).flat_map(|&x| odd.map(|y| (x, y)));

@@ -14,6 +14,8 @@ use crate::band::edges;
 
 /// Curves that a figure has at most.
 const CURVES: usize = 24;
+/// A curve of so many points at most has a mark at each.
+const FEW: usize = 50;
 
 /// Columns of a table that are drawn if none is named: those of these that there are, of steady states and of runs.
 fn usual(table: SweepTable) -> &'static [&'static str] {
@@ -241,7 +243,8 @@ fn gather(
             if !names.iter().any(|it| it == name) {
                 return;
             }
-            if names.len() > 1 {
+            // The only curve has nothing else to be called by.
+            if names.len() > 1 || others.is_empty() {
                 say(name);
             }
         }
@@ -340,7 +343,10 @@ fn panel(over: &Varied, column: &Column, place: usize, curves: &[Gathered]) -> P
         let has_band = band.iter().any(|edges| edges.1.is_finite());
         Curve {
             label: gathered.label.clone(),
-            look: Look::Line,
+            look: match points.len() <= FEW {
+                true => Look::Marked,
+                false => Look::Line,
+            },
             points,
             colour: None,
             band: has_band.then_some(band),
