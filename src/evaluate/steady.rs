@@ -58,7 +58,9 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     let note = |wanted: Estimate| {
         let is = |&(id, filled): &(LinkId, &FilledBy)| {
             let busy = steady.link(id).utilization;
-            filled.estimate(network.link_spec(id).queue, busy) == Some(wanted)
+            // Of transfers there is a warning of their own.
+            let mut reasons = filled.reasons(network.link_spec(id).queue, busy);
+            reasons.find(|&it| it != Estimate::Transfers) == Some(wanted)
         };
         let of = network.links().zip(&filled).filter(is);
         let names: Vec<&str> = of.map(|(id, _)| network.link_name(id)).collect();
@@ -74,7 +76,7 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
                  follows packets of sources with `window` or `stack`",
                 100.0 * Within::of_fluids(network.is_calibrated()).queues
             ),
-            // At rest there is nothing but the mean; of transfers there is a warning of their own.
+            // At rest there is nothing but the mean.
             Estimate::EarlyDrops | Estimate::Transfers => return None,
             Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
                 format!(

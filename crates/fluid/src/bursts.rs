@@ -331,16 +331,15 @@ impl WayOfTransfers<'_> {
     }
 }
 
-/// How long packets of transfers wait for others of their own burst, on average, in seconds, where others wait for N packets
-/// to be sent: with λ of all packets and λ₀ of transfers,
+/// How long packets of transfers wait for others of their own burst, on average, in seconds: with `more_pkts` in the queue than
+/// there would be without bursts, for which all wait that come, λ of all packets and λ₀ of transfers,
 ///
-/// > λ (N/μ + 1/μ) + λ₀ w = N
+/// > λ n/μ + λ₀ w = n
 ///
-/// by Little's law, and U = λ/μ. Nothing where M/M/1 or less waits.
-pub fn wait_for_own_s(queue_pkts: f64, utilization: f64, transfers_pps: f64) -> f64 {
-    let busy = utilization.min(1.0);
+/// by Little's law, and U = λ/μ.
+pub fn wait_for_own_s(more_pkts: f64, utilization: f64, transfers_pps: f64) -> f64 {
     match transfers_pps > 0.0 {
-        true => (queue_pkts * (1.0 - busy) - busy).max(0.0) / transfers_pps,
+        true => more_pkts * (1.0 - utilization).max(0.0) / transfers_pps,
         false => 0.0,
     }
 }

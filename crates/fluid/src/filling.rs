@@ -50,7 +50,7 @@ pub(crate) const EMPTY: f64 = 0.23;
 /// Of the packets that wait in M/M/1/K at a utilization, so many do if they have one size (M/D/1).
 const ONE_SIZE: f64 = 0.5;
 
-/// Of windows under PIE about so many do.
+/// Of the packets that wait in M/M/1/K, about so many do of windows under PIE.
 const CONTROLLED: f64 = 0.1;
 
 /// In a queue of so many packets half of its swings are there.
@@ -344,6 +344,17 @@ impl Filling {
     /// Whether it differs from M/M/1/K.
     pub fn is_some(&self) -> bool {
         self.poisson < 1.0 || self.has_bursts()
+    }
+
+    /// How many packets bursts add to the queue at ln ρ = `x`.
+    pub fn added_by_bursts_pkts(&self, x: f64, k: f64) -> f64 {
+        match self.has_bursts() {
+            true => {
+                let queue = self.queue(x, k);
+                queue.bursts.part * queue.free_without
+            }
+            false => 0.0,
+        }
     }
 
     /// Whether transfers come and go.

@@ -475,10 +475,15 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
         DropPolicy::DropTail | DropPolicy::Red(_) | DropPolicy::Rio(_) => false,
     };
     if let Some(link) = network.links().find(managed) {
-        return bad(format!(
-            "the queue of link {} decides for each packet, which only the window model follows",
-            network.link_name(link)
-        ));
+        let name = network.link_name(link);
+        return bad(match network.link_spec(link).queue {
+            DropPolicy::Managed(Aqm::Pie(_)) => format!(
+                "the queue of link {name} is PIE's, which fluids follow neither with adaptive steps nor to the letter"
+            ),
+            _ => format!(
+                "the queue of link {name} decides for each packet, which only the window model follows"
+            ),
+        });
     }
     let of_window = |c: &&ConnectionSpec| matches!(c.source, Source::Window(_) | Source::Stack(_));
     match inner.connections.iter().find(of_window) {

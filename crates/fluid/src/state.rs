@@ -106,6 +106,9 @@ pub(crate) struct LinkState {
     /// drop probability.
     #[serde(rename = "average_pkts")]
     pub early: f64,
+    /// What packets waited at the end of the last step, in seconds, where PIE drops.
+    #[serde(default)]
+    pub early_wait_s: f64,
     /// Since the start:
     pub offered_pkts: f64,
     pub lost_pkts: f64,
@@ -279,6 +282,7 @@ impl State {
             utilization: 0.0,
             quiet_steps: 0,
             early: 0.0,
+            early_wait_s: 0.0,
             offered_pkts: 0.0,
             lost_pkts: 0.0,
             cut_off_pkts: 0.0,

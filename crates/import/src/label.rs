@@ -287,10 +287,15 @@ fn is_factor(tokens: &[Token], at: usize) -> bool {
             })
         )
     };
-    let word = |it: &str| tokens[at].what == What::Word(it.to_owned());
+    let word = |at: usize, all: &[&str]| {
+        let what = tokens.get(at).map(|token| &token.what);
+        matches!(what, Some(What::Word(word)) if all.contains(&word.as_str()))
+    };
     let multiplied = is_times(tokens.get(at))
         && (number(tokens.get(at + 1)) || at > 0 && number(tokens.get(at - 1)));
-    multiplied || word("half") || word("quarter") || word("twice") || word("double") || word("dual")
+    let part = word(at, &["half", "quarter"]) && word(at + 1, &["of"]);
+    let doubled = word(at, &["dual", "double", "twice"]) && number(tokens.get(at + 1));
+    multiplied || part || doubled
 }
 
 fn times_before(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
@@ -374,6 +379,19 @@ struct Unit {
     bytes: Option<Bytes>,
 }
 
+/// Speeds of Ethernet.
+const MEGABITS: [f64; 3] = [10.0, 100.0, 1000.0];
+const GIGABITS: [f64; 9] = [2.5, 5.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0];
+
+/// Whether the word stands right between one of these numbers and a dash.
+fn is_ethernet(tokens: &[Token], at: usize, speeds: &[f64]) -> bool {
+    let number = at.checked_sub(1).map(|before| &tokens[before].what);
+    let is_speed = matches!(number, Some(What::Number(number)) if speeds.contains(number));
+    let dash = tokens.get(at + 1);
+    let dash = dash.is_some_and(|token| token.is('-') && !token.apart);
+    is_speed && !tokens[at].apart && dash
+}
+
 /// A unit of rates, however it is written. With a capital B and `/s` or `ps` it says bytes.
 fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
     let token = tokens.get(at)?;
@@ -386,8 +404,8 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
         "m" | "mb" | "mbs" | "mbit" | "mbits" | "mbps" | "mpbs" => 1e6,
         "g" | "gb" | "gbs" | "gbit" | "gbits" | "gbps" | "ge" | "gbe" | "gige" | "gig" => 1e9,
         // Ethernet: `100BASE-TX`, `10GBASE-LR`.
-        "base" => 1e6,
-        "gbase" => 1e9,
+        "base" if is_ethernet(tokens, at, &MEGABITS) => 1e6,
+        "gbase" if is_ethernet(tokens, at, &GIGABITS) => 1e9,
         "tb" | "tbs" | "tbit" | "tbits" | "tbps" => 1e12,
         _ => return None,
     };
@@ -563,6 +581,8 @@ mod tests {
             "Aphrodite-2",
             "Blue",
             "STM-0",
+            "Camp 3 base",
+            "7BASE-T",
             "0 Mbps",
             "T9",
             "99999999999999999999999999999999999999e999 Gbps",
@@ -584,5 +604,12 @@ mod tests {
         assert_eq!(how("dual 10 Gbit/s"), "a factor is left out");
         assert_eq!(how("10G protected x2"), "a factor is left out");
         assert_eq!(how("1-20Gbps x blue"), "the lower end");
+        for plain in [
+            "10 Mbit/s half-duplex",
+            "dual-stack 1 Gbit/s",
+            "10 Gbit/s quarter ring",
+        ] {
+            assert_eq!(how(plain), "", "{plain}");
+        }
     }
 }

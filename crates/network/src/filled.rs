@@ -50,9 +50,9 @@ impl FilledBy {
         }
     }
 
-    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time; the first reason
-    /// that there is.
-    pub fn estimate(&self, queue: DropPolicy, busy: f64) -> Option<Estimate> {
+    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time: all reasons, the
+    /// weightiest first.
+    pub fn reasons(&self, queue: DropPolicy, busy: f64) -> impl Iterator<Item = Estimate> {
         /// Such a part fills a queue.
         const FILLING: f64 = 0.1;
         const MOSTLY: f64 = 0.5;
@@ -60,23 +60,34 @@ impl FilledBy {
         const LONGER: f64 = 1.05;
         let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
         let mostly = |bits| fills(bits, MOSTLY);
+        let bulk = fills(self.bulk_bits, FILLING);
+        let drops_early = match queue {
+            DropPolicy::DropTail => false,
+            DropPolicy::Red(_) | DropPolicy::Rio(_) => bulk,
+            DropPolicy::Managed(_) => self.bits > 0.0,
+        };
         // Pollaczek and Khinchin: (1 + c²)/2 times as many as in M/M/1, with c the coefficient of variation of sizes.
         let longer = 0.5 * self.squares * self.pkts / (self.bits * self.bits);
+        let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
         let is_busy = busy > Estimate::BUSY;
-        match () {
-            () if is_busy && fills(self.bulk_bits, FILLING) => Some(match queue {
-                DropPolicy::DropTail => Estimate::Profiles,
-                _ => Estimate::EarlyDrops,
-            }),
-            () if busy > Estimate::SOMETIMES && fills(self.transfers_bits, FILLING) => {
-                Some(Estimate::Transfers)
-            }
-            () if !is_busy => None,
-            () if mostly(self.constant_bits) => Some(Estimate::Constant),
-            () if self.after.iter().any(|&(_, bits)| mostly(bits)) => Some(Estimate::InOrder),
-            () if longer > LONGER => Some(Estimate::Sizes),
-            () => None,
-        }
+        let transfers = busy > Estimate::SOMETIMES && fills(self.transfers_bits, FILLING);
+        let all = [
+            (
+                is_busy && bulk && queue == DropPolicy::DropTail,
+                Estimate::Profiles,
+            ),
+            (is_busy && drops_early, Estimate::EarlyDrops),
+            (transfers, Estimate::Transfers),
+            (is_busy && mostly(self.constant_bits), Estimate::Constant),
+            (is_busy && in_order, Estimate::InOrder),
+            (is_busy && longer > LONGER, Estimate::Sizes),
+        ];
+        all.into_iter().filter_map(|(is, of)| is.then_some(of))
+    }
+
+    /// The first of the [reasons](Self::reasons).
+    pub fn estimate(&self, queue: DropPolicy, busy: f64) -> Option<Estimate> {
+        self.reasons(queue, busy).next()
     }
 }
 

@@ -41,14 +41,14 @@ pub struct LinkTotals {
     pub arrival_cov: Option<f64>,
 }
 
-/// Why the queue of a busy link is an estimate in the fluid models.
+/// Why the queue of a link is an estimate in the fluid models: of a busy one, or of one that transfers cross.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimate {
     /// TCP by profiles fills a drop-tail queue. Packets come in bursts there, and windows all stop at its end; the
     /// equations know neither. Sources with windows do.
     Profiles,
-    /// TCP by profiles fills a queue that drops early (RED, RIO, PIE). Its mean is near that of packets; how long it gets, and what few
+    /// TCP by profiles fills a queue that drops early (RED, RIO), or it is PIE's. Its mean is near that of packets; how long it gets, and what few
     /// packets wait, is that of packets at random.
     EarlyDrops,
     /// Transfers that come and go (demands of TCP and video) are carried as their mean, with a law for their bursts.
@@ -73,9 +73,10 @@ impl Estimate {
         Estimate::Sizes,
     ];
 
-    /// Where links send for no more than this part of the time, no queue is an estimate: bursts make queues above it,
+    /// Links that send for no more than this part of the time have no queue that is an estimate.
     pub const SOMETIMES: f64 = 0.1;
-    /// and all else where links count as busy.
+    /// Links that send for more than this part of the time count as busy. Below, only bursts of transfers make a queue an
+    /// estimate.
     pub const BUSY: f64 = 0.5;
 }
 

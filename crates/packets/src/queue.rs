@@ -491,7 +491,7 @@ impl Queue {
                 let all_ns = self.counts.sojourn_ns - self.counts.dropped_ns;
                 all_ns as f64 - self.still_ns(now_ns) as f64
             }
-            _ => self.queue_time_ns(now_ns),
+            _ => self.queue_time_ns(now_ns) - self.counts.dropped_ns as f64,
         }
     }
 

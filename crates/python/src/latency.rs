@@ -43,10 +43,8 @@ pub fn latency(
             let message = format!("`congestion` has no effect with the model {model}");
             return Err(errors::value(message));
         }
-        if !stack.has_congestion_controls() {
-            let stack = stack.name;
-            let message = format!("the senders of `{stack}` know no congestion control but Reno's");
-            return Err(errors::value(message));
+        if let Some(why) = stack.refuses_congestion() {
+            return Err(errors::value(why));
         }
         stack.set_congestion(congestion);
     }

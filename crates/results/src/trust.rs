@@ -37,8 +37,8 @@ pub fn reason(estimate: Estimate) -> &'static str {
     match estimate {
         Estimate::Profiles => "a drop-tail queue filled by TCP with profiles",
         Estimate::EarlyDrops => {
-            "of RED, RIO and PIE filled by TCP with profiles the means are near those of packets; how long the queue gets, \
-             and p99 of delays, are an estimate"
+            "of RED and RIO that TCP with profiles fills, and of PIE, the means are near those of packets; how long the queue \
+             gets, and p99 of delays, are an estimate"
         }
         Estimate::Transfers => {
             "transfers that come and go are carried as their mean, with a law for their bursts"
@@ -47,7 +47,7 @@ pub fn reason(estimate: Estimate) -> &'static str {
             "sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long as they fit"
         }
         Estimate::InOrder => {
-            "most packets come over one link that is no faster, one after the other, and hardly wait again: queues and losses \
+            "most of the data comes over one link that is no faster, one packet after the other, and hardly waits again: queues and losses \
              are told too large"
         }
         Estimate::Sizes => {

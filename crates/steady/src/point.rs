@@ -80,7 +80,7 @@ pub(crate) struct Point {
     pub hops: Vec<f64>,
     fixed_s: Vec<f64>,
     /// What fills each queue.
-    fillings: Vec<Filling>,
+    pub fillings: Vec<Filling>,
     /// What follows from inputs is to be made anew.
     stale: bool,
 }

@@ -173,15 +173,22 @@ impl Solver {
                 }
             }
         }
-        let links = self.point.links.iter().zip(transfers_pps);
-        let aside_s = |(at, pps): (&LinkAt, f64)| {
-            if pps <= 0.0 {
+        let links = self.point.links.iter().zip(transfers_pps).enumerate();
+        let aside_s = |(l, (at, pps)): (usize, (&LinkAt, f64))| {
+            let (filling, k) = (
+                &self.point.fillings[l],
+                self.problem.links[l].queue.buffer_pkts,
+            );
+            if pps <= 0.0 || !filling.has_bursts() {
                 return [0.0; 2];
             }
             let (queue_pkts, found_pkts) = (at.rest.queue_pkts, at.rest.found_pkts);
-            let others_s = (queue_pkts.min(found_pkts) - found_pkts) * at.packet_s;
-            let own_s = wait_for_own_s(queue_pkts, at.rest.utilization, pps);
-            [others_s, others_s + own_s]
+            let others_pkts = queue_pkts.min(found_pkts);
+            let others_s = (others_pkts - found_pkts) * at.packet_s;
+            let more_pkts = filling.added_by_bursts_pkts(at.rest.ln_rho, k);
+            let own_s = wait_for_own_s(more_pkts, at.rest.utilization, pps);
+            let most_s = (k - others_pkts).max(0.0) * at.packet_s;
+            [others_s, others_s + own_s.min(most_s)]
         };
         links.map(aside_s).collect()
     }

@@ -28,6 +28,7 @@ use crate::bursts::wait_for_own_s;
 use crate::engine::Scratch;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::{Condition, Fixed};
+use crate::filling::Filling;
 use crate::state::{BranchState, LinkState, State};
 
 /// Of so many steps one is looked at, since they are shorter than a round trip; at first of fewer.
@@ -109,8 +110,8 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// At a link to which transfers bring so many packets in a second.
-    fn of(link: &LinkState, plan: &LinkPlan, transfers_pps: f64) -> Wait {
+    /// At a link that is filled so, and to which transfers bring so many packets in a second.
+    fn of(link: &LinkState, plan: &LinkPlan, filling: &Filling, transfers_pps: f64) -> Wait {
         let here = Condition::of(link);
         if link.queue_pkts <= NOTHING_PKTS || link.down {
             let ln_pass = here.ln_pass;
@@ -133,7 +134,11 @@ impl Wait {
             most_s: found.most_pkts * packet_s,
             forgets_per_s: found.forgets() / packet_s,
             ln_pass: here.ln_pass,
-            own_s: wait_for_own_s(mean_pkts, link.utilization, transfers_pps),
+            own_s: {
+                let more_pkts = filling.added_by_bursts_pkts(link.ln_rho, buffer_pkts);
+                let own_s = wait_for_own_s(more_pkts, link.utilization, transfers_pps);
+                own_s.min(((found.most_pkts - found.mean_pkts) * packet_s).max(0.0))
+            },
         }
     }
 }
@@ -189,6 +194,7 @@ impl State {
         let Scratch {
             waits,
             fixed,
+            fillings,
             transfers_pps,
             ..
         } = scratch;
@@ -200,8 +206,8 @@ impl State {
         let links = state.links.iter().zip(&plan.links);
         waits.clear();
         plan.count_transfers(&state.branches, transfers_pps);
-        let links = links.zip(transfers_pps.iter());
-        waits.extend(links.map(|((link, l), &pps)| Wait::of(link, l, pps)));
+        let links = links.zip(fillings.iter().zip(transfers_pps.iter()));
+        waits.extend(links.map(|((link, l), (filling, &pps))| Wait::of(link, l, filling, pps)));
         for (b, branch) in plan.branches.iter().enumerate() {
             let (now, delays) = (&state.branches[b], &mut state.told.delays[b]);
             let sent_pkts = now.sent_pkts - delays.sent_pkts;

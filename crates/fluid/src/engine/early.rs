@@ -72,16 +72,33 @@ impl RedStep {
 }
 
 impl PieStep {
-    /// What packets wait that are served next: those before them but the one in service.
+    /// What packets wait that are served next: for those before them but the one in service.
     fn wait_s(&self, queue_pkts: f64, utilization: f64) -> f64 {
         (queue_pkts - utilization).max(0.0) * self.packet_s
     }
 
-    fn probability(&self, wait_s: f64) -> f64 {
+    /// With a queue that is empty at such a part of the time.
+    fn probability(&self, wait_s: f64, empty: f64) -> f64 {
         let above_s = wait_s - 1e-9 * self.pie.target_ns as f64;
-        let longer_s = wait_s - self.wait_before_s;
+        let waits = [above_s, wait_s - self.wait_before_s];
+        // At an update and the one before.
+        let idle = empty * empty;
         self.pie
-            .probability_after(self.probability_before, self.updates, above_s, longer_s)
+            .probability_after(self.probability_before, self.updates, waits, idle)
+    }
+
+    fn drops(&self, probability: f64, wait_s: f64) -> f64 {
+        match self.pie.is_calm(1e9 * self.wait_before_s, probability) {
+            true => 0.0,
+            false => self.many(wait_s) * self.pie.dropped_at(probability),
+        }
+    }
+
+    /// The part of arrivals that finds more than two packets waiting, before which PIE drops none (RFC 8033, section
+    /// 4.1), if lengths are geometric.
+    fn many(&self, wait_s: f64) -> f64 {
+        let waiting_pkts = wait_s / self.packet_s;
+        (waiting_pkts / (1.0 + waiting_pkts)).powi(3)
     }
 }
 
@@ -90,20 +107,28 @@ impl EarlyStep {
     pub fn known(&self, queue_pkts: f64, utilization: f64) -> f64 {
         match self {
             EarlyStep::Red(red) => red.average(queue_pkts),
-            EarlyStep::Pie(pie) => pie.probability(pie.wait_s(queue_pkts, utilization)),
+            EarlyStep::Pie(pie) => {
+                let empty = (1.0 - utilization).max(0.0);
+                pie.probability(pie.wait_s(queue_pkts, utilization), empty)
+            }
         }
     }
 
-    /// The part of the arrivals that it drops, knowing that.
-    pub fn drops(&self, known: f64) -> f64 {
+    /// The part of the arrivals that it drops at that end.
+    pub fn drops(&self, end: &Solution) -> f64 {
         match self {
-            EarlyStep::Red(red) => red_drop(&red.red, known),
-            EarlyStep::Pie(PieStep {
-                pie, wait_before_s, ..
-            }) => match pie.is_calm(*wait_before_s, known) {
-                true => 0.0,
-                false => pie.dropped_at(known),
-            },
+            EarlyStep::Red(red) => red_drop(&red.red, end.known),
+            EarlyStep::Pie(pie) => {
+                pie.drops(end.known, pie.wait_s(end.queue_pkts, end.utilization))
+            }
+        }
+    }
+
+    /// What is remembered beside [`known`](Self::known): the wait of PIE, in seconds.
+    pub fn wait_s(&self, end: &Solution) -> f64 {
+        match self {
+            EarlyStep::Red(_) => 0.0,
+            EarlyStep::Pie(pie) => pie.wait_s(end.queue_pkts, end.utilization),
         }
     }
 
@@ -126,7 +151,7 @@ impl EarlyStep {
         match self {
             EarlyStep::Red(red) => red.average_before = end.known,
             EarlyStep::Pie(pie) => {
-                pie.wait_before_s = pie.wait_s(end.queue_pkts, end.utilization);
+                pie.wait_before_s = end.wait_s;
                 pie.probability_before = end.known;
             }
         }

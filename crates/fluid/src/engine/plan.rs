@@ -715,9 +715,9 @@ impl Kinds {
     }
 }
 
-/// Linux acknowledges so many first packets of a connection one by one,
+/// Linux acknowledges so many first packets of a connection one by one.
 const QUICK_PKTS: f64 = 16.0;
-/// and of those that come as long as the window grows such a part, as seen among packets.
+/// The part of others that is acknowledged as long as the window grows, as seen among packets.
 const WHILE_GROWING: f64 = 0.87;
 /// The law is told in so many parts of one, so that many transfers are alike.
 const ALIKE: f64 = 20.0;
@@ -727,12 +727,11 @@ const ALIKE: f64 = 20.0;
 /// Transfers that come and go are of Linux: they send 2 P/ln 2 packets until their windows are what the way holds (P), and
 /// from then on every second packet is acknowledged. Others acknowledge as their specification says.
 pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: &[u32]) -> f64 {
-    let every = match spec.acks {
-        Acks::EverySecond => 0.5,
-        Acks::None | Acks::EveryPacket => 1.0,
-    };
     let Some(transfers) = &spec.transfers else {
-        return every;
+        return match spec.acks {
+            Acks::EverySecond => 0.5,
+            Acks::None | Acks::EveryPacket => 1.0,
+        };
     };
     let link = |&l: &u32| &inner.links[l as usize];
     let narrowest_bps = data
@@ -745,7 +744,7 @@ pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: 
     let beyond = |pkts| transfers.beyond(pkts)[0] / transfers.beyond(0.0)[0];
     let grows = beyond(QUICK_PKTS) - beyond(grown_pkts);
     let acks = 1.0 - (1.0 - WHILE_GROWING) * grows - 0.5 * beyond(grown_pkts);
-    every * (acks * ALIKE).round() / ALIKE
+    (acks * ALIKE).round() / ALIKE
 }
 
 fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {

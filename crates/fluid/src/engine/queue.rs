@@ -44,7 +44,7 @@ pub(crate) struct Step {
     /// Load at the start of the step, where the search begins.
     pub guess: f64,
     pub early: Option<EarlyStep>,
-    /// What windows make of the loss of a drop-tail queue.
+    /// What fills it.
     pub filling: Filling,
 }
 
@@ -74,9 +74,10 @@ pub(crate) struct Solution {
     pub utilization: f64,
     /// Fraction of the arrivals that is refused, by the full buffer or early.
     pub refused: f64,
-    /// What an arriving packet would now meet, for sources: equals `refused` but for rounding.
-    /// What is known of early drops.
+    /// What early drops follow from at the end: see [`EarlyStep::known`] and [`EarlyStep::wait_s`].
     pub known: f64,
+    /// See [`known`](Self::known).
+    pub wait_s: f64,
     /// By how much the loss of a drop-tail queue rises with each packet that waits.
     pub steepness: f64,
 }
@@ -194,6 +195,7 @@ impl Step {
             utilization: rho,
             refused: 0.0,
             known: 0.0,
+            wait_s: 0.0,
             steepness: 0.0,
         })
     }
@@ -296,15 +298,20 @@ impl Step {
 
     fn solution(&self, ln_rho: f64, eq: &Equilibrium) -> Solution {
         let refused = eq.blocking;
-        Solution {
+        let plain = Solution {
             ln_rho,
             queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts),
             utilization: eq.utilization(),
             refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
-            known: self
-                .early
-                .map_or(0.0, |early| early.known(eq.mean_pkts, eq.utilization())),
-            steepness: 0.0,
+            ..Solution::default()
+        };
+        match &self.early {
+            Some(early) => Solution {
+                known: early.known(eq.mean_pkts, plain.utilization),
+                wait_s: early.wait_s(&plain),
+                ..plain
+            },
+            None => plain,
         }
     }
 
@@ -321,7 +328,7 @@ impl Step {
             let eq = self.filling.queue(x, self.buffer_pkts).equilibrium();
             let mut tried = self.solution(x, &eq);
             if let Some(early) = &self.early {
-                tried.refused += early.drops(tried.known) * (1.0 - tried.refused);
+                tried.refused += early.drops(&tried) * (1.0 - tried.refused);
             }
             arriving = arriving_pkts(&tried);
             let residual = eq.mean_pkts - self.before_pkts + self.service_pkts * tried.utilization

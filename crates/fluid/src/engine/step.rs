@@ -256,16 +256,13 @@ impl Moving<'_> {
                     average_before: link.early,
                     memory: (1.0 - red.weight).powf(arriving.pkts),
                 }),
-                Early::Pie(pie) => {
-                    let packet_s = span.length_s / service_pkts;
-                    EarlyStep::Pie(PieStep {
-                        pie,
-                        probability_before: link.early,
-                        wait_before_s: (link.queue_pkts - link.utilization).max(0.0) * packet_s,
-                        packet_s,
-                        updates: 1e9 * span.length_s / pie.update_ns.max(1) as f64,
-                    })
-                }
+                Early::Pie(pie) => EarlyStep::Pie(PieStep {
+                    pie,
+                    probability_before: link.early,
+                    wait_before_s: link.early_wait_s,
+                    packet_s: span.length_s / service_pkts,
+                    updates: 1e9 * span.length_s / pie.update_ns.max(1) as f64,
+                }),
             }),
             filling,
         };
@@ -338,7 +335,7 @@ impl Moving<'_> {
         link.refused = refused_at_end.unwrap_or(solution.refused);
         link.steepness_per_s = solution.steepness * step.service_pkts / span.length_s;
         link.utilization = solution.utilization;
-        link.early = solution.known;
+        (link.early, link.early_wait_s) = (solution.known, solution.wait_s);
         self.scratch.fates[rank] = fate;
         Ok(())
     }

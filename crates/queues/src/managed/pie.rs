@@ -77,8 +77,15 @@ const SUM: std::ops::Range<f64> = 0.85..8.5;
 
 impl Pie {
     /// The probability `updates` later (RFC 8033, sections 4.2 and 5.5), which may be a part of one: waits were above
-    /// the target by `above_s` seconds meanwhile, and became longer by `longer_s` in all.
-    pub fn probability_after(&self, before: f64, updates: f64, above_s: f64, longer_s: f64) -> f64 {
+    /// the target by `above_s` seconds meanwhile, and became longer by `longer_s` in all; nobody waited at the part `idle` of
+    /// the updates, nor at those before them.
+    pub fn probability_after(
+        &self,
+        before: f64,
+        updates: f64,
+        [above_s, longer_s]: [f64; 2],
+        idle: f64,
+    ) -> f64 {
         let scale = SCALES.iter().find(|(below, _)| before < *below);
         let mut step = (self.alpha * above_s * updates + self.beta * longer_s)
             / scale.map_or(1.0, |&(_, by)| by);
@@ -88,7 +95,7 @@ impl Pie {
         if above_s > seconds(LONG_NS, self.target_ns) {
             step += MOST_RISE * updates;
         }
-        (before + step).clamp(0.0, 1.0)
+        (before + step).clamp(0.0, 1.0) * DECAY.powf(updates * idle)
     }
 
     /// The part of packets that is dropped at this probability: between two drops are as many as bring the sum of
@@ -100,10 +107,10 @@ impl Pie {
         }
     }
 
-    /// Whether a queue is so short that none are dropped: the wait at the last update, in seconds, and the probability
+    /// Whether a queue is so short that none are dropped: the wait at the last update, in ns, and the probability
     /// (RFC 8033, section 4.1).
-    pub fn is_calm(&self, wait_s: f64, probability: f64) -> bool {
-        wait_s < 0.5e-9 * self.target_ns as f64 && probability < CALM
+    pub fn is_calm(&self, wait_ns: f64, probability: f64) -> bool {
+        wait_ns < 0.5 * self.target_ns as f64 && probability < CALM
     }
 }
 
@@ -140,11 +147,13 @@ impl Controller {
     pub fn update(&mut self, rules: &Pie, idle: bool) {
         let (delay, old) = (self.delay_ns, self.old_delay_ns);
         let above_s = seconds(delay, rules.target_ns);
-        self.probability =
-            rules.probability_after(self.probability, 1.0, above_s, seconds(delay, old));
-        if idle && delay == 0 && old == 0 {
-            self.probability *= DECAY;
-        }
+        let waits = [above_s, seconds(delay, old)];
+        let idle = if idle && delay == 0 && old == 0 {
+            1.0
+        } else {
+            0.0
+        };
+        self.probability = rules.probability_after(self.probability, 1.0, waits, idle);
         self.burst_ns = self.burst_ns.saturating_sub(rules.update_ns.max(1));
         if self.probability == 0.0 && delay.max(old) < rules.target_ns / 2 {
             self.burst_ns = rules.max_burst_ns;
@@ -156,7 +165,7 @@ impl Controller {
     /// Whether an arriving packet is to be dropped before the buffer is full (RFC 8033, sections 4.1
     /// and 5.4). `few`: there are but two packets or fewer.
     pub fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
-        let calm = self.old_delay_ns < rules.target_ns / 2 && self.probability < CALM;
+        let calm = rules.is_calm(self.old_delay_ns as f64, self.probability);
         if self.burst_ns > 0 || calm || few {
             return false;
         }

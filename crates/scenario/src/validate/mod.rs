@@ -430,11 +430,10 @@ impl Assembly<'_> {
             self.of_packets
                 .get_or_insert((place, "a workload of video".to_owned()));
         }
-        let is_fluid = matches!(
-            scenario.simulation.model.as_deref(),
-            Some(ModelSetting::Fluid)
-        );
+        let model = scenario.simulation.model.as_deref();
+        let is_fluid = model == Some(&ModelSetting::Fluid) && !adaptive;
         let rather = self.rather_packets.take().filter(|_| !is_fluid);
+        let by_fluids = self.of_packets.is_none();
         let Some((place, what)) = self.of_packets.take().or(rather) else {
             return;
         };
@@ -449,6 +448,13 @@ impl Assembly<'_> {
                 self.settings.options.model = model;
             }
             Some(model) if **model == ModelSetting::Window => {}
+            Some(_) if by_fluids => {
+                let message = format!(
+                    "{what} needs the window model, or the fluid model without adaptive steps"
+                );
+                let help = "write `model = \"window\"` or `model = \"fluid\"` in [simulation]";
+                self.error(ProblemKind::Conflict, place, message, help);
+            }
             Some(_) => {
                 let message = format!("{what} needs the window model");
                 let help = "only packets follow it: write `model = \"window\"` in [simulation], or leave `model` out, and set no \

@@ -58,11 +58,8 @@ impl Assembly<'_> {
     ) -> Option<Source> {
         let mut stack = self.stack(&setting.stack)?;
         if let Some(congestion) = &setting.congestion {
-            if !stack.has_congestion_controls() {
-                let message = format!(
-                    "`congestion` has no effect: the senders of `{}` know no other than Reno's",
-                    stack.name
-                );
+            if let Some(why) = stack.refuses_congestion() {
+                let message = format!("`congestion` has no effect: {why}");
                 let place = congestion.place();
                 self.warning(ProblemKind::WithoutEffect, place, &message, "");
             }

@@ -202,3 +202,54 @@ fn bursts_wait_for_themselves_and_others_do_not() {
     assert!(calls[6] > 0.7 && calls[6] < 1.4);
     assert!(files[0] > 0.5 && files[6] > 0.85 && files[6] < 1.15 && files[11] < 2.0);
 }
+
+/// Acknowledgements for a packet of data on the way back, by how long transfers are and what the way holds: beside
+/// receivers of Linux.
+#[test]
+fn transfers_are_acknowledged_as_by_linux() {
+    for (megabits, delay_ms) in [(100.0, 10.0), (1000.0, 5.0), (100.0, 50.0)] {
+        for size in ["20 KB", "100 KB", "1 MB", "10 MB"] {
+            let acks_per_data = |model: &str| {
+                let simulation = simulated(&format!(
+                    "simulation = {{ duration = '60 s', warmup = '5 s', model = '{model}' }}
+                    link = [{{ from = 'a', to = 'b', bandwidth = '{megabits} Mbit/s', delay = '{delay_ms} ms' }}]
+                    demand = [{{ from = 'a', to = 'b', rate = '30 Mbit/s', size = {{ constant = '{size}' }} }}]"
+                ));
+                let offered = |name: &str| {
+                    let id = simulation.network().link_by_name(name).unwrap();
+                    simulation.link_totals(id).offered_pkts
+                };
+                offered("b->a") / offered("a->b")
+            };
+            let [fluid, packets] = ["fluid", "packets"].map(acks_per_data);
+            println!("{megabits} {delay_ms} {size}: {fluid:.3} {packets:.3}");
+            assert!(
+                packets / fluid > 0.85 && packets / fluid < 1.15,
+                "{fluid} {packets}"
+            );
+        }
+    }
+}
+
+/// What windows make wait is not charged to few transfers beside them: nothing waits for longer than the full buffer takes.
+#[test]
+fn few_transfers_beside_windows_wait_as_all_do() {
+    for delay in ["5 ms", "30 ms", "50 ms"] {
+        let simulation = simulated(&format!(
+            "simulation = {{ duration = '60 s', model = 'fluid' }}
+            link = [{{ from = 'a', to = 'b', bandwidth = '20 Mbit/s', delay = '{delay}', buffer = '100 pkt' }}]
+            connection = [{{ name = 'bulk', from = 'a', to = 'b', count = 4, source = {{ profile = 'linux-reno' }} }}]
+            demand = [{{ name = 'few', from = 'a', to = 'b', rate = '20 kbit/s', size = {{ constant = '30 KB' }} }}]"
+        ));
+        let [few, bulk] = ["few", "bulk"].map(|name| {
+            let id = simulation.network().connection_by_name(name).unwrap();
+            simulation.connection_totals(id)
+        });
+        let few_s = few.mean_delay_s.unwrap();
+        assert!(few_s <= few.delay.unwrap().p999_s, "{delay}: {few:?}");
+        assert!(
+            (few_s / bulk.mean_delay_s.unwrap() - 1.0).abs() < 0.1,
+            "{delay}: {few:?}"
+        );
+    }
+}

@@ -99,9 +99,65 @@ fn a_queue_is_as_long_as_what_is_there() {
         );
         let error = (totals.mean_queue_pkts - seen).abs();
         assert!(error < 0.5 + 0.02 * seen, "{totals:?} {seen}");
-        // What left took no longer than what is there does at the rate of the link.
+        // What left took what the connections measured, beside the link's own 2 ms.
+        let connections = simulation.network().connections();
+        let (mut took_s, mut pkts) = (0.0, 0.0);
+        for id in connections {
+            let it = simulation.connection_totals(id);
+            took_s += it.mean_delay_s.unwrap() * it.delivered_pkts;
+            pkts += it.delivered_pkts;
+        }
+        let measured_s = took_s / pkts - 0.002;
         let delay_s = totals.queueing_delay_s.unwrap();
-        assert!(delay_s < 1.02 * (totals.max_queue_pkts + 1.0) * 12_000.0 / bandwidth_bps);
+        assert!(
+            (delay_s - measured_s).abs() < 1e-4 + 0.02 * measured_s,
+            "{delay_s} {measured_s}"
+        );
+    }
+}
+
+/// Where few packets wait as long as PIE aims at: none are dropped before which two or fewer wait.
+#[test]
+fn pie_in_fluids_spares_short_queues() {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    for _ in 0..12 {
+        let bandwidth_bps = 1e6 * rng.random_range(0.25..4.0_f64);
+        let windows = rng.random_range(2..10);
+        let found = [Model::FLUID, Model::PACKETS].map(|model| {
+            let tcp = match model {
+                Model::Fluid(_) => Source::Profile(builtin("linux-reno").unwrap()),
+                Model::Packets(_) => {
+                    let mut stack = Stack::builtin("linux-6").unwrap();
+                    stack.set_congestion(CongestionControl::Reno);
+                    Source::Stack(stack.into())
+                }
+            };
+            let network = network(
+                Aqm::Pie(Pie::default()),
+                bandwidth_bps,
+                0.02,
+                &[(tcp, windows)],
+            );
+            let link = network.links().next().unwrap();
+            let mut simulation = simulation(network, model, 120.0);
+            simulation.run_until(20.0, &mut Nobody, || false).unwrap();
+            simulation.begin_period();
+            simulation.run_until(120.0, &mut Nobody, || false).unwrap();
+            simulation.link_totals(link)
+        });
+        let [fluid, packets] = &found;
+        println!(
+            "{windows} at {:.2}: {:.2} {:.2}, {:.4} {:.4}",
+            bandwidth_bps / 1e6,
+            fluid.mean_queue_pkts,
+            packets.mean_queue_pkts,
+            fluid.loss_probability,
+            packets.loss_probability
+        );
+        assert!((fluid.mean_queue_pkts - packets.mean_queue_pkts).abs() < 1.5);
+        let ratio = fluid.loss_probability / packets.loss_probability;
+        assert!(ratio > 0.7 && ratio < 1.5, "{ratio}");
+        assert!(fluid.utilization > packets.utilization - 0.12);
     }
 }
 

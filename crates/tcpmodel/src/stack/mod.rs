@@ -272,6 +272,15 @@ impl Stack {
         }
     }
 
+    /// Why another congestion control has no effect on it; `None` if it has.
+    pub fn refuses_congestion(&self) -> Option<String> {
+        let why = || {
+            let name = &self.name;
+            format!("the senders of `{name}` know no congestion control but Reno's")
+        };
+        (!self.has_congestion_controls()).then(why)
+    }
+
     /// Whether its packets may be marked instead of being dropped.
     pub fn has_ecn(&self) -> bool {
         let asks = self.ecn || self.congestion == CongestionControl::Dctcp;

@@ -123,7 +123,6 @@ fn cannot(error: Error, model: Model, question: &Question) -> Failure {
 
 fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
     let model = arguments.model;
-    let stack = stack::find(&arguments.stack, &arguments.changes)?;
     let without_effect = |argument: &str, help: &str| Failure::Usage {
         message: format!("{argument} has no effect with --model {}", model.name()),
         help: Some(help.to_owned()),
@@ -132,6 +131,7 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         let help = "--model rounds knows how windows move";
         return Err(without_effect("--congestion", help));
     }
+    let stack = stack::find(&arguments.stack, &arguments.changes)?;
     if arguments.exact && model == Model::Rounds {
         let help = "transfers are played at random; --samples says how many";
         return Err(without_effect("--exact", help));
