@@ -1,7 +1,7 @@
 //! What is to be said about a steady state.
 
 use netflow_network::filled::{FilledBy, Kind};
-use netflow_network::{Application, Estimate, LinkId, ModelName, Network, Source};
+use netflow_network::{Application, Estimate, LinkId, ModelName, Network};
 use netflow_results::{Within, reason};
 use netflow_scenario::Prepared;
 use netflow_steady::{Held, Steady};
@@ -42,12 +42,7 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             continue;
         }
         let is_bulk = spec.application == Application::Bulk || it.held != Held::Application;
-        let kind = match spec.source {
-            Source::Profile(_) if is_bulk => Kind::Bulk,
-            Source::Constant { .. } => Kind::Constant,
-            _ if spec.transfers.is_some() => Kind::Transfers,
-            _ => Kind::Other,
-        };
+        let kind = Kind::of(spec, is_bulk);
         let mut above = None;
         for link in network.path_at(id, at_s.next_down()) {
             let after = above.filter(|&above| bandwidth_bps(above) <= bandwidth_bps(link));

@@ -283,12 +283,7 @@ impl Fluid {
                     windows_fill || all_sent_pkts < SENDS_ALL * made_pkts
                 }
             };
-            let kind = match spec.source {
-                Source::Profile(_) if has_more => Kind::Bulk,
-                Source::Constant { .. } => Kind::Constant,
-                _ if spec.transfers.is_some() => Kind::Transfers,
-                _ => Kind::Other,
-            };
+            let kind = Kind::of(spec, has_more);
             let way = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
             let place = way.iter().position(|&it| it as usize == rank);
             let above = place

@@ -1,6 +1,6 @@
 //! What a link's data is of, which says how far a fluid's queue there is to be trusted.
 
-use crate::{DropPolicy, Estimate, LinkId};
+use crate::{ConnectionSpec, DropPolicy, Estimate, LinkId, Source};
 
 /// What sends data, as far as that matters to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,18 @@ pub enum Kind {
     Transfers,
     /// Packets at random, or of TCP that waits for its application.
     Other,
+}
+
+impl Kind {
+    /// Of a connection that always has more to send, or not.
+    pub fn of(spec: &ConnectionSpec, has_more: bool) -> Kind {
+        match spec.source {
+            Source::Profile(_) if has_more => Kind::Bulk,
+            Source::Constant { .. } => Kind::Constant,
+            _ if spec.transfers.is_some() => Kind::Transfers,
+            _ => Kind::Other,
+        }
+    }
 }
 
 /// The data that a link has sent, or sends in a second, summed up.
