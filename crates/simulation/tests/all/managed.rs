@@ -38,6 +38,18 @@ fn network(queue: Aqm, bandwidth_bps: f64, delay_s: f64, sources: &[(Source, u32
     b.build().unwrap()
 }
 
+/// Linux's TCP, as each model knows it.
+fn linux(model: Model, profile: &str, congestion: CongestionControl) -> Source {
+    match model {
+        Model::Fluid(_) => Source::Profile(builtin(profile).unwrap()),
+        Model::Packets(_) => {
+            let mut stack = Stack::builtin("linux-6").unwrap();
+            stack.set_congestion(congestion);
+            Source::Stack(stack.into())
+        }
+    }
+}
+
 fn simulation(network: Network, model: Model, duration_s: f64) -> Simulation {
     let options = Options {
         model,
@@ -124,14 +136,7 @@ fn pie_in_fluids_spares_short_queues() {
         let bandwidth_bps = 1e6 * rng.random_range(0.25..4.0_f64);
         let windows = rng.random_range(2..10);
         let found = [Model::FLUID, Model::PACKETS].map(|model| {
-            let tcp = match model {
-                Model::Fluid(_) => Source::Profile(builtin("linux-reno").unwrap()),
-                Model::Packets(_) => {
-                    let mut stack = Stack::builtin("linux-6").unwrap();
-                    stack.set_congestion(CongestionControl::Reno);
-                    Source::Stack(stack.into())
-                }
-            };
+            let tcp = linux(model, "linux-reno", CongestionControl::Reno);
             let network = network(
                 Aqm::Pie(Pie::default()),
                 bandwidth_bps,
@@ -177,14 +182,7 @@ fn pie_in_fluids_is_near_to_packets() {
             false => ("linux-cubic", CongestionControl::Cubic),
         };
         let found = [Model::FLUID, Model::PACKETS].map(|model| {
-            let tcp = match model {
-                Model::Fluid(_) => Source::Profile(builtin(name).unwrap()),
-                Model::Packets(_) => {
-                    let mut stack = Stack::builtin("linux-6").unwrap();
-                    stack.set_congestion(congestion);
-                    Source::Stack(stack.into())
-                }
-            };
+            let tcp = linux(model, name, congestion);
             let poisson = Source::Poisson { rate_pps };
             let sources = match case % 3 {
                 0 => vec![(tcp, windows)],
