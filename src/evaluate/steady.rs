@@ -64,16 +64,15 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             0 => format!("the queue of {first}"),
             more => format!("the queues of {first} and {}", count(more, "other link")),
         };
-        let why = reason(wanted);
         Some(match wanted {
             Estimate::Profiles => format!(
-                "{queues}, filled by TCP with profiles: an estimate, within {:.0} % on half of the networks tried; `netflow run` \
-                 follows packets of sources with `window` or `stack`",
-                100.0 * Within::of_fluids(network.is_calibrated()).queues
+                "{queues}, filled by TCP with profiles: {}; `netflow run` follows packets of sources with `window` or `stack`",
+                Within::of_fluids(network.is_calibrated()).queues_in_words()
             ),
             // At rest there is nothing but the mean.
             Estimate::EarlyDrops | Estimate::Transfers => return None,
             Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
+                let why = reason(wanted);
                 format!(
                     "{queues}: {why}; `netflow run --set simulation.model=packets` follows them"
                 )

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
 use crate::moments::half_width;
-use crate::trust::{Within, reason};
+use crate::trust::{Within, reason, whole_percent};
 use crate::users::{self, WorkloadSummary};
 
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
@@ -613,9 +613,8 @@ impl Summary {
         let takes = || rounded_time(PacketOptions::takes_s(arrivals_pkts));
         let note = |of: Estimate| match of {
             Estimate::Profiles => format!(
-                "{ESTIMATE} an estimate, within {} on half of the networks tried: {}; sources with `window` instead are \
-                 followed packet by packet, which takes about {}",
-                whole_percent(Within::of_fluids(self.calibrated).queues),
+                "{ESTIMATE} {}: {}; sources with `window` instead are followed packet by packet, which takes about {}",
+                Within::of_fluids(self.calibrated).queues_in_words(),
                 reason(of),
                 takes()
             ),
@@ -665,11 +664,6 @@ impl Summary {
 
 /// The sign at numbers that are estimates.
 pub const ESTIMATE: &str = "~";
-
-fn whole_percent(part: f64) -> String {
-    // Halves upwards, as people do.
-    format!("{:.0} %", 100.0 * part + 1e-9)
-}
 
 /// One digit of a time that is only known roughly: `20 ms`, `3 s`.
 pub fn rounded_time(time_s: f64) -> String {

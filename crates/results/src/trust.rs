@@ -31,6 +31,19 @@ impl Within {
     }
 }
 
+impl Within {
+    /// How far queues are to be trusted that TCP with profiles fills, in words.
+    pub fn queues_in_words(&self) -> String {
+        let within = whole_percent(self.queues);
+        format!("an estimate, within {within} on half of the networks tried")
+    }
+}
+
+pub(crate) fn whole_percent(part: f64) -> String {
+    // Halves upwards, as people do.
+    format!("{:.0} %", 100.0 * part + 1e-9)
+}
+
 /// Why a queue of a fluid is an estimate, and what that means, in words; of TCP by profiles it is said by numbers
 /// ([`Within`]).
 pub fn reason(estimate: Estimate) -> &'static str {

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use netflow_network::{Aqm, Buffer, CoDel, FqCoDel, Interval, Pie, Recorder};
+use netflow_network::{Aqm, Buffer, CoDel, FqCoDel, Interval, LinkTotals, Pie, Recorder};
 use netflow_profile::builtin;
 use netflow_simulation::{
     ConnectionSpec, DropPolicy, LinkSpec, Model, Network, NetworkBuilder, Options, Run, Simulation,
@@ -57,6 +57,27 @@ fn simulation(network: Network, model: Model, duration_s: f64) -> Simulation {
         ..Options::default()
     };
     Simulation::new(network, options).unwrap()
+}
+
+/// A fluid and packets through a link with PIE, from 20 s until then.
+fn through_pie(
+    bandwidth_bps: f64,
+    delay_s: f64,
+    until_s: f64,
+    sources: impl Fn(Model) -> Vec<(Source, u32)>,
+) -> [LinkTotals; 2] {
+    [Model::FLUID, Model::PACKETS].map(|model| {
+        let pie = Aqm::Pie(Pie::default());
+        let network = network(pie, bandwidth_bps, delay_s, &sources(model));
+        let link = network.links().next().unwrap();
+        let mut simulation = simulation(network, model, until_s);
+        simulation.run_until(20.0, &mut Nobody, || false).unwrap();
+        simulation.begin_period();
+        simulation
+            .run_until(until_s, &mut Nobody, || false)
+            .unwrap();
+        simulation.link_totals(link)
+    })
 }
 
 /// Looks at what every interval tells.
@@ -135,22 +156,9 @@ fn pie_in_fluids_spares_short_queues() {
     for _ in 0..12 {
         let bandwidth_bps = 1e6 * rng.random_range(0.25..4.0_f64);
         let windows = rng.random_range(2..10);
-        let found = [Model::FLUID, Model::PACKETS].map(|model| {
-            let tcp = linux(model, "linux-reno", CongestionControl::Reno);
-            let network = network(
-                Aqm::Pie(Pie::default()),
-                bandwidth_bps,
-                0.02,
-                &[(tcp, windows)],
-            );
-            let link = network.links().next().unwrap();
-            let mut simulation = simulation(network, model, 120.0);
-            simulation.run_until(20.0, &mut Nobody, || false).unwrap();
-            simulation.begin_period();
-            simulation.run_until(120.0, &mut Nobody, || false).unwrap();
-            simulation.link_totals(link)
+        let [fluid, packets] = through_pie(bandwidth_bps, 0.02, 120.0, |model| {
+            vec![(linux(model, "linux-reno", CongestionControl::Reno), windows)]
         });
-        let [fluid, packets] = &found;
         println!(
             "{windows} at {:.2}: {:.2} {:.2}, {:.4} {:.4}",
             bandwidth_bps / 1e6,
@@ -181,23 +189,15 @@ fn pie_in_fluids_is_near_to_packets() {
             true => ("linux-reno", CongestionControl::Reno),
             false => ("linux-cubic", CongestionControl::Cubic),
         };
-        let found = [Model::FLUID, Model::PACKETS].map(|model| {
+        let [fluid, packets] = through_pie(bandwidth_bps, delay_s, 60.0, |model| {
             let tcp = linux(model, name, congestion);
             let poisson = Source::Poisson { rate_pps };
-            let sources = match case % 3 {
+            match case % 3 {
                 0 => vec![(tcp, windows)],
                 1 => vec![(poisson, 1)],
                 _ => vec![(tcp, windows), (poisson, 1)],
-            };
-            let network = network(Aqm::Pie(Pie::default()), bandwidth_bps, delay_s, &sources);
-            let link = network.links().next().unwrap();
-            let mut simulation = simulation(network, model, 60.0);
-            simulation.run_until(20.0, &mut Nobody, || false).unwrap();
-            simulation.begin_period();
-            simulation.run_until(60.0, &mut Nobody, || false).unwrap();
-            simulation.link_totals(link)
+            }
         });
-        let [fluid, packets] = &found;
         println!("{case}: {fluid:?}\n    {packets:?}");
         let queue_pkts = packets.mean_queue_pkts;
         let longer_pkts = (fluid.mean_queue_pkts - queue_pkts).abs();
@@ -205,7 +205,7 @@ fn pie_in_fluids_is_near_to_packets() {
         // M/D/1 is idle for more of the time than a queue that is held at a length, the more the fewer wait.
         let busier = (fluid.utilization - packets.utilization).abs();
         assert!(busier < 0.005 + 0.5 / queue_pkts.max(6.0));
-        let [more, less] = [fluid, packets].map(|it| it.loss_probability);
+        let [more, less] = [&fluid, &packets].map(|it| it.loss_probability);
         match less > 5e-4 {
             true => assert!(more / less < 1.25 && less / more < 1.25),
             false => assert!(more < 1e-3),
