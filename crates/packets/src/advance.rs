@@ -14,6 +14,7 @@
 use std::time::Instant;
 
 use crate::engine::Engine;
+use crate::order::take_turns;
 use crate::plan::Target;
 use crate::schedule::Fed;
 use crate::tcp::NEVER;
@@ -71,10 +72,8 @@ impl Engine {
     fn sweeps_pay(&self) -> bool {
         let schedule = &self.schedule;
         let pays = match self.pkts_per_ns {
-            Some(rate) => {
-                LOOKS_PER_PACKET * rate * schedule.advance_ns as f64 > schedule.looks as f64
-            }
-            None => schedule.advance_ns >= LONG_NS,
+            Some(rate) => LOOKS_PER_PACKET * rate > schedule.order.looks_per_ns,
+            None => schedule.order.advance_ns >= LONG_NS,
         };
         pays && !schedule.in_order
     }
@@ -103,29 +102,32 @@ impl Engine {
         for l in 0..self.links.len() {
             self.link_has_come(l, self.now_ns);
         }
-        for i in 0..self.schedule.order.len() {
-            self.ends_act(self.schedule.order[i] as usize, end_ns);
+        for i in 0..self.schedule.order.links.len() {
+            self.ends_act(self.schedule.order.links[i] as usize, end_ns);
         }
     }
 
     /// Each link goes as far as it may, at most to `end_ns`, and the ends behind it follow. How far all
     /// have come.
     pub fn turn(&mut self, end_ns: u64) -> u64 {
-        let order = std::mem::take(&mut self.schedule.order);
-        let mut least_ns = end_ns;
-        for &l in &order {
-            let l = l as usize;
-            let place = &self.schedule.places[l];
-            let until_ns = self.schedule.horizon_of(&place.after).min(end_ns);
-            least_ns = least_ns.min(until_ns);
-            if until_ns > place.until_ns {
-                self.link_acts(l, until_ns);
-                self.link_has_come(l, until_ns);
-                self.ends_act(l, end_ns);
-            }
+        let turns = std::mem::take(&mut self.schedule.order.turns);
+        let (_, least_ns) = take_turns(&turns, &mut |l| self.link_has_turn(l as usize, end_ns));
+        self.schedule.order.turns = turns;
+        least_ns.min(end_ns)
+    }
+
+    /// A link goes as far as it may: whether that is farther than before, and how far it has come.
+    #[inline]
+    fn link_has_turn(&mut self, l: usize, end_ns: u64) -> (bool, u64) {
+        let place = &self.schedule.places[l];
+        let until_ns = self.schedule.horizon_of(&place.after).min(end_ns);
+        let comes = until_ns > place.until_ns;
+        if comes {
+            self.link_acts(l, until_ns);
+            self.link_has_come(l, until_ns);
+            self.ends_act(l, end_ns);
         }
-        self.schedule.order = order;
-        least_ns
+        (comes, until_ns)
     }
 
     /// A link has seen to all that arrives before `until_ns`.

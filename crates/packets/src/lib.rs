@@ -19,6 +19,7 @@ mod managed;
 mod meeting;
 mod moments;
 mod numbers;
+mod order;
 mod parts;
 #[cfg(test)]
 mod plain;

@@ -15,6 +15,7 @@ use crate::divide::divide;
 use crate::engine::{Account, Engine};
 use crate::meeting::Meeting;
 use crate::numbers::Numbers;
+use crate::order;
 use crate::plan::Target;
 use crate::queue::Link;
 use crate::rounds::Round;
@@ -133,7 +134,7 @@ impl Engine {
             return false;
         };
         let pkts_in = |ns: u64| pkts_per_ns * ns as f64;
-        let most = pkts_in(self.schedule.advance_ns) / self.parts.pkts_a_round;
+        let most = pkts_in(self.schedule.order.advance_ns) / self.parts.pkts_a_round;
         let wanted = self.parts.threads.min(most as usize);
         if wanted < 2 {
             return false;
@@ -141,7 +142,7 @@ impl Engine {
         if self.parts.wanted == 0 || wanted >= 2 * self.parts.wanted {
             self.make_parts(wanted);
         }
-        let advance_ns = self.schedule.advance_ns.min(self.parts.apart_ns);
+        let advance_ns = self.schedule.order.advance_ns.min(self.parts.apart_ns);
         let parts = self.parts.each.len();
         parts > 0 && pkts_in(advance_ns) >= self.parts.pkts_a_round * parts as f64
     }
@@ -279,7 +280,7 @@ impl Engine {
         };
         let weights: Vec<u64> = self.links.iter().enumerate().map(of_late).collect();
         let mut near = Vec::new();
-        for &l in &self.schedule.order {
+        for &l in &self.schedule.order.links {
             for &k in &self.schedule.places[l as usize].after {
                 let ahead_ns = self.links[k as usize].delay_ns
                     + self.schedule.places[k as usize].least_service_ns;
@@ -391,7 +392,8 @@ impl Engine {
     /// The engine of the part that has these links, before it has anything.
     fn hollow(&self, mine: impl Fn(u32) -> bool) -> Engine {
         let mut schedule = self.schedule.clone();
-        schedule.order.retain(|&l| mine(l));
+        schedule.order.links.retain(|&l| mine(l));
+        order::retain(&mut schedule.order.turns, &mine);
         Engine {
             network: self.network.clone(),
             numbers: Numbers::default(),
