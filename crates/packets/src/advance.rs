@@ -26,7 +26,7 @@ use crate::visits::QUIET_NS;
 const WINDOW_NS: u64 = 1_000_000_000;
 /// The first time is short: how many packets there are is not known.
 const FIRST_NS: u64 = 10_000_000;
-/// Until it is, sweeps that bring all links so far are taken to pay.
+/// Until it is, sweeps are taken to pay that look at each link once in so long.
 const LONG_NS: u64 = 500_000;
 /// To follow one packet in the order of all costs as much as to look at so many links and ends: in stars of
 /// 60 and 200 hosts with little traffic both ways took as long at 13 to 16.
@@ -73,7 +73,9 @@ impl Engine {
         let schedule = &self.schedule;
         let pays = match self.pkts_per_ns {
             Some(rate) => LOOKS_PER_PACKET * rate > schedule.order.looks_per_ns,
-            None => schedule.order.advance_ns >= LONG_NS,
+            None => {
+                schedule.order.looks_per_ns * LONG_NS as f64 <= schedule.order.links.len() as f64
+            }
         };
         pays && !schedule.in_order
     }
@@ -123,9 +125,12 @@ impl Engine {
         let until_ns = self.schedule.horizon_of(&place.after).min(end_ns);
         let comes = until_ns > place.until_ns;
         if comes {
-            self.link_acts(l, until_ns);
+            let acts = self.link_acts(l, until_ns);
             self.link_has_come(l, until_ns);
-            self.ends_act(l, end_ns);
+            let until_ns = self.schedule.horizon_ns[l].min(end_ns);
+            if acts || self.schedule.places[l].ends_ns < until_ns {
+                self.ends_act(l, end_ns);
+            }
         }
         (comes, until_ns)
     }
@@ -144,11 +149,14 @@ impl Engine {
     #[inline]
     fn ends_act(&mut self, l: usize, end_ns: u64) {
         let alone_ns = self.schedule.horizon_ns[l].min(end_ns);
+        let mut ends_ns = NEVER;
         for i in 0..self.schedule.places[l].receivers.len() {
             let fed = self.schedule.places[l].receivers[i];
             let t = fed.transfer as usize;
             let next_ns = self.plan.wires.head_ns(fed.wire);
-            if next_ns.min(self.schedule.receiver_due_ns[t]) >= alone_ns {
+            let next_ns = next_ns.min(self.schedule.receiver_due_ns[t]);
+            if next_ns >= alone_ns {
+                ends_ns = ends_ns.min(next_ns);
                 continue;
             }
             let until_ns = self.until_ns(fed, alone_ns);
@@ -156,20 +164,31 @@ impl Engine {
             let receiving = &mut transfer.receiving;
             receiving.receive(&transfer.ends, until_ns, &mut self.plan.wires);
             self.schedule.receiver_due_ns[t] = receiving.due_ns();
+            let next_ns = self.plan.wires.head_ns(fed.wire);
+            ends_ns = ends_ns.min(next_ns.min(self.schedule.receiver_due_ns[t]));
             self.note_delays(t);
         }
         for i in 0..self.schedule.places[l].senders.len() {
             let fed = self.schedule.places[l].senders[i];
-            let next_ns = self.plan.wires.head_ns(fed.wire);
-            if next_ns.min(self.schedule.sender_due_ns[fed.transfer as usize]) < alone_ns {
+            if self.sender_next_ns(fed) < alone_ns {
                 self.sender_acts(fed.transfer, self.until_ns(fed, alone_ns));
             }
+            ends_ns = ends_ns.min(self.sender_next_ns(fed));
         }
         for i in 0..self.schedule.places[l].slots.len() {
             let slot = self.schedule.places[l].slots[i] as usize;
             let feeders = &self.schedule.slot_feeders[slot];
             self.slot_acts(slot, self.schedule.horizon_of(feeders).min(end_ns));
         }
+        let place = &mut self.schedule.places[l];
+        place.ends_ns = if place.feeds_alone { ends_ns } else { 0 };
+    }
+
+    /// When a sender has something to do next.
+    #[inline]
+    fn sender_next_ns(&self, fed: Fed) -> u64 {
+        let next_ns = self.plan.wires.head_ns(fed.wire);
+        next_ns.min(self.schedule.sender_due_ns[fed.transfer as usize])
     }
 
     /// How far an end may go that one link feeds that has come to `alone_ns`.

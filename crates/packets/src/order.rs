@@ -15,7 +15,7 @@ use crate::schedule::Place;
 use crate::tcp::NEVER;
 
 /// So many orders are tried, the more the fewer inputs there are: all tries together look at about so many.
-const FEWEST_TRIES: usize = 8;
+const FEWEST_TRIES: usize = 4;
 const MOST_TRIES: usize = 40;
 const LOOKED_AT: usize = 60_000;
 /// So many sweeps tell how far one goes.
@@ -24,9 +24,8 @@ const SWEEPS: u64 = 16;
 const SHORT: u64 = 2;
 /// Loops have to spare so much of the looks, or they are not worth it.
 const SPARED: f64 = 0.2;
-/// A loop goes round at most so often before others have their turns: it may have come as far as they let it in ever
-/// shorter steps.
-const MOST_ROUNDS: u32 = 64;
+/// After so many tries with longer cycles that were not worth it no more are made.
+const MOST_IN_VAIN: u32 = 3;
 /// Sweeps that go so far need not go farther.
 const FAR_NS: u64 = 1_000_000_000;
 
@@ -60,10 +59,9 @@ pub(crate) fn take_turns(turns: &[Turn], act: &mut impl FnMut(u32) -> (bool, u64
             Turn::Loop(inner) => {
                 let first = take_turns(inner, act);
                 let mut last = first;
-                let mut rounds = 1;
-                while last.0 && rounds < MOST_ROUNDS {
+                // Each round brings them forward by the length of a cycle, as far as others let them.
+                while last.0 {
                     last = take_turns(inner, act);
-                    rounds += 1;
                 }
                 (first.0, last.1)
             }
@@ -102,250 +100,275 @@ impl Order {
             places,
             ahead_ns,
             item_of: vec![NONE; places.len()],
-            at_ns: vec![0; places.len()],
             random: Pcg32::new(0, 0),
         };
-        let used = |l: &u32| !places[*l as usize].inputs.is_empty();
-        let links = (0..places.len() as u32).filter(used);
-        let mut order = search.arrange(links.map(Turn::Link).collect());
-        while order.advance_ns < FAR_NS {
-            let Some(next) = search.with_loops(&order) else {
+        let mut best = search.arrange(search.links());
+        let (mut last, mut short_ns, mut in_vain) = (best.clone(), 0, 0);
+        while last.advance_ns.max(short_ns) < FAR_NS && in_vain < MOST_IN_VAIN {
+            short_ns = SHORT * last.advance_ns.max(short_ns);
+            let Some(next) = search.with_loops(last, short_ns) else {
                 break;
             };
-            if next.looks_per_ns > (1.0 - SPARED) * order.looks_per_ns {
-                break;
+            in_vain += 1;
+            if next.looks_per_ns < (1.0 - SPARED) * best.looks_per_ns {
+                (best, in_vain) = (next.clone(), 0);
             }
-            order = next;
+            last = next;
         }
-        let links = &mut order.links;
+        let mut links = Vec::new();
+        let turns = best.items.into_iter().map(|item| item.turn);
+        let turns: Vec<Turn> = turns.collect();
         let mut note = |l| links.push(l);
-        order
-            .turns
-            .iter()
-            .for_each(|turn| turn.each_link(&mut note));
-        order
+        turns.iter().for_each(|turn| turn.each_link(&mut note));
+        Order {
+            turns,
+            links,
+            advance_ns: best.advance_ns,
+            looks_per_ns: best.looks_per_ns,
+        }
     }
+}
+
+/// A link, or a loop.
+#[derive(Clone, Debug)]
+struct Item {
+    turn: Turn,
+    /// Looks at links and ends when it goes round once, and for each nanosecond beside, of those that go round in it.
+    looks: usize,
+    looks_per_ns: f64,
+}
+
+/// Items in an order, how far a sweep over them brings them, and at the price of how many looks.
+#[derive(Clone, Debug, Default)]
+struct Arranged {
+    items: Vec<Item>,
+    advance_ns: u64,
+    looks_per_ns: f64,
+}
+
+/// What arrives at item `from` arrives at item `to` so much later, at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Input {
+    from: u32,
+    to: u32,
+    ahead_ns: u64,
 }
 
 /// In none.
 const NONE: u32 = u32::MAX;
 
-/// An input of one of several items (links and loops) from another: link `k` of `from` feeds link `l` of `to`.
-#[derive(Clone, Copy, Debug)]
-struct Input {
-    from: u32,
-    to: u32,
-    k: u32,
-    l: u32,
-}
-
 struct Search<'a> {
     places: &'a [Place],
     ahead_ns: &'a [u64],
-    /// By link: the item it belongs to, and how far it has come.
+    /// By link: the item that it belongs to.
     item_of: Vec<u32>,
-    at_ns: Vec<u64>,
     random: Pcg32,
 }
 
 impl Search<'_> {
+    /// All links that anything arrives at.
+    fn links(&self) -> Vec<Item> {
+        let places = (0..).zip(self.places);
+        let used = places.filter(|(_, place)| !place.inputs.is_empty());
+        let item = |(l, place): (u32, &Place)| Item {
+            turn: Turn::Link(l),
+            looks: 1 + place.ends_to_look_at(),
+            looks_per_ns: 0.0,
+        };
+        used.map(item).collect()
+    }
+
     /// These items in the best order that is found.
     ///
-    /// Far is meant as links see it that are ahead of others by what is ahead for them anyway. So each try looks at
-    /// links from where the sweeps of the try before left them; if that was no better, from where a wave is that runs
-    /// out from one of them.
-    fn arrange(&mut self, items: Vec<Turn>) -> Order {
-        let inputs = self.number(&items);
+    /// Far is meant as items see it that are ahead of others by what is ahead for them anyway. So each try looks at
+    /// them from where the sweeps of the try before left them; if that was no better, from where a wave is that runs out
+    /// from one of them.
+    fn arrange(&mut self, items: Vec<Item>) -> Arranged {
+        let inputs = self.inputs(&items);
+        let (before, next) = (
+            by_item(&inputs, items.len(), true),
+            by_item(&inputs, items.len(), false),
+        );
         let tries = (LOOKED_AT / inputs.len().max(1)).clamp(FEWEST_TRIES, MOST_TRIES);
-        let mut best = Order::default();
-        let mut best_order = Vec::new();
-        let mut last_ns = 0;
-        self.each_link(&items, |it, l| it.at_ns[l] = 0);
+        let (mut best, mut advance_ns) = (Vec::new(), 0);
+        let (mut at_ns, mut last_ns) = (vec![0; items.len()], 0);
+        let mut wave = Wave::new(items.len());
         for _ in 0..tries {
-            let order = self.order(&items, &inputs);
-            let (advance_ns, looks_per_ns) = self.sweep(&items, &order);
-            if advance_ns > best.advance_ns || best_order.is_empty() {
-                (best.advance_ns, best.looks_per_ns) = (advance_ns, looks_per_ns);
-                best_order = order;
+            let order = order(&before, &next, &at_ns);
+            let tried_ns = sweep(&order, &before, &mut at_ns);
+            if tried_ns > advance_ns || best.is_empty() {
+                (best, advance_ns) = (order, tried_ns);
             }
-            if advance_ns > last_ns {
-                last_ns = advance_ns;
+            if tried_ns > last_ns {
+                last_ns = tried_ns;
             } else if !items.is_empty() {
                 last_ns = 0;
-                self.start_wave(&items, &inputs);
+                wave.run(
+                    self.random.random_range(0..items.len() as u32),
+                    END_NS,
+                    &next,
+                );
+                at_ns.clear();
+                at_ns.extend(wave.at_ns.iter().map(|&at_ns| at_ns.min(END_NS)));
             }
         }
-        self.each_link(&items, |it, l| it.item_of[l] = NONE);
-        let mut items: Vec<Option<Turn>> = items.into_iter().map(Some).collect();
-        let in_order = best_order.iter().filter_map(|&i| items[i as usize].take());
-        best.turns = in_order.collect();
-        best
-    }
-
-    fn each_link(&mut self, items: &[Turn], mut each: impl FnMut(&mut Self, usize)) {
-        for item in items {
-            item.each_link(&mut |l| each(self, l as usize));
+        let each_sweep: usize = items.iter().map(|item| item.looks).sum();
+        let in_loops: f64 = items.iter().map(|item| item.looks_per_ns).sum();
+        let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
+        let in_order = best.iter().filter_map(|&i| items[i as usize].take());
+        Arranged {
+            items: in_order.collect(),
+            advance_ns,
+            looks_per_ns: each_sweep as f64 / advance_ns.max(1) as f64 + in_loops,
         }
     }
 
-    /// Notes which item each link belongs to; what they have from each other.
-    fn number(&mut self, items: &[Turn]) -> Vec<Input> {
+    /// What these items have from each other: of several links that join two of them, the nearest counts.
+    fn inputs(&mut self, items: &[Item]) -> Vec<Input> {
         for (i, item) in (0..).zip(items) {
-            item.each_link(&mut |l| self.item_of[l as usize] = i);
+            item.turn.each_link(&mut |l| self.item_of[l as usize] = i);
         }
         let mut inputs = Vec::new();
         for (to, item) in (0..).zip(items) {
-            item.each_link(&mut |l| {
+            item.turn.each_link(&mut |l| {
                 for &k in &self.places[l as usize].after {
                     let from = self.item_of[k as usize];
-                    if from != NONE && from != to {
-                        inputs.push(Input { from, to, k, l });
+                    // A link that waits for itself has to be looked at again; a loop is.
+                    let again = from == to && matches!(item.turn, Turn::Link(_));
+                    if from != NONE && (from != to || again) {
+                        let ahead_ns = self.ahead_ns[k as usize];
+                        inputs.push(Input { from, to, ahead_ns });
                     }
                 }
             });
         }
+        for item in items {
+            item.turn
+                .each_link(&mut |l| self.item_of[l as usize] = NONE);
+        }
+        inputs.sort_unstable();
+        inputs.dedup_by_key(|input| (input.from, input.to));
         inputs
     }
 
-    /// Next is always the one whose nearest input that has not had its turn is farthest.
-    fn order(&self, items: &[Turn], inputs: &[Input]) -> Vec<u32> {
-        let mut inputs_of: Vec<Vec<(u64, u32)>> = vec![Vec::new(); items.len()];
-        let mut next_of = vec![Vec::new(); items.len()];
-        for input in inputs {
-            let (k, l) = (input.k as usize, input.l as usize);
-            let far_ns = (self.at_ns[k] + self.ahead_ns[k]).saturating_sub(self.at_ns[l]);
-            inputs_of[input.to as usize].push((far_ns, input.from));
-            next_of[input.from as usize].push(input.to);
-        }
-        for inputs in &mut inputs_of {
-            // The nearest last.
-            inputs.sort_unstable_by_key(|&input| Reverse(input));
-        }
-        let mut placed = vec![false; items.len()];
-        let mut nearest = |i: u32, placed: &[bool]| {
-            let inputs = &mut inputs_of[i as usize];
-            while inputs
-                .last()
-                .is_some_and(|&(_, from)| placed[from as usize])
-            {
-                inputs.pop();
-            }
-            inputs.last().map_or(NEVER, |&(far_ns, _)| far_ns)
-        };
-        let mut heap: BinaryHeap<_> = (0..items.len() as u32)
-            .map(|i| (nearest(i, &placed), Reverse(i)))
-            .collect();
-        let mut order = Vec::with_capacity(items.len());
-        while let Some((_, Reverse(i))) = heap.pop() {
-            if std::mem::replace(&mut placed[i as usize], true) {
-                continue;
-            }
-            order.push(i);
-            for &next in &next_of[i as usize] {
-                if !placed[next as usize] {
-                    heap.push((nearest(next, &placed), Reverse(next)));
-                }
-            }
-        }
-        order
-    }
-
-    /// Follows sweeps in this order from the start: how far one brings all links, and to how many looks a nanosecond
-    /// comes.
-    fn sweep(&mut self, items: &[Turn], order: &[u32]) -> (u64, f64) {
-        self.each_link(items, |it, l| it.at_ns[l] = 0);
-        let (mut least_ns, mut looks) = (0, 0);
-        let Search {
-            places,
-            ahead_ns,
-            item_of,
-            at_ns,
-            ..
-        } = self;
-        let mut act = |l: u32| {
-            let place = &places[l as usize];
-            let inputs = place.after.iter().map(|&k| k as usize);
-            let inputs = inputs.filter(|&k| item_of[k] != NONE);
-            let until_ns = inputs.map(|k| at_ns[k].saturating_add(ahead_ns[k])).min();
-            let until_ns = until_ns.unwrap_or(NEVER / 2);
-            looks += 1 + place.ends();
-            let before_ns = std::mem::replace(&mut at_ns[l as usize], until_ns);
-            (until_ns > before_ns, until_ns)
-        };
-        for _ in 0..SWEEPS {
-            least_ns = NEVER;
-            for &i in order {
-                let turn = std::slice::from_ref(&items[i as usize]);
-                least_ns = least_ns.min(take_turns(turn, &mut act).1);
-            }
-        }
-        (
-            least_ns / SWEEPS,
-            looks as f64 / least_ns.clamp(1, NEVER / 2) as f64,
-        )
-    }
-
-    /// From where a wave is that runs out from one of the items.
-    fn start_wave(&mut self, items: &[Turn], inputs: &[Input]) {
-        let next_of = self.next_of(items.len(), inputs);
-        let from = self.random.random_range(0..items.len() as u32);
-        let mut wave = Wave::new(items.len());
-        wave.run(from, NEVER / 4, &next_of);
-        for (i, item) in items.iter().enumerate() {
-            let at_ns = wave.at_ns[i].min(NEVER / 4);
-            item.each_link(&mut |l| self.at_ns[l as usize] = at_ns);
-        }
-    }
-
-    /// By item: the next ones, and how far they are.
-    fn next_of(&self, items: usize, inputs: &[Input]) -> Vec<Vec<(u32, u64)>> {
-        let mut next_of = vec![Vec::new(); items];
-        for input in inputs {
-            next_of[input.from as usize].push((input.to, self.ahead_ns[input.k as usize]));
-        }
-        next_of
-    }
-
-    /// The same order with loops for those of its items that are on short cycles, if there are others.
-    fn with_loops(&mut self, order: &Order) -> Option<Order> {
-        let short_ns = order.advance_ns.saturating_mul(SHORT);
-        let items = &order.turns;
-        let inputs = self.number(items);
-        let next_of = self.next_of(items.len(), &inputs);
-        self.each_link(items, |it, l| it.item_of[l] = NONE);
+    /// The same with loops of those of its items that are on cycles shorter than this, unless all are.
+    fn with_loops(&mut self, arranged: Arranged, short_ns: u64) -> Option<Arranged> {
+        let items = arranged.items;
+        let inputs = self.inputs(&items);
+        let next = by_item(&inputs, items.len(), false);
+        let before = by_item(&inputs, items.len(), true);
         // By item: one of its group.
         let mut groups: Vec<u32> = (0..items.len() as u32).collect();
+        let mut is_short = vec![false; items.len()];
         let mut wave = Wave::new(items.len());
-        let mut comes_back = vec![Vec::new(); items.len()];
-        for (from, next) in (0..).zip(&next_of) {
-            for &(to, ahead_ns) in next {
-                comes_back[to as usize].push((from, ahead_ns));
-            }
-        }
-        for i in 0..items.len() as u32 {
-            wave.run(i, short_ns, &next_of);
-            for &(from, ahead_ns) in &comes_back[i as usize] {
+        for (i, before) in (0..).zip(&before) {
+            wave.run(i, short_ns, &next);
+            for &(from, ahead_ns) in before {
                 if wave.at_ns[from as usize].saturating_add(ahead_ns) < short_ns {
                     let (a, b) = (group_of(&mut groups, from), group_of(&mut groups, i));
                     groups[a as usize] = b;
+                    is_short[i as usize] = true;
                 }
             }
         }
-        let mut members: Vec<Vec<Turn>> = vec![Vec::new(); items.len()];
-        for (i, item) in (0..).zip(items) {
-            members[group_of(&mut groups, i) as usize].push(item.clone());
+        let mut members: Vec<Vec<Item>> = vec![Vec::new(); items.len()];
+        let mut loops = Vec::new();
+        for (i, item) in items.into_iter().enumerate() {
+            match is_short[i] {
+                true => members[group_of(&mut groups, i as u32) as usize].push(item),
+                false => loops.push(item),
+            }
         }
         members.retain(|members| !members.is_empty());
-        if members.len() == 1 || members.len() == items.len() {
+        if loops.is_empty() && members.len() == 1 {
             return None;
         }
-        let loops = members.into_iter().map(|mut members| match members.len() {
-            1 => members.swap_remove(0),
-            _ => Turn::Loop(self.arrange(members).turns),
-        });
-        let loops = loops.collect();
+        loops.extend(members.into_iter().map(|members| self.go_round(members)));
         Some(self.arrange(loops))
     }
+
+    /// A loop of these.
+    fn go_round(&mut self, items: Vec<Item>) -> Item {
+        let arranged = self.arrange(items);
+        Item {
+            looks: arranged.items.iter().map(|item| item.looks).sum(),
+            looks_per_ns: arranged.looks_per_ns,
+            turn: Turn::Loop(arranged.items.into_iter().map(|item| item.turn).collect()),
+        }
+    }
+}
+
+/// Later than everything that is of interest.
+const END_NS: u64 = NEVER / 4;
+
+/// Of each item, those before it or those that come next, and how far they are.
+fn by_item(inputs: &[Input], items: usize, before: bool) -> Vec<Vec<(u32, u64)>> {
+    let mut by_item = vec![Vec::new(); items];
+    for &Input { from, to, ahead_ns } in inputs {
+        match before {
+            true => by_item[to as usize].push((from, ahead_ns)),
+            false => by_item[from as usize].push((to, ahead_ns)),
+        }
+    }
+    by_item
+}
+
+/// Next is always the one whose nearest input that has not had its turn is farthest, where all have come so far.
+fn order(before: &[Vec<(u32, u64)>], next: &[Vec<(u32, u64)>], at_ns: &[u64]) -> Vec<u32> {
+    let far_ns = |i: usize, &(from, ahead_ns): &(u32, u64)| {
+        let far_ns = (at_ns[from as usize] + ahead_ns).saturating_sub(at_ns[i]);
+        (far_ns, from)
+    };
+    let nearest_last = |(i, before): (usize, &Vec<(u32, u64)>)| {
+        let others = before.iter().filter(|&&(from, _)| from as usize != i);
+        let mut inputs: Vec<(u64, u32)> = others.map(|it| far_ns(i, it)).collect();
+        inputs.sort_unstable_by_key(|&input| Reverse(input));
+        inputs
+    };
+    let mut inputs: Vec<_> = before.iter().enumerate().map(nearest_last).collect();
+    let mut placed = vec![false; before.len()];
+    let mut nearest_ns = |i: u32, placed: &[bool]| {
+        let inputs = &mut inputs[i as usize];
+        while inputs
+            .last()
+            .is_some_and(|&(_, from)| placed[from as usize])
+        {
+            inputs.pop();
+        }
+        inputs.last().map_or(NEVER, |&(far_ns, _)| far_ns)
+    };
+    let mut heap: BinaryHeap<_> = (0..before.len() as u32)
+        .map(|i| (nearest_ns(i, &placed), Reverse(i)))
+        .collect();
+    let mut order = Vec::with_capacity(before.len());
+    while let Some((_, Reverse(i))) = heap.pop() {
+        if std::mem::replace(&mut placed[i as usize], true) {
+            continue;
+        }
+        order.push(i);
+        for &(next, _) in &next[i as usize] {
+            if !placed[next as usize] {
+                heap.push((nearest_ns(next, &placed), Reverse(next)));
+            }
+        }
+    }
+    order
+}
+
+/// How far a sweep in this order brings all items, and how far each has come after some.
+fn sweep(order: &[u32], before: &[Vec<(u32, u64)>], at_ns: &mut [u64]) -> u64 {
+    at_ns.fill(0);
+    let mut least_ns = 0;
+    for _ in 0..SWEEPS {
+        least_ns = END_NS;
+        for &i in order {
+            let of = |&(from, ahead_ns): &(u32, u64)| at_ns[from as usize] + ahead_ns;
+            let until_ns = before[i as usize].iter().map(of).min();
+            at_ns[i as usize] = until_ns.unwrap_or(END_NS).min(END_NS);
+            least_ns = least_ns.min(at_ns[i as usize]);
+        }
+    }
+    least_ns / SWEEPS
 }
 
 /// The one that stands for the group of an item.
@@ -402,12 +425,13 @@ mod tests {
     use super::*;
 
     /// Links that wait for each other: a ring, and chords; delays of `decades` powers of ten.
+    /// Some wait for themselves.
     fn random(numbers: &mut Pcg32, links: u32, decades: f64) -> (Vec<Place>, Vec<u64>) {
         let places = (0..links).map(|l| {
             let mut after = vec![(l + links - 1) % links];
             for _ in 0..numbers.random_range(0..3) {
                 let k = numbers.random_range(0..links);
-                if !after.contains(&k) && k != l {
+                if !after.contains(&k) {
                     after.push(k);
                 }
             }
@@ -455,10 +479,9 @@ mod tests {
                 places: &places,
                 ahead_ns: &ahead_ns,
                 item_of: vec![NONE; places.len()],
-                at_ns: vec![0; places.len()],
                 random: Pcg32::new(0, 0),
             };
-            let order = search.arrange((0..links).map(Turn::Link).collect());
+            let order = search.arrange(search.links());
             let part = order.advance_ns as f64 / most_ns as f64;
             // The first sweeps of all have a start that later ones have not.
             assert!((0.85..1.5).contains(&part), "{case}: {part}");
@@ -470,7 +493,7 @@ mod tests {
     #[test]
     fn loops_spare_looks() {
         let mut numbers = Pcg32::new(2, 1);
-        for (decades, spared) in [(1.0, 0.8), (3.0, 0.6), (5.0, 0.4)] {
+        for (decades, spared) in [(1.0, 1.1), (3.0, 0.6), (5.0, 0.4)] {
             let mut parts = Vec::new();
             for _ in 0..20 {
                 let links = numbers.random_range(30..200);

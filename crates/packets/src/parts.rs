@@ -197,7 +197,8 @@ impl Engine {
         for &l in &part.links {
             let l = l as usize;
             std::mem::swap(&mut self.links[l], &mut theirs.links[l]);
-            theirs.schedule.places[l].until_ns = self.schedule.places[l].until_ns;
+            let (mine, other) = (&self.schedule.places[l], &mut theirs.schedule.places[l]);
+            (other.until_ns, other.ends_ns) = (mine.until_ns, mine.ends_ns);
         }
         for &w in &part.wires {
             self.plan.wires.swap(w, &mut theirs.plan.wires);

@@ -50,20 +50,36 @@ pub(crate) struct Place {
     pub receivers: Vec<Fed>,
     pub senders: Vec<Fed>,
     pub slots: Vec<u32>,
+    /// Whether it alone feeds all of them, and none is of a slot.
+    pub feeds_alone: bool,
     /// The shortest transmission of what goes over it.
     pub least_service_ns: u64,
     /// Whether of all packets nothing but their hop has to be known.
     pub alike: bool,
     /// Until when all that arrives has been seen to.
     pub until_ns: u64,
+    /// Until then no end has anything to do, if nothing more arrives at the link; 0 where that is not known.
+    pub ends_ns: u64,
     /// Which comes first of links at which something arrives at the same moment.
     pub rank: u32,
 }
 
 impl Place {
-    /// How many ends it feeds.
-    pub fn ends(&self) -> usize {
-        self.receivers.len() + self.senders.len() + self.slots.len()
+    /// How many ends are looked at though nothing arrives.
+    pub fn ends_to_look_at(&self) -> usize {
+        match self.feeds_alone {
+            true => 0,
+            false => self.receivers.len() + self.senders.len() + self.slots.len(),
+        }
+    }
+
+    /// It feeds this end, too.
+    fn feed(&mut self, end: Fed, receives: bool) {
+        self.feeds_alone &= end.alone;
+        match receives {
+            true => self.receivers.push(end),
+            false => self.senders.push(end),
+        }
     }
 }
 
@@ -104,6 +120,7 @@ impl Schedule {
         }
         for &l in &feeders {
             self.places[l as usize].slots.push(slot);
+            self.places[l as usize].feeds_alone = false;
         }
         if feeders.is_empty() {
             self.unfed_slots.push(slot);
@@ -129,11 +146,11 @@ impl Schedule {
         self.bound(plan, ends.data.wire, sender);
         for &l in receiver {
             let fed = fed(ends.data_in, ends.data_in, receiver);
-            self.places[l as usize].receivers.push(fed);
+            self.places[l as usize].feed(fed, true);
         }
         for &l in sender {
             let fed = fed(ends.acks_in, heard_of, sender);
-            self.places[l as usize].senders.push(fed);
+            self.places[l as usize].feed(fed, false);
         }
         if sender.is_empty() {
             self.unfed.push(t);
@@ -200,6 +217,7 @@ impl Engine {
         };
         for place in &mut schedule.places {
             (place.rank, place.least_service_ns, place.alike) = (u32::MAX, NEVER, true);
+            place.feeds_alone = true;
         }
         for (w, target) in (0..).zip(&plan.targets) {
             if let Target::Link(l) = *target {

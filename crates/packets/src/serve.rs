@@ -9,11 +9,12 @@ use crate::transfer::Transfer;
 use crate::wire::{Packet, before};
 
 impl Engine {
-    /// All that happens at a link before `until_ns`.
+    /// All that happens at a link before `until_ns`; whether anything may have.
     #[inline]
-    pub fn link_acts(&mut self, l: usize, until_ns: u64) {
-        self.gather(l, until_ns);
+    pub fn link_acts(&mut self, l: usize, until_ns: u64) -> bool {
+        let arrives = self.gather(l, until_ns);
         self.send_waiting(l, until_ns - 1);
+        arrives || self.links[l].queue.managed.is_some()
     }
 
     /// A link sends what waits, where that is decided when it is free, until `until_ns`.
@@ -29,8 +30,8 @@ impl Engine {
         }
     }
 
-    /// All that arrives at a link before `until_ns`.
-    fn gather(&mut self, l: usize, until_ns: u64) {
+    /// All that arrives at a link before `until_ns`; whether anything does.
+    fn gather(&mut self, l: usize, until_ns: u64) -> bool {
         let mut wires = std::mem::take(&mut self.schedule.arriving);
         wires.clear();
         for &w in &self.schedule.places[l].inputs {
@@ -68,7 +69,9 @@ impl Engine {
                 self.schedule.batch = batch;
             }
         }
+        let arrives = !wires.is_empty();
         self.schedule.arriving = wires;
+        arrives
     }
 
     /// These arrive at a link, in this order.
