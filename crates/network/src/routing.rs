@@ -6,8 +6,12 @@ use petgraph::Direction;
 use petgraph::algo::dijkstra;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef, Reversed};
+use rayon::prelude::*;
 
 use crate::{FlowHash, LinkSpec};
+
+/// From so many nodes on, the best paths from them are worth more than one thread.
+const FORK_TREES: usize = 64;
 
 /// Delay in whole picoseconds, or metrics in millionths, then hops: equal sums are then equal whatever the order
 /// of summation, and the path with fewer links wins among them.
@@ -122,13 +126,21 @@ impl Router {
         let (mut flows, mut order): (Vec<usize>, Vec<usize>) =
             (0..requests.len()).partition(|&i| requests[i].flow.is_some());
         order.sort_by_key(|&i| (requests[i].from, i));
-        // One tree at a time: all of them would not fit for large networks.
-        for same_start in order.chunk_by(|&a, &b| requests[a].from == requests[b].from) {
+        // One tree at a time for each thread: all of them would not fit for large networks.
+        let from_one = |same_start: &[usize]| -> Vec<(usize, Option<Vec<u32>>)> {
             let from = requests[same_start[0]].from;
-            let into = self.tree(from, down);
-            for &i in same_start {
-                answers[i] = self.walk_back(from, requests[i].to, &into);
-            }
+            let cost = self.costs(from, down);
+            let path = |&i: &usize| (i, self.walk_back(from, requests[i].to, &cost, down));
+            same_start.iter().map(path).collect()
+        };
+        let starts = order.chunk_by(|&a, &b| requests[a].from == requests[b].from);
+        let starts: Vec<&[usize]> = starts.collect();
+        let found: Vec<_> = match starts.len() < FORK_TREES {
+            true => starts.into_iter().flat_map(from_one).collect(),
+            false => starts.into_par_iter().flat_map_iter(from_one).collect(),
+        };
+        for (i, path) in found {
+            answers[i] = path;
         }
         flows.sort_by_key(|&i| (requests[i].to, i));
         for same_end in flows.chunk_by(|&a, &b| requests[a].to == requests[b].to) {
@@ -191,8 +203,8 @@ impl Router {
         Some(end.index() as u32)
     }
 
-    /// The last link of the best path from `from` to every node.
-    fn tree(&self, from: u32, down: &[bool]) -> Vec<Option<u32>> {
+    /// What the best paths from a node cost, to every node that there is one to.
+    fn costs(&self, from: u32, down: &[bool]) -> Vec<Option<Cost>> {
         let works = EdgeFiltered::from_fn(&self.graph, |e| !down[*e.weight() as usize]);
         let reached = dijkstra(&works, from.into(), None, |e| {
             self.cost[*e.weight() as usize]
@@ -201,29 +213,30 @@ impl Router {
         for (node, c) in reached {
             cost[node.index()] = Some(c);
         }
-        let tight = |v: NodeIndex<u32>| {
-            let best = cost[v.index()]?;
-            let incoming = self.graph.edges_directed(v, Direction::Incoming);
-            incoming
-                .filter(|e| !down[*e.weight() as usize])
-                .filter(|e| {
-                    cost[e.source().index()]
-                        .is_some_and(|c| c + self.cost[*e.weight() as usize] == best)
-                })
-                .map(|e| *e.weight())
-                .min_by_key(|&link| self.preference[link as usize])
-        };
-        self.graph.node_indices().map(tight).collect()
+        cost
     }
 
-    fn walk_back(&self, from: u32, to: u32, into: &[Option<u32>]) -> Option<Vec<u32>> {
+    /// The best path between two nodes, from its end on, if the best paths from `from` cost that much.
+    fn walk_back(
+        &self,
+        from: u32,
+        to: u32,
+        cost: &[Option<Cost>],
+        down: &[bool],
+    ) -> Option<Vec<u32>> {
         let mut path = Vec::new();
-        let mut at = to;
-        while at != from {
-            let link = into[at as usize]?;
-            path.push(link);
-            let (start, _) = self.graph.edge_endpoints(link.into())?;
-            at = start.index() as u32;
+        let mut at = NodeIndex::from(to);
+        while at != from.into() {
+            let best = cost[at.index()]?;
+            let incoming = self.graph.edges_directed(at, Direction::Incoming);
+            let tight = incoming.filter(|e| {
+                let link = *e.weight() as usize;
+                let before = cost[e.source().index()];
+                !down[link] && before.is_some_and(|before| before + self.cost[link] == best)
+            });
+            let last = tight.min_by_key(|e| self.preference[*e.weight() as usize])?;
+            path.push(*last.weight());
+            at = last.source();
         }
         path.reverse();
         Some(path)
