@@ -5,8 +5,10 @@
 
 use std::time::Duration;
 
-/// So many stretches of time are measured together; the first of them not, since memory is cold.
+/// So many stretches of time are measured together, or fewer that take so long; the first of them not, since memory is
+/// cold.
 const BLOCK: u32 = 8;
+const LONG_S: f64 = 0.1;
 /// After so many blocks the slower way is tried again; later, if it was far slower.
 const TRY_AFTER: u32 = 20;
 const TRY_LATER: u32 = 60;
@@ -34,7 +36,8 @@ impl Choice {
             self.took_s += took.as_secs_f64();
             self.pkts += pkts;
         }
-        if self.stretches < BLOCK || self.pkts == 0 {
+        let is_over = self.stretches >= BLOCK || self.took_s >= LONG_S;
+        if !is_over || self.pkts == 0 {
             return;
         }
         self.cost_s[usize::from(self.several)] = Some(self.took_s / self.pkts as f64);
@@ -76,6 +79,13 @@ mod tests {
         assert!(left_to_several(|_| 6) > 850);
         assert!(left_to_several(|_| 12) < 150);
         assert!(left_to_several(|_| 100) < 50);
+        // Two threads are tried after two stretches, where one takes as long as many others.
+        let mut choice = Choice::default();
+        for _ in 0..2 {
+            assert!(!choice.several);
+            choice.note(Duration::from_millis(300), 1000);
+        }
+        assert!(choice.several);
         // A machine that others want at first.
         assert!(left_to_several(|i| if i < 300 { 100 } else { 6 }) > 250);
     }
