@@ -9,23 +9,40 @@ use std::time::Duration;
 /// cold.
 const BLOCK: u32 = 8;
 const LONG_S: f64 = 0.1;
-/// After so many blocks the slower way is tried again; later, if it was far slower.
-const TRY_AFTER: u32 = 20;
-const TRY_LATER: u32 = 60;
+/// The other way is tried again after one block, and if it is slower, after twice as many each time, at most so many.
+const MOST_PATIENCE: u32 = 32;
 
-/// One way or the other.
-#[derive(Clone, Debug, Default)]
+/// One way or the other. What a packet costs changes with the traffic; so a way is compared with the other one as it was
+/// just before.
+#[derive(Clone, Debug)]
 pub(crate) struct Choice {
     /// Whether several threads follow the network now.
     pub several: bool,
-    /// Seconds that a packet takes with one thread, and with several, once that is known.
-    cost_s: [Option<f64>; 2],
+    /// Whether that is a trial, and how long a packet took before it, in seconds.
+    on_trial: bool,
+    before_s: f64,
     /// Of this block.
     stretches: u32,
     took_s: f64,
     pkts: u64,
-    /// Blocks until the other way is tried.
+    /// Blocks until the other way is tried, and how many there were last time.
+    left: u32,
     patience: u32,
+}
+
+impl Default for Choice {
+    fn default() -> Choice {
+        Choice {
+            several: false,
+            on_trial: false,
+            before_s: 0.0,
+            stretches: 0,
+            took_s: 0.0,
+            pkts: 0,
+            left: 0,
+            patience: 1,
+        }
+    }
 }
 
 impl Choice {
@@ -40,20 +57,23 @@ impl Choice {
         if !is_over || self.pkts == 0 {
             return;
         }
-        self.cost_s[usize::from(self.several)] = Some(self.took_s / self.pkts as f64);
+        let cost_s = self.took_s / self.pkts as f64;
         (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
-        let [Some(one_s), Some(several_s)] = self.cost_s else {
-            self.several = !self.several;
-            return;
-        };
-        let best = several_s < one_s;
-        if self.several == best && self.patience == 0 {
-            self.several = !best;
-            let is_close = one_s.max(several_s) < 1.5 * one_s.min(several_s);
-            self.patience = if is_close { TRY_AFTER } else { TRY_LATER };
+        if self.on_trial {
+            self.on_trial = false;
+            self.patience = match cost_s < self.before_s {
+                true => 1,
+                false => {
+                    self.several = !self.several;
+                    (2 * self.patience).min(MOST_PATIENCE)
+                }
+            };
+            self.left = self.patience;
+        } else if self.left > 0 {
+            self.left -= 1;
         } else {
-            self.several = best;
-            self.patience = self.patience.saturating_sub(1);
+            (self.on_trial, self.before_s) = (true, cost_s);
+            self.several = !self.several;
         }
     }
 }
@@ -72,6 +92,23 @@ mod tests {
             choice.note(Duration::from_millis(ms), 1000);
         }
         several
+    }
+
+    /// A trial that coincides with more traffic, which makes packets cheaper, is made again soon.
+    #[test]
+    fn traffic_that_grows_misleads_for_a_moment_only() {
+        let mut choice = Choice::default();
+        let mut several = 0;
+        for i in 0..200 {
+            let ms = match (i, choice.several) {
+                (0..16, _) => 50,
+                (_, false) => 10,
+                (_, true) => 6,
+            };
+            several += u32::from(choice.several);
+            choice.note(Duration::from_millis(ms), 1000);
+        }
+        assert!(several > 140, "{several}");
     }
 
     #[test]
