@@ -316,7 +316,8 @@ fn by_item(inputs: &[Input], items: usize, before: bool) -> Vec<Vec<(u32, u64)>>
 /// Next is always the one whose nearest input that has not had its turn is farthest, where all have come so far.
 fn order(before: &[Vec<(u32, u64)>], next: &[Vec<(u32, u64)>], at_ns: &[u64]) -> Vec<u32> {
     let far_ns = |i: usize, &(from, ahead_ns): &(u32, u64)| {
-        let far_ns = (at_ns[from as usize] + ahead_ns).saturating_sub(at_ns[i]);
+        let then_ns = at_ns[from as usize].saturating_add(ahead_ns);
+        let far_ns = then_ns.saturating_sub(at_ns[i]);
         (far_ns, from)
     };
     let nearest_last = |(i, before): (usize, &Vec<(u32, u64)>)| {
@@ -362,7 +363,7 @@ fn sweep(order: &[u32], before: &[Vec<(u32, u64)>], at_ns: &mut [u64]) -> u64 {
     for _ in 0..SWEEPS {
         least_ns = END_NS;
         for &i in order {
-            let of = |&(from, ahead_ns): &(u32, u64)| at_ns[from as usize] + ahead_ns;
+            let of = |&(from, ahead_ns): &(u32, u64)| at_ns[from as usize].saturating_add(ahead_ns);
             let until_ns = before[i as usize].iter().map(of).min();
             at_ns[i as usize] = until_ns.unwrap_or(END_NS).min(END_NS);
             least_ns = least_ns.min(at_ns[i as usize]);
