@@ -14,9 +14,10 @@ use rand_pcg::Pcg32;
 use crate::schedule::Place;
 use crate::tcp::NEVER;
 
-/// So many orders are tried, the more the fewer inputs there are: all tries together look at about so many.
+/// So many orders are tried, the more the fewer inputs there are: all tries together look at about so many. Where there
+/// was an order before, the fewest: routes may change often.
 const FEWEST_TRIES: usize = 4;
-const MOST_TRIES: usize = 40;
+const MOST_TRIES: usize = 16;
 const LOOKED_AT: usize = 60_000;
 /// So many sweeps tell how far one goes.
 const SWEEPS: u64 = 16;
@@ -94,11 +95,12 @@ impl Turn {
 
 impl Order {
     /// An order of the links that anything arrives at, `ahead_ns` telling how much later what arrives at a link arrives
-    /// behind it, at least.
-    pub fn new(places: &[Place], ahead_ns: &[u64]) -> Order {
+    /// behind it, at least; the `first` one, or one after others.
+    pub fn new(places: &[Place], ahead_ns: &[u64], first: bool) -> Order {
         let mut search = Search {
             places,
             ahead_ns,
+            most_tries: if first { MOST_TRIES } else { FEWEST_TRIES },
             item_of: vec![NONE; places.len()],
             random: Pcg32::new(0, 0),
         };
@@ -160,6 +162,7 @@ const NONE: u32 = u32::MAX;
 struct Search<'a> {
     places: &'a [Place],
     ahead_ns: &'a [u64],
+    most_tries: usize,
     /// By link: the item that it belongs to.
     item_of: Vec<u32>,
     random: Pcg32,
@@ -189,7 +192,7 @@ impl Search<'_> {
             by_item(&inputs, items.len(), true),
             by_item(&inputs, items.len(), false),
         );
-        let tries = (LOOKED_AT / inputs.len().max(1)).clamp(FEWEST_TRIES, MOST_TRIES);
+        let tries = (LOOKED_AT / inputs.len().max(1)).clamp(FEWEST_TRIES, self.most_tries);
         let (mut best, mut advance_ns) = (Vec::new(), 0);
         let (mut at_ns, mut last_ns) = (vec![0; items.len()], 0);
         let mut wave = Wave::new(items.len());
@@ -479,6 +482,7 @@ mod tests {
             let mut search = Search {
                 places: &places,
                 ahead_ns: &ahead_ns,
+                most_tries: MOST_TRIES,
                 item_of: vec![NONE; places.len()],
                 random: Pcg32::new(0, 0),
             };
@@ -499,7 +503,7 @@ mod tests {
             for _ in 0..20 {
                 let links = numbers.random_range(30..200);
                 let (places, ahead_ns) = random(&mut numbers, links, decades);
-                let order = Order::new(&places, &ahead_ns);
+                let order = Order::new(&places, &ahead_ns, true);
                 let mut all = order.links.clone();
                 all.sort_unstable();
                 assert_eq!(all, (0..links).collect::<Vec<_>>());

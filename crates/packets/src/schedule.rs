@@ -248,7 +248,8 @@ impl Engine {
         let ahead_ns =
             places.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
         let ahead_ns: Vec<u64> = ahead_ns.collect();
-        schedule.order = Order::new(&schedule.places, &ahead_ns);
+        let is_first = self.schedule.order.links.is_empty();
+        schedule.order = Order::new(&schedule.places, &ahead_ns, is_first);
         schedule.in_order = self.has_wide_edges();
         self.schedule = schedule;
         self.parts.forget();
