@@ -6,12 +6,8 @@ use petgraph::Direction;
 use petgraph::algo::dijkstra;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef, Reversed};
-use rayon::prelude::*;
 
 use crate::{FlowHash, LinkSpec};
-
-/// From so many nodes on, the best paths from them are worth more than one thread.
-const FORK_TREES: usize = 64;
 
 /// Delay in whole picoseconds, or metrics in millionths, then hops: equal sums are then equal whatever the order
 /// of summation, and the path with fewer links wins among them.
@@ -51,6 +47,14 @@ pub struct Request {
 
 /// Of every node the links that begin a path of least cost to one node, the preferred first.
 pub type NextLinks = Vec<Vec<u32>>;
+
+/// The best paths from one node.
+struct Tree {
+    from: NodeIndex<u32>,
+    cost: Vec<Option<Cost>>,
+    /// Of nodes that somebody has gone to: the last link on the way there.
+    into: Vec<Option<u32>>,
+}
 
 impl Router {
     pub fn new(nodes: &[String], links: &[LinkSpec]) -> Router {
@@ -126,21 +130,17 @@ impl Router {
         let (mut flows, mut order): (Vec<usize>, Vec<usize>) =
             (0..requests.len()).partition(|&i| requests[i].flow.is_some());
         order.sort_by_key(|&i| (requests[i].from, i));
-        // One tree at a time for each thread: all of them would not fit for large networks.
-        let from_one = |same_start: &[usize]| -> Vec<(usize, Option<Vec<u32>>)> {
+        // One tree at a time: all of them would not fit for large networks.
+        for same_start in order.chunk_by(|&a, &b| requests[a].from == requests[b].from) {
             let from = requests[same_start[0]].from;
-            let cost = self.costs(from, down);
-            let path = |&i: &usize| (i, self.walk_back(from, requests[i].to, &cost, down));
-            same_start.iter().map(path).collect()
-        };
-        let starts = order.chunk_by(|&a, &b| requests[a].from == requests[b].from);
-        let starts: Vec<&[usize]> = starts.collect();
-        let found: Vec<_> = match starts.len() < FORK_TREES {
-            true => starts.into_iter().flat_map(from_one).collect(),
-            false => starts.into_par_iter().flat_map_iter(from_one).collect(),
-        };
-        for (i, path) in found {
-            answers[i] = path;
+            let mut tree = Tree {
+                from: from.into(),
+                cost: self.costs(from, down),
+                into: vec![None; self.graph.node_count()],
+            };
+            for &i in same_start {
+                answers[i] = self.walk_back(&mut tree, requests[i].to, down);
+            }
         }
         flows.sort_by_key(|&i| (requests[i].to, i));
         for same_end in flows.chunk_by(|&a, &b| requests[a].to == requests[b].to) {
@@ -216,27 +216,31 @@ impl Router {
         cost
     }
 
-    /// The best path between two nodes, from its end on, if the best paths from `from` cost that much.
-    fn walk_back(
-        &self,
-        from: u32,
-        to: u32,
-        cost: &[Option<Cost>],
-        down: &[bool],
-    ) -> Option<Vec<u32>> {
+    /// The last link of the best path to a node.
+    fn best_into(&self, tree: &Tree, to: NodeIndex<u32>, down: &[bool]) -> Option<u32> {
+        let best = tree.cost[to.index()]?;
+        let incoming = self.graph.edges_directed(to, Direction::Incoming);
+        let tight = incoming.filter(|e| {
+            let link = *e.weight() as usize;
+            let before = tree.cost[e.source().index()];
+            !down[link] && before.is_some_and(|before| before + self.cost[link] == best)
+        });
+        let links = tight.map(|e| *e.weight());
+        links.min_by_key(|&link| self.preference[link as usize])
+    }
+
+    /// The best path to a node, from there on.
+    fn walk_back(&self, tree: &mut Tree, to: u32, down: &[bool]) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut at = NodeIndex::from(to);
-        while at != from.into() {
-            let best = cost[at.index()]?;
-            let incoming = self.graph.edges_directed(at, Direction::Incoming);
-            let tight = incoming.filter(|e| {
-                let link = *e.weight() as usize;
-                let before = cost[e.source().index()];
-                !down[link] && before.is_some_and(|before| before + self.cost[link] == best)
-            });
-            let last = tight.min_by_key(|e| self.preference[*e.weight() as usize])?;
-            path.push(*last.weight());
-            at = last.source();
+        while at != tree.from {
+            let link = match tree.into[at.index()] {
+                Some(link) => link,
+                None => self.best_into(tree, at, down)?,
+            };
+            tree.into[at.index()] = Some(link);
+            path.push(link);
+            (at, _) = self.graph.edge_endpoints(link.into())?;
         }
         path.reverse();
         Some(path)

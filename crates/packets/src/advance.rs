@@ -58,8 +58,9 @@ impl Engine {
                 self.sweep(until_ns);
             }
             let pkts = self.offered() - before;
-            if may_divide {
-                self.parts.choice.note(began.elapsed(), pkts);
+            match may_divide {
+                true => self.parts.choice.note(began.elapsed(), pkts),
+                false => self.parts.choice.pause(),
             }
             self.pkts_per_ns = Some(pkts as f64 / (until_ns - self.now_ns) as f64);
             self.now_ns = until_ns;
@@ -72,9 +73,10 @@ impl Engine {
     fn sweeps_pay(&self) -> bool {
         let schedule = &self.schedule;
         let pays = match self.pkts_per_ns {
-            Some(rate) => LOOKS_PER_PACKET * rate > schedule.order.looks_per_ns,
+            Some(rate) => LOOKS_PER_PACKET * rate > schedule.order.looks_per_ns(rate),
             None => {
-                schedule.order.looks_per_ns * LONG_NS as f64 <= schedule.order.links.len() as f64
+                schedule.order.looks_per_ns(0.0) * LONG_NS as f64
+                    <= schedule.order.links.len() as f64
             }
         };
         pays && !schedule.in_order
@@ -109,8 +111,8 @@ impl Engine {
         }
     }
 
-    /// Each link goes as far as it may, at most to `end_ns`, and the ends behind it follow. How far all
-    /// have come.
+    /// Each link has its turn, those of loops as often as that brings them forward: it goes as far as it may, at most to
+    /// `end_ns`, and the ends behind it follow. How far all have come.
     pub fn turn(&mut self, end_ns: u64) -> u64 {
         let turns = std::mem::take(&mut self.schedule.order.turns);
         let (_, least_ns) = take_turns(&turns, &mut |l| self.link_has_turn(l as usize, end_ns));

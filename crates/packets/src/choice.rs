@@ -9,7 +9,8 @@ use std::time::Duration;
 /// cold.
 const BLOCK: u32 = 8;
 const LONG_S: f64 = 0.1;
-/// The other way is tried again after one block, and if it is slower, after twice as many each time, at most so many.
+/// Between two trials of the other way there are two blocks, and where it was slower twice as many each time, at most so
+/// many; and the one that it is compared with.
 const MOST_PATIENCE: u32 = 32;
 
 /// One way or the other. What a packet costs changes with the traffic; so a way is compared with the other one as it was
@@ -46,6 +47,14 @@ impl Default for Choice {
 }
 
 impl Choice {
+    /// Nothing is to be chosen for a while: what is measured after it has nothing to do with what was before.
+    pub fn pause(&mut self) {
+        if std::mem::take(&mut self.on_trial) {
+            self.several = !self.several;
+        }
+        (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
+    }
+
     /// A stretch of time took so long, in which so many packets arrived at links.
     pub fn note(&mut self, took: Duration, pkts: u64) {
         self.stretches += 1;

@@ -2,7 +2,7 @@
 //!
 //! Every link belongs to a part, and with it the wires that end there, the ends that it feeds and what
 //! these know. A part is an [`Engine`] in which nothing stands where other parts have something. In
-//! rounds, each part has its links act once, as far as horizons allow; then parts tell each other their
+//! rounds, each part has one turn of all its links, as far as horizons allow; then parts tell each other their
 //! horizons and hand over what they have sent each other. So a link waits for horizons as it always does,
 //! those of other parts as they were after the last round, and what happens is the same as in one piece.
 //! After a stretch of time all that belongs to parts is taken back, for whoever asks.
@@ -11,7 +11,7 @@ use std::thread;
 
 use crate::choice::Choice;
 use crate::delays::Delays;
-use crate::divide::divide;
+use crate::divide::{Division, divide};
 use crate::engine::{Account, Engine};
 use crate::meeting::Meeting;
 use crate::numbers::Numbers;
@@ -289,9 +289,20 @@ impl Engine {
             }
         }
         let together = self.belong_together();
-        let division = divide(&weights, &together, near, wanted);
+        // Fewer parts may be farther apart.
+        let pkts_per_ns = self.pkts_per_ns.unwrap_or(0.0);
+        let pays = |division: &Division, parts: usize| {
+            let apart_ns = self.schedule.order.advance_ns.min(division.apart_ns);
+            pkts_per_ns * apart_ns as f64 >= self.parts.pkts_a_round * parts as f64
+        };
+        let fewer = std::iter::successors(Some(wanted), |parts| Some(parts / 2));
+        let divisions = fewer.take_while(|&parts| parts > 1).filter_map(|parts| {
+            let division = divide(&weights, &together, near.clone(), parts)?;
+            pays(&division, parts).then_some((parts, division))
+        });
+        let best = { divisions }.next();
         self.note_compared();
-        let Some(division) = division else {
+        let Some((parts, division)) = best else {
             return;
         };
         self.parts.apart_ns = division.apart_ns;
@@ -302,7 +313,7 @@ impl Engine {
             senders,
             receivers,
         };
-        let each = (0..wanted as u32).map(|number| self.part(number, &whereabouts));
+        let each = (0..parts as u32).map(|number| self.part(number, &whereabouts));
         self.parts.each = each.collect();
     }
 

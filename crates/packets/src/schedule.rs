@@ -15,7 +15,7 @@ pub(crate) struct Schedule {
     pub places: Vec<Place>,
     /// By link: before this, nothing arrives behind it but what is on its wires already.
     pub horizon_ns: Vec<u64>,
-    /// Links that anything arrives at, in the order in which they are looked at.
+    /// Links that anything arrives at, and the order in which they have their turns.
     pub order: Order,
     /// By slot: the links that feed its ends.
     pub slot_feeders: Vec<Vec<u32>>,
@@ -65,12 +65,26 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    fn ends(&self) -> usize {
+        self.receivers.len() + self.senders.len() + self.slots.len()
+    }
+
     /// How many ends are looked at though nothing arrives.
     pub fn ends_to_look_at(&self) -> usize {
-        match self.feeds_alone {
-            true => 0,
-            false => self.receivers.len() + self.senders.len() + self.slots.len(),
-        }
+        if self.feeds_alone { 0 } else { self.ends() }
+    }
+
+    /// How many are not.
+    pub fn ends_alone(&self) -> usize {
+        if self.feeds_alone { self.ends() } else { 0 }
+    }
+
+    /// Whether nothing is another way that an order of links follows from.
+    fn waits_for_the_same(&self, other: &Place) -> bool {
+        self.after == other.after
+            && self.inputs.is_empty() == other.inputs.is_empty()
+            && (self.ends_to_look_at(), self.ends_alone())
+                == (other.ends_to_look_at(), other.ends_alone())
     }
 
     /// It feeds this end, too.
@@ -248,8 +262,13 @@ impl Engine {
         let ahead_ns =
             places.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
         let ahead_ns: Vec<u64> = ahead_ns.collect();
-        let is_first = self.schedule.order.links.is_empty();
-        schedule.order = Order::new(&schedule.places, &ahead_ns, is_first);
+        let before = &self.schedule.places;
+        let is_same = before.len() == schedule.places.len()
+            && (before.iter().zip(&schedule.places)).all(|(a, b)| a.waits_for_the_same(b));
+        schedule.order = match is_same && self.schedule.order.fits(&ahead_ns) {
+            true => std::mem::take(&mut self.schedule.order),
+            false => Order::new(&schedule.places, &ahead_ns, self.now_ns == 0),
+        };
         schedule.in_order = self.has_wide_edges();
         self.schedule = schedule;
         self.parts.forget();
