@@ -75,8 +75,7 @@ impl Engine {
         let pays = match self.pkts_per_ns {
             Some(rate) => LOOKS_PER_PACKET * rate > schedule.order.looks_per_ns(rate),
             None => {
-                schedule.order.looks_per_ns(0.0) * LONG_NS as f64
-                    <= schedule.order.links.len() as f64
+                schedule.order.looks_per_ns(0.0) * LONG_NS as f64 <= schedule.order.links as f64
             }
         };
         pays && !schedule.in_order
@@ -106,8 +105,8 @@ impl Engine {
         for l in 0..self.links.len() {
             self.link_has_come(l, self.now_ns);
         }
-        for i in 0..self.schedule.order.links.len() {
-            self.ends_act(self.schedule.order.links[i] as usize, end_ns);
+        for l in 0..self.links.len() {
+            self.ends_act(l, end_ns);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use petgraph::unionfind::UnionFind;
+
 /// A network in parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Division {
@@ -11,25 +13,21 @@ pub(crate) struct Division {
     pub apart_ns: u64,
 }
 
-/// Links that are in one part: a forest, and what each tree weighs at its root.
+/// Links that are in one part, and what they weigh, by the one that stands for them.
 struct Groups {
-    parent: Vec<u32>,
+    links: UnionFind<u32>,
     weight: Vec<u64>,
 }
 
 impl Groups {
-    fn root(&mut self, mut l: u32) -> u32 {
-        while self.parent[l as usize] != l {
-            let above = self.parent[l as usize];
-            self.parent[l as usize] = self.parent[above as usize];
-            l = above;
+    /// Those of both links are in one part from now on, if together they weigh no more than this.
+    fn join(&mut self, a: u32, b: u32, most: u64) {
+        let (a, b) = (self.links.find_mut(a), self.links.find_mut(b));
+        let both = self.weight[a as usize] + self.weight[b as usize];
+        if a != b && both <= most {
+            self.links.union(a, b);
+            self.weight[self.links.find(a) as usize] = both;
         }
-        l
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        self.parent[b as usize] = a;
-        self.weight[a as usize] += self.weight[b as usize];
     }
 }
 
@@ -44,25 +42,20 @@ pub(crate) fn divide(
     parts: usize,
 ) -> Option<Division> {
     let mut groups = Groups {
-        parent: (0..weights.len() as u32).collect(),
+        links: UnionFind::new(weights.len()),
         weight: weights.to_vec(),
     };
     for &(a, b) in together {
-        let (a, b) = (groups.root(a), groups.root(b));
-        if a != b {
-            groups.join(a, b);
-        }
+        groups.join(a, b, u64::MAX);
     }
     let all: u64 = weights.iter().sum();
     let share = all / parts as u64;
     near.sort_unstable();
     for &(_, a, b) in &near {
-        let (a, b) = (groups.root(a), groups.root(b));
-        if a != b && groups.weight[a as usize] + groups.weight[b as usize] <= share {
-            groups.join(a, b);
-        }
+        groups.join(a, b, share);
     }
-    let roots: Vec<u32> = (0..weights.len() as u32).map(|l| groups.root(l)).collect();
+    let roots = (0..weights.len() as u32).map(|l| groups.links.find(l));
+    let roots: Vec<u32> = roots.collect();
     let mut largest: Vec<u32> = roots.clone();
     largest.sort_unstable();
     largest.dedup();

@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use petgraph::unionfind::UnionFind;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -33,7 +34,7 @@ const STEPS_AN_INPUT: usize = 40;
 const FAR_NS: u64 = 1_000_000_000;
 
 /// Who has a turn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Turn {
     Link(u32),
     /// These, again and again, as long as that brings one of them forward.
@@ -44,15 +45,15 @@ pub(crate) enum Turn {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     pub turns: Vec<Turn>,
-    /// All of them, each once.
-    pub links: Vec<u32>,
+    /// How many they are.
+    pub links: usize,
     /// How far a sweep brings all of them, if none has a queue.
     pub advance_ns: u64,
     /// To how many looks at links one nanosecond comes then, if nothing arrives.
     idle_looks_per_ns: f64,
     /// Ends that links feed alone: they are looked at where something arrives.
     ends: usize,
-    /// What is ahead of each link, as it was.
+    /// By link: what was ahead of it when this was found.
     ahead_ns: Vec<u64>,
 }
 
@@ -103,13 +104,8 @@ impl Order {
     /// An order of the links that anything arrives at, `ahead_ns` telling how much later what arrives at a link arrives
     /// behind it, at least; the `first` one, or one after others.
     pub fn new(places: &[Place], ahead_ns: &[u64], first: bool) -> Order {
-        let mut search = Search {
-            places,
-            ahead_ns,
-            most_tries: if first { MOST_TRIES } else { FEWEST_TRIES },
-            item_of: vec![NONE; places.len()],
-            random: Pcg32::new(0, 0),
-        };
+        let most_tries = if first { MOST_TRIES } else { FEWEST_TRIES };
+        let mut search = Search::new(places, ahead_ns, most_tries);
         let mut best = search.arrange(search.links());
         let (mut last, mut short_ns, mut in_vain) = (best.clone(), 0, 0);
         while last.advance_ns.max(short_ns) < FAR_NS && in_vain < MOST_IN_VAIN {
@@ -123,17 +119,13 @@ impl Order {
             }
             last = next;
         }
-        let mut links = Vec::new();
-        let turns = best.items.into_iter().map(|item| item.turn);
-        let turns: Vec<Turn> = turns.collect();
-        let mut note = |l| links.push(l);
-        turns.iter().for_each(|turn| turn.each_link(&mut note));
+        let feed_alone = places.iter().filter(|place| place.feeds_alone);
         Order {
-            turns,
-            links,
+            links: search.links().len(),
+            turns: best.items.into_iter().map(|item| item.turn).collect(),
             advance_ns: best.advance_ns,
             idle_looks_per_ns: best.looks_per_ns,
-            ends: places.iter().map(Place::ends_alone).sum(),
+            ends: feed_alone.map(Place::ends).sum(),
             ahead_ns: ahead_ns.to_vec(),
         }
     }
@@ -141,7 +133,7 @@ impl Order {
     /// To how many looks at links and ends one nanosecond comes in which so many packets arrive at links.
     pub fn looks_per_ns(&self, pkts_per_ns: f64) -> f64 {
         let ends = self.ends as f64;
-        let at_packets = pkts_per_ns * ends / self.links.len().max(1) as f64;
+        let at_packets = pkts_per_ns * ends / self.links.max(1) as f64;
         let at_all = ends / self.advance_ns.max(1) as f64;
         self.idle_looks_per_ns + at_packets.min(at_all)
     }
@@ -165,19 +157,11 @@ struct Item {
 }
 
 /// Items in an order, how far a sweep over them brings them, and at the price of how many looks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Arranged {
     items: Vec<Item>,
     advance_ns: u64,
     looks_per_ns: f64,
-}
-
-/// What arrives at item `from` arrives at item `to` so much later, at least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Input {
-    from: u32,
-    to: u32,
-    ahead_ns: u64,
 }
 
 /// In none.
@@ -192,14 +176,34 @@ struct Search<'a> {
     random: Pcg32,
 }
 
-impl Search<'_> {
+/// Of each item, those before it and those that come next, and how much later what arrives at the first of two arrives
+/// at the second, at least.
+struct Ways {
+    before: Vec<Vec<(u32, u64)>>,
+    next: Vec<Vec<(u32, u64)>>,
+    /// How many they are.
+    all: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(places: &'a [Place], ahead_ns: &'a [u64], most_tries: usize) -> Search<'a> {
+        Search {
+            places,
+            ahead_ns,
+            most_tries,
+            item_of: vec![NONE; places.len()],
+            random: Pcg32::new(0, 0),
+        }
+    }
+
     /// All links that anything arrives at.
     fn links(&self) -> Vec<Item> {
         let places = (0..).zip(self.places);
         let used = places.filter(|(_, place)| !place.inputs.is_empty());
         let item = |(l, place): (u32, &Place)| Item {
             turn: Turn::Link(l),
-            looks: 1 + place.ends_to_look_at(),
+            // Ends that it feeds alone are looked at where something arrives.
+            looks: 1 + if place.feeds_alone { 0 } else { place.ends() },
             looks_per_ns: 0.0,
         };
         used.map(item).collect()
@@ -211,18 +215,14 @@ impl Search<'_> {
     /// them from where the sweeps of the try before left them; if that was no better, from where a wave is that runs out
     /// from one of them.
     fn arrange(&mut self, items: Vec<Item>) -> Arranged {
-        let inputs = self.inputs(&items);
-        let (before, next) = (
-            by_item(&inputs, items.len(), true),
-            by_item(&inputs, items.len(), false),
-        );
-        let tries = (LOOKED_AT / inputs.len().max(1)).clamp(FEWEST_TRIES, self.most_tries);
+        let ways = self.ways(&items);
+        let tries = (LOOKED_AT / ways.all.max(1)).clamp(FEWEST_TRIES, self.most_tries);
         let (mut best, mut advance_ns) = (Vec::new(), 0);
         let (mut at_ns, mut last_ns) = (vec![0; items.len()], 0);
         let mut wave = Wave::new(items.len());
         for _ in 0..tries {
-            let order = order(&before, &next, &at_ns);
-            let tried_ns = sweep(&order, &before, &mut at_ns);
+            let order = ways.order(&at_ns);
+            let tried_ns = ways.sweep(&order, &mut at_ns);
             if tried_ns > advance_ns || best.is_empty() {
                 (best, advance_ns) = (order, tried_ns);
             }
@@ -230,11 +230,8 @@ impl Search<'_> {
                 last_ns = tried_ns;
             } else if !items.is_empty() {
                 last_ns = 0;
-                wave.run(
-                    self.random.random_range(0..items.len() as u32),
-                    END_NS,
-                    &next,
-                );
+                let from = self.random.random_range(0..items.len() as u32);
+                wave.run(from, END_NS, &ways.next);
                 at_ns.clear();
                 at_ns.extend(wave.at_ns.iter().map(|&at_ns| at_ns.min(END_NS)));
             }
@@ -250,8 +247,8 @@ impl Search<'_> {
         }
     }
 
-    /// What these items have from each other: of several links that join two of them, the nearest counts.
-    fn inputs(&mut self, items: &[Item]) -> Vec<Input> {
+    /// The ways between these items: of several links that join two of them, the nearest counts.
+    fn ways(&mut self, items: &[Item]) -> Ways {
         for (i, item) in (0..).zip(items) {
             item.turn.each_link(&mut |l| self.item_of[l as usize] = i);
         }
@@ -264,7 +261,7 @@ impl Search<'_> {
                     let again = from == to && matches!(item.turn, Turn::Link(_));
                     if from != NONE && (from != to || again) {
                         let ahead_ns = self.ahead_ns[k as usize];
-                        inputs.push(Input { from, to, ahead_ns });
+                        inputs.push((from, to, ahead_ns));
                     }
                 }
             });
@@ -274,30 +271,35 @@ impl Search<'_> {
                 .each_link(&mut |l| self.item_of[l as usize] = NONE);
         }
         inputs.sort_unstable();
-        inputs.dedup_by_key(|input| (input.from, input.to));
-        inputs
+        inputs.dedup_by_key(|&mut (from, to, _)| (from, to));
+        let mut ways = Ways {
+            before: vec![Vec::new(); items.len()],
+            next: vec![Vec::new(); items.len()],
+            all: inputs.len(),
+        };
+        for (from, to, ahead_ns) in inputs {
+            ways.before[to as usize].push((from, ahead_ns));
+            ways.next[from as usize].push((to, ahead_ns));
+        }
+        ways
     }
 
     /// The same with loops of those of its items that are on cycles shorter than this, unless all are, or it takes too
     /// long to find out.
     fn with_loops(&mut self, arranged: Arranged, short_ns: u64) -> Option<Arranged> {
         let items = arranged.items;
-        let inputs = self.inputs(&items);
-        let next = by_item(&inputs, items.len(), false);
-        let before = by_item(&inputs, items.len(), true);
-        // By item: one of its group.
-        let mut groups: Vec<u32> = (0..items.len() as u32).collect();
+        let ways = self.ways(&items);
+        let mut groups = UnionFind::<u32>::new(items.len());
         let mut is_short = vec![false; items.len()];
         let mut wave = Wave::new(items.len());
-        for (i, before) in (0..).zip(&before) {
-            wave.run(i, short_ns, &next);
-            if wave.steps > STEPS_AN_INPUT * inputs.len() {
+        for (i, before) in (0..).zip(&ways.before) {
+            wave.run(i, short_ns, &ways.next);
+            if wave.steps > STEPS_AN_INPUT * ways.all {
                 return None;
             }
             for &(from, ahead_ns) in before {
                 if wave.at_ns[from as usize].saturating_add(ahead_ns) < short_ns {
-                    let (a, b) = (group_of(&mut groups, from), group_of(&mut groups, i));
-                    groups[a as usize] = b;
+                    groups.union(from, i);
                     is_short[i as usize] = true;
                 }
             }
@@ -306,7 +308,7 @@ impl Search<'_> {
         let mut loops = Vec::new();
         for (i, item) in items.into_iter().enumerate() {
             match is_short[i] {
-                true => members[group_of(&mut groups, i as u32) as usize].push(item),
+                true => members[groups.find(i as u32) as usize].push(item),
                 false => loops.push(item),
             }
         }
@@ -332,84 +334,67 @@ impl Search<'_> {
 /// Later than everything that is of interest.
 const END_NS: u64 = NEVER / 4;
 
-/// Of each item, those before it or those that come next, and how far they are.
-fn by_item(inputs: &[Input], items: usize, before: bool) -> Vec<Vec<(u32, u64)>> {
-    let mut by_item = vec![Vec::new(); items];
-    for &Input { from, to, ahead_ns } in inputs {
-        match before {
-            true => by_item[to as usize].push((from, ahead_ns)),
-            false => by_item[from as usize].push((to, ahead_ns)),
-        }
-    }
-    by_item
-}
-
-/// Next is always the one whose nearest input that has not had its turn is farthest, where all have come so far.
-fn order(before: &[Vec<(u32, u64)>], next: &[Vec<(u32, u64)>], at_ns: &[u64]) -> Vec<u32> {
-    let far_ns = |i: usize, &(from, ahead_ns): &(u32, u64)| {
-        let then_ns = at_ns[from as usize].saturating_add(ahead_ns);
-        let far_ns = then_ns.saturating_sub(at_ns[i]);
-        (far_ns, from)
-    };
-    let nearest_last = |(i, before): (usize, &Vec<(u32, u64)>)| {
-        let others = before.iter().filter(|&&(from, _)| from as usize != i);
-        let mut inputs: Vec<(u64, u32)> = others.map(|it| far_ns(i, it)).collect();
-        inputs.sort_unstable_by_key(|&input| Reverse(input));
-        inputs
-    };
-    let mut inputs: Vec<_> = before.iter().enumerate().map(nearest_last).collect();
-    let mut placed = vec![false; before.len()];
-    let mut nearest_ns = |i: u32, placed: &[bool]| {
-        let inputs = &mut inputs[i as usize];
-        while inputs
-            .last()
-            .is_some_and(|&(_, from)| placed[from as usize])
-        {
-            inputs.pop();
-        }
-        inputs.last().map_or(NEVER, |&(far_ns, _)| far_ns)
-    };
-    let mut heap: BinaryHeap<_> = (0..before.len() as u32)
-        .map(|i| (nearest_ns(i, &placed), Reverse(i)))
-        .collect();
-    let mut order = Vec::with_capacity(before.len());
-    while let Some((_, Reverse(i))) = heap.pop() {
-        if std::mem::replace(&mut placed[i as usize], true) {
-            continue;
-        }
-        order.push(i);
-        for &(next, _) in &next[i as usize] {
-            if !placed[next as usize] {
-                heap.push((nearest_ns(next, &placed), Reverse(next)));
+impl Ways {
+    /// Next is always the one whose nearest input that has not had its turn is farthest, where all have come so far.
+    fn order(&self, at_ns: &[u64]) -> Vec<u32> {
+        let Ways { before, next, .. } = self;
+        let far_ns = |i: usize, &(from, ahead_ns): &(u32, u64)| {
+            let then_ns = at_ns[from as usize].saturating_add(ahead_ns);
+            let far_ns = then_ns.saturating_sub(at_ns[i]);
+            (far_ns, from)
+        };
+        let nearest_last = |(i, before): (usize, &Vec<(u32, u64)>)| {
+            let others = before.iter().filter(|&&(from, _)| from as usize != i);
+            let mut inputs: Vec<(u64, u32)> = others.map(|it| far_ns(i, it)).collect();
+            inputs.sort_unstable_by_key(|&input| Reverse(input));
+            inputs
+        };
+        let mut inputs: Vec<_> = before.iter().enumerate().map(nearest_last).collect();
+        let mut placed = vec![false; before.len()];
+        let mut nearest_ns = |i: u32, placed: &[bool]| {
+            let inputs = &mut inputs[i as usize];
+            while inputs
+                .last()
+                .is_some_and(|&(_, from)| placed[from as usize])
+            {
+                inputs.pop();
+            }
+            inputs.last().map_or(NEVER, |&(far_ns, _)| far_ns)
+        };
+        let mut heap: BinaryHeap<_> = (0..before.len() as u32)
+            .map(|i| (nearest_ns(i, &placed), Reverse(i)))
+            .collect();
+        let mut order = Vec::with_capacity(before.len());
+        while let Some((_, Reverse(i))) = heap.pop() {
+            if std::mem::replace(&mut placed[i as usize], true) {
+                continue;
+            }
+            order.push(i);
+            for &(next, _) in &next[i as usize] {
+                if !placed[next as usize] {
+                    heap.push((nearest_ns(next, &placed), Reverse(next)));
+                }
             }
         }
+        order
     }
-    order
-}
 
-/// How far a sweep in this order brings all items, and how far each has come after some.
-fn sweep(order: &[u32], before: &[Vec<(u32, u64)>], at_ns: &mut [u64]) -> u64 {
-    at_ns.fill(0);
-    let mut least_ns = 0;
-    for _ in 0..SWEEPS {
-        least_ns = END_NS;
-        for &i in order {
-            let of = |&(from, ahead_ns): &(u32, u64)| at_ns[from as usize].saturating_add(ahead_ns);
-            let until_ns = before[i as usize].iter().map(of).min();
-            at_ns[i as usize] = until_ns.unwrap_or(END_NS).min(END_NS);
-            least_ns = least_ns.min(at_ns[i as usize]);
+    /// How far a sweep in this order brings all items, and how far each has come after some.
+    fn sweep(&self, order: &[u32], at_ns: &mut [u64]) -> u64 {
+        at_ns.fill(0);
+        let mut least_ns = 0;
+        for _ in 0..SWEEPS {
+            least_ns = END_NS;
+            for &i in order {
+                let of =
+                    |&(from, ahead_ns): &(u32, u64)| at_ns[from as usize].saturating_add(ahead_ns);
+                let until_ns = self.before[i as usize].iter().map(of).min();
+                at_ns[i as usize] = until_ns.unwrap_or(END_NS).min(END_NS);
+                least_ns = least_ns.min(at_ns[i as usize]);
+            }
         }
+        least_ns / SWEEPS
     }
-    least_ns / SWEEPS
-}
-
-/// The one that stands for the group of an item.
-fn group_of(groups: &mut [u32], mut i: u32) -> u32 {
-    while groups[i as usize] != i {
-        groups[i as usize] = groups[groups[i as usize] as usize];
-        i = groups[i as usize];
-    }
-    i
 }
 
 /// When what begins at one item comes to the others.
@@ -460,8 +445,7 @@ impl Wave {
 mod tests {
     use super::*;
 
-    /// Links that wait for each other: a ring, and chords; delays of `decades` powers of ten.
-    /// Some wait for themselves.
+    /// Links that wait for each other, and some for themselves: a ring, and chords; delays of `decades` powers of ten.
     fn random(numbers: &mut Pcg32, links: u32, decades: f64) -> (Vec<Place>, Vec<u64>) {
         let places = (0..links).map(|l| {
             let mut after = vec![(l + links - 1) % links];
@@ -485,21 +469,24 @@ mod tests {
         (places, ahead_ns.collect())
     }
 
+    /// By Floyd's and Warshall's method.
     fn shortest_cycle_ns(places: &[Place], ahead_ns: &[u64]) -> u64 {
-        let mut next_of = vec![Vec::new(); places.len()];
-        for (l, place) in (0..).zip(places) {
+        let n = places.len();
+        let mut far_ns = vec![NEVER / 4; n * n];
+        for (l, place) in places.iter().enumerate() {
             for &k in &place.after {
-                next_of[k as usize].push((l, ahead_ns[k as usize]));
+                far_ns[k as usize * n + l] = ahead_ns[k as usize];
             }
         }
-        let mut wave = Wave::new(places.len());
-        let cycle_ns = |from: usize| {
-            wave.run(from as u32, NEVER, &next_of);
-            let before = places[from].after.iter().map(|&k| k as usize);
-            before.map(|k| wave.at_ns[k] + ahead_ns[k]).min()
-        };
-        let each = (0..places.len()).filter_map(cycle_ns);
-        each.min().unwrap_or(NEVER)
+        for by in 0..n {
+            for k in 0..n {
+                for l in 0..n {
+                    let through_ns = far_ns[k * n + by] + far_ns[by * n + l];
+                    far_ns[k * n + l] = far_ns[k * n + l].min(through_ns);
+                }
+            }
+        }
+        (0..n).map(|l| far_ns[l * n + l]).min().unwrap_or(NEVER)
     }
 
     /// Whatever the order, a sweep without loops cannot go farther than round the shortest cycle; the order that is
@@ -511,13 +498,7 @@ mod tests {
             let links = numbers.random_range(3..120);
             let (places, ahead_ns) = random(&mut numbers, links, 3.0);
             let most_ns = shortest_cycle_ns(&places, &ahead_ns);
-            let mut search = Search {
-                places: &places,
-                ahead_ns: &ahead_ns,
-                most_tries: MOST_TRIES,
-                item_of: vec![NONE; places.len()],
-                random: Pcg32::new(0, 0),
-            };
+            let mut search = Search::new(&places, &ahead_ns, MOST_TRIES);
             let order = search.arrange(search.links());
             let part = order.advance_ns as f64 / most_ns as f64;
             // The first sweeps of all have a start that later ones have not.
@@ -536,7 +517,12 @@ mod tests {
                 let links = numbers.random_range(30..200);
                 let (places, ahead_ns) = random(&mut numbers, links, decades);
                 let order = Order::new(&places, &ahead_ns, true);
-                let mut all = order.links.clone();
+                let mut all = Vec::new();
+                let mut note = |l| all.push(l);
+                order
+                    .turns
+                    .iter()
+                    .for_each(|turn| turn.each_link(&mut note));
                 all.sort_unstable();
                 assert_eq!(all, (0..links).collect::<Vec<_>>());
                 let most_ns = shortest_cycle_ns(&places, &ahead_ns);

@@ -39,8 +39,8 @@ pub(crate) struct Parts {
     pub threads: usize,
     /// What a part has to serve in a round at least.
     pub pkts_a_round: f64,
-    /// Into how many parts the network was to be divided, as it is now; 0 before that.
-    wanted: usize,
+    /// Packets in a nanosecond when the network, as it is now, was divided or was not worth it; 0 before that.
+    divided_at: f64,
     apart_ns: u64,
     /// By link: packets that had arrived when parts were last compared.
     compared: Vec<u64>,
@@ -101,7 +101,7 @@ impl Default for Parts {
             each: Vec::new(),
             threads: 1,
             pkts_a_round: PKTS_A_ROUND,
-            wanted: 0,
+            divided_at: 0.0,
             apart_ns: 0,
             compared: Vec::new(),
             choice: Choice::default(),
@@ -119,7 +119,7 @@ impl Parts {
     /// The network is another one from now on.
     pub fn forget(&mut self) {
         self.each.clear();
-        self.wanted = 0;
+        self.divided_at = 0.0;
     }
 }
 
@@ -139,8 +139,10 @@ impl Engine {
         if wanted < 2 {
             return false;
         }
-        if self.parts.wanted == 0 || wanted >= 2 * self.parts.wanted {
-            self.make_parts(wanted);
+        // More traffic may be worth more parts.
+        let is_more = pkts_per_ns >= 2.0 * self.parts.divided_at;
+        if is_more && self.parts.each.len() < wanted {
+            self.make_parts(wanted, pkts_per_ns);
         }
         let advance_ns = self.schedule.order.advance_ns.min(self.parts.apart_ns);
         let parts = self.parts.each.len();
@@ -271,8 +273,8 @@ impl Engine {
     }
 
     /// Divides the network by what links had to do of late.
-    fn make_parts(&mut self, wanted: usize) {
-        self.parts.wanted = wanted;
+    fn make_parts(&mut self, wanted: usize, pkts_per_ns: f64) {
+        self.parts.divided_at = pkts_per_ns;
         self.parts.each.clear();
         let compared = &self.parts.compared;
         let of_late = |(l, link): (usize, &Link)| {
@@ -281,8 +283,8 @@ impl Engine {
         };
         let weights: Vec<u64> = self.links.iter().enumerate().map(of_late).collect();
         let mut near = Vec::new();
-        for &l in &self.schedule.order.links {
-            for &k in &self.schedule.places[l as usize].after {
+        for (l, place) in (0..).zip(&self.schedule.places) {
+            for &k in &place.after {
                 let ahead_ns = self.links[k as usize].delay_ns
                     + self.schedule.places[k as usize].least_service_ns;
                 near.push((ahead_ns, k, l));
@@ -290,17 +292,15 @@ impl Engine {
         }
         let together = self.belong_together();
         // Fewer parts may be farther apart.
-        let pkts_per_ns = self.pkts_per_ns.unwrap_or(0.0);
         let pays = |division: &Division, parts: usize| {
             let apart_ns = self.schedule.order.advance_ns.min(division.apart_ns);
             pkts_per_ns * apart_ns as f64 >= self.parts.pkts_a_round * parts as f64
         };
         let fewer = std::iter::successors(Some(wanted), |parts| Some(parts / 2));
-        let divisions = fewer.take_while(|&parts| parts > 1).filter_map(|parts| {
+        let best = fewer.take_while(|&parts| parts > 1).find_map(|parts| {
             let division = divide(&weights, &together, near.clone(), parts)?;
             pays(&division, parts).then_some((parts, division))
         });
-        let best = { divisions }.next();
         self.note_compared();
         let Some((parts, division)) = best else {
             return;
@@ -404,7 +404,6 @@ impl Engine {
     /// The engine of the part that has these links, before it has anything.
     fn hollow(&self, mine: impl Fn(u32) -> bool) -> Engine {
         let mut schedule = self.schedule.clone();
-        schedule.order.links.retain(|&l| mine(l));
         order::retain(&mut schedule.order.turns, &mine);
         Engine {
             network: self.network.clone(),

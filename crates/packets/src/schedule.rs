@@ -15,7 +15,7 @@ pub(crate) struct Schedule {
     pub places: Vec<Place>,
     /// By link: before this, nothing arrives behind it but what is on its wires already.
     pub horizon_ns: Vec<u64>,
-    /// Links that anything arrives at, and the order in which they have their turns.
+    /// The order in which links have their turns that anything arrives at.
     pub order: Order,
     /// By slot: the links that feed its ends.
     pub slot_feeders: Vec<Vec<u32>>,
@@ -65,26 +65,15 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn ends(&self) -> usize {
+    /// How many ends it feeds.
+    pub fn ends(&self) -> usize {
         self.receivers.len() + self.senders.len() + self.slots.len()
     }
 
-    /// How many ends are looked at though nothing arrives.
-    pub fn ends_to_look_at(&self) -> usize {
-        if self.feeds_alone { 0 } else { self.ends() }
-    }
-
-    /// How many are not.
-    pub fn ends_alone(&self) -> usize {
-        if self.feeds_alone { self.ends() } else { 0 }
-    }
-
-    /// Whether nothing is another way that an order of links follows from.
-    fn waits_for_the_same(&self, other: &Place) -> bool {
-        self.after == other.after
-            && self.inputs.is_empty() == other.inputs.is_empty()
-            && (self.ends_to_look_at(), self.ends_alone())
-                == (other.ends_to_look_at(), other.ends_alone())
+    /// Whether another place is the same in all that an order of links follows from, delays aside.
+    fn is_alike(&self, other: &Place) -> bool {
+        let counts = |it: &Place| (it.inputs.is_empty(), it.feeds_alone, it.ends());
+        self.after == other.after && counts(self) == counts(other)
     }
 
     /// It feeds this end, too.
@@ -264,7 +253,7 @@ impl Engine {
         let ahead_ns: Vec<u64> = ahead_ns.collect();
         let before = &self.schedule.places;
         let is_same = before.len() == schedule.places.len()
-            && (before.iter().zip(&schedule.places)).all(|(a, b)| a.waits_for_the_same(b));
+            && (before.iter().zip(&schedule.places)).all(|(a, b)| a.is_alike(b));
         schedule.order = match is_same && self.schedule.order.fits(&ahead_ns) {
             true => std::mem::take(&mut self.schedule.order),
             false => Order::new(&schedule.places, &ahead_ns, self.now_ns == 0),
