@@ -47,6 +47,8 @@ pub(crate) struct Setup {
     pub within_step: bool,
     /// How long steps are, if they follow round-trip times.
     pub pace: Option<Pace>,
+    /// When sources with profiles start, with their classes, in order of times.
+    pub starts: Vec<(f64, u32)>,
 }
 
 /// From when to when a step goes.
@@ -115,6 +117,7 @@ impl Setup {
         if paths.iter().any(Option::is_some) {
             plan.fingerprint = hash_of((plan.fingerprint, paths));
         }
+        let starts = pace::starts(&plan);
         Setup {
             within_step: coupled == Coupling::Implicit && !plan.has_precedences,
             network,
@@ -123,6 +126,7 @@ impl Setup {
             fifo,
             learns,
             pace,
+            starts,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! How long a step may be.
 
 use netflow_network::Step;
-use netflow_network::tables::Tables;
+use netflow_network::tables::{NO_BRANCH, Tables};
 
+use super::Setup;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::{ActiveSources, Fixed};
 use crate::state::State;
@@ -167,6 +168,38 @@ impl Pace {
             );
         }
         self.halved_s(most_s.min(demand.mean_s()))
+    }
+}
+
+/// When the sources with profiles start, with their classes, in order of times.
+pub(crate) fn starts(plan: &Plan) -> Vec<(f64, u32)> {
+    let with_profile = plan.branches.iter().filter(|b| b.profile != NO_PROFILE);
+    let mut all: Vec<(f64, u32)> = with_profile.map(|b| (b.start_s, b.class)).collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    all.dedup();
+    all
+}
+
+impl Setup {
+    /// Such a step, shorter where a source that starts in it would be left alone for more of a round trip
+    /// than one at rest wants.
+    pub fn until_starts_s(&self, pace: &Pace, state: &State, fixed: &[Fixed], step_s: f64) -> f64 {
+        let now_s = state.time_s;
+        let next = self.starts.partition_point(|&(start_s, _)| start_s < now_s);
+        let mut step_s = step_s;
+        for &(start_s, class) in &self.starts[next..] {
+            let ahead_s = start_s - now_s;
+            if ahead_s >= step_s {
+                break;
+            }
+            let b = self.branch_of(state, state.epoch, class);
+            if b != NO_BRANCH {
+                let least = pace.per_round_trip * AT_REST;
+                let most_s = ahead_s.max(fixed[b as usize].round_trip_s / least);
+                step_s = step_s.min(pace.halved_s(most_s));
+            }
+        }
+        step_s
     }
 }
 

@@ -91,8 +91,9 @@ impl Scratch {
     /// The longest step from now on that is right for those who send in it.
     pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
         let pace = setup.pace?;
-        self.update_sources(setup, state, state.time_s + pace.longest_s);
-        Some(pace.next_s(&setup.plan, &self.active, state, &self.fixed))
+        self.update_sources(setup, state, state.time_s);
+        let step_s = pace.next_s(&setup.plan, &self.active, state, &self.fixed);
+        Some(setup.until_starts_s(&pace, state, &self.fixed, step_s))
     }
 
     /// Makes the list of sources that may send before `end_s` anew, if that is due.
