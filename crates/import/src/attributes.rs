@@ -72,6 +72,15 @@ pub(crate) fn plain(text: &str) -> String {
     words.join(" ")
 }
 
+/// What rates without a unit are in, in bit/s, where nobody says it and this is the largest of them: bit/s if it would be
+/// more than a Tbit/s in Mbit/s.
+pub(crate) fn unit_of_bare_bps(largest: f64) -> f64 {
+    match largest > 1e6 {
+        true => 1.0,
+        false => 1e6,
+    }
+}
+
 /// A quantity as a file states it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stated {

@@ -7,7 +7,7 @@ use netflow_document::ProblemKind;
 use netflow_units::{BitsPerSecond, Bounds, Seconds};
 
 use crate::assumption::Assumptions;
-use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut, scaled};
+use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut, scaled, unit_of_bare_bps};
 use crate::lines::Lines;
 use crate::names::{self, Wish};
 use crate::wrong::{Read, Wrong};
@@ -377,7 +377,7 @@ impl<'t> Draft<'t> {
             .filter_map(|link| bare(&link.says.bandwidth));
         let rate_unit = match rates.reduce(f64::max) {
             None => 1.0,
-            Some(most) => self.unit_of_rates(reading, Some(most), "bandwidths"),
+            Some(most) => self.unit_of_rates(reading, most, "bandwidths"),
         };
         let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
         let has_bare_times = self
@@ -491,10 +491,14 @@ impl<'t> Draft<'t> {
     }
 
     fn settle_demands(&mut self, reading: &Reading) -> Read<Vec<Demand>> {
-        let bare = |demand: &DraftDemand| matches!(demand.rate, Stated::Bare(_));
-        let unit = match self.demands.iter().any(bare) {
-            true => self.unit_of_rates(reading, None, "demands"),
-            false => 1.0,
+        let bare = |demand: &DraftDemand| match demand.rate {
+            Stated::Bare(number) => Some(number),
+            Stated::Sure(_) => None,
+        };
+        let rates = self.demands.iter().filter_map(bare);
+        let unit = match rates.reduce(f64::max) {
+            Some(most) => self.unit_of_rates(reading, most, "demands"),
+            None => 1.0,
         };
         let demands = std::mem::take(&mut self.demands).into_iter().map(|demand| {
             let rate_bps = match demand.rate {
@@ -511,16 +515,12 @@ impl<'t> Draft<'t> {
         demands.collect()
     }
 
-    /// What rates without a unit are in. Those of links are bit/s if the largest of them would be more than a
-    /// Tbit/s in Mbit/s.
-    fn unit_of_rates(&mut self, reading: &Reading, most: Option<f64>, what: &str) -> f64 {
+    /// What rates without a unit are in, of which this is the largest.
+    fn unit_of_rates(&mut self, reading: &Reading, most: f64, what: &str) -> f64 {
         if let Some(unit) = reading.rate_unit_bps {
             return unit;
         }
-        let unit = self.rate_unit.unwrap_or(match most {
-            Some(most) if most >= 1e6 => 1.0,
-            _ => 1e6,
-        });
+        let unit = self.rate_unit.unwrap_or_else(|| unit_of_bare_bps(most));
         let words = unit_in_words(&BitsPerSecond(unit).to_string());
         self.assumptions
             .whole(format!("{what} without a unit are taken as {words}"));

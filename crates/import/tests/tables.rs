@@ -295,3 +295,22 @@ fn a_table_of_nodes_gives_links_their_delay() {
     let alone = refused("id,lat,lon\nber,1,2\n");
     assert_eq!(alone.message, "there are nodes, but no links");
 }
+
+/// Demands in bit/s were told a million times as much, beside links in bit/s.
+#[test]
+fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
+    for (bandwidth, rate, bps) in [
+        (1e9, 5e6, [1e9, 5e6]),
+        (1000.0, 5.0, [1e9, 5e6]),
+        (1e9, 5.0, [1e9, 5e6]),
+        (1000.0, 5e6, [1e9, 5e6]),
+        (1e6, 1e6, [1e12, 1e12]),
+    ] {
+        let links = format!("from,to,bandwidth\nA,B,{bandwidth}\n");
+        let demands = format!("from,to,rate\nA,B,{rate}\n");
+        let found = together([("links.csv", &links), ("demands.csv", &demands)]).unwrap();
+        let bandwidth_bps = found.links[0].bandwidth_bps.unwrap();
+        let is = [bandwidth_bps, found.demands[0].rate_bps];
+        assert_eq!(is, bps, "{bandwidth} {rate}");
+    }
+}

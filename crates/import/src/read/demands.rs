@@ -6,7 +6,7 @@ use std::ops::Range;
 use netflow_document::ProblemKind;
 use netflow_units::{BitsPerSecond, Bounds};
 
-use crate::attributes::{Stated, cut};
+use crate::attributes::{Stated, cut, unit_of_bare_bps};
 use crate::lines::Lines;
 use crate::names;
 use crate::wrong::{Read, Wrong};
@@ -16,8 +16,8 @@ use crate::{Demand, Reading, Topology};
 #[derive(Default)]
 pub(super) struct Demands {
     pub(super) rows: Vec<Row>,
-    /// What rates without a unit are in.
-    pub(super) unit_bps: f64,
+    /// What the format says rates without a unit are in.
+    pub(super) unit_bps: Option<f64>,
 }
 
 /// One of them.
@@ -54,18 +54,23 @@ impl Demands {
         });
         Demands {
             rows: rows.collect(),
-            unit_bps: 1.0,
+            unit_bps: None,
         }
     }
 
     /// Adds them to the network.
     pub(super) fn join(self, topology: &mut Topology, text: &str, reading: &Reading) -> Read<()> {
         let lines = Lines::of(text);
-        let unit = reading.rate_unit_bps.unwrap_or(self.unit_bps);
-        let bare = |row: &Row| matches!(row.rate, Stated::Bare(_));
+        let bare = |row: &Row| match row.rate {
+            Stated::Bare(number) => Some(number),
+            Stated::Sure(_) => None,
+        };
+        let largest = self.rows.iter().filter_map(bare).reduce(f64::max);
+        let said = reading.rate_unit_bps.or(self.unit_bps);
+        let unit = said.unwrap_or_else(|| unit_of_bare_bps(largest.unwrap_or(0.0)));
         let mut assumptions =
             crate::assumption::Assumptions::after(std::mem::take(&mut topology.assumptions));
-        if reading.rate_unit_bps.is_none() && self.rows.iter().any(bare) {
+        if reading.rate_unit_bps.is_none() && largest.is_some() {
             let words = BitsPerSecond(unit).to_string();
             let words = words.strip_prefix("1 ").unwrap_or(&words).to_owned();
             assumptions.whole(format!("demands without a unit are taken as {words}"));

@@ -156,7 +156,7 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     })?;
     Ok(Demands {
         rows: found,
-        unit_bps: 1e6,
+        unit_bps: None,
     })
 }
 

@@ -98,7 +98,7 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     rows.end()?;
     Ok(Demands {
         rows: found,
-        unit_bps: RATE_UNIT_BPS,
+        unit_bps: Some(RATE_UNIT_BPS),
     })
 }
 
