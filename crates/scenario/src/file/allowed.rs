@@ -124,8 +124,8 @@ pub(super) const METRIC: Allowed<f64> = Allowed {
     text: "0 to 1e9",
 };
 pub(super) const POPULATION: Allowed<f64> = Allowed {
-    test: |people| *people > 0.0 && *people <= 1e12,
-    text: "above 0, at most 1e12",
+    test: |people| (0.0..=1e12).contains(people),
+    text: "0 to 1e12",
 };
 /// By what demands are multiplied.
 pub(super) const SCALE: Allowed<f64> = Allowed {

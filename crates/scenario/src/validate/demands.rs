@@ -1,5 +1,6 @@
 //! Traffic by how much it is.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use netflow_document::{Place, ProblemKind, Quantity, Spanned};
@@ -101,6 +102,9 @@ impl Assembly<'_> {
             }
             return Vec::new();
         }
+        if weight.is_none_or(|weight| matches!(weight, GravityWeight::Population)) {
+            self.warn_of_nodes_without_people(gravity.place());
+        }
         let pairs = weights.len() * (weights.len() - 1);
         if let Err(message) = memory::check_rows(pairs, "demand") {
             let help = "give fewer nodes a `population`";
@@ -139,6 +143,26 @@ impl Assembly<'_> {
             }
         }
         demands
+    }
+
+    fn warn_of_nodes_without_people(&mut self, place: Place) {
+        let peopled: HashSet<usize> = (self.notes.iter())
+            .filter(|note| note.population.is_some())
+            .map(|note| note.node.index())
+            .collect();
+        let names = self.node_names.iter().enumerate();
+        let mut without = names.filter(|(i, _)| !peopled.contains(i));
+        let Some((_, first)) = without.next() else {
+            return;
+        };
+        let which = match without.count() {
+            0 => first.clone(),
+            1 => format!("{first} and one other node"),
+            more => format!("{first} and {more} other nodes"),
+        };
+        let message = format!("no `population`, and so no demands of gravity: {which}");
+        let help = "write `population = 0` where that is meant";
+        self.warning(ProblemKind::Suspicious, place, message, help);
     }
 
     /// Nodes that have any, and how much; in the order of the nodes.

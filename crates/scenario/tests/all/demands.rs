@@ -186,7 +186,8 @@ population = 3000
 name = "C"
 population = 1000
 "#;
-    let prepared = good(&[START, LINKS, people, "\n[include]\n", text], &[]);
+    let nobody = "\n[[node]]\nname = \"B\"\npopulation = 0\n";
+    let prepared = good(&[START, LINKS, people, nobody, "\n[include]\n", text], &[]);
     let network = &prepared.network;
     let all = network.connections();
     all.map(|id| {
@@ -194,6 +195,26 @@ population = 1000
         (network.connection_name(id).to_owned(), rate_bps)
     })
     .collect()
+}
+
+/// A node that nobody said lives nobody at is told of, once for all.
+#[test]
+fn gravity_tells_of_nodes_without_people() {
+    let warnings = |nodes: &str| {
+        let gravity = "\n[include]\ngravity = { total = \"8 Mbit/s\" }\n";
+        let text = [START, LINKS, nodes, gravity].concat();
+        let read = from_str("test.toml", &text, "".as_ref(), &[]).unwrap();
+        let warnings = read.warnings.into_iter().map(|it| it.message);
+        warnings.collect::<Vec<_>>()
+    };
+    let node =
+        |name: &str, people: u32| format!("\n[[node]]\nname = \"{name}\"\npopulation = {people}\n");
+    let two = node("A", 30) + &node("C", 10);
+    assert_eq!(
+        warnings(&two),
+        ["no `population`, and so no demands of gravity: B"]
+    );
+    assert_eq!(warnings(&(two + &node("B", 0))), [""; 0]);
 }
 
 #[test]
