@@ -183,15 +183,15 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
         faults.same(part, sum, number(&summary["totals"], part), 1e-9, 1e-6);
     }
 
-    // Rooms, as pictures know them. Of bytes each packet takes its own, where it is followed; acknowledgements
+    // Rooms, as pictures know them. Of bytes each packet takes its own; acknowledgements
     // have 40 B, and beside managed queues one is in service.
     let topology = json(directory, "network.json");
     let sizes = topology["connections"].as_array().unwrap().iter();
     let smallest_bytes = sizes.map(|c| number(c, "packet_size_bytes"));
     let smallest_bytes = smallest_bytes.fold(40.0, f64::min);
     let room = |link: &Value| match link["room_bytes"].as_f64() {
-        Some(bytes) if summary["model"] == "window" => 1.0 + bytes / smallest_bytes,
-        _ => number(link, "room_pkts"),
+        Some(bytes) => 1.0 + bytes / smallest_bytes,
+        None => number(link, "room_pkts"),
     };
     let rooms: BTreeMap<&str, f64> = topology["links"]
         .as_array()

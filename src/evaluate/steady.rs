@@ -52,9 +52,10 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     }
     let note = |wanted: Estimate| {
         let is = |&(id, filled): &(LinkId, &FilledBy)| {
-            let busy = steady.link(id).utilization;
+            let it = steady.link(id);
             // Of transfers there is a warning of their own.
-            let mut reasons = filled.reasons(network.link_spec(id).queue, busy);
+            let (busy, loss) = (it.utilization, it.loss_probability);
+            let mut reasons = filled.reasons(network.link_spec(id), busy, loss);
             reasons.find(|&it| it != Estimate::Transfers) == Some(wanted)
         };
         let of = network.links().zip(&filled).filter(is);
@@ -71,7 +72,7 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             ),
             // At rest there is nothing but the mean.
             Estimate::EarlyDrops | Estimate::Transfers => return None,
-            Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
+            Estimate::Constant | Estimate::InOrder | Estimate::Sizes | Estimate::LossBySize => {
                 let why = reason(wanted);
                 format!(
                     "{queues}: {why}; `netflow run --set simulation.model=packets` follows them"

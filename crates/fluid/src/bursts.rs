@@ -207,7 +207,8 @@ impl WayOfTransfers<'_> {
     fn rounds(&self, crossings: &[Crossing], narrowest: usize) -> Rounds {
         let link = &crossings[self.links[narrowest] as usize];
         let pps = link.bandwidth_bps / self.data_bits;
-        Rounds::of(self.transfers, pps, self.round_trip_s, link.buffer_pkts)
+        let room_pkts = link.room_pkts(self.data_bits);
+        Rounds::of(self.transfers, pps, self.round_trip_s, room_pkts)
     }
 
     /// At each link how bursts of the first round come there, and of later ones.
@@ -305,7 +306,7 @@ impl WayOfTransfers<'_> {
         let (pps, rtt_s, room) = (
             narrow_bps / self.data_bits,
             self.round_trip_s,
-            link.buffer_pkts,
+            link.room_pkts(self.data_bits),
         );
         let slope = |with: &dyn Fn(f64) -> Rounds| {
             const ASIDE: f64 = 1e-6;
@@ -322,7 +323,7 @@ impl WayOfTransfers<'_> {
             true => slope(&|f| Rounds::of(transfers, pps, rtt_s * f, room)) / rtt_s,
             false => 0.0,
         };
-        let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / room;
+        let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / link.buffer_pkts;
         ByWay {
             bandwidth_bps: by_bps,
             buffer_pkts: (narrowest, by_room),

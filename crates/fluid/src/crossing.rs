@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use netflow_network::Calibration;
+use netflow_network::{Calibration, Room};
 use netflow_workload::Transfers;
 
 use crate::bursts::{Bursts, WayOfTransfers};
@@ -53,8 +53,12 @@ pub struct Crosser<'a> {
 pub struct Crossing {
     /// What the link sends, in bit/s.
     pub bandwidth_bps: f64,
-    /// The room of its queue.
+    /// The room of its queue; where it is bits, in packets of a size that is expected.
     pub buffer_pkts: f64,
+    /// The same in bits where packets take their own size.
+    pub buffer_bits: Option<f64>,
+    /// Bits of the largest packet of data of windows that cross it.
+    pub largest_bits: f64,
     /// Windows whose data crosses it.
     pub windows: f64,
     /// Acknowledgements per packet of each window that has its way back over it.
@@ -153,7 +157,9 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
             continue;
         }
         for &l in data {
-            links[l as usize].windows += sender.count;
+            let link = &mut links[l as usize];
+            link.windows += sender.count;
+            link.largest_bits = link.largest_bits.max(sender.data_bits);
         }
         for &l in back {
             links[l as usize].acks += sender.count * sender.acks;
@@ -284,10 +290,34 @@ impl Crossing {
         smooth_step(4.0 * (1.0 - self.wanted(of))).0
     }
 
+    /// A link of this bandwidth with this room, that nobody crosses yet.
+    pub fn empty(bandwidth_bps: f64, room: Room) -> Crossing {
+        Crossing {
+            bandwidth_bps,
+            buffer_pkts: room.nominal_pkts,
+            buffer_bits: room.bits,
+            ..Crossing::default()
+        }
+    }
+
+    /// The room in packets of this size.
+    pub fn room_pkts(&self, data_bits: f64) -> f64 {
+        self.buffer_bits
+            .map_or(self.buffer_pkts, |bits| bits / data_bits)
+    }
+
+    /// Its slope by [`buffer_pkts`](Self::buffer_pkts).
+    fn room_by_buffer(&self, data_bits: f64) -> f64 {
+        match self.buffer_bits {
+            Some(_) => self.room_pkts(data_bits) / self.buffer_pkts,
+            None => 1.0,
+        }
+    }
+
     /// The part of their largest windows that fills the link and its queue.
     fn wanted(&self, of: &Sender<'_>) -> f64 {
-        let room_pkts = self.bandwidth_bps / of.data_bits * of.round_trip_s + self.buffer_pkts;
-        room_pkts / (self.windows * of.window_pkts)
+        let way_pkts = self.bandwidth_bps / of.data_bits * of.round_trip_s;
+        (way_pkts + self.room_pkts(of.data_bits)) / (self.windows * of.window_pkts)
     }
 
     /// The slopes of [`reaction`](Self::reaction).
@@ -300,7 +330,7 @@ impl Crossing {
         let per_pkt = -4.0 * slope / (self.windows * of.window_pkts);
         ByRoom {
             bandwidth_bps: per_pkt * of.round_trip_s / of.data_bits,
-            buffer_pkts: per_pkt,
+            buffer_pkts: per_pkt * self.room_by_buffer(of.data_bits),
             windows: 4.0 * slope * wanted / self.windows,
             round_trip_s: per_pkt * self.bandwidth_bps / of.data_bits,
         }
@@ -310,8 +340,12 @@ impl Crossing {
     /// by the room.
     fn roomy(&self) -> (f64, f64) {
         let (few, many) = ROOMS;
-        let (step, slope) = smooth_step((self.buffer_pkts - few) / (many - few));
-        (step, slope / (many - few))
+        let room_pkts = self.room_pkts(self.largest_bits);
+        let (step, slope) = smooth_step((room_pkts - few) / (many - few));
+        (
+            step,
+            slope / (many - few) * self.room_by_buffer(self.largest_bits),
+        )
     }
 
     /// What that makes of the queue, of which packets showed this.
@@ -402,6 +436,8 @@ impl Crossing {
         Crossing {
             bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
             buffer_pkts: by_buffer,
+            buffer_bits: None,
+            largest_bits: 0.0,
             windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
             acks: by.acks * self.windows / (all * all),
             reacting: by.windows - by_mean * self.swing() + of_bursts.reacting,
@@ -417,6 +453,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// More room, whatever it is counted in.
+    fn grow(at: &mut Crossing, pkts: f64) {
+        let part = pkts / at.buffer_pkts;
+        at.buffer_pkts += pkts;
+        at.buffer_bits = at.buffer_bits.map(|bits| bits * (1.0 + part));
+    }
 
     fn sender(window_pkts: f64) -> Sender<'static> {
         Sender {
@@ -544,11 +587,14 @@ mod tests {
             reacting in 0.1..0.9_f64,
             unresponsive in 0.0..0.9_f64,
             some_react: bool,
+            in_bytes: bool,
         ) {
             prop_assume!((reacting * windows - 1.0).abs() > 1e-3);
             let at = Crossing {
                 bandwidth_bps: 1e6,
                 buffer_pkts: 9.0,
+                buffer_bits: in_bytes.then_some(54e3),
+                largest_bits: 8e3,
                 windows,
                 acks,
                 reacting: reacting * if some_react { 1.0 } else { windows },
@@ -587,14 +633,24 @@ mod tests {
             prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
             prop_assert!(near(pull.wanted_bursts.own_pkts, &|c, h| c.wanted_bursts.own_pkts += h, 1.0));
             prop_assert!(near(pull.wanted_bursts.others_pkts, &|c, h| c.wanted_bursts.others_pkts += h, 1.0));
-            prop_assert!(near(pull.buffer_pkts, &|c, h| c.buffer_pkts += h, 1e-5));
+            prop_assert!(near(pull.buffer_pkts, &grow, 1e-5));
             prop_assert!(near(pull.bandwidth_bps, &|c, h| c.bandwidth_bps += h, 1.0));
         }
 
         /// What reacts changes with the room as said.
         #[test]
-        fn reactions_change_as_said(window_pkts in 1.0..40.0_f64, windows in 1.0..10.0_f64) {
-            let at = Crossing { bandwidth_bps: 1.2e6, buffer_pkts: 20.0, windows, ..Crossing::default() };
+        fn reactions_change_as_said(
+            window_pkts in 1.0..40.0_f64,
+            windows in 1.0..10.0_f64,
+            in_bytes: bool,
+        ) {
+            let at = Crossing {
+                bandwidth_bps: 1.2e6,
+                buffer_pkts: 20.0,
+                buffer_bits: in_bytes.then_some(160e3),
+                windows,
+                ..Crossing::default()
+            };
             let of = sender(window_pkts);
             let slopes = at.reaction_slopes(&of);
             let near = |slope: f64, change: &dyn Fn(&mut Crossing, &mut Sender<'_>, f64), h: f64| {
@@ -607,7 +663,7 @@ mod tests {
                 (slope - should).abs() <= 1e-4 * should.abs() + 1e-7 / h * 1e-3
             };
             prop_assert!(near(slopes.bandwidth_bps, &|c, _, h| c.bandwidth_bps += h, 1.0));
-            prop_assert!(near(slopes.buffer_pkts, &|c, _, h| c.buffer_pkts += h, 1e-4));
+            prop_assert!(near(slopes.buffer_pkts, &|c, _, h| grow(c, h), 1e-4));
             prop_assert!(near(slopes.windows, &|c, _, h| c.windows += h, 1e-5));
             prop_assert!(near(slopes.round_trip_s, &|_, s, h| s.round_trip_s += h, 1e-7));
         }

@@ -145,7 +145,7 @@ fn direction(
         loss,
         bit_error_rate,
         bandwidth_bps: slowest_bps,
-        buffer_bytes: network.buffer_pkts(slowest.link) * packet_bits / 8.0,
+        buffer_bytes: network.room(slowest.link).pkts(packet_bits) * packet_bits / 8.0,
     })
 }
 

@@ -442,7 +442,7 @@ impl State {
         let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
         let within = queues.clone().all(|((h, w), l)| {
             let queue = ahead(h.queue_pkts, w.queue_pkts);
-            (0.0..l.buffer_pkts).contains(&queue) && ahead(h.queue_bits, w.queue_bits) >= 0.0
+            (0.0..l.buffer_now_pkts(h)).contains(&queue) && ahead(h.queue_bits, w.queue_bits) >= 0.0
         });
         let contents = self.content.iter().zip(&whole.content);
         let mut losses = self.lost.iter().zip(&whole.lost).zip(&start.lost);
@@ -490,7 +490,7 @@ impl State {
             half.extrapolate(whole);
         }
         for (link, l) in self.links.iter_mut().zip(&plan.links) {
-            link.renew_ln_rho(l.buffer_pkts, l.light_rho);
+            link.renew_ln_rho(l.buffer_now_pkts(link), l.light_rho);
         }
     }
 }

@@ -1,13 +1,47 @@
 //! How many packets the queue of every link holds.
 
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
-use crate::tables::{Class, NO_BRANCH};
+use crate::tables::{Class, NO_BRANCH, Tables};
 use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, Source};
 
 /// Least room of a queue that is to hold a bandwidth-delay product, in packets.
 const LEAST_PKTS: f64 = 10.0;
 /// What such a queue holds where nothing crosses the link: what is sent in so many seconds.
 const IDLE_S: f64 = 0.1;
+
+/// The room of a link's queue, as fluids see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room {
+    /// In packets, the place in service included; where it is bits, in packets of the size that is expected
+    /// before anything is sent.
+    pub nominal_pkts: f64,
+    /// In bits, where packets take their own size.
+    pub bits: Option<f64>,
+}
+
+impl Room {
+    /// In packets of this mean size, of which it holds one at least.
+    pub fn pkts(&self, mean_bits: f64) -> f64 {
+        match self.bits {
+            Some(bits) => (bits / mean_bits).max(1.0),
+            None => self.nominal_pkts,
+        }
+    }
+}
+
+impl Tables {
+    /// The room of the queue of the link of this number.
+    pub fn room(&self, link: u32) -> Room {
+        let link = link as usize;
+        Room {
+            nominal_pkts: self.buffer_pkts[link],
+            bits: match self.links[link].buffer {
+                Buffer::Bytes(bytes) => Some(8.0 * bytes),
+                Buffer::Packets(_) | Buffer::BandwidthDelay => None,
+            },
+        }
+    }
+}
 
 /// Links, and what crosses them.
 pub(crate) struct Crossed<'a> {
@@ -24,6 +58,8 @@ pub(crate) struct Crossed<'a> {
 struct Sizes {
     tcp: Weighted,
     others: Weighted,
+    /// Whether acknowledgements come over the link.
+    acks: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -47,6 +83,12 @@ impl Sizes {
         };
         kind.weights += weight;
         kind.bytes += weight * spec.packet_size_bytes;
+    }
+
+    /// Those of acknowledgements where nothing else comes, and those of a full packet where nothing does.
+    fn expected_bytes(&self) -> f64 {
+        let others = if self.acks { ACK_BYTES } else { PACKET_BYTES };
+        self.mean_bytes().unwrap_or(others)
     }
 
     fn mean_bytes(&self) -> Option<f64> {
@@ -74,7 +116,7 @@ impl Crossed<'_> {
         };
         let room = |((link, data), trip): ((&LinkSpec, &Sizes), &Trip)| match link.buffer {
             Buffer::Packets(pkts) => pkts,
-            Buffer::Bytes(bytes) => (bytes / data.mean_bytes().unwrap_or(ACK_BYTES)).max(1.0),
+            Buffer::Bytes(bytes) => (bytes / data.expected_bytes()).max(1.0),
             Buffer::BandwidthDelay => bandwidth_delay_pkts(link, trip),
         };
         self.links.iter().zip(&data).zip(&trips).map(room).collect()
@@ -88,6 +130,9 @@ impl Crossed<'_> {
             let class = &self.classes[branch.class as usize];
             for &link in self.routes.links(branch.data) {
                 data[link as usize].add(self.spec(class), class.weight);
+            }
+            for &link in self.routes.links(branch.back) {
+                data[link as usize].acks = true;
             }
         }
         data

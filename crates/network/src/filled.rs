@@ -1,6 +1,6 @@
 //! What a link's data is of, which says how far a fluid's queue there is to be trusted.
 
-use crate::{ConnectionSpec, DropPolicy, Estimate, LinkId, Source};
+use crate::{Buffer, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source};
 
 /// What sends data, as far as that matters to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +62,19 @@ impl FilledBy {
         }
     }
 
-    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time: all reasons, the
-    /// weightiest first.
-    pub fn reasons(&self, queue: DropPolicy, busy: f64) -> impl Iterator<Item = Estimate> {
+    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time and loses such
+    /// a part of what comes: all reasons, the weightiest first.
+    pub fn reasons(&self, link: &LinkSpec, busy: f64, loss: f64) -> impl Iterator<Item = Estimate> {
         /// Such a part fills a queue.
         const FILLING: f64 = 0.1;
         const MOSTLY: f64 = 0.5;
         /// So many times as many wait as if sizes were exponential.
         const LONGER: f64 = 1.05;
+        /// The same of sizes that are nearly alike, with a coefficient of variation of a quarter.
+        const ALIKE: f64 = 0.5 * (1.0 + 0.25 * 0.25);
+        /// Of such a loss nobody asks whose it is.
+        const LITTLE_LOSS: f64 = 1e-3;
+        let queue = link.queue;
         let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
         let mostly = |bits| fills(bits, MOSTLY);
         let bulk = fills(self.bulk_bits, FILLING);
@@ -82,6 +87,7 @@ impl FilledBy {
         let longer = 0.5 * self.squares * self.pkts / (self.bits * self.bits);
         let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
         let is_busy = busy > Estimate::BUSY;
+        let in_bytes = matches!(link.buffer, Buffer::Bytes(_));
         let transfers = busy > Estimate::SOMETIMES && fills(self.transfers_bits, FILLING);
         let all = [
             (
@@ -93,13 +99,17 @@ impl FilledBy {
             (is_busy && mostly(self.constant_bits), Estimate::Constant),
             (is_busy && in_order, Estimate::InOrder),
             (is_busy && longer > LONGER, Estimate::Sizes),
+            (
+                in_bytes && loss > LITTLE_LOSS && longer > ALIKE,
+                Estimate::LossBySize,
+            ),
         ];
         all.into_iter().filter_map(|(is, of)| is.then_some(of))
     }
 
     /// The first of the [reasons](Self::reasons).
-    pub fn estimate(&self, queue: DropPolicy, busy: f64) -> Option<Estimate> {
-        self.reasons(queue, busy).next()
+    pub fn estimate(&self, link: &LinkSpec, busy: f64, loss: f64) -> Option<Estimate> {
+        self.reasons(link, busy, loss).next()
     }
 }
 
@@ -112,14 +122,15 @@ mod tests {
     fn the_first_reason_counts() {
         let mut builder = NetworkBuilder::new();
         let [a, b] = [builder.node("a"), builder.node("b")];
-        let above = builder.link(crate::LinkSpec::new(a, b, 1e6));
-        let other = builder.link(crate::LinkSpec::new(b, a, 1e6));
+        let plain = LinkSpec::new(a, b, 1e6);
+        let above = builder.link(plain.clone());
+        let other = builder.link(LinkSpec::new(b, a, 1e6));
         let of = |all: &[(Kind, f64, f64, Option<LinkId>)]| {
             let mut filled = FilledBy::default();
             for &(kind, pkts, bits, after) in all {
                 filled.add(kind, pkts, bits, after);
             }
-            filled.estimate(DropPolicy::DropTail, 0.6)
+            filled.estimate(&plain, 0.6, 0.0)
         };
         let random = |pkts| (Kind::Other, pkts, 1e4, None);
         assert_eq!(of(&[]), None);
@@ -154,14 +165,35 @@ mod tests {
         let mut bulk = FilledBy::default();
         bulk.add(Kind::Bulk, 1.0, 1e4, None);
         assert_eq!(
-            bulk.estimate(DropPolicy::Red(red), 0.6),
+            bulk.estimate(
+                &LinkSpec {
+                    queue: DropPolicy::Red(red),
+                    ..plain.clone()
+                },
+                0.6,
+                0.0
+            ),
             Some(Estimate::EarlyDrops)
         );
         let mut some = FilledBy::default();
         some.add(Kind::Transfers, 1.0, 1e4, None);
         some.add(Kind::Constant, 6.0, 1e4, None);
-        let at = |busy| some.estimate(DropPolicy::DropTail, busy);
+        let at = |busy| some.estimate(&plain, busy, 0.0);
         assert_eq!([at(0.05), at(0.2)], [None, Some(Estimate::Transfers)]);
-        assert_eq!(bulk.estimate(DropPolicy::DropTail, 0.4), None);
+        assert_eq!(bulk.estimate(&plain, 0.4, 0.0), None);
+        // Half as large, and as many.
+        let mut mixed = FilledBy::default();
+        mixed.add(Kind::Other, 1.0, 6e3, None);
+        mixed.add(Kind::Other, 1.0, 12e3, None);
+        let bytes = LinkSpec {
+            buffer: Buffer::Bytes(1e4),
+            ..plain.clone()
+        };
+        assert_eq!(
+            mixed.estimate(&bytes, 0.6, 0.01),
+            Some(Estimate::LossBySize)
+        );
+        assert_eq!(mixed.estimate(&bytes, 0.6, 1e-4), None);
+        assert_eq!(mixed.estimate(&plain, 0.6, 0.01), None);
     }
 }

@@ -39,6 +39,7 @@ pub mod tables;
 mod totals;
 mod users;
 
+pub use buffers::Room;
 pub use builder::{ACK_BYTES, MOST_STACK_WINDOW, NetworkBuilder, PACKET_BYTES};
 pub use calibration::{Calibration, CalibrationPlan, windows_are_alike};
 pub use columns::{Cell, Column, Columns};

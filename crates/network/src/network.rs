@@ -166,9 +166,15 @@ impl Network {
     }
 
     /// The link's buffer in packets, the one in service included. If it is said in bytes, these are packets of
-    /// TCP's size.
+    /// TCP's size that cross it at any time; of what others send, by their rates, where there is no TCP; and of
+    /// acknowledgements where only those come.
     pub fn buffer_pkts(&self, id: LinkId) -> f64 {
         self.inner.buffer_pkts[id.within(self.inner.owner)]
+    }
+
+    /// The room of the link's queue, as fluids see it.
+    pub fn room(&self, id: LinkId) -> crate::Room {
+        self.inner.room(id.within(self.inner.owner) as u32)
     }
 
     /// What the link's queue holds where packets are followed one by one: bytes if it is said in bytes,

@@ -15,9 +15,8 @@ use crate::{Calibration, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 pub enum Buffer {
     /// This many packets of any size; at least 1.
     Packets(f64),
-    /// This many bytes, of which each packet takes its own, where packets are followed one by one. Fluids
-    /// turn them into packets of the mean size of TCP's data packets that cross the link, or
-    /// of those of others by their rates where there is no TCP (of acknowledgements where only those cross it).
+    /// This many bytes, of which each packet takes its own. In fluids they are as many packets of the mean size
+    /// of all that are there.
     Bytes(f64),
     /// The bandwidth-delay product: what the link sends during the longest round trip, queues aside, of the
     /// connections that cross it at the start, in packets of the mean size of their data; at least 10

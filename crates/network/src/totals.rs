@@ -60,17 +60,21 @@ pub enum Estimate {
     InOrder,
     /// Packets differ so much in size that more wait than the equations say.
     Sizes,
+    /// The room is bytes, and packets differ in size: small ones still fit in where large ones do not. The equations let
+    /// all of them lose the same.
+    LossBySize,
 }
 
 impl Estimate {
     /// All of them.
-    pub const ALL: [Estimate; 6] = [
+    pub const ALL: [Estimate; 7] = [
         Estimate::Profiles,
         Estimate::EarlyDrops,
         Estimate::Transfers,
         Estimate::Constant,
         Estimate::InOrder,
         Estimate::Sizes,
+        Estimate::LossBySize,
     ];
 
     /// Links that send for no more than this part of the time have no queue that is an estimate.

@@ -18,7 +18,7 @@ pub fn edges(values: &[f64], spread: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) 
     .unzip()
 }
 
-/// The largest value that a series of a link can have, with this buffer in packets.
+/// The largest value that a series of a link can have, with this buffer if it counts packets.
 pub fn most_of_link(quantity: usize, buffer_pkts: Option<f64>) -> f64 {
     match quantity {
         QUEUE => buffer_pkts.unwrap_or(f64::INFINITY),

@@ -108,7 +108,7 @@ pub fn read(
             |known| (known.from.clone(), known.to.clone()),
         );
         let of_link = |quantity| {
-            let most = most_of_link(quantity, known.map(|it| it.buffer_pkts));
+            let most = most_of_link(quantity, known.and_then(|it| it.most_pkts()));
             curve(&links, &link_spread, i, quantity, most)
         };
         data::Link {

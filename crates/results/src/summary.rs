@@ -186,7 +186,7 @@ pub struct LinkSummary {
     pub queue_is_estimate: bool,
     /// Why, if they are: `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
     /// mean is near that of packets; `transfers`, transfers come and go there; `constant`, sources at a constant rate are taken for
-    /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size.
+    /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size; `loss-by-size`, of a buffer in bytes small ones are lost less than is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// Packets that arrived, data and acknowledgements.
@@ -622,7 +622,11 @@ impl Summary {
             Estimate::EarlyDrops => {
                 format!("{ESTIMATE} {}; packets take about {}", reason(of), takes())
             }
-            Estimate::Transfers | Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
+            Estimate::Transfers
+            | Estimate::Constant
+            | Estimate::InOrder
+            | Estimate::Sizes
+            | Estimate::LossBySize => {
                 format!(
                     "{ESTIMATE} {}; `model = \"packets\"` follows them, which takes about {}",
                     reason(of),

@@ -46,7 +46,7 @@ pub struct TopologyLink {
     /// as a time.
     #[serde(rename = "room_pkts")]
     pub buffer_pkts: f64,
-    /// The same in bytes, where it is said so: packets that are followed one by one take their own of them.
+    /// The same in bytes, where it is said so: every packet takes its own of them.
     #[serde(
         rename = "room_bytes",
         default,
@@ -56,6 +56,13 @@ pub struct TopologyLink {
     /// What it loses on the way, in words, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
+}
+
+impl TopologyLink {
+    /// The most packets that its queue holds, where that does not depend on their sizes.
+    pub fn most_pkts(&self) -> Option<f64> {
+        self.buffer_bytes.is_none().then_some(self.buffer_pkts)
+    }
 }
 
 /// A connection, all `count` of it.

@@ -66,5 +66,8 @@ pub fn reason(estimate: Estimate) -> &'static str {
         Estimate::Sizes => {
             "packets differ so much in size that queues are longer, and lose more, than is told"
         }
+        Estimate::LossBySize => {
+            "of a buffer in bytes, or time, small packets are lost less than is told, about in proportion to their size, and large ones more"
+        }
     }
 }

@@ -91,8 +91,9 @@ pub fn calibrated(
         // Who comes or goes meanwhile is not what is to be learnt.
         match windows_are_alike(windows(before), watched.windows) {
             true => {
-                let (_, filling) = &during[LOOKS / 2][l];
-                filling.calibrated(&watched, network.buffer_pkts(id))
+                let (crossing, filling) = &during[LOOKS / 2][l];
+                let mean_bits = link.utilization * crossing.bandwidth_bps / link.departure_pps;
+                filling.calibrated(&watched, network.room(id).pkts(mean_bits))
             }
             false => Calibration::default(),
         }

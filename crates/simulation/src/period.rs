@@ -125,8 +125,8 @@ impl Run for Simulation {
             queued_pkts: self.engine().queue_pkts(id),
             estimate: match self.stepper() {
                 Stepper::Fluid(fluid) if busy > Estimate::SOMETIMES => {
-                    let queue = self.network().link_spec(id).queue;
-                    fluid.filled_by(id, &start.branches).estimate(queue, busy)
+                    let filled = fluid.filled_by(id, &start.branches);
+                    filled.estimate(self.network().link_spec(id), busy, sums.loss_probability())
                 }
                 _ => None,
             },

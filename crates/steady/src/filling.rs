@@ -11,7 +11,8 @@ use crate::problem::{Flow, NO_PROFILE, Problem};
 /// What a unit more of everything is worth that fills queues.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FillingWorth {
-    /// By link: of its bandwidth in bit/s, its delay in seconds, its room in packets.
+    /// By link: of its bandwidth in bit/s, its delay in seconds, its room in packets; where that is bits, of the size
+    /// that is expected.
     pub bandwidth_bps: Vec<f64>,
     pub delay_s: Vec<f64>,
     pub buffer_pkts: Vec<f64>,
@@ -58,11 +59,7 @@ impl Problem {
     fn crossers(&self) -> (Vec<Crosser<'_>>, Vec<Crossing>) {
         let links = self.links.iter();
         let mut all: Vec<Crossing> = links
-            .map(|link| Crossing {
-                bandwidth_bps: link.bandwidth_bps,
-                buffer_pkts: link.queue.buffer_pkts,
-                ..Crossing::default()
-            })
+            .map(|link| Crossing::empty(link.bandwidth_bps, link.room))
             .collect();
         let crossers = self.flows.iter().map(|flow| self.crosser(flow));
         let mut crossers: Vec<Crosser<'_>> = crossers.collect();

@@ -73,7 +73,7 @@ impl Solver {
             let l = l as usize;
             let queue_pkts = point.links[l].rest.queue_pkts;
             if queue_pkts > NOTHING_PKTS {
-                found[l] = Found::of(queue_pkts, problem.links[l].queue.buffer_pkts);
+                found[l] = Found::of(queue_pkts, point.links[l].buffer_pkts);
             }
         }
         let mut flows = Vec::new();
@@ -156,7 +156,7 @@ impl Solver {
             if queue_pkts <= NOTHING_PKTS {
                 continue;
             }
-            let buffer_pkts = problem.links[l].queue.buffer_pkts;
+            let buffer_pkts = link.buffer_pkts;
             let (worth, found) = (worth[l], it.found[l]);
             let sees = &mut direct.links[l];
             // A full queue changes as one does that is nearly so.

@@ -28,6 +28,9 @@ pub(crate) struct LinkAt {
     pub waiting_s: f64,
     /// Seconds that a mean packet takes to send.
     pub packet_s: f64,
+    /// Room in mean packets, and how it changes with ln of their bits.
+    pub buffer_pkts: f64,
+    pub buffer_by_v: f64,
     /// What arrives.
     pub bits_ps: f64,
     pub pkts_ps: f64,
@@ -137,13 +140,21 @@ impl Point {
         for &l in &problem.used {
             let l = l as usize;
             let link = &problem.links[l];
-            let rest = link.queue.at_rest(z[2 * l], &self.fillings[l]);
-            let packet_s = z[2 * l + 1].exp() / link.bandwidth_bps;
+            let mean_bits = z[2 * l + 1].exp();
+            let queue = link.queue(mean_bits);
+            let buffer_pkts = queue.buffer_pkts;
+            let rest = queue.at_rest(z[2 * l], &self.fillings[l]);
+            let packet_s = mean_bits / link.bandwidth_bps;
             self.links[l] = LinkAt {
                 rest,
                 pass: rest.ln_pass.exp(),
                 waiting_s: rest.queue_pkts * packet_s,
                 packet_s,
+                buffer_pkts,
+                buffer_by_v: match link.room.bits {
+                    Some(_) if buffer_pkts > 1.0 => -buffer_pkts,
+                    _ => 0.0,
+                },
                 bits_ps: 0.0,
                 pkts_ps: 0.0,
             };
@@ -212,6 +223,18 @@ impl Point {
                 over(flow.back_hops(), flow.acks, flow.ack_bits);
             }
         }
+    }
+}
+
+impl LinkAt {
+    /// How ln of what gets in, and the waiting time, change with ln of the mean packet's bits.
+    pub fn by_v(&self) -> [f64; 2] {
+        let by_buffer = &self.rest.by_buffer;
+        let more_s = self.packet_s * by_buffer.queue_pkts * self.buffer_by_v;
+        [
+            by_buffer.ln_pass * self.buffer_by_v,
+            self.waiting_s + more_s,
+        ]
     }
 }
 

@@ -8,7 +8,7 @@ use netflow_fluid::rest::{Queue, acks_per_data, ln_pass};
 use netflow_network::tables::{LinkEvent, Way};
 use netflow_network::{
     ACK_BYTES, Aqm, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss,
-    Network, Rerouted, Source,
+    LinkSpec, Network, Red, Rerouted, Room, Source,
 };
 use netflow_profile::Profile;
 use netflow_workload::{Application as Users, Transfers};
@@ -50,9 +50,20 @@ pub(crate) struct Problem {
 pub(crate) struct LinkOf {
     pub bandwidth_bps: f64,
     pub delay_s: f64,
-    pub queue: Queue,
+    pub room: Room,
+    pub red: Option<Red>,
     /// What packets showed of its queue.
     pub calibration: Calibration,
+}
+
+impl LinkOf {
+    /// Its queue where the mean packet has so many bits.
+    pub fn queue(&self, mean_bits: f64) -> Queue {
+        Queue {
+            buffer_pkts: self.room.pkts(mean_bits),
+            red: self.red,
+        }
+    }
 }
 
 /// The connections of one class on their way.
@@ -172,12 +183,8 @@ impl Problem {
         }
         refuse(network)?;
         let inner = network.tables();
-        let mut links: Vec<LinkOf> = inner
-            .links
-            .iter()
-            .zip(&inner.buffer_pkts)
-            .map(link_of)
-            .collect();
+        let rooms = (0..).map(|link| inner.room(link));
+        let mut links: Vec<LinkOf> = inner.links.iter().zip(rooms).map(link_of).collect();
         let mut losses: Vec<LinkLoss> = inner.links.iter().map(|link| link.loss).collect();
         let begun = inner.events.partition_point(|e| e.at_s < at_s);
         for event in &inner.events[..begun] {
@@ -375,17 +382,15 @@ impl Problem {
     }
 }
 
-fn link_of((spec, &buffer_pkts): (&netflow_network::LinkSpec, &f64)) -> LinkOf {
+fn link_of((spec, room): (&LinkSpec, Room)) -> LinkOf {
     LinkOf {
         bandwidth_bps: spec.bandwidth_bps,
         delay_s: spec.delay_s,
         calibration: spec.calibration,
-        queue: Queue {
-            buffer_pkts,
-            red: match spec.queue {
-                DropPolicy::Red(red) => Some(red),
-                _ => None,
-            },
+        room,
+        red: match spec.queue {
+            DropPolicy::Red(red) => Some(red),
+            _ => None,
         },
     }
 }

@@ -62,7 +62,7 @@ pub struct Sensitivities {
     pub by_bandwidth: Vec<f64>,
     /// By its propagation delay, per second.
     pub by_delay: Vec<f64>,
-    /// By the room of its queue, per packet.
+    /// By the room of its queue, per packet of [`LinkSteady::buffer_pkts`](crate::LinkSteady::buffer_pkts).
     pub by_buffer: Vec<f64>,
     /// By ln of what each connection offers: its rate, if it has one of its own, else the number of such
     /// connections.
@@ -147,7 +147,9 @@ impl Solver {
         for &l in &problem.used {
             let l = l as usize;
             right[2 * l] += direct.links[l].change(&point.links[l].rest.by_load);
-            right[2 * l + 1] += direct.links[l].ln_packet_s;
+            let (sees, link) = (&direct.links[l], &point.links[l]);
+            let by_buffer = sees.change(&link.rest.by_buffer) + sees.buffer_pkts;
+            right[2 * l + 1] += sees.ln_packet_s + by_buffer * link.buffer_by_v;
         }
         right.iter_mut().for_each(|it| *it = -*it);
         let mut diagonal = vec![0.0; n];
@@ -235,7 +237,7 @@ impl Solver {
                 + looks.waiting_s[l] * link.packet_s * by_buffer.queue_pkts
                 + direct.links[l].change(by_buffer)
                 + direct.links[l].buffer_pkts
-                + filling.buffer_pkts[l];
+                + filling.buffer_pkts[l] * problem.links[l].room.nominal_pkts / link.buffer_pkts;
         }
         // A way back without traffic is as long.
         all.by_delay.clone_from(&filling.delay_s);

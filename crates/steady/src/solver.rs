@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use netflow_network::{ConnectionId, LinkId, Network, Rerouted};
+use netflow_network::{ConnectionId, LinkId, Network, Rerouted, Room};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -115,13 +115,16 @@ impl Solver {
         Ok(())
     }
 
-    /// Gives a queue room for so many packets.
+    /// Gives a queue another room.
     ///
     /// # Errors
-    /// [`SteadyError::BadOption`] if it has none for one.
-    pub fn set_buffer(&mut self, link: LinkId, buffer_pkts: f64) -> Result<(), SteadyError> {
-        check("buffer", buffer_pkts, buffer_pkts >= 1.0, "at least 1")?;
-        self.problem.links[link.index()].queue.buffer_pkts = buffer_pkts;
+    /// [`SteadyError::BadOption`] if it has none for one packet.
+    pub fn set_buffer(&mut self, link: LinkId, room: Room) -> Result<(), SteadyError> {
+        let pkts = room.nominal_pkts;
+        check("buffer", pkts, pkts >= 1.0, "at least 1")?;
+        let bits = room.bits.unwrap_or(1.0);
+        check("buffer in bits", bits, bits > 0.0, "positive")?;
+        self.problem.links[link.index()].room = room;
         self.point.inputs_changed();
         Ok(())
     }

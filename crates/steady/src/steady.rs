@@ -50,6 +50,8 @@ pub struct LinkSteady {
     pub utilization: f64,
     /// Mean queue, the packet in service included.
     pub queue_pkts: f64,
+    /// Its room; where that is bytes, in packets of the mean size of those that come.
+    pub buffer_pkts: f64,
     /// What an arriving packet waits, as sources count it: the mean queue at the link's rate.
     pub waiting_s: f64,
     /// Mean time that a packet spends here which gets in, its own transmission included (Little's law).
@@ -147,7 +149,10 @@ impl Steady {
 impl Solver {
     fn link_at(&self, l: usize) -> LinkSteady {
         if self.problem.used.binary_search(&(l as u32)).is_err() {
-            return LinkSteady::default();
+            return LinkSteady {
+                buffer_pkts: self.problem.links[l].room.nominal_pkts,
+                ..LinkSteady::default()
+            };
         }
         let at = &self.point.links[l];
         LinkSteady {
@@ -155,6 +160,7 @@ impl Solver {
             offered_bps: at.bits_ps,
             utilization: at.rest.utilization,
             queue_pkts: at.rest.queue_pkts,
+            buffer_pkts: at.buffer_pkts,
             waiting_s: at.waiting_s,
             delay_s: (at.rest.found_pkts + 1.0) * at.packet_s,
             loss_probability: lost(at.rest.ln_pass),
@@ -175,10 +181,7 @@ impl Solver {
         }
         let links = self.point.links.iter().zip(transfers_pps).enumerate();
         let aside_s = |(l, (at, pps)): (usize, (&LinkAt, f64))| {
-            let (filling, k) = (
-                &self.point.fillings[l],
-                self.problem.links[l].queue.buffer_pkts,
-            );
+            let (filling, k) = (&self.point.fillings[l], at.buffer_pkts);
             if pps <= 0.0 || !filling.has_bursts() {
                 return [0.0; 2];
             }

@@ -120,7 +120,7 @@ impl Wait {
                 ..Wait::default()
             };
         }
-        let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_pkts);
+        let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_now_pkts(link));
         let packet_s = here.waiting_s / mean_pkts;
         let rho = mean_pkts / (1.0 + mean_pkts);
         let found = match rho < plan.light_rho {

@@ -7,19 +7,20 @@
 
 use super::arrays::ForwardWork;
 use super::parallel::for_blocks;
-use super::plan::{Block, LinkPlan, Plan};
+use super::plan::{Block, LinkPlan, PARTS, Plan};
 use super::shares::{self, Arrivals, FifoFate, Weight};
 use super::{Moving, Scratch};
 use crate::state::{Flight, Forwarded, Slot};
 
 impl Moving<'_> {
-    /// FIFO bookkeeping of one queue: which slots what arrives goes to and what departs comes
-    /// from. Also returns the bits that depart.
+    /// FIFO bookkeeping of one queue with this room: which slots what arrives goes to and what departs
+    /// comes from. Also returns the bits that depart.
     pub(super) fn queue_slots(
         &mut self,
         rank: usize,
         admitted: Arrivals,
         departed_pkts: f64,
+        buffer_pkts: f64,
     ) -> (FifoFate, f64) {
         let (l, state) = (&self.setup.plan.links[rank], &mut *self.state);
         let capacity = l.queue_slots;
@@ -36,7 +37,7 @@ impl Moving<'_> {
         let wrap = |i: u32| if i >= capacity { i - capacity } else { i };
         let newest = wrap(queue.head + queue.count.max(1) - 1);
         let held_pkts = slots[newest as usize].pkts * slots[newest as usize].remains;
-        let goes_on = queue.count > 0 && held_pkts + admitted.pkts <= l.slot_pkts;
+        let goes_on = queue.count > 0 && held_pkts + admitted.pkts <= buffer_pkts / PARTS;
         if queue.count < capacity && !goes_on {
             fate.arrival_row = wrap(queue.head + queue.count);
             queue.count += 1;

@@ -59,7 +59,8 @@ impl Moving<'_> {
         let departed = if idle { arriving.pkts } else { service };
 
         let exact = before + arriving.pkts - departed;
-        let after = exact.clamp(0.0, l.buffer_pkts);
+        let buffer_pkts = l.room.pkts(mean_bits);
+        let after = exact.clamp(0.0, buffer_pkts);
         if !exact.is_finite() {
             return Err(rank);
         }
@@ -105,7 +106,7 @@ impl Moving<'_> {
         link.queue_pkts = after;
         link.queue_bits = after * mean_bits;
         link.ln_rho = LIGHT;
-        link.refused = blocking_of_mean(after, l.buffer_pkts);
+        link.refused = blocking_of_mean(after, buffer_pkts);
         Ok(())
     }
 }

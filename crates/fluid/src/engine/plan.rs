@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use netflow_network::tables::{Tables, Way};
 use netflow_network::{
-    ACK_BYTES, Acks, AggregateId, Calibration, ConnectionSpec, Source, WorkloadSpec,
+    ACK_BYTES, Acks, AggregateId, Calibration, ConnectionSpec, Room, Source, WorkloadSpec,
 };
 use netflow_profile::Profile;
 use netflow_workload::Transfers;
@@ -23,7 +23,7 @@ use super::rio::RioQueue;
 use super::schedule::Schedule;
 use crate::delays::BranchDelays;
 use crate::ramp::Ramp;
-use crate::state::{Seen, State};
+use crate::state::{LinkState, Seen, State};
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -34,7 +34,7 @@ const MAX_QUEUE_SLOTS: usize = 64;
 
 /// Into so many parts, at least, the delay of a link and the room of a queue are divided: what
 /// leaves or arrives within one of them, in however many steps, is kept as one.
-const PARTS: f64 = 60.0;
+pub(crate) const PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
     /// Where each hop's input lies in `forwarded`: branches (their sources) first, then hops.
@@ -108,7 +108,7 @@ pub(crate) struct LinkPlan {
     pub pkts_per_bit: f64,
     /// Whether all packets are of that size.
     pub one_kind: bool,
-    pub buffer_pkts: f64,
+    pub room: Room,
     /// What packets showed of its queue.
     pub calibration: Calibration,
     /// ρ below which the room does not matter.
@@ -122,8 +122,6 @@ pub(crate) struct LinkPlan {
     /// FIFO: slots in the queue, and the index of their descriptions.
     pub queue_slots: u32,
     pub first_slot: u32,
-    /// FIFO: a slot with fewer packets takes the arrivals of the next step as well.
-    pub slot_pkts: f64,
     /// FIFO: batches on the way over the link, a power of two, and where their weights lie.
     pub flight_slots: u32,
     pub first_flight: u32,
@@ -388,7 +386,9 @@ impl Plan {
                 first_hop + drafts.len() as u32,
             ];
             let one_kind = drafts.iter().all(|d| d.kind == drafts[0].kind);
-            plan.add_link(inner, order[p], hops, nominal_bits, one_kind);
+            let bits = drafts.iter().map(|d| kinds.all[d.kind.1 as usize]);
+            let largest_bits = bits.map(|(pkts, bits, _)| bits / pkts).fold(1.0, f64::max);
+            plan.add_link(inner, order[p], hops, nominal_bits, largest_bits, one_kind);
         }
         plan.all_same_step = plan.links.iter().all(|l| l.next_step_hop == l.end_hop);
         plan.link_inputs(&ways);
@@ -496,8 +496,10 @@ impl Plan {
         link: u32,
         [first_hop, next_step_hop, end_hop]: [u32; 3],
         nominal_bits: f64,
+        largest_bits: f64,
         one_kind: bool,
     ) {
+        let room = inner.room(link);
         self.links.push(LinkPlan {
             link,
             first_hop,
@@ -508,15 +510,14 @@ impl Plan {
             nominal_bits,
             pkts_per_bit: 1.0 / nominal_bits,
             one_kind,
-            buffer_pkts: inner.buffer_pkts[link as usize],
+            room,
             calibration: inner.links[link as usize].calibration,
-            light_rho: light_rho(inner.buffer_pkts[link as usize]),
+            light_rho: light_rho(room.pkts(largest_bits)),
             early: Early::of(&inner.links[link as usize].queue),
             rio: None,
             delay_s: inner.links[link as usize].delay_s,
             queue_slots: 0,
             first_slot: 0,
-            slot_pkts: 0.0,
             flight_slots: 0,
             first_flight: 0,
         });
@@ -655,10 +656,10 @@ impl Plan {
         self.shortest_step_s = step_s;
         for l in &mut self.links {
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
-            let longest_wait_s = l.buffer_pkts * bits / slowest_bps(inner, l.link);
+            let room_bits = l.room.bits.unwrap_or(l.room.nominal_pkts * bits);
+            let longest_wait_s = room_bits / slowest_bps(inner, l.link);
             let steps = (longest_wait_s / step_s).ceil().min(1e9) as usize;
             l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
-            l.slot_pkts = l.buffer_pkts / PARTS;
             l.first_slot = self.queue_slots as u32;
             let parts = parts_of(inner.delays_s(l.link).1, step_s);
             // A batch ends when the next step would make it too long, so any two that follow each
@@ -677,6 +678,38 @@ impl Plan {
             self.queue_cells += hops * link.queue_slots as usize;
             self.flight_cells += hops * link.flight_slots as usize;
         }
+    }
+}
+
+/// Of fewer packets nobody needs to know the size.
+pub(crate) const NOTHING_PKTS: f64 = 1e-9;
+/// A queue that is too full sends so much of what it could in a step: it is moved in [`PARTS`](super::queue::PARTS) of
+/// a step, and none may ask for more than one serves.
+const SENDS: f64 = 0.99 * super::queue::PART;
+
+impl LinkPlan {
+    /// The room of the queue in packets like those in it now.
+    pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
+        let mean_bits = match link.queue_pkts > NOTHING_PKTS {
+            true => link.queue_bits / link.queue_pkts,
+            false => self.nominal_bits,
+        };
+        self.room.pkts(mean_bits).max(link.queue_pkts)
+    }
+
+    /// The same during a step in which so many packets of so many bits are there, so many of them from before, and so
+    /// many can be sent. Where large packets come to a queue full of small ones it holds more than it has room for until
+    /// that is sent.
+    pub fn buffer_pkts(&self, before_pkts: f64, [pkts, bits]: [f64; 2], service_pkts: f64) -> f64 {
+        if self.room.bits.is_none() {
+            return self.room.nominal_pkts;
+        }
+        let mean_bits = match self.one_kind || pkts <= NOTHING_PKTS {
+            true => self.nominal_bits,
+            false => bits / pkts,
+        };
+        let least_pkts = before_pkts - SENDS * service_pkts;
+        self.room.pkts(mean_bits).max(least_pkts)
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::arrays::{ArriveWork, ShareWork};
 use super::early::{Early, EarlyStep, PieStep, RedStep};
 use super::parallel::for_blocks;
-use super::plan::{Block, LinkPlan};
+use super::plan::{Block, LinkPlan, NOTHING_PKTS};
 use super::queue::{self, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
 use super::{Moving, Scratch, Setup};
@@ -238,14 +238,15 @@ impl Moving<'_> {
             link.queue_bits + arriving.bits,
         );
         let service_bits = link.bandwidth_bps * link.share * span.length_s;
-        let service_pkts = if l.one_kind || pkts <= 1e-9 {
+        let service_pkts = if l.one_kind || pkts <= NOTHING_PKTS {
             service_bits * l.pkts_per_bit
         } else {
             service_bits * pkts / bits
         };
+        let buffer_pkts = l.buffer_pkts(link.queue_pkts, [pkts, bits], service_pkts);
         let filling = self.scratch.fillings[rank];
         let step = Step {
-            buffer_pkts: l.buffer_pkts,
+            buffer_pkts,
             light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts,
@@ -311,7 +312,7 @@ impl Moving<'_> {
                 bits: admitted_bits,
             };
             let bits_departed;
-            (fate.fifo, bits_departed) = self.queue_slots(rank, admitted, departed);
+            (fate.fifo, bits_departed) = self.queue_slots(rank, admitted, departed, buffer_pkts);
             bits_after = (bits_available - bits_departed).max(0.0);
             if self.state.fifo.queues[rank].count == 0 {
                 bits_after = 0.0;

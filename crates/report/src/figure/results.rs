@@ -95,7 +95,7 @@ impl Series<'_> {
     fn most(&self, name: &str, quantity: usize) -> f64 {
         self.links_of.map_or(f64::INFINITY, |topology| {
             let link = topology.links.iter().find(|it| it.link == name);
-            most_of_link(quantity, link.map(|it| it.buffer_pkts))
+            most_of_link(quantity, link.and_then(|it| it.most_pkts()))
         })
     }
 }

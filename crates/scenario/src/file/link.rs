@@ -33,7 +33,7 @@ pub struct Link {
     /// How much the queue holds, the packet in service included: `"100 pkt"`, `"150 KB"`, or what the link
     /// sends in `"50 ms"`, at least one packet, and two where the queue is managed (`codel`, `fq-codel`, `pie`).
     /// Packets count alike, small ones and acknowledgements as others; of bytes and times each packet
-    /// takes its own bytes (fluids take packets of TCP's size there). Default: what it sends during the longest round trip, queues
+    /// takes its own bytes (in fluids they are so many of the mean size of those that are there). Default: what it sends during the longest round trip, queues
     /// aside, of the connections that cross it at the start (the bandwidth-delay product), at least 10
     /// packets and twice the upper threshold of a RED queue; in 100 ms where nothing crosses it. `netflow
     /// check` shows it.

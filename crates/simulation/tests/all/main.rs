@@ -3,6 +3,7 @@
 mod adaptive;
 mod alike;
 mod application;
+mod bytes;
 mod calibration;
 mod circuits;
 mod classes;

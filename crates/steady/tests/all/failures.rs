@@ -14,6 +14,7 @@ use netflow_steady::{
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::networks::in_bytes;
 use crate::runs::{learning_s, settle};
 
 fn analyse(network: &Network, options: &FailureOptions) -> Failures {
@@ -291,6 +292,21 @@ fn a_failure_is_the_network_without_what_fails() {
     println!("{compared:?}");
     assert!(compared.full > 30);
     assert!(compared.cases > 1400 && compared.blocked > 300 && compared.rerouted > 300);
+}
+
+/// Likewise where rooms are bytes: how many packets they are follows from who comes after the failure. (Links that were
+/// idle before held as many as if acknowledgements came.)
+#[test]
+fn a_failure_fills_buffers_of_bytes_with_those_who_come() {
+    let mut compared = Compared::default();
+    for seed in (0..20).filter(|seed| !SEVERAL.contains(seed)) {
+        let network = in_bytes(&endless(seed));
+        beside_networks_without(&format!("seed {seed}"), &network, &mut compared);
+    }
+    assert!(
+        compared.cases > 400 && compared.rerouted > 50,
+        "{compared:?}"
+    );
 }
 
 /// Likewise where half of the links have another one beside them, as fast or not, as short or longer.

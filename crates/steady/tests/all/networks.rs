@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Application, Calibration, ConnectionId, LinkId, LinkSpec, Network, NetworkBuilder, NodeId,
-    Source, Transport,
+    Application, Buffer, Calibration, ConnectionId, DropPolicy, LinkId, LinkSpec, Network,
+    NetworkBuilder, NodeId, Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
 use netflow_profile::{Scaled, builtin};
@@ -79,6 +79,17 @@ pub fn as_transfers(network: &Network) -> Network {
             let transfers = Transfers::new(size, payload_bytes, 10.0);
             spec.transfers = i.is_multiple_of(2).then(|| Arc::new(transfers));
             i += 1;
+        }
+    });
+    builder.build().unwrap()
+}
+
+/// The network, every drop-tail queue's room being bytes, as many as 1000 for each packet.
+pub fn in_bytes(network: &Network) -> Network {
+    let mut builder = network.to_builder();
+    builder.each_link(|link| {
+        if let (Buffer::Packets(pkts), DropPolicy::DropTail) = (link.buffer, link.queue) {
+            link.buffer = Buffer::Bytes(1000.0 * pkts);
         }
     });
     builder.build().unwrap()

@@ -2,7 +2,7 @@
 
 use netflow_network::{
     Application, Buffer, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec, QueueClass,
-    Scheduler, Source, WindowSource,
+    Room, Scheduler, Source, WindowSource,
 };
 use netflow_problems::{connection, link};
 use netflow_steady::{Bounds, Scale, Solver, SteadyError, SteadyOptions, solve};
@@ -167,7 +167,11 @@ fn options_out_of_range_are_refused() {
     for value in [-1.0, f64::NAN, f64::INFINITY] {
         bad(solver.set_bandwidth(there, value));
         bad(solver.set_delay(there, value));
-        bad(solver.set_buffer(there, value));
+        let room = Room {
+            nominal_pkts: value,
+            bits: None,
+        };
+        bad(solver.set_buffer(there, room));
         bad(solver.set_demand(c, value));
     }
     let options = SteadyOptions {

@@ -10,7 +10,7 @@ use netflow_steady::{Measure, Solver, Steady, SteadyOptions, beside_run, solve};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::networks::{as_transfers, endless, pair};
+use crate::networks::{as_transfers, endless, in_bytes, pair};
 
 /// Of less in a queue nobody can tell a percent.
 const LITTLE_PKTS: f64 = 0.01;
@@ -158,6 +158,17 @@ fn runs_that_settle_end_there() {
 fn runs_of_transfers_that_settle_end_there() {
     // The same five as without transfers.
     compare(18..26, as_transfers, 30_000, 5, u64::MAX);
+}
+
+#[test]
+fn runs_of_queues_of_bytes_that_settle_end_there() {
+    compare(8..18, in_bytes, 30_000, 5, u64::MAX);
+}
+
+#[test]
+#[ignore = "two minutes in release: runs_of_queues_of_bytes_that_settle_end_there on 300 networks"]
+fn runs_of_queues_of_bytes_that_settle_end_there_on_300_networks() {
+    compare(0..300, in_bytes, 150_000, 101, 161);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Derivatives by the adjoint equations are those of differences.
 
-use netflow_network::Network;
+use netflow_network::{Network, Room};
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions};
 
-use crate::networks::{as_if_calibrated, as_transfers, as_two_tcps, endless};
+use crate::networks::{as_if_calibrated, as_transfers, as_two_tcps, endless, in_bytes};
 
 const EXACT: SteadyOptions = SteadyOptions {
     tolerance: 1e-13,
@@ -102,9 +102,13 @@ fn compare(seed: u64, network: &Network, compared: &mut Compared) {
             it.one("delay", delay_s, delay_s, all.by_delay[l], |s, x| {
                 s.set_delay(id, x).unwrap()
             });
-            let room = network.buffer_pkts(id);
-            it.one("buffer", room, room, all.by_buffer[l], |s, x| {
-                s.set_buffer(id, x).unwrap()
+            let (pkts, room) = (base.link(id).buffer_pkts, network.room(id));
+            it.one("buffer", pkts, pkts, all.by_buffer[l], |s, x| {
+                let room = Room {
+                    nominal_pkts: room.nominal_pkts * x / pkts,
+                    bits: room.bits.map(|bits| bits * x / pkts),
+                };
+                s.set_buffer(id, room).unwrap()
             });
         }
         for id in network.connections() {
@@ -149,6 +153,13 @@ fn derivatives_are_those_of_differences_where_two_tcps_meet() {
     all(6..18, as_two_tcps);
 }
 
+/// How many packets a queue holds follows from their sizes, and those from everything.
+#[test]
+fn derivatives_are_those_of_differences_where_queues_hold_bytes() {
+    all(0..12, in_bytes);
+    all(0..12, |network| in_bytes(&as_transfers(network)));
+}
+
 #[test]
 fn derivatives_are_those_of_differences_of_transfers() {
     all(0..16, as_transfers);
@@ -166,6 +177,12 @@ fn derivatives_are_those_of_differences_on_300_networks() {
 #[ignore = "half a minute in release: the same where packets calibrated, on 300 networks"]
 fn derivatives_are_those_of_differences_on_300_networks_where_packets_calibrated() {
     all(0..300, as_if_calibrated);
+}
+
+#[test]
+#[ignore = "half a minute in release: the same where queues hold bytes, on 300 networks"]
+fn derivatives_are_those_of_differences_on_300_networks_where_queues_hold_bytes() {
+    all(0..300, in_bytes);
 }
 
 #[test]
