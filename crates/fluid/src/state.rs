@@ -442,7 +442,9 @@ impl State {
         let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
         let within = queues.clone().all(|((h, w), l)| {
             let queue = ahead(h.queue_pkts, w.queue_pkts);
-            (0.0..l.buffer_now_pkts(h)).contains(&queue) && ahead(h.queue_bits, w.queue_bits) >= 0.0
+            let bits = ahead(h.queue_bits, w.queue_bits);
+            let most = l.buffer_now_pkts(h).min(l.room_pkts(queue, bits));
+            (0.0..most).contains(&queue) && bits >= 0.0
         });
         let contents = self.content.iter().zip(&whole.content);
         let mut losses = self.lost.iter().zip(&whole.lost).zip(&start.lost);

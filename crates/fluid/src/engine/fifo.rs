@@ -88,6 +88,27 @@ impl Moving<'_> {
         (fate, bits)
     }
 
+    /// How many packets so many bits are of those that are first in the queue, and then of what arrives.
+    pub(super) fn served_in_order(&self, rank: usize, bits: f64, arriving: Arrivals) -> f64 {
+        let l = &self.setup.plan.links[rank];
+        let slots = &self.state.fifo.slots[l.first_slot as usize..][..l.queue_slots as usize];
+        let queue = &self.state.fifo.queues[rank];
+        let (mut left, mut pkts) = (bits, 0.0);
+        for i in queue.head..queue.head + queue.count {
+            let slot = &slots[(i % l.queue_slots) as usize];
+            let there = slot.bits * slot.remains;
+            if there >= left {
+                return pkts + slot.pkts * slot.remains * left / there;
+            }
+            left -= there;
+            pkts += slot.pkts * slot.remains;
+        }
+        pkts + match arriving.bits > 0.0 {
+            true => left * arriving.pkts / arriving.bits,
+            false => left * l.pkts_per_bit,
+        }
+    }
+
     /// What a link forwards of what left its queue in this step and before.
     pub(super) fn forward(&mut self, rank: usize, departed_pkts: f64, fate: &mut FifoFate) {
         let (l, span) = (&self.setup.plan.links[rank], self.span);

@@ -59,7 +59,8 @@ impl Moving<'_> {
         let departed = if idle { arriving.pkts } else { service };
 
         let exact = before + arriving.pkts - departed;
-        let buffer_pkts = l.room.pkts(mean_bits);
+        // What is there stays, however large what comes is.
+        let buffer_pkts = l.room.pkts(mean_bits).max(before - departed);
         let after = exact.clamp(0.0, buffer_pkts);
         if !exact.is_finite() {
             return Err(rank);

@@ -47,7 +47,7 @@ pub(crate) struct Setup {
     pub within_step: bool,
     /// How long steps are, if they follow round-trip times.
     pub pace: Option<Pace>,
-    /// When sources with profiles start, with their classes, in order of times.
+    /// When sources start that want steps of some length, with their classes, in order of times.
     pub starts: Vec<(f64, u32)>,
 }
 

@@ -171,18 +171,18 @@ impl Pace {
     }
 }
 
-/// When the sources with profiles start, with their classes, in order of times.
+/// When the sources start that want steps of some length, with their classes, in order of times.
 pub(crate) fn starts(plan: &Plan) -> Vec<(f64, u32)> {
-    let with_profile = plan.branches.iter().filter(|b| b.profile != NO_PROFILE);
-    let mut all: Vec<(f64, u32)> = with_profile.map(|b| (b.start_s, b.class)).collect();
+    let quick =
+        (plan.branches.iter()).filter(|b| b.profile != NO_PROFILE || b.size_pkts.is_finite());
+    let mut all: Vec<(f64, u32)> = quick.map(|b| (b.start_s, b.class)).collect();
     all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     all.dedup();
     all
 }
 
 impl Setup {
-    /// Such a step, shorter where a source that starts in it would be left alone for more of a round trip
-    /// than one at rest wants.
+    /// Such a step, shorter where a source that starts in it wants that.
     pub fn until_starts_s(&self, pace: &Pace, state: &State, fixed: &[Fixed], step_s: f64) -> f64 {
         let now_s = state.time_s;
         let next = self.starts.partition_point(|&(start_s, _)| start_s < now_s);
@@ -193,11 +193,17 @@ impl Setup {
                 break;
             }
             let b = self.branch_of(state, state.epoch, class);
-            if b != NO_BRANCH {
-                let least = pace.per_round_trip * AT_REST;
-                let most_s = ahead_s.max(fixed[b as usize].round_trip_s / least);
-                step_s = step_s.min(pace.halved_s(most_s));
+            if b == NO_BRANCH {
+                continue;
             }
+            let branch = &self.plan.branches[b as usize];
+            let wanted_s = match branch.profile {
+                NO_PROFILE => {
+                    quickness_s(branch, state.own_pps(branch), || 0.0) / pace.per_round_trip
+                }
+                _ => fixed[b as usize].round_trip_s / (pace.per_round_trip * AT_REST),
+            };
+            step_s = step_s.min(pace.halved_s(ahead_s.max(wanted_s)));
         }
         step_s
     }

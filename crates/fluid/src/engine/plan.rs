@@ -656,7 +656,7 @@ impl Plan {
         self.shortest_step_s = step_s;
         for l in &mut self.links {
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
-            let room_bits = l.room.bits.unwrap_or(l.room.nominal_pkts * bits);
+            let room_bits = l.room.bits.unwrap_or(l.room.nominal_pkts * bits).max(bits);
             let longest_wait_s = room_bits / slowest_bps(inner, l.link);
             let steps = (longest_wait_s / step_s).ceil().min(1e9) as usize;
             l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
@@ -683,10 +683,6 @@ impl Plan {
 
 /// Of fewer packets nobody needs to know the size.
 pub(crate) const NOTHING_PKTS: f64 = 1e-9;
-/// A queue that is too full sends so much of what it could in a step: it is moved in [`PARTS`](super::queue::PARTS) of
-/// a step, and none may ask for more than one serves.
-const SENDS: f64 = 0.99 * super::queue::PART;
-
 impl LinkPlan {
     /// The room of the queue in packets like those in it now.
     pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
@@ -697,19 +693,12 @@ impl LinkPlan {
         self.room.pkts(mean_bits).max(link.queue_pkts)
     }
 
-    /// The same during a step in which so many packets of so many bits are there, so many of them from before, and so
-    /// many can be sent. Where large packets come to a queue full of small ones it holds more than it has room for until
-    /// that is sent.
-    pub fn buffer_pkts(&self, before_pkts: f64, [pkts, bits]: [f64; 2], service_pkts: f64) -> f64 {
-        if self.room.bits.is_none() {
-            return self.room.nominal_pkts;
-        }
-        let mean_bits = match self.one_kind || pkts <= NOTHING_PKTS {
+    /// The same where so many packets of so many bits are there.
+    pub fn room_pkts(&self, pkts: f64, bits: f64) -> f64 {
+        self.room.pkts(match self.one_kind || pkts <= NOTHING_PKTS {
             true => self.nominal_bits,
             false => bits / pkts,
-        };
-        let least_pkts = before_pkts - SENDS * service_pkts;
-        self.room.pkts(mean_bits).max(least_pkts)
+        })
     }
 }
 

@@ -28,12 +28,18 @@ const LITTLE: f64 = 0.05;
 pub(crate) const PARTS: u32 = 4;
 pub(crate) const PART: f64 = 1.0 / PARTS as f64;
 
+/// A queue that is too full sends nearly all it could: none is so full that its load is no number.
+const SENDS: f64 = 0.99;
+
 /// Where a solution is looked for: beyond, a queue is empty or full to the last digit.
 const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
 
 /// A queue over one step, as far as it does not depend on the solution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
+    /// Room in packets like those that are there.
+    pub room_pkts: f64,
+    /// What it holds in this step: more than it has room for while what is too much is sent.
     pub buffer_pkts: f64,
     /// Below this ρ the far end of the buffer is not felt ([`light_rho`]).
     pub light_rho: f64,
@@ -160,6 +166,17 @@ impl Step {
             early: self.early.map(EarlyStep::part),
             ..*self
         }
+        .holding()
+    }
+
+    /// The same where it holds what it has room for, and what it cannot send in the step of more than that: when large
+    /// packets come to a queue of bytes full of small ones it has room for fewer of all.
+    pub fn holding(self) -> Step {
+        let left_pkts = self.before_pkts - SENDS * self.service_pkts;
+        Step {
+            buffer_pkts: self.room_pkts.max(left_pkts),
+            ..self
+        }
     }
 
     /// The next part, after one that ended so.
@@ -168,6 +185,7 @@ impl Step {
         if let Some(early) = &mut self.early {
             early.go_on(end);
         }
+        *self = self.holding();
     }
 
     fn empty(&self) -> Solution {
@@ -409,6 +427,7 @@ mod tests {
 
     fn step(k: f64, before: f64, service: f64) -> Step {
         Step {
+            room_pkts: k,
             buffer_pkts: k,
             light_rho: light_rho(k),
             before_pkts: before,

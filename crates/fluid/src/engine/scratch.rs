@@ -91,7 +91,8 @@ impl Scratch {
     /// The longest step from now on that is right for those who send in it.
     pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
         let pace = setup.pace?;
-        self.update_sources(setup, state, state.time_s);
+        // A list that ends now is over, as it is for who begins now.
+        self.update_sources(setup, state, state.time_s.next_up());
         let step_s = pace.next_s(&setup.plan, &self.active, state, &self.fixed);
         Some(setup.until_starts_s(&pace, state, &self.fixed, step_s))
     }

@@ -240,13 +240,16 @@ impl Moving<'_> {
         let service_bits = link.bandwidth_bps * link.share * span.length_s;
         let service_pkts = if l.one_kind || pkts <= NOTHING_PKTS {
             service_bits * l.pkts_per_bit
+        } else if self.setup.fifo && l.room.bits.is_some() {
+            self.served_in_order(rank, service_bits, arriving)
         } else {
             service_bits * pkts / bits
         };
-        let buffer_pkts = l.buffer_pkts(link.queue_pkts, [pkts, bits], service_pkts);
         let filling = self.scratch.fillings[rank];
+        let room_pkts = l.room_pkts(pkts, bits);
         let step = Step {
-            buffer_pkts,
+            room_pkts,
+            buffer_pkts: room_pkts,
             light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts,
@@ -266,7 +269,8 @@ impl Moving<'_> {
                 }),
             }),
             filling,
-        };
+        }
+        .holding();
         let mut refused_at_end = None;
         let mut solution = if let Some(rio) = l.rio {
             let (solution, at_end) = self.solve_rio(rank, rio, &step, &mut arriving);
@@ -312,7 +316,8 @@ impl Moving<'_> {
                 bits: admitted_bits,
             };
             let bits_departed;
-            (fate.fifo, bits_departed) = self.queue_slots(rank, admitted, departed, buffer_pkts);
+            (fate.fifo, bits_departed) =
+                self.queue_slots(rank, admitted, departed, step.buffer_pkts);
             bits_after = (bits_available - bits_departed).max(0.0);
             if self.state.fifo.queues[rank].count == 0 {
                 bits_after = 0.0;

@@ -185,3 +185,84 @@ fn the_order_of_rows_makes_no_difference() {
         }
     }
 }
+
+/// A hundred packets sent within 11 ms fill a queue that takes 80 ms to send them; seen as sent over a step of 50 ms they
+/// fit in.
+#[test]
+fn what_is_soon_sent_is_seen_as_such() {
+    for start_s in [1.0, 1.01, 1.337] {
+        let lost_pkts = |step: Step| {
+            let mut b = NetworkBuilder::new();
+            let (from, to) = (b.node("A"), b.node("B"));
+            let link = b.link(netflow_problems::link(from, to, 1e7, 1e-3, 100.0));
+            let rate_pps = 1e8 / 12e3;
+            b.connection(ConnectionSpec {
+                start_s,
+                size_pkts: Some(400.0),
+                packet_size_bytes: 1500.0,
+                ..netflow_problems::one_way("c", from, to, Source::Poisson { rate_pps })
+            });
+            let options = Options {
+                duration_s: 3.0,
+                model: FluidOptions::Fifo { step }.into(),
+                ..Options::default()
+            };
+            finish(b.build().unwrap(), options)
+                .link_totals(link)
+                .lost_pkts
+        };
+        let chosen = lost_pkts(Step::default());
+        let short = lost_pkts(Step::Fixed { step_s: 2e-4 });
+        let told = format!("{start_s}: {chosen} instead of {short}");
+        assert!((chosen / short - 1.0).abs() < 0.05, "{told}");
+    }
+}
+
+/// A source that has stopped, or has sent all, is forgotten at once, so that a run that is resumed there goes on as one that
+/// never stopped.
+#[test]
+fn a_run_resumed_at_a_stop_has_the_same_bits() {
+    let (mut b, _, connection) = one_link(1e7, 0.03);
+    let tcp = |name: &str| ConnectionSpec {
+        name: name.to_owned(),
+        ..connection.clone()
+    };
+    b.connection(tcp("goes on"));
+    b.connection(ConnectionSpec {
+        stop_s: Some(2.0),
+        ..tcp("stops")
+    });
+    // It wants shorter steps than the others.
+    b.connection(ConnectionSpec {
+        size_pkts: Some(80.0),
+        source: Source::Poisson { rate_pps: 2e4 },
+        start_s: 1.0,
+        ..tcp("ends")
+    });
+    let network = b.build().unwrap();
+    let options = Options {
+        duration_s: 4.0,
+        ..Options::default()
+    };
+    let mut through = Simulation::new(network.clone(), options).unwrap();
+    let mut resumed = 0;
+    let mut ended = false;
+    let ends = network.connection_by_name("ends").unwrap();
+    let told = |simulation: &Simulation| format!("{:?}", simulation.state().unwrap());
+    while !through.is_done() {
+        through.step().unwrap();
+        let ends_now = !ended && through.connection_totals(ends).finished_s.is_some();
+        ended |= ends_now;
+        if ends_now || through.time_s() == 2.0 {
+            let state = through.state().unwrap().clone();
+            let mut other = Simulation::resume(network.clone(), options, state).unwrap();
+            for _ in 0..50 {
+                through.step().unwrap();
+                other.step().unwrap();
+                assert_eq!(told(&through), told(&other));
+            }
+            resumed += 1;
+        }
+    }
+    assert_eq!(resumed, 2);
+}
