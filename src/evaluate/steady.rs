@@ -2,7 +2,7 @@
 
 use netflow_network::filled::{FilledBy, Kind};
 use netflow_network::{Application, Estimate, LinkId, ModelName, Network};
-use netflow_results::{Within, reason};
+use netflow_results::{LOSS_BY_SIZE, Within, reason};
 use netflow_scenario::Prepared;
 use netflow_steady::{Held, Steady};
 
@@ -52,10 +52,9 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     }
     let note = |wanted: Estimate| {
         let is = |&(id, filled): &(LinkId, &FilledBy)| {
-            let it = steady.link(id);
+            let busy = steady.link(id).utilization;
             // Of transfers there is a warning of their own.
-            let (busy, loss) = (it.utilization, it.loss_probability);
-            let mut reasons = filled.reasons(network.link_spec(id), busy, loss);
+            let mut reasons = filled.reasons(network.link_spec(id).queue, busy);
             reasons.find(|&it| it != Estimate::Transfers) == Some(wanted)
         };
         let of = network.links().zip(&filled).filter(is);
@@ -72,7 +71,7 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             ),
             // At rest there is nothing but the mean.
             Estimate::EarlyDrops | Estimate::Transfers => return None,
-            Estimate::Constant | Estimate::InOrder | Estimate::Sizes | Estimate::LossBySize => {
+            Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
                 let why = reason(wanted);
                 format!(
                     "{queues}: {why}; `netflow run --set simulation.model=packets` follows them"
@@ -80,5 +79,21 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             }
         })
     };
-    Estimate::ALL.into_iter().filter_map(note).collect()
+    let mut notes: Vec<String> = Estimate::ALL.into_iter().filter_map(note).collect();
+    let by_size = network.links().zip(&filled);
+    let mut by_size = by_size.filter(|(id, filled)| {
+        let loss = steady.link(*id).loss_probability;
+        filled.loses_by_size(network.link_spec(*id), loss)
+    });
+    if let Some((first, _)) = by_size.next() {
+        let first = network.link_name(first);
+        let links = match by_size.count() {
+            0 => first.to_owned(),
+            more => format!("{first} and {}", count(more, "other link")),
+        };
+        notes.push(format!(
+            "losses at {links}: {LOSS_BY_SIZE}; `netflow run --set simulation.model=packets` follows them"
+        ));
+    }
+    notes
 }

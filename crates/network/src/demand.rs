@@ -101,7 +101,8 @@ impl Network {
             let rtt_s: f64 = links.map(|&link| now.delays_s[link.index()]).sum();
             let widths = there.iter().map(|link| now.bandwidths_bps[link.index()]);
             let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-            let queues_pkts: f64 = there.iter().map(|&link| self.buffer_pkts(link)).sum();
+            let rooms = there.iter().map(|&link| self.room(link));
+            let queues_pkts: f64 = rooms.map(|room| room.pkts(packet_bits)).sum();
             // A larger window never gets full: packets are lost before.
             let held_pkts = narrowest_bps * rtt_s / packet_bits + queues_pkts;
             let window = window.filter(|&window| window <= held_pkts);

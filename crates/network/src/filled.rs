@@ -62,19 +62,30 @@ impl FilledBy {
         }
     }
 
-    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time and loses such
-    /// a part of what comes: all reasons, the weightiest first.
-    pub fn reasons(&self, link: &LinkSpec, busy: f64, loss: f64) -> impl Iterator<Item = Estimate> {
+    /// So many times as many packets wait as in M/M/1, by Pollaczek and Khinchin: (1 + c²)/2 with c the coefficient of
+    /// variation of their sizes.
+    fn longer(&self) -> f64 {
+        0.5 * self.squares * self.pkts / (self.bits * self.bits)
+    }
+
+    /// Whether what packets lose depends on their size at a link that this fills, which loses such a part of what comes.
+    pub fn loses_by_size(&self, link: &LinkSpec, loss: f64) -> bool {
+        /// Sizes that are nearly alike have a coefficient of variation of a quarter.
+        const ALIKE: f64 = 0.5 * (1.0 + 0.25 * 0.25);
+        /// Of such a loss nobody asks whose it is.
+        const LITTLE_LOSS: f64 = 1e-3;
+        let by_room = link.queue == DropPolicy::DropTail && matches!(link.buffer, Buffer::Bytes(_));
+        by_room && loss > LITTLE_LOSS && self.longer() > ALIKE
+    }
+
+    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time: all reasons, the
+    /// weightiest first.
+    pub fn reasons(&self, queue: DropPolicy, busy: f64) -> impl Iterator<Item = Estimate> {
         /// Such a part fills a queue.
         const FILLING: f64 = 0.1;
         const MOSTLY: f64 = 0.5;
         /// So many times as many wait as if sizes were exponential.
         const LONGER: f64 = 1.05;
-        /// The same of sizes that are nearly alike, with a coefficient of variation of a quarter.
-        const ALIKE: f64 = 0.5 * (1.0 + 0.25 * 0.25);
-        /// Of such a loss nobody asks whose it is.
-        const LITTLE_LOSS: f64 = 1e-3;
-        let queue = link.queue;
         let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
         let mostly = |bits| fills(bits, MOSTLY);
         let bulk = fills(self.bulk_bits, FILLING);
@@ -83,11 +94,8 @@ impl FilledBy {
             DropPolicy::Red(_) | DropPolicy::Rio(_) => bulk,
             DropPolicy::Managed(_) => self.bits > 0.0,
         };
-        // Pollaczek and Khinchin: (1 + c²)/2 times as many as in M/M/1, with c the coefficient of variation of sizes.
-        let longer = 0.5 * self.squares * self.pkts / (self.bits * self.bits);
         let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
         let is_busy = busy > Estimate::BUSY;
-        let in_bytes = matches!(link.buffer, Buffer::Bytes(_));
         let transfers = busy > Estimate::SOMETIMES && fills(self.transfers_bits, FILLING);
         let all = [
             (
@@ -98,18 +106,14 @@ impl FilledBy {
             (transfers, Estimate::Transfers),
             (is_busy && mostly(self.constant_bits), Estimate::Constant),
             (is_busy && in_order, Estimate::InOrder),
-            (is_busy && longer > LONGER, Estimate::Sizes),
-            (
-                in_bytes && loss > LITTLE_LOSS && longer > ALIKE,
-                Estimate::LossBySize,
-            ),
+            (is_busy && self.longer() > LONGER, Estimate::Sizes),
         ];
         all.into_iter().filter_map(|(is, of)| is.then_some(of))
     }
 
     /// The first of the [reasons](Self::reasons).
-    pub fn estimate(&self, link: &LinkSpec, busy: f64, loss: f64) -> Option<Estimate> {
-        self.reasons(link, busy, loss).next()
+    pub fn estimate(&self, queue: DropPolicy, busy: f64) -> Option<Estimate> {
+        self.reasons(queue, busy).next()
     }
 }
 
@@ -130,7 +134,7 @@ mod tests {
             for &(kind, pkts, bits, after) in all {
                 filled.add(kind, pkts, bits, after);
             }
-            filled.estimate(&plain, 0.6, 0.0)
+            filled.estimate(DropPolicy::DropTail, 0.6)
         };
         let random = |pkts| (Kind::Other, pkts, 1e4, None);
         assert_eq!(of(&[]), None);
@@ -165,22 +169,15 @@ mod tests {
         let mut bulk = FilledBy::default();
         bulk.add(Kind::Bulk, 1.0, 1e4, None);
         assert_eq!(
-            bulk.estimate(
-                &LinkSpec {
-                    queue: DropPolicy::Red(red),
-                    ..plain.clone()
-                },
-                0.6,
-                0.0
-            ),
+            bulk.estimate(DropPolicy::Red(red), 0.6),
             Some(Estimate::EarlyDrops)
         );
         let mut some = FilledBy::default();
         some.add(Kind::Transfers, 1.0, 1e4, None);
         some.add(Kind::Constant, 6.0, 1e4, None);
-        let at = |busy| some.estimate(&plain, busy, 0.0);
+        let at = |busy| some.estimate(DropPolicy::DropTail, busy);
         assert_eq!([at(0.05), at(0.2)], [None, Some(Estimate::Transfers)]);
-        assert_eq!(bulk.estimate(&plain, 0.4, 0.0), None);
+        assert_eq!(bulk.estimate(DropPolicy::DropTail, 0.4), None);
         // Half as large, and as many.
         let mut mixed = FilledBy::default();
         mixed.add(Kind::Other, 1.0, 6e3, None);
@@ -189,11 +186,9 @@ mod tests {
             buffer: Buffer::Bytes(1e4),
             ..plain.clone()
         };
-        assert_eq!(
-            mixed.estimate(&bytes, 0.6, 0.01),
-            Some(Estimate::LossBySize)
-        );
-        assert_eq!(mixed.estimate(&bytes, 0.6, 1e-4), None);
-        assert_eq!(mixed.estimate(&plain, 0.6, 0.01), None);
+        assert!(mixed.loses_by_size(&bytes, 0.01));
+        assert!(!mixed.loses_by_size(&bytes, 1e-4));
+        assert!(!mixed.loses_by_size(&plain, 0.01));
+        assert!(!bulk.loses_by_size(&bytes, 0.01));
     }
 }

@@ -35,6 +35,9 @@ pub struct LinkTotals {
     /// Why its mean and its longest queue, and the queueing delay, are estimates, if they are: of busy links, in the fluid
     /// models.
     pub estimate: Option<Estimate>,
+    /// Whether what single connections lose here is an estimate in the fluid models: the room is bytes, and packets differ
+    /// in size, so that small ones still fit in where large ones do not. The equations let all of them lose the same.
+    pub loss_is_estimate: bool,
     /// Standard deviation over mean of the packets that arrived in an interval of
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
     /// arrived, and of fluids.
@@ -60,21 +63,17 @@ pub enum Estimate {
     InOrder,
     /// Packets differ so much in size that more wait than the equations say.
     Sizes,
-    /// The room is bytes, and packets differ in size: small ones still fit in where large ones do not. The equations let
-    /// all of them lose the same.
-    LossBySize,
 }
 
 impl Estimate {
     /// All of them.
-    pub const ALL: [Estimate; 7] = [
+    pub const ALL: [Estimate; 6] = [
         Estimate::Profiles,
         Estimate::EarlyDrops,
         Estimate::Transfers,
         Estimate::Constant,
         Estimate::InOrder,
         Estimate::Sizes,
-        Estimate::LossBySize,
     ];
 
     /// Links that send for no more than this part of the time have no queue that is an estimate.

@@ -88,7 +88,7 @@ pub use sweep::{
 };
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
 pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode, TopologyWay};
-pub use trust::{Within, reason};
+pub use trust::{LOSS_BY_SIZE, Within, reason};
 pub use users::{WaitSummary, WorkloadSummary, wait_rows};
 pub use whole::Whole;
 pub use writer::Writer;

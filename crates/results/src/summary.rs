@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
 use crate::moments::half_width;
-use crate::trust::{Within, reason, whole_percent};
+use crate::trust::{LOSS_BY_SIZE, Within, reason, whole_percent};
 use crate::users::{self, WorkloadSummary};
 
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
@@ -186,9 +186,12 @@ pub struct LinkSummary {
     pub queue_is_estimate: bool,
     /// Why, if they are: `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
     /// mean is near that of packets; `transfers`, transfers come and go there; `constant`, sources at a constant rate are taken for
-    /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size; `loss-by-size`, of a buffer in bytes small ones are lost less than is told.
+    /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// Whether what single connections lose there is an estimate: the buffer is bytes, and packets differ in size.
+    #[serde(default)]
+    pub loss_is_estimate: bool,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost in the queue.
@@ -308,6 +311,9 @@ pub struct ConnectionSummary {
     /// Loss probability of the path; null where nothing was sent.
     #[serde(default)]
     pub loss_probability: Option<f64>,
+    /// Whether that is an estimate: what single connections lose at a link of the path is.
+    #[serde(default)]
+    pub loss_is_estimate: bool,
     /// Fraction of its sending time that it spent outside the measured domain of its profile.
     pub outside_profile_fraction: f64,
     /// Fraction of it, among that, for which the profile was extended further than is usable.
@@ -417,6 +423,7 @@ impl LinkSummary {
             throughput_bps: Some(0.0),
             queueing_delay_s: Some(0.0),
             queue_is_estimate: false,
+            loss_is_estimate: false,
             estimate: Some(Estimate::Profiles),
             offered_pkts: 0.0,
             lost_pkts: 0.0,
@@ -455,6 +462,7 @@ impl ConnectionSummary {
             jitter_s: Some(0.0),
             delay_is_estimate: false,
             loss_probability: Some(0.0),
+            loss_is_estimate: false,
             outside_profile_fraction: 0.0,
             unusable_profile_fraction: 0.0,
             profile_use: Some(String::new()),
@@ -515,6 +523,7 @@ impl Summary {
                 queueing_delay_s: totals.queueing_delay_s,
                 queue_is_estimate: totals.estimate.is_some(),
                 estimate: totals.estimate,
+                loss_is_estimate: totals.loss_is_estimate,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 link_lost_pkts: totals.link_lost_pkts,
@@ -541,6 +550,11 @@ impl Summary {
         };
         let links: Vec<LinkSummary> = network.links().map(link).collect();
         let has_estimates = links.iter().any(|link| link.queue_is_estimate);
+        let crosses = |id, is: fn(&LinkSummary) -> bool| {
+            let crossed = network.crossed(id, from_s, to_s);
+            crossed.iter().any(|it| is(&links[it.index()]))
+        };
+        let has_lossy = links.iter().any(|link| link.loss_is_estimate);
         let connection = |id| {
             let totals = simulation.connection_totals(id);
             ConnectionSummary {
@@ -565,9 +579,9 @@ impl Summary {
                 jitter_s: totals.jitter_s,
                 delay_is_estimate: totals.mean_delay_s.is_some()
                     && has_estimates
-                    && (network.crossed(id, from_s, to_s).iter())
-                        .any(|it| links[it.index()].queue_is_estimate),
+                    && crosses(id, |link| link.queue_is_estimate),
                 loss_probability: totals.loss_probability,
+                loss_is_estimate: has_lossy && crosses(id, |link| link.loss_is_estimate),
                 outside_profile_fraction: totals.outside_profile_fraction,
                 unusable_profile_fraction: totals.unusable_profile_fraction,
                 profile_use: matches!(network.connection_spec(id).source, Source::Profile(_))
@@ -622,11 +636,7 @@ impl Summary {
             Estimate::EarlyDrops => {
                 format!("{ESTIMATE} {}; packets take about {}", reason(of), takes())
             }
-            Estimate::Transfers
-            | Estimate::Constant
-            | Estimate::InOrder
-            | Estimate::Sizes
-            | Estimate::LossBySize => {
+            Estimate::Transfers | Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
                 format!(
                     "{ESTIMATE} {}; `model = \"packets\"` follows them, which takes about {}",
                     reason(of),
@@ -634,11 +644,15 @@ impl Summary {
                 )
             }
         };
-        Estimate::ALL
+        let mut notes: Vec<String> = Estimate::ALL
             .into_iter()
             .filter(|&of| is(of))
             .map(note)
-            .collect()
+            .collect();
+        if self.links.iter().any(|link| link.loss_is_estimate) {
+            notes.push(format!("{ESTIMATE} {LOSS_BY_SIZE}"));
+        }
+        notes
     }
 
     /// How far to trust goodputs, where TCP with profiles shares links that it fills; `None` else.
@@ -725,6 +739,7 @@ mod tests {
                 throughput_bps: None,
                 queueing_delay_s: Some(0.25),
                 queue_is_estimate: true,
+                loss_is_estimate: true,
                 estimate: Some(Estimate::Profiles),
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,

@@ -44,6 +44,10 @@ pub(crate) fn whole_percent(part: f64) -> String {
     format!("{:.0} %", 100.0 * part + 1e-9)
 }
 
+/// What is wrong with losses that are estimates.
+pub const LOSS_BY_SIZE: &str = "where a buffer is bytes, or a time, small packets are lost less than is told, about in proportion to their size, and large ones \
+     more";
+
 /// Why a queue of a fluid is an estimate, and what that means, in words; of TCP by profiles it is said by numbers
 /// ([`Within`]).
 pub fn reason(estimate: Estimate) -> &'static str {
@@ -65,9 +69,6 @@ pub fn reason(estimate: Estimate) -> &'static str {
         }
         Estimate::Sizes => {
             "packets differ so much in size that queues are longer, and lose more, than is told"
-        }
-        Estimate::LossBySize => {
-            "of a buffer in bytes, or time, small packets are lost less than is told, about in proportion to their size, and large ones more"
         }
     }
 }

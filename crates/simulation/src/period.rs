@@ -105,6 +105,13 @@ impl Run for Simulation {
             true => 1.0,
             false => sums.busy_s * per_s,
         };
+        let spec = self.network().link_spec(id);
+        let filled = match self.stepper() {
+            Stepper::Fluid(fluid) if busy > Estimate::SOMETIMES => {
+                Some(fluid.filled_by(id, &start.branches))
+            }
+            _ => None,
+        };
         let longest = self.longest.iter().skip(start.longest);
         let longest = longest.filter_map(|of_links| of_links.get(id.index()));
         LinkTotals {
@@ -123,13 +130,9 @@ impl Run for Simulation {
                 _ => None,
             },
             queued_pkts: self.engine().queue_pkts(id),
-            estimate: match self.stepper() {
-                Stepper::Fluid(fluid) if busy > Estimate::SOMETIMES => {
-                    let filled = fluid.filled_by(id, &start.branches);
-                    filled.estimate(self.network().link_spec(id), busy, sums.loss_probability())
-                }
-                _ => None,
-            },
+            estimate: filled.as_ref().and_then(|it| it.estimate(spec.queue, busy)),
+            loss_is_estimate: (filled.as_ref())
+                .is_some_and(|it| it.loses_by_size(spec, sums.loss_probability())),
             arrival_cov: match self.stepper() {
                 Stepper::Fluid(_) => None,
                 Stepper::Packets(packets) => packets.arrival_cov(id, &start.packets),

@@ -2,8 +2,8 @@
 
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Buffer, ConnectionSpec, Estimate, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId,
-    Options, Run, Simulation, Source,
+    Buffer, ConnectionSpec, LinkId, LinkSpec, Model, Network, NetworkBuilder, NodeId, Options, Run,
+    Simulation, Source,
 };
 use netflow_tcpmodel::Stack;
 use rand::{RngExt, SeedableRng};
@@ -125,7 +125,7 @@ fn queues_of_tcp_among_small_packets_are_near_those_of_packets() {
 
 /// Fluids let all packets lose the same part; where room is bytes the small ones lose less, and it is said.
 #[test]
-fn where_small_packets_lose_less_the_queue_is_an_estimate() {
+fn where_small_packets_lose_less_losses_are_estimates() {
     let mut rng = Pcg32::seed_from_u64(13);
     for case in 0..12 {
         let bandwidth_bps = 1e7;
@@ -150,7 +150,43 @@ fn where_small_packets_lose_less_the_queue_is_an_estimate() {
         let loss = |it: &Simulation, id| it.connection_totals(id).loss_probability.unwrap();
         assert!(loss(&fluid, small) > 1.3 * loss(&packets, small), "{case}");
         assert!(loss(&fluid, large) < loss(&packets, large), "{case}");
-        let [told, none] = [&fluid, &packets].map(|it| it.link_totals(link).estimate);
-        assert_eq!((told, none), (Some(Estimate::LossBySize), None), "{case}");
+        let told = [&fluid, &packets].map(|it| it.link_totals(link).loss_is_estimate);
+        assert_eq!(told, [true, false], "{case}");
+    }
+}
+
+/// A queue full of small packets that large ones come to: it goes on sending at the link's rate, and what it holds stays
+/// what the room is. (Packets never wait longer than the room lasts.)
+#[test]
+fn a_queue_of_small_packets_gives_way_to_large_ones() {
+    let mut rng = Pcg32::seed_from_u64(14);
+    for case in 0..12 {
+        let bandwidth_bps: f64 = rng.random_range(5e6..5e7);
+        let holds_s = rng.random_range(0.03..0.1);
+        let small = rng.random_range(60.0..300.0);
+        let (mut builder, [a, b], link) = pair(bandwidth_bps, 1e-3, holds_s);
+        let phases = [("small", small, 0.0), ("large", 1500.0, 10.0)];
+        let ids = phases.map(|(name, bytes, start_s)| {
+            let rate_pps = 1.5 * bandwidth_bps / (8.0 * bytes);
+            builder.connection(ConnectionSpec {
+                packet_size_bytes: bytes,
+                start_s,
+                stop_s: Some(start_s + 10.0),
+                ..netflow_problems::one_way(name, a, b, Source::Poisson { rate_pps })
+            })
+        });
+        let network = builder.build().unwrap();
+        let [fluid, packets] = [Model::FLUID, Model::PACKETS].map(|model| {
+            let mut simulation = simulation(network.clone(), model, 20.0);
+            run_until(&mut simulation, 10.0);
+            simulation.begin_period();
+            run_until(&mut simulation, 10.5);
+            let totals = simulation.link_totals(link);
+            let lost = simulation.connection_totals(ids[1]).loss_probability;
+            (totals.queueing_delay_s.unwrap(), lost.unwrap())
+        });
+        let told = format!("{case}: {fluid:?} beside {packets:?}, room for {holds_s} s");
+        assert!((fluid.0 / packets.0 - 1.0).abs() < 0.15, "{told}");
+        assert!((fluid.1 - packets.1).abs() < 0.04, "{told}");
     }
 }

@@ -120,11 +120,8 @@ fn print_connections(
         })
         .number("loss", |(_, it)| {
             let std = std_of(&it.spread, "loss_probability");
-            known(
-                it.loss_probability,
-                |loss| beside(loss, std, percent),
-                NOTHING,
-            )
+            let text = |loss| sign(it.loss_is_estimate, beside(loss, std, percent));
+            known(it.loss_probability, text, NOTHING)
         })
         .number("delay ms", |(_, it)| {
             let std = std_of(&it.spread, "mean_delay_s");
