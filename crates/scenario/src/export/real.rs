@@ -150,8 +150,9 @@ pub fn way_holds_bytes(
     let widths = there.iter().map(|&link| network.bandwidths_bps(link).1);
     let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
     let size_bytes = network.connection_spec(id).packet_size_bytes;
-    let rooms = there.iter().map(|&link| network.buffer_pkts(link));
-    let queues_bytes = rooms.sum::<f64>() * size_bytes;
+    let rooms = there.iter().map(|&link| network.room(link));
+    let queues_pkts: f64 = rooms.map(|room| room.pkts(8.0 * size_bytes)).sum();
+    let queues_bytes = queues_pkts * size_bytes;
     match narrowest_bps.is_finite() {
         true => 2.0 * (narrowest_bps / 8.0 * rtt_s + queues_bytes),
         false => 0.0,
