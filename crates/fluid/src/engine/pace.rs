@@ -4,6 +4,7 @@ use netflow_network::Step;
 use netflow_network::tables::{NO_BRANCH, Tables};
 
 use super::Setup;
+use super::feedback::first_pps;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::{ActiveSources, Fixed};
 use crate::state::State;
@@ -111,6 +112,16 @@ struct Changing {
 }
 
 impl Demand {
+    /// Adds a source that begins: it doubles in each of its round trips of this length.
+    fn add_new(&mut self, branch: &BranchPlan, rtt_s: f64, pace: &Pace) {
+        let begins = Changing {
+            rtt_s,
+            rate_pps: first_pps(rtt_s) * branch.weight,
+            doublings: 1.0,
+        };
+        self.add(begins, pace);
+    }
+
     fn add(&mut self, source: Changing, pace: &Pace) {
         let times = (DOUBLING * source.doublings).clamp(AT_REST, DOUBLING);
         let rate = source.rate_pps / UNIT_PPS;
@@ -135,11 +146,12 @@ impl Pace {
     /// it wants: so the mean of what they want, weighted by their rates, is the step for all of them.
     pub fn next_s(
         &self,
-        plan: &Plan,
+        setup: &Setup,
         active: &ActiveSources,
         state: &State,
         fixed: &[Fixed],
     ) -> f64 {
+        let plan = &setup.plan;
         let lagged = active.lagged.iter().flat_map(|(_, members)| members);
         let others = active.marked.iter().chain(&active.rates);
         let mut most_s = f64::INFINITY;
@@ -155,6 +167,7 @@ impl Pace {
             let least = self.per_round_trip * AT_REST;
             if learnt.since_s.is_none() || learnt.last_step + 1 != state.steps {
                 most_s = most_s.min(fixed[b].round_trip_s / least);
+                demand.add_new(branch, fixed[b].round_trip_s, self);
                 continue;
             }
             most_s = most_s.min(learnt.rtt_s / least);
@@ -167,7 +180,34 @@ impl Pace {
                 self,
             );
         }
-        self.halved_s(most_s.min(demand.mean_s()))
+        let mut step_s = self.halved_s(most_s.min(demand.mean_s()));
+        // Who starts within the step: it ends before, or is one for them as well.
+        let now_s = state.time_s;
+        let next = setup
+            .starts
+            .partition_point(|&(start_s, _)| start_s <= now_s);
+        for &(start_s, class) in &setup.starts[next..] {
+            let ahead_s = start_s - now_s;
+            if ahead_s >= step_s {
+                break;
+            }
+            let b = setup.branch_of(state, state.epoch, class);
+            if b == NO_BRANCH {
+                continue;
+            }
+            let branch = &plan.branches[b as usize];
+            let round_trip_s = fixed[b as usize].round_trip_s;
+            if branch.profile == NO_PROFILE {
+                let quick_s = quickness_s(branch, state.own_pps(branch), || 0.0);
+                most_s = most_s.min(quick_s / self.per_round_trip);
+            } else {
+                most_s = most_s.min(round_trip_s / (self.per_round_trip * AT_REST));
+                demand.add_new(branch, round_trip_s, self);
+            }
+            let wanted_s = most_s.min(demand.mean_s());
+            step_s = step_s.min(self.halved_s(ahead_s.max(wanted_s)));
+        }
+        step_s
     }
 }
 
@@ -179,34 +219,6 @@ pub(crate) fn starts(plan: &Plan) -> Vec<(f64, u32)> {
     all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     all.dedup();
     all
-}
-
-impl Setup {
-    /// Such a step, shorter where a source that starts in it wants that.
-    pub fn until_starts_s(&self, pace: &Pace, state: &State, fixed: &[Fixed], step_s: f64) -> f64 {
-        let now_s = state.time_s;
-        let next = self.starts.partition_point(|&(start_s, _)| start_s < now_s);
-        let mut step_s = step_s;
-        for &(start_s, class) in &self.starts[next..] {
-            let ahead_s = start_s - now_s;
-            if ahead_s >= step_s {
-                break;
-            }
-            let b = self.branch_of(state, state.epoch, class);
-            if b == NO_BRANCH {
-                continue;
-            }
-            let branch = &self.plan.branches[b as usize];
-            let wanted_s = match branch.profile {
-                NO_PROFILE => {
-                    quickness_s(branch, state.own_pps(branch), || 0.0) / pace.per_round_trip
-                }
-                _ => fixed[b as usize].round_trip_s / (pace.per_round_trip * AT_REST),
-            };
-            step_s = step_s.min(pace.halved_s(ahead_s.max(wanted_s)));
-        }
-        step_s
-    }
 }
 
 #[cfg(test)]

@@ -93,8 +93,7 @@ impl Scratch {
         let pace = setup.pace?;
         // A list that ends now is over, as it is for who begins now.
         self.update_sources(setup, state, state.time_s.next_up());
-        let step_s = pace.next_s(&setup.plan, &self.active, state, &self.fixed);
-        Some(setup.until_starts_s(&pace, state, &self.fixed, step_s))
+        Some(pace.next_s(setup, &self.active, state, &self.fixed))
     }
 
     /// Makes the list of sources that may send before `end_s` anew, if that is due.
