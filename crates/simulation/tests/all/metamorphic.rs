@@ -151,7 +151,8 @@ fn offered(simulation: &Simulation) -> Vec<(String, u64)> {
     let network = simulation.network();
     let heedless = network.connections().filter(|&id| {
         let spec = network.connection_spec(id);
-        matches!(spec.source, Source::Poisson { .. })
+        // What is lost of a size is sent again.
+        matches!(spec.source, Source::Poisson { .. }) && spec.size_pkts.is_none()
     });
     heedless
         .map(|id| {
