@@ -98,7 +98,7 @@ fn compare(
     change: fn(&Network) -> Network,
     most_steps: u64,
     most_unsettled: usize,
-    too_far: u64,
+    too_far: &[u64],
 ) {
     let (mut settled, mut unsettled, mut several) = (Vec::new(), Vec::new(), 0);
     let mut bad = Vec::new();
@@ -112,7 +112,7 @@ fn compare(
         let steady = match solve(&network, f64::INFINITY, &options) {
             Ok(steady) => steady,
             // Up to ten times further from rest than asked, where a queue is full to the last digit.
-            Err(_) if seed == too_far => continue,
+            Err(_) if too_far.contains(&seed) => continue,
             Err(no) => {
                 bad.push(format!("seed {seed}: {no}"));
                 continue;
@@ -151,36 +151,37 @@ fn compare(
 
 #[test]
 fn runs_that_settle_end_there() {
-    compare(8..18, Network::clone, 30_000, 5, u64::MAX);
+    compare(8..18, Network::clone, 30_000, 5, &[]);
 }
 
 #[test]
 fn runs_of_transfers_that_settle_end_there() {
     // The same five as without transfers.
-    compare(18..26, as_transfers, 30_000, 5, u64::MAX);
+    compare(18..26, as_transfers, 30_000, 5, &[]);
 }
 
 #[test]
 fn runs_of_queues_of_bytes_that_settle_end_there() {
-    compare(8..18, in_bytes, 30_000, 5, u64::MAX);
+    compare(8..18, in_bytes, 30_000, 5, &[]);
 }
 
 #[test]
 #[ignore = "two minutes in release: runs_of_queues_of_bytes_that_settle_end_there on 300 networks"]
 fn runs_of_queues_of_bytes_that_settle_end_there_on_300_networks() {
-    compare(0..300, in_bytes, 150_000, 101, 161);
+    // What the queues hold follows from the mix, and the mix from what they lose: on two no start leads to rest.
+    compare(0..300, in_bytes, 150_000, 101, &[182, 222]);
 }
 
 #[test]
 #[ignore = "two minutes in release: runs_that_settle_end_there on 300 networks"]
 fn runs_that_settle_end_there_on_300_networks() {
-    compare(0..300, Network::clone, 150_000, 101, 161);
+    compare(0..300, Network::clone, 150_000, 101, &[161]);
 }
 
 #[test]
 #[ignore = "two minutes in release: runs_of_transfers_that_settle_end_there on 300 networks"]
 fn runs_of_transfers_that_settle_end_there_on_300_networks() {
-    compare(0..300, as_transfers, 150_000, 101, 121);
+    compare(0..300, as_transfers, 150_000, 101, &[121]);
 }
 
 /// Where a run swings for ever it is told so; where it rests it rests there.
