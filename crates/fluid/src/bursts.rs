@@ -323,7 +323,8 @@ impl WayOfTransfers<'_> {
             true => slope(&|f| Rounds::of(transfers, pps, rtt_s * f, room)) / rtt_s,
             false => 0.0,
         };
-        let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / link.buffer_pkts;
+        let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / room
+            * link.room_by_buffer(self.data_bits);
         ByWay {
             bandwidth_bps: by_bps,
             buffer_pkts: (narrowest, by_room),

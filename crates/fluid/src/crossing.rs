@@ -53,9 +53,9 @@ pub struct Crosser<'a> {
 pub struct Crossing {
     /// What the link sends, in bit/s.
     pub bandwidth_bps: f64,
-    /// The room of its queue; where it is bits, in packets of a size that is expected.
+    /// The room of its queue, as [`Room::nominal_pkts`].
     pub buffer_pkts: f64,
-    /// The same in bits where packets take their own size.
+    /// As [`Room::bits`].
     pub buffer_bits: Option<f64>,
     /// Bits of the largest packet of data of windows that cross it.
     pub largest_bits: f64,
@@ -300,16 +300,22 @@ impl Crossing {
         }
     }
 
-    /// The room in packets of this size.
-    pub fn room_pkts(&self, data_bits: f64) -> f64 {
-        self.buffer_bits
-            .map_or(self.buffer_pkts, |bits| bits / data_bits)
+    fn room(&self) -> Room {
+        Room {
+            nominal_pkts: self.buffer_pkts,
+            bits: self.buffer_bits,
+        }
     }
 
-    /// Its slope by [`buffer_pkts`](Self::buffer_pkts).
-    fn room_by_buffer(&self, data_bits: f64) -> f64 {
+    /// The room in packets of this size.
+    pub fn room_pkts(&self, data_bits: f64) -> f64 {
+        self.room().pkts(data_bits)
+    }
+
+    /// Its slope by [`buffer_pkts`](Self::buffer_pkts), which bits grow with in proportion.
+    pub fn room_by_buffer(&self, data_bits: f64) -> f64 {
         match self.buffer_bits {
-            Some(_) => self.room_pkts(data_bits) / self.buffer_pkts,
+            Some(_) => self.room().by_ln_bits(data_bits) / self.buffer_pkts,
             None => 1.0,
         }
     }

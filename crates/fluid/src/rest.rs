@@ -478,7 +478,6 @@ mod tests {
             for service_pkts in [0.01, 3.0, 1e4] {
                 let step = Step {
                     room_pkts: queue.buffer_pkts,
-                    buffer_pkts: queue.buffer_pkts,
                     light_rho: light_rho(queue.buffer_pkts),
                     before_pkts: rest.queue_pkts,
                     service_pkts,

@@ -90,6 +90,24 @@ pub(crate) enum Stated {
     Bare(f64),
 }
 
+impl Stated {
+    /// The number, if it has no unit.
+    pub(crate) fn bare(&self) -> Option<f64> {
+        match *self {
+            Stated::Bare(number) => Some(number),
+            Stated::Sure(_) => None,
+        }
+    }
+
+    /// In base units, if such a unit is meant where none is said.
+    pub(crate) fn in_units_of(&self, unit: f64) -> f64 {
+        match *self {
+            Stated::Sure(value) => value,
+            Stated::Bare(number) => number * unit,
+        }
+    }
+}
+
 /// What is said of a node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeSays {

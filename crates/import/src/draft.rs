@@ -367,9 +367,8 @@ impl<'t> Draft<'t> {
     }
 
     fn settle_links(&mut self, reading: &Reading) -> Read<Vec<Link>> {
-        let bare = |stated: &Option<(Stated, Range<usize>)>| match stated {
-            Some((Stated::Bare(number), _)) => Some(*number),
-            _ => None,
+        let bare = |stated: &Option<(Stated, Range<usize>)>| {
+            stated.as_ref().and_then(|(stated, _)| stated.bare())
         };
         let rates = self
             .links
@@ -415,10 +414,7 @@ impl<'t> Draft<'t> {
         let mut remark = None;
         let mut bandwidth_bps = None;
         if let Some((stated, at)) = says.bandwidth {
-            let bps = match stated {
-                Stated::Sure(bps) => bps,
-                Stated::Bare(number) => number * rate_unit,
-            };
+            let bps = stated.in_units_of(rate_unit);
             if bps == 0.0 {
                 self.assumptions
                     .about("a bandwidth of 0 says nothing", about.clone());
@@ -491,20 +487,13 @@ impl<'t> Draft<'t> {
     }
 
     fn settle_demands(&mut self, reading: &Reading) -> Read<Vec<Demand>> {
-        let bare = |demand: &DraftDemand| match demand.rate {
-            Stated::Bare(number) => Some(number),
-            Stated::Sure(_) => None,
-        };
-        let rates = self.demands.iter().filter_map(bare);
+        let rates = self.demands.iter().filter_map(|it| it.rate.bare());
         let unit = match rates.reduce(f64::max) {
             Some(most) => self.unit_of_rates(reading, most, "demands"),
             None => 1.0,
         };
         let demands = std::mem::take(&mut self.demands).into_iter().map(|demand| {
-            let rate_bps = match demand.rate {
-                Stated::Sure(bps) => bps,
-                Stated::Bare(number) => number * unit,
-            };
+            let rate_bps = demand.rate.in_units_of(unit);
             check_rate(rate_bps, "demand", demand.span)?;
             Ok(Demand {
                 from: demand.from,
@@ -538,7 +527,7 @@ fn shortened(label: &str) -> String {
 }
 
 /// `Mbit/s` of `1 Mbit/s`, and `100 kbit/s` as it is.
-fn unit_in_words(quantity: &str) -> String {
+pub(crate) fn unit_in_words(quantity: &str) -> String {
     quantity.strip_prefix("1 ").unwrap_or(quantity).to_owned()
 }
 

@@ -27,6 +27,15 @@ impl Room {
             None => self.nominal_pkts,
         }
     }
+
+    /// By how many packets of this mean size it grows with ln of its bits: by all that it holds, by none where packets
+    /// count alike, or where it holds one packet whatever its size.
+    pub fn by_ln_bits(&self, mean_bits: f64) -> f64 {
+        match self.bits {
+            Some(bits) if bits > mean_bits => bits / mean_bits,
+            _ => 0.0,
+        }
+    }
 }
 
 impl Tables {

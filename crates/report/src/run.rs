@@ -117,7 +117,9 @@ pub fn read(
             to,
             bps: known.map(|it| Short(it.bandwidth_bps)),
             delay: known.map(|it| Short(it.delay_s)),
-            room: known.map(|it| Short(room_pkts(it, link, summary.duration_s))),
+            room: known
+                .and_then(|it| room_pkts(it, link, summary.duration_s))
+                .map(Short),
             utilization: Short(link.utilization),
             mean_queue: Short(link.mean_queue_pkts),
             max_queue: Short(link.max_queue_pkts),
@@ -298,14 +300,14 @@ fn chosen(which: &[bool], i: usize) -> bool {
     which.get(i).copied().unwrap_or(false)
 }
 
-/// The room of a queue in packets like those that the link sent, where that is known.
-fn room_pkts(known: &TopologyLink, link: &LinkSummary, duration_s: f64) -> f64 {
+/// The room of a queue in packets; of bytes in packets like those that the link sent, where that is known.
+fn room_pkts(known: &TopologyLink, link: &LinkSummary, duration_s: f64) -> Option<f64> {
     let sent_pkts = link.offered_pkts - link.lost_pkts;
     match (known.buffer_bytes, link.throughput_bps) {
         (Some(bytes), Some(bps)) if sent_pkts > 0.0 && bps > 0.0 => {
-            (8.0 * bytes * sent_pkts / (bps * duration_s)).max(1.0)
+            Some((8.0 * bytes * sent_pkts / (bps * duration_s)).max(1.0))
         }
-        _ => known.buffer_pkts,
+        _ => known.most_pkts(),
     }
 }
 

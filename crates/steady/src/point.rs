@@ -151,10 +151,7 @@ impl Point {
                 waiting_s: rest.queue_pkts * packet_s,
                 packet_s,
                 buffer_pkts,
-                buffer_by_v: match link.room.bits {
-                    Some(_) if buffer_pkts > 1.0 => -buffer_pkts,
-                    _ => 0.0,
-                },
+                buffer_by_v: -link.room.by_ln_bits(mean_bits),
                 bits_ps: 0.0,
                 pkts_ps: 0.0,
             };

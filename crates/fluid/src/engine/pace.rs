@@ -92,8 +92,9 @@ fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
 
 /// How fast the sources of a network are, each weighted by the packets that it sends. Sums are of whole
 /// numbers, the same in whatever order they are formed.
-#[derive(Default)]
 struct Demand {
+    /// No source allows a longer step.
+    most_s: f64,
     /// Of rates times steps in a second, and of rates, in units of [`UNIT_PPS`].
     steps: u128,
     rates: u128,
@@ -112,7 +113,22 @@ struct Changing {
 }
 
 impl Demand {
-    /// Adds a source that begins: it doubles in each of its round trips of this length.
+    /// Of nobody.
+    fn new() -> Demand {
+        Demand {
+            most_s: f64::INFINITY,
+            steps: 0,
+            rates: 0,
+        }
+    }
+
+    /// Adds a source that sends, or may, so much at its own rate.
+    fn add_own(&mut self, branch: &BranchPlan, own_pps: f64, pace: &Pace) {
+        let quick_s = quickness_s(branch, own_pps, || 0.0);
+        self.most_s = self.most_s.min(quick_s / pace.per_round_trip);
+    }
+
+    /// Adds one with a profile that begins: it doubles in each of its round trips of this length.
     fn add_new(&mut self, branch: &BranchPlan, rtt_s: f64, pace: &Pace) {
         let begins = Changing {
             rtt_s,
@@ -127,13 +143,15 @@ impl Demand {
         let rate = source.rate_pps / UNIT_PPS;
         self.steps += (rate * times * pace.per_round_trip / source.rtt_s) as u128;
         self.rates += rate as u128;
+        let at_rest_s = source.rtt_s / (pace.per_round_trip * AT_REST);
+        self.most_s = self.most_s.min(at_rest_s);
     }
 
     /// The length of a step in seconds, infinite if nobody sends.
-    fn mean_s(&self) -> f64 {
+    fn wanted_s(&self) -> f64 {
         match self.steps > 0 {
-            true => self.rates as f64 / self.steps as f64,
-            false => f64::INFINITY,
+            true => self.most_s.min(self.rates as f64 / self.steps as f64),
+            false => self.most_s,
         }
     }
 }
@@ -154,23 +172,18 @@ impl Pace {
         let plan = &setup.plan;
         let lagged = active.lagged.iter().flat_map(|(_, members)| members);
         let others = active.marked.iter().chain(&active.rates);
-        let mut most_s = f64::INFINITY;
-        let mut demand = Demand::default();
+        let mut demand = Demand::new();
         for &b in lagged.chain(others) {
             let b = b as usize;
             let (branch, learnt) = (&plan.branches[b], &state.branches[b].learnt);
             if branch.profile == NO_PROFILE {
-                most_s = most_s
-                    .min(quickness_s(branch, state.own_pps(branch), || 0.0) / self.per_round_trip);
+                demand.add_own(branch, state.own_pps(branch), self);
                 continue;
             }
-            let least = self.per_round_trip * AT_REST;
             if learnt.since_s.is_none() || learnt.last_step + 1 != state.steps {
-                most_s = most_s.min(fixed[b].round_trip_s / least);
                 demand.add_new(branch, fixed[b].round_trip_s, self);
                 continue;
             }
-            most_s = most_s.min(learnt.rtt_s / least);
             demand.add(
                 Changing {
                     rtt_s: learnt.rtt_s,
@@ -180,7 +193,7 @@ impl Pace {
                 self,
             );
         }
-        let mut step_s = self.halved_s(most_s.min(demand.mean_s()));
+        let mut step_s = self.halved_s(demand.wanted_s());
         // Who starts within the step: it ends before, or is one for them as well.
         let now_s = state.time_s;
         let next = setup
@@ -196,16 +209,11 @@ impl Pace {
                 continue;
             }
             let branch = &plan.branches[b as usize];
-            let round_trip_s = fixed[b as usize].round_trip_s;
-            if branch.profile == NO_PROFILE {
-                let quick_s = quickness_s(branch, state.own_pps(branch), || 0.0);
-                most_s = most_s.min(quick_s / self.per_round_trip);
-            } else {
-                most_s = most_s.min(round_trip_s / (self.per_round_trip * AT_REST));
-                demand.add_new(branch, round_trip_s, self);
+            match branch.profile {
+                NO_PROFILE => demand.add_own(branch, state.own_pps(branch), self),
+                _ => demand.add_new(branch, fixed[b as usize].round_trip_s, self),
             }
-            let wanted_s = most_s.min(demand.mean_s());
-            step_s = step_s.min(self.halved_s(ahead_s.max(wanted_s)));
+            step_s = step_s.min(self.halved_s(ahead_s.max(demand.wanted_s())));
         }
         step_s
     }
@@ -254,25 +262,25 @@ mod tests {
             rate_pps,
             doublings,
         };
-        let mean_s = |sources: &[Changing]| {
-            let mut demand = Demand::default();
+        let wanted_s = |sources: &[Changing]| {
+            let mut demand = Demand::new();
             for source in sources {
                 demand.add(*source, &pace());
             }
-            demand.mean_s()
+            demand.wanted_s()
         };
         let near =
             |is: f64, should: f64| assert!((is / should - 1.0).abs() < 1e-3, "{is} {should}");
-        near(mean_s(&[source(0.1, 5.0, 1.0)]), 0.1 / 24.0);
-        near(mean_s(&[source(0.1, 5.0, 0.0)]), 0.1 / 4.0);
+        near(wanted_s(&[source(0.1, 5.0, 1.0)]), 0.1 / 24.0);
+        near(wanted_s(&[source(0.1, 5.0, 0.0)]), 0.1 / 4.0);
         near(
-            mean_s(&[source(0.1, 1000.0, 0.0), source(0.1, 0.01, 1.0)]),
+            wanted_s(&[source(0.1, 1000.0, 0.0), source(0.1, 0.01, 1.0)]),
             0.1 / 4.0,
         );
         near(
-            mean_s(&[source(0.1, 1.0, 0.0), source(0.1, 1.0, 1.0)]),
+            wanted_s(&[source(0.1, 1.0, 0.0), source(0.1, 1.0, 1.0)]),
             0.1 / 14.0,
         );
-        assert_eq!(mean_s(&[]), f64::INFINITY);
+        assert_eq!(wanted_s(&[]), f64::INFINITY);
     }
 }

@@ -683,14 +683,12 @@ impl Plan {
 
 /// Of fewer packets nobody needs to know the size.
 pub(crate) const NOTHING_PKTS: f64 = 1e-9;
+
 impl LinkPlan {
     /// The room of the queue in packets like those in it now.
     pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
-        let mean_bits = match link.queue_pkts > NOTHING_PKTS {
-            true => link.queue_bits / link.queue_pkts,
-            false => self.nominal_bits,
-        };
-        self.room.pkts(mean_bits).max(link.queue_pkts)
+        let room_pkts = self.room_pkts(link.queue_pkts, link.queue_bits);
+        room_pkts.max(link.queue_pkts)
     }
 
     /// The same where so many packets of so many bits are there.

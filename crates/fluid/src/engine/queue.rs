@@ -39,8 +39,6 @@ const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
 pub(crate) struct Step {
     /// Room in packets like those that are there.
     pub room_pkts: f64,
-    /// What it holds in this step: more than it has room for while what is too much is sent.
-    pub buffer_pkts: f64,
     /// Below this ρ the far end of the buffer is not felt ([`light_rho`]).
     pub light_rho: f64,
     /// Packets at the start of the step.
@@ -115,7 +113,7 @@ impl Step {
                 !filled
                     || filling.idle == 0.0
                         && filling.calibration.waiting == 1.0
-                        && filling.is_light(it.queue_pkts, self.buffer_pkts)
+                        && filling.is_light(it.queue_pkts, self.buffer_pkts())
             };
             if let Some(light) = self.solve_light(available).filter(is_light) {
                 return light;
@@ -166,17 +164,13 @@ impl Step {
             early: self.early.map(EarlyStep::part),
             ..*self
         }
-        .holding()
     }
 
-    /// The same where it holds what it has room for, and what it cannot send in the step of more than that: when large
-    /// packets come to a queue of bytes full of small ones it has room for fewer of all.
-    pub fn holding(self) -> Step {
+    /// What it holds: what it has room for, and of more than that what it cannot send in the step. When large packets
+    /// come to a queue of bytes full of small ones it has room for fewer of all.
+    pub fn buffer_pkts(&self) -> f64 {
         let left_pkts = self.before_pkts - SENDS * self.service_pkts;
-        Step {
-            buffer_pkts: self.room_pkts.max(left_pkts),
-            ..self
-        }
+        self.room_pkts.max(left_pkts)
     }
 
     /// The next part, after one that ended so.
@@ -185,7 +179,6 @@ impl Step {
         if let Some(early) = &mut self.early {
             early.go_on(end);
         }
-        *self = self.holding();
     }
 
     fn empty(&self) -> Solution {
@@ -220,7 +213,7 @@ impl Step {
 
     /// M/M/1/K as it is: dU/dx = π₀N, dB/dx = B(K−N).
     fn poisson(&self, x: f64) -> At {
-        let eq = equilibrium(x, self.buffer_pkts);
+        let eq = equilibrium(x, self.buffer_pkts());
         At {
             busy_slope: eq.empty * eq.mean_pkts,
             blocking_slope: eq.blocking * eq.free_pkts,
@@ -230,7 +223,7 @@ impl Step {
 
     /// M/M/1/K's mean with the loss and the idle time of windows.
     fn filled(&self, x: f64) -> At {
-        let k = self.buffer_pkts;
+        let k = self.buffer_pkts();
         let queue = self.filling.queue(x, k);
         let found = self
             .filling
@@ -253,7 +246,7 @@ impl Step {
 
     /// Newton's method with the exact slope, kept inside a bracket; `at` gives the queue at a load.
     fn solve_drop_tail(&self, arriving_pkts: f64, at: impl Fn(f64) -> At) -> Solution {
-        let k = self.buffer_pkts;
+        let k = self.buffer_pkts();
         let (mut low, mut high) = LOAD_BOUNDS;
         let mut x = self.first_guess(arriving_pkts);
         let mut moved_before = f64::INFINITY;
@@ -297,7 +290,7 @@ impl Step {
     /// Near the root wherever the step is short of equilibrium; Newton's method needs few steps
     /// from there.
     fn first_guess(&self, arriving_pkts: f64) -> f64 {
-        let k = self.buffer_pkts;
+        let k = self.buffer_pkts();
         // In overload the queue ends full: 1 − B = 1/ρ.
         let service = k - self.before_pkts + self.service_pkts;
         let overload = arriving_pkts / service;
@@ -318,7 +311,7 @@ impl Step {
         let refused = eq.blocking;
         let plain = Solution {
             ln_rho,
-            queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts),
+            queue_pkts: eq.mean_pkts.clamp(0.0, self.buffer_pkts()),
             utilization: eq.utilization(),
             refused: if refused < NEGLIGIBLE { 0.0 } else { refused },
             ..Solution::default()
@@ -343,7 +336,7 @@ impl Step {
     pub fn solve_by(&self, mut arriving_pkts: impl FnMut(&Solution) -> f64) -> Solution {
         let mut arriving = 0.0;
         let mut at = |x: f64| {
-            let eq = self.filling.queue(x, self.buffer_pkts).equilibrium();
+            let eq = self.filling.queue(x, self.buffer_pkts()).equilibrium();
             let mut tried = self.solution(x, &eq);
             if let Some(early) = &self.early {
                 tried.refused += early.drops(&tried) * (1.0 - tried.refused);
@@ -359,7 +352,7 @@ impl Step {
         let (mut best, mut volume, mut f) = at(guess);
         // Step outwards from the guess until the root is enclosed.
         let (mut f_low, mut f_high) = (f64::NAN, f64::NAN);
-        let mut reach = 1e-3 / (1.0 + self.buffer_pkts).sqrt();
+        let mut reach = 1e-3 / (1.0 + self.buffer_pkts()).sqrt();
         let mut x = guess;
         while f != 0.0 {
             if f > 0.0 {
@@ -428,7 +421,6 @@ mod tests {
     fn step(k: f64, before: f64, service: f64) -> Step {
         Step {
             room_pkts: k,
-            buffer_pkts: k,
             light_rho: light_rho(k),
             before_pkts: before,
             service_pkts: service,

@@ -91,7 +91,7 @@ impl Scratch {
     /// The longest step from now on that is right for those who send in it.
     pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
         let pace = setup.pace?;
-        // A list that ends now is over, as it is for who begins now.
+        // Who stops now is not in the list any more, and who starts now is.
         self.update_sources(setup, state, state.time_s.next_up());
         Some(pace.next_s(setup, &self.active, state, &self.fixed))
     }

@@ -232,7 +232,8 @@ impl Moving<'_> {
         let (l, span) = (&self.setup.plan.links[rank], self.span);
         let link = &self.state.links[rank];
 
-        // The service rate follows from the mean packet among what is there during the step.
+        // The service rate follows from the mean packet among what is there during the step; where the room does, too, and
+        // the queue has an order, from what is first.
         let (pkts, bits) = (
             link.queue_pkts + arriving.pkts,
             link.queue_bits + arriving.bits,
@@ -246,10 +247,8 @@ impl Moving<'_> {
             service_bits * pkts / bits
         };
         let filling = self.scratch.fillings[rank];
-        let room_pkts = l.room_pkts(pkts, bits);
         let step = Step {
-            room_pkts,
-            buffer_pkts: room_pkts,
+            room_pkts: l.room_pkts(pkts, bits),
             light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts,
@@ -269,8 +268,7 @@ impl Moving<'_> {
                 }),
             }),
             filling,
-        }
-        .holding();
+        };
         let mut refused_at_end = None;
         let mut solution = if let Some(rio) = l.rio {
             let (solution, at_end) = self.solve_rio(rank, rio, &step, &mut arriving);
@@ -317,7 +315,7 @@ impl Moving<'_> {
             };
             let bits_departed;
             (fate.fifo, bits_departed) =
-                self.queue_slots(rank, admitted, departed, step.buffer_pkts);
+                self.queue_slots(rank, admitted, departed, step.buffer_pkts());
             bits_after = (bits_available - bits_departed).max(0.0);
             if self.state.fifo.queues[rank].count == 0 {
                 bits_after = 0.0;

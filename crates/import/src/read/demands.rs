@@ -7,6 +7,7 @@ use netflow_document::ProblemKind;
 use netflow_units::{BitsPerSecond, Bounds};
 
 use crate::attributes::{Stated, cut, unit_of_bare_bps};
+use crate::draft::unit_in_words;
 use crate::lines::Lines;
 use crate::names;
 use crate::wrong::{Read, Wrong};
@@ -61,18 +62,14 @@ impl Demands {
     /// Adds them to the network.
     pub(super) fn join(self, topology: &mut Topology, text: &str, reading: &Reading) -> Read<()> {
         let lines = Lines::of(text);
-        let bare = |row: &Row| match row.rate {
-            Stated::Bare(number) => Some(number),
-            Stated::Sure(_) => None,
-        };
-        let largest = self.rows.iter().filter_map(bare).reduce(f64::max);
+        let bare = self.rows.iter().filter_map(|row| row.rate.bare());
+        let largest = bare.reduce(f64::max);
         let said = reading.rate_unit_bps.or(self.unit_bps);
         let unit = said.unwrap_or_else(|| unit_of_bare_bps(largest.unwrap_or(0.0)));
         let mut assumptions =
             crate::assumption::Assumptions::after(std::mem::take(&mut topology.assumptions));
         if reading.rate_unit_bps.is_none() && largest.is_some() {
-            let words = BitsPerSecond(unit).to_string();
-            let words = words.strip_prefix("1 ").unwrap_or(&words).to_owned();
+            let words = unit_in_words(&BitsPerSecond(unit).to_string());
             assumptions.whole(format!("demands without a unit are taken as {words}"));
         }
         let known = Known::of(topology);
@@ -81,10 +78,7 @@ impl Demands {
         for row in self.rows {
             let from = known.place(&row.from, topology, &row.span)?;
             let to = known.place(&row.to, topology, &row.span)?;
-            let rate_bps = match row.rate {
-                Stated::Sure(bps) => bps,
-                Stated::Bare(number) => number * unit,
-            };
+            let rate_bps = row.rate.in_units_of(unit);
             let about = || crate::About::Other(String::new(), lines.of_byte(row.span.start));
             if from == to {
                 let text = "a demand of a node to itself needs no network: left out";

@@ -172,6 +172,11 @@ fn options_out_of_range_are_refused() {
             bits: None,
         };
         bad(solver.set_buffer(there, room));
+        let room = Room {
+            nominal_pkts: 10.0,
+            bits: Some(value),
+        };
+        bad(solver.set_buffer(there, room));
         bad(solver.set_demand(c, value));
     }
     let options = SteadyOptions {
