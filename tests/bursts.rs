@@ -19,7 +19,7 @@ const BUSY: f64 = 0.1;
 /// some of its nodes, and its busiest link busy for 30 to 88 % of the time; with the seconds in which so many packets
 /// cross links.
 fn scenario(seed: u64, crossing_pkts: f64) -> (String, f64) {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let log = |random: &mut ChaCha8Rng, least: f64, most: f64| {
         (random.random_range(least.ln()..most.ln())).exp()
     };

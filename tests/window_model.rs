@@ -54,7 +54,7 @@ fn load(scenario: &str) -> (Network, Options) {
 
 /// With window sources, each starting up to 0.5 s late.
 fn run(network: &Network, options: Options, seed: u64) -> Found {
-    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let network = remade(network, |spec| {
         spec.source = Source::Window(WindowSource::default());
         spec.start_s += rng.random_range(0.0..0.5);

@@ -361,22 +361,12 @@ impl Fluid {
         (data, acks)
     }
 
-    /// Well-mixed: data that was delivered in the last step, and whose acknowledgements start in
-    /// the next because the first link of the way back had its turn before.
+    /// Well-mixed: data that was delivered, and whose acknowledgements start in the next step because the first link of
+    /// the way back had its turn before.
     fn turning(&self, b: usize) -> f64 {
-        if self.setup.fifo {
-            return 0.0;
-        }
         let plan = &self.setup.plan;
-        let hop = plan.branches[b].last_data_hop;
-        let rank = plan
-            .links
-            .partition_point(|l| l.first_hop < l.end_hop && l.end_hop <= hop);
-        if hop >= plan.links[rank].next_step_hop {
-            self.state.forwarded[plan.branches.len() + hop as usize]
-        } else {
-            0.0
-        }
+        let hop = plan.branches[b].last_data_hop as usize;
+        self.state.carried.of(plan, hop)
     }
 
     pub(crate) fn rank(&self, id: LinkId) -> usize {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
 use crate::engine::Setup;
+use crate::engine::carried::Carried;
 use crate::engine::marked::AggregateState;
 use crate::engine::plan::{BranchPlan, Plan};
 use crate::engine::queue::LIGHT;
@@ -33,9 +34,11 @@ pub struct State {
     pub(crate) branches: Vec<BranchState>,
     /// Packets in the queue, by hop (well-mixed transport).
     pub(crate) content: Vec<f64>,
-    /// Packets forwarded during the step, by branch (what its source sends) and by hop.
+    /// Packets forwarded during the step, by branch (what its source sends) and by hop; and what was carried into it.
     #[serde(rename = "handed")]
     pub(crate) forwarded: Vec<f64>,
+    #[serde(default)]
+    pub(crate) carried: Carried,
     /// Packets that arrived during the last step, by hop.
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
@@ -312,7 +315,8 @@ impl State {
                 paths: Paths::new(&setup.network, duration_s),
             },
             content: vec![0.0; if plan.queue_cells == 0 { hops } else { 0 }],
-            forwarded: vec![0.0; branches + hops],
+            forwarded: vec![0.0; branches + hops + plan.carried.len()],
+            carried: Carried::new(plan),
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
             losses: setup.first_losses(),
@@ -342,6 +346,7 @@ impl Clone for State {
             told: self.told.clone(),
             content: self.content.clone(),
             forwarded: self.forwarded.clone(),
+            carried: self.carried.clone(),
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
             losses: self.losses.clone(),
@@ -370,6 +375,8 @@ impl Clone for State {
         self.told.clone_from(&other.told);
         self.content.clone_from(&other.content);
         self.forwarded.clone_from(&other.forwarded);
+        self.carried.pkts.clone_from(&other.carried.pkts);
+        self.carried.collected_s = other.carried.collected_s;
         self.inflow.clone_from(&other.inflow);
         self.lost.clone_from(&other.lost);
         self.losses.clone_from(&other.losses);
@@ -393,6 +400,7 @@ impl State {
                 s.told.delays.len(),
                 s.content.len(),
                 s.forwarded.len(),
+                s.carried.pkts.len(),
                 s.inflow.len(),
                 s.lost.len(),
                 s.rio.len(),

@@ -152,7 +152,7 @@ fn one_of<T: Copy>(rng: &mut impl Rng, all: &[T]) -> T {
 /// A network in which much happens at the same moment: whole milliseconds, bandwidths with whole times of
 /// transmission; or delays of nothing at all.
 fn random_network(seed: u64) -> Network {
-    let rng = &mut Pcg32::seed_from_u64(seed);
+    let rng = &mut Pcg32::seed_from_u64(netflow_problems::population(seed));
     let mut builder = NetworkBuilder::new();
     let users = rng.random_bool(0.3).then(|| constant_users(&mut builder));
     let n = rng.random_range(5..9);

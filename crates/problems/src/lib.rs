@@ -6,6 +6,7 @@
 mod circuits;
 mod clamped;
 mod page;
+mod population;
 mod queues;
 mod random;
 mod remade;
@@ -24,6 +25,7 @@ use netflow_profile::{Profile, builtin};
 pub use circuits::with_circuits;
 pub use clamped::Clamped;
 pub use page::fill_page;
+pub use population::population;
 pub use queues::m_d_1_k;
 pub use random::{RandomNetwork, random_network};
 pub use remade::remade;

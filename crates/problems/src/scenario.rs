@@ -67,7 +67,7 @@ struct Making {
 
 /// The scenario of this seed. All of them are valid.
 pub fn random_scenario(seed: u64) -> RandomScenario {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
     let nodes = rng.random_range(2..8_usize);
     let mut pairs: Vec<(usize, usize)> = (1..nodes).map(|i| (rng.random_range(0..i), i)).collect();
     for _ in 0..rng.random_range(0..3) {

@@ -36,7 +36,7 @@ fn log_uniform(rng: &mut impl Rng, range: std::ops::Range<f64>) -> f64 {
 
 /// The network of this seed: links of all scales around one that is the network's own.
 pub fn wide_network(seed: u64) -> WideNetwork {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
     // The other numbers are what they would be if nobody lost anything.
     let mut losses = rng.clone();
     losses.set_stream(1);
@@ -171,7 +171,7 @@ impl WideNetwork {
 
     /// The same with its rows shuffled, those of its nodes, too.
     pub fn shuffled(&self, seed: u64) -> WideNetwork {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
         let mut place: Vec<usize> = (0..self.nodes.len()).collect();
         place.shuffle(&mut rng);
         let mut other = self.clone();

@@ -118,22 +118,15 @@ impl Setup {
             .sum()
     }
 
-    /// Packets of data that one hop has on the way: over the link, or, well-mixed, forwarded in the
-    /// last step to a link that had its turn before.
+    /// Packets of data that one hop has on the way: over the link, or, well-mixed, carried into the next step.
     pub fn in_flight(&self, state: &State, hop: usize) -> f64 {
         let (rank, block) = self.block_of(hop);
         let l = &self.plan.links[rank];
-        let next_step = hop as u32 >= l.next_step_hop;
-        let pending = if next_step && !self.fifo {
-            state.forwarded[self.plan.branches.len() + hop]
-        } else {
-            0.0
-        };
         if !self.fifo {
-            return pending;
+            return state.carried.of(&self.plan, hop);
         }
         let flight = &state.fifo.flights[rank];
-        let done = if next_step {
+        let done = if hop as u32 >= l.next_step_hop {
             flight.next_step
         } else {
             flight.same_step
@@ -155,7 +148,7 @@ impl Setup {
         let earlier = state.fifo.earlier.iter();
         let earlier = earlier.filter(|it| it.rank as usize == rank);
         let earlier: f64 = earlier.map(|it| it.in_flight(&self.plan, hop)).sum();
-        pending + on_the_way + earlier
+        on_the_way + earlier
     }
 
     fn block_of(&self, hop: usize) -> (usize, &super::plan::Block) {

@@ -22,11 +22,13 @@ impl Moving<'_> {
     /// Moves the network over `span`. The first queue that stops being a number is returned.
     pub(crate) fn step_literally(&mut self) -> Result<(), usize> {
         self.send(false);
+        self.hand_over();
         for &(first, end) in &self.setup.plan.levels {
             for rank in first..end {
                 self.move_queue_literally(rank)?;
             }
         }
+        self.carry();
         self.deliver();
         Ok(())
     }

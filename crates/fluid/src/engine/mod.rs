@@ -1,6 +1,7 @@
 //! How a step moves the network.
 
 mod arrays;
+pub(crate) mod carried;
 mod earlier;
 pub(crate) mod early;
 mod events;
@@ -113,6 +114,9 @@ impl Setup {
                 format!("FluidLiteral {:?} WellMixed Lagged", Step::auto(step_s))
             }
         };
+        if !fifo {
+            plan.carry();
+        }
         plan.fingerprint = hash_of((plan.fingerprint, chosen));
         if paths.iter().any(Option::is_some) {
             plan.fingerprint = hash_of((plan.fingerprint, paths));

@@ -37,7 +37,8 @@ const MAX_QUEUE_SLOTS: usize = 64;
 pub(crate) const PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
-    /// Where each hop's input lies in `forwarded`: branches (their sources) first, then hops.
+    /// Where each hop's input lies in `forwarded`: branches (their sources) first, then hops, then those that are
+    /// carried.
     pub up: Vec<u32>,
     /// Runs of hops with packets of one kind, block by block.
     pub runs: Vec<Run>,
@@ -81,6 +82,8 @@ pub(crate) struct Plan {
     /// are used from the start.
     pub all_same_step: bool,
     pub used_same_step: bool,
+    /// Well-mixed: hops whose next link has had its turn when they forward, in order.
+    pub carried: Vec<u32>,
     /// Sizes of the rings of FIFO transport (0 without it).
     pub queue_cells: usize,
     pub flight_cells: usize,
@@ -345,6 +348,7 @@ impl Plan {
             has_precedences: inner.has_precedences(),
             all_same_step: true,
             used_same_step: true,
+            carried: Vec::new(),
             queue_cells: 0,
             flight_cells: 0,
             queue_slots: 0,

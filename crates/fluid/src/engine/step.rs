@@ -110,6 +110,7 @@ impl Moving<'_> {
         self.schedule();
         self.send(fork);
         self.forward_for_next_step(fork);
+        self.hand_over();
         for (&(first, end), &at_once) in plan.levels.iter().zip(&plan.at_once) {
             if fork {
                 self.step_level(first..end)?;
@@ -132,6 +133,7 @@ impl Moving<'_> {
                 self.step_link(rank, arriving)?;
             }
         }
+        self.carry();
         self.deliver();
         Ok(())
     }

@@ -222,7 +222,7 @@ fn set_something(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
 
 /// Sets something every now and then, until `until_s`.
 fn drive(simulation: &mut Simulation, seed: u64, until_s: f64) {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xd1ce);
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed ^ 0xd1ce));
     while simulation.engine().time_s() < until_s {
         set_something(simulation, &mut rng);
         let time_s = simulation.engine().time_s() + rng.random_range(1e-4..0.3);
@@ -302,7 +302,7 @@ fn both_with_users(seed: u64, model: Model) -> [Simulation; 2] {
 }
 
 fn both_of(network: Network, seed: u64, model: Model) -> [Simulation; 2] {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let (paths, rates) = (
         some_paths(&network, &mut rng),
         some_rates(&network, &mut rng),
@@ -320,7 +320,7 @@ fn both_of(network: Network, seed: u64, model: Model) -> [Simulation; 2] {
 
 /// Nothing announced, and something that is not set then.
 fn with_and_without(seed: u64, model: Model) -> [Simulation; 2] {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let network = network(seed, model == Model::PACKETS, 3);
     let mut both = [
         begin(&network, model),
@@ -435,7 +435,7 @@ proptest! {
         seed in 0..10_000_u64,
         model in sample::select(all_models()),
     ) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
             let network = announced(&network(seed, model == Model::PACKETS, 0), &mut rng);
             let mut once = begin(&network, model);
             drive(&mut once, seed, 1.0);
@@ -458,7 +458,7 @@ proptest! {
 
     #[test]
     fn packets_are_neither_made_nor_lost(seed in 0..10_000_u64, windows in any::<bool>()) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
         let network = announced(&network(seed, windows, 6), &mut rng);
         let mut simulation = begin(&network, Model::PACKETS);
         for i in 1..=10 {
@@ -474,7 +474,7 @@ proptest! {
         // The first keeps nothing.
         fluid in sample::select(fluids().split_off(1)),
     ) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
         let network = announced(&network(seed, false, 6), &mut rng);
         let mut simulation = begin(&network, fluid.into());
         for i in 1..=5 {
@@ -489,7 +489,7 @@ proptest! {
         seed in 0..10_000_u64,
         model in sample::select(all_models()),
     ) {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
             let network = announced(&network(seed, model == Model::PACKETS, 3), &mut rng);
             let way = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

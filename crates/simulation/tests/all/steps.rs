@@ -3,7 +3,7 @@
 use netflow_problems::{WideNetwork, wide_network};
 use netflow_profile::builtin;
 use netflow_simulation::{
-    Change, ConnectionSpec, Coupling, EventSpec, FluidOptions, LinkId, LinkSpec, Network,
+    Adaptive, Change, ConnectionSpec, Coupling, EventSpec, FluidOptions, LinkId, LinkSpec, Network,
     NetworkBuilder, Options, Run, Simulation, Source, Step,
 };
 
@@ -27,11 +27,16 @@ fn run(wide: &WideNetwork, finer: f64) -> Simulation {
     simulation
 }
 
-/// Compares runs at the chosen step and at an eighth of it; what would take more than `most_steps`
-/// is left out, and counted. None may differ by more than is allowed.
-fn compare(seeds: std::ops::Range<u64>, most_steps: u64) {
-    let (mut compared, mut left_out) = (0_usize, 0);
-    let (mut bad, mut largest) = (Vec::new(), Vec::new());
+/// Runs at the chosen step beside those at an eighth of it.
+struct Compared {
+    /// What is too different, by seed, with the largest difference as a part of what is allowed.
+    differ: Vec<(f64, String)>,
+}
+
+/// Compares them on the networks of these seeds; what would take more than `most_steps` is left out, and counted.
+fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> Compared {
+    let (mut compared, mut left_out, mut steps) = (0_usize, 0, 0);
+    let (mut differ, mut largest) = (Vec::new(), Vec::new());
     for seed in seeds {
         let wide = wide_network(seed);
         let chosen = run(&wide, 1.0);
@@ -40,10 +45,11 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64) {
             continue;
         }
         compared += 1;
+        steps += chosen.steps();
         let (found, difference) = alike::compare(&chosen, &run(&wide, 8.0), 10.0);
         largest.push(difference);
         if !found.is_empty() {
-            bad.push(format!("seed {seed}: {}", found.join("; ")));
+            differ.push((difference, format!("seed {seed}: {}", found.join("; "))));
         }
     }
     assert!(compared > 0);
@@ -53,21 +59,28 @@ fn compare(seeds: std::ops::Range<u64>, most_steps: u64) {
         println!("{name}: within {:.2} of what is allowed", largest[within]);
     }
     println!(
-        "{compared} networks compared, {left_out} of more than {most_steps} steps left out, {} differ",
-        bad.len()
+        "{compared} networks compared in {steps} steps, {left_out} of more than {most_steps} steps left out, {} differ",
+        differ.len()
     );
-    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    for (_, found) in &differ {
+        println!("{found}");
+    }
+    Compared { differ }
 }
 
 #[test]
 fn an_eighth_of_the_step_changes_little() {
-    compare(1000..1040, 10_000);
+    assert!(compare(1000..1040, 10_000).differ.is_empty());
 }
 
 #[test]
-#[ignore = "a minute in release: an_eighth_of_the_step_changes_little for 200 networks"]
-fn an_eighth_of_the_step_changes_little_on_200_networks() {
-    compare(1000..1200, 1_000_000);
+#[ignore = "a minute in release: an_eighth_of_the_step_changes_little for 1000 networks"]
+fn an_eighth_of_the_step_changes_little_on_1000_networks() {
+    assert!(compare(1000..1200, 1_000_000).differ.is_empty());
+    // Some swing, or lose at times on which the next ones depend, and tell shorter steps apart that all are short.
+    let others = compare(1200..2000, 1_000_000).differ;
+    let worst = others.iter().map(|(difference, _)| *difference);
+    assert!(others.len() <= 8 && worst.fold(0.0, f64::max) < 2.0);
 }
 
 /// One link and its way back, 100 packets of room.
@@ -262,4 +275,77 @@ fn a_run_resumed_at_a_stop_has_the_same_bits() {
         }
     }
     assert_eq!(resumed, 2);
+}
+
+/// Three links in a ring, each of which feeds the next: one of them does so in the next step. When that is shorter, what
+/// came in the last one does not come all at once. A step of 20 ms brought four times what a queue holds.
+#[test]
+fn what_is_carried_into_a_shorter_step_comes_no_faster() {
+    let adaptive = Adaptive {
+        tolerance: 0.01,
+        min_s: 1e-6,
+        max_s: 0.02,
+    };
+    let models = [
+        FluidOptions::WellMixed {
+            step: Step::Fixed { step_s: 0.02 },
+            coupling: Coupling::default(),
+        },
+        FluidOptions::Adaptive {
+            step: adaptive,
+            coupling: Coupling::Lagged,
+        },
+        FluidOptions::Literal { step_s: 0.02 },
+    ];
+    for model in models {
+        let mut b = NetworkBuilder::new();
+        let nodes: Vec<_> = ["A", "B", "C"].iter().map(|name| b.node(name)).collect();
+        let node = |i: usize| nodes[i % 3];
+        let links: Vec<LinkId> = (0..3)
+            .map(|i| {
+                b.link(netflow_problems::link(
+                    node(i),
+                    node(i + 1),
+                    1e7,
+                    1e-3,
+                    10.0,
+                ))
+            })
+            .collect();
+        // Each half of a link's bandwidth.
+        for i in 0..3 {
+            let path = vec![node(i), node(i + 1), node(i + 2)];
+            let source = Source::Constant { rate_pps: 312.5 };
+            b.connection(ConnectionSpec {
+                path: Some(path),
+                ..netflow_problems::one_way(&format!("c{i}"), node(i), node(i + 2), source)
+            });
+        }
+        // Steps end here, and nothing happens.
+        for i in 0..40 {
+            let change = Change::Bandwidth(1e7);
+            for at_s in [1.0, 1.0003] {
+                let at_s = at_s + 0.0517 * f64::from(i);
+                let link = links[0];
+                b.event(EventSpec { at_s, link, change });
+            }
+        }
+        let network = b.build().unwrap();
+        let options = Options {
+            duration_s: 5.0,
+            model: model.into(),
+            ..Options::default()
+        };
+        let simulation = finish(network.clone(), options);
+        let totals = simulation.totals();
+        let told = format!("{model:?}: {totals:?}");
+        assert!(totals.lost_pkts < 1e-3 * totals.offered_pkts, "{told}");
+        let kept = totals.delivered_pkts + totals.queued_pkts + totals.in_flight_pkts;
+        let all = totals.lost_pkts + kept;
+        assert!((totals.offered_pkts / all - 1.0).abs() < 1e-9, "{told}");
+        for link in links {
+            let longest_pkts = simulation.link_totals(link).max_queue_pkts;
+            assert!(longest_pkts < 1.5, "{told}: {longest_pkts}");
+        }
+    }
 }

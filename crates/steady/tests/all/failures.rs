@@ -44,7 +44,7 @@ fn endless(seed: u64) -> Network {
     for pair in links.chunks(4) {
         builder.duplex(pair[0], pair[1]);
     }
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     for name in ["conduit", "bridge", "supply"] {
         for _ in 0..3 {
             builder.risk_group(name, links[rng.random_range(0..links.len())]);
@@ -314,7 +314,7 @@ fn a_failure_fills_buffers_of_bytes_with_those_who_come() {
 fn a_circuit_that_fails_leaves_the_others() {
     let mut compared = Compared::default();
     for seed in 0..12 {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
         let network = with_circuits(&endless(seed), |spec| {
             let beside = LinkSpec {
                 bandwidth_bps: spec.bandwidth_bps * [0.5, 1.0, 2.0][rng.random_range(0..3)],

@@ -1,0 +1,88 @@
+//! Well-mixed: what is carried from one step into the next.
+//!
+//! Links have their turns one after the other, and some feed links that have had theirs. What these forward waits for
+//! the next step, which may be shorter: then it arrives at the rate at which it was forwarded, and not all at once.
+
+use serde::{Deserialize, Serialize};
+
+use super::Moving;
+use super::plan::Plan;
+use crate::state::State;
+
+/// It arrives faster than it was forwarded by this factor at most, until no more waits than was forwarded in one step.
+const FASTER: f64 = 1.05;
+
+/// Packets that wait for the next step, by place in [`Plan::carried`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Carried {
+    pub pkts: Vec<f64>,
+    /// For so long it was forwarded, in seconds; 0 if nothing waits.
+    pub collected_s: f64,
+}
+
+impl Carried {
+    pub fn new(plan: &Plan) -> Carried {
+        Carried {
+            pkts: vec![0.0; plan.carried.len()],
+            collected_s: 0.0,
+        }
+    }
+
+    /// Packets of one hop that wait.
+    pub fn of(&self, plan: &Plan, hop: usize) -> f64 {
+        match plan.carried.binary_search(&(hop as u32)) {
+            Ok(place) => self.pkts[place],
+            Err(_) => 0.0,
+        }
+    }
+}
+
+impl Plan {
+    /// For links that are well mixed: finds the hops whose packets are carried, and has the next links take from there.
+    pub fn carry(&mut self) {
+        let next_step = (self.links.iter()).flat_map(|l| l.next_step_hop..l.end_hop);
+        self.carried = next_step.collect();
+        let (sources, hops) = (self.branches.len() as u32, self.hop_count() as u32);
+        for up in &mut self.up {
+            let hop = up.checked_sub(sources);
+            let place = hop.and_then(|hop| self.carried.binary_search(&hop).ok());
+            if let Some(place) = place {
+                *up = sources + hops + place as u32;
+            }
+        }
+    }
+}
+
+impl Moving<'_> {
+    /// Begins a step: what has waited arrives in it.
+    pub(super) fn hand_over(&mut self) {
+        let State {
+            forwarded, carried, ..
+        } = &mut *self.state;
+        let first = forwarded.len() - carried.pkts.len();
+        let part = (FASTER * self.span.length_s / carried.collected_s).min(1.0);
+        for (waits, arrives) in carried.pkts.iter_mut().zip(&mut forwarded[first..]) {
+            *arrives = part * *waits;
+            *waits -= *arrives;
+        }
+        carried.collected_s *= 1.0 - part;
+    }
+
+    /// Ends a step: what was forwarded to links that have had their turns waits.
+    pub(super) fn carry(&mut self) {
+        let plan = &self.setup.plan;
+        let State {
+            forwarded, carried, ..
+        } = &mut *self.state;
+        let forwarded = &forwarded[plan.branches.len()..];
+        let mut waits_any = false;
+        for (waits, &hop) in carried.pkts.iter_mut().zip(&plan.carried) {
+            *waits += forwarded[hop as usize];
+            waits_any |= *waits > 0.0;
+        }
+        carried.collected_s = match waits_any {
+            true => carried.collected_s + self.span.length_s,
+            false => 0.0,
+        };
+    }
+}
