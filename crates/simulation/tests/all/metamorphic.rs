@@ -39,7 +39,7 @@ pub(crate) fn network(seed: u64, model: Model) -> WideNetwork {
 }
 
 /// The same with sources that keep to their own rate: only those are alike at other scales of time
-/// and of packets, as TCP has timers and acknowledgements of a size of its own.
+/// and of packets, as TCP has timers and acknowledgements of a size of its own. Bits that flip hit larger packets more often.
 fn of_rates(seed: u64) -> WideNetwork {
     let mut wide = network(seed, Model::FLUID);
     let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
@@ -55,6 +55,7 @@ fn of_rates(seed: u64) -> WideNetwork {
     }
     for (_, _, link) in &mut wide.links {
         link.queue = DropPolicy::DropTail;
+        link.loss.bit_errors = None;
     }
     wide
 }
@@ -181,6 +182,7 @@ fn the_same_draws(seeds: std::ops::Range<u64>) {
         }
         for (_, _, link) in &mut changes[2].links {
             link.queue = DropPolicy::DropTail;
+        link.loss.bit_errors = None;
             link.loss = LinkLoss::from(0.03);
         }
         for (_, _, spec) in &mut changes[3].connections {
