@@ -140,11 +140,16 @@ impl Segments {
         before & LOST == 0 || before & AGAIN != 0
     }
 
-    /// None of them is lost after all.
+    /// None of them is lost after all, as far as is known: all that have not arrived are awaited again.
     pub(super) fn find_all(&mut self) {
-        for it in &mut self.ring {
+        self.in_order.clear();
+        for (segment, it) in (self.first..).zip(&mut self.ring) {
             it.marks &= !LOST;
+            if it.marks & SACKED == 0 {
+                self.in_order.push_back((it.order, segment));
+            }
         }
+        self.in_order.make_contiguous().sort_unstable();
         self.lost = 0;
         self.to_repair.clear();
     }

@@ -120,9 +120,10 @@ impl Selective {
         Resend::Lost
     }
 
-    /// The timeout was not needed.
+    /// The timeout was not needed. What did not arrive all the same may be lost, which is looked at again.
     fn undo(&mut self) {
         self.segments.find_all();
+        self.latest_is_new = true;
         match self.congestion.model() {
             Some(model) => model.undo(),
             None => self.window.cwnd = self.window.cwnd.max(self.reduction.prior_cwnd),
