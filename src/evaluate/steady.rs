@@ -69,8 +69,8 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
                 "{queues}, filled by TCP with profiles: {}; `netflow run` follows packets of sources with `window` or `stack`",
                 Within::of_fluids(network.is_calibrated()).queues_in_words()
             ),
-            // At rest there is nothing but the mean.
-            Estimate::EarlyDrops | Estimate::Transfers => return None,
+            // At rest there is nothing but the mean, and no packets.
+            Estimate::EarlyDrops | Estimate::Transfers | Estimate::Nanoseconds => return None,
             Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
                 let why = reason(wanted);
                 format!(

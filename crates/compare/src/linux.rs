@@ -68,6 +68,7 @@ fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
             run.delays.push((name, Delay { p50_s, p95_s }));
         }
     }
+    let in_queue = |counts: &LinkCounts| counts.lost_pkts - counts.link_lost_pkts;
     let mut links = vec![LinkCounts::default(); network.link_count()];
     let mut pairs = vec![PairCounts::default(); network.connection_count()];
     let mut before_s = 0.0;
@@ -83,7 +84,7 @@ fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
         {
             intervals.push(LinkInterval {
                 arrived_pkts: (now.arrived_pkts - then.arrived_pkts) as f64,
-                lost_pkts: (now.lost_pkts - then.lost_pkts) as f64,
+                lost_pkts: (in_queue(now) - in_queue(then)) as f64,
                 marked_pkts: Some((now.marked_pkts - then.marked_pkts) as f64),
                 queue_pkts: (now.queue_pkt_s - then.queue_pkt_s) / length_s,
                 utilization: (now.busy_s - then.busy_s) / length_s,

@@ -718,7 +718,8 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
         w.max_rto_s - w.min_rto_s,
         Allowed::NotNegative,
     );
-    check("send_jitter_s", w.send_jitter_s, Allowed::NotNegative);
+    let jitter_s = w.send_jitter_s.unwrap_or_default();
+    check("send_jitter_s", jitter_s, Allowed::NotNegative);
     check("vegas_alpha_pkts", w.vegas_alpha_pkts, Allowed::Positive);
     check(
         "vegas_beta_pkts - vegas_alpha_pkts",

@@ -55,7 +55,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
                     w.initial_rto_s,
                     w.min_rto_s,
                     w.max_rto_s,
-                    w.send_jitter_s,
+                    w.send_jitter_s.unwrap_or(f64::NAN),
                     w.vegas_alpha_pkts,
                     w.vegas_beta_pkts,
                     w.vegas_gamma_pkts,

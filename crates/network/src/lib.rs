@@ -54,7 +54,7 @@ pub use netflow_queues::{
 };
 pub use netflow_tcpmodel::rounds::HEADER_BYTES;
 pub use netflow_workload::WaitFor;
-pub use network::Network;
+pub use network::{Network, service_ns};
 pub use options::{
     Adaptive, Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
 };

@@ -9,6 +9,19 @@ use crate::{
     WorkloadSpec,
 };
 
+/// A source with a window waits no longer before it sends, in seconds, unless it says so.
+const MOST_JITTER_S: f64 = 1e-3;
+
+/// By so much the time may be off that a packet takes to be sent, where times are whole nanoseconds.
+const TOO_COARSE: f64 = 0.01;
+/// Below, it never is, but for packets smaller than an acknowledgement.
+const FAST_BPS: f64 = 6e9;
+
+/// How long a packet takes to be sent where times are whole nanoseconds: some time, in any case.
+pub fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
+    (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
+}
+
 /// An immutable network: links, connections grouped into classes, their routes, and events.
 ///
 /// Cloning is cheap: clones share the same data.
@@ -192,6 +205,43 @@ impl Network {
     /// What the connection was built from.
     pub fn connection_spec(&self, id: ConnectionId) -> &ConnectionSpec {
         &self.inner.connections[id.within(self.inner.owner)]
+    }
+
+    /// How long a source with this window waits at most before it sends, at random, in seconds; `None` for others. If nothing is
+    /// said, as long as the slowest link of its way takes to send a packet, and 1 ms at most: so long phases do not lock
+    /// (Floyd and Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992), and much longer the wait would be
+    /// what limits the source.
+    pub fn send_jitter_s(&self, id: ConnectionId) -> Option<f64> {
+        self.send_jitter_over_s(id, &self.path(id))
+    }
+
+    /// The same where it is sent over these links.
+    pub fn send_jitter_over_s(&self, id: ConnectionId, links: &[LinkId]) -> Option<f64> {
+        let spec = self.connection_spec(id);
+        let Source::Window(window) = &spec.source else {
+            return None;
+        };
+        Some(window.send_jitter_s.unwrap_or_else(|| {
+            let bandwidths = links.iter().map(|&link| self.link_spec(link).bandwidth_bps);
+            let slowest_bps = bandwidths.fold(f64::INFINITY, f64::min);
+            match slowest_bps.is_finite() {
+                true => (8.0 * spec.packet_size_bytes / slowest_bps).min(MOST_JITTER_S),
+                false => MOST_JITTER_S,
+            }
+        }))
+    }
+
+    /// Whether packets that are followed one by one, in whole nanoseconds, take a hundredth more or less time to be sent over a link
+    /// than they should, on the ways of time 0: above 10 Gbit/s, if they are small.
+    pub fn is_too_fast(&self, link: LinkId) -> bool {
+        let bandwidth_bps = self.link_spec(link).bandwidth_bps;
+        let is_off = |id: &ConnectionId| {
+            let bits = 8.0 * self.connection_spec(*id).packet_size_bytes;
+            let takes_ns = bits / bandwidth_bps * 1e9;
+            (service_ns(bits, bandwidth_bps) as f64 / takes_ns - 1.0).abs() > TOO_COARSE
+        };
+        bandwidth_bps > FAST_BPS
+            && (self.connections().filter(is_off)).any(|id| self.path(id).contains(&link))
     }
 
     /// The links from sender to receiver at time 0; empty if a failure at time 0 leaves no way.

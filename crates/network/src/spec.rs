@@ -154,6 +154,13 @@ impl TcpVariant {
     ];
 }
 
+impl TcpVariant {
+    /// Whether its first packet opens the connection and has no data. In ns-2, Vegas begins with a packet like any other.
+    pub fn opens_connections(self) -> bool {
+        self != TcpVariant::Vegas
+    }
+}
+
 /// A TCP source that carries its congestion window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowSource {
@@ -167,8 +174,9 @@ pub struct WindowSource {
     pub min_rto_s: f64,
     /// Longest, in seconds.
     pub max_rto_s: f64,
-    /// It waits up to this many seconds, at random, before it sends.
-    pub send_jitter_s: f64,
+    /// It waits up to this many seconds, at random, before it sends; see
+    /// [`Network::send_jitter_s`](crate::Network::send_jitter_s) for what it does if nothing is said.
+    pub send_jitter_s: Option<f64>,
     /// Vegas: fewer packets than this in the queues, and it grows.
     pub vegas_alpha_pkts: f64,
     /// Vegas: more than this, and it shrinks.
@@ -186,7 +194,7 @@ impl Default for WindowSource {
             initial_rto_s: 3.0,
             min_rto_s: 0.2,
             max_rto_s: 60.0,
-            send_jitter_s: 1e-3,
+            send_jitter_s: None,
             vegas_alpha_pkts: 1.0,
             vegas_beta_pkts: 3.0,
             vegas_gamma_pkts: 1.0,

@@ -44,7 +44,7 @@ pub struct LinkTotals {
     pub arrival_cov: Option<f64>,
 }
 
-/// Why the queue of a link is an estimate in the fluid models: of a busy one, or of one that transfers cross.
+/// Why the queue of a link is an estimate: in the fluid models that of a busy one, or of one that transfers cross.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimate {
@@ -63,17 +63,21 @@ pub enum Estimate {
     InOrder,
     /// Packets differ so much in size that more wait than the equations say.
     Sizes,
+    /// Of packets: they are sent in so little time that whole nanoseconds are too coarse
+    /// ([`Network::is_too_fast`](crate::Network::is_too_fast)), so that the bandwidth is another than was said.
+    Nanoseconds,
 }
 
 impl Estimate {
     /// All of them.
-    pub const ALL: [Estimate; 6] = [
+    pub const ALL: [Estimate; 7] = [
         Estimate::Profiles,
         Estimate::EarlyDrops,
         Estimate::Transfers,
         Estimate::Constant,
         Estimate::InOrder,
         Estimate::Sizes,
+        Estimate::Nanoseconds,
     ];
 
     /// Links that send for no more than this part of the time have no queue that is an estimate.

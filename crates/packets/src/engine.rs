@@ -2,7 +2,7 @@
 
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::{NO_BRANCH, Tables};
-use netflow_network::{DropPolicy, LinkId, Network, Set};
+use netflow_network::{ConnectionId, DropPolicy, LinkId, Network, Set};
 use netflow_queues::{LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -125,7 +125,8 @@ impl Engine {
         };
         let transfer = |(i, ends): (usize, &Ends)| {
             let spec = &inner.connections[ends.connection as usize];
-            let mut transfer = Transfer::new(spec, *ends, seed, numbers.transfers[i]);
+            let jitter_s = jitter_s(&network, &set, ends.connection);
+            let mut transfer = Transfer::new(spec, jitter_s, *ends, seed, numbers.transfers[i]);
             if inner.aggregate_of(ends.connection).is_some() {
                 transfer.is_marked();
             }
@@ -172,10 +173,11 @@ impl Engine {
         let t = self.transfers.len() as u32;
         self.plan.add(connection);
         let inner = self.network.tables().clone();
-        let spec = &inner.connections[connection as usize];
         let ends = self.plan.ends[t as usize];
         let number = self.numbers.of_another(connection);
-        let mut transfer = Transfer::new(spec, ends, self.seed, number);
+        let spec = &inner.connections[connection as usize];
+        let jitter_s = jitter_s(&self.network, &self.set, connection);
+        let mut transfer = Transfer::new(spec, jitter_s, ends, self.seed, number);
         if inner.aggregate_of(connection).is_some() {
             transfer.is_marked();
         }
@@ -426,6 +428,20 @@ pub(crate) fn loss_streams(seed: u64, link: u64) -> impl Fn(LossCause) -> rand_p
 fn branch_of(inner: &Tables, set: &[Set], epoch: usize, connection: u32) -> u32 {
     let path = inner.set_of(connection, set).path;
     inner.branch_of(epoch, inner.class_of[connection as usize], path)
+}
+
+/// How long a source with a window waits at most before it sends, in seconds.
+fn jitter_s(network: &Network, set: &[Set], connection: u32) -> f64 {
+    let inner = network.tables();
+    let links: Vec<LinkId> = match branch_of(inner, set, 0, connection) {
+        NO_BRANCH => Vec::new(),
+        branch => {
+            let links = inner.data_path(branch).iter();
+            links.map(|&link| LinkId::new(link, inner.owner)).collect()
+        }
+    };
+    let id = ConnectionId::new(connection, inner.owner);
+    network.send_jitter_over_s(id, &links).unwrap_or_default()
 }
 
 /// Nanoseconds that the links of a connection's way take there, and there and back: at least, at any time, of all the

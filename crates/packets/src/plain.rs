@@ -310,7 +310,7 @@ fn random_discipline(rng: &mut impl Rng) -> Aqm {
 fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> ConnectionSpec {
     let window = WindowSource {
         variant: one_of(rng, &TcpVariant::ALL),
-        send_jitter_s: one_of(rng, &[0.0, 0.001]),
+        send_jitter_s: Some(one_of(rng, &[0.0, 0.001])),
         ..WindowSource::default()
     };
     let rate_pps = one_of(rng, &[20.0, 50.0, 125.0]);

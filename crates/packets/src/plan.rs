@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use netflow_network::tables::{NO_BRANCH, Tables};
-use netflow_network::{ACK_BYTES, Acks, Network, Source, TcpVariant};
+use netflow_network::{ACK_BYTES, Acks, Network, Source, service_ns};
 
 use crate::managed::SENT_AGAIN;
 use crate::numbers::Numbers;
-use crate::queue::{Link, service_ns};
+use crate::queue::Link;
 use crate::sharing::senders;
 use crate::wire::{Packet, Wires};
 
@@ -202,8 +202,7 @@ impl Plan {
                 varied: matches!(spec.source, Source::Users(_)),
                 bits,
                 header_bits: match &spec.source {
-                    // In ns-2, Vegas begins with a packet like any other.
-                    Source::Window(w) if w.variant == TcpVariant::Vegas => bits,
+                    Source::Window(w) if !w.variant.opens_connections() => bits,
                     _ => bits.min(8.0 * ACK_BYTES),
                 },
                 ecn: match &spec.source {

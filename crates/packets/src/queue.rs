@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
+use netflow_network::service_ns;
 use netflow_queues::{Buffer, Departures, LinkLoss, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -680,11 +681,6 @@ impl Precedences {
 /// What was to happen at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
 pub(crate) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
     now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
-}
-
-/// How long a packet takes to be transmitted: some time, in any case.
-pub(crate) fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
-    (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The receiving end of a transfer: what it does when packets arrive and when time has come.
 
-use netflow_network::{Acks, ConnectionSpec};
+use netflow_network::{Acks, ConnectionSpec, Source};
 
 use crate::delays::OneWay;
 use crate::managed::{CONGESTED, sent_ns};
@@ -22,6 +22,8 @@ pub(crate) struct ReceivingEnd {
     pub acks_sent: u64,
     /// Acknowledgements that had no way to go.
     pub acks_stranded: u64,
+    /// Whether the first packet opens the connection, and has no data.
+    opens: bool,
     /// What it is to get, and when it had it all.
     pub size: Option<u64>,
     pub finished_ns: Option<u64>,
@@ -54,6 +56,10 @@ impl ReceivingEnd {
             delivered: 0,
             acks_sent: 0,
             acks_stranded: 0,
+            opens: match &spec.source {
+                Source::Window(window) => window.variant.opens_connections(),
+                _ => true,
+            },
             size: spec.size_pkts.map(|size| size.ceil() as u64),
             finished_ns: None,
             fresh_ns: Vec::new(),
@@ -149,14 +155,15 @@ impl ReceivingEnd {
         }
     }
 
-    /// A data packet: what is acknowledged at once, if anything is.
+    /// A packet: what is acknowledged at once, if anything is.
     #[inline]
     fn data_arrives(&mut self, packet: Packet) -> Option<(i32, u64)> {
         self.arrived += 1;
         let (new, ack) = match &mut self.answers {
             Answers::InOrder(receiver) => {
                 let (new, at_once) = receiver.receive(packet.time_ns, packet.seq);
-                (new, at_once.then(|| (receiver.in_order(), 0)))
+                let has_data = packet.seq > 0 || !self.opens;
+                (new && has_data, at_once.then(|| (receiver.in_order(), 0)))
             }
             Answers::Each { second } => {
                 let at_once = !*second || self.arrived.is_multiple_of(2);

@@ -1,9 +1,11 @@
 //! What arrives at a link: gathered from its wires, brought in order, served.
 
+use netflow_network::service_ns;
+
 use crate::engine::{Engine, lose};
 use crate::managed::{CONGESTED, Waits};
 use crate::plan::{HopSpec, VARIED};
-use crate::queue::{Link, service_ns};
+use crate::queue::Link;
 use crate::sharing::Turn;
 use crate::transfer::Transfer;
 use crate::wire::{Packet, before};

@@ -1,10 +1,10 @@
 //! A link whose queues, those of classes and its own, take turns.
 
-use netflow_network::{LinkId, Network};
+use netflow_network::{LinkId, Network, service_ns};
 use netflow_queues::Turns;
 
 use crate::engine::Engine;
-use crate::queue::{Link, service_ns, stretched};
+use crate::queue::{Link, stretched};
 use crate::tcp::NEVER;
 
 /// Whether a link has its queue for itself.

@@ -104,7 +104,13 @@ pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
 }
 
 impl Transfer {
-    pub fn new(spec: &ConnectionSpec, ends: Ends, seed: u64, number: u64) -> Transfer {
+    pub fn new(
+        spec: &ConnectionSpec,
+        jitter_s: f64,
+        ends: Ends,
+        seed: u64,
+        number: u64,
+    ) -> Transfer {
         let start_ns = match &spec.source {
             Source::Users(_) => NEVER, // when the first user comes
             _ => ns(spec.start_s),
@@ -137,7 +143,13 @@ impl Transfer {
             Source::Window(window) => {
                 let application =
                     PacketGenerator::of_application(spec.application, start_ns, of_application);
-                Kind::Tcp(Box::new(Tcp::new(spec, window, application, of_sender)))
+                Kind::Tcp(Box::new(Tcp::new(
+                    spec,
+                    window,
+                    jitter_s,
+                    application,
+                    of_sender,
+                )))
             }
         };
         let every_second = spec.acks == Acks::EverySecond;
@@ -412,9 +424,9 @@ impl Transfer {
         }
     }
 
-    /// Packets/s: the window over the round-trip time, or the rate.
+    /// Packets/s: the window over the round-trip time, what is on its way over that where there is no more to send, or the rate.
     pub fn rate_pps(&self, now_ns: u64) -> f64 {
-        match &self.kind {
+        let rate_pps = match &self.kind {
             _ if !self.is_sending(now_ns) => 0.0,
             Kind::Tcp(tcp) => match tcp.sender.smoothed_rtt_s() {
                 rtt_s if rtt_s > 0.0 => tcp.sender.window.min(tcp.sender.limit) / rtt_s,
@@ -423,6 +435,12 @@ impl Transfer {
             Kind::Stack(stack) => stack.rate_pps(),
             Kind::Equation(sender) => sender.rate_pps,
             Kind::Open(open) => open.rate_pps,
+        };
+        match (self.tcp_state(), self.applied()) {
+            (Some(tcp), Err(Some(Limit::Application | Limit::Size))) if tcp.srtt_s > 0.0 => {
+                rate_pps.min(f64::from(tcp.in_flight) / tcp.srtt_s)
+            }
+            _ => rate_pps,
         }
     }
 
@@ -728,13 +746,15 @@ impl Tcp {
     fn new(
         spec: &ConnectionSpec,
         window: &WindowSource,
+        jitter_s: f64,
         application: PacketGenerator,
         mut random: Pcg32,
     ) -> Tcp {
         let limit = window_limit(spec);
+        let without_data = i32::from(window.variant.opens_connections());
         let size = spec
             .size_pkts
-            .map_or(ENDLESS, |size| size.ceil().min(1e9) as i32);
+            .map_or(ENDLESS, |size| size.ceil().min(1e9) as i32 + without_data);
         let available = match spec.application {
             Application::Bulk => size,
             _ => 0,
@@ -742,7 +762,7 @@ impl Tcp {
         Tcp {
             sender: Sender::new(window, limit, available, random.random()),
             application,
-            jitter_ns: ns(window.send_jitter_s) as f64,
+            jitter_ns: ns(jitter_s) as f64,
             held_ns: NEVER,
             random,
             sent: Sent::new(),
@@ -750,12 +770,12 @@ impl Tcp {
         }
     }
 
-    /// That of a user, who has not come yet.
+    /// That of a user, who has not come yet, and comes at random anyway.
     fn of_users(source: &WindowSource, unused: PacketGenerator, mut random: Pcg32) -> Tcp {
         Tcp {
             sender: Sender::new(source, USER_LIMIT, 0, random.random()),
             application: unused,
-            jitter_ns: ns(source.send_jitter_s) as f64,
+            jitter_ns: ns(source.send_jitter_s.unwrap_or_default()) as f64,
             held_ns: NEVER,
             random,
             sent: Sent::new(),

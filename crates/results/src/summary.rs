@@ -186,7 +186,8 @@ pub struct LinkSummary {
     pub queue_is_estimate: bool,
     /// Why, if they are: `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
     /// mean is near that of packets; `transfers`, transfers come and go there; `constant`, sources at a constant rate are taken for
-    /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size.
+    /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size;
+    /// `nanoseconds`, packets take too few of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// Whether what single connections lose there is an estimate: the buffer is bytes, and packets differ in size.
@@ -642,6 +643,9 @@ impl Summary {
                     reason(of),
                     takes()
                 )
+            }
+            Estimate::Nanoseconds => {
+                format!("{ESTIMATE} {}; fluids know no such limit", reason(of))
             }
         };
         let mut notes: Vec<String> = Estimate::ALL

@@ -70,5 +70,9 @@ pub fn reason(estimate: Estimate) -> &'static str {
         Estimate::Sizes => {
             "packets differ so much in size that queues are longer, and lose more, than is told"
         }
+        Estimate::Nanoseconds => {
+            "packets are followed in whole nanoseconds, and take so few to be sent that the link is another hundredth, or more, faster or \
+             slower than was said; utilizations and losses are as wrong"
+        }
     }
 }

@@ -4,7 +4,7 @@ use netflow_document::{Findings, ProblemKind};
 use std::fmt;
 use std::str::FromStr;
 
-use netflow_network::{Buffer, FluidOptions, Model, Network, Options, Source};
+use netflow_network::{Buffer, ConnectionId, FluidOptions, Model, Network, Options, Source};
 
 use crate::file::{Connection, Scenario};
 
@@ -122,6 +122,21 @@ pub const CHANGES: &[Change] = &[
         relies: |_, network, _| {
             let mut all = network.connections();
             all.any(|id| matches!(network.connection_spec(id).source, Source::Profile(_)))
+        },
+    },
+    Change {
+        since: V0_2,
+        key: "connection.source.send-jitter",
+        old: "1 ms",
+        new: "1 ms, and at most what the slowest link of the way takes to send a packet",
+        note: "on short ways 1 ms limited the source; `send-jitter = \"1 ms\"` asks for it",
+        relies: |_, network, _| {
+            let says_nothing = |id: &ConnectionId| {
+                let source = &network.connection_spec(*id).source;
+                matches!(source, Source::Window(window) if window.send_jitter_s.is_none())
+            };
+            let mut all = network.connections().filter(says_nothing);
+            all.any(|id| network.send_jitter_s(id) < Some(1e-3))
         },
     },
 ];

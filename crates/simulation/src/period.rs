@@ -130,7 +130,12 @@ impl Run for Simulation {
                 _ => None,
             },
             queued_pkts: self.engine().queue_pkts(id),
-            estimate: filled.as_ref().and_then(|it| it.estimate(spec.queue, busy)),
+            estimate: match self.stepper() {
+                Stepper::Fluid(_) => filled.as_ref().and_then(|it| it.estimate(spec.queue, busy)),
+                Stepper::Packets(_) => (busy > Estimate::SOMETIMES
+                    && self.network().is_too_fast(id))
+                .then_some(Estimate::Nanoseconds),
+            },
             loss_is_estimate: (filled.as_ref())
                 .is_some_and(|it| it.loses_by_size(spec, sums.loss_probability())),
             arrival_cov: match self.stepper() {

@@ -6,7 +6,8 @@ use clap::Args;
 use netflow::document::Words;
 use netflow::number::{percent, plain, short};
 use netflow::simulation::{
-    ConnectionId, ConnectionSpec, ExplainedHop, Explanation, Limit, Network, Source,
+    Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit, LinkId,
+    Network, Source,
 };
 use netflow::tcpmodel::tcp::TcpState;
 use serde::Serialize;
@@ -114,6 +115,7 @@ fn print_text(
     )?;
     writeln!(out)?;
     print_hops(hops, out)?;
+    print_waits(network, it, out)?;
     writeln!(out)?;
     print_loss(it, out)?;
     print_rtt(it, out)?;
@@ -184,6 +186,24 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
         .number("transmission ms", |hop| short(hop.transmission_s * 1e3))
         .number("propagation ms", |hop| short(hop.propagation_s * 1e3))
         .print(out)
+}
+
+/// What `waiting` is where it is not what stands before a packet.
+fn print_waits(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+    let any = |of: &dyn Fn(LinkId) -> bool| it.hops.iter().any(|hop| of(hop.link));
+    if any(&|link| network.is_of_class(link) || network.queues_of(link).len() > 1) {
+        let what = "waiting at links with classes is by what is there: what comes meanwhile, and goes first, adds to it";
+        writeln!(out, " {what}")?;
+    }
+    let by_flow = |link: LinkId| {
+        let queue = &network.link_spec(link).queue;
+        matches!(queue, DropPolicy::Managed(Aqm::FqCoDel(_)))
+    };
+    if any(&by_flow) {
+        let what = "waiting at fq-codel is for all that is there: a flow that sends less than its share waits for next to nothing";
+        writeln!(out, " {what}")?;
+    }
+    Ok(())
 }
 
 /// What `p` of the path is made of.

@@ -31,7 +31,8 @@ pub struct Connection {
     pub stop: Option<Time>,
     /// How much it delivers before it ends: `"1.5 MB"` or `"1500 pkt"`; bytes are sent in whole packets of `packet-size`, whose
     /// headers count as well. With a `stop` as well, it
-    /// ends at whichever comes first. Default: no end.
+    /// ends at whichever comes first. Packets of a source with a rate of its own are sent until all have arrived, so that what is on
+    /// its way then comes on top. Default: no end.
     #[key(allowed = allowed::TRANSFER, example = "1.5 MB")]
     pub size: Option<SizeSetting>,
     /// This many identical connections, evaluated as cheaply as one. Default: 1.

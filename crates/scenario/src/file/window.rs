@@ -27,7 +27,7 @@ pub struct WindowSetting {
     #[key(allowed = allowed::TIMEOUT, example = "60 s")]
     pub max_rto: Option<Time>,
     /// It waits up to this, at random, before it sends: without that, connections at a drop-tail
-    /// queue can lock phase. Default: 1 ms.
+    /// queue can lock phase. Default: 1 ms, and at most what the slowest link of the way takes to send a packet.
     #[key(allowed = allowed::DELAY, example = "1 ms")]
     pub send_jitter: Option<Time>,
     /// Vegas: with fewer packets than this in the queues, it grows. Default: 1 pkt.

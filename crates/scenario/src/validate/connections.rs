@@ -447,7 +447,7 @@ pub(super) fn window_source(setting: &WindowSetting) -> WindowSource {
         initial_rto_s: time(&setting.initial_rto, default.initial_rto_s),
         min_rto_s: time(&setting.min_rto, default.min_rto_s),
         max_rto_s: time(&setting.max_rto, default.max_rto_s),
-        send_jitter_s: time(&setting.send_jitter, default.send_jitter_s),
+        send_jitter_s: setting.send_jitter.as_ref().map(|time| time.get()),
         vegas_alpha_pkts: pkts(&setting.alpha, default.vegas_alpha_pkts),
         vegas_beta_pkts: pkts(&setting.beta, default.vegas_beta_pkts),
         vegas_gamma_pkts: pkts(&setting.gamma, default.vegas_gamma_pkts),

@@ -68,7 +68,6 @@ impl Assembly<'_> {
         if let Some(setting) = &workload.source {
             self.check_orders(setting, &source);
         }
-        let jitter = workload.source.as_ref().and_then(|s| s.send_jitter);
         let spec = WorkloadSpec {
             name: workload.name.to_string(),
             application,
@@ -78,12 +77,7 @@ impl Assembly<'_> {
             start_s,
             stop_s,
             // A stack that is named is the TCP of packets, too.
-            source: (workload.source.is_some() || workload.stack.is_none()).then_some(
-                WindowSource {
-                    send_jitter_s: jitter.map_or(0.0, |jitter| jitter.get()),
-                    ..source
-                },
-            ),
+            source: (workload.source.is_some() || workload.stack.is_none()).then_some(source),
             delayed_ack: workload
                 .source
                 .as_ref()

@@ -101,14 +101,14 @@ fn settings_reach_the_network() {
     assert_eq!(web.packet_size_bytes, 1000.0);
     assert_eq!(web.source.unwrap().variant, TcpVariant::NewReno);
     assert_eq!(web.source.unwrap().initial_window_pkts, 10.0);
-    assert_eq!(web.source.unwrap().send_jitter_s, 2e-3);
+    assert_eq!(web.source.unwrap().send_jitter_s, Some(2e-3));
     assert!(web.delayed_ack);
     assert_eq!((web.clients.len(), web.servers.len()), (2, 1));
 
     assert_eq!(terminals.application, Application::Telnet(telnet()));
     assert_eq!(terminals.packet_size_bytes, 1500.0);
     assert_eq!(terminals.source.unwrap().variant, TcpVariant::Reno);
-    assert_eq!(terminals.source.unwrap().send_jitter_s, 0.0);
+    assert_eq!(terminals.source.unwrap().send_jitter_s, None);
     assert_eq!(terminals.stack.name, "linux-6");
 
     let names: Vec<&str> = network

@@ -182,7 +182,6 @@ fn the_same_draws(seeds: std::ops::Range<u64>) {
         }
         for (_, _, link) in &mut changes[2].links {
             link.queue = DropPolicy::DropTail;
-        link.loss.bit_errors = None;
             link.loss = LinkLoss::from(0.03);
         }
         for (_, _, spec) in &mut changes[3].connections {

@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 fn reno() -> Source {
     Source::Window(WindowSource {
         variant: TcpVariant::Reno,
+        send_jitter_s: Some(1e-3),
         ..WindowSource::default()
     })
 }

@@ -52,16 +52,19 @@ struct Row {
     goodput_mbps: Vec<f64>,
 }
 
-fn rows() -> Vec<Row> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/linux/bottleneck.csv");
-    let text = fs::read_to_string(path).unwrap();
-    let named = |word: &str| match word {
+fn named(word: &str) -> CongestionControl {
+    match word {
         "reno" => CongestionControl::Reno,
         "cubic" => CongestionControl::Cubic,
         "bbr" => CongestionControl::Bbr,
         _ => panic!("{word}"),
-    };
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/linux/bottleneck.csv");
+    let text = fs::read_to_string(path).unwrap();
     let row = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |i: usize| cells[i].parse::<f64>().unwrap();
@@ -147,6 +150,62 @@ fn stacks_fill_a_link_as_linux_does() {
         assert!(off / all <= 0.1, "{name}");
         assert!((1.0 / 1.3..=1.3).contains(&(dropped / real)), "{name}");
     }
+}
+
+/// Linux 6.18 over links that fail for a while, 14 of them drawn at random: senders that had sent into the failed link find out
+/// which packets are missing, and fill the link again. (They thought of some as on their way for good, and sent one packet a
+/// timeout: 73 % instead of 93 % on 10 Mbit/s that were down for half a second.)
+#[test]
+fn stacks_are_back_after_a_failure_as_linux_is() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/linux/outages.csv");
+    let text = fs::read_to_string(path).unwrap();
+    let (mut errors, mut lost) = (0.0, [0.0; 2]);
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| cells[i].parse::<f64>().unwrap();
+        let mut b = NetworkBuilder::new();
+        let (from, to) = (b.node("A"), b.node("B"));
+        let there = link(from, to, 1e6 * number(0), number(1) / 1e3, number(2));
+        let back = LinkSpec {
+            from: to,
+            to: from,
+            ..there.clone()
+        };
+        let links = [b.link(there), b.link(back)];
+        let fails = &links[..if cells[4] == "both" { 2 } else { 1 }];
+        for &link in fails {
+            for (at_s, change) in [(6.0, Change::Down), (6.0 + number(3), Change::Up)] {
+                b.event(EventSpec { at_s, link, change });
+            }
+        }
+        b.connection(ConnectionSpec {
+            count: number(6) as u32,
+            packet_size_bytes: 1500.0,
+            // Those of Linux began somewhere in the first half second.
+            start_s: 0.25,
+            ..connection("c", from, to, linux(named(cells[5])))
+        });
+        let network = b.build().unwrap();
+        let runs = (0..4).map(|seed| as_packets(network.clone(), 20.0, seed));
+        let runs: Vec<LinkTotals> = runs.map(|run| run.link_totals(links[0])).collect();
+        let mean = |of: fn(&LinkTotals) -> f64| runs.iter().map(of).sum::<f64>() / 4.0;
+        let utilization = 100.0 * mean(|it| it.utilization);
+        let queue_pkts = mean(|it| it.mean_queue_pkts);
+        println!(
+            "{line}: {utilization:.2} {queue_pkts:.2} {:.0}",
+            mean(|it| it.lost_pkts)
+        );
+        assert!(
+            (utilization - number(7)).abs() < 2.0,
+            "{line}: {utilization}"
+        );
+        errors += (queue_pkts / number(8) - 1.0).abs() / 14.0;
+        lost[0] += mean(|it| it.lost_pkts);
+        lost[1] += number(9);
+    }
+    assert!(errors < 0.05, "{errors}");
+    assert!((0.9..1.15).contains(&(lost[0] / lost[1])), "{lost:?}");
 }
 
 /// So many senders of CUBIC over 20 Mbit/s with room for 1000 packets: mean queueing delay in ms, what was

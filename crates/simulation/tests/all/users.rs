@@ -44,7 +44,7 @@ fn workload(application: Application, users_per_s: f64) -> WorkloadSpec {
         start_s: 0.0,
         stop_s: Some(20.0),
         source: Some(WindowSource {
-            send_jitter_s: 0.0,
+            send_jitter_s: Some(0.0),
             ..WindowSource::default()
         }),
         delayed_ack: false,

@@ -44,6 +44,8 @@ pub struct LinkCounts {
     pub arrived_pkts: u64,
     /// Packets lost: in the queue, by a failure, or on the way.
     pub lost_pkts: u64,
+    /// Those of them that were lost on the way.
+    pub link_lost_pkts: u64,
     /// Packets that the queue marked (CE, RFC 3168).
     pub marked_pkts: u64,
     /// Packets that have been sent, those included that were lost on the way.
@@ -274,6 +276,7 @@ impl Link {
         self.there -= 1;
         self.counts.sent_pkts += 1;
         self.counts.lost_pkts += u64::from(lost);
+        self.counts.link_lost_pkts += u64::from(lost);
         match &mut self.queue {
             Queue::Fifo { there, .. } => {
                 there.pop_front();

@@ -37,7 +37,7 @@ impl Export<'_> {
             text.push('\n');
             match &spec.source {
                 Source::Profile(profile) => text += &self.tcp(spec, &**profile)?,
-                Source::Window(window) => text += &self.window(spec, window)?,
+                Source::Window(window) => text += &self.window(id, window)?,
                 Source::Stack(stack) => {
                     return Err(ExportError::Stack {
                         connection: spec.name.clone(),
@@ -69,7 +69,8 @@ impl Export<'_> {
     }
 
     /// The variant with all that the source says of it.
-    fn window(&self, spec: &ConnectionSpec, source: &WindowSource) -> Result<String, ExportError> {
+    fn window(&self, id: ConnectionId, source: &WindowSource) -> Result<String, ExportError> {
+        let spec = self.network.connection_spec(id);
         let tcp = self.options.tcp.unwrap_or(match source.variant {
             TcpVariant::Tahoe => Tcp::Tahoe,
             TcpVariant::Reno => Tcp::Reno,
@@ -90,7 +91,11 @@ impl Export<'_> {
         set("minrto_", source.min_rto_s, default.min_rto_s);
         set("maxrto_", source.max_rto_s, default.max_rto_s);
         // The exporter's own delay goes for all that have none.
-        set("overhead_", source.send_jitter_s, 0.0);
+        set(
+            "overhead_",
+            self.network.send_jitter_s(id).unwrap_or_default(),
+            0.0,
+        );
         if tcp == Tcp::Vegas {
             set(
                 "v_alpha_",
