@@ -181,3 +181,28 @@ fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
         assert!(fluid < 0.9 * packets, "{load} {part}: {fluid} {packets}");
     }
 }
+
+/// Packets take 0.64 ns, which are told as one: a link that is 80 % busy is told to be full.
+#[test]
+fn what_whole_nanoseconds_are_too_coarse_for_is_an_estimate() {
+    for (gbps, bytes, told) in [
+        (800.0, 64.0, Some(Estimate::Nanoseconds)),
+        (100.0, 64.0, Some(Estimate::Nanoseconds)),
+        (100.0, 1500.0, None),
+        (10.0, 64.0, None),
+    ] {
+        let mut builder = NetworkBuilder::new();
+        let (a, b) = (builder.node("a"), builder.node("b"));
+        let link = builder.link(netflow_problems::link(a, b, 1e9 * gbps, 1e-6, 1000.0));
+        let rate_pps = 0.8e9 * gbps / (8.0 * bytes);
+        builder.connection(ConnectionSpec {
+            packet_size_bytes: bytes,
+            ..netflow_problems::one_way("c", a, b, Source::Poisson { rate_pps })
+        });
+        let network = builder.build().unwrap();
+        let totals = run(&network, Model::PACKETS, 4e4 / rate_pps).link_totals(link);
+        assert_eq!(totals.estimate, told, "{gbps} {bytes}: {totals:?}");
+        let is_right = (totals.utilization - 0.8).abs() < 0.02;
+        assert!(is_right || told.is_some(), "{gbps} {bytes}: {totals:?}");
+    }
+}

@@ -27,6 +27,7 @@ mod periods;
 mod properties;
 mod recording;
 mod reference;
+mod sending;
 mod settings;
 mod stacks;
 mod steps;
