@@ -56,7 +56,11 @@ fn load(scenario: &str) -> (Network, Options) {
 fn run(network: &Network, options: Options, seed: u64) -> Found {
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let network = remade(network, |spec| {
-        spec.source = Source::Window(WindowSource::default());
+        // As ns-2 did.
+        spec.source = Source::Window(WindowSource {
+            send_jitter_s: Some(1e-3),
+            ..WindowSource::default()
+        });
         spec.start_s += rng.random_range(0.0..0.5);
     });
     let options = Options {

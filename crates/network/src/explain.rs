@@ -44,7 +44,8 @@ pub struct Explanation {
     pub tcp: Option<TcpState>,
     /// What limited it in the last step; `None` if it was not sending then.
     pub limit: Option<Limit>,
-    /// What it sent in the last step, in packets/s.
+    /// What it sent in the last step, in packets/s; where packets are followed, its window, or what is on its way, over the
+    /// round-trip time.
     pub rate_pps: f64,
 }
 

@@ -208,7 +208,7 @@ impl Network {
     }
 
     /// How long a source with this window waits at most before it sends, at random, in seconds; `None` for others. If nothing is
-    /// said, as long as the slowest link of its way takes to send a packet, and 1 ms at most: so long phases do not lock
+    /// said, by the bandwidths that links are built with, as long as the slowest link of its way takes to send a packet, and 1 ms at most: so long phases do not lock
     /// (Floyd and Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992), and much longer the wait would be
     /// what limits the source.
     pub fn send_jitter_s(&self, id: ConnectionId) -> Option<f64> {
@@ -231,17 +231,23 @@ impl Network {
         }))
     }
 
-    /// Whether packets that are followed one by one, in whole nanoseconds, take a hundredth more or less time to be sent over a link
-    /// than they should, on the ways of time 0: above 10 Gbit/s, if they are small.
+    /// Whether data that is followed packet by packet, in whole nanoseconds, takes a hundredth more or less time to be sent over a
+    /// link than it should, with the bandwidth and on the ways that it was built with: above 10 Gbit/s, if packets are small.
     pub fn is_too_fast(&self, link: LinkId) -> bool {
         let bandwidth_bps = self.link_spec(link).bandwidth_bps;
-        let is_off = |id: &ConnectionId| {
-            let bits = 8.0 * self.connection_spec(*id).packet_size_bytes;
+        if bandwidth_bps < FAST_BPS {
+            return false;
+        }
+        let (inner, link) = (&self.inner, link.index() as u32);
+        let branches = &inner.epochs[inner.epoch_at(0.0)].branch_of;
+        let crosses = |branch: u32| branch != NO_BRANCH && inner.data_path(branch).contains(&link);
+        let mut classes = (0..inner.classes.len() as u32).zip(branches);
+        classes.any(|(class, &branch)| {
+            let bits = 8.0 * inner.spec_of_class(class).packet_size_bytes;
             let takes_ns = bits / bandwidth_bps * 1e9;
-            (service_ns(bits, bandwidth_bps) as f64 / takes_ns - 1.0).abs() > TOO_COARSE
-        };
-        bandwidth_bps > FAST_BPS
-            && (self.connections().filter(is_off)).any(|id| self.path(id).contains(&link))
+            let error = service_ns(bits, bandwidth_bps) as f64 / takes_ns - 1.0;
+            error.abs() > TOO_COARSE && crosses(branch)
+        })
     }
 
     /// The links from sender to receiver at time 0; empty if a failure at time 0 leaves no way.

@@ -53,8 +53,8 @@ pub trait Engine {
     fn utilization(&self, id: LinkId) -> f64;
 
     /// Packets/s that the connection (all `count` of it) sent during the last step. Where packets are
-    /// followed: the window over the round-trip time, the rate of what has no window, and of users
-    /// what they have sent so far over the time.
+    /// followed: the window over the round-trip time, or what is on its way over that where there is no more to send; the rate
+    /// of what has no window; and of users what they have sent so far over the time.
     fn send_pps(&self, id: ConnectionId) -> f64;
 
     /// Why the connection sends as fast as it does, now.

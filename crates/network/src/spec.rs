@@ -175,7 +175,8 @@ pub struct WindowSource {
     /// Longest, in seconds.
     pub max_rto_s: f64,
     /// It waits up to this many seconds, at random, before it sends; see
-    /// [`Network::send_jitter_s`](crate::Network::send_jitter_s) for what it does if nothing is said.
+    /// [`Network::send_jitter_s`](crate::Network::send_jitter_s) for what it does if nothing is said. (Users
+    /// come at random anyway, and do not wait then.)
     pub send_jitter_s: Option<f64>,
     /// Vegas: fewer packets than this in the queues, and it grows.
     pub vegas_alpha_pkts: f64,

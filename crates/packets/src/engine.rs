@@ -2,7 +2,7 @@
 
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::{NO_BRANCH, Tables};
-use netflow_network::{ConnectionId, DropPolicy, LinkId, Network, Set};
+use netflow_network::{ConnectionId, DropPolicy, LinkId, Network, Set, Source};
 use netflow_queues::{LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -176,8 +176,8 @@ impl Engine {
         let ends = self.plan.ends[t as usize];
         let number = self.numbers.of_another(connection);
         let spec = &inner.connections[connection as usize];
-        let jitter_s = jitter_s(&self.network, &self.set, connection);
-        let mut transfer = Transfer::new(spec, jitter_s, ends, self.seed, number);
+        // Only users have more: they do not wait.
+        let mut transfer = Transfer::new(spec, 0.0, ends, self.seed, number);
         if inner.aggregate_of(connection).is_some() {
             transfer.is_marked();
         }
@@ -433,6 +433,12 @@ fn branch_of(inner: &Tables, set: &[Set], epoch: usize, connection: u32) -> u32 
 /// How long a source with a window waits at most before it sends, in seconds.
 fn jitter_s(network: &Network, set: &[Set], connection: u32) -> f64 {
     let inner = network.tables();
+    if !matches!(
+        inner.connections[connection as usize].source,
+        Source::Window(_)
+    ) {
+        return 0.0;
+    }
     let links: Vec<LinkId> = match branch_of(inner, set, 0, connection) {
         NO_BRANCH => Vec::new(),
         branch => {

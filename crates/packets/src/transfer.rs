@@ -73,7 +73,9 @@ struct Tcp {
     held_ns: u64,
     random: Pcg32,
     sent: Sent,
-    /// Packets that the application makes at most.
+    /// Packets without data that its first packet of data follows: one that opens the connection, or none.
+    opening: i32,
+    /// Packets that the application makes at most, with those.
     size: i32,
 }
 
@@ -751,10 +753,10 @@ impl Tcp {
         mut random: Pcg32,
     ) -> Tcp {
         let limit = window_limit(spec);
-        let without_data = i32::from(window.variant.opens_connections());
+        let opening = i32::from(window.variant.opens_connections());
         let size = spec
             .size_pkts
-            .map_or(ENDLESS, |size| size.ceil().min(1e9) as i32 + without_data);
+            .map_or(ENDLESS, |size| size.ceil().min(1e9) as i32 + opening);
         let available = match spec.application {
             Application::Bulk => size,
             _ => 0,
@@ -766,6 +768,7 @@ impl Tcp {
             held_ns: NEVER,
             random,
             sent: Sent::new(),
+            opening,
             size,
         }
     }
@@ -779,6 +782,7 @@ impl Tcp {
             held_ns: NEVER,
             random,
             sent: Sent::new(),
+            opening: 1,
             size: ENDLESS,
         }
     }
@@ -803,6 +807,9 @@ impl Tcp {
             self.held_ns = NEVER;
             self.sender.send(now_ns, &mut self.sent);
         } else if self.application.next_ns() == now_ns {
+            if self.sender.available == 0 {
+                self.sender.available = self.opening;
+            }
             self.sender.available += 1;
             self.application.advance();
             if self.sender.available >= self.size {

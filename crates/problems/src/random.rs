@@ -35,7 +35,7 @@ pub struct RandomNetwork {
 
 /// A network of this kind; the same for the same values.
 pub fn random_network(r: RandomNetwork) -> Network {
-    let mut rng = ChaCha8Rng::seed_from_u64(r.seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(crate::population(r.seed));
     // The other numbers are what they would be if nobody lost anything, and delays stayed.
     let mut losses = rng.clone();
     losses.set_stream(1);

@@ -187,7 +187,7 @@ pub struct LinkSummary {
     /// Why, if they are: `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
     /// mean is near that of packets; `transfers`, transfers come and go there; `constant`, sources at a constant rate are taken for
     /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size;
-    /// `nanoseconds`, packets take too few of them.
+    /// `nanoseconds`, packets take too few of them, so that utilization, throughput and losses are estimates as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// Whether what single connections lose there is an estimate: the buffer is bytes, and packets differ in size.

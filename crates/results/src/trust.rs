@@ -48,7 +48,7 @@ pub(crate) fn whole_percent(part: f64) -> String {
 pub const LOSS_BY_SIZE: &str = "where a buffer is bytes, or a time, small packets are lost less than is told, about in proportion to their size, and large ones \
      more";
 
-/// Why a queue of a fluid is an estimate, and what that means, in words; of TCP by profiles it is said by numbers
+/// Why the queue of a link is an estimate, and what that means, in words; of TCP by profiles it is said by numbers
 /// ([`Within`]).
 pub fn reason(estimate: Estimate) -> &'static str {
     match estimate {

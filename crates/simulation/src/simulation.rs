@@ -372,7 +372,8 @@ impl Simulation {
         self.engine().utilization(id)
     }
 
-    /// Packets/s that the connection (all `count` of it) sent during the last step.
+    /// Packets/s that the connection (all `count` of it) sent during the last step. Where packets are followed: its window over the
+    /// round-trip time, or what is on its way over that where there is no more to send.
     pub fn send_pps(&self, id: ConnectionId) -> f64 {
         id.within(self.owner());
         self.engine().send_pps(id)

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use clap::Args;
 use netflow::document::Words;
 use netflow::number::{percent, plain, short};
+use netflow::scenario::Prepared;
 use netflow::simulation::{
-    Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit, LinkId,
+    Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit, LinkId, Model,
     Network, Source,
 };
 use netflow::tcpmodel::tcp::TcpState;
@@ -87,17 +88,18 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         out,
         &answer,
         |out| csv::write_any(&hops, out),
-        |out| print_text(network, id, it, &hops, out),
+        |out| print_text(&scenario, id, it, &hops, out),
     )?)
 }
 
 fn print_text(
-    network: &Network,
+    scenario: &Prepared,
     id: ConnectionId,
     it: &Explanation,
     hops: &[Hop<'_>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let network = &scenario.network;
     let spec = network.connection_spec(id);
     writeln!(
         out,
@@ -115,7 +117,9 @@ fn print_text(
     )?;
     writeln!(out)?;
     print_hops(hops, out)?;
-    print_waits(network, it, out)?;
+    if let Model::Packets(_) = scenario.options.model {
+        print_waits(network, it, out)?;
+    }
     writeln!(out)?;
     print_loss(it, out)?;
     print_rtt(it, out)?;
@@ -188,11 +192,11 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
         .print(out)
 }
 
-/// What `waiting` is where it is not what stands before a packet.
+/// What `waiting` is among packets where it is not what stands before one.
 fn print_waits(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let any = |of: &dyn Fn(LinkId) -> bool| it.hops.iter().any(|hop| of(hop.link));
     if any(&|link| network.is_of_class(link) || network.queues_of(link).len() > 1) {
-        let what = "waiting at links with classes is by what is there: what comes meanwhile, and goes first, adds to it";
+        let what = "waiting at links with classes is by what is there: what comes to the other queues meanwhile adds to it";
         writeln!(out, " {what}")?;
     }
     let by_flow = |link: LinkId| {

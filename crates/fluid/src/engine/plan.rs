@@ -491,7 +491,8 @@ impl Plan {
     pub fn memory_bytes(&self) -> u64 {
         let cells = self.queue_cells + self.flight_cells;
         let looks = std::mem::size_of::<Seen>() * self.looks;
-        bytes_of(self.hop_count(), self.branches.len()) + (8 * cells + looks) as u64
+        let carried = (4 + 2 * 8) * self.carried.len();
+        bytes_of(self.hop_count(), self.branches.len()) + (8 * cells + looks + carried) as u64
     }
 
     fn add_link(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::as_packets;
 
-/// A link of 10 Mbit/s and its way back, and one connection.
+/// A link and its way back, and one connection.
 fn one(bandwidth_bps: f64, spec: impl FnOnce(NodeId, NodeId) -> ConnectionSpec) -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
@@ -51,6 +51,28 @@ fn a_size_is_data() {
             assert!((goodput_pkts - size).abs() < 1e-6, "{told}: {goodput_pkts}");
             let all = size + f64::from(u8::from(opens));
             assert_eq!(totals.offered_pkts - totals.lost_pkts, all, "{told}");
+        }
+    }
+}
+
+/// All that an application makes arrives, however much it is to make.
+#[test]
+fn what_applications_make_is_data() {
+    for source in every_source() {
+        for size_pkts in [None, Some(7.0)] {
+            let network = one(1e7, |a, b| ConnectionSpec {
+                application: Application::Poisson { rate_pps: 20.0 },
+                stop_s: Some(5.0),
+                size_pkts,
+                ..netflow_problems::connection("c", a, b, source.clone())
+            });
+            let id = network.connections().next().unwrap();
+            let totals = as_packets(network, 20.0, 1).connection_totals(id);
+            let told = format!("{source:?}, {size_pkts:?}: {totals:?}");
+            let made_pkts = totals.made_pkts.unwrap();
+            assert!(size_pkts.is_none_or(|size| size == made_pkts), "{told}");
+            let goodput_pkts = totals.mean_goodput_pps * 20.0;
+            assert!((goodput_pkts - made_pkts).abs() < 1e-6, "{told}");
         }
     }
 }
