@@ -114,3 +114,115 @@ fn the_wait_before_sending_follows_from_the_way() {
     assert_eq!(jitter_s(8e7, Some(1e-3)), Some(1e-3));
     assert_eq!(jitter_s(1e6, Some(0.0)), Some(0.0));
 }
+
+/// What the first of two Reno sources gets of 20 Mbit/s, whose ways differ by parts of the time that a packet takes; both wait
+/// so long before they send.
+fn shares(send_jitter_s: Option<f64>) -> Vec<f64> {
+    let packet_s = 12e3 / 20e6;
+    let share = |part: f64| {
+        let mut builder = NetworkBuilder::new();
+        let [router, to] = ["r", "d"].map(|name| builder.node(name));
+        let mut duplex = |from, to, bandwidth_bps, delay_s, room| {
+            builder.link(netflow_problems::link(
+                from,
+                to,
+                bandwidth_bps,
+                delay_s,
+                room,
+            ));
+            builder.link(netflow_problems::link(
+                to,
+                from,
+                bandwidth_bps,
+                delay_s,
+                1000.0,
+            ));
+        };
+        duplex(router, to, 20e6, 0.01, 15.0);
+        for (i, more_s) in [0.0, part * packet_s].into_iter().enumerate() {
+            let from = builder.node(&format!("h{i}"));
+            let near = |a, b| netflow_problems::link(a, b, 200e6, 0.005 + more_s, 1000.0);
+            builder.link(near(from, router));
+            builder.link(near(router, from));
+            let source = Source::Window(WindowSource {
+                send_jitter_s,
+                ..WindowSource::default()
+            });
+            builder.connection(ConnectionSpec {
+                start_s: 0.3 * i as f64,
+                packet_size_bytes: 1500.0,
+                ..netflow_problems::connection(&format!("c{i}"), from, to, source)
+            });
+        }
+        let network = builder.build().unwrap();
+        let runs = (0..2).map(|seed| as_packets(network.clone(), 40.0, seed));
+        let delivered = runs.map(|run| {
+            let ids: Vec<_> = run.network().connections().collect();
+            [0, 1].map(|i| run.connection_totals(ids[i]).delivered_pkts)
+        });
+        let [one, two] = delivered.fold([0.0, 0.0], |sum, it| [sum[0] + it[0], sum[1] + it[1]]);
+        one / (one + two)
+    };
+    let parts = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.2, 1.5, 1.8];
+    parts.into_iter().map(share).collect()
+}
+
+/// Without a wait phases lock, and the share of a source hangs on where exactly it is; one as long as the slowest link takes to
+/// send a packet ends that, a longer one does no better.
+#[test]
+fn a_wait_of_a_packet_ends_the_locking_of_phases() {
+    let [never, default, longer] = [Some(0.0), None, Some(1.2e-3)].map(|jitter_s| {
+        let shares = shares(jitter_s);
+        let n = shares.len() as f64;
+        let mean = shares.iter().sum::<f64>() / n;
+        let squares = shares.iter().map(|share| (share - mean).powi(2));
+        let std = (squares.sum::<f64>() / n).sqrt();
+        println!("{jitter_s:?}: {shares:.2?}, {std:.3}");
+        std
+    });
+    assert!(never > 0.15, "{never}");
+    assert!(default < 0.12, "{default}");
+    assert!(longer > 0.8 * default, "{longer} {default}");
+}
+
+/// On short ways a wait of 1 ms was what limited a source.
+#[test]
+fn the_wait_does_not_limit_sources_on_short_ways() {
+    let utilization = |variant, bandwidth_bps, delay_s, send_jitter_s| {
+        let mut builder = NetworkBuilder::new();
+        let (a, b) = (builder.node("a"), builder.node("b"));
+        let link = |from, to| LinkSpec {
+            delay_s,
+            buffer: Buffer::BandwidthDelay,
+            ..LinkSpec::new(from, to, bandwidth_bps)
+        };
+        let there = builder.link(link(a, b));
+        builder.link(link(b, a));
+        let source = Source::Window(WindowSource {
+            variant,
+            send_jitter_s,
+            ..WindowSource::default()
+        });
+        builder.connection(ConnectionSpec {
+            packet_size_bytes: 1500.0,
+            ..netflow_problems::connection("c", a, b, source)
+        });
+        let run = as_packets(builder.build().unwrap(), 20.0, 1);
+        run.link_totals(there).utilization
+    };
+    for (variant, bandwidth_bps, delay_s) in [
+        (TcpVariant::Vegas, 1e8, 5e-3),
+        (TcpVariant::NewReno, 1e9, 1e-4),
+    ] {
+        let at = |jitter_s| utilization(variant, bandwidth_bps, delay_s, jitter_s);
+        let (default, before) = (at(None), at(Some(1e-3)));
+        println!("{variant:?}: {default} {before}");
+        assert!(default > 0.95, "{variant:?}: {default}");
+        assert!(before < 0.5, "{variant:?}: {before}");
+    }
+    // A lone Reno in a short queue loses two at once with it.
+    let at = |jitter_s| utilization(TcpVariant::Reno, 1e8, 1e-3, jitter_s);
+    let (default, never) = (at(None), at(Some(0.0)));
+    println!("{default} {never}");
+    assert!(default < 0.5 && never > 0.95, "{default} {never}");
+}
