@@ -18,14 +18,14 @@ impl Within {
     pub const fn of_fluids(calibrated: bool) -> Within {
         match calibrated {
             false => Within {
-                queues: 0.192,
-                goodput: 0.092,
-                goodput_p90: 0.266,
+                queues: 0.194,
+                goodput: 0.094,
+                goodput_p90: 0.267,
             },
             true => Within {
                 queues: 0.121,
-                goodput: 0.072,
-                goodput_p90: 0.217,
+                goodput: 0.071,
+                goodput_p90: 0.210,
             },
         }
     }
