@@ -58,7 +58,7 @@ impl Task<'_> {
         writer: Option<Writer>,
     ) -> Result<Evaluation, Error> {
         let summary = &mut evaluation.summary;
-        evaluation.warnings = warnings::outside(&summary.connections);
+        (evaluation.warnings).extend(warnings::outside(&summary.connections));
         (evaluation.warnings).extend(self.scenario.means_warnings(false));
         if writer.is_some() || self.settings.keep_series {
             let coarse = warnings::coarse(evaluation.steps_s, self.settings.every_s);

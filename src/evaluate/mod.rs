@@ -286,7 +286,7 @@ impl Task<'_> {
         }
         let evaluation = Evaluation {
             summary,
-            warnings: Vec::new(),
+            warnings: played.warnings,
             series: played.series,
             classes: played.classes,
             waits: self.kept(waits),
@@ -311,7 +311,7 @@ impl Task<'_> {
         let some = 4 * rayon::current_num_threads() as u32;
         let mut ensemble = Ensemble::default();
         let (mut steps, mut time_s) = (0, 0.0);
-        let (mut users, mut waits) = (Vec::new(), Vec::new());
+        let (mut users, mut waits, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         for first in (0..seeds).step_by(some as usize) {
             if (self.stop)() {
                 break;
@@ -325,6 +325,11 @@ impl Task<'_> {
                 };
                 ensemble.add(run.series.unwrap_or_default(), run.summary);
                 steps += run.steps;
+                for warning in run.warnings {
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
                 time_s = run.time_s;
                 users.push(run.users);
                 waits.push(run.waits);
@@ -344,7 +349,7 @@ impl Task<'_> {
         }
         let evaluation = Evaluation {
             summary,
-            warnings: Vec::new(),
+            warnings,
             series: self.settings.keep_series.then(|| ensemble.mean_series()),
             classes: Vec::new(),
             waits: self.kept(waits),

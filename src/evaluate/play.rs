@@ -8,7 +8,7 @@ use netflow_network::{ClassInterval, Experience, Interval, Options, Recorder, Ru
 use netflow_results::{self as results, Series, Summary, Users, Watch, Watched, Writer};
 use netflow_simulation::{Outcome, Simulation};
 
-use super::{End, Error, Task, warning_texts};
+use super::{End, Error, Task, warning_texts, warnings};
 use crate::number::plain;
 
 /// What a run has come to.
@@ -24,6 +24,8 @@ pub struct Played {
     pub time_s: f64,
     pub steps: u64,
     pub steps_s: Option<(f64, f64)>,
+    /// What it has shown to be suspicious.
+    pub warnings: Vec<String>,
     pub end: End,
 }
 
@@ -86,6 +88,7 @@ impl Task<'_> {
             time_s,
             steps: simulation.steps(),
             steps_s: simulation.chosen_steps_s(),
+            warnings: warnings::held_by_default(&simulation).into_iter().collect(),
             end,
         })
     }

@@ -1,7 +1,9 @@
 //! What a run shows to be suspicious.
 
+use netflow_network::{DEFAULT_MOST_WINDOW, Run, Source};
 use netflow_profile::ProfileUse;
 use netflow_results::ConnectionSummary;
+use netflow_simulation::Simulation;
 
 use crate::number::{count, duration, percent};
 
@@ -34,6 +36,25 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
         ),
     ];
     warnings.into_iter().flatten().collect()
+}
+
+/// Says of how many connections the default of the largest window has kept more packets from being under way.
+pub fn held_by_default(run: &Simulation) -> Option<String> {
+    let network = run.network();
+    let held = network.connections().filter(|&id| {
+        let spec = network.connection_spec(id);
+        let has_window = matches!(spec.source, Source::Window(_) | Source::Stack(_));
+        let is_default = has_window && spec.max_window_pkts.is_none();
+        let most = |id| f64::from(run.explain(id).most_out_pkts.unwrap_or(0));
+        is_default && most(id) >= DEFAULT_MOST_WINDOW
+    });
+    let mut held = held.map(|id| network.connection_name(id));
+    let first = held.next()?;
+    Some(format!(
+        "{} had {DEFAULT_MOST_WINDOW} packets under way, {first} the first of them: no more are by default; \
+         `max-window` says another limit",
+        count(1 + held.count(), "connection"),
+    ))
 }
 
 /// Says if steps between these were longer than the intervals that were asked for, which end with a step.

@@ -733,6 +733,9 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
 /// arrived.
 pub const MOST_STACK_WINDOW: f64 = 1e5;
 
+/// The largest window in packets of a source with a congestion window, or of a stack, that does not say one.
+pub const DEFAULT_MOST_WINDOW: f64 = 1e4;
+
 #[derive(Clone, Copy)]
 enum Allowed {
     Positive,

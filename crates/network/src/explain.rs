@@ -42,6 +42,8 @@ pub struct Explanation {
     pub application_pps: Option<f64>,
     /// What its TCP can tell of itself, of sources that have a congestion window; the first of several.
     pub tcp: Option<TcpState>,
+    /// The most packets that it has had under way at a time, of sources with a congestion window; the most of several.
+    pub most_out_pkts: Option<u32>,
     /// What limited it in the last step; `None` if it was not sending then.
     pub limit: Option<Limit>,
     /// What it sent in the last step, in packets/s; where packets are followed, its window, or what is on its way, over the
@@ -139,6 +141,7 @@ impl Explanation {
             window_limit_pps: None,
             application_pps: None,
             tcp: None,
+            most_out_pkts: None,
             limit: None,
             rate_pps: 0.0,
             hops,

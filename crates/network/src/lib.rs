@@ -40,7 +40,9 @@ mod totals;
 mod users;
 
 pub use buffers::Room;
-pub use builder::{ACK_BYTES, MOST_STACK_WINDOW, NetworkBuilder, PACKET_BYTES};
+pub use builder::{
+    ACK_BYTES, DEFAULT_MOST_WINDOW, MOST_STACK_WINDOW, NetworkBuilder, PACKET_BYTES,
+};
 pub use calibration::{Calibration, CalibrationPlan, windows_are_alike};
 pub use columns::{Cell, Column, Columns};
 pub use detours::{Detour, Detours, Rerouted};

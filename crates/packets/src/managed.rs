@@ -13,9 +13,18 @@ pub(crate) const CONGESTED: u64 = 1 << 63;
 /// Likewise: it was sent before, and so may not be marked (RFC 3168, 6.1.5).
 pub(crate) const SENT_AGAIN: u64 = 1 << 62;
 
-/// When a data packet was sent, by what it tells.
-pub(crate) fn sent_ns(tells: u64) -> u64 {
-    tells & !(CONGESTED | SENT_AGAIN)
+/// Likewise in ten bits, as windows are [told](crate::told): the sender's round-trip time, in units of [`ROUND_TRIP_NS`].
+pub(crate) const ROUND_TRIP: u32 = 52;
+
+/// The unit of round-trip times that data tells of.
+pub(crate) const ROUND_TRIP_NS: u64 = 4_000;
+
+/// The bits that say when a packet was sent.
+pub(crate) const SENT_TIME: u64 = (1 << ROUND_TRIP) - 1;
+
+/// How long a data packet that arrives now has been on its way, by what it tells: 52 days at most.
+pub(crate) fn delay_ns(now_ns: u64, tells: u64) -> u64 {
+    now_ns.wrapping_sub(tells) & SENT_TIME
 }
 
 /// A packet that waits.

@@ -3,7 +3,7 @@
 use netflow_network::{Acks, ConnectionSpec, Source};
 
 use crate::delays::OneWay;
-use crate::managed::{CONGESTED, sent_ns};
+use crate::managed::{CONGESTED, delay_ns};
 use crate::plan::Ends;
 use crate::receiver::Receiver;
 use crate::stack::StackReceiver;
@@ -120,7 +120,7 @@ impl ReceivingEnd {
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
                     taken += 1;
-                    self.fresh_ns.push(packet.time_ns - sent_ns(packet.tells));
+                    self.fresh_ns.push(delay_ns(packet.time_ns, packet.tells));
                     if let Answers::Stack(receiver) = &mut self.answers {
                         let congested = packet.tells & CONGESTED != 0;
                         if let Some(first) = receiver.settle(packet.seq, congested) {
@@ -171,8 +171,7 @@ impl ReceivingEnd {
             }
             Answers::Stack(receiver) => {
                 let congested = packet.tells & CONGESTED != 0;
-                let sent_ns = sent_ns(packet.tells);
-                receiver.receive(packet.time_ns, packet.seq, sent_ns, congested)
+                receiver.receive(packet.time_ns, packet.seq, packet.tells, congested)
             }
             Answers::Nothing => (true, None),
         };

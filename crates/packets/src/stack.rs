@@ -2,8 +2,8 @@
 //! they send.
 //!
 //! The packet 0 is the SYN, its answer says [`SYN_ANSWERED`]; segment n is packet n + 1. Left out: options'
-//! bytes beyond the 40 B of headers, the receive window that grows with what is read (the window's limit
-//! stands for it), what hosts add between a socket and the wire.
+//! bytes beyond the 40 B of headers, how much the largest buffers of sockets hold (the window's limit stands for
+//! that), what hosts add between a socket and the wire.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::generator::PacketGenerator;
-use crate::managed::SENT_AGAIN;
+use crate::managed::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, delay_ns};
 use crate::tcp::NEVER;
-use crate::told::{SYN_ANSWERED, pack, unpack};
+use crate::told::{SYN_ANSWERED, pack, pack_number, unpack, unpack_number};
 
 /// How long a host may keep an acknowledgement at most, in nanoseconds: interrupts and whoever else runs.
 /// Without it phases lock behind a drop-tail queue, and always the same connections lose (Floyd & Jacobson,
@@ -44,6 +44,8 @@ pub(crate) struct StackSender {
     out: Vec<u32>,
     /// The first that has never been sent.
     fresh: u32,
+    /// The most segments that were under way at a time.
+    most_out: u32,
     /// Packets sent, the SYNs included.
     pub sent: u64,
     /// Of connections before this one: round-trip times in seconds, their number, and losses found.
@@ -89,6 +91,7 @@ impl StackSender {
             random,
             out: Vec::new(),
             fresh: 0,
+            most_out: 0,
             sent: 0,
             rtts_before: (0.0, 0),
             losses_before: (0, 0),
@@ -239,22 +242,34 @@ impl StackSender {
     /// in Linux.
     pub fn emit(&mut self, mut send: impl FnMut(i32, u64)) {
         self.sent += self.out.len() as u64;
+        self.most_out = self
+            .most_out
+            .max(self.sender.sent() - self.sender.acknowledged());
         let is_dctcp = self.stack.congestion == CongestionControl::Dctcp;
+        let round_trip = 1e9 * self.sender.srtt_s() / ROUND_TRIP_NS as f64;
+        let round_trip = Some(round_trip as u32).filter(|&it| it > 0);
+        let round_trip = u64::from(pack_number(round_trip));
         for segment in self.out.drain(..) {
             let again = segment < self.fresh && !is_dctcp;
             self.fresh = self.fresh.max(segment + 1);
-            send(segment as i32 + 1, if again { SENT_AGAIN } else { 0 });
+            let flag = if again { SENT_AGAIN } else { 0 };
+            send(segment as i32 + 1, flag | round_trip << ROUND_TRIP);
         }
     }
 
     /// The congestion window in packets, no larger than what the other end allows.
     pub fn window_pkts(&self) -> f64 {
-        self.sender.cwnd_pkts().min(self.limit())
+        self.sender.cwnd_pkts().min(f64::from(self.sender.room()))
     }
 
     /// The largest window in packets.
     pub fn limit(&self) -> f64 {
         f64::from(self.sender.most_out())
+    }
+
+    /// The most segments that were under way at a time.
+    pub fn most_out(&self) -> u32 {
+        self.most_out
     }
 
     /// Packets/s: the window over the round-trip time, or what it lets go.
@@ -306,7 +321,7 @@ impl StackSender {
             {
                 Limit::Pacing
             }
-            false if self.sender.cwnd_pkts() >= self.limit() => Limit::Window,
+            false if self.sender.cwnd_pkts() >= f64::from(self.sender.room()) => Limit::Window,
             false => Limit::CongestionWindow,
         }
     }
@@ -359,13 +374,13 @@ impl StackReceiver {
         Some((ack.cumulative as i32, pack(&ack)))
     }
 
-    /// A packet arrives that was sent at `sent_ns`: whether it brings something new, and what is said
+    /// A packet arrives that tells when it was sent: whether it brings something new, and what is said
     /// at once, if anything is.
     pub fn receive(
         &mut self,
         now_ns: u64,
         seq: i32,
-        sent_ns: u64,
+        tells: u64,
         congested: bool,
     ) -> (bool, Option<(i32, u64)>) {
         if seq == 0 {
@@ -373,6 +388,11 @@ impl StackReceiver {
             return (false, Some((SYN_ANSWERED, 0)));
         }
         let segment = seq as u32 - 1;
+        let sent_ns = now_ns - delay_ns(now_ns, tells);
+        if let Some(round_trip) = unpack_number((tells >> ROUND_TRIP) as u32 & 0x3ff) {
+            self.receiver
+                .set_round_trip(u64::from(round_trip) * ROUND_TRIP_NS);
+        }
         let (is_new, at_once) =
             self.receiver
                 .receive(now_ns, segment, true, sent_ns, self.pause_ns, congested);

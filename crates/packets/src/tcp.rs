@@ -41,6 +41,8 @@ pub(crate) struct Sender {
     pub highest_sent: i32,
     /// The highest acknowledged.
     pub acknowledged: i32,
+    /// The most that were under way at a time.
+    pub most_out: i32,
     pub duplicates: i32,
     /// The highest that had been sent when recovery began.
     pub recover: i32,
@@ -141,6 +143,7 @@ impl Sender {
             available,
             highest_sent: -1,
             acknowledged: -1,
+            most_out: 0,
             duplicates: 0,
             recover: 0,
             action: Action::None,
@@ -184,7 +187,7 @@ impl Sender {
             new.window = source.initial_window_pkts;
         }
         new.usage = Some(Usage::default());
-        (new.sent, new.repeated) = (self.sent, self.repeated);
+        (new.sent, new.repeated, new.most_out) = (self.sent, self.repeated, self.most_out);
         (new.timeouts, new.fast_retransmits) = (self.timeouts, self.fast_retransmits);
         (new.rtt_sum_s, new.rtts) = (self.rtt_sum_s, self.rtts);
         new
@@ -315,6 +318,7 @@ impl Sender {
         }
         if seq > self.highest_sent {
             self.highest_sent = seq;
+            self.most_out = self.most_out.max(seq - self.acknowledged);
             if !self.timer.timing {
                 self.timer.timing = true;
                 if seq > self.timer.timed {

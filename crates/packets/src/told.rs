@@ -1,11 +1,15 @@
 //! What acknowledgements of a stack say, in the 64 bits that a packet has for it: two blocks of segments
-//! that have arrived behind one that has not (kernels send three), and two flags.
+//! that have arrived behind one that has not (kernels send three), the receive window, and two flags.
 
 use netflow_tcpmodel::tcp::{Ack, Sacks};
 
-/// Bits of where a block begins behind the first missing segment, and of its length.
-const START: u32 = 17;
-const LENGTH: u32 = 14;
+/// Of each block the bits of where it begins behind the first missing segment, and of its length.
+const BLOCKS: [(u32, u32); 2] = [(17, 14), (15, 6)];
+/// Where the receive window begins.
+const WINDOW: u32 = 52;
+/// Bits of it that count, and of how often they are doubled.
+const COUNT: u32 = 6;
+const DOUBLED: u32 = 4;
 const DUPLICATE: u64 = 1 << 62;
 const CONGESTED: u64 = 1 << 63;
 
@@ -14,31 +18,57 @@ pub(crate) const SYN_ANSWERED: i32 = -1;
 
 /// As a packet carries it, with the segments before `cumulative` as its sequence number.
 pub(crate) fn pack(ack: &Ack) -> u64 {
-    let mut told = 0;
-    let blocks = ack.sacks.blocks().iter().filter_map(|&(first, end)| {
-        // Of a long block the end: what is before has been told of.
-        let length = (end - first).min((1 << LENGTH) - 1);
-        let start = end - length - ack.cumulative;
-        (start < 1 << START).then_some(u64::from(start << LENGTH | length))
-    });
-    for (i, block) in blocks.take(2).enumerate() {
-        told |= block << (i as u32 * (START + LENGTH));
+    let (mut told, mut at) = (0, 0);
+    let mut blocks = ack.sacks.blocks().iter();
+    for (start_bits, length_bits) in BLOCKS {
+        let block = blocks.find_map(|&(first, end)| {
+            // Of a long block the end: what is before has been told of.
+            let length = (end - first).min((1 << length_bits) - 1);
+            let start = end - length - ack.cumulative;
+            (start < 1 << start_bits).then_some(u64::from(start << length_bits | length))
+        });
+        told |= block.unwrap_or(0) << at;
+        at += start_bits + length_bits;
     }
     let flag = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
-    told | flag(ack.duplicate, DUPLICATE) | flag(ack.congested, CONGESTED)
+    told | u64::from(pack_number(ack.window)) << WINDOW
+        | flag(ack.duplicate, DUPLICATE)
+        | flag(ack.congested, CONGESTED)
+}
+
+/// A number of at least 1 in ten bits, of which no more than a 64th is cut; 0 where there is none.
+pub(crate) fn pack_number(number: Option<u32>) -> u32 {
+    let Some(number) = number else { return 0 };
+    let number = number.max(1);
+    let doubled = number.ilog2().saturating_sub(COUNT);
+    match doubled + 1 < 1 << DOUBLED {
+        true if number >> COUNT == 0 => number,
+        true => (doubled + 1) << COUNT | (number >> doubled) & ((1 << COUNT) - 1),
+        false => (1 << (COUNT + DOUBLED)) - 1,
+    }
+}
+
+pub(crate) fn unpack_number(packed: u32) -> Option<u32> {
+    let (doubled, count) = (packed >> COUNT, packed & ((1 << COUNT) - 1));
+    match doubled {
+        0 => (count > 0).then_some(count),
+        _ => Some((1 << COUNT | count) << (doubled - 1)),
+    }
 }
 
 /// What such a packet says.
 pub(crate) fn unpack(seq: i32, told: u64) -> Ack {
     let cumulative = seq.max(0) as u32;
-    let mut sacks = Sacks::default();
-    for i in 0..2 {
-        let block = (told >> (i * (START + LENGTH))) as u32 & ((1 << (START + LENGTH)) - 1);
-        let (start, length) = (block >> LENGTH, block & ((1 << LENGTH) - 1));
+    let (mut sacks, mut at) = (Sacks::default(), 0);
+    for (start_bits, length_bits) in BLOCKS {
+        let block = (told >> at) as u32 & ((1 << (start_bits + length_bits)) - 1);
+        let (start, length) = (block >> length_bits, block & ((1 << length_bits) - 1));
         if length > 0 {
             sacks.push(cumulative + start, cumulative + start + length);
         }
+        at += start_bits + length_bits;
     }
+    let window = (told >> WINDOW) as u32 & ((1 << (COUNT + DOUBLED)) - 1);
     Ack {
         cumulative,
         sacks,
@@ -46,6 +76,7 @@ pub(crate) fn unpack(seq: i32, told: u64) -> Ack {
         pure: true,
         congested: told & CONGESTED != 0,
         echo_ns: None,
+        window: unpack_number(window),
     }
 }
 
@@ -65,6 +96,7 @@ mod tests {
             pure: true,
             congested,
             echo_ns: None,
+            window: None,
         }
     }
 
@@ -90,5 +122,36 @@ mod tests {
             pack(&ack(5, &[(200_000, 200_001), (9, 10)], false, false)),
         );
         assert_eq!(far.sacks.blocks(), [(9, 10)]);
+        let second = unpack(5, pack(&ack(5, &[(2_000, 2_001), (9, 109)], false, false)));
+        assert_eq!(second.sacks.blocks(), [(2_000, 2_001), (46, 109)]);
+    }
+
+    /// No more than is offered, and all but a 64th of it.
+    #[test]
+    fn windows_are_told_to_a_64th() {
+        let told = |window| {
+            let ack = Ack {
+                window,
+                ..ack(7, &[(9, 10)], false, false)
+            };
+            let told = unpack(7, pack(&ack));
+            assert_eq!(
+                told,
+                Ack {
+                    window: told.window,
+                    ..ack
+                }
+            );
+            told.window
+        };
+        assert_eq!(told(None), None);
+        for window in (1..5_000).chain((13..21).map(|power| (1 << power) + 12_345 % (1 << power))) {
+            let told = told(Some(window)).unwrap();
+            assert!(
+                told <= window && window - told <= window / 64,
+                "{window} {told}"
+            );
+        }
+        assert_eq!(told(Some(u32::MAX)), Some(127 << 14));
     }
 }

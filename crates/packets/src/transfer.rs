@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Applied, ConnectionSpec, HEADER_BYTES, Limit, Source, WindowSource,
-    WorkloadSpec,
+    Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit, Source,
+    WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::tcp::TcpState;
 use rand::RngExt;
@@ -13,6 +13,7 @@ use rand_pcg::Pcg32;
 
 use crate::equation::EquationSender;
 use crate::generator::PacketGenerator;
+use crate::managed::SENT_TIME;
 use crate::ns;
 use crate::plan::{Ends, Way};
 use crate::receiver::Receiver;
@@ -98,11 +99,11 @@ struct User {
 /// More than any transfer sends.
 const ENDLESS: i32 = i32::MAX - 1;
 /// The largest window of a user's connection.
-const USER_LIMIT: f64 = 1e4;
+const USER_LIMIT: f64 = DEFAULT_MOST_WINDOW;
 
 /// The largest window of a connection.
 pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
-    spec.max_window_pkts.unwrap_or(1e4)
+    spec.max_window_pkts.unwrap_or(DEFAULT_MOST_WINDOW)
 }
 
 impl Transfer {
@@ -513,6 +514,15 @@ impl Transfer {
         }
     }
 
+    /// The most packets that a sender with a congestion window has had under way at a time.
+    pub fn most_out_pkts(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some(tcp.sender.most_out as u32),
+            Kind::Stack(stack) => Some(stack.most_out()),
+            Kind::Equation(_) | Kind::Open(_) => None,
+        }
+    }
+
     /// The sum of the round-trip times measured, in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, f64) {
         let (sum_s, rtts) = self.kind.rtt_sum();
@@ -688,7 +698,7 @@ impl Out<'_> {
     fn send_telling(&mut self, time_ns: u64, tells: u64, seq: i32) -> bool {
         let packet = Packet {
             time_ns,
-            tells: time_ns | tells,
+            tells: time_ns & SENT_TIME | tells,
             hop: self.way.hop,
             seq,
         };

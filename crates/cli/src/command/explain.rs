@@ -81,6 +81,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         window_limit_pps: it.window_limit_pps,
         application_pps: it.application_pps,
         tcp: it.tcp.as_ref().map(tcp_state),
+        most_out_pkts: it.most_out_pkts,
         limit: it.limit,
         rate_pps: it.rate_pps,
     };

@@ -130,6 +130,7 @@ impl Engine for Packets {
         if let Source::Profile(profile) = &spec.source {
             explanation.profile = Some(profile.name().to_owned());
         }
+        explanation.most_out_pkts = self.transfers(id).filter_map(Transfer::most_out_pkts).max();
         // The first of those that are sending stands for all.
         if let Some(transfer) = self.transfers(id).find(|t| t.is_sending(now_ns)) {
             match transfer.applied() {

@@ -102,8 +102,8 @@ pub struct Stack {
     /// So many first segments of a connection are acknowledged at once, and so many after a pause
     /// (Linux).
     pub quick_acks: u32,
-    /// Are segments also acknowledged at once while the receive window grows, because more arrives in a round
-    /// trip than ever before (Linux)?
+    /// Does the receive window, which holds the other end, begin with 48 segments and grow because more arrives in a
+    /// round trip than ever before, and are segments acknowledged at once while it does (Linux)?
     pub quick_while_growing: bool,
     /// Are acknowledgements after the third duplicate put together (Linux)?
     pub acks_compressed: bool,

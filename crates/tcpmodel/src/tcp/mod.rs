@@ -41,6 +41,8 @@ pub struct Ack {
     pub congested: bool,
     /// When the packet was sent that moved `cumulative`, where packets carry that (RFC 7323).
     pub echo_ns: Option<u64>,
+    /// The receive window: so many segments from `cumulative` on there is room for, where that is limited.
+    pub window: Option<u32>,
 }
 
 /// Blocks of segments that have arrived behind one that has not (RFC 2018).

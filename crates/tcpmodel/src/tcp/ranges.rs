@@ -12,6 +12,11 @@ impl Ranges {
         self.runs.is_empty()
     }
 
+    /// One past the last number.
+    pub(crate) fn end(&self) -> Option<u32> {
+        self.runs.last().map(|run| run.1)
+    }
+
     /// The run that this number is in.
     pub(crate) fn run_of(&self, number: u32) -> Option<(u32, u32)> {
         let after = self.runs.partition_point(|run| run.0 <= number);

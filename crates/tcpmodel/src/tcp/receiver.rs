@@ -33,6 +33,10 @@ pub struct Receiver {
     acknowledged: u32,
     quick_left: u32,
     growth: Option<Growth>,
+    /// Segments that are kept until what is before them arrives.
+    held: u32,
+    /// It has offered room for all segments before this one.
+    edge: u32,
     /// When something new arrived last.
     arrived_ns: u64,
     duplicates_at: u32,
@@ -69,6 +73,8 @@ impl Receiver {
             acknowledged: 0,
             quick_left: 0,
             growth: stack.quick_while_growing.then(Growth::default),
+            held: 0,
+            edge: 0,
             arrived_ns: 0,
             duplicates_at: 0,
             duplicates: 0,
@@ -117,7 +123,16 @@ impl Receiver {
             pure,
             congested: self.congested,
             echo_ns: Some(self.echo_ns),
+            window: self.window(),
         }
+    }
+
+    /// How many segments behind those acknowledged it has room for, where that is limited. What has been offered once
+    /// stays (RFC 9293, 3.8.6).
+    fn window(&mut self) -> Option<u32> {
+        let growth = self.growth.as_ref()?;
+        self.edge = self.edge.max(self.next + growth.free(self.held));
+        Some(self.edge - self.next)
     }
 
     /// What it would say of blocks.
@@ -131,6 +146,14 @@ impl Receiver {
             }
         }
         sacks
+    }
+
+    /// The other end's round-trip time, by which the receive window grows. (Linux measures it by timestamps that come
+    /// back.) Without it that is taken for the delay of data and the least one.
+    pub fn set_round_trip(&mut self, round_trip_ns: u64) {
+        if let Some(growth) = &mut self.growth {
+            growth.round_trip_ns = round_trip_ns;
+        }
     }
 
     /// Before a packet arrives that `congested` says met congestion, or not: what is said first of those that
@@ -165,6 +188,11 @@ impl Receiver {
         (self.is_new, self.arrived_ns) = (false, now_ns);
         if segment != self.next {
             self.beyond.add(segment, segment + 1, |_| ());
+            self.held += 1;
+            if let Some(growth) = &mut self.growth {
+                let last = self.beyond.end().unwrap_or(segment + 1);
+                growth.keeps(last - self.next, self.held);
+            }
             self.remember(segment);
             return (true, self.out_of_order(now_ns) || changed);
         }
@@ -175,6 +203,7 @@ impl Receiver {
         let was_whole = self.beyond.is_empty();
         if !was_whole {
             if let Some((_, end)) = self.beyond.run_of(self.next) {
+                self.held -= end - self.next;
                 self.next = end;
             }
             self.beyond.forget_before(self.next);
@@ -236,18 +265,26 @@ impl Receiver {
 /// The receive window of Linux as it grows with what is read (`tcp_rcv_space_adjust`, `tcp_grow_window`):
 /// whenever more arrived in a round trip than in any before, room for twice as much is
 /// offered, and more if it was much more; by two segments with every segment that arrives, which is
-/// acknowledged at once for it. The kernel's limit, `tcp_rmem`, is left out.
+/// acknowledged at once for it. Segments that are kept until what is before them arrives take room, for which the
+/// buffer grows, too (`tcp_rcvbuf_grow`, from Linux 6.18 on). Buffers are as large as segments of some 1500 B make
+/// them, and the kernel's limit, `tcp_rmem`, is left out.
 #[derive(Clone, Debug)]
 struct Growth {
     /// Segments that may be under way once all is offered.
     window: u32,
-    /// Segments whose arrival offers more.
+    /// Of these that are offered.
+    offered: u32,
+    /// Segments whose arrival is acknowledged at once, since it offers more.
     left: u32,
     /// Most segments that arrived in a round trip.
     most: u32,
     /// When this round trip began, and with which segment.
     since_ns: u64,
     from: u32,
+    /// The round-trip time that the other end tells of; 0 without.
+    round_trip_ns: u64,
+    /// The delay of the segment that began this one.
+    began_ns: u64,
     /// The least delay of a segment: the queue-free half of a round trip.
     least_ns: u64,
 }
@@ -259,10 +296,13 @@ impl Default for Growth {
     fn default() -> Self {
         Self {
             window: 60,
+            offered: 48,
             left: 22,
             most: 10,
             since_ns: 0,
             from: 0,
+            round_trip_ns: 0,
+            began_ns: 0,
             least_ns: u64::MAX,
         }
     }
@@ -274,13 +314,33 @@ impl Growth {
     fn arrives(&mut self, now_ns: u64, sent_ns: u64, segment: u32) -> bool {
         let delay_ns = now_ns.saturating_sub(sent_ns);
         self.least_ns = self.least_ns.min(delay_ns);
-        if now_ns - self.since_ns >= delay_ns + self.least_ns {
+        // What is told now is of the segments that came a round trip ago.
+        let back_ns = self.round_trip_ns.saturating_sub(self.began_ns);
+        if now_ns - self.since_ns >= delay_ns + back_ns.max(self.least_ns) {
             self.adjust(segment - self.from);
-            (self.since_ns, self.from) = (now_ns, segment);
+            (self.since_ns, self.from, self.began_ns) = (now_ns, segment, delay_ns);
         }
         let grows = self.left > 0;
         self.left -= u32::from(grows);
+        self.offer(0);
         grows
+    }
+
+    /// A segment arrives out of order: with it so many are `held`, the last of them `span` behind what is missing.
+    fn keeps(&mut self, span: u32, held: u32) {
+        self.window = self.window.max(2 * self.most + span);
+        self.offer(held);
+    }
+
+    /// Room for two segments more is offered, as far as there is any.
+    fn offer(&mut self, held: u32) {
+        let free = self.window.saturating_sub(held);
+        self.offered = self.offered.max((self.offered + 2).min(free));
+    }
+
+    /// The segments from the missing one on that there is room for, with so many held behind it.
+    fn free(&self, held: u32) -> u32 {
+        self.offered.min(self.window.saturating_sub(held))
     }
 
     fn adjust(&mut self, copied: u32) {
@@ -330,6 +390,78 @@ mod tests {
         }
         let plain = |pkts| (pkts, false);
         assert_eq!(told, [plain(2), plain(1), (1, true), plain(1), plain(2)]);
+    }
+
+    /// Beside each segment that is offered its number: room for 48, then for two more with each that arrives in order
+    /// until there is room for 60. What is offered stays, and so much is behind a hole that is filled.
+    #[test]
+    fn the_receive_window_is_linuxs() {
+        let mut receiver = receiver();
+        let mut edge = |segments: std::ops::Range<u32>| {
+            for segment in segments {
+                receiver.receive(0, segment, true, 0, 0, false);
+            }
+            let ack = receiver.acknowledge(true);
+            (ack.cumulative, ack.cumulative + ack.window.unwrap())
+        };
+        assert_eq!(edge(0..1), (1, 1 + 50));
+        assert_eq!(edge(1..5), (5, 5 + 58));
+        assert_eq!(edge(5..9), (9, 9 + 60));
+        // 9 is missing. Those kept take room of 60, but nothing is taken back.
+        assert_eq!(edge(10..40), (9, 9 + 60));
+        assert_eq!(edge(40..69), (9, 9 + 60));
+        // The buffer has grown, for what is kept and 20 more; what is offered grows again with what comes in order.
+        assert_eq!(edge(9..10), (69, 69 + 62));
+    }
+
+    /// Round trips of 10 ms that bring twice as much each time: room for that, and for twice as much again.
+    #[test]
+    fn the_receive_window_does_not_hold_slow_start() {
+        let mut receiver = receiver();
+        let (mut next, mut window) = (0, 10);
+        for round in 1..12_u64 {
+            let sent_ns = 10_000_000 * round;
+            let mut room = 0;
+            for segment in next..next + window {
+                receiver.receive(sent_ns + 5_000_000, segment, true, sent_ns, u64::MAX, false);
+                room = receiver.acknowledge(true).window.unwrap();
+            }
+            (next, window) = (next + window, 2 * window);
+            assert!(room >= window, "round {round}: {room} of {window}");
+        }
+    }
+
+    /// Data takes 20 ms, and what answers it half a second, since it waits behind others: so a round trip brings 26 segments
+    /// of one each 20 ms, not two.
+    #[test]
+    fn the_receive_window_knows_that_acknowledgements_wait() {
+        let window = |round_trip_ms: u64| {
+            let mut receiver = receiver();
+            for segment in 0..400 {
+                let sent_ns = 20_000_000 * u64::from(segment);
+                receiver.set_round_trip(1_000_000 * round_trip_ms);
+                receiver.receive(
+                    sent_ns + 20_000_000,
+                    segment,
+                    true,
+                    sent_ns,
+                    u64::MAX,
+                    false,
+                );
+            }
+            receiver.acknowledge(true).window.unwrap()
+        };
+        // 60 are offered anyway; more than 2 x 26, as the first that brings 26 is more than twice the ten expected.
+        assert_eq!(window(40), 60);
+        assert!((120..250).contains(&window(520)), "{}", window(520));
+    }
+
+    /// Without growth there is no limit; legacy stacks have a fixed one, which their driver knows.
+    #[test]
+    fn other_receivers_tell_of_no_window() {
+        let mut receiver = Receiver::new(&Stack::builtin("legacy").unwrap(), [0.0, 0.0]);
+        receiver.receive(0, 0, true, 0, 0, false);
+        assert_eq!(receiver.acknowledge(true).window, None);
     }
 
     /// Three blocks, the latest first; a filled hole makes two of them one.

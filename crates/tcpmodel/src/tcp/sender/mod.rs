@@ -209,6 +209,14 @@ impl Sender {
         }
     }
 
+    /// The segments that the other end lets be under way now: by what it has told of its receive window, too.
+    pub fn room(&self) -> u32 {
+        match &self.0 {
+            Kind::Classic(sender) => sender.most_out(),
+            Kind::Selective(sender) => sender.room(),
+        }
+    }
+
     /// Retransmission timeouts, and losses found otherwise.
     pub fn losses_found(&self) -> (u64, u64) {
         match &self.0 {

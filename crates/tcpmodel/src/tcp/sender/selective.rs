@@ -109,6 +109,8 @@ pub(super) struct Selective {
     pause: Pause,
     /// The other end lets so many segments be under way.
     pub most_out: u32,
+    /// The other end has offered room for all segments before this one, if it has told of any limit.
+    edge: Option<u32>,
     /// So many there are to send.
     pub offered: u32,
     segments: Segments,
@@ -163,6 +165,7 @@ impl Selective {
             rate: Rate::default(),
             pause: Pause::default(),
             most_out,
+            edge: None,
             offered: 0,
             segments: Segments::default(),
             known: Ranges::default(),
@@ -254,9 +257,17 @@ impl Selective {
         self.note_usage(now_ns, any);
     }
 
+    /// The segments behind those acknowledged that the other end has room for.
+    pub(super) fn room(&self) -> u32 {
+        let told = self
+            .edge
+            .map_or(u32::MAX, |edge| edge - self.acknowledged());
+        told.min(self.most_out)
+    }
+
     /// Is there anything new, and room for it at the other end?
     fn may_send_new(&self) -> bool {
-        self.segments.next() < self.offered && self.segments.out() < self.most_out
+        self.segments.next() < self.offered && self.segments.out() < self.room()
     }
 
     /// Sends the next segment. Whether the timer starts anew for it, if it is not set to probe.
@@ -288,6 +299,10 @@ impl Selective {
         }
         let (in_flight_before, lost_before) = (self.segments.in_flight(), self.rate.lost);
         self.probable_echo_ns = None;
+        if let Some(window) = ack.window {
+            let edge = ack.cumulative.saturating_add(window);
+            self.edge = self.edge.map(|before| before.max(edge)).or(Some(edge));
+        }
         let mut news = News {
             in_flight_before,
             lost_before,
