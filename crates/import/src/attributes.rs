@@ -242,15 +242,23 @@ const RATES: &[&str] = &[
     "rate",
     "datarate",
 ];
-const RATE_UNITS: &[(&str, f64)] = &[
+/// Units of rates, as names of columns have them: `capacity_gbps`, `rate_mbit`.
+pub(crate) const RATE_UNITS: &[(&str, f64)] = &[
     ("bps", 1.0),
     ("kbps", 1e3),
     ("mbps", 1e6),
     ("gbps", 1e9),
+    ("tbps", 1e12),
     ("bits", 1.0),
     ("kbits", 1e3),
     ("mbits", 1e6),
     ("gbits", 1e9),
+    ("tbits", 1e12),
+    ("bit", 1.0),
+    ("kbit", 1e3),
+    ("mbit", 1e6),
+    ("gbit", 1e9),
+    ("tbit", 1e12),
 ];
 const TIMES: &[&str] = &["delay", "latency", "propagationdelay", "propdelay"];
 const TIME_UNITS: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];

@@ -63,6 +63,14 @@ impl Told {
 /// `None` if there is none in it.
 pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
     let tokens = tokens(text, bytes);
+    // No link has less than nothing.
+    if let [sign, number, ..] = &*tokens
+        && sign.is('-')
+        && !number.apart
+        && matches!(number.what, What::Number(_))
+    {
+        return None;
+    }
     let mut found: Vec<Term> = Vec::new();
     let mut at = 0;
     let mut plus = false;
@@ -146,7 +154,8 @@ fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
     let mut apart = true;
     while let Some(c) = rest.chars().next() {
         let length;
-        let what = if c.is_ascii_digit() {
+        let fraction = c == '.' && apart && rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        let what = if c.is_ascii_digit() || fraction {
             let (number, used) = number(rest);
             length = used;
             What::Number(number)
@@ -294,8 +303,19 @@ fn is_factor(tokens: &[Token], at: usize) -> bool {
     let multiplied = is_times(tokens.get(at))
         && (number(tokens.get(at + 1)) || at > 0 && number(tokens.get(at - 1)));
     let part = word(at, &["half", "quarter"]) && word(at + 1, &["of"]);
-    let doubled = word(at, &["dual", "double", "twice"]) && number(tokens.get(at + 1));
-    multiplied || part || doubled
+    let many = [
+        "dual", "double", "twice", "two", "three", "four", "five", "six", "eight", "ten",
+    ];
+    let doubled = word(at, &many) && number(tokens.get(at + 1));
+    let fraction = tokens
+        .get(at)
+        .is_some_and(|token| "½¼¾".chars().any(|it| token.is(it)));
+    // `4 OC-12`, `LAG(3)`.
+    let counted = number(tokens.get(at)) && technology(tokens, at + 1).is_some();
+    let bundled = is_of_many(tokens.get(at))
+        && tokens.get(at + 1).is_some_and(|token| token.is('('))
+        && number(tokens.get(at + 2));
+    multiplied || part || doubled || fraction || counted || bundled
 }
 
 fn times_before(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
@@ -462,6 +482,30 @@ mod tests {
 
     fn label(text: &str) -> Option<Told> {
         bandwidth(text, Bytes::Bits)
+    }
+
+    /// What is multiplied, but nothing was made of it, is told; a fraction and what is less than nothing are what they are.
+    #[test]
+    fn what_is_not_understood_is_told() {
+        for (text, bps) in [
+            ("two 10G", 10e9),
+            ("4 OC-12", 622.08e6),
+            ("100GbE LAG(3)", 100e9),
+            ("½ 10G", 10e9),
+        ] {
+            let told = label(text).unwrap();
+            assert_eq!(
+                (told.bps, &*told.how),
+                (bps, "a factor is left out"),
+                "{text}"
+            );
+        }
+        let half = label(".5G").unwrap();
+        assert_eq!((half.bps, &*half.how), (0.5e9, ""));
+        assert_eq!(label("-10G"), None);
+        // A dash before a rate is none of its own.
+        assert_eq!(label("- 10G").map(|it| it.bps), Some(10e9));
+        assert_eq!(label("A-B 10G").map(|it| it.how), Some(String::new()));
     }
 
     #[test]

@@ -223,3 +223,20 @@ fn long_names_are_cut_and_negative_bandwidths_refused() {
     let problems = from_text("a.csv", csv, &Reading::default()).unwrap_err();
     assert_eq!(problems.into_vec()[0].message, "a bandwidth of -1 Gbit/s");
 }
+
+/// Of nodes of which nothing else is said, too; and nobody lives at some.
+#[test]
+fn populations_arrive() {
+    let folder = tempfile::tempdir().unwrap();
+    let (links, nodes) = (
+        folder.path().join("links.csv"),
+        folder.path().join("nodes.csv"),
+    );
+    std::fs::write(&links, "from,to\nA,B\nB,C\n").unwrap();
+    std::fs::write(&nodes, "id,population\nA,100\nB,200\nC,0\n").unwrap();
+    let before = netflow_import::read(&[&nodes, &links], &Reading::default()).unwrap();
+    let people =
+        |it: &Topology| -> Vec<_> { it.nodes.iter().map(|node| node.population).collect() };
+    assert_eq!(people(&before), [Some(100.0), Some(200.0), Some(0.0)]);
+    assert_eq!(people(&through_scenario(&before)), people(&before));
+}

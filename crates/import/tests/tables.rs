@@ -314,3 +314,40 @@ fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
         assert_eq!(is, bps, "{bandwidth} {rate}");
     }
 }
+
+/// What a column of demands says of its unit counts, or the table is refused: `rate_tbps` was taken for Mbit/s.
+#[test]
+fn units_of_columns_of_demands_are_known_or_refused() {
+    let links = "from,to,capacity_gbps\nA,B,10\n";
+    let read = |column: &str, cell: &str| {
+        let demands = format!("from,to,{column}\nA,B,{cell}\n");
+        together([("links.csv", links), ("demands.csv", &demands)])
+    };
+    for (column, cell, bps) in [
+        ("rate_tbps", "0.002", 2e9),
+        ("rate_gbps", "2", 2e9),
+        ("Demand_Mbit", "2000", 2e9),
+        ("demand_mean_mbps", "2000", 2e9),
+        ("traffic_value", "2000", 2e9),
+        ("rate_MB", "2 Gbit/s", 2e9),
+        ("rate", "2000", 2e9),
+    ] {
+        let rate_bps = read(column, cell).unwrap().demands[0].rate_bps;
+        assert!((rate_bps / bps - 1.0).abs() < 1e-12, "{column}: {rate_bps}");
+    }
+    for column in [
+        "rate_gb",
+        "rate_MB",
+        "rate_MBps",
+        "rate_pps",
+        "rate_erlang",
+        "demand_volume_tb",
+    ] {
+        let problems = read(column, "2").expect_err(column).into_vec();
+        assert!(
+            problems[0].message.contains("says no unit of rates"),
+            "{:?}",
+            problems[0]
+        );
+    }
+}

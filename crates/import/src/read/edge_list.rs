@@ -129,21 +129,21 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     let table = Table::of(text)?;
     let column = table.others().find(|(_, name)| is_demand(name));
     let (column, name) = column.unwrap_or_default();
+    let unit = unit_of_column(name);
     let mut found = Vec::new();
     table.rows(|row, span| {
         let cell = table.cell(row, column, &span)?;
-        let name = name.to_ascii_lowercase();
-        let unit = [
-            ("_bps", 1.0),
-            ("_kbps", 1e3),
-            ("_mbps", 1e6),
-            ("_gbps", 1e9),
-        ];
-        let unit = unit.into_iter().find(|(suffix, _)| name.ends_with(suffix));
         let rate = match (cell.parse::<BitsPerSecond>(), unit) {
             (Ok(rate), _) => Stated::Sure(rate.get()),
-            (Err(_), Some((_, unit))) => Stated::Sure(of_cell(cell, &span)? * unit),
-            (Err(_), None) => Stated::Bare(of_cell(cell, &span)?),
+            (Err(_), Named::Unit(unit)) => Stated::Sure(of_cell(cell, &span)? * unit),
+            (Err(_), Named::None) => Stated::Bare(of_cell(cell, &span)?),
+            (Err(_), Named::Unknown(unit)) => {
+                of_cell(cell, &span)?;
+                let message = format!("`{}` says no unit of rates: `{}`", cut(name), cut(unit));
+                let help = "call the column `rate_bps`, `rate_kbps`, `rate_mbps`, `rate_gbps` or `rate_tbps`, or `rate` and write \
+                            units beside the numbers";
+                return Err(Wrong::value(span, message).help(help));
+            }
         };
         found.push(Row {
             from: End::Name(table.cell(row, table.from, &span)?.to_owned()),
@@ -158,6 +158,39 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
         rows: found,
         unit_bps: None,
     })
+}
+
+/// What the name of a column says of its unit.
+#[derive(Clone, Copy)]
+enum Named<'a> {
+    Unit(f64),
+    None,
+    Unknown(&'a str),
+}
+
+/// What is behind the first `_` of the name of a column of demands.
+fn unit_of_column(name: &str) -> Named<'_> {
+    // Words that are there instead of a unit.
+    const NEUTRAL: [&str; 7] = [
+        "value", "mean", "avg", "average", "rate", "volume", "demand",
+    ];
+    let Some((_, behind)) = name.split_once('_') else {
+        return Named::None;
+    };
+    let mut unit = Named::None;
+    for word in behind.split('_') {
+        let lower = word.to_ascii_lowercase();
+        let known = attributes::RATE_UNITS
+            .iter()
+            .find(|(unit, _)| *unit == lower);
+        unit = match known {
+            // MBps are bytes.
+            Some((_, bps)) if !word.ends_with("Bps") => Named::Unit(*bps),
+            None if NEUTRAL.contains(&&*lower) => unit,
+            _ => return Named::Unknown(word),
+        };
+    }
+    unit
 }
 
 fn of_cell(cell: &str, span: &Range<usize>) -> Read<f64> {

@@ -423,7 +423,9 @@ impl Writer<'_> {
     }
 
     fn nodes(&self, text: &mut String) -> fmt::Result {
-        let said = |node: &Node| node.label.is_some() || node.position.is_some();
+        let said = |node: &Node| {
+            node.label.is_some() || node.position.is_some() || node.population.is_some()
+        };
         let nodes = self.topology.nodes.iter().enumerate();
         let mut nodes = nodes
             .filter(|(place, node)| said(node) && !self.alone.contains(place))
@@ -459,7 +461,7 @@ impl Writer<'_> {
             if let Some((x, y)) = place {
                 writeln!(text, "x     = {x:?}\ny     = {y:?}")?;
             }
-            let sound = |people: &f64| *people > 0.0 && *people <= 1e12;
+            let sound = |people: &f64| *people >= 0.0 && *people <= 1e12;
             if let Some(population) = node.population.filter(sound) {
                 writeln!(text, "population = {population}")?;
             }
