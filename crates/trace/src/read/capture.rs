@@ -8,6 +8,8 @@ use crate::{Error, Event, Faults, Position, What};
 pub(super) struct Record {
     pub time_ns: i64,
     pub link_type: u32,
+    /// Which interface it was captured at, from 0.
+    pub interface: u32,
     /// What was captured of it: this many bytes that the buffer shows next.
     pub captured: usize,
     /// How long it was.
@@ -31,14 +33,20 @@ pub(super) trait Records {
 pub(super) struct Capture<R> {
     records: R,
     faults: Faults,
+    /// When the last packet was captured at each interface; the least time where none was.
+    before_ns: Vec<i64>,
     done: bool,
 }
+
+/// Packets of several queues of a card may be this much out of order; more is a clock that was set back.
+const SET_BACK_NS: i64 = 1_000_000_000;
 
 impl<R: Records> Capture<R> {
     pub fn new(records: R) -> Capture<R> {
         Capture {
             records,
             faults: Faults::default(),
+            before_ns: Vec::new(),
             done: false,
         }
     }
@@ -65,6 +73,23 @@ impl<R: Records> Capture<R> {
                 }
                 break;
             };
+            let interface = record.interface as usize;
+            if self.before_ns.len() <= interface {
+                self.before_ns.resize(interface + 1, i64::MIN);
+            }
+            let before_ns = std::mem::replace(&mut self.before_ns[interface], record.time_ns);
+            let back_ns = before_ns.saturating_sub(record.time_ns);
+            if back_ns > SET_BACK_NS {
+                let position = Position::Packet {
+                    number: record.number,
+                    offset: record.offset,
+                };
+                let back_s = back_ns as f64 * 1e-9;
+                let message = format!(
+                    "it was captured {back_s} s before the one before it: the clock was set back"
+                );
+                self.faults.add(position, message);
+            }
             let buffer = self.records.buffer();
             let bytes = buffer.peek(record.captured)?;
             let bytes = bytes.get(..record.captured).unwrap_or(bytes);

@@ -108,6 +108,7 @@ impl Records for Pcap {
         Ok(Some(Record {
             time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(part) * self.unit_ns,
             link_type: self.link_type,
+            interface: 0,
             captured,
             length,
             number: self.records,

@@ -265,6 +265,7 @@ impl Pcapng {
         Ok(Held::Packet(Record {
             time_ns,
             link_type: interface.link_type,
+            interface: number,
             captured,
             length,
             number: self.packets,

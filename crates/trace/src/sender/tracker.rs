@@ -193,7 +193,9 @@ impl Tracker {
             .filter(|sent| sent.sends == 1),
             RttMethod::Karn => covered.newest.filter(|_| !covered.resent),
         };
+        // Less than nothing if the clock was set back in between.
         let rtt_s = about.map(|sent| (time_ns - sent.time_ns) as f64 * 1e-9);
+        let rtt_s = rtt_s.filter(|&rtt_s| rtt_s >= 0.0);
         self.totals.acked_pkts += u64::from(covered.pkts);
         self.totals.needless_pkts += u64::from(needless_pkts);
         if let Some(rtt_s) = rtt_s {

@@ -111,6 +111,27 @@ fn every_link_layer_has_the_same_inside() {
     assert_eq!((packet.bytes, packet.segment.unwrap().len), (1060, 1000));
 }
 
+/// At 8, 1 and 0.9 s: a clock that was set back, and packets out of order. Round-trip times of -300 ms came of such without a word.
+#[test]
+fn a_clock_that_is_set_back_is_told() {
+    let frame = ipv4(40, 0, &tcp(&[]));
+    let mut file = pcap(101, 40, &frame);
+    file.truncate(24);
+    for (s, us) in [(8_u32, 0_u32), (1, 0), (0, 900_000)] {
+        for word in [s, us, 40, 40] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(&frame);
+    }
+    let (events, faults) = read(&file);
+    assert_eq!((events.len(), faults.count), (3, 1));
+    let told = format!("{}: {}", faults.first[0].position, faults.first[0].message);
+    assert_eq!(
+        told,
+        "packet 2 (byte 80): it was captured 7 s before the one before it: the clock was set back"
+    );
+}
+
 #[test]
 fn every_order_and_resolution_of_pcap() {
     let frame = ipv4(40, 0, &tcp(&[]));

@@ -131,6 +131,19 @@ fn nothing_is_lost_and_every_packet_takes_as_long() {
     assert_eq!((method, rtts_ms), (RttMethod::Karn, vec![7; 10]));
 }
 
+/// The clock is set back by 7 s before the third acknowledgement: that one measures nothing.
+#[test]
+fn no_round_trip_takes_less_than_nothing() {
+    let mut events = Vec::new();
+    for i in 0..5 {
+        let set_back = if i >= 2 { -7000 } else { 0 };
+        events.push(data(10 * i + if i > 2 { -7000 } else { 0 }, i as u32));
+        events.push(ack(10 * i + 7 + set_back, i as u32 + 1));
+    }
+    let (totals, _, rtts_ms) = follow(&events, None);
+    assert_eq!((totals.sent_pkts, rtts_ms), (5, vec![7; 4]));
+}
+
 /// Packet 2 of 0…6 is lost; three duplicate acknowledgements, and it is sent again.
 #[test]
 fn a_fast_retransmit_is_one_loss() {
