@@ -240,3 +240,17 @@ fn populations_arrive() {
     assert_eq!(people(&before), [Some(100.0), Some(200.0), Some(0.0)]);
     assert_eq!(people(&through_scenario(&before)), people(&before));
 }
+
+/// One link that leads nowhere back: no connection can be an example, which is said.
+#[test]
+fn a_network_without_a_way_back_is_told() {
+    let json = r#"{"directed": true, "nodes": [{"id": 0}, {"id": 1}], "links": [{"source": 0, "target": 1}]}"#;
+    let read = from_text("a.json", json, &Reading::default()).unwrap();
+    let written = scenario::write(&read, &Default::default(), &Default::default());
+    assert!(!written.text.contains("[[connection]]"));
+    assert!(
+        written.text.contains("no node that reaches another"),
+        "{}",
+        written.text
+    );
+}

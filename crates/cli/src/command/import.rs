@@ -21,7 +21,7 @@ use crate::parse::{bandwidth, factor_from_1, one_of, rate_unit, room, time_from_
 /// assumed, and every assumption is told: in the scenario's comments, and in short on the standard
 /// error.
 ///
-/// The scenario runs as it is. Demands are transfers that come and go, in a table beside it:
+/// The scenario runs as it is, if some node reaches another and back. Demands are transfers that come and go, in a table beside it:
 /// FILE-demands.csv. Where no traffic is known, there is one connection as an example.
 #[derive(Args)]
 pub struct ImportArguments {

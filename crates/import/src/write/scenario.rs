@@ -135,6 +135,10 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         assumptions.whole(format!(
             "no traffic is known: one connection, {from}->{to}, is there as an example"
         ));
+    } else if topology.demands.is_empty() {
+        let text = "no traffic is known, and no node that reaches another is reached from it: the scenario has no connection, \
+                    and runs once you add one";
+        assumptions.whole(text.to_owned());
     }
     let assumptions = assumptions.finish();
     let mut text = String::new();
