@@ -187,9 +187,9 @@ fn stacks_are_back_after_a_failure_as_linux_is() {
             ..connection("c", from, to, linux(named(cells[5])))
         });
         let network = b.build().unwrap();
-        let runs = (0..4).map(|seed| as_packets(network.clone(), 20.0, seed));
+        let runs = (0..8).map(|seed| as_packets(network.clone(), 20.0, seed));
         let runs: Vec<LinkTotals> = runs.map(|run| run.link_totals(links[0])).collect();
-        let mean = |of: fn(&LinkTotals) -> f64| runs.iter().map(of).sum::<f64>() / 4.0;
+        let mean = |of: fn(&LinkTotals) -> f64| runs.iter().map(of).sum::<f64>() / 8.0;
         let utilization = 100.0 * mean(|it| it.utilization);
         let queue_pkts = mean(|it| it.mean_queue_pkts);
         println!(
