@@ -86,7 +86,9 @@ fn count_drops(trace: &Path, only_drops: bool) -> BTreeMap<Link, u64> {
             *drops.entry(link).or_insert(0) += 1;
         }
     }
-    assert_eq!(reader.faults().count, 0);
+    // In the capture time begins anew with each repetition.
+    let set_back = |fault: &netflow_trace::Fault| fault.message.ends_with("the clock was set back");
+    assert!(reader.faults().first.iter().all(set_back));
     drops
 }
 
