@@ -148,8 +148,9 @@ impl Receiver {
         sacks
     }
 
-    /// The other end's round-trip time, by which the receive window grows. (Linux measures it by timestamps that come
-    /// back.) Without it that is taken for the delay of data and the least one.
+    /// The other end's smoothed round-trip time, as the segment that arrives next tells it. By how much that is more than
+    /// data's delay was a round trip ago is how long acknowledgements take, but no less than the least delay of data.
+    /// (Linux measures its round trips, in which the receive window grows, by timestamps that come back.)
     pub fn set_round_trip(&mut self, round_trip_ns: u64) {
         if let Some(growth) = &mut self.growth {
             growth.round_trip_ns = round_trip_ns;
@@ -392,8 +393,8 @@ mod tests {
         assert_eq!(told, [plain(2), plain(1), (1, true), plain(1), plain(2)]);
     }
 
-    /// Beside each segment that is offered its number: room for 48, then for two more with each that arrives in order
-    /// until there is room for 60. What is offered stays, and so much is behind a hole that is filled.
+    /// Room for 48 is offered, and for two more with each segment that arrives in order, up to 60. What is offered stays
+    /// while one is missing.
     #[test]
     fn the_receive_window_is_linuxs() {
         let mut receiver = receiver();
