@@ -23,3 +23,6 @@ pub mod sender;
 pub use error::{Error, Fault, Faults, KEPT_FAULTS, Position};
 pub use event::{Endpoint, Event, Link, Packet, Segment, Transport, What};
 pub use read::{Format, LONGEST_LINE, LONGEST_PACKET, NodeNames, Reader, from_reader, open};
+
+/// Packets of several queues of a card may be this much out of order; more is a clock that was set back.
+const SET_BACK_NS: i64 = 100_000_000;

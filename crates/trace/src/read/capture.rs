@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 use super::packet::{self, Seen};
-use crate::{Error, Event, Faults, Position, What};
+use crate::{Error, Event, Faults, Position, SET_BACK_NS, What};
 
 /// One captured packet.
 pub(super) struct Record {
@@ -37,9 +37,6 @@ pub(super) struct Capture<R> {
     before_ns: Vec<i64>,
     done: bool,
 }
-
-/// Packets of several queues of a card may be this much out of order; more is a clock that was set back.
-const SET_BACK_NS: i64 = 1_000_000_000;
 
 impl<R: Records> Capture<R> {
     pub fn new(records: R) -> Capture<R> {
@@ -79,14 +76,15 @@ impl<R: Records> Capture<R> {
             }
             let before_ns = std::mem::replace(&mut self.before_ns[interface], record.time_ns);
             let back_ns = before_ns.saturating_sub(record.time_ns);
-            if back_ns > SET_BACK_NS {
+            // Simple blocks of pcapng have no time.
+            if back_ns > SET_BACK_NS && record.time_ns != 0 {
                 let position = Position::Packet {
                     number: record.number,
                     offset: record.offset,
                 };
-                let back_s = back_ns as f64 * 1e-9;
+                let back_ms = back_ns / 1_000_000;
                 let message = format!(
-                    "it was captured {back_s} s before the one before it: the clock was set back"
+                    "it was captured {back_ms} ms before the one before it: the clock was set back"
                 );
                 self.faults.add(position, message);
             }

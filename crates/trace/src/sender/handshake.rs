@@ -81,7 +81,9 @@ impl Handshakes {
             let it = self.seen.get(flow).filter(|it| !it.ambiguous)?;
             let (answered_ns, done_ns) = (it.answered_ns?, it.done_ns?);
             let s = |from_ns: i64, to_ns: i64| (to_ns - from_ns) as f64 * 1e-9;
-            Some((s(it.syn_ns, answered_ns), s(answered_ns, done_ns)))
+            let shares = (s(it.syn_ns, answered_ns), s(answered_ns, done_ns));
+            // Less than nothing if the clock was set back in between.
+            (shares.0 >= 0.0 && shares.1 >= 0.0).then_some(shares)
         };
         // The sender of data is who knocked, or who answered.
         let (receiver_side_s, sender_side_s) = match shares(flow) {

@@ -11,7 +11,8 @@ use crate::Event;
 ///
 /// A sample's throughput is k over the time until the next packet after them, so that the samples
 /// of a flow cover its time without gaps; its round-trip time is the mean over those of its packets
-/// whose round-trip time is known. A sample comes out when all of its packets are acknowledged.
+/// whose round-trip time is known. A sample comes out when all of its packets are acknowledged. Of those between whose
+/// packets the clock was set back there are none.
 #[derive(Debug)]
 pub struct Sampler {
     k: u32,
@@ -40,6 +41,8 @@ struct Window {
     needless_pkts: u32,
     rtts: u32,
     rtt_sum_s: f64,
+    /// Whether the clock was set back in it.
+    clock_set_back: bool,
 }
 
 /// Windows that wait for acknowledgements; in traces without any, the oldest come out without.
@@ -60,6 +63,10 @@ impl Sampler {
 
     /// Takes what the sender's next packet or acknowledgement showed.
     pub fn on(&mut self, seen: &Observation, mut emit: impl FnMut(Sample)) {
+        if seen.clock_set_back {
+            let waiting = self.windows.iter_mut().map(|full| &mut full.window);
+            (waiting.chain(&mut self.filling)).for_each(|window| window.clock_set_back = true);
+        }
         self.send(seen);
         if let Some(rtt_s) = seen.rtt_s {
             let window = (seen.rtt_ordinal / u64::from(self.k)).checked_sub(self.first);
@@ -117,6 +124,9 @@ impl Sampler {
 
     /// `None` if no round-trip time is known until then.
     fn sample(&mut self, window: &Window, end_ns: i64) -> Option<Sample> {
+        if window.clock_set_back {
+            return None;
+        }
         if window.rtts > 0 {
             self.last_rtt_s = Some(window.rtt_sum_s / f64::from(window.rtts));
         }

@@ -4,7 +4,7 @@ use super::Options;
 use super::arrivals::Needless;
 use super::flight::{Covered, Flight, Sent, newer};
 use super::rtt::RttMethod;
-use crate::{LONGEST_PACKET, Segment};
+use crate::{LONGEST_PACKET, SET_BACK_NS, Segment};
 
 /// What one packet or one acknowledgement showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Observation {
     pub acked_pkts: u32,
     /// Resends that turn out to have been needless: the packet had arrived.
     pub needless_pkts: u32,
+    /// Whether the clock was set back since the last.
+    pub clock_set_back: bool,
     /// The round-trip time of a packet that this acknowledgement is about.
     pub rtt_s: Option<f64>,
     /// How many packets had been sent before that one.
@@ -65,6 +67,12 @@ impl Totals {
 pub struct Tracker {
     options: Options,
     started: bool,
+    /// The time of the last packet.
+    last_ns: i64,
+    /// Whether the clock was set back and no observation has told of it, and how many packets had been sent
+    /// when it was: of those before, nothing is known of how long they took.
+    clock_set_back: bool,
+    timed_from: u64,
     /// One past the highest sequence number sent, as a position: the part above 32 bits counts
     /// wraps.
     high: u64,
@@ -95,6 +103,9 @@ impl Tracker {
         Tracker {
             options,
             started: false,
+            last_ns: i64::MIN,
+            clock_set_back: false,
+            timed_from: 0,
             high: FIRST,
             acked: FIRST,
             unit: None,
@@ -123,6 +134,7 @@ impl Tracker {
     }
 
     pub(super) fn on_data(&mut self, time_ns: i64, segment: &Segment) -> Option<Observation> {
+        self.look_at_clock(time_ns);
         if segment.syn || segment.rst {
             // A connection may follow another one between the same ports.
             self.started = false;
@@ -159,6 +171,7 @@ impl Tracker {
             time_ns,
             sent_pkts: resent_pkts.saturating_add(new_pkts),
             resent_pkts,
+            clock_set_back: std::mem::take(&mut self.clock_set_back),
             high: self.high,
             acked: self.acked,
             ..Observation::default()
@@ -166,6 +179,7 @@ impl Tracker {
     }
 
     pub(super) fn on_ack(&mut self, time_ns: i64, segment: &Segment) -> Option<Observation> {
+        self.look_at_clock(time_ns);
         let position = self.unwrapped(segment.ack?);
         if !self.started || segment.syn || segment.rst {
             return None;
@@ -193,8 +207,9 @@ impl Tracker {
             .filter(|sent| sent.sends == 1),
             RttMethod::Karn => covered.newest.filter(|_| !covered.resent),
         };
-        // Less than nothing if the clock was set back in between.
-        let rtt_s = about.map(|sent| (time_ns - sent.time_ns) as f64 * 1e-9);
+        let timed = about.filter(|sent| sent.ordinal >= self.timed_from);
+        let rtt_s = timed.map(|sent| (time_ns - sent.time_ns) as f64 * 1e-9);
+        // Less than nothing if packets are out of order.
         let rtt_s = rtt_s.filter(|&rtt_s| rtt_s >= 0.0);
         self.totals.acked_pkts += u64::from(covered.pkts);
         self.totals.needless_pkts += u64::from(needless_pkts);
@@ -206,12 +221,21 @@ impl Tracker {
             time_ns,
             acked_pkts: covered.pkts,
             needless_pkts,
+            clock_set_back: std::mem::take(&mut self.clock_set_back),
             rtt_s,
             rtt_ordinal: about.map_or(0, |sent| sent.ordinal),
             high: self.high,
             acked: self.acked,
             ..Observation::default()
         })
+    }
+
+    fn look_at_clock(&mut self, time_ns: i64) {
+        if self.last_ns.saturating_sub(time_ns) > SET_BACK_NS {
+            self.clock_set_back = true;
+            self.timed_from = self.totals.sent_pkts;
+        }
+        self.last_ns = time_ns;
     }
 
     fn start_at(&mut self, segment: &Segment) {

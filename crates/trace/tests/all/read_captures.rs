@@ -128,7 +128,7 @@ fn a_clock_that_is_set_back_is_told() {
     let told = format!("{}: {}", faults.first[0].position, faults.first[0].message);
     assert_eq!(
         told,
-        "packet 2 (byte 80): it was captured 7 s before the one before it: the clock was set back"
+        "packet 2 (byte 80): it was captured 7000 ms before the one before it: the clock was set back"
     );
 }
 

@@ -144,6 +144,32 @@ fn no_round_trip_takes_less_than_nothing() {
     assert_eq!((totals.sent_pkts, rtts_ms), (5, vec![7; 4]));
 }
 
+/// The clock is set back by half a second between sending and an acknowledgement after 600 ms: that took no 100 ms.
+#[test]
+fn no_round_trip_is_measured_by_two_clocks() {
+    let events = [
+        data(0, 0),
+        ack(600, 1),
+        data(1000, 1),
+        ack(1100, 2),
+        data(1110, 2),
+        ack(1210, 3),
+    ];
+    let (_, _, rtts_ms) = follow(&events, None);
+    assert_eq!(rtts_ms, [600, 100, 100]);
+    let events = [
+        data(0, 0),
+        ack(600, 1),
+        data(1000, 1),
+        ack(800, 1),
+        ack(1100, 2),
+        data(1110, 2),
+        ack(1210, 3),
+    ];
+    let (totals, _, rtts_ms) = follow(&events, None);
+    assert_eq!((totals.acked_pkts, rtts_ms), (3, vec![600, 100]));
+}
+
 /// Packet 2 of 0…6 is lost; three duplicate acknowledgements, and it is sent again.
 #[test]
 fn a_fast_retransmit_is_one_loss() {
@@ -419,6 +445,24 @@ fn samples_are_disjoint_and_leave_no_gap() {
             assert!((is - should).abs() < 1e-9, "{sample:?}");
         }
     }
+}
+
+/// 50 packets/s, and the clock is set back by 3 s after the sixth: no sample has a duration over that.
+#[test]
+fn no_sample_lasts_over_a_clock_that_is_set_back() {
+    let mut samplers = Samplers::new(Options::default(), 4);
+    for i in 0..17_u32 {
+        let time_ms = 4000 + 20 * i64::from(i) - if i > 5 { 3000 } else { 0 };
+        samplers.on(&data(time_ms, i));
+        samplers.on(&ack(time_ms + 10, i + 1));
+    }
+    let flows = samplers.finish("hand-made");
+    let lasted: Vec<f64> = flows[0].samples.iter().map(|it| it.duration_s).collect();
+    assert_eq!(lasted.len(), 3);
+    assert!(
+        lasted.iter().all(|&s| (s - 0.08).abs() < 1e-9),
+        "{lasted:?}"
+    );
 }
 
 /// A trace of one direction has no acknowledgements: what is in flight is bounded all the same.
