@@ -434,7 +434,7 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
 }
 
 /// Whether a key that ends in a unit ends in bytes: `capacity_GBps`. Of `capacityBps` the capital begins a word.
-fn counts_bytes(key: &str, unit: f64) -> bool {
+pub(crate) fn counts_bytes(key: &str, unit: f64) -> bool {
     key.ends_with("Bps") && (unit > 1.0 || key.ends_with("_Bps"))
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
     if let [sign, number, ..] = &*tokens
         && sign.is('-')
         && !number.apart
-        && matches!(number.what, What::Number(_))
+        && number.is_number()
     {
         return None;
     }
@@ -146,15 +146,22 @@ impl Token {
     fn is(&self, sign: char) -> bool {
         self.what == What::Sign(sign)
     }
+
+    fn is_number(&self) -> bool {
+        matches!(self.what, What::Number(_))
+    }
 }
 
 fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
-    let mut found = Vec::new();
+    let mut found: Vec<Token> = Vec::new();
     let mut rest = text;
     let mut apart = true;
     while let Some(c) = rest.chars().next() {
         let length;
-        let fraction = c == '.' && apart && rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        // `.5` is a number where no word, number or point touches it.
+        let is_free =
+            apart || matches!(found.last(), Some(Token { what: What::Sign(c), .. }) if *c != '.');
+        let fraction = c == '.' && is_free && rest[1..].starts_with(|c: char| c.is_ascii_digit());
         let what = if c.is_ascii_digit() || fraction {
             let (number, used) = number(rest);
             length = used;
@@ -163,13 +170,7 @@ fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
             let end = rest.find(|c: char| !c.is_alphabetic());
             let end = end.unwrap_or(rest.len());
             // So is that of `2xT1`.
-            let after_number = matches!(
-                found.last(),
-                Some(Token {
-                    what: What::Number(_),
-                    ..
-                })
-            );
+            let after_number = found.last().is_some_and(Token::is_number);
             let end = match c {
                 'x' | 'X' if after_number && !apart => 1,
                 _ => end,
@@ -287,15 +288,7 @@ fn is_of_many(token: Option<&Token>) -> bool {
 
 /// Whether something is multiplied here that nothing was made of: `x 2`, `half of`.
 fn is_factor(tokens: &[Token], at: usize) -> bool {
-    let number = |token: Option<&Token>| {
-        matches!(
-            token,
-            Some(Token {
-                what: What::Number(_),
-                ..
-            })
-        )
-    };
+    let number = |token: Option<&Token>| token.is_some_and(Token::is_number);
     let word = |at: usize, all: &[&str]| {
         let what = tokens.get(at).map(|token| &token.what);
         matches!(what, Some(What::Word(word)) if all.contains(&word.as_str()))
@@ -304,14 +297,24 @@ fn is_factor(tokens: &[Token], at: usize) -> bool {
         && (number(tokens.get(at + 1)) || at > 0 && number(tokens.get(at - 1)));
     let part = word(at, &["half", "quarter"]) && word(at + 1, &["of"]);
     let many = [
-        "dual", "double", "twice", "two", "three", "four", "five", "six", "eight", "ten",
+        "dual", "double", "twice", "triple", "quad", "two", "three", "four", "five", "six",
+        "seven", "eight", "nine", "ten",
     ];
     let doubled = word(at, &many) && number(tokens.get(at + 1));
     let fraction = tokens
         .get(at)
         .is_some_and(|token| "½¼¾".chars().any(|it| token.is(it)));
-    // `4 OC-12`, `LAG(3)`.
-    let counted = number(tokens.get(at)) && technology(tokens, at + 1).is_some();
+    // `4 OC-12`, `LAG(3)`; but `155 STM-1` says one thing twice, and `Link 2 T1` a number of the link.
+    let counted = match (
+        tokens.get(at).map(|it| &it.what),
+        technology(tokens, at + 1),
+    ) {
+        (Some(What::Number(n)), Some((bps, _))) => {
+            let said_twice = (n * 1e6 / bps - 1.0).abs() < 0.06;
+            *n != 1.0 && !said_twice && !(at > 0 && is_of_many(tokens.get(at - 1)))
+        }
+        _ => false,
+    };
     let bundled = is_of_many(tokens.get(at))
         && tokens.get(at + 1).is_some_and(|token| token.is('('))
         && number(tokens.get(at + 2));
@@ -492,6 +495,8 @@ mod tests {
             ("4 OC-12", 622.08e6),
             ("100GbE LAG(3)", 100e9),
             ("½ 10G", 10e9),
+            ("quad 10G", 10e9),
+            ("nine 10G", 10e9),
         ] {
             let told = label(text).unwrap();
             assert_eq!(
@@ -500,9 +505,17 @@ mod tests {
                 "{text}"
             );
         }
-        let half = label(".5G").unwrap();
-        assert_eq!((half.bps, &*half.how), (0.5e9, ""));
+        for text in [".5G", "<.5G", "(.5G)", "~.5G", "BW=.5G"] {
+            let half = label(text).unwrap();
+            assert_eq!((half.bps, &*half.how), (0.5e9, ""), "{text}");
+        }
+        assert_eq!(label(".1-.5G").unwrap().bps, 0.1e9);
+        assert_eq!(label("1..5G").unwrap().bps, 5e9);
         assert_eq!(label("-10G"), None);
+        assert_eq!(label("-.5G"), None);
+        for text in ["1 OC-12", "155 STM-1", "Link 2 T1"] {
+            assert_eq!(label(text).unwrap().how, "", "{text}");
+        }
         // A dash before a rate is none of its own.
         assert_eq!(label("- 10G").map(|it| it.bps), Some(10e9));
         assert_eq!(label("A-B 10G").map(|it| it.how), Some(String::new()));

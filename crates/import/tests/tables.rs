@@ -329,6 +329,11 @@ fn units_of_columns_of_demands_are_known_or_refused() {
         ("Demand_Mbit", "2000", 2e9),
         ("demand_mean_mbps", "2000", 2e9),
         ("traffic_value", "2000", 2e9),
+        ("demand_peak_mbps", "2000", 2e9),
+        ("traffic_2020_gbps", "2", 2e9),
+        ("rate_Mbit/s", "2000", 2e9),
+        ("rate_GBps", "0.25", 2e9),
+        ("traffic_peak_2020", "2000", 2e9),
         ("rate_MB", "2 Gbit/s", 2e9),
         ("rate", "2000", 2e9),
     ] {
@@ -338,7 +343,6 @@ fn units_of_columns_of_demands_are_known_or_refused() {
     for column in [
         "rate_gb",
         "rate_MB",
-        "rate_MBps",
         "rate_pps",
         "rate_erlang",
         "demand_volume_tb",
@@ -350,4 +354,10 @@ fn units_of_columns_of_demands_are_known_or_refused() {
             problems[0]
         );
     }
+    let problems = read("rate_kbps_mbps", "2").unwrap_err().into_vec();
+    assert!(
+        problems[0].message.contains("says two units of rates"),
+        "{:?}",
+        problems[0]
+    );
 }

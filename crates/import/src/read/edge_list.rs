@@ -133,23 +133,29 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     let mut found = Vec::new();
     table.rows(|row, span| {
         let cell = table.cell(row, column, &span)?;
-        let rate = match (cell.parse::<BitsPerSecond>(), unit) {
+        let mut bytes = attributes::is_of_bytes(cell).then(|| cell.to_owned());
+        let rate = match (cell.parse::<BitsPerSecond>(), &unit) {
             (Ok(rate), _) => Stated::Sure(rate.get()),
-            (Err(_), Named::Unit(unit)) => Stated::Sure(of_cell(cell, &span)? * unit),
-            (Err(_), Named::None) => Stated::Bare(of_cell(cell, &span)?),
-            (Err(_), Named::Unknown(unit)) => {
+            (Err(_), Ok(Some(unit))) => {
+                if attributes::counts_bytes(name, *unit) {
+                    bytes = Some(name.to_owned());
+                }
+                let bits = if bytes.is_some() { 8.0 } else { 1.0 };
+                Stated::Sure(bits * unit * of_cell(cell, &span)?)
+            }
+            (Err(_), Ok(None)) => Stated::Bare(of_cell(cell, &span)?),
+            (Err(_), Err(message)) => {
                 of_cell(cell, &span)?;
-                let message = format!("`{}` says no unit of rates: `{}`", cut(name), cut(unit));
                 let help = "call the column `rate_bps`, `rate_kbps`, `rate_mbps`, `rate_gbps` or `rate_tbps`, or `rate` and write \
                             units beside the numbers";
-                return Err(Wrong::value(span, message).help(help));
+                return Err(Wrong::value(span, message.clone()).help(help));
             }
         };
         found.push(Row {
             from: End::Name(table.cell(row, table.from, &span)?.to_owned()),
             to: End::Name(table.cell(row, table.to, &span)?.to_owned()),
             rate,
-            bytes: attributes::is_of_bytes(cell).then(|| cell.to_owned()),
+            bytes,
             span,
         });
         Ok(())
@@ -160,37 +166,47 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     })
 }
 
-/// What the name of a column says of its unit.
-#[derive(Clone, Copy)]
-enum Named<'a> {
-    Unit(f64),
-    None,
-    Unknown(&'a str),
-}
-
-/// What is behind the first `_` of the name of a column of demands.
-fn unit_of_column(name: &str) -> Named<'_> {
-    // Words that are there instead of a unit.
-    const NEUTRAL: [&str; 7] = [
-        "value", "mean", "avg", "average", "rate", "volume", "demand",
+/// The unit that the name of a column of demands says behind its first `_`, if it does: `demand_peak_mbps`. A word that is
+/// none, where none says it, may be one that is not known; so may one of two that do.
+fn unit_of_column(name: &str) -> Result<Option<f64>, String> {
+    // Words that are there beside a unit, or instead of one.
+    const NEUTRAL: [&str; 17] = [
+        "value", "mean", "avg", "average", "rate", "volume", "demand", "traffic", "load", "peak",
+        "max", "min", "median", "total", "sum", "busy", "hour",
     ];
     let Some((_, behind)) = name.split_once('_') else {
-        return Named::None;
+        return Ok(None);
     };
-    let mut unit = Named::None;
-    for word in behind.split('_') {
-        let lower = word.to_ascii_lowercase();
-        let known = attributes::RATE_UNITS
-            .iter()
-            .find(|(unit, _)| *unit == lower);
-        unit = match known {
-            // MBps are bytes.
-            Some((_, bps)) if !word.ends_with("Bps") => Named::Unit(*bps),
-            None if NEUTRAL.contains(&&*lower) => unit,
-            _ => return Named::Unknown(word),
-        };
+    let unit = |word: &str| {
+        let mut known = attributes::RATE_UNITS.iter();
+        known.find_map(|(unit, bps)| word.eq_ignore_ascii_case(unit).then_some(*bps))
+    };
+    let of_parsed = |word: &str| {
+        let one = format!("1 {word}").parse::<BitsPerSecond>().ok()?;
+        Some(one.get())
+    };
+    let mut units = behind
+        .split('_')
+        .filter_map(|word| unit(word).or_else(|| of_parsed(word)));
+    match (units.next(), units.next()) {
+        (Some(unit), None) => Ok(Some(unit)),
+        (Some(_), Some(_)) => Err(format!("`{}` says two units of rates", cut(name))),
+        (None, _) => {
+            let mut words = behind.split('_');
+            let is_neutral = |word: &str| {
+                let word = word.to_ascii_lowercase();
+                NEUTRAL.contains(&&*word) || word.bytes().all(|byte| byte.is_ascii_digit())
+            };
+            match words.find(|word| !is_neutral(word)) {
+                None => Ok(None),
+                Some(word) => Err(format!(
+                    "`{}` says no unit of rates: `{}`",
+                    cut(name),
+                    cut(word)
+                )),
+            }
+        }
     }
-    unit
 }
 
 fn of_cell(cell: &str, span: &Range<usize>) -> Read<f64> {
