@@ -729,7 +729,7 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
     check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
 }
 
-/// The largest window of a [stack](Source::Stack) in packets: beyond, an acknowledgement cannot say what has
+/// The largest window of a [stack](Source::Stack) in packets: beyond, an acknowledgement cannot say which of them have
 /// arrived.
 pub const MOST_STACK_WINDOW: f64 = 1e5;
 

@@ -103,7 +103,8 @@ struct StackFile {
     /// So many first segments are acknowledged at once.
     #[key(allowed = U32, example = 16)]
     quick_acks: Option<Count>,
-    /// Are segments acknowledged at once while the receive window grows?
+    /// Is there a receive window, as Linux's, that grows and holds the other end, and are segments acknowledged at once
+    /// while it does?
     #[key(example = true)]
     quick_while_growing: Option<Flag>,
     /// Are acknowledgements after the third duplicate put together?

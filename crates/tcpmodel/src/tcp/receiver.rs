@@ -41,6 +41,8 @@ pub struct Receiver {
     arrived_ns: u64,
     duplicates_at: u32,
     duplicates: u32,
+    /// Duplicate acknowledgements that wait.
+    compressing: u32,
     told_twice: bool,
     /// Whether the last packet had met congestion.
     congested: bool,
@@ -50,8 +52,12 @@ pub struct Receiver {
     due_ns: u64,
 }
 
-/// Further duplicate acknowledgements wait this long at most (Linux).
+/// Further duplicate acknowledgements wait for this part of a round trip, and this long at most
+/// (`tcp_comp_sack_delay_ns` of Linux).
+const COMPRESSED_PART: u64 = 20;
 const COMPRESSED_NS: u64 = 1_000_000;
+/// No more of them than these (`tcp_comp_sack_nr`).
+const MOST_COMPRESSED: u32 = 44;
 
 impl Receiver {
     /// Nothing has arrived. `phases`, from 0 to 1, say where its clocks stand at time 0: that of timers, and
@@ -78,6 +84,7 @@ impl Receiver {
             arrived_ns: 0,
             duplicates_at: 0,
             duplicates: 0,
+            compressing: 0,
             told_twice: false,
             congested: false,
             exact: stack.congestion == CongestionControl::Dctcp,
@@ -114,6 +121,7 @@ impl Receiver {
     /// What an acknowledgement says that is sent now, alone or with data: nothing waits any more then.
     pub fn acknowledge(&mut self, pure: bool) -> Ack {
         self.due_ns = NEVER;
+        self.compressing = 0;
         self.acknowledged = self.next;
         self.quick_left = self.quick_left.saturating_sub(1);
         Ack {
@@ -245,7 +253,7 @@ impl Receiver {
 
     /// Something is missing before a segment that arrived.
     fn out_of_order(&mut self, now_ns: u64) -> bool {
-        if !self.compressed || self.quick_left > 0 {
+        if !self.compressed || self.quick_left > 0 || self.compressing >= MOST_COMPRESSED {
             return true;
         }
         if self.duplicates_at != self.next {
@@ -256,8 +264,14 @@ impl Receiver {
             self.duplicates += 1;
             return true;
         }
+        self.compressing += 1;
         if self.due_ns == NEVER {
-            self.due_ns = now_ns + COMPRESSED_NS;
+            let part_ns = (self.growth.as_ref())
+                .and_then(Growth::shortest_round_trip_ns)
+                .map_or(COMPRESSED_NS, |round_trip_ns| {
+                    round_trip_ns / COMPRESSED_PART
+                });
+            self.due_ns = now_ns + part_ns.min(COMPRESSED_NS);
         }
         false
     }
@@ -325,6 +339,13 @@ impl Growth {
         self.left -= u32::from(grows);
         self.offer(0);
         grows
+    }
+
+    /// The round trip that the other end tells of, or one without queues where that is shorter, as far as both are known.
+    /// (Linux takes the shorter of two of its own, one of which is that of the handshake.)
+    fn shortest_round_trip_ns(&self) -> Option<u64> {
+        let is_known = self.round_trip_ns > 0 && self.least_ns < u64::MAX;
+        is_known.then(|| self.round_trip_ns.min(2 * self.least_ns))
     }
 
     /// A segment arrives out of order: with it so many are `held`, the last of them `span` behind what is missing.
@@ -463,6 +484,36 @@ mod tests {
         let mut receiver = Receiver::new(&Stack::builtin("legacy").unwrap(), [0.0, 0.0]);
         receiver.receive(0, 0, true, 0, 0, false);
         assert_eq!(receiver.acknowledge(true).window, None);
+    }
+
+    /// Behind a hole three are acknowledged at once, then 44 wait for a twentieth of a round trip, or for a millisecond where
+    /// that is shorter; the next is acknowledged at once.
+    #[test]
+    fn duplicate_acknowledgements_are_compressed_as_linux_does() {
+        let waits = |round_trip_ms: u64, delay_ms: u64| {
+            let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), [0.0, 0.0]);
+            receiver.quick = 0;
+            let mut arrives = |segment: u32| {
+                receiver.set_round_trip(1_000_000 * round_trip_ms);
+                let now_ns = 1_000_000 * delay_ms;
+                let (_, at_once) = receiver.receive(now_ns, segment, true, 0, u64::MAX, false);
+                let due_ns = receiver.due_ns();
+                if at_once {
+                    receiver.acknowledge(true);
+                }
+                (at_once, due_ns - now_ns)
+            };
+            arrives(0);
+            assert!((2..5).all(|segment| arrives(segment).0));
+            let (at_once, due_ns) = arrives(5);
+            assert!(!at_once && (6..49).all(|segment| !arrives(segment).0));
+            assert!(arrives(49).0 && !arrives(50).0);
+            due_ns
+        };
+        assert_eq!(waits(0, 5), COMPRESSED_NS);
+        assert_eq!(waits(100, 50), COMPRESSED_NS);
+        assert_eq!(waits(10, 8), 500_000);
+        assert_eq!(waits(10, 2), 200_000);
     }
 
     /// Three blocks, the latest first; a filled hole makes two of them one.
