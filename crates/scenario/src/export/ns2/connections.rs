@@ -1,19 +1,14 @@
 //! The section of connections and their routes.
 
 use netflow_network::{
-    Acks, Application, ConnectionId, ConnectionSpec, LinkId, Source, TcpVariant, WindowSource,
+    ACK_BYTES, Acks, Application, ConnectionId, ConnectionSpec, DEFAULT_MOST_WINDOW, LinkId,
+    Source, TcpVariant, WindowSource,
 };
 use netflow_profile::Profile;
 
 use super::super::tcl::{list, word};
 use super::super::{ExportError, Tcp};
 use super::{Export, MOST_PACKETS, Warnings};
-
-/// The window in packets of who has no limit.
-const UNLIMITED_PKTS: f64 = 10_000.0;
-
-/// Bytes of an acknowledgement on the wire, in ns-2 as in netflow.
-const ACK_BYTES: f64 = 40.0;
 
 /// Exponential sources without bursts send one packet after each gap; at this rate (bit/s) the
 /// packet itself takes no time.
@@ -139,7 +134,7 @@ impl Export<'_> {
         let agent = format!(
             "{{{} packetSize_ {payload} window_ {}{variables}}}",
             tcp.agent(),
-            window.unwrap_or(UNLIMITED_PKTS)
+            window.unwrap_or(DEFAULT_MOST_WINDOW)
         );
         let mut options = options(spec);
         if let Some(size) = whole_size(spec)? {
