@@ -45,7 +45,7 @@ pub fn held_by_default(run: &Simulation) -> Option<String> {
         let spec = network.connection_spec(id);
         let has_window = matches!(spec.source, Source::Window(_) | Source::Stack(_));
         let is_default = has_window && spec.max_window_pkts.is_none();
-        let most = |id| f64::from(run.explain(id).most_out_pkts.unwrap_or(0));
+        let most = |id| f64::from(run.most_out_pkts(id).unwrap_or(0));
         is_default && most(id) >= DEFAULT_MOST_WINDOW
     });
     let mut held = held.map(|id| network.connection_name(id));

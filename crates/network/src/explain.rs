@@ -42,7 +42,7 @@ pub struct Explanation {
     pub application_pps: Option<f64>,
     /// What its TCP can tell of itself, of sources that have a congestion window; the first of several.
     pub tcp: Option<TcpState>,
-    /// The most packets that it has had under way at a time, of sources with a congestion window; the most of several.
+    /// As [`Engine::most_out_pkts`](crate::readout::Engine::most_out_pkts).
     pub most_out_pkts: Option<u32>,
     /// What limited it in the last step; `None` if it was not sending then.
     pub limit: Option<Limit>,
@@ -61,6 +61,8 @@ pub enum Limit {
     Profile,
     /// The largest window that it may have.
     Window,
+    /// The receive window of the other end.
+    ReceiveWindow,
     /// Its congestion window.
     CongestionWindow,
     /// The rate at which it lets packets go.

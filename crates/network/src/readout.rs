@@ -60,6 +60,11 @@ pub trait Engine {
     /// Why the connection sends as fast as it does, now.
     fn explain(&self, id: ConnectionId) -> Explanation;
 
+    /// The most packets that it has had under way at a time, of sources with a congestion window; the most of several.
+    fn most_out_pkts(&self, _id: ConnectionId) -> Option<u32> {
+        None
+    }
+
     /// The longest queue since it was asked to restart.
     fn longest_pkts(&self, id: LinkId) -> f64;
 

@@ -321,7 +321,15 @@ impl StackSender {
             {
                 Limit::Pacing
             }
-            false if self.sender.cwnd_pkts() >= f64::from(self.sender.room()) => Limit::Window,
+            false
+                if self.sender.is_out_of_room()
+                    || self.sender.cwnd_pkts() >= f64::from(self.sender.room()) =>
+            {
+                match self.sender.room() < self.sender.most_out() {
+                    true => Limit::ReceiveWindow,
+                    false => Limit::Window,
+                }
+            }
             false => Limit::CongestionWindow,
         }
     }

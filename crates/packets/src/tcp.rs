@@ -123,6 +123,7 @@ impl Sender {
         TcpState {
             cwnd_pkts: self.window,
             ssthresh_pkts: self.ssthresh,
+            receive_window_pkts: None,
             in_flight: (self.highest_sent - self.acknowledged).max(0) as u32,
             pacing_pps: None,
             srtt_s: self.smoothed_rtt_s(),

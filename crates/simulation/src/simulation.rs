@@ -390,6 +390,12 @@ impl Simulation {
         first.into_iter().chain(specs.map(|spec| spec.to)).collect()
     }
 
+    /// The most packets that it has had under way at a time, of sources with a congestion window; the most of several.
+    pub fn most_out_pkts(&self, id: ConnectionId) -> Option<u32> {
+        id.within(self.owner());
+        self.engine().most_out_pkts(id)
+    }
+
     /// Why the connection sends as fast as it does, now.
     pub fn explain(&self, id: ConnectionId) -> Explanation {
         id.within(self.owner());

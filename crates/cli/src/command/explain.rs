@@ -144,6 +144,7 @@ fn tcp_state(tcp: &TcpState) -> impl Serialize {
     object! {
         cwnd_pkts: tcp.cwnd_pkts,
         ssthresh_pkts: Some(tcp.ssthresh_pkts).filter(|pkts| pkts.is_finite()),
+        receive_window_pkts: tcp.receive_window_pkts,
         in_flight_pkts: tcp.in_flight,
         pacing_pps: tcp.pacing_pps,
         srtt_s: tcp.srtt_s,
@@ -166,6 +167,9 @@ fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
         short(1e3 * tcp.srtt_s),
         short(1e3 * tcp.rto_s),
     )?;
+    if let Some(window_pkts) = tcp.receive_window_pkts {
+        write!(out, ", receive window {window_pkts} pkt")?;
+    }
     if let Some(pacing_pps) = tcp.pacing_pps {
         write!(out, ", pacing {} pkt/s", short(pacing_pps))?;
     }
@@ -322,6 +326,7 @@ fn limited_by(limit: Limit) -> &'static str {
         Limit::Own => "the rate it was given",
         Limit::Profile => "its profile",
         Limit::Window => "the largest window it may have",
+        Limit::ReceiveWindow => "the receive window of the other end",
         Limit::CongestionWindow => "its congestion window",
         Limit::Pacing => "the rate at which it paces its packets",
         Limit::Growth => "at most twice the rate of one round trip before",

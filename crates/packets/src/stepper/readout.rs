@@ -78,6 +78,10 @@ impl Engine for Packets {
         transfers.map(|t| t.rate_pps(self.engine.now_ns())).sum()
     }
 
+    fn most_out_pkts(&self, id: ConnectionId) -> Option<u32> {
+        self.transfers(id).filter_map(Transfer::most_out_pkts).max()
+    }
+
     fn explain(&self, id: ConnectionId) -> Explanation {
         let network = self.network();
         let spec = network.connection_spec(id);
@@ -130,7 +134,7 @@ impl Engine for Packets {
         if let Source::Profile(profile) = &spec.source {
             explanation.profile = Some(profile.name().to_owned());
         }
-        explanation.most_out_pkts = self.transfers(id).filter_map(Transfer::most_out_pkts).max();
+        explanation.most_out_pkts = self.most_out_pkts(id);
         // The first of those that are sending stands for all.
         if let Some(transfer) = self.transfers(id).find(|t| t.is_sending(now_ns)) {
             match transfer.applied() {

@@ -32,6 +32,8 @@ pub struct TcpState {
     pub cwnd_pkts: f64,
     /// The slow start threshold in packets; infinite before a loss.
     pub ssthresh_pkts: f64,
+    /// The receive window in packets that the other end has told of, if it told of any.
+    pub receive_window_pkts: Option<u32>,
     /// Packets thought to be on their way.
     pub in_flight: u32,
     /// Packets per second at which it lets packets go; `None` for one that does not pace.
@@ -217,6 +219,14 @@ impl Sender {
         }
     }
 
+    /// Whether as many segments are under way as the other end has room for.
+    pub fn is_out_of_room(&self) -> bool {
+        match &self.0 {
+            Kind::Classic(_) => false,
+            Kind::Selective(sender) => sender.is_out_of_room(),
+        }
+    }
+
     /// Retransmission timeouts, and losses found otherwise.
     pub fn losses_found(&self) -> (u64, u64) {
         match &self.0 {
@@ -241,6 +251,7 @@ impl Sender {
                     NO_SSTHRESH => f64::INFINITY,
                     ssthresh => f64::from(ssthresh),
                 },
+                receive_window_pkts: sender.receive_window(),
                 in_flight: sender.in_flight(),
                 pacing_pps: sender.pacing_pps(),
                 srtt_s,

@@ -259,15 +259,25 @@ impl Selective {
 
     /// The segments behind those acknowledged that the other end has room for.
     pub(super) fn room(&self) -> u32 {
-        let told = self
-            .edge
-            .map_or(u32::MAX, |edge| edge - self.acknowledged());
-        told.min(self.most_out)
+        let told = self.receive_window();
+        told.map_or(self.most_out, |told| told.min(self.most_out))
+    }
+
+    /// What the other end has told of its receive window. Nothing before the first acknowledgement: that is after the
+    /// initial window.
+    pub(super) fn receive_window(&self) -> Option<u32> {
+        self.edge.map(|edge| edge - self.acknowledged())
+    }
+
+    /// Are as many segments under way as the other end has room for, those included that it keeps until what is before
+    /// them arrives?
+    pub(super) fn is_out_of_room(&self) -> bool {
+        self.segments.out() >= self.room()
     }
 
     /// Is there anything new, and room for it at the other end?
     fn may_send_new(&self) -> bool {
-        self.segments.next() < self.offered && self.segments.out() < self.room()
+        self.segments.next() < self.offered && !self.is_out_of_room()
     }
 
     /// Sends the next segment. Whether the timer starts anew for it, if it is not set to probe.
