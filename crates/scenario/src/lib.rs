@@ -46,6 +46,6 @@ pub use load::{FileWorkload, Reach, from_str, load, load_within, parse, workload
 pub use netflow_document::{
     FileId, Place, Problem, ProblemKind, Problems, Quantity, Severity, Sources, Spanned,
 };
-pub use prepared::{DemandNote, Divided, NodeNote, Prepared, digest};
+pub use prepared::{DemandNote, Divided, NodeNote, Prepared, digest, for_steady};
 pub use reference::reference;
 pub use schema::schema;

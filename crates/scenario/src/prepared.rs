@@ -82,6 +82,26 @@ impl Prepared {
     }
 }
 
+/// The scenario as its steady state has it. Where packets would follow the transfers, videos and calls of demands, it is loaded
+/// again, by `load` with these further settings, for fluids, which have them as rates; its model stays what it
+/// says. What fluids cannot follow stays as it is.
+pub fn for_steady<E>(
+    scenario: Prepared,
+    load: impl FnOnce(&[String]) -> Result<Prepared, E>,
+) -> Prepared {
+    let model = scenario.options.model;
+    if !matches!(model, Model::Packets(_)) || scenario.network.workloads().len() == 0 {
+        return scenario;
+    }
+    match load(&["simulation.model=fluid".to_owned()]) {
+        Ok(mut fluid) => {
+            fluid.options.model = model;
+            fluid
+        }
+        Err(_) => scenario,
+    }
+}
+
 /// A demand of transfers that come and go, of which a fluid has the mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DemandNote {

@@ -60,7 +60,7 @@ fn names<T: Element>() -> Vec<String> {
 fn keys(tables: &'static [&'static [Key]], level: &str, page: &mut String) {
     let mut inner: Vec<(Vec<&str>, &Key)> = Vec::new();
     let several = tables.len() > 1;
-    for &table in tables {
+    for &table in tables.iter().filter(|table| !table.is_empty()) {
         match kind_of(tables, table).filter(|_| several) {
             Some(kind) => {
                 let _ = write!(page, "\nWith {kind}:\n");

@@ -42,7 +42,7 @@ pub use queue::{
     Rio, RioDiscipline,
 };
 pub use simulation::{CouplingSetting, ModelSetting, Simulation, TransportSetting};
-pub use source::SourceSetting;
+pub use source::{SourceSetting, UsersSourceSetting};
 pub use srlg::RiskGroups;
 pub use stack::StackSetting;
 pub use step::{Adaptive, Auto, StepSetting};

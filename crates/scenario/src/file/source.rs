@@ -26,6 +26,33 @@ pub enum SourceSetting {
     Stack(Box<StackSetting>),
 }
 
+/// What makes users' connections send, at both ends.
+#[one_of(what = "a source of users", instead = instead_of_users)]
+pub enum UsersSourceSetting {
+    /// TCP with its congestion window, packet by packet.
+    #[key(beside)]
+    Window(Box<WindowSetting>),
+    /// TCP by the rules of a real stack; fluids take it for what users wait.
+    #[key(beside)]
+    Stack(Box<StackSetting>),
+}
+
+impl UsersSourceSetting {
+    /// Of users without any.
+    fn stand_in() -> UsersSourceSetting {
+        UsersSourceSetting::Stack(Box::new(StackSetting {
+            stack: String::new().into(),
+            congestion: None,
+            initial_window: None,
+            ecn: None,
+        }))
+    }
+}
+
+fn instead_of_users(key: &str, _: &Value<'_>) -> String {
+    format!("write `{key} = {{ stack = \"linux-6\" }}`")
+}
+
 impl SourceSetting {
     /// Of a connection without any.
     fn stand_in() -> SourceSetting {

@@ -5,7 +5,7 @@ use netflow_units::{Bytes, Seconds};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ByteSize, DistributionSetting, RateSetting, Time, WindowSetting, allowed};
+use super::{ByteSize, DistributionSetting, RateSetting, Time, UsersSourceSetting, allowed};
 
 /// Users, who come at random moments, ask servers for something over one connection each, wait for
 /// the answers, and go. What differs from one to the next has a distribution, with a default.
@@ -33,10 +33,10 @@ pub struct Workload {
     /// Nobody comes from then on; those who are there stay. Default: the end of the run.
     #[key(allowed = allowed::MOMENT, example = "50 s")]
     pub stop: Option<Time>,
-    /// The senders at both ends, with the window model. Default: what `stack` says, and if that says nothing
-    /// `{ window = "reno" }`. The default of its `send-jitter` is 0 s here: users come at random anyway.
-    #[key(example = "{ window = \"newreno\" }")]
-    pub source: Option<Spanned<WindowSetting>>,
+    /// The senders at both ends: a window, which only packets follow, or a stack with its settings. Default: what `stack` says, and
+    /// if that says nothing `{ window = "reno" }`. The default of its `send-jitter` is 0 s here: users come at random anyway.
+    #[key(example = "{ stack = \"linux-6\", congestion = \"bbr\" }")]
+    pub source: Option<Spanned<UsersSourceSetting>>,
     /// Size of a full packet on the wire, 40 B of it headers. Default: the simulation's.
     #[key(allowed = allowed::FULL_PACKET, example = "1500 B")]
     pub packet_size: Option<ByteSize>,

@@ -56,6 +56,16 @@ impl Assembly<'_> {
         setting: &StackSetting,
         packet_size: Bytes,
     ) -> Option<Source> {
+        let stack = self.stack_as_set(setting, packet_size)?;
+        Some(Source::Stack(Arc::new(stack)))
+    }
+
+    /// A stack with its settings.
+    pub(super) fn stack_as_set(
+        &mut self,
+        setting: &StackSetting,
+        packet_size: Bytes,
+    ) -> Option<Stack> {
         let mut stack = self.stack(&setting.stack)?;
         if let Some(congestion) = &setting.congestion {
             if let Some(why) = stack.refuses_congestion() {
@@ -88,6 +98,6 @@ impl Assembly<'_> {
             );
         }
         stack.mss_bytes = mss_bytes(packet_size.get());
-        Some(Source::Stack(Arc::new(stack)))
+        Some(stack)
     }
 }

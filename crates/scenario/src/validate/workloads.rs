@@ -10,7 +10,8 @@ use super::Assembly;
 use super::connections::window_source;
 use super::stacks::STACK;
 use crate::file::{
-    self, ApplicationName, DistributionSetting, Places, Scenario, Variable, distribution,
+    self, ApplicationName, DistributionSetting, Places, Scenario, UsersSourceSetting, Variable,
+    distribution,
 };
 
 /// Users, and what they wait for, that a run may have: all of it is kept.
@@ -49,9 +50,16 @@ impl Assembly<'_> {
             let place = workload.name.place();
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
-        let stack = match &workload.stack {
-            Some(name) => self.stack(name),
-            None => Stack::builtin(STACK),
+        let source = workload.source.as_ref().map(|source| &**source);
+        let (window, setting) = match source {
+            Some(UsersSourceSetting::Window(window)) => (Some(&*window), None),
+            Some(UsersSourceSetting::Stack(setting)) => (None, Some(&*setting)),
+            None => (None, None),
+        };
+        let stack = match (setting, &workload.stack) {
+            (Some(setting), _) => self.stack_as_set(setting, packet_size),
+            (None, Some(name)) => self.stack(name),
+            (None, None) => Stack::builtin(STACK),
         };
         self.warn_of_other_senders(workload);
         let clients = self.places(workload.clients.as_ref(), "clients", workload.name.place());
@@ -61,13 +69,11 @@ impl Assembly<'_> {
         else {
             return;
         };
-        let source = workload
-            .source
-            .as_ref()
-            .map_or_else(WindowSource::default, |source| window_source(source));
-        if let Some(setting) = &workload.source {
-            self.check_orders(setting, &source);
+        let window_source = window.map(|it| window_source(it));
+        if let (Some(window), Some(source)) = (window, &window_source) {
+            self.check_orders(window, source);
         }
+        let names_a_stack = setting.is_some() || workload.stack.is_some();
         let spec = WorkloadSpec {
             name: workload.name.to_string(),
             application,
@@ -77,11 +83,9 @@ impl Assembly<'_> {
             start_s,
             stop_s,
             // A stack that is named is the TCP of packets, too.
-            source: (workload.source.is_some() || workload.stack.is_none()).then_some(source),
-            delayed_ack: workload
-                .source
-                .as_ref()
-                .and_then(|source| source.delayed_ack.as_deref().copied())
+            source: window_source.or_else(|| (!names_a_stack).then(WindowSource::default)),
+            delayed_ack: window
+                .and_then(|window| window.delayed_ack.as_deref().copied())
                 .unwrap_or(false),
             packet_size_bytes: packet_size.get(),
             stack,
@@ -146,16 +150,18 @@ impl Assembly<'_> {
     /// Each model has its own TCP.
     fn warn_of_other_senders(&mut self, workload: &file::Workload) {
         let window = matches!(self.settings.options.model, Model::Packets(_));
-        let source = workload.source.as_ref().filter(|_| !window);
-        if let Some(source) = source {
+        let source = workload.source.as_ref();
+        let is_window =
+            |source: &UsersSourceSetting| matches!(source, UsersSourceSetting::Window(_));
+        if let Some(source) = source.filter(|it| !window && is_window(it)) {
             let message = "`source` has no effect: only the window model follows users' packets";
             let help =
                 "write `model = \"window\"` in [simulation]; `stack` is what the fluid models take";
             self.warning(ProblemKind::WithoutEffect, source.place(), message, help);
         }
         let stack = workload.stack.as_ref();
-        if let Some(stack) = stack.filter(|_| window && workload.source.is_some()) {
-            let message = "`stack` has no effect: `source` says how the window model sends";
+        if let Some(stack) = stack.filter(|_| source.is_some_and(|it| window || !is_window(it))) {
+            let message = "`stack` has no effect: `source` says how users' connections send";
             let help = "leave out one of them";
             self.warning(ProblemKind::WithoutEffect, stack.place(), message, help);
         }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use netflow_scenario::{Prepared, from_str, parse, workloads};
 use netflow_simulation::{Source, TcpVariant, WorkloadSpec};
+use netflow_tcpmodel::CongestionControl;
 use netflow_workload::{Application, Distribution, Http, Telnet};
 
 const NETWORK: &str = r#"
@@ -128,6 +129,31 @@ fn settings_reach_the_network() {
         .connections()
         .all(|id| matches!(network.connection_spec(id).source, Source::Users(_)));
     assert!(all_users);
+}
+
+/// Users have a stack with its settings, as connections do, with packets and with fluids.
+#[test]
+fn users_have_a_stack_with_its_settings() {
+    let users = "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n";
+    let source =
+        "source = { stack = \"linux-6\", congestion = \"bbr\", initial-window = \"20 pkt\" }\n";
+    for model in ["window", "fluid"] {
+        let network = NETWORK.replace("model = \"window\"", &format!("model = \"{model}\""));
+        let network = good(&[&network, users, source].concat()).network;
+        let workload = network.workloads().next().unwrap();
+        assert_eq!(workload.source, None);
+        assert_eq!(workload.stack.congestion, CongestionControl::Bbr);
+        assert_eq!(workload.stack.initial_window_pkts, 20);
+    }
+    let both = [NETWORK, users, source, "stack = \"legacy\"\n"].concat();
+    let prepared = from_str("test.toml", &both, "".as_ref(), &[]).unwrap();
+    let said = prepared.warnings[0].to_string();
+    assert!(said.contains("`stack` has no effect"), "{said}");
+    let wrong = [NETWORK, users, "source = { stack = \"linux-7\" }\n"].concat();
+    let said = from_str("test.toml", &wrong, "".as_ref(), &[])
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("unknown stack `linux-7`"), "{said}");
 }
 
 #[test]
