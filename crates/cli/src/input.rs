@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use netflow::scenario::{Prepared, Reach};
+use netflow::scenario::{Prepared, Reach, for_steady};
 use netflow::units::nearest_name;
 use netflow_files::Kind;
 
@@ -47,6 +47,15 @@ impl ScenarioArguments {
         ready
             .map(Cow::into_owned)
             .ok_or_else(|| Failure::Interrupted("packets were calibrating".to_owned()))
+    }
+
+    /// The same for its steady state.
+    pub fn load_for_steady(&self) -> Result<Prepared, Failure> {
+        let scenario = self.load_calibrated()?;
+        Ok(for_steady(scenario, |more| {
+            let all = [&*self.overrides, more].concat();
+            netflow::evaluate::load(&self.path, &all, self.reach())
+        }))
     }
 
     /// Which files it may name.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use netflow::evaluate::{Directory, Settings, evaluate_with};
-use netflow::scenario::{Prepared, Problems, Reach, from_str};
+use netflow::scenario::{Prepared, Problems, Reach, for_steady, from_str};
 use netflow::simulation::ModelName;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -135,6 +135,13 @@ impl Scenario {
 
     pub fn prepared(&self) -> Arc<Prepared> {
         self.state().prepared
+    }
+
+    /// The scenario as its steady state has it.
+    fn for_steady(&self, py: Python<'_>) -> PyResult<Arc<Prepared>> {
+        let State { spec, prepared } = self.state();
+        let prepared = Self::calibrated(py, prepared)?;
+        Ok(py.detach(|| Arc::new(for_steady((*prepared).clone(), |more| spec.load(more)))))
     }
 
     /// The scenario with another model, if one is given.
@@ -349,13 +356,7 @@ impl Scenario {
         starts: u32,
         threads: Option<usize>,
     ) -> PyResult<SteadyState> {
-        SteadyState::find(
-            py,
-            &*Self::calibrated(py, self.prepared())?,
-            self.at_s(at)?,
-            starts,
-            threads,
-        )
+        SteadyState::find(py, &*self.for_steady(py)?, self.at_s(at)?, starts, threads)
     }
 
     #[pyo3(signature = (*, at = None, threads = None))]
@@ -365,12 +366,7 @@ impl Scenario {
         at: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Sensitivities> {
-        Sensitivities::find(
-            py,
-            &*Self::calibrated(py, self.prepared())?,
-            self.at_s(at)?,
-            threads,
-        )
+        Sensitivities::find(py, &*self.for_steady(py)?, self.at_s(at)?, threads)
     }
 
     #[pyo3(signature = (*, max_utilization = None, max_delay = None, max_loss = None, scale = None, at = None,
@@ -391,14 +387,7 @@ impl Scenario {
             .transpose()?;
         let asked = [max_utilization, max_delay, max_loss];
         let at_s = self.at_s(at)?;
-        Headroom::find(
-            py,
-            &*Self::calibrated(py, self.prepared())?,
-            at_s,
-            asked,
-            scale,
-            threads,
-        )
+        Headroom::find(py, &*self.for_steady(py)?, at_s, asked, scale, threads)
     }
 
     #[pyo3(signature = (*, links = None, nodes = None, srlgs = None, pairs = false, sample = None, seed = None, at = None,
@@ -416,8 +405,8 @@ impl Scenario {
         at: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Failures> {
-        let State { spec, prepared } = self.state();
-        let prepared = Self::calibrated(py, prepared)?;
+        let State { spec, .. } = self.state();
+        let prepared = self.for_steady(py)?;
         let at_s = self.at_s(at)?;
         let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
         let options = netflow::steady::FailureOptions {

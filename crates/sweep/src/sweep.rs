@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use netflow_network::Network;
 use netflow_results::{Format, SweepColumns};
-use netflow_scenario::{Prepared, Problem, Problems, digest};
+use netflow_scenario::{Prepared, Problem, Problems, digest, for_steady};
 use netflow_simulation::uncalibrated;
 use netflow_steady::Solver;
 use rayon::prelude::*;
@@ -198,7 +198,8 @@ impl Sweep {
         }
         let tables = columns(request.model, &request.axes);
         let mut sweep = Sweep {
-            base: load(&first_settings(&request)).map_err(Error::Scenario)?,
+            base: loaded(request.model, load, &first_settings(&request))
+                .map_err(Error::Scenario)?,
             failures: Vec::new(),
             cases: Cases::new(&[], 0, 1).ok_or(Error::Changed)?,
             request,
@@ -270,7 +271,8 @@ impl Sweep {
             }
             let mut which = vec![0; self.request.axes.len()];
             which[axis] = value;
-            let scenario = load(&self.settings_with(&which)).map_err(Error::Scenario)?;
+            let scenario = loaded(self.request.model, load, &self.settings_with(&which));
+            let scenario = scenario.map_err(Error::Scenario)?;
             if !self.failures.is_empty() && link_names(&scenario.network) != self.failures {
                 let setting = self.request.axes[axis].setting(value);
                 return Err(Error::OtherLinks { setting });
@@ -449,6 +451,19 @@ fn check_keys(request: &Request) -> Result<(), Error> {
         true => Err(same(MODEL, "what `--model` says")),
         false => Ok(()),
     }
+}
+
+/// The scenario with these settings, as the model of the cases has it.
+pub(crate) fn loaded(
+    model: Model,
+    load: &Load<'_>,
+    settings: &[String],
+) -> Result<Prepared, Problems> {
+    let scenario = load(settings)?;
+    Ok(match model {
+        Model::Solve => for_steady(scenario, |more| load(&[settings, more].concat())),
+        Model::Fluid | Model::Packets => scenario,
+    })
 }
 
 const MODEL: &str = "simulation.model";

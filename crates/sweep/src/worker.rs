@@ -9,6 +9,7 @@ use netflow_simulation::{Simulation, calibrated, check_interval, uncalibrated};
 use netflow_steady::{SteadyOptions, solve};
 
 use crate::cases::Case;
+use crate::sweep::loaded;
 use crate::tables::Outcome;
 use crate::{Error, Load, Model, Sweep};
 
@@ -80,7 +81,11 @@ impl<'a> Worker<'a> {
         {
             return Ok(());
         }
-        let prepared = match (self.load)(&self.sweep.settings_of(case)) {
+        let prepared = match loaded(
+            self.sweep.request().model,
+            self.load,
+            &self.sweep.settings_of(case),
+        ) {
             Ok(prepared) if self.sweep.is_changed(&prepared) => return Err(Error::Changed),
             Ok(mut prepared) => match calibrated(&prepared.network, &prepared.options, self.stop) {
                 Ok(Some(network)) => {

@@ -1,7 +1,7 @@
 //! Classes and paths of demands: the network is the one in which they are given to connections by hand.
 
 use netflow_network::{ConnectionId, ConnectionSpec, LinkId, Network, NodeId, Source};
-use netflow_scenario::{Prepared, from_str};
+use netflow_scenario::{Prepared, for_steady, from_str};
 
 /// Two ways of the same cost from A to D, with queues for classes on both.
 const LINKS: &str = r#"
@@ -257,4 +257,30 @@ fn tables_have_classes_and_paths() {
     let network = read(&["demand.*.class=bulk", "demand.d.path=A>C>D"]).network;
     assert_eq!(ways(&network, "d"), ["A->C/bulk C->D", "D->B B->A/bulk"]);
     assert_eq!(ways(&network, "e"), ["A->B/bulk B->D", "D->B B->A/bulk"]);
+}
+
+/// The steady state of a scenario for packets is that of the same one for fluids, where fluids can follow it: its demands of
+/// transfers were users there, of whom nothing but the mean was left.
+#[test]
+fn the_steady_state_of_packets_has_the_demands_of_fluids() {
+    let steady = |model: &str| {
+        let text = scenario(model, false, "rate = '1 Mbit/s'", "");
+        for_steady(load(&text), |settings| {
+            from_str("test.toml", &text, "".as_ref(), settings)
+        })
+    };
+    let (packets, fluid) = (steady("packets"), steady("fluid"));
+    assert_eq!(packets.demands.len(), 1);
+    let sends = |it: &Prepared| -> Vec<String> {
+        let ids = it.network.connections();
+        ids.map(|id| format!("{:?}", it.network.connection_spec(id)))
+            .collect()
+    };
+    assert_eq!(sends(&packets), sends(&fluid));
+    assert_ne!(packets.options.model, fluid.options.model);
+    let text = scenario("packets", false, "rate = '1 Mbit/s'", "").replace("demand = [", "connection = [{ name = 'c', from = 'A', to = 'D', source = { window = 'reno' } }]\ndemand = [");
+    let kept = for_steady(load(&text), |settings| {
+        from_str("test.toml", &text, "".as_ref(), settings)
+    });
+    assert_eq!(sends(&kept), sends(&load(&text)));
 }

@@ -98,7 +98,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         file::allow_ending(path, "a page", PAGE_ENDINGS)?;
         file::allow(path, Some(PAGE_MARK))?;
     }
-    let scenario = arguments.scenario.load_calibrated()?;
+    let scenario = arguments.scenario.load_for_steady()?;
     problems::warn(&scenario);
     let network = &scenario.network;
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);

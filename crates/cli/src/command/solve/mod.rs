@@ -93,7 +93,7 @@ pub struct SolveArguments {
 }
 
 pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let scenario = arguments.scenario.load_calibrated()?;
+    let scenario = arguments.scenario.load_for_steady()?;
     problems::warn(&scenario);
     let network = &scenario.network;
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
