@@ -14,6 +14,9 @@ struct Case {
     demands: &'static str,
 }
 
+/// Runs beside one of Linux.
+const SEEDS: u64 = 12;
+
 /// Room for many times what the ways hold.
 const DEEP: &str = "500 ms";
 
@@ -142,7 +145,7 @@ impl Case {
 
 /// One network at one load; the others are the long test's.
 #[test]
-fn transfers_take_about_as_long_as_processor_sharing_says() {
+fn transfers_take_about_as_long_as_the_profile_of_sharing_says() {
     let (case, buffer) = (&CASES[0], Some(DEEP));
     let (solved, simulated) = (
         case.solved(0.5, buffer),
@@ -151,6 +154,68 @@ fn transfers_take_about_as_long_as_processor_sharing_says() {
     let (solved_s, simulated_s) = (solved[0].1, simulated[0].0);
     let ratio = solved_s / simulated_s;
     assert!((0.8..1.2).contains(&ratio), "{solved_s} s, {simulated_s} s");
+}
+
+/// Linux 6.18's transfers that came and went over an emulated link (`tests/reference/linux/transfers.csv`, one run each), and
+/// the same packet by packet, with other users: how far Linux's mean is off that of all seeds, in what one seed is off.
+#[test]
+fn transfers_that_share_a_link_take_as_long_as_those_of_linux() {
+    let table = std::fs::read_to_string("tests/reference/linux/transfers.csv").unwrap();
+    let (mut off, mut lost) = (Vec::new(), [0.0; 2]);
+    for line in table.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| cells[i].parse::<f64>().unwrap();
+        let (kb, stop_s) = (number(3), number(6));
+        let text = format!(
+            "[simulation]\nduration = \"{} s\"\nmodel = \"packets\"\n\n\
+             [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"{} Mbit/s\"\ndelay = \"{} ms\"\nbuffer = \"{} pkt\"\n\n\
+             [[workload]]\nname = \"t\"\napplication = \"http\"\nclients = \"a\"\nservers = \"b\"\n\
+             source = {{ stack = \"linux-6\", congestion = \"{}\" }}\n\
+             interarrival = \"{} s\"\nstop = \"{stop_s} s\"\nrequest-size = {{ constant = \"100 B\" }}\n\
+             files-per-page = {{ constant = 1 }}\npages-per-visit = {{ constant = 1 }}\n\
+             reply-size = {{ exponential = {{ mean = \"{kb} KB\", most = \"{} KB\" }} }}\n",
+            stop_s + 20.0,
+            cells[0],
+            cells[1],
+            cells[2],
+            cells[4],
+            cells[5],
+            20.0 * kb
+        );
+        let prepared = netflow::scenario::from_str("linux.toml", &text, "".as_ref(), &[]);
+        let mut prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+        let mut means = Vec::new();
+        for seed in 1..=SEEDS {
+            prepared.options.seed = seed;
+            let evaluation = evaluate(&prepared, &Settings::default()).unwrap();
+            let summary = &evaluation.summary;
+            let waits = &summary.workloads[0].waits;
+            means.push(
+                waits
+                    .iter()
+                    .find(|it| it.wait == "file")
+                    .unwrap()
+                    .times
+                    .mean_s
+                    .ln(),
+            );
+            let link = summary.links.iter().find(|it| it.link == "b->a").unwrap();
+            lost[0] += link.lost_pkts / SEEDS as f64;
+        }
+        lost[1] += number(12);
+        let n = means.len() as f64;
+        let mean = means.iter().sum::<f64>() / n;
+        let spread = (means.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+        println!("{line}: {:.4} s, {:.3}", mean.exp(), spread);
+        off.push((number(8).ln() - mean) / spread);
+    }
+    let mean = off.iter().sum::<f64>() / off.len() as f64;
+    assert!(
+        off.iter().all(|it| it.abs() < 3.0) && mean.abs() < 1.1,
+        "{off:?}"
+    );
+    let lost = lost[0] / lost[1];
+    assert!((0.8..1.25).contains(&lost), "{lost}");
 }
 
 #[test]
@@ -163,7 +228,7 @@ fn more_than_a_link_carries_takes_for_ever() {
 #[test]
 #[ignore = "three minutes in release: packets of five networks at five loads, with two buffers"]
 fn transfers_of_five_networks_at_five_loads() {
-    for (buffer, most) in [(None, 1.6), (Some(DEEP), 2.2)] {
+    for (buffer, most) in [(None, 1.3), (Some(DEEP), 1.5)] {
         println!("buffers: {}", buffer.unwrap_or("default"));
         println!(
             "network | demand | load | solve s | packets s | standard error | transfers | solve/packets"
@@ -173,8 +238,7 @@ fn transfers_of_five_networks_at_five_loads() {
         let ratios: Vec<f64> = cases
             .flat_map(|(case, load)| case.ratios(load, buffer))
             .collect();
-        // In deep buffers at high loads what waits is counted as sharing, too.
-        assert!(ratios.iter().all(|ratio| (0.6..most).contains(ratio)));
+        assert!(ratios.iter().all(|ratio| (0.55..most).contains(ratio)));
         let within = |part: f64| ratios.iter().filter(|it| (*it - 1.0).abs() <= part).count();
         println!(
             "{} of {} within 10 %, {} within 20 %",
@@ -222,8 +286,11 @@ fn transfers_of_germany50() {
             ms(by_solve_s),
             ms(by_packets_s)
         );
-        // Those that wait longest are told to wait longer than they do.
-        let allowed = if most.is_finite() { 0.9..1.1 } else { 0.9..1.4 };
+        let allowed = if most.is_finite() {
+            0.9..1.25
+        } else {
+            0.9..1.4
+        };
         assert!(count > 400 && allowed.contains(&ratio), "{most}: {ratio}");
     }
 }

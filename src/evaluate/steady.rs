@@ -70,7 +70,10 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
                 Within::of_fluids(network.is_calibrated()).queues_in_words()
             ),
             // At rest there is nothing but the mean, and no packets.
-            Estimate::EarlyDrops | Estimate::Transfers | Estimate::Nanoseconds => return None,
+            Estimate::Classes
+            | Estimate::EarlyDrops
+            | Estimate::Transfers
+            | Estimate::Nanoseconds => return None,
             Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
                 let why = reason(wanted);
                 format!(

@@ -48,6 +48,18 @@ impl Network {
         shared.any(|it| it.links.contains(&link) && it.links.last() != Some(&link))
     }
 
+    /// The queues that share a link with this one, itself included.
+    pub fn queues_with(&self, queue: LinkId) -> Vec<LinkId> {
+        let own = queue.within(self.inner.owner) as u32;
+        let mut shared = self.inner.shared.iter();
+        let links = shared.find(|it| it.links.contains(&own));
+        let links = links.map_or(&[own][..], |shared| &shared.links).to_vec();
+        links
+            .into_iter()
+            .map(|l| LinkId(l, self.inner.owner))
+            .collect()
+    }
+
     /// Something of all queues of a link together.
     pub fn over_queues(&self, link: LinkId, of: impl Fn(LinkId) -> f64) -> f64 {
         match self.inner.shared.is_empty() {

@@ -48,6 +48,9 @@ pub struct LinkTotals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimate {
+    /// Queues of classes share the link. What each gets of it is near that of packets; how long packets wait, and how many are
+    /// lost, is that of a queue which nobody keeps from sending.
+    Classes,
     /// TCP by profiles fills a drop-tail queue. Packets come in bursts there, and windows all stop at its end; the
     /// equations know neither. Sources with windows do.
     Profiles,
@@ -70,7 +73,8 @@ pub enum Estimate {
 
 impl Estimate {
     /// All of them.
-    pub const ALL: [Estimate; 7] = [
+    pub const ALL: [Estimate; 8] = [
+        Estimate::Classes,
         Estimate::Profiles,
         Estimate::EarlyDrops,
         Estimate::Transfers,
@@ -80,7 +84,7 @@ impl Estimate {
         Estimate::Nanoseconds,
     ];
 
-    /// Links that send for no more than this part of the time have no queue that is an estimate.
+    /// Links that send for no more than this part of the time, all their queues together, have no queue that is an estimate.
     pub const SOMETIMES: f64 = 0.1;
     /// Links that send for more than this part of the time count as busy. Below, only bursts of transfers make a queue an
     /// estimate.

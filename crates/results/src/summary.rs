@@ -184,7 +184,7 @@ pub struct LinkSummary {
     /// Whether the three about its queue (mean, longest, delay) are estimates.
     #[serde(default)]
     pub queue_is_estimate: bool,
-    /// Why, if they are: `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
+    /// Why, if they are: `classes`, queues of classes share the link; `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
     /// mean is near that of packets; `transfers`, transfers come and go there; `constant`, sources at a constant rate are taken for
     /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size;
     /// `nanoseconds`, packets take too few of them, so that utilization, throughput and losses are estimates as well.
@@ -637,7 +637,11 @@ impl Summary {
             Estimate::EarlyDrops => {
                 format!("{ESTIMATE} {}; packets take about {}", reason(of), takes())
             }
-            Estimate::Transfers | Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
+            Estimate::Classes
+            | Estimate::Transfers
+            | Estimate::Constant
+            | Estimate::InOrder
+            | Estimate::Sizes => {
                 format!(
                     "{ESTIMATE} {}; `model = \"packets\"` follows them, which takes about {}",
                     reason(of),

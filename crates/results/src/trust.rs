@@ -52,6 +52,10 @@ pub const LOSS_BY_SIZE: &str = "where a buffer is bytes, or a time, small packet
 /// ([`Within`]).
 pub fn reason(estimate: Estimate) -> &'static str {
     match estimate {
+        Estimate::Classes => {
+            "queues of classes share a link: what each gets of it is near that of packets, what its packets wait and lose may be \
+             several times as much"
+        }
         Estimate::Profiles => "a drop-tail queue filled by TCP with profiles",
         Estimate::EarlyDrops => {
             "of RED and RIO that TCP with profiles fills, and of PIE, the means are near those of packets; how long the queue \

@@ -94,11 +94,12 @@ pub fn for_steady<E>(
         return scenario;
     }
     match load(&["simulation.model=fluid".to_owned()]) {
-        Ok(mut fluid) => {
+        Ok(mut fluid) if fluid.has_means => {
             fluid.options.model = model;
+            fluid.warnings = scenario.warnings;
             fluid
         }
-        Err(_) => scenario,
+        _ => scenario,
     }
 }
 

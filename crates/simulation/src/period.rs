@@ -131,6 +131,7 @@ impl Run for Simulation {
             },
             queued_pkts: self.engine().queue_pkts(id),
             estimate: match self.stepper() {
+                Stepper::Fluid(_) if self.shares_a_busy_link(id) => Some(Estimate::Classes),
                 Stepper::Fluid(_) => filled.as_ref().and_then(|it| it.estimate(spec.queue, busy)),
                 Stepper::Packets(_) => (busy > Estimate::SOMETIMES
                     && self.network().is_too_fast(id))
@@ -238,6 +239,13 @@ impl Run for Simulation {
 
 impl Simulation {
     /// What the link has done since the period began.
+    /// Whether other queues send over the same link, which all of them keep from resting.
+    fn shares_a_busy_link(&self, id: LinkId) -> bool {
+        let queues = self.network().queues_with(id);
+        let busy_s: f64 = queues.iter().map(|&it| self.sums_of(it).busy_s).sum();
+        queues.len() > 1 && busy_s * self.per_s() > Estimate::SOMETIMES
+    }
+
     fn sums_of(&self, id: LinkId) -> LinkSums {
         let before = self.start.links.get(id.index());
         self.engine()

@@ -34,6 +34,7 @@ mod point;
 mod problem;
 pub mod rows;
 mod sensitivity;
+mod sharing;
 mod solver;
 mod steady;
 mod transfers;

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use netflow_network::{ConnectionId, HEADER_BYTES};
 use netflow_workload::Transfers;
 
+use crate::problem::LinkOf;
+use crate::sharing::Shared;
 use crate::{Solver, Steady};
 
 /// Points of the quadrature over how much a transfer is slowed.
@@ -34,33 +36,50 @@ struct Own<'a> {
     per_s: f64,
 }
 
+/// What transfers are to a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct SharedLink {
+    /// What they ask for, in bit/s.
+    bps: f64,
+    /// The mean packets of those of each connection, times what they ask for.
+    pkts_bps: f64,
+}
+
+impl SharedLink {
+    /// Mean packets of those that one of `own_pkts` meets, by what they ask for.
+    fn mean_pkts(&self, own_pkts: f64) -> f64 {
+        match self.bps > 0.0 {
+            true => self.pkts_bps / self.bps,
+            false => own_pkts,
+        }
+    }
+}
+
 impl Solver {
     /// How long transfers take over connections whose mean rates they make; `None` of one that does not send.
     ///
-    /// They begin at random moments and share links with the other transfers given; what else is sent takes
-    /// its bandwidth first. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
-    /// link's bandwidth: at that mean rate r of it, R = C/r of them fit into a link of bandwidth C, and at a
-    /// load ρ they take longer by the factor 1 + E(R, Rρ) / (R (1 − ρ)), with Erlang's second formula E, whatever
-    /// the distribution of sizes (M/G/R processor sharing, Lindberger 1999; R = 1 is M/G/1). Of several links the
-    /// one counts that slows it most at the time: each does with probability E, independently of the others, by a
-    /// part that is exponentially distributed, as the queue of M/M/R is. What waits at links prolongs the round trips
-    /// of slow start.
+    /// They begin at random moments and share links with the other transfers given; what else is sent counts as if it were
+    /// transfers, too. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
+    /// link's bandwidth, and longer where it loses on its own. Others make that longer by what packets showed
+    /// (`studies/sharing`) where the way holds as much, transfers are as large (the geometric mean of its own and of
+    /// those that it meets), and there is as much room and load. Of several links the one counts that slows it most at the time: each
+    /// does while it is busy, independently of the others, by a part that is exponentially distributed.
     pub fn transfer_times(
         &self,
         steady: &Steady,
         all: &[(ConnectionId, &Transfers)],
     ) -> Vec<Option<TransferTimes>> {
         let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
-        // The part of each link's bandwidth that they ask for.
-        let mut loads = vec![0.0; self.problem.links.len()];
+        let mut shared = vec![SharedLink::default(); self.problem.links.len()];
         for own in own.iter().flatten() {
             for &l in own.links {
-                let link = &self.problem.links[l as usize];
-                loads[l as usize] += own.per_s * own.bits / link.bandwidth_bps;
+                let bps = own.per_s * own.bits;
+                shared[l as usize].bps += bps;
+                shared[l as usize].pkts_bps += bps * own.transfers.mean_pkts();
             }
         }
         own.iter()
-            .map(|own| Some(self.times(steady, own.as_ref()?, &loads)))
+            .map(|own| Some(self.times(steady, own.as_ref()?, &shared)))
             .collect()
     }
 
@@ -86,40 +105,45 @@ impl Solver {
         })
     }
 
-    fn times(&self, steady: &Steady, own: &Own<'_>, loads: &[f64]) -> TransferTimes {
-        let alone_s = own.taken_s(own.rtt_s);
-        let rate_bps = own.bits / alone_s;
-        let (mut waiting_s, mut slowed) = (0.0, Vec::with_capacity(own.links.len()));
+    fn times(&self, steady: &Steady, own: &Own<'_>, shared: &[SharedLink]) -> TransferTimes {
+        let own_pkts = own.transfers.mean_pkts();
+        let profile = |link: &LinkOf, size_pkts: f64| {
+            let way_pkts = link.bandwidth_bps * own.rtt_s / own.packet_bits;
+            Shared::of(way_pkts, size_pkts, link.room.pkts(own.packet_bits))
+        };
+        let links = own.links.iter().map(|&l| &self.problem.links[l as usize]);
+        let narrowest = links.min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps));
+        let alone_s = own.taken_s() * narrowest.map_or(1.0, |link| profile(link, own_pkts).alone);
+        let mut slowed = Vec::with_capacity(own.links.len());
         for &l in own.links {
             let link = &self.problem.links[l as usize];
-            let (at, asked) = (&steady.links[l as usize], loads[l as usize]);
-            let others = (at.offered_bps / link.bandwidth_bps - asked).max(0.0);
-            let left_bps = link.bandwidth_bps * (1.0 - others).max(0.0);
-            let load = asked / (1.0 - others);
-            if others >= 1.0 || load >= 1.0 {
+            let load = steady.links[l as usize].offered_bps / link.bandwidth_bps;
+            if load >= 1.0 {
                 return TransferTimes {
                     alone_s,
                     mean_s: f64::INFINITY,
                 };
             }
-            let fit = (left_bps / rate_bps).max(1.0);
-            slowed.push(Slowed {
-                probability: erlang_c(fit, fit * load),
-                by: 1.0 / (fit * (1.0 - load)),
-            });
-            waiting_s += at.waiting_s;
+            let met_pkts = shared[l as usize].mean_pkts(own_pkts);
+            let longer = profile(link, (own_pkts * met_pkts).sqrt()).longer(load);
+            if longer > 0.0 {
+                slowed.push(Slowed {
+                    probability: load,
+                    by: longer / load,
+                });
+            }
         }
         TransferTimes {
             alone_s,
-            mean_s: own.taken_s(own.rtt_s + waiting_s) + alone_s * mean_of_most(&slowed),
+            mean_s: alone_s * (1.0 + mean_of_most(&slowed)),
         }
     }
 }
 
 impl Own<'_> {
-    /// The mean time of a transfer that has the way for itself, with round trips of this length.
-    fn taken_s(&self, rtt_s: f64) -> f64 {
-        let most_pkts = self.narrowest_bps * rtt_s / self.packet_bits;
+    /// The mean time of a transfer that has the way for itself and loses nothing.
+    fn taken_s(&self) -> f64 {
+        let most_pkts = self.narrowest_bps * self.rtt_s / self.packet_bits;
         let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
         let sizes_pkts = self.transfers.sizes_pkts();
         let part = 1.0 / sizes_pkts.len() as f64;
@@ -130,14 +154,14 @@ impl Own<'_> {
             all_pkts += sent_pkts * part;
         }
         let left_bits = (self.bits - all_pkts * self.packet_bits).max(0.0);
-        rtt_s * (1.0 + all_rounds) + left_bits / self.narrowest_bps
+        self.rtt_s * (1.0 + all_rounds) + left_bits / self.narrowest_bps
     }
 }
 
-/// How a link slows transfers that need no time of it alone.
+/// How a link slows transfers.
 #[derive(Clone, Copy)]
 struct Slowed {
-    /// That it is shared by more than fit into it.
+    /// That it is busy.
     probability: f64,
     /// Then by so many times what they take alone, on average, exponentially distributed.
     by: f64,
@@ -183,34 +207,6 @@ fn nodes() -> &'static [(f64, f64); NODES] {
     })
 }
 
-/// Erlang's second formula, the probability to wait of M/M/m at a load of `a` Erlang: linear between whole
-/// numbers m.
-fn erlang_c(m: f64, a: f64) -> f64 {
-    let below = m.floor().max(1.0);
-    let of = |m: f64| {
-        // Where even m servers are too few, everybody waits.
-        if a >= m {
-            return 1.0;
-        }
-        let mut blocked = 1.0;
-        for servers in 1..=m as u32 {
-            blocked = a * blocked / (f64::from(servers) + a * blocked);
-        }
-        m * blocked / (m - a * (1.0 - blocked))
-    };
-    // More than any factor notices.
-    const MOST: f64 = 1e4;
-    if below > MOST {
-        return if a < 0.99 * m {
-            0.0
-        } else {
-            of(MOST).max(a / m)
-        };
-    }
-    let part = m - below;
-    (1.0 - part) * of(below) + part * of(below + 1.0)
-}
-
 /// Round trips in which a transfer of so many packets waits for acknowledgements, in slow start until its window
 /// holds what the way does, or all that is left; and the packets that it sends in them.
 fn slow_start(pkts: f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
@@ -225,7 +221,7 @@ fn slow_start(pkts: f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Slowed, erlang_c, mean_of_most, nodes, slow_start};
+    use super::{Slowed, mean_of_most, nodes, slow_start};
 
     /// By inclusion and exclusion: a mean of the least of each set of exponential times.
     #[test]
@@ -252,16 +248,6 @@ mod tests {
         // Exact for polynomials.
         let power = |n: i32| nodes().iter().map(|(u, w)| w * u.powi(n)).sum::<f64>();
         assert!((0..32).all(|n| (power(n) * f64::from(n + 1) - 1.0).abs() < 1e-12));
-    }
-
-    /// Tables of M/M/m: one server waits with the load, two at 1 Erlang with 1/3, five at 4 with 0.5541.
-    #[test]
-    fn waiting_is_erlangs() {
-        assert_eq!(erlang_c(1.0, 0.3), 0.3);
-        assert!((erlang_c(2.0, 1.0) - 1.0 / 3.0).abs() < 1e-12);
-        assert!((erlang_c(5.0, 4.0) - 0.554_1).abs() < 1e-4);
-        assert!((erlang_c(1.5, 0.5) - 0.5 * (0.5 + 0.1)).abs() < 1e-12);
-        assert_eq!(erlang_c(1e6, 1e5), 0.0);
     }
 
     #[test]

@@ -31,11 +31,12 @@ pub enum Aqm {
 }
 
 impl Aqm {
-    /// Whether it marks packets of senders with ECN instead of dropping them.
+    /// Whether it marks packets of senders with ECN: instead of dropping them, or those that have waited for longer than a threshold.
     pub fn marks(&self) -> bool {
         match self {
-            Aqm::CoDel(codel) => codel.ecn,
-            Aqm::FqCoDel(queues) => queues.codel.ecn,
+            Aqm::CoDel(codel) | Aqm::FqCoDel(FqCoDel { codel, .. }) => {
+                codel.ecn || codel.ce_threshold_ns.is_some()
+            }
             Aqm::Pie(pie) => pie.ecn,
         }
     }

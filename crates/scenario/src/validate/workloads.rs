@@ -50,10 +50,10 @@ impl Assembly<'_> {
             let place = workload.name.place();
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
-        let source = workload.source.as_ref().map(|source| &**source);
+        let source = workload.source.as_deref();
         let (window, setting) = match source {
-            Some(UsersSourceSetting::Window(window)) => (Some(&*window), None),
-            Some(UsersSourceSetting::Stack(setting)) => (None, Some(&*setting)),
+            Some(UsersSourceSetting::Window(window)) => (Some(window), None),
+            Some(UsersSourceSetting::Stack(setting)) => (None, Some(setting)),
             None => (None, None),
         };
         let stack = match (setting, &workload.stack) {

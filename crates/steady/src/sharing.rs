@@ -1,0 +1,147 @@
+//! How much longer TCP transfers take that share a link than alone: an empirical profile, measured by packets
+//! (`studies/sharing`). It knows what no formula of processor sharing does: windows that do not take what others leave,
+//! slow starts that end too early beside others, and losses.
+
+use std::sync::OnceLock;
+
+/// Rows of how much the way holds, then by how large transfers are, then by how much room there is.
+const TABLE: &str = include_str!("../data/sharing.csv");
+/// The loads of its last columns.
+const LOADS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
+const COLUMNS: usize = 1 + LOADS.len();
+
+/// What is known of transfers over one link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shared {
+    /// So many times as long as slow start says do transfers take that nobody meets: above 1 where they lose on their own.
+    pub alone: f64,
+    /// (T/T alone − 1)(1 − ρ)/ρ at each of the loads ρ.
+    per_load: [f64; LOADS.len()],
+}
+
+impl Shared {
+    /// Of transfers of so many packets on average, over a link whose way holds `way_pkts` and that has room for
+    /// `room_pkts`. Beyond what was measured it is that of the nearest.
+    pub fn of(way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Shared {
+        let table = table();
+        let at = [way_pkts, size_pkts / way_pkts, room_pkts / way_pkts];
+        let places: [Place; 3] = std::array::from_fn(|axis| Place::of(&table.axes[axis], at[axis]));
+        let mut sums = [0.0; COLUMNS];
+        for corner in 0..8_usize {
+            let (mut row, mut weight) = (0, 1.0);
+            for (axis, place) in places.iter().enumerate() {
+                let upper = corner >> axis & 1;
+                row = row * table.axes[axis].len() + place.below + upper;
+                weight *= if upper == 1 {
+                    place.part
+                } else {
+                    1.0 - place.part
+                };
+            }
+            if weight > 0.0 {
+                for (sum, value) in sums.iter_mut().zip(&table.rows[row]) {
+                    *sum += weight * value;
+                }
+            }
+        }
+        let [alone, per_load @ ..] = sums;
+        Shared { alone, per_load }
+    }
+
+    /// By how much longer they take, in times that they take alone, where transfers ask for this part of the link,
+    /// below 1.
+    pub fn longer(&self, load: f64) -> f64 {
+        let place = Place::between(&LOADS, load);
+        let [below, above] = [place.below, place.below + 1].map(|at| self.per_load[at]);
+        load / (1.0 - load) * ((1.0 - place.part) * below + place.part * above)
+    }
+}
+
+struct Table {
+    /// ln of what the way holds in packets, of transfers and of room in what it holds.
+    axes: [Vec<f64>; 3],
+    /// In the order of the axes, the last changing first.
+    rows: Vec<[f64; COLUMNS]>,
+}
+
+fn table() -> &'static Table {
+    static ALL: OnceLock<Table> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut axes: [Vec<f64>; 3] = Default::default();
+        let mut rows = Vec::new();
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+        for line in lines.skip(1) {
+            let mut cells = line.split(',').map_while(|cell| cell.parse::<f64>().ok());
+            for axis in &mut axes {
+                let value = cells.next().map_or(0.0, f64::ln);
+                if !axis.contains(&value) {
+                    axis.push(value);
+                }
+            }
+            rows.push(std::array::from_fn(|_| cells.next().unwrap_or(0.0)));
+        }
+        Table { axes, rows }
+    })
+}
+
+/// Between two values of an axis.
+struct Place {
+    below: usize,
+    /// Of the way to the next.
+    part: f64,
+}
+
+impl Place {
+    fn of(axis: &[f64], value: f64) -> Place {
+        Place::between(axis, value.ln())
+    }
+
+    fn between(axis: &[f64], value: f64) -> Place {
+        let last = axis.len().saturating_sub(2);
+        let below = axis.partition_point(|it| *it <= value);
+        let below = below.saturating_sub(1).min(last);
+        let part = (value - axis[below]) / (axis[below + 1] - axis[below]);
+        Place {
+            below,
+            part: part.clamp(0.0, 1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_whole_and_its_rows_are_where_they_are_looked_for() {
+        let table = table();
+        let count: usize = table.axes.iter().map(Vec::len).product();
+        assert_eq!(table.rows.len(), count);
+        assert!(table.axes.iter().all(|axis| axis.is_sorted()));
+        let sound =
+            |row: &[f64; COLUMNS]| row[0] > 0.5 && row.iter().all(|it| (0.0..50.0).contains(it));
+        assert!(table.rows.iter().all(sound));
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+        for line in lines.skip(1) {
+            let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+            let [way, size, room, alone, rest @ ..] = &*cells else {
+                panic!("{line}")
+            };
+            let found = Shared::of(*way, size * way, room * way);
+            assert!((found.alone - alone).abs() < 1e-9, "{line}");
+            for (load, told) in LOADS.iter().zip(rest) {
+                let longer = found.longer(*load);
+                assert!((longer - told * load / (1.0 - load)).abs() < 1e-9, "{line}");
+            }
+        }
+        // Beyond it the nearest, and between two what is between.
+        let of = |way: f64| Shared::of(way, way, way);
+        assert_eq!(of(1e-3), of(5.0));
+        assert_eq!(of(1e9), of(5000.0));
+        let (low, middle, high) = (of(50.0), of(80.0), of(150.0));
+        for load in [0.05, 0.2, 0.6, 0.95] {
+            let [low, middle, high] = [low, middle, high].map(|it| it.longer(load));
+            assert!(middle >= low.min(high) && middle <= low.max(high));
+        }
+    }
+}

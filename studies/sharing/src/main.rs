@@ -1,0 +1,221 @@
+//! How much longer TCP transfers take that share a link than alone:
+//!
+//! ```sh
+//! cargo run --release -p study-sharing            # solve beside packets on 400 random links, into README.md
+//! cargo run --release -p study-sharing -- --table # before: measures crates/steady/data/sharing.csv by packets
+//! ```
+
+mod link;
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use clap::Parser;
+use link::Link;
+use netflow::units::quantile;
+use netflow_problems::{fill_page, population};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+/// Packets that the way of a link holds.
+const WAYS_PKTS: [f64; 7] = [5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0];
+/// Mean transfers, in what the way holds.
+const SIZES: [f64; 8] = [0.02, 0.1, 0.3, 0.75, 1.5, 3.0, 8.0, 30.0];
+/// Rooms, likewise.
+const ROOMS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 5.0];
+const LOADS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
+/// So little that transfers hardly meet.
+const ALONE: f64 = 0.01;
+/// What is told of transfers alone is right to so much, but where they lose on their own.
+const RIGHT: f64 = 0.03;
+/// The round trip of all of them, in seconds.
+const RTT_S: f64 = 0.04;
+/// Mean transfers of fewer packets, and of more, are not measured: what is told of the next is.
+const SIZES_PKTS: [f64; 2] = [3.0, 16_000.0];
+/// There is room for so many packets in any case.
+const LEAST_ROOM_PKTS: f64 = 4.0;
+/// Packets of all transfers of a cell.
+const CELL_PKTS: f64 = 4e6;
+/// A run is no longer than this, in seconds.
+const LONGEST_S: f64 = 1e6;
+
+#[derive(Parser)]
+struct Arguments {
+    /// Measure the table that `solve` has, by packets
+    #[arg(long)]
+    table: bool,
+    /// Random links
+    #[arg(long, default_value = "400")]
+    links: u64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if arguments.table {
+        let place = directory.join("../../crates/steady/data/sharing.csv");
+        return Ok(fs::write(place, table()?)?);
+    }
+    let told = beside_packets(arguments.links)?;
+    print!("{told}");
+    let page = directory.join("README.md");
+    let filled = fill_page(&fs::read_to_string(&page)?, "sharing", &told)?;
+    Ok(fs::write(page, filled)?)
+}
+
+/// What depends little on the load of how much longer transfers take: with little load it is in proportion to who else is there,
+/// with much to 1/(1 - load).
+fn per_load(slowed: f64, load: f64) -> f64 {
+    (slowed - 1.0) * (1.0 - load) / load
+}
+
+/// One row of the table: by how much transfers alone take longer than is told, and [`per_load`] at each load.
+fn row(way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Result<Vec<f64>, Box<dyn Error>> {
+    let link = Link {
+        way_pkts,
+        rtt_s: RTT_S,
+        size_pkts,
+        room_pkts,
+        load: ALONE,
+    };
+    let per_s = ALONE * link.bandwidth_bps() / (size_pkts * link::PACKET_BITS);
+    let transfers = (CELL_PKTS / size_pkts)
+        .clamp(1200.0, 20_000.0)
+        .min(LONGEST_S * per_s);
+    // The same transfers at each load, since the seed is.
+    let alone_s = link.by_packets_s(transfers, 1)?;
+    let (_, told_s) = link.at_rest_s()?;
+    let alone = alone_s / told_s;
+    let mut row = vec![if (alone - 1.0).abs() < RIGHT {
+        1.0
+    } else {
+        alone
+    }];
+    for load in LOADS {
+        let mean_s = Link { load, ..link }.by_packets_s(transfers, 1)?;
+        row.push(per_load(mean_s / alone_s, load).max(0.0));
+    }
+    Ok(row)
+}
+
+fn table() -> Result<String, Box<dyn Error>> {
+    let mut cells = Vec::new();
+    for way_pkts in WAYS_PKTS {
+        for size in SIZES {
+            for room in ROOMS {
+                cells.push((way_pkts, size, room));
+            }
+        }
+    }
+    let rows: Vec<Option<Vec<f64>>> = cells
+        .par_iter()
+        .map(|&(way_pkts, size, room)| -> Result<_, String> {
+            let size_pkts = size * way_pkts;
+            if !(SIZES_PKTS[0]..=SIZES_PKTS[1]).contains(&size_pkts) {
+                return Ok(None);
+            }
+            let room_pkts = (room * way_pkts).max(LEAST_ROOM_PKTS);
+            let row = row(way_pkts, size_pkts, room_pkts).map_err(|error| error.to_string())?;
+            eprintln!("{way_pkts} {size} {room}: {row:.3?}");
+            Ok(Some(row))
+        })
+        .collect::<Result<_, _>>()?;
+    let mut text = String::from(
+        "# How much longer TCP transfers take that share a link. alone: T by packets over what slow start tells, where nobody else sends;\n\
+         # at loads of .1 to .9: (T/T alone - 1) (1 - load) / load. Measured by packets (linux-6, exponential sizes, a round trip of 40 ms):\n\
+         # cargo run --release -p study-sharing -- --table\n\
+         way_pkts,size_of_way,room_of_way,alone,at_0.1,at_0.3,at_0.5,at_0.7,at_0.9\n",
+    );
+    let sizes_rooms = SIZES.len() * ROOMS.len();
+    for (i, &(way_pkts, size, room)) in cells.iter().enumerate() {
+        // The nearest size that was measured.
+        let of_size = |step: usize| {
+            let (way, rest) = (i / sizes_rooms, i % sizes_rooms);
+            rows[way * sizes_rooms + step * ROOMS.len() + rest % ROOMS.len()].as_ref()
+        };
+        let at = i % sizes_rooms / ROOMS.len();
+        let mut steps: Vec<usize> = (0..SIZES.len()).collect();
+        steps.sort_by_key(|step| step.abs_diff(at));
+        let row = steps.into_iter().find_map(of_size);
+        let row = row.ok_or("a way without transfers")?;
+        write!(text, "{way_pkts},{size},{room}")?;
+        for told in row {
+            write!(text, ",{told:.3}")?;
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Links that are drawn, none of which the table is from.
+fn random_link(seed: u64) -> Link {
+    let mut random = ChaCha8Rng::seed_from_u64(population(seed));
+    let mut log = |least: f64, most: f64| random.random_range(least.ln()..most.ln()).exp();
+    loop {
+        let (way_pkts, rtt_s) = (log(4.0, 4000.0), log(0.003, 0.25));
+        let (size, room) = (log(0.05, 20.0), log(0.3, 5.0));
+        let load = 0.1 + 0.8 * (log(1.0, std::f64::consts::E)).ln();
+        let link = Link {
+            way_pkts,
+            rtt_s,
+            size_pkts: size * way_pkts,
+            room_pkts: (room * way_pkts).max(10.0),
+            load,
+        };
+        let is_usual = (2e6..4e9).contains(&link.bandwidth_bps());
+        if is_usual && (5.0..8000.0).contains(&link.size_pkts) {
+            return link;
+        }
+    }
+}
+
+fn beside_packets(links: u64) -> Result<String, Box<dyn Error>> {
+    let all: Vec<(Link, f64)> = (0..links)
+        .into_par_iter()
+        .map(|seed| -> Result<_, String> {
+            let link = random_link(seed);
+            let transfers = (CELL_PKTS / link.size_pkts).clamp(1500.0, 20_000.0);
+            let by_packets = link.by_packets_s(transfers, 1);
+            let by_packets_s = by_packets.map_err(|error| format!("{link:?}: {error}"))?;
+            let (mean_s, _) = link.at_rest_s().map_err(|error| error.to_string())?;
+            Ok((link, mean_s / by_packets_s))
+        })
+        .collect::<Result<_, _>>()?;
+    let mut text = String::from(
+        "| transfers | links | half within a factor of | nine in ten | on average | within 10 % |\n|---|---|---|---|---|---|\n",
+    );
+    let mut tell = |name: &str, is_one: &dyn Fn(&Link) -> bool| {
+        let ratios = all.iter().filter(|(link, _)| is_one(link));
+        let mut ln: Vec<f64> = ratios.map(|(_, ratio)| ratio.ln()).collect();
+        let n = ln.len() as f64;
+        let mean = (ln.iter().sum::<f64>() / n).exp();
+        let within = ln.iter().filter(|it| (it.exp() - 1.0).abs() <= 0.1).count();
+        ln.iter_mut().for_each(|it| *it = it.abs());
+        ln.sort_by(f64::total_cmp);
+        let factor = |part| quantile(&ln, part).exp();
+        writeln!(
+            text,
+            "| {name} | {n} | {:.2} | {:.2} | {mean:.2} | {:.0} % |",
+            factor(0.5),
+            factor(0.9),
+            100.0 * within as f64 / n
+        )
+    };
+    let of_way = |link: &Link| link.size_pkts / link.way_pkts;
+    tell("all", &|_| true)?;
+    tell("below half of what the way holds", &|it| of_way(it) < 0.5)?;
+    tell("from half to four times that", &|it| {
+        (0.5..4.0).contains(&of_way(it))
+    })?;
+    tell("larger", &|it| of_way(it) >= 4.0)?;
+    tell("room for less than the way holds", &|it| {
+        it.room_pkts < it.way_pkts
+    })?;
+    tell("room for more", &|it| it.room_pkts >= it.way_pkts)?;
+    tell("loads up to a half", &|it| it.load <= 0.5)?;
+    tell("larger loads", &|it| it.load > 0.5)?;
+    Ok(text)
+}
