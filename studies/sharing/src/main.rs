@@ -1,7 +1,7 @@
 //! How much longer TCP transfers take that share a link than alone:
 //!
 //! ```sh
-//! cargo run --release -p study-sharing            # solve beside packets on 400 random links, into README.md
+//! cargo run --release -p study-sharing            # solve beside packets on 300 random links, into README.md
 //! cargo run --release -p study-sharing -- --table # before: measures crates/steady/data/sharing.csv by packets
 //! ```
 
@@ -48,7 +48,7 @@ struct Arguments {
     #[arg(long)]
     table: bool,
     /// Random links
-    #[arg(long, default_value = "400")]
+    #[arg(long, default_value = "300")]
     links: u64,
 }
 
