@@ -25,8 +25,12 @@ pub fn overload(scenario: &Prepared) -> Option<String> {
         }
     }
     let carried_bps = network.bandwidths_at_bps(0.0);
-    let times = network.links().zip(demanded_bps).zip(carried_bps);
-    let times = times.map(|((id, demanded), carried)| (id, demanded / carried));
+    let links = network.links().zip(carried_bps);
+    let links = links.filter(|&(id, _)| !network.is_of_class(id));
+    let times = links.map(|(id, carried)| {
+        let demanded = network.over_queues(id, |queue| demanded_bps[queue.index()]);
+        (id, demanded / carried)
+    });
     let mut over: Vec<_> = times.filter(|(_, times)| *times > 1.0 + 1e-9).collect();
     over.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     if over.is_empty() {
@@ -70,6 +74,22 @@ mod tests {
         );
         let scenario = netflow_scenario::from_str("o.toml", &text, ".".as_ref(), &[]);
         overload(&scenario.expect("a scenario"))
+    }
+
+    /// Two classes that ask for more together than the link carries, though neither does alone.
+    #[test]
+    fn what_classes_demand_of_a_link_is_added_up() {
+        let text = r#"
+            simulation = { duration = "60 s" }
+            link = [{ from = "A", to = "B", bandwidth = "1 Mbit/s", queue = "wfq", class = [{ name = "a" }, { name = "b" }] }]
+            demand = [
+                { name = "a", from = "A", to = "B", rate = "600 kbit/s", kind = "constant", class = "a" },
+                { name = "b", from = "A", to = "B", rate = "700 kbit/s", kind = "poisson", class = "b" },
+            ]
+        "#;
+        let scenario = netflow_scenario::from_str("o.toml", text, ".".as_ref(), &[]);
+        let found = overload(&scenario.expect("a scenario")).expect("an overload");
+        assert!(found.ends_with("A->B 1.300 times"), "{found}");
     }
 
     #[test]

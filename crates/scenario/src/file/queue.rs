@@ -46,7 +46,7 @@ pub struct Red {
     /// `"red"`.
     #[key(example = "red")]
     pub discipline: RedDiscipline,
-    /// Average length below which nothing is refused.
+    /// Average length below which nothing is refused. Bytes are so many packets of the simulation's `packet-size`.
     #[key(allowed = allowed::THRESHOLD, example = "10 pkt")]
     pub min: SizeSetting,
     /// Average length at which the probability reaches `max-p`.
@@ -203,7 +203,7 @@ pub enum RioDiscipline {
 /// above.
 #[table]
 pub struct Curve {
-    /// Average length below which nothing is dropped.
+    /// Average length below which nothing is dropped. Bytes are so many packets of the simulation's `packet-size`.
     #[key(allowed = allowed::THRESHOLD, example = "10 pkt")]
     pub min: SizeSetting,
     /// Average length at which the probability reaches `max-p`.

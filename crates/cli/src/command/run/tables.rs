@@ -42,7 +42,10 @@ pub fn print(
 }
 
 fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
-    let used = links.iter().filter(|link| link.offered_pkts > 0.0);
+    // What sends for queues of classes is busy though nothing waits in its own.
+    let used = links
+        .iter()
+        .filter(|link| link.offered_pkts > 0.0 || link.utilization > 0.0);
     let mut used: Vec<&LinkSummary> = used.collect();
     used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
     let idle = links.len() - used.len();
