@@ -229,8 +229,13 @@ fn times_of_transfers_of_a_population() {
     }
     let [half, most, mean] = spread(all.iter().copied());
     let within = all.iter().filter(|it| it.abs() < 0.1_f64.ln_1p()).count();
+    let worst = all
+        .iter()
+        .fold(0.0, |worst: f64, it| worst.max(it.abs()))
+        .exp();
     println!(
-        "{} demands, {endless} endless: half within {half:.2}, nine in ten within {most:.2}, mean {mean:.2}; {within} within 10 %",
+        "{} demands, {endless} endless: half within {half:.2}, nine in ten within {most:.2}, all within {worst:.0}, mean {mean:.2}; \
+         {within} within 10 %",
         all.len()
     );
     assert!(all.len() > 250 && half < 1.2 && most < 1.6);

@@ -333,12 +333,20 @@ fn units_of_columns_of_demands_are_known_or_refused() {
         ("traffic_2020_gbps", "2", 2e9),
         ("rate_Mbit/s", "2000", 2e9),
         ("rate_GBps", "0.25", 2e9),
+        ("rate_GBps_mean", "0.25", 2e9),
+        ("rate_Bps", "250000000", 2e9),
+        ("rate_MB/s", "250", 2e9),
         ("traffic_peak_2020", "2000", 2e9),
         ("rate_MB", "2 Gbit/s", 2e9),
         ("rate", "2000", 2e9),
     ] {
-        let rate_bps = read(column, cell).unwrap().demands[0].rate_bps;
+        let found = read(column, cell).unwrap();
+        let rate_bps = found.demands[0].rate_bps;
         assert!((rate_bps / bps - 1.0).abs() < 1e-12, "{column}: {rate_bps}");
+        // Bytes are often a slip of the pen.
+        let is_of_bytes = ["Bps", "B/s"].iter().any(|unit| column.contains(unit));
+        let told = assumed(&found).join("; ");
+        assert_eq!(told.contains("bytes"), is_of_bytes, "{column}: {told}");
     }
     for column in [
         "rate_gb",

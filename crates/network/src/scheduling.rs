@@ -33,9 +33,7 @@ impl Network {
     /// The queues of a link, of which each is a link to the engines: itself, as events see it first, then those of its
     /// classes.
     pub fn queues_of(&self, link: LinkId) -> Vec<LinkId> {
-        let own = link.within(self.inner.owner) as u32;
-        let mut shared = self.inner.shared.iter();
-        let shared = shared.find(|it| it.links.last() == Some(&own));
+        let shared = self.shared(link).filter(|it| it.sends() == Some(link.0));
         let classes = shared.map_or(&[][..], |shared| &shared.links[..shared.links.len() - 1]);
         let classes = classes.iter().map(|&l| LinkId(l, self.inner.owner));
         std::iter::once(link).chain(classes).collect()
@@ -43,21 +41,19 @@ impl Network {
 
     /// Whether it is the queue of a class: then another link sends for it.
     pub fn is_of_class(&self, link: LinkId) -> bool {
-        let link = link.within(self.inner.owner) as u32;
-        let mut shared = self.inner.shared.iter();
-        shared.any(|it| it.links.contains(&link) && it.links.last() != Some(&link))
+        let shared = self.shared(link);
+        shared.is_some_and(|it| it.sends() != Some(link.0))
     }
 
-    /// The queues that share a link with this one, itself included.
-    pub fn queues_with(&self, queue: LinkId) -> Vec<LinkId> {
-        let own = queue.within(self.inner.owner) as u32;
-        let mut shared = self.inner.shared.iter();
-        let links = shared.find(|it| it.links.contains(&own));
-        let links = links.map_or(&[own][..], |shared| &shared.links).to_vec();
-        links
-            .into_iter()
-            .map(|l| LinkId(l, self.inner.owner))
-            .collect()
+    /// All queues of the link that sends for this one, itself included, if there are several.
+    pub fn sharing_with(&self, queue: LinkId) -> Option<impl Iterator<Item = LinkId> + '_> {
+        let links = self.shared(queue)?.links.iter();
+        Some(links.map(|&l| LinkId(l, self.inner.owner)))
+    }
+
+    fn shared(&self, link: LinkId) -> Option<&Shared> {
+        let link = link.within(self.inner.owner) as u32;
+        self.inner.shared.iter().find(|it| it.links.contains(&link))
     }
 
     /// Something of all queues of a link together.
@@ -78,8 +74,8 @@ impl Network {
 
     /// The links with several queues; their other queues are links called `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
-        let own = self.inner.shared.iter().filter_map(|s| s.links.last());
-        own.map(|&link| LinkId(link, self.inner.owner))
+        let own = self.inner.shared.iter().filter_map(Shared::sends);
+        own.map(|link| LinkId(link, self.inner.owner))
     }
 }
 
@@ -92,6 +88,13 @@ pub struct Shared {
     pub links: Vec<u32>,
     /// Weight of each.
     pub weights: Vec<f64>,
+}
+
+impl Shared {
+    /// The link that sends for all of them.
+    fn sends(&self) -> Option<u32> {
+        self.links.last().copied()
+    }
 }
 
 /// The queues of classes as links of their own, and how they share.

@@ -3,8 +3,9 @@
 
 use netflow_tcpmodel::tcp::{Ack, Sacks};
 
-/// Of each block the bits of where it begins behind the first missing segment, and of its length: at most 44 segments
-/// wait to be told of, so that more of a block have been, unless acknowledgements were lost.
+/// Of each block the bits of where it begins behind the first missing segment, and of its length. Of a longer block only the end
+/// is told: receivers tell of arrivals before 45 wait, so that what is before has been told of, unless many acknowledgements in a row
+/// were lost.
 const BLOCKS: [(u32, u32); 2] = [(17, 11), (17, 7)];
 /// Where the receive window begins.
 const WINDOW: u32 = 52;

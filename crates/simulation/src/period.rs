@@ -238,14 +238,16 @@ impl Run for Simulation {
 }
 
 impl Simulation {
-    /// What the link has done since the period began.
-    /// Whether other queues send over the same link, which all of them keep from resting.
+    /// Whether other queues send over the same link, and all together keep it busy.
     fn shares_a_busy_link(&self, id: LinkId) -> bool {
-        let queues = self.network().queues_with(id);
-        let busy_s: f64 = queues.iter().map(|&it| self.sums_of(it).busy_s).sum();
-        queues.len() > 1 && busy_s * self.per_s() > Estimate::SOMETIMES
+        let Some(queues) = self.network().sharing_with(id) else {
+            return false;
+        };
+        let busy_s: f64 = queues.map(|it| self.sums_of(it).busy_s).sum();
+        busy_s * self.per_s() > Estimate::SOMETIMES
     }
 
+    /// What the link has done since the period began.
     fn sums_of(&self, id: LinkId) -> LinkSums {
         let before = self.start.links.get(id.index());
         self.engine()

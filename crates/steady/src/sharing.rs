@@ -4,11 +4,11 @@
 
 use std::sync::OnceLock;
 
-/// Rows of how much the way holds, then by how large transfers are, then by how much room there is.
+/// Rows of how much the way holds, then by how large transfers are, then by how much room there is. The names of the last
+/// columns are loads.
 const TABLE: &str = include_str!("../data/sharing.csv");
-/// The loads of its last columns.
-const LOADS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
-const COLUMNS: usize = 1 + LOADS.len();
+const LOADS: usize = 5;
+const COLUMNS: usize = 1 + LOADS;
 
 /// What is known of transfers over one link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub(crate) struct Shared {
     /// So many times as long as slow start says do transfers take that nobody meets: above 1 where they lose on their own.
     pub alone: f64,
     /// (T/T alone − 1)(1 − ρ)/ρ at each of the loads ρ.
-    per_load: [f64; LOADS.len()],
+    per_load: [f64; LOADS],
 }
 
 impl Shared {
@@ -51,7 +51,7 @@ impl Shared {
     /// By how much longer they take, in times that they take alone, where transfers ask for this part of the link,
     /// below 1.
     pub fn longer(&self, load: f64) -> f64 {
-        let place = Place::between(&LOADS, load);
+        let place = Place::between(&table().loads, load);
         let [below, above] = [place.below, place.below + 1].map(|at| self.per_load[at]);
         load / (1.0 - load) * ((1.0 - place.part) * below + place.part * above)
     }
@@ -60,6 +60,7 @@ impl Shared {
 struct Table {
     /// ln of what the way holds in packets, of transfers and of room in what it holds.
     axes: [Vec<f64>; 3],
+    loads: [f64; LOADS],
     /// In the order of the axes, the last changing first.
     rows: Vec<[f64; COLUMNS]>,
 }
@@ -69,8 +70,13 @@ fn table() -> &'static Table {
     ALL.get_or_init(|| {
         let mut axes: [Vec<f64>; 3] = Default::default();
         let mut rows = Vec::new();
-        let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
-        for line in lines.skip(1) {
+        let mut lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+        let head = lines.next().unwrap_or_default();
+        let mut told = head
+            .split(',')
+            .filter_map(|name| name.strip_prefix("at_")?.parse().ok());
+        let loads = std::array::from_fn(|_| told.next().unwrap_or(f64::INFINITY));
+        for line in lines {
             let mut cells = line.split(',').map_while(|cell| cell.parse::<f64>().ok());
             for axis in &mut axes {
                 let value = cells.next().map_or(0.0, f64::ln);
@@ -80,7 +86,7 @@ fn table() -> &'static Table {
             }
             rows.push(std::array::from_fn(|_| cells.next().unwrap_or(0.0)));
         }
-        Table { axes, rows }
+        Table { axes, loads, rows }
     })
 }
 
@@ -117,7 +123,8 @@ mod tests {
         let table = table();
         let count: usize = table.axes.iter().map(Vec::len).product();
         assert_eq!(table.rows.len(), count);
-        assert!(table.axes.iter().all(|axis| axis.is_sorted()));
+        assert!(table.axes.iter().all(|axis| axis.is_sorted()) && table.loads.is_sorted());
+        assert!(table.loads.iter().all(|load| (0.0..1.0).contains(load)));
         let sound =
             |row: &[f64; COLUMNS]| row[0] > 0.5 && row.iter().all(|it| (0.0..50.0).contains(it));
         assert!(table.rows.iter().all(sound));
@@ -129,7 +136,8 @@ mod tests {
             };
             let found = Shared::of(*way, size * way, room * way);
             assert!((found.alone - alone).abs() < 1e-9, "{line}");
-            for (load, told) in LOADS.iter().zip(rest) {
+            assert_eq!(rest.len(), LOADS);
+            for (load, told) in table.loads.iter().zip(rest) {
                 let longer = found.longer(*load);
                 assert!((longer - told * load / (1.0 - load)).abs() < 1e-9, "{line}");
             }

@@ -16,6 +16,8 @@ const NODES: usize = 16;
 /// Mean times of transfers, from asking for one to its last byte, the handshake aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransferTimes {
+    /// What slow start and the narrowest link's bandwidth take, in seconds: where nobody else sends, and nothing is lost.
+    pub lossless_s: f64,
     /// Where nobody else sends, in seconds.
     pub alone_s: f64,
     /// Beside all that the network carries, in seconds; infinite where a link is offered more than it
@@ -28,7 +30,7 @@ struct Own<'a> {
     transfers: &'a Transfers,
     links: &'a [u32],
     rtt_s: f64,
-    narrowest_bps: f64,
+    narrowest: Option<&'a LinkOf>,
     packet_bits: f64,
     /// On the wire, of a mean transfer.
     bits: f64,
@@ -88,9 +90,6 @@ impl Solver {
         let i = problem.flow_of(&self.network, id)?;
         let flow = &problem.flows[i];
         let links = &problem.hop_link[flow.data_hops()];
-        let widths = links
-            .iter()
-            .map(|&l| problem.links[l as usize].bandwidth_bps);
         let [there_s, back_s] = problem.fixed_s(flow);
         let bits = 8.0 * transfers.mean_wire_bytes(HEADER_BYTES);
         let count = f64::from(self.network.connection_spec(id).count);
@@ -98,7 +97,8 @@ impl Solver {
             transfers,
             links,
             rtt_s: there_s + back_s,
-            narrowest_bps: widths.fold(f64::INFINITY, f64::min),
+            narrowest: (links.iter().map(|&l| &problem.links[l as usize]))
+                .min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps)),
             packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
             bits,
             per_s: flow.rate_pps * flow.demand * count * flow.data_bits / bits,
@@ -111,15 +111,16 @@ impl Solver {
             let way_pkts = link.bandwidth_bps * own.rtt_s / own.packet_bits;
             Shared::of(way_pkts, size_pkts, link.room.pkts(own.packet_bits))
         };
-        let links = own.links.iter().map(|&l| &self.problem.links[l as usize]);
-        let narrowest = links.min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps));
-        let alone_s = own.taken_s() * narrowest.map_or(1.0, |link| profile(link, own_pkts).alone);
+        let lossless_s = own.lossless_s();
+        let losing = own.narrowest.map(|link| profile(link, own_pkts).alone);
+        let alone_s = lossless_s * losing.unwrap_or(1.0);
         let mut slowed = Vec::with_capacity(own.links.len());
         for &l in own.links {
             let link = &self.problem.links[l as usize];
             let load = steady.links[l as usize].offered_bps / link.bandwidth_bps;
             if load >= 1.0 {
                 return TransferTimes {
+                    lossless_s,
                     alone_s,
                     mean_s: f64::INFINITY,
                 };
@@ -134,6 +135,7 @@ impl Solver {
             }
         }
         TransferTimes {
+            lossless_s,
             alone_s,
             mean_s: alone_s * (1.0 + mean_of_most(&slowed)),
         }
@@ -142,8 +144,9 @@ impl Solver {
 
 impl Own<'_> {
     /// The mean time of a transfer that has the way for itself and loses nothing.
-    fn taken_s(&self) -> f64 {
-        let most_pkts = self.narrowest_bps * self.rtt_s / self.packet_bits;
+    fn lossless_s(&self) -> f64 {
+        let narrowest_bps = self.narrowest.map_or(f64::INFINITY, |it| it.bandwidth_bps);
+        let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;
         let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
         let sizes_pkts = self.transfers.sizes_pkts();
         let part = 1.0 / sizes_pkts.len() as f64;
@@ -154,7 +157,7 @@ impl Own<'_> {
             all_pkts += sent_pkts * part;
         }
         let left_bits = (self.bits - all_pkts * self.packet_bits).max(0.0);
-        self.rtt_s * (1.0 + all_rounds) + left_bits / self.narrowest_bps
+        self.rtt_s * (1.0 + all_rounds) + left_bits / narrowest_bps
     }
 }
 
@@ -167,7 +170,7 @@ struct Slowed {
     by: f64,
 }
 
-/// The mean of the largest of all, which is 0 where none slows: ∫ 1 − Π (1 − Eᵢ exp(−x/bᵢ)) dx from 0 on.
+/// The mean of the largest of all, which is 0 where none slows: ∫ 1 − Π (1 − ρᵢ exp(−x/bᵢ)) dx from 0 on.
 fn mean_of_most(slowed: &[Slowed]) -> f64 {
     if let [one] = slowed {
         return one.probability * one.by;

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use netflow::prelude::*;
 use netflow::scenario::{Prepared, from_str};
-use netflow::steady::{Solver, SteadyOptions};
+use netflow::steady::{Solver, SteadyOptions, TransferTimes};
 
 /// Bits of a full packet.
 pub const PACKET_BITS: f64 = 12_000.0;
@@ -71,8 +71,8 @@ impl Link {
         Ok(file.ok_or("nothing was transferred")?.times.mean_s)
     }
 
-    /// The mean time at rest, beside others and alone, in seconds.
-    pub fn at_rest_s(&self) -> Result<(f64, f64), Box<dyn Error>> {
+    /// What is told at rest.
+    pub fn at_rest(&self) -> Result<TransferTimes, Box<dyn Error>> {
         let prepared = self.prepared(1.0, 1, "fluid")?;
         let mut solver = Solver::new(&prepared.network, f64::INFINITY)?;
         let steady = solver.solve(&SteadyOptions::default())?;
@@ -80,7 +80,6 @@ impl Link {
             .map(|it| (it.connection, &*it.transfers))
             .collect();
         let times = solver.transfer_times(&steady, &all);
-        let times = times[0].ok_or("nothing is transferred")?;
-        Ok((times.mean_s, times.alone_s))
+        Ok(times[0].ok_or("nothing is transferred")?)
     }
 }

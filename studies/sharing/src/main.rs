@@ -66,8 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(fs::write(page, filled)?)
 }
 
-/// What depends little on the load of how much longer transfers take: with little load it is in proportion to who else is there,
-/// with much to 1/(1 - load).
+/// How much longer transfers take, over what of it follows from the load: with little load they meet others in proportion to it, and
+/// with much in proportion to 1/(1 - load).
 fn per_load(slowed: f64, load: f64) -> f64 {
     (slowed - 1.0) * (1.0 - load) / load
 }
@@ -87,13 +87,11 @@ fn row(way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Result<Vec<f64>, Box<dy
         .min(LONGEST_S * per_s);
     // The same transfers at each load, since the seed is.
     let alone_s = link.by_packets_s(transfers, 1)?;
-    let (_, told_s) = link.at_rest_s()?;
-    let alone = alone_s / told_s;
-    let mut row = vec![if (alone - 1.0).abs() < RIGHT {
-        1.0
-    } else {
-        alone
-    }];
+    let alone = alone_s / link.at_rest()?.lossless_s;
+    let mut row = vec![alone];
+    if (alone - 1.0).abs() < RIGHT {
+        row[0] = 1.0;
+    }
     for load in LOADS {
         let mean_s = Link { load, ..link }.by_packets_s(transfers, 1)?;
         row.push(per_load(mean_s / alone_s, load).max(0.0));
@@ -127,8 +125,12 @@ fn table() -> Result<String, Box<dyn Error>> {
         "# How much longer TCP transfers take that share a link. alone: T by packets over what slow start tells, where nobody else sends;\n\
          # at loads of .1 to .9: (T/T alone - 1) (1 - load) / load. Measured by packets (linux-6, exponential sizes, a round trip of 40 ms):\n\
          # cargo run --release -p study-sharing -- --table\n\
-         way_pkts,size_of_way,room_of_way,alone,at_0.1,at_0.3,at_0.5,at_0.7,at_0.9\n",
+         way_pkts,size_of_way,room_of_way,alone",
     );
+    for load in LOADS {
+        write!(text, ",at_{load}")?;
+    }
+    text.push('\n');
     let sizes_rooms = SIZES.len() * ROOMS.len();
     for (i, &(way_pkts, size, room)) in cells.iter().enumerate() {
         // The nearest size that was measured.
@@ -180,8 +182,8 @@ fn beside_packets(links: u64) -> Result<String, Box<dyn Error>> {
             let transfers = (CELL_PKTS / link.size_pkts).clamp(1500.0, 20_000.0);
             let by_packets = link.by_packets_s(transfers, 1);
             let by_packets_s = by_packets.map_err(|error| format!("{link:?}: {error}"))?;
-            let (mean_s, _) = link.at_rest_s().map_err(|error| error.to_string())?;
-            Ok((link, mean_s / by_packets_s))
+            let at_rest = link.at_rest().map_err(|error| error.to_string())?;
+            Ok((link, at_rest.mean_s / by_packets_s))
         })
         .collect::<Result<_, _>>()?;
     let mut text = String::from(

@@ -133,15 +133,12 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     let mut found = Vec::new();
     table.rows(|row, span| {
         let cell = table.cell(row, column, &span)?;
-        let mut bytes = attributes::is_of_bytes(cell).then(|| cell.to_owned());
+        let mut says_bytes = attributes::is_of_bytes(cell).then_some(cell);
         let rate = match (cell.parse::<BitsPerSecond>(), &unit) {
             (Ok(rate), _) => Stated::Sure(rate.get()),
             (Err(_), Ok(Some(unit))) => {
-                if attributes::counts_bytes(name, *unit) {
-                    bytes = Some(name.to_owned());
-                }
-                let bits = if bytes.is_some() { 8.0 } else { 1.0 };
-                Stated::Sure(bits * unit * of_cell(cell, &span)?)
+                says_bytes = unit.is_of_bytes.then_some(name);
+                Stated::Sure(unit.bps * of_cell(cell, &span)?)
             }
             (Err(_), Ok(None)) => Stated::Bare(of_cell(cell, &span)?),
             (Err(_), Err(message)) => {
@@ -155,7 +152,7 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
             from: End::Name(table.cell(row, table.from, &span)?.to_owned()),
             to: End::Name(table.cell(row, table.to, &span)?.to_owned()),
             rate,
-            bytes,
+            bytes: says_bytes.map(str::to_owned),
             span,
         });
         Ok(())
@@ -166,9 +163,15 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     })
 }
 
+/// A unit of rates that the name of a column says.
+struct Unit {
+    bps: f64,
+    is_of_bytes: bool,
+}
+
 /// The unit that the name of a column of demands says behind its first `_`, if it does: `demand_peak_mbps`. A word that is
 /// none, where none says it, may be one that is not known; so may one of two that do.
-fn unit_of_column(name: &str) -> Result<Option<f64>, String> {
+fn unit_of_column(name: &str) -> Result<Option<Unit>, String> {
     // Words that are there beside a unit, or instead of one.
     const NEUTRAL: [&str; 17] = [
         "value", "mean", "avg", "average", "rate", "volume", "demand", "traffic", "load", "peak",
@@ -179,15 +182,24 @@ fn unit_of_column(name: &str) -> Result<Option<f64>, String> {
     };
     let unit = |word: &str| {
         let mut known = attributes::RATE_UNITS.iter();
-        known.find_map(|(unit, bps)| word.eq_ignore_ascii_case(unit).then_some(*bps))
+        let (_, bps) = known.find(|(unit, _)| word.eq_ignore_ascii_case(unit))?;
+        let is_of_bytes = attributes::counts_bytes(&format!("_{word}"), *bps);
+        let bits = if is_of_bytes { 8.0 } else { 1.0 };
+        Some(Unit {
+            bps: bits * bps,
+            is_of_bytes,
+        })
     };
-    let of_parsed = |word: &str| {
+    let of_scenarios = |word: &str| {
         let one = format!("1 {word}").parse::<BitsPerSecond>().ok()?;
-        Some(one.get())
+        Some(Unit {
+            bps: one.get(),
+            is_of_bytes: attributes::is_of_bytes(word),
+        })
     };
     let mut units = behind
         .split('_')
-        .filter_map(|word| unit(word).or_else(|| of_parsed(word)));
+        .filter_map(|word| unit(word).or_else(|| of_scenarios(word)));
     match (units.next(), units.next()) {
         (Some(unit), None) => Ok(Some(unit)),
         (Some(_), Some(_)) => Err(format!("`{}` says two units of rates", cut(name))),

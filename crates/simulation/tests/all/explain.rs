@@ -233,11 +233,21 @@ fn the_limit_that_applied_is_told() {
         stack.set_congestion(CongestionControl::Bbr);
         Source::Stack(std::sync::Arc::new(stack))
     };
+    let wide = |window_pkts: u32| {
+        let mut stack = Stack::builtin("linux-6").unwrap();
+        stack.initial_window_pkts = window_pkts;
+        Source::Stack(std::sync::Arc::new(stack))
+    };
     let paced = limits(Model::PACKETS, bbr(), &|spec| spec.max_window_pkts = None);
     let most = (paced.iter())
         .filter(|&&limit| limit == Limit::Pacing)
         .count();
     assert!(2 * most > paced.len(), "{paced:?}");
+    // Room for 48 is offered at first, and for two more with each of the first segments: a window of 400 has to wait.
+    let held = limits(Model::PACKETS, wide(400), &|spec| {
+        spec.max_window_pkts = None
+    });
+    assert!(held.contains(&Limit::ReceiveWindow), "{held:?}");
     for model in KINDS {
         let own = limits(model, Source::Constant { rate_pps: 50.0 }, &|_| {});
         assert_eq!(own, vec![Limit::Own; 40], "{model:?}");

@@ -13,6 +13,30 @@ use super::*;
 
 pub const MS: u64 = 1_000_000;
 
+/// With a threshold CoDel marks whether it has `ecn` or not, and so does FQ-CoDel.
+#[test]
+fn a_threshold_marks() {
+    for (ecn, ce_threshold_ns, marks) in [
+        (false, None, false),
+        (true, None, true),
+        (false, Some(MS), true),
+    ] {
+        let codel = CoDel {
+            ecn,
+            ce_threshold_ns,
+            ..CoDel::default()
+        };
+        let queues = FqCoDel {
+            codel,
+            ..FqCoDel::default()
+        };
+        assert_eq!(
+            [Aqm::CoDel(codel), Aqm::FqCoDel(queues)].map(|it| it.marks()),
+            [marks; 2]
+        );
+    }
+}
+
 /// A packet that is to come. Its number is its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
