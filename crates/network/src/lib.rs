@@ -55,6 +55,7 @@ pub use netflow_queues::{
     Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie, Scheduler,
 };
 pub use netflow_tcpmodel::rounds::HEADER_BYTES;
+pub use netflow_tcpmodel::tcp::agents::{TcpVariant, WindowSource};
 pub use netflow_workload::WaitFor;
 pub use network::{Network, service_ns};
 pub use options::{
@@ -67,8 +68,7 @@ pub use recording::{
 pub use scheduling::{ClassedLink, QueueClass, Shared};
 pub use settable::{Set, Settable};
 pub use spec::{
-    Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red,
-    Source, TcpVariant, WindowSource,
+    Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red, Source,
 };
 pub use totals::{ConnectionTotals, Estimate, LinkTotals, Percentiles, Totals};
 pub use users::{Arrivals, Experience, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s};

@@ -13,11 +13,12 @@
 
 use std::time::Instant;
 
+use netflow_tcpmodel::tcp::NEVER;
+
 use crate::engine::Engine;
 use crate::order::take_turns;
 use crate::plan::Target;
 use crate::schedule::Fed;
-use crate::tcp::NEVER;
 use crate::users::NO_SLOT;
 use crate::visits::QUIET_NS;
 

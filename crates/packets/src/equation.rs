@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use netflow_network::{Applied, Limit};
 use netflow_profile::{Profile, ProfileUse};
+use netflow_tcpmodel::tcp::NEVER;
 use rand_pcg::Pcg32;
 
 use crate::generator::exponential;
-use crate::tcp::NEVER;
 
 /// Seconds assumed for a round trip until one is measured.
 const FIRST_RTT_S: f64 = 1.0;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use netflow_queues::{Aqm, Buffer, Managed};
+use netflow_tcpmodel::tcp::NEVER;
 
-use crate::tcp::NEVER;
 use crate::wire::Packet;
 
 /// On data, in what it tells: it met congestion (CE, RFC 3168).

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::tcp::NEVER;
+use netflow_tcpmodel::tcp::NEVER;
 
 /// Things with numbers, and when each is to be looked at, in nanoseconds.
 #[derive(Clone, Debug, Default)]

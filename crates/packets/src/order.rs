@@ -8,12 +8,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use netflow_tcpmodel::tcp::NEVER;
 use petgraph::unionfind::UnionFind;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::schedule::Place;
-use crate::tcp::NEVER;
 
 /// So many orders are tried, the more the fewer inputs there are: all tries together look at about so many. Where there
 /// was an order before, the fewest: routes may change often.

@@ -8,6 +8,7 @@ use netflow_network::{
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
+use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::ns;
 use netflow_workload::{Application as Behaviour, Distribution, Http};
@@ -16,7 +17,6 @@ use rand_pcg::Pcg32;
 
 use crate::engine::Engine;
 use crate::plan::Target;
-use crate::tcp::NEVER;
 use crate::users::NO_SLOT;
 use crate::wire::Packet;
 

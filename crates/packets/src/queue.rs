@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
 use netflow_network::service_ns;
 use netflow_queues::{Buffer, Departures, LinkLoss, Losses};
+use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -12,7 +13,6 @@ use rand_pcg::Pcg32;
 use crate::managed::{CONGESTED, ManagedQueue, Waits};
 use crate::plan::HopSpec;
 use crate::sharing::Turn;
-use crate::tcp::NEVER;
 use crate::wire::Packet;
 
 /// A link.

@@ -1,13 +1,13 @@
 //! The receiving end of a transfer: what it does when packets arrive and when time has come.
 
 use netflow_network::{Acks, ConnectionSpec, Source};
+use netflow_tcpmodel::tcp::NEVER;
+use netflow_tcpmodel::tcp::agents::Receiver;
 
 use crate::delays::OneWay;
 use crate::managed::{CONGESTED, delay_ns};
 use crate::plan::Ends;
-use crate::receiver::Receiver;
 use crate::stack::StackReceiver;
-use crate::tcp::NEVER;
 use crate::wire::{Packet, Wires};
 
 /// A receiver, and what has arrived there.

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use netflow_tcpmodel::tcp::NEVER;
+
 use crate::meeting::Meeting;
 use crate::parts::Part;
-use crate::tcp::NEVER;
 use crate::wire::Packet;
 
 /// What parts tell each other in a round.

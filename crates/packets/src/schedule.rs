@@ -1,11 +1,12 @@
 //! Who feeds whom: how far each link may go, and in which order links are looked at.
 
+use netflow_tcpmodel::tcp::NEVER;
+
 use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::moments::Moments;
 use crate::order::Order;
 use crate::plan::{NOWHERE, Plan, Target};
-use crate::tcp::NEVER;
 use crate::users::NO_SLOT;
 
 /// What is due, and how far each part of the network has come.

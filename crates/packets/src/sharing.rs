@@ -2,10 +2,10 @@
 
 use netflow_network::{LinkId, Network, service_ns};
 use netflow_queues::Turns;
+use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
 use crate::queue::{Link, stretched};
-use crate::tcp::NEVER;
 
 /// Whether a link has its queue for itself.
 #[derive(Clone, Debug, Default)]

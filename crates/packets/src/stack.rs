@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netflow_network::{Application, ConnectionSpec, Limit};
+use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::tcp::{Ack, Opening, Receiver, Sender, TcpState};
 use netflow_tcpmodel::{CongestionControl, Stack};
 use rand::RngExt;
@@ -16,7 +17,6 @@ use rand_pcg::Pcg32;
 
 use crate::generator::PacketGenerator;
 use crate::managed::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, delay_ns};
-use crate::tcp::NEVER;
 use crate::told::{SYN_ANSWERED, pack, pack_number, unpack, unpack_number};
 
 /// How long a host may keep an acknowledgement at most, in nanoseconds: interrupts and whoever else runs.

@@ -7,7 +7,9 @@ use netflow_network::{
     Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit, Source,
     WindowSource, WorkloadSpec,
 };
-use netflow_tcpmodel::tcp::TcpState;
+use netflow_tcpmodel::tcp::agents::Receiver;
+use netflow_tcpmodel::tcp::agents::{Sender, Sent};
+use netflow_tcpmodel::tcp::{NEVER, TcpState};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -16,10 +18,9 @@ use crate::generator::PacketGenerator;
 use crate::managed::SENT_TIME;
 use crate::ns;
 use crate::plan::{Ends, Way};
-use crate::receiver::Receiver;
 use crate::receiving::{Answers, ReceivingEnd};
 use crate::stack::{StackReceiver, StackSender};
-use crate::tcp::{NEVER, Sender, Sent};
+
 use crate::wire::{Packet, Wires};
 use crate::{Purpose, random};
 
@@ -480,7 +481,7 @@ impl Transfer {
         match &self.kind {
             Kind::Equation(sender) => sender.applied.as_ref().ok_or(None),
             Kind::Open(_) => Err(Some(Limit::Own)),
-            Kind::Tcp(tcp) => Err(Some(tcp.sender.limited_by(self.receiving.size.is_some()))),
+            Kind::Tcp(tcp) => Err(Some(tcp.limited_by(self.receiving.size.is_some()))),
             Kind::Stack(stack) => Err(Some(stack.limited_by(self.receiving.size.is_some()))),
         }
     }
@@ -794,6 +795,17 @@ impl Tcp {
             sent: Sent::new(),
             opening: 1,
             size: ENDLESS,
+        }
+    }
+
+    /// What keeps it from sending more: `has_size` tells whether what is available is all there will
+    /// be of it.
+    fn limited_by(&self, has_size: bool) -> Limit {
+        match self.sender.has_sent_all() {
+            true if has_size => Limit::Size,
+            true => Limit::Application,
+            false if self.sender.window >= self.sender.limit => Limit::Window,
+            false => Limit::CongestionWindow,
         }
     }
 

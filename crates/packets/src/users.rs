@@ -7,10 +7,10 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use netflow_network::{Arrivals, Wait, WaitFor};
+use netflow_tcpmodel::tcp::NEVER;
 use netflow_workload::{Exchange, Player, Session};
 
 use crate::ns;
-use crate::tcp::NEVER;
 use crate::transfer::Transfer;
 use crate::wire::Wires;
 

@@ -1,9 +1,9 @@
 //! The users of workloads among packets: who comes, and where their visits take place.
 
 use netflow_network::empty_rtt_s;
+use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::tcp::NEVER;
 use crate::transfer::Transfer;
 use crate::users::{self, Crowd, Slot, Visit};
 

@@ -1,8 +1,7 @@
 //! Packets on their way from one place to the next.
 
+use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
-
-use crate::tcp::NEVER;
 
 /// A packet: when it arrives, on which hop of which connection's way, and its sequence number (of
 /// an acknowledgement: the last packet received in order).

@@ -3,8 +3,10 @@
 //! connections](crate::rounds) and networks of packets.
 //!
 //! Segments are counted from 0; times are whole nanoseconds on a clock of the driver's. What differs
-//! between implementations is a [`Stack`](crate::Stack).
+//! between implementations is a [`Stack`](crate::Stack); ns-2's one-way agents, which open no connections as others do and whose
+//! windows are fractions of packets, are [`agents`].
 
+pub mod agents;
 mod clock;
 mod congestion;
 mod opening;

@@ -51,24 +51,16 @@ struct Measured {
 impl RttEstimator {
     /// Before anything is measured; `phase` (from 0 to 1) is where the ticks are.
     pub(crate) fn new(stack: &Stack, phase: f64) -> Self {
-        Self {
-            rule: stack.rto_rule,
-            timestamps: stack.timestamps,
-            clock: 1e9 * stack.clock_s,
-            min: 1e9 * stack.min_rto_s,
-            max: 1e9 * stack.max_rto_s,
-            base: 1e9 * stack.initial_rto_s,
-            backoff: 1.0,
-            state: match stack.rto_rule {
-                RtoRule::Ticks => State::Ticks {
-                    srtt: 0,
-                    variance: 12,
-                    phase_ns: ns(phase * stack.clock_s),
-                    tick_ns: ns(stack.clock_s).max(1),
-                },
-                RtoRule::Rfc6298 | RtoRule::Linux => State::Exact(Measured::default()),
+        let bounds_s = [stack.min_rto_s, stack.max_rto_s];
+        let ticking = Self::of_ticks(stack.initial_rto_s, bounds_s, stack.clock_s, phase);
+        match stack.rto_rule {
+            RtoRule::Ticks => ticking,
+            RtoRule::Rfc6298 | RtoRule::Linux => Self {
+                rule: stack.rto_rule,
+                timestamps: stack.timestamps,
+                state: State::Exact(Measured::default()),
+                ..ticking
             },
-            sum: (0, 0),
         }
     }
 
@@ -77,9 +69,42 @@ impl RttEstimator {
         self.timestamps
     }
 
+    /// That of ns-2, with a clock of ticks; timeouts are in seconds, the first and the bounds of all.
+    pub(crate) fn of_ticks(
+        initial_s: f64,
+        [min_s, max_s]: [f64; 2],
+        tick_s: f64,
+        phase: f64,
+    ) -> Self {
+        Self {
+            rule: RtoRule::Ticks,
+            timestamps: false,
+            clock: 1e9 * tick_s,
+            min: 1e9 * min_s,
+            max: 1e9 * max_s,
+            base: 1e9 * initial_s,
+            backoff: 1.0,
+            state: State::Ticks {
+                srtt: 0,
+                variance: 12,
+                phase_ns: ns(phase * tick_s),
+                tick_ns: ns(tick_s).max(1),
+            },
+            sum: (0, 0),
+        }
+    }
+
     /// The retransmission timeout, back-off included.
     pub(crate) fn timeout_ns(&self) -> u64 {
-        whole((self.base.max(self.min) * self.backoff).min(self.max))
+        let least = match self.rule {
+            RtoRule::Ticks => 2.0 * self.clock,
+            RtoRule::Rfc6298 | RtoRule::Linux => 0.0,
+        };
+        whole(
+            (self.base.max(self.min) * self.backoff)
+                .min(self.max)
+                .max(least),
+        )
     }
 
     /// The smoothed round-trip time; 0 until something was measured.
@@ -97,7 +122,8 @@ impl RttEstimator {
 
     /// The timer has fired.
     pub(crate) fn back_off(&mut self) {
-        if self.base.max(self.min) * self.backoff < self.max {
+        let is_short = self.rule == RtoRule::Ticks && self.backoff < 64.0;
+        if is_short || self.base.max(self.min) * self.backoff < self.max {
             self.backoff *= 2.0;
         }
         if let State::Ticks { srtt, variance, .. } = &mut self.state

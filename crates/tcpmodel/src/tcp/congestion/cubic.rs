@@ -1,9 +1,7 @@
 //! CUBIC (RFC 9438) with HyStart, as Linux's `tcp_cubic` has them: in whole packets and jiffies.
 
-use super::{Acked, Clock, Increase, Share, Window};
+use super::{Acked, Clock, Increase, Share, Window, curve};
 
-/// C of RFC 9438, 5: packets per cubic second.
-const C: f64 = 0.4;
 /// Smaller windows are not looked at by HyStart.
 const HYSTART_LEAST: u32 = 16;
 /// Acknowledgements closer to each other are of one train.
@@ -114,11 +112,8 @@ impl Cubic {
     }
 
     pub(super) fn lose(&mut self, cwnd: u32) -> u32 {
-        // RFC 9438, 4.7
-        self.last_max = match cwnd < self.last_max {
-            true => (f64::from(cwnd) * (1.0 + self.share.0) / 2.0) as u32,
-            false => cwnd,
-        };
+        let remembered = curve::remembered(cwnd.into(), self.last_max.into(), self.share.0);
+        self.last_max = remembered as u32;
         self.epoch = None;
         self.share.of(cwnd)
     }
@@ -176,13 +171,13 @@ impl Cubic {
         let epoch = self.epoch.get_or_insert_with(|| Epoch {
             began_ns: now_ns,
             origin: last_max.max(cwnd),
-            k_s: (f64::from(last_max.saturating_sub(cwnd)) / C).cbrt(),
+            k_s: curve::k_s(last_max.into(), cwnd.into()),
             reno: cwnd,
             acked,
         });
         // RFC 9438, 4.2: where the window is to be in a round trip.
         let ahead_ns = now_ns - epoch.began_ns + self.delay_min_ns;
-        let off = C * (ahead_ns as f64 * 1e-9 - epoch.k_s).powi(3);
+        let off = curve::off(ahead_ns as f64 * 1e-9, epoch.k_s);
         let target = f64::from(epoch.origin) + off.trunc();
         let mut for_one = match target > f64::from(cwnd) {
             true => (f64::from(cwnd) / (target - f64::from(cwnd))) as u32,

@@ -6,6 +6,7 @@
 mod bandwidth;
 mod bbr;
 mod cubic;
+pub(super) mod curve;
 mod dctcp;
 
 use super::Clock;
@@ -99,9 +100,9 @@ impl Share {
     }
 
     /// Packets acknowledged for one more, such that the mean window is that of halving and one a round
-    /// trip (RFC 9438, 4.3).
+    /// trip.
     fn for_one(self, cwnd: u32) -> f64 {
-        f64::from(cwnd) * (1.0 + self.0) / (3.0 * (1.0 - self.0))
+        f64::from(cwnd) / curve::reno_alpha(self.0)
     }
 }
 

@@ -1,20 +1,17 @@
-//! The sending end of a TCP connection, packet by packet, with the rules (and the defaults) of
-//! ns-2.35's one-way agents: what a loss costs is in these details.
+//! The sending end.
 
-use netflow_network::{Limit, TcpVariant, WindowSource};
-use netflow_tcpmodel::tcp::TcpState;
-
-use crate::vegas::Vegas;
-
-pub(crate) use netflow_tcpmodel::tcp::NEVER;
+use super::super::congestion::curve;
+use super::super::{NEVER, RttEstimator, TcpState};
+use super::vegas::Vegas;
+use super::{TcpVariant, WindowSource};
 
 /// Seconds of a tick of the retransmission timer's clock.
 const TICK_S: f64 = 0.01;
-const DUPLICATES: i32 = 3;
+pub(super) const DUPLICATES: i32 = 3;
 
 /// What changed the window last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(super) enum Action {
     None,
     FastRetransmit,
     Timeout,
@@ -22,44 +19,53 @@ pub(crate) enum Action {
 }
 
 /// The packets that a sender lets go, in order: their sequence numbers.
-pub(crate) type Sent = Vec<i32>;
+pub type Sent = Vec<i32>;
 
-/// A sender's congestion window and all that belongs to it.
+/// A sender: its congestion window and all that belongs to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
-    pub variant: TcpVariant,
+pub struct Sender {
+    variant: TcpVariant,
+    /// The largest window that it may have, in packets.
     pub limit: f64,
+    /// The congestion window in packets.
     pub window: f64,
-    pub ssthresh: f64,
+    pub(super) ssthresh: f64,
     /// By how many packets the window is inflated during fast recovery.
-    pub inflation: i32,
+    inflation: i32,
     /// The next to send.
-    pub next: i32,
+    pub(super) next: i32,
     /// One past the last that there is to send.
     pub available: i32,
     /// The highest ever sent.
     pub highest_sent: i32,
     /// The highest acknowledged.
     pub acknowledged: i32,
-    /// The most that were under way at a time.
+    /// The most packets that were under way at a time.
     pub most_out: i32,
-    pub duplicates: i32,
+    pub(super) duplicates: i32,
     /// The highest that had been sent when recovery began.
-    pub recover: i32,
-    pub action: Action,
+    pub(super) recover: i32,
+    pub(super) action: Action,
     initial_window: f64,
     timer: Timer,
     /// Whether a partial acknowledgement came already (NewReno).
     partial: bool,
     cubic: Cubic,
-    pub vegas: Option<Box<Vegas>>,
-    /// Round-trip times that were measured: their sum in seconds, and how many.
+    pub(super) vegas: Option<Box<Vegas>>,
+    /// Round-trip times that were measured: their sum in seconds.
     pub rtt_sum_s: f64,
+    /// How many they were.
     pub rtts: u64,
+    /// Packets sent, repeated ones included.
     pub sent: u64,
+    /// Packets sent again.
     pub repeated: u64,
+    /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Losses found by duplicate acknowledgements.
     pub fast_retransmits: u64,
+    /// When something was sent last.
+    sent_ns: u64,
     /// Of a sender that has pauses.
     usage: Option<Usage>,
 }
@@ -73,28 +79,19 @@ struct Usage {
     full: bool,
     /// Where the round trip ends.
     until: i32,
-    /// When something was sent last.
-    sent_ns: u64,
 }
 
-/// The retransmission timer: smoothed round-trip time and deviation in ticks, as ns-2 reckons.
+/// The retransmission timer, and the packet that is timed.
 #[derive(Clone, Debug)]
 struct Timer {
     at_ns: u64,
     timing: bool,
     timed: i32,
     timed_ns: u64,
-    /// Offset of the clock's ticks, in seconds.
-    offset_s: f64,
-    smoothed: i32,
-    deviation: i32,
-    current_s: f64,
-    backoff: i32,
-    min_s: f64,
-    max_s: f64,
+    rtt: RttEstimator,
 }
 
-/// CUBIC's curve (RFC 9438): where it was cut, and since when it grows again.
+/// CUBIC's curve: where it was cut, and since when it grows again.
 #[derive(Clone, Debug, Default)]
 struct Cubic {
     max: f64,
@@ -103,21 +100,10 @@ struct Cubic {
     reno: f64,
 }
 
-const CUBIC_C: f64 = 0.4;
+/// What a loss leaves of CUBIC's window.
 const CUBIC_BETA: f64 = 0.7;
 
 impl Sender {
-    /// What keeps it from sending more: `has_size` tells whether what is available is all there will
-    /// be of it.
-    pub fn limited_by(&self, has_size: bool) -> Limit {
-        match self.next >= self.available {
-            true if has_size => Limit::Size,
-            true => Limit::Application,
-            false if self.window >= self.limit => Limit::Window,
-            false => Limit::CongestionWindow,
-        }
-    }
-
     /// What it can tell of itself.
     pub fn state(&self) -> TcpState {
         TcpState {
@@ -132,7 +118,13 @@ impl Sender {
         }
     }
 
-    /// At rest; `offset` in [0, 1) shifts the ticks of its clock.
+    /// Whether all that there is to send now has been sent.
+    pub fn has_sent_all(&self) -> bool {
+        self.next >= self.available
+    }
+
+    /// At rest, with a window of at most `limit` packets, and packets before `available` to send; `offset` in [0, 1) shifts the ticks of
+    /// its clock.
     pub fn new(source: &WindowSource, limit: f64, available: i32, offset: f64) -> Sender {
         Sender {
             variant: source.variant,
@@ -154,13 +146,12 @@ impl Sender {
                 timing: false,
                 timed: -1,
                 timed_ns: 0,
-                offset_s: offset * TICK_S,
-                smoothed: 0,
-                deviation: 4800,
-                current_s: source.initial_rto_s,
-                backoff: 1,
-                min_s: source.min_rto_s,
-                max_s: source.max_rto_s,
+                rtt: RttEstimator::of_ticks(
+                    source.initial_rto_s,
+                    [source.min_rto_s, source.max_rto_s],
+                    TICK_S,
+                    offset,
+                ),
             },
             partial: false,
             cubic: Cubic::default(),
@@ -172,6 +163,7 @@ impl Sender {
             repeated: 0,
             timeouts: 0,
             fast_retransmits: 0,
+            sent_ns: 0,
             usage: None,
         }
     }
@@ -201,7 +193,7 @@ impl Sender {
 
     /// If nothing is out, and there is nothing to send, the timer has nothing to wait for.
     pub fn rest(&mut self) {
-        if self.is_at_rest() && self.next >= self.available {
+        if self.is_at_rest() && self.has_sent_all() {
             self.timer.at_ns = NEVER;
         }
     }
@@ -210,11 +202,11 @@ impl Sender {
     /// for each timeout that it lasted, down to the initial one; the threshold remembers (RFC
     /// 2861, as Linux does it).
     pub fn end_pause(&mut self, now_ns: u64) {
-        let Some(usage) = self.usage.filter(|_| self.is_at_rest()) else {
+        if self.usage.is_none() || !self.is_at_rest() {
             return;
-        };
+        }
         let rto_s = self.rto_s();
-        let mut paused_s = now_ns.saturating_sub(usage.sent_ns) as f64 * 1e-9 - rto_s;
+        let mut paused_s = now_ns.saturating_sub(self.sent_ns) as f64 * 1e-9 - rto_s;
         let least = self.window.min(self.initial_window);
         if paused_s > 0.0 {
             self.ssthresh = self.ssthresh.max(0.75 * self.window).floor();
@@ -229,8 +221,7 @@ impl Sender {
 
     /// The round-trip time is known from the handshake.
     pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
-        self.timer.timed_ns = from_ns;
-        self.timer.measure(to_ns);
+        self.timer.rtt.measure(to_ns, from_ns, false);
     }
 
     /// When its retransmission timer runs out.
@@ -240,12 +231,12 @@ impl Sender {
 
     /// The smoothed round-trip time in seconds; 0 before the first measurement.
     pub fn smoothed_rtt_s(&self) -> f64 {
-        f64::from(self.timer.smoothed) * TICK_S / 8.0
+        self.timer.rtt.srtt_ns() as f64 * 1e-9
     }
 
     /// The retransmission timeout in seconds, back-off included.
     pub fn rto_s(&self) -> f64 {
-        self.timer.length_s()
+        self.timer.rtt.timeout_ns() as f64 * 1e-9
     }
 
     /// Whether the window and what there is to send allow another packet.
@@ -292,12 +283,12 @@ impl Sender {
     }
 
     /// The same for Vegas, which inflates the window itself.
-    pub(crate) fn whole_window(&self) -> i32 {
+    pub(super) fn whole_window(&self) -> i32 {
         self.usable()
     }
 
     /// The window after the first acknowledgement.
-    pub(crate) fn initial_window(&self) -> f64 {
+    pub(super) fn initial_window(&self) -> f64 {
         self.initial_window
     }
 
@@ -307,13 +298,14 @@ impl Sender {
     }
 
     #[inline]
-    pub(crate) fn output(&mut self, now_ns: u64, seq: i32, sent: &mut Sent) {
+    pub(super) fn output(&mut self, now_ns: u64, seq: i32, sent: &mut Sent) {
         let nothing_out = self.acknowledged == self.highest_sent;
         sent.push(seq);
         self.sent += 1;
-        if let Some(usage) = &mut self.usage {
-            usage.sent_ns = now_ns;
+        if nothing_out {
+            self.cubic.resume(now_ns, self.sent_ns);
         }
+        self.sent_ns = now_ns;
         if let Some(vegas) = &mut self.vegas {
             vegas.sending(now_ns, seq);
         }
@@ -438,7 +430,7 @@ impl Sender {
         self.next = self.next.max(ack + 1);
         if self.timer.timing && ack >= self.timer.timed {
             self.timer.timing = false;
-            self.timer.backoff = 1;
+            self.timer.rtt.forget_back_off(true);
         }
         self.output(now_ns, ack + 1, sent);
     }
@@ -478,14 +470,16 @@ impl Sender {
 
     /// New data is acknowledged.
     #[inline]
-    pub(crate) fn progress(&mut self, now_ns: u64, ack: i32) {
+    pub(super) fn progress(&mut self, now_ns: u64, ack: i32) {
         self.duplicates = 0;
         self.acknowledged = ack;
         self.next = self.next.max(ack + 1);
         if self.timer.timing && ack >= self.timer.timed {
-            self.timer.backoff = 1;
+            self.timer.rtt.forget_back_off(true);
             self.timer.timing = false;
-            self.rtt_sum_s += self.timer.measure(now_ns);
+            let sent_ns = self.timer.timed_ns;
+            self.timer.rtt.measure(now_ns, sent_ns, false);
+            self.rtt_sum_s += now_ns.saturating_sub(sent_ns) as f64 * 1e-9;
             self.rtts += 1;
         }
         self.timer.start(now_ns);
@@ -538,8 +532,9 @@ impl Sender {
         } else {
             self.timeouts += 1;
             self.cut();
+            self.cubic.time_out();
             self.window = if self.vegas.is_some() { 2.0 } else { 1.0 };
-            self.timer.back_off();
+            self.timer.rtt.back_off();
         }
         self.action = Action::Timeout;
         self.timer.restart(now_ns);
@@ -547,22 +542,16 @@ impl Sender {
     }
 
     /// Vegas has found a loss: its timer starts anew, backed off (as ns-2 does it).
-    pub(crate) fn back_off_timer(&mut self, now_ns: u64) {
-        self.timer.back_off();
+    pub(super) fn back_off_timer(&mut self, now_ns: u64) {
+        self.timer.rtt.back_off();
         self.timer.restart(now_ns);
     }
 }
 
 impl Timer {
-    /// Its length now, in seconds.
-    fn length_s(&self) -> f64 {
-        let length_s = self.current_s.max(self.min_s) * f64::from(self.backoff);
-        length_s.min(self.max_s).max(2.0 * TICK_S)
-    }
-
     #[inline]
     fn start(&mut self, now_ns: u64) {
-        self.at_ns = now_ns.saturating_add((self.length_s() * 1e9) as u64);
+        self.at_ns = now_ns.saturating_add(self.rtt.timeout_ns());
     }
 
     /// Starts, and does not time what is out (Karn).
@@ -570,62 +559,102 @@ impl Timer {
         self.start(now_ns);
         self.timing = false;
     }
-
-    fn back_off(&mut self) {
-        if self.backoff < 64 || self.length_s() < self.max_s {
-            self.backoff = self.backoff.saturating_mul(2);
-        }
-        if self.backoff > 8 {
-            // So far off, the average is not worth much.
-            self.deviation += self.smoothed >> 3;
-            self.smoothed = 0;
-        }
-    }
-
-    /// The timed packet came back: how long it took, in seconds.
-    fn measure(&mut self, now_ns: u64) -> f64 {
-        let took_s = now_ns.saturating_sub(self.timed_ns) as f64 * 1e-9;
-        let sent_s = self.timed_ns as f64 * 1e-9 + self.offset_s;
-        let ticks = ((took_s + sent_s % TICK_S) / TICK_S) as i32;
-        let ticks = ticks.max(1);
-        if self.smoothed == 0 {
-            self.smoothed = ticks << 3;
-            self.deviation = ticks << 1;
-        } else {
-            let error = ticks - (self.smoothed >> 3);
-            self.smoothed = (self.smoothed + error).max(1);
-            self.deviation = (self.deviation + error.abs() - (self.deviation >> 2)).max(1);
-        }
-        self.current_s = f64::from(((self.deviation << 3) + self.smoothed) >> 3) * TICK_S;
-        took_s
-    }
 }
 
 impl Cubic {
-    /// What an acknowledgement adds (RFC 9438 §4.2–4.4).
+    /// What an acknowledgement adds (RFC 9438, 4.2 to 4.4).
     fn growth(&mut self, now_ns: u64, window: f64, rtt_s: f64) -> f64 {
         let since_ns = *self.since_ns.get_or_insert_with(|| {
             self.max = self.max.max(window);
-            self.k_s = ((self.max - window) / CUBIC_C).cbrt();
+            self.k_s = curve::k_s(self.max, window);
             self.reno = window;
             now_ns
         });
         let t_s = now_ns.saturating_sub(since_ns) as f64 * 1e-9;
-        let target = CUBIC_C * (t_s + rtt_s - self.k_s).powi(3) + self.max;
-        let alpha = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA);
-        self.reno += if self.reno < self.max { alpha } else { 1.0 } / window;
+        let target = self.max + curve::off(t_s + rtt_s, self.k_s);
+        let alpha = match self.reno < self.max {
+            true => curve::reno_alpha(CUBIC_BETA),
+            false => 1.0,
+        };
+        self.reno += alpha / window;
         let target = target.clamp(window, 1.5 * window).max(self.reno);
         (target - window) / window
     }
 
     /// A loss at this window.
     fn cut(&mut self, window: f64) -> f64 {
-        // Fast convergence: leave room for others.
-        self.max = match window < self.max {
-            true => window * (1.0 + CUBIC_BETA) / 2.0,
-            false => window,
-        };
+        self.max = curve::remembered(window, self.max, CUBIC_BETA);
         self.since_ns = None;
         window * CUBIC_BETA
+    }
+
+    /// RFC 9438, 4.8: the window grows from where slow start ends, along the convex half.
+    fn time_out(&mut self) {
+        self.max = 0.0;
+    }
+
+    /// RFC 9438, 5.8: something is sent after a time in which nothing was.
+    fn resume(&mut self, now_ns: u64, sent_ns: u64) {
+        if let Some(since_ns) = &mut self.since_ns {
+            *since_ns = (*since_ns + now_ns.saturating_sub(sent_ns)).min(now_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// RFC 9438, 4.8: the window grows from where slow start ends, and not towards what it was before.
+    #[test]
+    fn a_timeout_of_cubic_forgets_the_old_maximum() {
+        let source = WindowSource {
+            variant: TcpVariant::Cubic,
+            ..WindowSource::default()
+        };
+        let mut sender = Sender::new(&source, 1000.0, 1000, 0.0);
+        let mut sent = Sent::new();
+        sender.window = 500.0;
+        sender.send(0, &mut sent);
+        assert_eq!(sent.len(), 500);
+        sender.time_out(S);
+        assert_eq!((sender.window, sender.ssthresh), (1.0, 350.0));
+        sender.cubic.growth(2 * S, 350.0, 0.1);
+        assert_eq!((sender.cubic.max, sender.cubic.k_s), (350.0, 0.0));
+    }
+
+    /// RFC 9438, 5.8: after K = 4.2 s and 5.8 s more the window would be 100 + 0.4 · 5.8³ = 178 at once.
+    #[test]
+    fn time_away_of_cubic_does_not_count() {
+        let mut cubic = Cubic::default();
+        let window = cubic.cut(100.0);
+        cubic.growth(0, window, 0.1);
+        let mut jumps = cubic.clone();
+        cubic.resume(10 * S, 0);
+        assert!(cubic.growth(10 * S, window, 0.1) < 0.1);
+        assert!(jumps.growth(10 * S, window, 0.1) > 0.4);
+    }
+
+    /// As ns-2's do: 3 s, doubled each time, and at most 60 s.
+    #[test]
+    fn the_timer_backs_off_to_its_bound() {
+        let mut sender = Sender::new(&WindowSource::default(), 20.0, 100, 0.0);
+        let mut sent = Sent::new();
+        sender.send(0, &mut sent);
+        let mut at_ns = 0;
+        let waits = [3, 6, 12, 24, 48, 60, 60].map(|expected| {
+            let wait_ns = sender.timer_ns() - at_ns;
+            at_ns = sender.timer_ns();
+            sender.time_out(at_ns);
+            sender.send(at_ns, &mut sent);
+            (wait_ns, expected * S)
+        });
+        assert!(
+            waits.iter().all(|(is, expected)| is == expected),
+            "{waits:?}"
+        );
+        assert_eq!((sender.timeouts, sender.repeated), (7, 7));
     }
 }

@@ -1,14 +1,11 @@
 //! TCP Vegas: it looks at the round-trip time once a round, and at fine-grained timeouts.
 
-use netflow_network::WindowSource;
-
-use crate::tcp::{Action, Sender, Sent};
-
-const DUPLICATES: i32 = 3;
+use super::WindowSource;
+use super::sender::{Action, DUPLICATES, Sender, Sent};
 
 /// What Vegas remembers beyond Reno.
 #[derive(Clone, Debug)]
-pub(crate) struct Vegas {
+pub(super) struct Vegas {
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -125,7 +122,7 @@ impl Vegas {
 }
 
 /// An acknowledgement for a Vegas sender; returns whether it may try to send.
-pub(crate) fn acknowledge(it: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
+pub(super) fn acknowledge(it: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
     let Some(mut vegas) = it.vegas.take() else {
         return false;
     };

@@ -1,13 +1,13 @@
 //! The receiving end: what has arrived in order, and when it says so.
 
-use crate::tcp::NEVER;
+use super::super::NEVER;
 
 /// ns-2's delayed acknowledgements wait this long.
-pub(crate) const DELAY_NS: u64 = 100_000_000;
+const DELAY_NS: u64 = 100_000_000;
 
 /// A receiver of packets that are numbered from 0.
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub struct Receiver {
     /// The next packet in order.
     next: i32,
     /// The highest that arrived.
