@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput, Fields, Generics, Path, Type};
+use syn::{Data, DeriveInput, Field, Fields, Generics, Path, Type};
 
 use crate::attributes::{Declared, OfKey, OfTable, kebab, setting};
 
@@ -25,6 +25,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
     let Fields::Named(fields) = &mut data.fields else {
         return Err(syn::Error::new_spanned(&item, "fields need names"));
     };
+    let has_name = fields.named.iter().any(is_name);
     for field in &mut fields.named {
         let of_key = OfKey::take(&mut field.attrs)?;
         let Some(name) = field.ident.clone() else {
@@ -109,7 +110,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             }
             Times::Many(_) => {
                 reads.push(quote!(#name: s.list()));
-                overridden.push(kept);
+                overridden.push(quote!(#name: s.list_set(&self.#name)));
                 fallbacks.push(quote!(#name: Vec::new()));
             }
         }
@@ -142,11 +143,19 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
                 }
             }
         });
+        let own_name = has_name.then(|| {
+            quote! {
+                fn own_name(&self) -> Option<&str> {
+                    Some(self.name.as_str())
+                }
+            }
+        });
         quote! {
             impl ::netflow_document::Element for #name {
                 const NAME: &'static str = #element;
                 const TITLE: &'static str = #title;
                 #called
+                #own_name
             }
         }
     });
@@ -204,6 +213,13 @@ pub(crate) fn bounded(generics: &Generics, bound: Option<&Path>) -> Generics {
         }
     }
     generics
+}
+
+/// Whether it is `name: Spanned<String>`.
+fn is_name(field: &Field) -> bool {
+    let ty = &field.ty;
+    let is_text = quote!(#ty).to_string() == quote!(Spanned<String>).to_string();
+    is_text && field.ident.as_ref().is_some_and(|ident| ident == "name")
 }
 
 fn times(ty: &Type) -> Times {

@@ -5,6 +5,8 @@ use std::cell::Cell;
 use netflow_units::{end_and_circuit, link_name};
 use toml::de::{DeTable, DeValue};
 
+use crate::key::all;
+use crate::section::NAME;
 use crate::{
     Element, FileId, Findings, Key, Place, ProblemKind, Sources, Value, columns, kind_of, suggest,
 };
@@ -357,6 +359,18 @@ fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
         return said;
     }
     let message = format!("{what} has no key `{key}` that can be set");
+    let many = |it: &&Key| it.many && key.split('.').next() == Some(it.name);
+    if let Some(list) = keys.iter().find(many) {
+        let inside = all(list.tables).map(|key| key.name);
+        let inside = inside.filter(|name| *name != NAME);
+        let inside: Vec<&str> = inside.collect();
+        let help = format!(
+            "write `{}.NAME.KEY`, with the name of one that it has; their keys: {}",
+            list.name,
+            inside.join(", ")
+        );
+        return (message, help);
+    }
     let paths: Vec<String> = columns(keys)
         .iter()
         .map(|column| column.path.join("."))

@@ -315,9 +315,9 @@ impl<'r, 'a> Section<'r, 'a> {
         found.unwrap_or_else(T::stand_in)
     }
 
-    /// All tables of an array of tables.
+    /// All tables of an array of tables. `--set` options call one inside an element by its `name`: `link.A->B.class.voice`.
     pub fn list<T: Element>(&mut self) -> Vec<T> {
-        let Some(value) = self.get(T::NAME) else {
+        let Some(value) = self.fields.get(T::NAME) else {
             return Vec::new();
         };
         let (name, title) = (T::NAME, T::TITLE);
@@ -345,9 +345,27 @@ impl<'r, 'a> Section<'r, 'a> {
             let place = element.place;
             let mut section = Section::new(self.findings, what, fields, place, tables::<T>());
             section.overrides = self.overrides;
+            section.scope = inside::<T>(self.scope.as_ref(), section.text(NAME));
             list.push(T::read_section(section.numbered(list.len() + 1)));
         }
         list
+    }
+
+    /// The same tables with what `--set` options say of them instead.
+    pub fn list_set<T: Element + Clone>(&mut self, list: &[T]) -> Vec<T> {
+        let (scope, place) = (self.scope.clone(), self.place);
+        let set = |element: &T| {
+            let scope = inside::<T>(scope.as_ref(), element.own_name());
+            if scope.is_none() {
+                return element.clone();
+            }
+            let what = format!("this [[{}]]", T::TITLE);
+            let mut section =
+                Section::new(self.findings, what, Fields::Empty, place, tables::<T>());
+            (section.overrides, section.scope) = (self.overrides, scope);
+            element.overridden(&mut section)
+        };
+        list.iter().map(set).collect()
     }
 
     /// A table whose keys stand beside others here, if the first of them does.
@@ -429,6 +447,14 @@ impl fmt::Debug for Section<'_, '_> {
             .field("what", &self.what)
             .finish_non_exhaustive()
     }
+}
+
+/// The key that elements inside of others are called by.
+pub(crate) const NAME: &str = "name";
+
+/// What options call an element of this name inside of another.
+fn inside<'a, T: Element>(outer: Option<&Scope<'a>>, name: Option<&str>) -> Option<Scope<'a>> {
+    Some(outer?.inner(T::NAME).inner(name?))
 }
 
 /// The keys of a table that is put together from nothing else.

@@ -55,6 +55,11 @@ pub trait Element: Table {
         None
     }
 
+    /// What stands for its `name`, by which `--set` options call it inside of another element; nothing if it has none.
+    fn own_name(&self) -> Option<&str> {
+        None
+    }
+
     /// Reads it; what cannot be read is reported and replaced.
     fn read_section(mut section: Section<'_, '_>) -> Self {
         if section.has_overrides()

@@ -6,6 +6,7 @@ use super::{QueueSetting, RoomSetting, allowed};
 
 /// A queue of its own for the packets of a class, on a link whose `queue` is "priority" or "wfq".
 /// What belongs to no class waits in the link's own queue, after the classes, with a weight of 1.
+/// `--set` calls a class by its name in its link: `link.A->B.class.AF1.weight=3`.
 #[table(name = "class", title = "link.class")]
 pub struct LinkClass {
     /// What connections call it in `class`; AF1 to AF4 for assured forwarding. With "priority" the

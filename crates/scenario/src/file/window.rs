@@ -8,7 +8,8 @@ use super::{PacketCount, Time, allowed};
 /// A TCP source that carries its congestion window. What is not given is as in ns-2.35.
 #[table]
 pub struct WindowSetting {
-    /// How it reacts to losses: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`.
+    /// How it reacts to losses: `"tahoe"`, `"reno"`, `"newreno"`, `"vegas"` or `"cubic"`, the last without SACK: today's is
+    /// `stack = "linux-6"`.
     #[key(example = "reno")]
     pub window: Spanned<VariantSetting>,
     /// Whether the receiver acknowledges only every second packet, or after 100 ms. Default: false.

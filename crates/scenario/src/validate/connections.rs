@@ -2,7 +2,7 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionSpec, MOST_STACK_WINDOW, NodeId, Source, WindowSource,
+    Acks, Application, ConnectionSpec, MOST_STACK_WINDOW, NodeId, Source, TcpVariant, WindowSource,
 };
 use netflow_units::{Bytes, Rate};
 
@@ -387,8 +387,20 @@ impl Assembly<'_> {
         }
     }
 
-    /// What must not be above something else.
-    pub(super) fn check_orders(&mut self, window: &WindowSetting, source: &WindowSource) {
+    /// What must not be above something else, and a CUBIC that is not what is meant by that today.
+    pub(super) fn check_window(&mut self, window: &WindowSetting, source: &WindowSource) {
+        if source.variant == TcpVariant::Cubic {
+            let message = "`cubic` has no SACK here, and repairs one lost packet a round trip: over long ways it gets much less \
+                           than today's"
+                .to_owned();
+            let help = "write `stack = \"linux-6\"` instead of `window` for CUBIC as Linux has it";
+            self.warning(
+                ProblemKind::Suspicious,
+                window.window.place(),
+                message,
+                help,
+            );
+        }
         self.check_order(
             &window.min_rto,
             &window.max_rto,
@@ -424,7 +436,7 @@ impl Assembly<'_> {
                 let what = (window.window.place(), "a window source".to_owned());
                 self.of_packets.get_or_insert(what);
                 let source = window_source(window);
-                self.check_orders(window, &source);
+                self.check_window(window, &source);
                 Some(Source::Window(source))
             }
         }

@@ -66,6 +66,10 @@ impl Assembly<'_> {
             },
             Some(back) => self.direction(back, to, from),
         };
+        let back_classes = match &link.back {
+            None => classes.clone(),
+            Some(back) => self.classes(back),
+        };
         let there = self.add_direction(spec, place, false, classes.as_ref());
         // A link that exists twice in one direction is not reported for the other as well.
         let Some(there) = there else { return };
@@ -73,7 +77,7 @@ impl Assembly<'_> {
         if !link.is_duplex() {
             return;
         }
-        if let Some(id) = self.add_direction(back, place, true, classes.as_ref()) {
+        if let Some(id) = self.add_direction(back, place, true, back_classes.as_ref()) {
             self.share_risks(link.back.as_deref().unwrap_or(link), id);
             self.builder.duplex(there, id);
         }

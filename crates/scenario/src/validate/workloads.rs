@@ -71,7 +71,7 @@ impl Assembly<'_> {
         };
         let window_source = window.map(|it| window_source(it));
         if let (Some(window), Some(source)) = (window, &window_source) {
-            self.check_orders(window, source);
+            self.check_window(window, source);
         }
         let names_a_stack = setting.is_some() || workload.stack.is_some();
         let spec = WorkloadSpec {

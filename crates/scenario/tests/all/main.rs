@@ -2,6 +2,7 @@
 
 mod any_input;
 mod circuits;
+mod classes;
 mod days;
 mod demand_queues;
 mod demand_ways;

@@ -77,3 +77,23 @@ fn voice_of_less_than_a_call_is_told() {
         assert_eq!(of(what).len(), 0, "{what}");
     }
 }
+
+#[test]
+fn a_cubic_without_sack_is_told() {
+    let of = |source: &str| {
+        let traffic =
+            format!("[[connection]]\nfrom = \"A\"\nto = \"B\"\nsource = {{ {source} }}\n");
+        warnings(&[START, &link("B", "8 Mbit/s"), &traffic], &[])
+    };
+    let found = of("window = \"cubic\"");
+    let [one] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(one.message.contains("no SACK"), "{}", one.message);
+    assert!(
+        one.help
+            .as_deref()
+            .is_some_and(|it| it.contains("stack = \"linux-6\""))
+    );
+    assert!(of("window = \"reno\"").is_empty() && of("stack = \"linux-6\"").is_empty());
+}

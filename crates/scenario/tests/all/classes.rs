@@ -1,0 +1,133 @@
+//! `--set` of what a `[[link.class]]` has.
+
+use netflow_network::{Buffer, Network, Scheduler};
+use netflow_scenario::{Prepared, from_str};
+
+const TEXT: &str = r#"
+[simulation]
+duration = "10 s"
+model = "packets"
+
+[[link]]
+from = "A"
+to = "B"
+bandwidth = "10 Mbit/s"
+queue = "wfq"
+
+[[link.class]]
+name = "gold"
+weight = 3
+buffer = "50 pkt"
+
+[[link.class]]
+name = "v.1"
+buffer = "20 pkt"
+
+[[link]]
+from = "B"
+to = "C"
+bandwidth = "10 Mbit/s"
+queue = "wfq"
+
+[[link.class]]
+name = "gold"
+buffer = "40 pkt"
+
+[[connection]]
+name = "c"
+from = "A"
+to = "C"
+class = "gold"
+source = { constant = "1 Mbit/s" }
+
+[[connection]]
+name = "d"
+from = "C"
+to = "A"
+class = "v.1"
+source = { constant = "1 Mbit/s" }
+"#;
+
+fn read(settings: &[&str]) -> Result<Prepared, String> {
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    from_str("test.toml", TEXT, "".as_ref(), &settings).map_err(|problems| problems.to_string())
+}
+
+fn network(settings: &[&str]) -> Network {
+    let read = read(settings).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(read.warnings.is_empty(), "{}", read.warnings[0]);
+    read.network
+}
+
+/// Of the queue of this name its weight, and the packets that it holds.
+fn queue(network: &Network, name: &str) -> (f64, f64) {
+    let classed = &network.tables().classed;
+    let mut queues = classed.iter().flat_map(|classed| {
+        let names = network.queues_of(classed.link);
+        names.into_iter().skip(1).zip(&classed.classes)
+    });
+    let found = queues.find(|(id, _)| network.link_name(*id) == name);
+    let (_, class) = found.unwrap_or_else(|| panic!("no {name}"));
+    let Buffer::Packets(pkts) = class.buffer else {
+        panic!("{name}: {:?}", class.buffer)
+    };
+    (class.weight, pkts)
+}
+
+#[test]
+fn a_class_is_set_by_its_name_in_its_link() {
+    let as_written = network(&[]);
+    assert_eq!(queue(&as_written, "A->B/gold"), (3.0, 50.0));
+    assert_eq!(queue(&as_written, "B->A/v.1"), (1.0, 20.0));
+    // Of one link both directions; by the name of the other, that one alone.
+    let set = network(&[
+        "link.A->B.class.gold.weight=5",
+        "link.B->A.class.gold.weight=7",
+        "link.B->A.class.v.1.buffer=9 pkt",
+    ]);
+    assert_eq!(queue(&set, "A->B/gold"), (5.0, 50.0));
+    assert_eq!(queue(&set, "B->A/gold"), (7.0, 50.0));
+    assert_eq!(queue(&set, "A->B/v.1"), (1.0, 20.0));
+    assert_eq!(queue(&set, "B->A/v.1"), (1.0, 9.0));
+    assert_eq!(queue(&set, "B->C/gold"), (1.0, 40.0));
+    // The other direction may share itself in another way.
+    let set = read(&["link.B->A.queue=priority"]).unwrap().network;
+    let schedulers = set.tables().classed.iter().map(|it| it.scheduler);
+    let first: Vec<Scheduler> = schedulers.take(2).collect();
+    assert_eq!(first, [Scheduler::Wfq, Scheduler::Priority]);
+    // Of all links, and of both directions by one name.
+    let set = network(&[
+        "link.*.class.gold.buffer=30 pkt",
+        "link.B<->A.class.v.1.weight=2",
+    ]);
+    for name in ["A->B/gold", "B->A/gold", "B->C/gold", "C->B/gold"] {
+        assert_eq!(queue(&set, name).1, 30.0, "{name}");
+    }
+    assert_eq!(queue(&set, "A->B/v.1"), (2.0, 20.0));
+    assert_eq!(queue(&set, "B->A/v.1"), (2.0, 20.0));
+    // A queue with settings of its own.
+    let red =
+        "link.A->B.class.gold.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }";
+    network(&[red]);
+}
+
+#[test]
+fn what_a_class_has_not_is_refused() {
+    for (setting, expected) in [
+        ("link.A->B.class.silver.weight=2", "class.silver.weight"),
+        (
+            "link.A->B.class.gold.wieght=2",
+            "write `class.NAME.KEY`, with the name of one that it has; their keys: weight, buffer, queue",
+        ),
+        ("link.B->C.class.v.1.weight=2", "class.v.1.weight"),
+        ("link.A->B.class.gold.weight=0", "`weight` cannot be 0"),
+        ("link.A->B.class=3", "class"),
+        (
+            "class.gold.weight=2",
+            "nothing is called `class.gold.weight`",
+        ),
+    ] {
+        let error = read(&[setting]).map(|_| ()).unwrap_err();
+        assert!(error.contains(expected), "{setting}: {error}");
+    }
+}
