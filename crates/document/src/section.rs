@@ -351,21 +351,25 @@ impl<'r, 'a> Section<'r, 'a> {
         list
     }
 
-    /// The same tables with what `--set` options say of them instead.
+    /// The same tables with what `--set` options say of them instead, under the name that this has now.
     pub fn list_set<T: Element + Clone>(&mut self, list: &[T]) -> Vec<T> {
-        let (scope, place) = (self.scope.clone(), self.place);
-        let set = |element: &T| {
+        let Some(Kind::Array { array, file }) = self.fields.get(T::NAME).map(|it| it.kind) else {
+            return list.to_vec();
+        };
+        let scope = self.scope.clone();
+        let set = |(element, written): (&T, _)| {
+            let written = Value::toml(written, file);
             let scope = inside::<T>(scope.as_ref(), element.own_name());
-            if scope.is_none() {
+            let (Some(fields), true) = (written.table(), scope.is_some()) else {
                 return element.clone();
-            }
+            };
             let what = format!("this [[{}]]", T::TITLE);
-            let mut section =
-                Section::new(self.findings, what, Fields::Empty, place, tables::<T>());
+            let place = written.place;
+            let mut section = Section::new(self.findings, what, fields, place, tables::<T>());
             (section.overrides, section.scope) = (self.overrides, scope);
             element.overridden(&mut section)
         };
-        list.iter().map(set).collect()
+        list.iter().zip(array.iter()).map(set).collect()
     }
 
     /// A table whose keys stand beside others here, if the first of them does.

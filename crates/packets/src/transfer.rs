@@ -7,8 +7,7 @@ use netflow_network::{
     Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit, Source,
     WindowSource, WorkloadSpec,
 };
-use netflow_tcpmodel::tcp::agents::Receiver;
-use netflow_tcpmodel::tcp::agents::{Sender, Sent};
+use netflow_tcpmodel::tcp::agents::{Receiver, Sender, Sent};
 use netflow_tcpmodel::tcp::{NEVER, TcpState};
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -20,7 +19,6 @@ use crate::ns;
 use crate::plan::{Ends, Way};
 use crate::receiving::{Answers, ReceivingEnd};
 use crate::stack::{StackReceiver, StackSender};
-
 use crate::wire::{Packet, Wires};
 use crate::{Purpose, random};
 

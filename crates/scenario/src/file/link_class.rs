@@ -11,7 +11,7 @@ use super::{QueueSetting, RoomSetting, allowed};
 pub struct LinkClass {
     /// What connections call it in `class`; AF1 to AF4 for assured forwarding. With "priority" the
     /// first class of a link comes first.
-    #[key(example = "AF1")]
+    #[key(fixed, example = "AF1")]
     pub name: Spanned<String>,
     /// Its part of the bandwidth with "wfq", relative to the others. Default: 1.
     #[key(allowed = allowed::WEIGHT, example = 2)]

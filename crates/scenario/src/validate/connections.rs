@@ -394,12 +394,8 @@ impl Assembly<'_> {
                            than today's"
                 .to_owned();
             let help = "write `stack = \"linux-6\"` instead of `window` for CUBIC as Linux has it";
-            self.warning(
-                ProblemKind::Suspicious,
-                window.window.place(),
-                message,
-                help,
-            );
+            self.findings
+                .warn_once(window.window.place(), message, help);
         }
         self.check_order(
             &window.min_rto,

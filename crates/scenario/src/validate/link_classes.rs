@@ -10,11 +10,7 @@ impl Assembly<'_> {
     /// The classes of a link, if it has any, and how they share it.
     pub(super) fn classes(&mut self, link: &Link) -> Option<(Scheduler, Vec<QueueClass>)> {
         let setting = link.queue.as_ref();
-        let scheduler = match setting.map(|setting| &**setting) {
-            Some(QueueSetting::Plain(Plain::Priority)) => Some(Scheduler::Priority),
-            Some(QueueSetting::Plain(Plain::Wfq)) => Some(Scheduler::Wfq),
-            _ => None,
-        };
+        let scheduler = scheduler(link);
         let (scheduler, first) = match (scheduler, link.classes.first()) {
             (None, None) => return None,
             (Some(scheduler), Some(first)) => (scheduler, first),
@@ -45,10 +41,6 @@ impl Assembly<'_> {
                 self.error(ProblemKind::Duplicate, place, message, &help);
                 continue;
             }
-            if let (Some(weight), Scheduler::Priority) = (&class.weight, scheduler) {
-                let message = "`weight` has no effect: the first class comes first";
-                self.warning(ProblemKind::WithoutEffect, weight.place(), message, "");
-            }
             if let Some(queue) = &class.queue
                 && let QueueSetting::Plain(Plain::Priority | Plain::Wfq) = **queue
             {
@@ -71,6 +63,22 @@ impl Assembly<'_> {
         Some((scheduler, classes))
     }
 
+    /// Says where classes have weights that neither direction of their link asks for.
+    pub(super) fn warn_of_weights(&mut self, link: &Link) {
+        let by_weight = |it: &Link| scheduler(it) == Some(Scheduler::Wfq);
+        if by_weight(link) || link.back.as_deref().is_some_and(by_weight) {
+            return;
+        }
+        let weights = link
+            .classes
+            .iter()
+            .filter_map(|class| class.weight.as_ref());
+        for weight in weights {
+            let message = "`weight` has no effect: the first class comes first";
+            self.warning(ProblemKind::WithoutEffect, weight.place(), message, "");
+        }
+    }
+
     /// The class that is given, if some link has it.
     pub(super) fn known_class<'c>(
         &mut self,
@@ -91,5 +99,14 @@ impl Assembly<'_> {
         };
         self.error(ProblemKind::UnknownName, class.place(), message, &help);
         None
+    }
+}
+
+/// How a link is shared among classes, if it is.
+fn scheduler(link: &Link) -> Option<Scheduler> {
+    match link.queue.as_deref()? {
+        QueueSetting::Plain(Plain::Priority) => Some(Scheduler::Priority),
+        QueueSetting::Plain(Plain::Wfq) => Some(Scheduler::Wfq),
+        _ => None,
     }
 }

@@ -66,6 +66,9 @@ impl Assembly<'_> {
             },
             Some(back) => self.direction(back, to, from),
         };
+        if classes.is_some() {
+            self.warn_of_weights(link);
+        }
         let back_classes = match &link.back {
             None => classes.clone(),
             Some(back) => self.classes(back),

@@ -1,6 +1,6 @@
 //! `--set` of what a `[[link.class]]` has.
 
-use netflow_network::{Buffer, Network, Scheduler};
+use netflow_network::{Buffer, DropPolicy, Network, Scheduler};
 use netflow_scenario::{Prepared, from_str};
 
 const TEXT: &str = r#"
@@ -91,7 +91,7 @@ fn a_class_is_set_by_its_name_in_its_link() {
     assert_eq!(queue(&set, "B->A/v.1"), (1.0, 9.0));
     assert_eq!(queue(&set, "B->C/gold"), (1.0, 40.0));
     // The other direction may share itself in another way.
-    let set = read(&["link.B->A.queue=priority"]).unwrap().network;
+    let set = network(&["link.B->A.queue=priority"]);
     let schedulers = set.tables().classed.iter().map(|it| it.scheduler);
     let first: Vec<Scheduler> = schedulers.take(2).collect();
     assert_eq!(first, [Scheduler::Wfq, Scheduler::Priority]);
@@ -105,10 +105,36 @@ fn a_class_is_set_by_its_name_in_its_link() {
     }
     assert_eq!(queue(&set, "A->B/v.1"), (2.0, 20.0));
     assert_eq!(queue(&set, "B->A/v.1"), (2.0, 20.0));
-    // A queue with settings of its own.
+    // A queue with settings of its own, of which the other direction has one other.
     let red =
         "link.A->B.class.gold.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }";
     network(&[red]);
+    let text = TEXT.replacen(
+        "buffer = \"50 pkt\"",
+        "queue = { discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }",
+        1,
+    );
+    let set = |settings: &[&str]| {
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        let read = from_str("test.toml", &text, "".as_ref(), &settings);
+        let network = read.unwrap_or_else(|problems| panic!("{problems}")).network;
+        let classes = network.tables().classed[..2]
+            .iter()
+            .map(|it| match it.classes[0].queue {
+                DropPolicy::Red(red) => red.min_pkts,
+                other => panic!("{other:?}"),
+            });
+        classes.collect::<Vec<f64>>()
+    };
+    assert_eq!(set(&["link.B->A.class.gold.queue.min=6 pkt"]), [5.0, 6.0]);
+    assert_eq!(set(&["link.A<->B.class.gold.queue.min=7 pkt"]), [7.0, 7.0]);
+    assert_eq!(
+        set(&[
+            "link.*A*.class.gold.queue.min=8 pkt",
+            "link.A->B.class.gold.queue.min=9 pkt"
+        ]),
+        [9.0, 8.0]
+    );
 }
 
 #[test]

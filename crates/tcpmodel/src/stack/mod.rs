@@ -112,7 +112,7 @@ pub struct Stack {
 /// How a retransmission timeout follows from measured round-trip times.
 #[words(plain, lowercase)]
 pub enum RtoRule {
-    /// srtt + 4·rttvar in whole ticks of the clock, computed in integers as in BSD and ns-2; the
+    /// srtt + 4·rttvar in whole ticks of the clock, computed in integers as in BSD and ns-2, two ticks at least; the
     /// minimum is of the sum.
     Ticks,
     /// RFC 6298: srtt + max(clock, 4·rttvar); the minimum is of the sum.

@@ -53,14 +53,14 @@ impl RttEstimator {
     pub(crate) fn new(stack: &Stack, phase: f64) -> Self {
         let bounds_s = [stack.min_rto_s, stack.max_rto_s];
         let ticking = Self::of_ticks(stack.initial_rto_s, bounds_s, stack.clock_s, phase);
-        match stack.rto_rule {
-            RtoRule::Ticks => ticking,
-            RtoRule::Rfc6298 | RtoRule::Linux => Self {
-                rule: stack.rto_rule,
-                timestamps: stack.timestamps,
-                state: State::Exact(Measured::default()),
-                ..ticking
+        Self {
+            rule: stack.rto_rule,
+            timestamps: stack.timestamps,
+            state: match stack.rto_rule {
+                RtoRule::Ticks => ticking.state,
+                RtoRule::Rfc6298 | RtoRule::Linux => State::Exact(Measured::default()),
             },
+            ..ticking
         }
     }
 
@@ -100,11 +100,8 @@ impl RttEstimator {
             RtoRule::Ticks => 2.0 * self.clock,
             RtoRule::Rfc6298 | RtoRule::Linux => 0.0,
         };
-        whole(
-            (self.base.max(self.min) * self.backoff)
-                .min(self.max)
-                .max(least),
-        )
+        let timeout = self.base.max(self.min) * self.backoff;
+        whole(timeout.max(least).min(self.max))
     }
 
     /// The smoothed round-trip time; 0 until something was measured.

@@ -95,6 +95,8 @@ struct Timer {
 #[derive(Clone, Debug, Default)]
 struct Cubic {
     max: f64,
+    /// The window that was cut last (cwnd_prior).
+    prior: f64,
     since_ns: Option<u64>,
     k_s: f64,
     reno: f64,
@@ -572,7 +574,7 @@ impl Cubic {
         });
         let t_s = now_ns.saturating_sub(since_ns) as f64 * 1e-9;
         let target = self.max + curve::off(t_s + rtt_s, self.k_s);
-        let alpha = match self.reno < self.max {
+        let alpha = match self.reno < self.prior {
             true => curve::reno_alpha(CUBIC_BETA),
             false => 1.0,
         };
@@ -584,6 +586,7 @@ impl Cubic {
     /// A loss at this window.
     fn cut(&mut self, window: f64) -> f64 {
         self.max = curve::remembered(window, self.max, CUBIC_BETA);
+        self.prior = window;
         self.since_ns = None;
         window * CUBIC_BETA
     }
@@ -623,6 +626,9 @@ mod tests {
         assert_eq!((sender.window, sender.ssthresh), (1.0, 350.0));
         sender.cubic.growth(2 * S, 350.0, 0.1);
         assert_eq!((sender.cubic.max, sender.cubic.k_s), (350.0, 0.0));
+        // 4.3: Reno's part goes on with its smaller step until it is back where the window was cut.
+        let step = sender.cubic.reno - 350.0;
+        assert!((step - curve::reno_alpha(CUBIC_BETA) / 350.0).abs() < 1e-9);
     }
 
     /// RFC 9438, 5.8: after K = 4.2 s and 5.8 s more the window would be 100 + 0.4 · 5.8³ = 178 at once.
