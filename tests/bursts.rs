@@ -238,7 +238,7 @@ fn times_of_transfers_of_a_population() {
          {within} within 10 %",
         all.len()
     );
-    assert!(all.len() > 250 && half < 1.2 && most < 1.6);
+    assert!(all.len() > 250 && half < 1.1 && most < 1.4);
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn more_than_a_link_carries_takes_for_ever() {
 #[test]
 #[ignore = "three minutes in release: packets of five networks at five loads, with two buffers"]
 fn transfers_of_five_networks_at_five_loads() {
-    for (buffer, most) in [(None, 1.3), (Some(DEEP), 1.5)] {
+    for buffer in [None, Some(DEEP)] {
         println!("buffers: {}", buffer.unwrap_or("default"));
         println!(
             "network | demand | load | solve s | packets s | standard error | transfers | solve/packets"
@@ -238,7 +238,7 @@ fn transfers_of_five_networks_at_five_loads() {
         let ratios: Vec<f64> = cases
             .flat_map(|(case, load)| case.ratios(load, buffer))
             .collect();
-        assert!(ratios.iter().all(|ratio| (0.55..most).contains(ratio)));
+        assert!(ratios.iter().all(|ratio| (0.65..1.25).contains(ratio)));
         let within = |part: f64| ratios.iter().filter(|it| (*it - 1.0).abs() <= part).count();
         println!(
             "{} of {} within 10 %, {} within 20 %",
@@ -286,11 +286,9 @@ fn transfers_of_germany50() {
             ms(by_solve_s),
             ms(by_packets_s)
         );
-        let allowed = if most.is_finite() {
-            0.9..1.25
-        } else {
-            0.9..1.4
-        };
-        assert!(count > 400 && allowed.contains(&ratio), "{most}: {ratio}");
+        assert!(
+            count > 300 && (0.9..1.15).contains(&ratio),
+            "{most}: {ratio}"
+        );
     }
 }

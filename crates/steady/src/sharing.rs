@@ -4,9 +4,10 @@
 
 use std::sync::OnceLock;
 
-/// Rows of how much the way holds, then by how large transfers are, then by how much room there is. The names of the last
+/// Rows by round trips, then by how much the way holds, by how large transfers are, and by how much room there is. The names of the last
 /// columns are loads.
 const TABLE: &str = include_str!("../data/sharing.csv");
+const AXES: usize = 4;
 const LOADS: usize = 5;
 const COLUMNS: usize = 1 + LOADS;
 
@@ -20,14 +21,27 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Of transfers of so many packets on average, over a link whose way holds `way_pkts` and that has room for
-    /// `room_pkts`. Beyond what was measured it is that of the nearest.
-    pub fn of(way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Shared {
+    /// That of a processor, which is shared equally at all times.
+    #[cfg(test)]
+    pub const PROCESSOR: Shared = Shared {
+        alone: 1.0,
+        per_load: [1.0; LOADS],
+    };
+
+    /// Of transfers of so many packets on average, over a link with round trips of `rtt_s` without queues, whose way holds `way_pkts` and
+    /// that has room for `room_pkts`. Beyond what was measured it is that of the nearest.
+    pub fn of(rtt_s: f64, way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Shared {
         let table = table();
-        let at = [way_pkts, size_pkts / way_pkts, room_pkts / way_pkts];
-        let places: [Place; 3] = std::array::from_fn(|axis| Place::of(&table.axes[axis], at[axis]));
+        let at = [
+            1e3 * rtt_s,
+            way_pkts,
+            size_pkts / way_pkts,
+            room_pkts / way_pkts,
+        ];
+        let places: [Place; AXES] =
+            std::array::from_fn(|axis| Place::of(&table.axes[axis], at[axis]));
         let mut sums = [0.0; COLUMNS];
-        for corner in 0..8_usize {
+        for corner in 0..1_usize << AXES {
             let (mut row, mut weight) = (0, 1.0);
             for (axis, place) in places.iter().enumerate() {
                 let upper = corner >> axis & 1;
@@ -58,8 +72,8 @@ impl Shared {
 }
 
 struct Table {
-    /// ln of what the way holds in packets, of transfers and of room in what it holds.
-    axes: [Vec<f64>; 3],
+    /// ln of the round trip in ms, of what the way holds in packets, of transfers and of room in what it holds.
+    axes: [Vec<f64>; AXES],
     loads: [f64; LOADS],
     /// In the order of the axes, the last changing first.
     rows: Vec<[f64; COLUMNS]>,
@@ -68,7 +82,7 @@ struct Table {
 fn table() -> &'static Table {
     static ALL: OnceLock<Table> = OnceLock::new();
     ALL.get_or_init(|| {
-        let mut axes: [Vec<f64>; 3] = Default::default();
+        let mut axes: [Vec<f64>; AXES] = Default::default();
         let mut rows = Vec::new();
         let mut lines = TABLE.lines().filter(|line| !line.starts_with('#'));
         let head = lines.next().unwrap_or_default();
@@ -123,7 +137,8 @@ mod tests {
         let table = table();
         let count: usize = table.axes.iter().map(Vec::len).product();
         assert_eq!(table.rows.len(), count);
-        assert!(table.axes.iter().all(|axis| axis.is_sorted()) && table.loads.is_sorted());
+        let are_two = |axis: &Vec<f64>| axis.is_sorted() && axis.len() > 1;
+        assert!(table.axes.iter().all(are_two) && table.loads.is_sorted());
         assert!(table.loads.iter().all(|load| (0.0..1.0).contains(load)));
         let sound =
             |row: &[f64; COLUMNS]| row[0] > 0.5 && row.iter().all(|it| (0.0..50.0).contains(it));
@@ -131,10 +146,10 @@ mod tests {
         let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
         for line in lines.skip(1) {
             let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
-            let [way, size, room, alone, rest @ ..] = &*cells else {
+            let [rtt_ms, way, size, room, alone, rest @ ..] = &*cells else {
                 panic!("{line}")
             };
-            let found = Shared::of(*way, size * way, room * way);
+            let found = Shared::of(1e-3 * rtt_ms, *way, size * way, room * way);
             assert!((found.alone - alone).abs() < 1e-9, "{line}");
             assert_eq!(rest.len(), LOADS);
             for (load, told) in table.loads.iter().zip(rest) {
@@ -143,8 +158,8 @@ mod tests {
             }
         }
         // Beyond it the nearest, and between two what is between.
-        let of = |way: f64| Shared::of(way, way, way);
-        assert_eq!(of(1e-3), of(5.0));
+        let of = |way: f64| Shared::of(0.01, way, way, way);
+        assert_eq!(of(1e-3), of(1.5));
         assert_eq!(of(1e9), of(5000.0));
         let (low, middle, high) = (of(50.0), of(80.0), of(150.0));
         for load in [0.05, 0.2, 0.6, 0.95] {

@@ -1,7 +1,7 @@
 //! How long transfers take that come and go in a network at rest.
 
-use std::f64::consts::PI;
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::ops::Range;
 
 use netflow_network::{ConnectionId, HEADER_BYTES};
 use netflow_workload::Transfers;
@@ -9,9 +9,6 @@ use netflow_workload::Transfers;
 use crate::problem::LinkOf;
 use crate::sharing::Shared;
 use crate::{Solver, Steady};
-
-/// Points of the quadrature over how much a transfer is slowed.
-const NODES: usize = 16;
 
 /// Mean times of transfers, from asking for one to its last byte, the handshake aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +26,11 @@ pub struct TransferTimes {
 struct Own<'a> {
     transfers: &'a Transfers,
     links: &'a [u32],
+    /// Those that requests and acknowledgements cross.
+    back_links: &'a [u32],
     rtt_s: f64,
+    /// Without what packets take to be sent.
+    propagation_s: f64,
     narrowest: Option<&'a LinkOf>,
     packet_bits: f64,
     /// On the wire, of a mean transfer.
@@ -43,13 +44,13 @@ struct Own<'a> {
 struct SharedLink {
     /// What they ask for, in bit/s.
     bps: f64,
-    /// The mean packets of those of each connection, times what they ask for.
+    /// The packets of those of each connection that one meets, times what they ask for.
     pkts_bps: f64,
 }
 
 impl SharedLink {
-    /// Mean packets of those that one of `own_pkts` meets, by what they ask for.
-    fn mean_pkts(&self, own_pkts: f64) -> f64 {
+    /// Packets of those that one of `own_pkts` meets, by what they ask for.
+    fn met_pkts(&self, own_pkts: f64) -> f64 {
         match self.bps > 0.0 {
             true => self.pkts_bps / self.bps,
             false => own_pkts,
@@ -63,9 +64,12 @@ impl Solver {
     /// They begin at random moments and share links with the other transfers given; what else is sent counts as if it were
     /// transfers, too. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
     /// link's bandwidth, and longer where it loses on its own. Others make that longer by what packets showed
-    /// (`studies/sharing`) where the way holds as much, transfers are as large (the geometric mean of its own and of
-    /// those that it meets), and there is as much room and load. Of several links the one counts that slows it most at the time: each
-    /// does while it is busy, independently of the others, by a part that is exponentially distributed.
+    /// (`studies/sharing`) where round trips are as long, the way holds as much, transfers are as large (the geometric mean of its own and of
+    /// those that it meets), and there is as much room and load. Of several links each adds what it has beyond what it shares with
+    /// one of those that slow it more: whom it has met there, it does not meet again. In a line of equal links that share by proportional
+    /// fairness that is exact (Massoulié & Roberts, *Bandwidth sharing and admission control for elastic traffic*, 2000; Bonald &
+    /// Proutière, *Insensitive bandwidth sharing in data networks*, 2003). On the way back the request waits in queues, and so does what
+    /// ends each round of slow start.
     pub fn transfer_times(
         &self,
         steady: &Steady,
@@ -74,15 +78,43 @@ impl Solver {
         let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
         let mut shared = vec![SharedLink::default(); self.problem.links.len()];
         for own in own.iter().flatten() {
+            let bps = own.per_s * own.bits;
             for &l in own.links {
-                let bps = own.per_s * own.bits;
                 shared[l as usize].bps += bps;
-                shared[l as usize].pkts_bps += bps * own.transfers.mean_pkts();
+                shared[l as usize].pkts_bps += bps * own.met_pkts();
             }
         }
+        let both_bps = self.both_bps(steady);
         own.iter()
-            .map(|own| Some(self.times(steady, own.as_ref()?, &shared)))
+            .map(|own| Some(self.times(steady, own.as_ref()?, &shared, &both_bps)))
             .collect()
+    }
+
+    /// What crosses both links of a pair, in bit/s.
+    fn both_bps(&self, steady: &Steady) -> HashMap<[u32; 2], f64> {
+        let problem = &self.problem;
+        let mut sent_pps = vec![0.0; problem.flows.len()];
+        for (id, it) in self.network.connections().zip(&steady.connections) {
+            if let Some(i) = problem.flow_of(&self.network, id) {
+                sent_pps[i] += it.rate_pps;
+            }
+        }
+        let mut both_bps: HashMap<[u32; 2], f64> = HashMap::new();
+        let mut add = |hops: Range<usize>, bps: f64| {
+            let links = &problem.hop_link[hops];
+            for (i, &l) in links.iter().enumerate() {
+                for &other in &links[..i] {
+                    *both_bps.entry(pair(l, other)).or_default() += bps;
+                }
+            }
+        };
+        for (flow, pps) in problem.flows.iter().zip(sent_pps) {
+            add(flow.data_hops(), pps * flow.data_bits);
+            if flow.answers {
+                add(flow.back_hops(), pps * flow.acks * flow.ack_bits);
+            }
+        }
+        both_bps
     }
 
     fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Option<Own<'a>> {
@@ -90,13 +122,18 @@ impl Solver {
         let i = problem.flow_of(&self.network, id)?;
         let flow = &problem.flows[i];
         let links = &problem.hop_link[flow.data_hops()];
+        let back_links = &problem.hop_link[flow.back_hops()];
         let [there_s, back_s] = problem.fixed_s(flow);
         let bits = 8.0 * transfers.mean_wire_bytes(HEADER_BYTES);
         let count = f64::from(self.network.connection_spec(id).count);
         Some(Own {
             transfers,
             links,
+            back_links,
             rtt_s: there_s + back_s,
+            propagation_s: (links.iter().chain(back_links))
+                .map(|&l| problem.links[l as usize].delay_s)
+                .sum(),
             narrowest: (links.iter().map(|&l| &problem.links[l as usize]))
                 .min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps)),
             packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
@@ -105,16 +142,24 @@ impl Solver {
         })
     }
 
-    fn times(&self, steady: &Steady, own: &Own<'_>, shared: &[SharedLink]) -> TransferTimes {
+    /// `both_bps` is what crosses both links of a pair.
+    fn times(
+        &self,
+        steady: &Steady,
+        own: &Own<'_>,
+        shared: &[SharedLink],
+        both_bps: &HashMap<[u32; 2], f64>,
+    ) -> TransferTimes {
         let own_pkts = own.transfers.mean_pkts();
         let profile = |link: &LinkOf, size_pkts: f64| {
-            let way_pkts = link.bandwidth_bps * own.rtt_s / own.packet_bits;
-            Shared::of(way_pkts, size_pkts, link.room.pkts(own.packet_bits))
+            let way_pkts = link.bandwidth_bps * own.propagation_s / own.packet_bits;
+            let room_pkts = link.room.pkts(own.packet_bits);
+            Shared::of(own.propagation_s, way_pkts, size_pkts, room_pkts)
         };
-        let lossless_s = own.lossless_s();
+        let (rounds, lossless_s) = own.lossless_s(own.narrowest);
         let losing = own.narrowest.map(|link| profile(link, own_pkts).alone);
         let alone_s = lossless_s * losing.unwrap_or(1.0);
-        let mut slowed = Vec::with_capacity(own.links.len());
+        let mut crossed = Vec::with_capacity(own.links.len());
         for &l in own.links {
             let link = &self.problem.links[l as usize];
             let load = steady.links[l as usize].offered_bps / link.bandwidth_bps;
@@ -125,141 +170,181 @@ impl Solver {
                     mean_s: f64::INFINITY,
                 };
             }
-            let met_pkts = shared[l as usize].mean_pkts(own_pkts);
-            let longer = profile(link, (own_pkts * met_pkts).sqrt()).longer(load);
-            if longer > 0.0 {
-                slowed.push(Slowed {
-                    probability: load,
-                    by: longer / load,
-                });
-            }
+            let met_pkts = shared[l as usize].met_pkts(own_pkts);
+            let sharing = profile(link, (own_pkts * met_pkts).sqrt());
+            // What it would take alone if this were the narrowest link.
+            let alone = own.lossless_s(Some(link)).1 / lossless_s;
+            crossed.push(Crossed {
+                link: l,
+                bandwidth_bps: link.bandwidth_bps,
+                load,
+                alone,
+                longer: alone * sharing.longer(load),
+                sharing,
+            });
         }
+        let longer = longer_over(crossed, |a, b| {
+            both_bps.get(&pair(a, b)).copied().unwrap_or_default()
+        });
+        // What the request waits, and the acknowledgement that ends each round of slow start.
+        let wait = |l: &u32| steady.links[*l as usize].waiting_s;
+        let back_s: f64 = own.back_links.iter().map(wait).sum();
         TransferTimes {
             lossless_s,
             alone_s,
-            mean_s: alone_s * (1.0 + mean_of_most(&slowed)),
+            mean_s: alone_s * (1.0 + longer) + (1.0 + rounds) * back_s,
         }
     }
+}
+
+/// A link on the way of a transfer.
+struct Crossed {
+    link: u32,
+    bandwidth_bps: f64,
+    load: f64,
+    /// How long transfers would take over it alone, in what they take over all.
+    alone: f64,
+    /// By how much longer it makes them where nothing else does, in the same.
+    longer: f64,
+    sharing: Shared,
+}
+
+/// By how much longer transfers take over all of these, of which `both_bps` says what crosses two.
+fn longer_over(mut crossed: Vec<Crossed>, both_bps: impl Fn(u32, u32) -> f64) -> f64 {
+    // What slows it most is first.
+    crossed.sort_by(|a, b| b.longer.total_cmp(&a.longer));
+    let adds = |(i, it): (usize, &Crossed)| {
+        let met_bps = crossed[..i]
+            .iter()
+            .map(|before| both_bps(it.link, before.link))
+            .fold(0.0, f64::max);
+        let met = (met_bps / it.bandwidth_bps).min(it.load);
+        (it.longer - it.alone * it.sharing.longer(met)).max(0.0)
+    };
+    crossed.iter().enumerate().map(adds).sum()
+}
+
+/// Two links, in one order.
+fn pair(a: u32, b: u32) -> [u32; 2] {
+    [a.min(b), a.max(b)]
 }
 
 impl Own<'_> {
-    /// The mean time of a transfer that has the way for itself and loses nothing.
-    fn lossless_s(&self) -> f64 {
-        let narrowest_bps = self.narrowest.map_or(f64::INFINITY, |it| it.bandwidth_bps);
+    /// The packets of one that others meet, in the measure of the table, whose transfers are exponentially distributed: they meet it in
+    /// proportion to what it sends, so that large ones count as often as they are large.
+    fn met_pkts(&self) -> f64 {
+        self.transfers.mean_pkts() * self.transfers.spread()
+    }
+
+    /// The mean time of a transfer that has the way for itself and loses nothing, if this were its narrowest link; and before it the
+    /// round trips in which it waits for acknowledgements.
+    fn lossless_s(&self, narrowest: Option<&LinkOf>) -> (f64, f64) {
+        let narrowest_bps = narrowest.map_or(f64::INFINITY, |it| it.bandwidth_bps);
         let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;
-        let (mut all_rounds, mut all_pkts) = (0.0, 0.0);
-        let sizes_pkts = self.transfers.sizes_pkts();
-        let part = 1.0 / sizes_pkts.len() as f64;
-        for &pkts in sizes_pkts {
-            let (rounds, sent_pkts) =
-                slow_start(pkts, self.transfers.initial_window_pkts(), most_pkts);
-            all_rounds += rounds * part;
-            all_pkts += sent_pkts * part;
-        }
-        let left_bits = (self.bits - all_pkts * self.packet_bits).max(0.0);
-        self.rtt_s * (1.0 + all_rounds) + left_bits / narrowest_bps
+        let (rounds, pkts) = slow_start(
+            |pkts| self.transfers.larger(pkts),
+            self.transfers.initial_window_pkts(),
+            most_pkts,
+        );
+        let left_bits = (self.bits - pkts * self.packet_bits).max(0.0);
+        let time_s = self.rtt_s * (1.0 + rounds) + left_bits / narrowest_bps;
+        (rounds, time_s)
     }
 }
 
-/// How a link slows transfers.
-#[derive(Clone, Copy)]
-struct Slowed {
-    /// That it is busy.
-    probability: f64,
-    /// Then by so many times what they take alone, on average, exponentially distributed.
-    by: f64,
-}
-
-/// The mean of the largest of all, which is 0 where none slows: ∫ 1 − Π (1 − ρᵢ exp(−x/bᵢ)) dx from 0 on.
-fn mean_of_most(slowed: &[Slowed]) -> f64 {
-    if let [one] = slowed {
-        return one.probability * one.by;
-    }
-    let longest = slowed.iter().map(|it| it.by).fold(0.0, f64::max);
-    // Over u = exp(−x/b) with the longest b, in which it is smooth.
-    let at = |u: f64| {
-        let none: f64 = slowed
-            .iter()
-            .map(|it| 1.0 - it.probability * u.powf(longest / it.by))
-            .product();
-        longest * (1.0 - none) / u
-    };
-    nodes().iter().map(|&(u, weight)| weight * at(u)).sum()
-}
-
-/// Places and weights of Gauss's and Legendre's quadrature between 0 and 1.
-fn nodes() -> &'static [(f64, f64); NODES] {
-    static ALL: OnceLock<[(f64, f64); NODES]> = OnceLock::new();
-    ALL.get_or_init(|| {
-        std::array::from_fn(|i| {
-            let mut x = (PI * (i as f64 + 0.75) / (NODES as f64 + 0.5)).cos();
-            let mut slope = 1.0;
-            // By Newton's method, which doubles the digits each time.
-            for _ in 0..8 {
-                let (mut before, mut value) = (1.0, x);
-                for n in 2..=NODES {
-                    let n = n as f64;
-                    let next = ((2.0 * n - 1.0) * x * value - (n - 1.0) * before) / n;
-                    (before, value) = (value, next);
-                }
-                slope = NODES as f64 * (x * value - before) / (x * x - 1.0);
-                x -= value / slope;
-            }
-            (0.5 * (1.0 + x), 1.0 / ((1.0 - x * x) * slope * slope))
-        })
-    })
-}
-
-/// Round trips in which a transfer of so many packets waits for acknowledgements, in slow start until its window
-/// holds what the way does, or all that is left; and the packets that it sends in them.
-fn slow_start(pkts: f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
-    let (mut rounds, mut sent_pkts) = (0.0, 0.0);
-    while pkts - sent_pkts > window_pkts && window_pkts < most_pkts {
+/// Mean round trips in which transfers wait for acknowledgements, in slow start until their window holds what the way does, or all that is
+/// left; and the packets that they send in them. `larger` tells the part of them that has more than so many packets.
+fn slow_start(larger: impl Fn(f64) -> f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
+    let (mut rounds, mut pkts, mut sent_pkts) = (0.0, 0.0, 0.0);
+    while window_pkts < most_pkts {
         sent_pkts += window_pkts;
+        let wait = larger(sent_pkts);
+        if wait == 0.0 {
+            break;
+        }
+        rounds += wait;
+        pkts += wait * window_pkts;
         window_pkts *= 2.0;
-        rounds += 1.0;
     }
-    (rounds, sent_pkts)
+    (rounds, pkts)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Slowed, mean_of_most, nodes, slow_start};
+    use super::{Crossed, longer_over, slow_start};
+    use crate::sharing::Shared;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
 
-    /// By inclusion and exclusion: a mean of the least of each set of exponential times.
-    #[test]
-    fn the_mean_of_the_most_is_that_of_all_sets() {
-        let slowed = |probability, by| Slowed { probability, by };
-        let all = [
-            slowed(0.6, 2.0),
-            slowed(0.1, 0.3),
-            slowed(1.0, 0.7),
-            slowed(0.3, 5.0),
-        ];
-        for n in 0..=all.len() {
-            let mut expected = 0.0;
-            for set in 1..1_u32 << n {
-                let of = || (0..n).filter(|i| set >> i & 1 == 1).map(|i| all[i]);
-                let rate: f64 = of().map(|it| 1.0 / it.by).sum();
-                let both: f64 = of().map(|it| it.probability).product();
-                let sign = if set.count_ones() % 2 == 1 { 1.0 } else { -1.0 };
-                expected += sign * both / rate;
+    /// Flows that come and go in a line of links that share by proportional fairness, of which those of class 0 cross all and the
+    /// others one each: by how much longer than alone those of class 0 stay, by Little's law from what a simulation counts.
+    fn proportionally_fair(loads: &[f64], events: u32) -> f64 {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut flows = vec![0.0; loads.len()];
+        let (mut time, mut of_class_0) = (0.0, 0.0);
+        for _ in 0..events {
+            let others: f64 = flows[1..].iter().sum();
+            let all: f64 = flows[0] + others;
+            let part = if flows[0] > 0.0 { flows[0] / all } else { 0.0 };
+            let leaves = flows.iter().enumerate().map(|(class, &n)| match class {
+                0 => part,
+                _ if n > 0.0 => 1.0 - part,
+                _ => 0.0,
+            });
+            let rates: Vec<f64> = loads.iter().copied().chain(leaves).collect();
+            let sum: f64 = rates.iter().sum();
+            time += 1.0 / sum;
+            of_class_0 += flows[0] / sum;
+            let mut at = random.random_range(0.0..sum);
+            let what = rates.iter().position(|rate| {
+                at -= rate;
+                at < 0.0
+            });
+            match what.unwrap_or(0) {
+                class if class < loads.len() => flows[class] += 1.0,
+                left => flows[left - loads.len()] -= 1.0,
             }
-            let is = mean_of_most(&all[..n]);
-            assert!((is - expected).abs() < 1e-6, "{n}: {is} {expected}");
         }
-        // Exact for polynomials.
-        let power = |n: i32| nodes().iter().map(|(u, w)| w * u.powi(n)).sum::<f64>();
-        assert!((0..32).all(|n| (power(n) * f64::from(n + 1) - 1.0).abs() < 1e-12));
+        of_class_0 / time / loads[0] - 1.0
+    }
+
+    #[test]
+    fn a_line_of_links_is_that_of_proportional_fairness() {
+        for loads in [&[0.3, 0.3][..], &[0.2, 0.5, 0.3], &[0.5, 0.1, 0.2, 0.2]] {
+            let crossed = (1_u32..).zip(&loads[1..]).map(|(link, own)| {
+                let (load, sharing) = (loads[0] + own, Shared::PROCESSOR);
+                Crossed {
+                    link,
+                    bandwidth_bps: 1.0,
+                    load,
+                    alone: 1.0,
+                    longer: sharing.longer(load),
+                    sharing,
+                }
+            });
+            let told = longer_over(crossed.collect(), |_, _| loads[0]);
+            let sum: f64 = loads[1..].iter().map(|it| it / (1.0 - loads[0] - it)).sum();
+            let exact = (1.0 + sum) / (1.0 - loads[0]) - 1.0;
+            assert!((told - exact).abs() < 1e-12, "{told} {exact}");
+            let seen = proportionally_fair(loads, 2_000_000);
+            assert!((told / seen - 1.0).abs() < 0.03, "{told} {seen}");
+        }
     }
 
     #[test]
     fn windows_double_until_the_way_is_full() {
-        assert_eq!(slow_start(10.0, 10.0, 1e9), (0.0, 0.0));
-        assert_eq!(slow_start(11.0, 10.0, 1e9), (1.0, 10.0));
-        assert_eq!(slow_start(70.0, 10.0, 1e9), (2.0, 30.0));
-        assert_eq!(slow_start(71.0, 10.0, 1e9), (3.0, 70.0));
-        assert_eq!(slow_start(1e6, 10.0, 15.0), (1.0, 10.0));
-        assert_eq!(slow_start(1e6, 10.0, 5.0), (0.0, 0.0));
+        let alike = |pkts: f64, most_pkts| {
+            let larger = |than: f64| f64::from(u8::from(pkts > than));
+            slow_start(larger, 10.0, most_pkts)
+        };
+        assert_eq!(alike(10.0, 1e9), (0.0, 0.0));
+        assert_eq!(alike(11.0, 1e9), (1.0, 10.0));
+        assert_eq!(alike(70.0, 1e9), (2.0, 30.0));
+        assert_eq!(alike(71.0, 1e9), (3.0, 70.0));
+        assert_eq!(alike(1e6, 15.0), (1.0, 10.0));
+        assert_eq!(alike(1e6, 5.0), (0.0, 0.0));
+        // Half of them with 11 packets, and half with 40.
+        let larger = |than: f64| 0.5 * f64::from(u8::from(11.0 > than) + u8::from(40.0 > than));
+        assert_eq!(slow_start(larger, 10.0, 1e9), (1.5, 20.0));
     }
 }

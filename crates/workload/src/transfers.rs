@@ -16,6 +16,7 @@ pub struct Transfers {
     initial_window_pkts: f64,
     /// Counting them takes a moment.
     mean_pkts: f64,
+    spread: f64,
     /// Packets of transfers, in rising order, each as often as the others.
     sizes_pkts: Vec<f64>,
     /// Of the largest ones, none first: the sums of their packets and of the squares of these.
@@ -37,6 +38,7 @@ impl Transfers {
         }
         Transfers {
             mean_pkts: size.mean_packets(payload_bytes),
+            spread: size.mean_square() / (2.0 * size.mean().powi(2)).max(f64::MIN_POSITIVE),
             size,
             payload_bytes,
             initial_window_pkts,
@@ -65,6 +67,12 @@ impl Transfers {
         self.mean_pkts
     }
 
+    /// How unlike transfers are: the mean square of their bytes over twice the square of the mean, which is half of what the transfer of
+    /// some byte has on average, over the mean. 1/2 where all are alike, 1 of an exponential distribution.
+    pub fn spread(&self) -> f64 {
+        self.spread
+    }
+
     /// Mean of the bytes that a transfer sends, with headers of so many bytes at each packet.
     pub fn mean_wire_bytes(&self, header_bytes: f64) -> f64 {
         self.size.mean().max(1.0) + header_bytes * self.mean_pkts
@@ -74,6 +82,12 @@ impl Transfers {
     /// the distribution.
     pub fn sizes_pkts(&self) -> &[f64] {
         &self.sizes_pkts
+    }
+
+    /// The part of transfers that have more than so many packets, over [`sizes_pkts`](Self::sizes_pkts).
+    pub fn larger(&self, pkts: f64) -> f64 {
+        let larger = SIZES - self.sizes_pkts.partition_point(|&it| it <= pkts);
+        larger as f64 / SIZES as f64
     }
 
     /// Of the packets that a transfer has beyond its first `pkts`, the mean and the mean square, over
@@ -107,6 +121,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_spread_of_sizes_is_that_of_closed_forms() {
+        let spread = |size| Transfers::new(size, 1460.0, 10.0).spread();
+        assert!((spread(Distribution::Constant(2e5)) - 0.5).abs() < 1e-9);
+        let (mean, most) = (2e5, 1e9);
+        assert!((spread(Distribution::Exponential { mean, most }) - 1.0).abs() < 1e-3);
+        // Of least 1, shape 3/2 and no more than m: a mean of 3 − 2/√m and a mean square of 4 √m − 3.
+        let (shape, least, m) = (1.5, 1e4, 1e4_f64);
+        let most = m * least;
+        let size = Distribution::Pareto { shape, least, most };
+        let exact = (4.0 * m.sqrt() - 3.0) / (2.0 * (3.0 - 2.0 / m.sqrt()).powi(2));
+        assert!((spread(size) / exact - 1.0).abs() < 1e-3);
+    }
 
     proptest! {
         /// What is told of parts of transfers is the mean over the transfers themselves.

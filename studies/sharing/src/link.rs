@@ -13,7 +13,58 @@ const PAYLOAD_BYTES: f64 = 1460.0;
 /// Before it there is one that is so many times as fast.
 const ACCESS: f64 = 10.0;
 
-/// A link, and the transfers that come and go over it, exponentially distributed in size.
+/// How transfers are distributed in size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sizes {
+    Exponential,
+    Constant,
+    /// With a shape of 1.5, up to a hundred times the mean.
+    Pareto,
+    /// With a sigma of 1.5, up to a hundred times the mean.
+    LogNormal,
+}
+
+impl Sizes {
+    /// All of them.
+    pub const ALL: [Sizes; 4] = [
+        Sizes::Exponential,
+        Sizes::Constant,
+        Sizes::Pareto,
+        Sizes::LogNormal,
+    ];
+
+    /// As pages call them.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sizes::Exponential => "exponential",
+            Sizes::Constant => "constant",
+            Sizes::Pareto => "Pareto, shape 1.5",
+            Sizes::LogNormal => "log-normal, sigma 1.5",
+        }
+    }
+
+    /// As scenarios have them, with this mean but for what is cut off.
+    fn text(self, mean_bytes: f64) -> String {
+        let most_bytes = 100.0 * mean_bytes;
+        match self {
+            Sizes::Exponential => format!(
+                "{{ exponential = {{ mean = \"{mean_bytes} B\", most = \"{} B\" }} }}",
+                20.0 * mean_bytes
+            ),
+            Sizes::Constant => format!("{{ constant = \"{mean_bytes} B\" }}"),
+            Sizes::Pareto => format!(
+                "{{ pareto = {{ shape = 1.5, least = \"{} B\", most = \"{most_bytes} B\" }} }}",
+                mean_bytes / 3.0
+            ),
+            Sizes::LogNormal => format!(
+                "{{ log-normal = {{ median = \"{} B\", sigma = 1.5, most = \"{most_bytes} B\" }} }}",
+                mean_bytes * (-1.125_f64).exp()
+            ),
+        }
+    }
+}
+
+/// A link, and the transfers that come and go over it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// Packets that its way holds: bandwidth times the round trip without queues.
@@ -22,6 +73,8 @@ pub struct Link {
     pub rtt_s: f64,
     /// Packets of a mean transfer.
     pub size_pkts: f64,
+    /// How they are distributed.
+    pub sizes: Sizes,
     /// Its room in packets.
     pub room_pkts: f64,
     /// The part of the bandwidth that transfers ask for.
@@ -38,7 +91,6 @@ impl Link {
         let rate_bps = self.load * bandwidth_bps;
         let seconds = transfers * self.size_pkts * PACKET_BITS / rate_bps;
         let duration_s = seconds.max(60.0 * self.rtt_s) / 0.9;
-        let size_bytes = PAYLOAD_BYTES * self.size_pkts;
         // Both directions have the delay, and the fast link a hundredth of it.
         let delay_s = 0.5 * self.rtt_s;
         format!(
@@ -46,13 +98,13 @@ impl Link {
              [[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"{} bit/s\"\ndelay = \"{} s\"\n\n\
              [[link]]\nfrom = \"B\"\nto = \"C\"\nbandwidth = \"{bandwidth_bps} bit/s\"\ndelay = \"{} s\"\nbuffer = \"{} pkt\"\n\n\
              [[demand]]\nfrom = \"A\"\nto = \"C\"\nrate = \"{rate_bps} bit/s\"\n\
-             size = {{ exponential = {{ mean = \"{size_bytes} B\", most = \"{} B\" }} }}\n",
+             size = {}\n",
             0.1 * duration_s,
             ACCESS * bandwidth_bps,
             0.01 * delay_s,
             0.99 * delay_s,
             self.room_pkts.round().max(2.0),
-            20.0 * size_bytes,
+            self.sizes.text(PAYLOAD_BYTES * self.size_pkts),
         )
     }
 

@@ -13,32 +13,34 @@ use std::fs;
 use std::path::Path;
 
 use clap::Parser;
-use link::Link;
+use link::{Link, Sizes};
 use netflow::units::quantile;
 use netflow_problems::{fill_page, population};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+/// Round trips without queues, in ms.
+const RTTS_MS: [f64; 3] = [1.0, 6.0, 40.0];
 /// Packets that the way of a link holds.
-const WAYS_PKTS: [f64; 7] = [5.0, 15.0, 50.0, 150.0, 500.0, 1500.0, 5000.0];
+const WAYS_PKTS: [f64; 6] = [1.5, 6.0, 25.0, 100.0, 500.0, 2500.0];
 /// Mean transfers, in what the way holds.
-const SIZES: [f64; 8] = [0.02, 0.1, 0.3, 0.75, 1.5, 3.0, 8.0, 30.0];
+const SIZES: [f64; 8] = [0.05, 0.3, 0.75, 1.5, 3.0, 8.0, 30.0, 200.0];
 /// Rooms, likewise.
-const ROOMS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 5.0];
+const ROOMS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 5.0, 20.0];
 const LOADS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 /// So little that transfers hardly meet.
 const ALONE: f64 = 0.01;
 /// What is told of transfers alone is right to so much, but where they lose on their own.
 const RIGHT: f64 = 0.03;
-/// The round trip of all of them, in seconds.
-const RTT_S: f64 = 0.04;
 /// Mean transfers of fewer packets, and of more, are not measured: what is told of the next is.
 const SIZES_PKTS: [f64; 2] = [3.0, 16_000.0];
 /// There is room for so many packets in any case.
 const LEAST_ROOM_PKTS: f64 = 4.0;
 /// Packets of all transfers of a cell.
-const CELL_PKTS: f64 = 4e6;
+const CELL_PKTS: f64 = 1.5e6;
+/// Of a random link.
+const LINK_PKTS: f64 = 4e6;
 /// A run is no longer than this, in seconds.
 const LONGEST_S: f64 = 1e6;
 
@@ -72,28 +74,35 @@ fn per_load(slowed: f64, load: f64) -> f64 {
     (slowed - 1.0) * (1.0 - load) / load
 }
 
+/// So many times as many transfers at each load: the more there is, the longer the ups and downs of how many are under way.
+const TIMES: [f64; 5] = [1.0, 1.0, 1.0, 1.0, 2.0];
+
 /// One row of the table: by how much transfers alone take longer than is told, and [`per_load`] at each load.
-fn row(way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Result<Vec<f64>, Box<dyn Error>> {
+fn row([rtt_ms, way_pkts, size_pkts, room_pkts]: [f64; 4]) -> Result<Vec<f64>, Box<dyn Error>> {
     let link = Link {
         way_pkts,
-        rtt_s: RTT_S,
+        rtt_s: 1e-3 * rtt_ms,
         size_pkts,
+        sizes: Sizes::Exponential,
         room_pkts,
         load: ALONE,
     };
     let per_s = ALONE * link.bandwidth_bps() / (size_pkts * link::PACKET_BITS);
     let transfers = (CELL_PKTS / size_pkts)
-        .clamp(1200.0, 20_000.0)
+        .clamp(500.0, 20_000.0)
         .min(LONGEST_S * per_s);
-    // The same transfers at each load, since the seed is.
+    // The same transfers at each load, since the seed is; where there are more, others in each row, whose neighbours then are off
+    // independently of it.
     let alone_s = link.by_packets_s(transfers, 1)?;
     let alone = alone_s / link.at_rest()?.lossless_s;
     let mut row = vec![alone];
     if (alone - 1.0).abs() < RIGHT {
         row[0] = 1.0;
     }
-    for load in LOADS {
-        let mean_s = Link { load, ..link }.by_packets_s(transfers, 1)?;
+    let other = (rtt_ms * 1e9 + way_pkts * 1e6 + size_pkts * 1e3 + room_pkts) as u64;
+    for (load, times) in LOADS.into_iter().zip(TIMES) {
+        let seed = if times > 1.0 { other } else { 1 };
+        let mean_s = Link { load, ..link }.by_packets_s(times * transfers, seed)?;
         row.push(per_load(mean_s / alone_s, load).max(0.0));
     }
     Ok(row)
@@ -101,49 +110,51 @@ fn row(way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Result<Vec<f64>, Box<dy
 
 fn table() -> Result<String, Box<dyn Error>> {
     let mut cells = Vec::new();
-    for way_pkts in WAYS_PKTS {
-        for size in SIZES {
-            for room in ROOMS {
-                cells.push((way_pkts, size, room));
+    for rtt_ms in RTTS_MS {
+        for way_pkts in WAYS_PKTS {
+            for size in SIZES {
+                cells.extend(ROOMS.map(|room| [rtt_ms, way_pkts, size, room]));
             }
         }
     }
-    let rows: Vec<Option<Vec<f64>>> = cells
-        .par_iter()
-        .map(|&(way_pkts, size, room)| -> Result<_, String> {
-            let size_pkts = size * way_pkts;
-            if !(SIZES_PKTS[0]..=SIZES_PKTS[1]).contains(&size_pkts) {
-                return Ok(None);
-            }
-            let room_pkts = (room * way_pkts).max(LEAST_ROOM_PKTS);
-            let row = row(way_pkts, size_pkts, room_pkts).map_err(|error| error.to_string())?;
-            eprintln!("{way_pkts} {size} {room}: {row:.3?}");
-            Ok(Some(row))
+    // Several stand for the same where there is room for a few packets in any case.
+    let measured = |&[rtt_ms, way_pkts, size, room]: &[f64; 4]| {
+        let room_pkts = (room * way_pkts).max(LEAST_ROOM_PKTS);
+        [rtt_ms, way_pkts, size * way_pkts, room_pkts]
+    };
+    let mut all: Vec<[f64; 4]> = cells.iter().map(measured).collect();
+    all.retain(|[.., size_pkts, _]| (SIZES_PKTS[0]..=SIZES_PKTS[1]).contains(size_pkts));
+    all.dedup();
+    let rows: Vec<([f64; 4], Vec<f64>)> = all
+        .into_par_iter()
+        .map(|what| -> Result<_, String> {
+            let row = row(what).map_err(|error| error.to_string())?;
+            eprintln!("{what:?}: {row:.3?}");
+            Ok((what, row))
         })
         .collect::<Result<_, _>>()?;
     let mut text = String::from(
         "# How much longer TCP transfers take that share a link. alone: T by packets over what slow start tells, where nobody else sends;\n\
-         # at loads of .1 to .9: (T/T alone - 1) (1 - load) / load. Measured by packets (linux-6, exponential sizes, a round trip of 40 ms):\n\
+         # at loads of .1 to .9: (T/T alone - 1) (1 - load) / load. Measured by packets (linux-6, exponential sizes):\n\
          # cargo run --release -p study-sharing -- --table\n\
-         way_pkts,size_of_way,room_of_way,alone",
+         rtt_ms,way_pkts,size_of_way,room_of_way,alone",
     );
     for load in LOADS {
         write!(text, ",at_{load}")?;
     }
     text.push('\n');
-    let sizes_rooms = SIZES.len() * ROOMS.len();
-    for (i, &(way_pkts, size, room)) in cells.iter().enumerate() {
+    for cell in &cells {
+        let [rtt_ms, way_pkts, size, room] = *cell;
+        let [.., size_pkts, room_pkts] = measured(cell);
         // The nearest size that was measured.
-        let of_size = |step: usize| {
-            let (way, rest) = (i / sizes_rooms, i % sizes_rooms);
-            rows[way * sizes_rooms + step * ROOMS.len() + rest % ROOMS.len()].as_ref()
-        };
-        let at = i % sizes_rooms / ROOMS.len();
-        let mut steps: Vec<usize> = (0..SIZES.len()).collect();
-        steps.sort_by_key(|step| step.abs_diff(at));
-        let row = steps.into_iter().find_map(of_size);
-        let row = row.ok_or("a way without transfers")?;
-        write!(text, "{way_pkts},{size},{room}")?;
+        let of_link = rows.iter().filter(|([rtt, way, _, room], _)| {
+            [*rtt, *way, *room] == [rtt_ms, way_pkts, room_pkts]
+        });
+        let off = |size: f64| (size / size_pkts).ln().abs();
+        let nearest =
+            of_link.min_by(|([_, _, a, _], _), ([_, _, b, _], _)| off(*a).total_cmp(&off(*b)));
+        let (_, row) = nearest.ok_or("a way without transfers")?;
+        write!(text, "{rtt_ms},{way_pkts},{size},{room}")?;
         for told in row {
             write!(text, ",{told:.3}")?;
         }
@@ -153,17 +164,18 @@ fn table() -> Result<String, Box<dyn Error>> {
 }
 
 /// Links that are drawn, none of which the table is from.
-fn random_link(seed: u64) -> Link {
+fn random_link(seed: u64, sizes: Sizes) -> Link {
     let mut random = ChaCha8Rng::seed_from_u64(population(seed));
     let mut log = |least: f64, most: f64| random.random_range(least.ln()..most.ln()).exp();
     loop {
-        let (way_pkts, rtt_s) = (log(4.0, 4000.0), log(0.003, 0.25));
-        let (size, room) = (log(0.05, 20.0), log(0.3, 5.0));
+        let (way_pkts, rtt_s) = (log(2.0, 4000.0), log(0.0005, 0.25));
+        let (size, room) = (log(0.05, 20.0), log(0.3, 20.0));
         let load = 0.1 + 0.8 * (log(1.0, std::f64::consts::E)).ln();
         let link = Link {
             way_pkts,
             rtt_s,
             size_pkts: size * way_pkts,
+            sizes,
             room_pkts: (room * way_pkts).max(10.0),
             load,
         };
@@ -174,12 +186,27 @@ fn random_link(seed: u64) -> Link {
     }
 }
 
+/// A row of the page: what it calls its links, and which they are.
+type Kind = (&'static str, fn(&Link) -> bool);
+
+/// A mean transfer in what the way holds.
+fn of_way(link: &Link) -> f64 {
+    link.size_pkts / link.way_pkts
+}
+
 fn beside_packets(links: u64) -> Result<String, Box<dyn Error>> {
-    let all: Vec<(Link, f64)> = (0..links)
-        .into_par_iter()
-        .map(|seed| -> Result<_, String> {
-            let link = random_link(seed);
-            let transfers = (CELL_PKTS / link.size_pkts).clamp(1500.0, 20_000.0);
+    // A third as many with each of the other sizes.
+    let drawn = Sizes::ALL.into_par_iter().flat_map(|sizes| {
+        let count = match sizes {
+            Sizes::Exponential => links,
+            Sizes::Constant | Sizes::Pareto | Sizes::LogNormal => links / 3,
+        };
+        let drawn = (0..count).into_par_iter();
+        drawn.map(move |seed| random_link(seed, sizes))
+    });
+    let all: Vec<(Link, f64)> = drawn
+        .map(|link| -> Result<_, String> {
+            let transfers = (LINK_PKTS / link.size_pkts).clamp(1500.0, 20_000.0);
             let by_packets = link.by_packets_s(transfers, 1);
             let by_packets_s = by_packets.map_err(|error| format!("{link:?}: {error}"))?;
             let at_rest = link.at_rest().map_err(|error| error.to_string())?;
@@ -206,18 +233,28 @@ fn beside_packets(links: u64) -> Result<String, Box<dyn Error>> {
             100.0 * within as f64 / n
         )
     };
-    let of_way = |link: &Link| link.size_pkts / link.way_pkts;
-    tell("all", &|_| true)?;
-    tell("below half of what the way holds", &|it| of_way(it) < 0.5)?;
-    tell("from half to four times that", &|it| {
-        (0.5..4.0).contains(&of_way(it))
-    })?;
-    tell("larger", &|it| of_way(it) >= 4.0)?;
-    tell("room for less than the way holds", &|it| {
-        it.room_pkts < it.way_pkts
-    })?;
-    tell("room for more", &|it| it.room_pkts >= it.way_pkts)?;
-    tell("loads up to a half", &|it| it.load <= 0.5)?;
-    tell("larger loads", &|it| it.load > 0.5)?;
+    let kinds: [Kind; 10] = [
+        ("all", |_| true),
+        ("below half of what the way holds", |it| of_way(it) < 0.5),
+        ("from half to four times that", |it| {
+            (0.5..4.0).contains(&of_way(it))
+        }),
+        ("larger", |it| of_way(it) >= 4.0),
+        ("room for less than the way holds", |it| {
+            it.room_pkts < it.way_pkts
+        }),
+        ("room for more", |it| it.room_pkts >= it.way_pkts),
+        ("loads up to a half", |it| it.load <= 0.5),
+        ("larger loads", |it| it.load > 0.5),
+        ("round trips below 6 ms", |it| it.rtt_s < 0.006),
+        ("longer round trips", |it| it.rtt_s >= 0.006),
+    ];
+    for (name, is_one) in kinds {
+        tell(name, &|it| it.sizes == Sizes::Exponential && is_one(it))?;
+    }
+    for sizes in &Sizes::ALL[1..] {
+        let name = format!("all, sizes {}", sizes.name());
+        tell(&name, &|it| it.sizes == *sizes)?;
+    }
     Ok(text)
 }
