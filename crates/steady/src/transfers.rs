@@ -1,8 +1,8 @@
 //! How long transfers take that come and go in a network at rest.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use fnv::FnvHashMap;
 use netflow_network::{ConnectionId, HEADER_BYTES};
 use netflow_workload::Transfers;
 
@@ -91,7 +91,7 @@ impl Solver {
     }
 
     /// What crosses both links of a pair, in bit/s.
-    fn both_bps(&self, steady: &Steady) -> HashMap<[u32; 2], f64> {
+    fn both_bps(&self, steady: &Steady) -> FnvHashMap<u64, f64> {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];
         for (id, it) in self.network.connections().zip(&steady.connections) {
@@ -99,7 +99,7 @@ impl Solver {
                 sent_pps[i] += it.rate_pps;
             }
         }
-        let mut both_bps: HashMap<[u32; 2], f64> = HashMap::new();
+        let mut both_bps: FnvHashMap<u64, f64> = FnvHashMap::default();
         let mut add = |hops: Range<usize>, bps: f64| {
             let links = &problem.hop_link[hops];
             for (i, &l) in links.iter().enumerate() {
@@ -148,7 +148,7 @@ impl Solver {
         steady: &Steady,
         own: &Own<'_>,
         shared: &[SharedLink],
-        both_bps: &HashMap<[u32; 2], f64>,
+        both_bps: &FnvHashMap<u64, f64>,
     ) -> TransferTimes {
         let own_pkts = own.transfers.mean_pkts();
         let profile = |link: &LinkOf, size_pkts: f64| {
@@ -225,8 +225,8 @@ fn longer_over(mut crossed: Vec<Crossed>, both_bps: impl Fn(u32, u32) -> f64) ->
 }
 
 /// Two links, in one order.
-fn pair(a: u32, b: u32) -> [u32; 2] {
-    [a.min(b), a.max(b)]
+fn pair(a: u32, b: u32) -> u64 {
+    u64::from(a.min(b)) << 32 | u64::from(a.max(b))
 }
 
 impl Own<'_> {
