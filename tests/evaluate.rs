@@ -241,8 +241,8 @@ fn a_home_that_is_full_both_ways_is_as_linux_has_it() {
     }
 }
 
-/// What the warning of `window = "cubic"` says: over 600 ms it gets half of 20 Mbit/s, as it repairs one lost packet a round trip;
-/// Reno's window stays below what the queue holds, and Linux's CUBIC has SACK.
+/// What the warning of `window = "cubic"` says: over 600 ms it gets half of 20 Mbit/s, as it repairs one lost packet a round trip.
+/// Reno, which loses nothing more after the start, and Linux's CUBIC, which has SACK, fill the link.
 #[test]
 fn cubic_without_sack_gets_half_of_a_long_way() {
     let text = "[simulation]\nduration = \"200 s\"\nwarmup = \"50 s\"\n\n\

@@ -108,10 +108,7 @@ impl<'r, 'a> Section<'r, 'a> {
 
     /// The text that stands for a key in the document, before anything is read.
     pub fn text(&self, key: &str) -> Option<&'a str> {
-        match self.fields.get(key)?.kind {
-            Kind::String(text) | Kind::Cell(text) => Some(text),
-            _ => None,
-        }
+        text(&self.fields, key)
     }
 
     /// Whether options ask for another kind of what a key is one of than these fields of it say.
@@ -341,11 +338,7 @@ impl<'r, 'a> Section<'r, 'a> {
                 element.wrong_type(name, "tables", self.findings);
                 continue;
             };
-            let what = format!("this [[{title}]]");
-            let place = element.place;
-            let mut section = Section::new(self.findings, what, fields, place, tables::<T>());
-            section.overrides = self.overrides;
-            section.scope = inside::<T>(self.scope.as_ref(), section.text(NAME));
+            let section = self.element::<T>(fields, element.place, text(&fields, NAME));
             list.push(T::read_section(section.numbered(list.len() + 1)));
         }
         list
@@ -356,20 +349,30 @@ impl<'r, 'a> Section<'r, 'a> {
         let Some(Kind::Array { array, file }) = self.fields.get(T::NAME).map(|it| it.kind) else {
             return list.to_vec();
         };
-        let scope = self.scope.clone();
         let set = |(element, written): (&T, _)| {
             let written = Value::toml(written, file);
-            let scope = inside::<T>(scope.as_ref(), element.own_name());
-            let (Some(fields), true) = (written.table(), scope.is_some()) else {
+            let (Some(fields), true) = (written.table(), self.scope.is_some()) else {
                 return element.clone();
             };
-            let what = format!("this [[{}]]", T::TITLE);
-            let place = written.place;
-            let mut section = Section::new(self.findings, what, fields, place, tables::<T>());
-            (section.overrides, section.scope) = (self.overrides, scope);
+            let mut section = self.element::<T>(fields, written.place, element.own_name());
             element.overridden(&mut section)
         };
         list.iter().zip(array.iter()).map(set).collect()
+    }
+
+    /// One of an array of tables in this, by its name.
+    fn element<T: Element>(
+        &mut self,
+        fields: Fields<'a>,
+        place: Place,
+        name: Option<&str>,
+    ) -> Section<'_, 'a> {
+        let outer = self.scope.as_ref();
+        let scope = outer.and_then(|outer| Some(outer.inner(T::NAME).inner(name?)));
+        let what = format!("this [[{}]]", T::TITLE);
+        let mut section = Section::new(self.findings, what, fields, place, tables::<T>());
+        (section.overrides, section.scope) = (self.overrides, scope);
+        section
     }
 
     /// A table whose keys stand beside others here, if the first of them does.
@@ -456,9 +459,12 @@ impl fmt::Debug for Section<'_, '_> {
 /// The key that elements inside of others are called by.
 pub(crate) const NAME: &str = "name";
 
-/// What options call an element of this name inside of another.
-fn inside<'a, T: Element>(outer: Option<&Scope<'a>>, name: Option<&str>) -> Option<Scope<'a>> {
-    Some(outer?.inner(T::NAME).inner(name?))
+/// The text that stands for a key.
+fn text<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a str> {
+    match fields.get(key)?.kind {
+        Kind::String(text) | Kind::Cell(text) => Some(text),
+        _ => None,
+    }
 }
 
 /// The keys of a table that is put together from nothing else.

@@ -129,50 +129,36 @@ impl Distribution {
 
     /// The mean, with what is above the largest value cut to it.
     pub fn mean(&self) -> f64 {
-        match *self {
-            Self::Constant(value) => value,
-            // ∫ P(X > x) dx up to the cut.
-            Self::Exponential { mean, most } => -mean * (-most / mean).exp_m1(),
-            Self::Pareto { shape, least, most } => {
-                let ratio = most / least;
-                let beyond_least = if (shape - 1.0).abs() < 1e-9 {
-                    ratio.ln()
-                } else {
-                    (ratio.powf(1.0 - shape) - 1.0) / (1.0 - shape)
-                };
-                least * (1.0 + beyond_least)
-            }
-            Self::LogNormal {
-                median,
-                sigma,
-                most,
-            } => {
-                let z = (most / median).ln() / sigma;
-                let normal = Normal::standard();
-                median * (0.5 * sigma * sigma).exp() * normal.cdf(z - sigma)
-                    + most * (1.0 - normal.cdf(z))
-            }
-            Self::Table(ref rows) => mean_of_table(rows),
-        }
+        self.moment(1)
     }
 
-    /// The mean of the squares, with what is above the largest value cut to it.
+    /// The mean of the squares, likewise.
     pub fn mean_square(&self) -> f64 {
+        self.moment(2)
+    }
+
+    /// The mean of the values, or of their squares if `power` is 2.
+    fn moment(&self, power: i32) -> f64 {
+        let n = f64::from(power);
         match *self {
-            Self::Constant(value) => value * value,
-            // ∫ 2 x P(X > x) dx up to the cut.
+            Self::Constant(value) => value.powi(power),
+            // ∫ n xⁿ⁻¹ P(X > x) dx up to the cut.
             Self::Exponential { mean, most } => {
                 let cut = most / mean;
-                2.0 * mean * mean * (-(-cut).exp_m1() - cut * (-cut).exp())
+                let beyond = match power {
+                    1 => 0.0,
+                    _ => cut * (-cut).exp(),
+                };
+                n * mean.powi(power) * (-(-cut).exp_m1() - beyond)
             }
             Self::Pareto { shape, least, most } => {
                 let ratio = most / least;
-                let beyond_least = if (shape - 2.0).abs() < 1e-9 {
+                let beyond_least = if (shape - n).abs() < 1e-9 {
                     ratio.ln()
                 } else {
-                    (ratio.powf(2.0 - shape) - 1.0) / (2.0 - shape)
+                    (ratio.powf(n - shape) - 1.0) / (n - shape)
                 };
-                least * least * (1.0 + 2.0 * beyond_least)
+                least.powi(power) * (1.0 + n * beyond_least)
             }
             Self::LogNormal {
                 median,
@@ -180,15 +166,12 @@ impl Distribution {
                 most,
             } => {
                 let z = (most / median).ln() / sigma;
-                let normal = Normal::standard();
-                let below = (median * (sigma * sigma).exp()).powi(2) * normal.cdf(z - 2.0 * sigma);
-                below.min(most * most) + most * most * (1.0 - normal.cdf(z))
+                let (normal, most) = (Normal::standard(), most.powi(power));
+                let all = median.powi(power) * (0.5 * n * n * sigma * sigma).exp();
+                let below = all * normal.cdf(z - n * sigma);
+                below.min(most) + most * (1.0 - normal.cdf(z))
             }
-            Self::Table(ref rows) => pieces(rows)
-                .map(|((value, share), (next, up_to))| {
-                    (value * value + value * next + next * next) / 3.0 * (up_to - share)
-                })
-                .sum(),
+            Self::Table(ref rows) => moment_of_table(rows, power),
         }
     }
 
@@ -306,9 +289,15 @@ fn cdf_of_table(rows: &[(f64, f64)], x: f64) -> f64 {
     below
 }
 
-fn mean_of_table(rows: &[(f64, f64)]) -> f64 {
+fn moment_of_table(rows: &[(f64, f64)], power: i32) -> f64 {
     pieces(rows)
-        .map(|((value, share), (next, up_to))| 0.5 * (value + next) * (up_to - share))
+        .map(|((value, share), (next, up_to))| {
+            let mean = match power {
+                1 => 0.5 * (value + next),
+                _ => (value * value + value * next + next * next) / 3.0,
+            };
+            mean * (up_to - share)
+        })
         .sum()
 }
 
