@@ -195,10 +195,13 @@ class Results:
     def summary_json(self) -> str: ...
     @property
     def link_means(self) -> Table:
-        """A row for every link: means, maxima and totals over what is summarized."""
+        """A row for every link: means, maxima and totals over what is summarized.
+
+        Of several seeds their standard deviations stand beside, as `_std`; and as `_seeds` how many have a number that not all have.
+        """
     @property
     def connection_means(self) -> Table:
-        """A row for every connection."""
+        """A row for every connection, likewise."""
     @property
     def links(self) -> Table:
         """Every link in every interval, as links.csv."""

@@ -74,6 +74,17 @@ def test_seeds(bottleneck):
         packets.run(threads=0)
 
 
+def test_what_seeds_add_stands_in_tables():
+    packets = nf.load(SCENARIOS / "topology.toml", set={"simulation.duration": "3 s", "connection.*.source": "{ window = 'reno' }"})
+    results = packets.run(seeds=2)
+    for table, rows in [(results.link_means, results.summary["links"]), (results.connection_means, results.summary["connections"])]:
+        assert any(name.endswith("_std") for name in table.column_names)
+        for row, told in zip(table.to_rows(), rows):
+            assert {key: value for key, value in told.items() if not isinstance(value, list)}.items() <= row.items()
+    assert "<table>" in results._repr_html_()
+    assert not any(name.endswith("_std") for name in packets.run().link_means.column_names)
+
+
 def test_threads_within_a_seed():
     """A network that two threads follow in parts: the same bytes as one."""
     hundred = nf.load(SCENARIOS / "hundred-nodes" / "topology.toml", set={"include.connections": "windows.csv", "simulation.duration": "2 s", "simulation.warmup": "0 s"})

@@ -142,13 +142,17 @@ impl Results {
 
     #[getter]
     fn link_means(&self) -> PyResult<Table> {
-        Table::of(&LinkSummary::with_all_columns(), &self.summary().links)
+        let links = &self.summary().links;
+        Table::of(&LinkSummary::with_columns_of(links), links)
     }
 
     #[getter]
     fn connection_means(&self) -> PyResult<Table> {
-        let every = ConnectionSummary::with_all_columns();
-        Table::of(&every, &self.summary().connections)
+        let connections = &self.summary().connections;
+        Table::of(
+            &ConnectionSummary::with_columns_of(connections),
+            connections,
+        )
     }
 
     #[getter]

@@ -409,6 +409,15 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
 }
 
 impl LinkSummary {
+    /// As [`LinkSummary::with_all_columns`], and with what these rows have beside their numbers.
+    pub fn with_columns_of(rows: &[LinkSummary]) -> LinkSummary {
+        let beside = rows.iter().flat_map(|row| row.spread.clone());
+        LinkSummary {
+            spread: beside.collect(),
+            ..LinkSummary::with_all_columns()
+        }
+    }
+
     /// One of nothing that has every number there can be, for those who have to know all columns before the
     /// first row.
     pub fn with_all_columns() -> LinkSummary {
@@ -438,6 +447,15 @@ impl LinkSummary {
 }
 
 impl ConnectionSummary {
+    /// As [`ConnectionSummary::with_all_columns`], and with what these rows have beside their numbers.
+    pub fn with_columns_of(rows: &[ConnectionSummary]) -> ConnectionSummary {
+        let beside = rows.iter().flat_map(|row| row.spread.clone());
+        ConnectionSummary {
+            spread: beside.collect(),
+            ..ConnectionSummary::with_all_columns()
+        }
+    }
+
     /// One of nothing that has every number there can be, for those who have to know all columns before the
     /// first row.
     pub fn with_all_columns() -> ConnectionSummary {
@@ -709,6 +727,7 @@ pub fn rounded_time(time_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::{Column, Data, Frame};
 
     #[test]
     fn times_are_rounded_to_a_digit() {
@@ -725,6 +744,39 @@ mod tests {
         for (time_s, text) in cases {
             assert_eq!(rounded_time(time_s), text);
         }
+    }
+
+    /// Deviations of several seeds have columns; a row that lacks one has nothing there.
+    #[test]
+    fn what_seeds_add_has_columns() {
+        let row = |beside: &[&str]| LinkSummary {
+            spread: beside
+                .iter()
+                .map(|name| ((*name).to_owned(), Beside::One(Some(2.0))))
+                .collect(),
+            ..LinkSummary::with_all_columns()
+        };
+        let rows = [
+            row(&["utilization_std"]),
+            row(&["queueing_delay_s_seeds", "utilization_std"]),
+        ];
+        let frame = Frame::of(&LinkSummary::with_columns_of(&rows), &rows);
+        let of = |name: &str| {
+            let place = frame.columns.iter().position(|it| it.name == name);
+            match &frame.data[place.unwrap()] {
+                Data::Numbers(numbers) => numbers.clone(),
+                other => panic!("{other:?} of {name}"),
+            }
+        };
+        assert_eq!(of("utilization_std"), [2.0, 2.0]);
+        assert!(of("queueing_delay_s_seeds")[0].is_nan());
+        assert_eq!(of("queueing_delay_s_seeds")[1], 2.0);
+        let rows = [ConnectionSummary {
+            spread: [("mean_rtt_s_std".to_owned(), Beside::One(None))].into(),
+            ..ConnectionSummary::with_all_columns()
+        }];
+        let columns = Column::of(&ConnectionSummary::with_columns_of(&rows));
+        assert!(columns.iter().any(|it| it.name == "mean_rtt_s_std"));
     }
 
     #[test]
