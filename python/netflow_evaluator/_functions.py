@@ -26,7 +26,7 @@ def import_topology(
     """
     if not files:
         raise ValueError("there is no file to import")
-    scenario, assumptions = _native.import_topology(
+    scenario, assumptions, _ = _native.import_topology(
         [os.fspath(file) for file in files],
         format=format,
         bandwidth=bandwidth,

@@ -414,7 +414,7 @@ def import_topology(
     delay: _Quantity | None = None,
     buffer: str | None = None,
     detour: float | None = None,
-) -> tuple[Scenario, list[str]]: ...
+) -> tuple[Scenario, list[str], list[str]]: ...
 
 @final
 class Trace:

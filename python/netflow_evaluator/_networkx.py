@@ -30,19 +30,19 @@ def from_networkx(
     What edges do not say is taken from `bandwidth` and `delay`, or from the places of their ends (`lat` and `lon`).
     `demands` are bit/s, or texts such as `"2 Mbit/s"`, by pairs of nodes. What was assumed is told by a warning.
     """
-    names = {node: str(node) for node in graph.nodes}
-    if len(set(names.values())) < len(names):
+    ids = {node: str(node) for node in graph.nodes}
+    if len(set(ids.values())) < len(ids):
         raise ValueError("two nodes of the graph have the same name as a text")
     document = {
         "directed": graph.is_directed(),
         "multigraph": graph.is_multigraph(),
         "graph": {},
-        "nodes": [{**_simple(data), "id": names[node]} for node, data in graph.nodes(data=True)],
+        "nodes": [{**_simple(data), "id": ids[node]} for node, data in graph.nodes(data=True)],
         "edges": [
-            {**_simple(data), "source": names[a], "target": names[b]} for a, b, data in graph.edges(data=True)
+            {**_simple(data), "source": ids[a], "target": ids[b]} for a, b, data in graph.edges(data=True)
         ],
     }
-    scenario, assumptions = import_topology(
+    scenario, assumptions, names = import_topology(
         ["graph.json"],
         text=json.dumps(document),
         format="node-link",
@@ -52,7 +52,8 @@ def from_networkx(
         detour=detour,
     )
     if demands is not None:
-        scenario, assumptions = _with_demands(scenario, assumptions, names, demands)
+        # Nodes are called by their labels, where they have some.
+        scenario, assumptions = _with_demands(scenario, assumptions, dict(zip(graph.nodes, names)), demands)
     for assumption in assumptions:
         warnings.warn(f"assumed: {assumption}", stacklevel=2)
     return scenario

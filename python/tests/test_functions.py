@@ -128,6 +128,22 @@ def test_a_graph_of_networkx():
         nf.from_networkx(graph)
 
 
+@pytest.mark.filterwarnings("ignore:assumed")
+@pytest.mark.parametrize("attribute", ["label", "name", "id"])
+def test_demands_are_between_nodes_of_the_graph(attribute):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.path_graph(5)
+    networkx.set_node_attributes(graph, {node: str(node + 1) for node in graph}, attribute)
+    networkx.set_edge_attributes(graph, "100 Mbit/s", "bandwidth")
+    scenario = nf.from_networkx(graph, demands={(1, 4): "2 Mbit/s"})
+    shift = 0 if attribute == "id" else 1
+    assert scenario.connections == [f"{1 + shift}->{4 + shift}"]
+    busy = {row["link"] for row in scenario.solve().links.to_rows() if row["utilization"] > 0.01}
+    assert busy == {f"{node + shift}->{node + shift + 1}" for node in (1, 2, 3)}
+    networkx.set_node_attributes(graph, {node: f"Town {node % 2}" for node in graph}, attribute)
+    assert len(nf.from_networkx(graph, demands={(0, 4): "2 Mbit/s", (3, 1): 1e6}).connections) == 2
+
+
 def test_a_scenario_made_in_code():
     builder = nf.Builder(duration="5 s", model="fluid")
     builder.node("A", label='the "first"\\')

@@ -12,7 +12,8 @@ use crate::convert::{bandwidth as bandwidth_of, seconds};
 use crate::errors;
 use crate::scenario::{Scenario, Source, Spec};
 
-/// A scenario of a network that other programs' files have, and what was assumed for it.
+/// A scenario of a network that other programs' files have, what was assumed for it, and what its nodes are called, in the
+/// files' order.
 #[pyfunction]
 #[pyo3(signature = (files, *, text = None, format = None, bandwidth = None, delay = None, buffer = None,
     detour = None))]
@@ -26,7 +27,7 @@ pub fn import_topology(
     delay: Option<&Bound<'_, PyAny>>,
     buffer: Option<&str>,
     detour: Option<f64>,
-) -> PyResult<(Scenario, Vec<String>)> {
+) -> PyResult<(Scenario, Vec<String>, Vec<String>)> {
     let format = format.map(|name| {
         let found = Format::ALL.into_iter().find(|it| it.name() == name);
         let known = Format::ALL.into_iter().map(Format::name);
@@ -84,6 +85,8 @@ pub fn import_topology(
     let written = write(&topology, &choices, &origin);
     let assumptions = written.assumptions.iter();
     let assumptions = assumptions.map(|it| it.whole(&written.topology)).collect();
+    let nodes = written.topology.nodes.into_iter();
+    let nodes = nodes.map(|node| node.name).collect();
     let name = files.first().map_or_else(|| "topology".to_owned(), called);
     let spec = Spec {
         source: Source::Text {
@@ -94,5 +97,5 @@ pub fn import_topology(
         reach: Reach::Below,
         settings: Vec::new(),
     };
-    Ok((Scenario::of(py, spec)?, assumptions))
+    Ok((Scenario::of(py, spec)?, assumptions, nodes))
 }
