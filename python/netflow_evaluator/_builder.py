@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from ._native import Scenario
+from ._numbers import plain
 
 Value = Union[str, int, float, bool, "Sequence[Value]", "Mapping[str, Value]"]
 
@@ -84,6 +85,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: object) -> str:
+    value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

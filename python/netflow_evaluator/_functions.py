@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _native
 from ._native import Scenario, Table
+from ._numbers import is_number
 
 
 def import_topology(
@@ -72,7 +73,7 @@ def latency(
 
 
 def _all(given: Any) -> list[Any]:
-    if isinstance(given, (str, int, float)):
+    if isinstance(given, str) or is_number(given):
         return [given]
     return list(given)
 
@@ -85,7 +86,7 @@ class Profile:
 
     def __call__(self, loss: Any, rtt: Any) -> Any:
         """Packets/s at these loss probabilities and round-trip times in seconds: numbers, or arrays that broadcast."""
-        if isinstance(loss, (int, float)) and isinstance(rtt, (int, float)):
+        if is_number(loss) and is_number(rtt):
             return self._native.throughput(float(loss), float(rtt))
         import numpy as np
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._native import Scenario, import_topology
+from ._numbers import plain
 
 if TYPE_CHECKING:
     import networkx
@@ -60,7 +61,8 @@ def from_networkx(
 
 
 def _simple(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if isinstance(value, _SIMPLE)}
+    known = ((key, plain(value)) for key, value in data.items())
+    return {key: value for key, value in known if isinstance(value, _SIMPLE)}
 
 
 def _with_demands(

@@ -1,5 +1,7 @@
 """Profiles over arrays, times of transfers, imports, scenarios in code."""
 
+import decimal
+import fractions
 import gzip
 import json
 import pickle
@@ -159,6 +161,25 @@ def test_a_scenario_made_in_code():
         nf.Builder().link("A", "B", loss=float("nan")).text
     with pytest.raises(TypeError):
         nf.Builder().link("A", "B", loss=object()).text
+
+
+@pytest.mark.filterwarnings("ignore:assumed")
+def test_numbers_of_numpy_are_numbers():
+    numpy = pytest.importorskip("numpy")
+    networkx = pytest.importorskip("networkx")
+    for bandwidth in (numpy.int64(100_000_000), numpy.float32(1e8), numpy.float64(1e8), fractions.Fraction(10**8), decimal.Decimal("1e8")):
+        graph = networkx.Graph()
+        graph.add_edge("A", "B", bandwidth=bandwidth)
+        steady = nf.from_networkx(graph, demands={("A", "B"): numpy.int64(50_000_000)}).solve()
+        assert steady.links["utilization"][0] == pytest.approx(0.5, rel=0.02)
+    builder = nf.Builder(duration="1 s")
+    builder.link("A", "B", bandwidth="1 Mbit/s", loss=numpy.float64(0.01), metric=numpy.float32(2))
+    builder.connection("A", "B", source={"profile": "ns-reno"}, count=numpy.int64(3))
+    assert "loss = 0.01\nmetric = 2.0\n" in builder.text and "count = 3\n" in builder.text
+    assert builder.scenario().connections
+    assert nf.latency(numpy.int64(10_000), numpy.float32(0.5)).to_rows() == nf.latency(10_000, 0.5).to_rows()
+    profile = nf.profile("ns-reno")
+    assert isinstance(profile(numpy.float64(0.01), numpy.float32(0.5)), float)
 
 
 def test_the_version_is_that_of_the_library():
