@@ -8,7 +8,7 @@
     print(results.link_means.to_rows()[0])
 
 Numbers are in base units, which names end with: `_s` seconds, `_bps` bit/s, `_pps` packets/s, `_pkts` packets. Times,
-rates and sizes may be given as numbers in those units or as texts with a unit: `0.5`, `"500 ms"`, `"10 Mbit/s"`.
+rates and sizes (bytes) may be given as numbers in those units or as texts with a unit: `0.5`, `"500 ms"`, `"10 Mbit/s"`.
 """
 
 from ._builder import Builder

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-from ._native import Scenario
+from ._native import Scenario, unit
 from ._numbers import plain
 
 Value = Union[str, int, float, bool, "Sequence[Value]", "Mapping[str, Value]"]
@@ -19,7 +20,9 @@ class Builder:
     """Gathers the tables of a scenario.
 
     Every method takes the keys of the table of its name (docs/scenario-file.md), with `_` for `-`; a key that is a
-    word of Python's gets a `_` behind it: `from_`. What is wrong is told by `scenario()`, with the line of `text`.
+    word of Python's gets a `_` behind it: `from_`. Numbers of times, rates and sizes are seconds, bit/s and bytes; where a
+    number may be of other units as well (a buffer, the rate of a source), only a text is taken. What is wrong is told by
+    `scenario()`, with the line of `text`.
     """
 
     def __init__(self, **simulation: Value) -> None:
@@ -64,9 +67,12 @@ class Builder:
     def text(self) -> str:
         """The scenario file."""
         lines: list[str] = []
+        counts: Counter[str] = Counter()
         for name, is_array, keys in self._tables:
             lines.append(f"[[{name}]]" if is_array else f"[{name}]")
-            lines.extend(f"{_key(key)} = {_value(value)}" for key, value in keys.items())
+            place = f"{name}.{counts[name]}" if is_array else name
+            counts[name] += 1
+            lines.extend(f"{_key(key)} = {_value(value, f'{place}.{key}')}" for key, value in keys.items())
             lines.append("")
         return "\n".join(lines)
 
@@ -84,24 +90,24 @@ def _key(key: str) -> str:
     return key if _BARE.match(key) else _text(key)
 
 
-def _value(value: object) -> str:
+def _value(value: object, place: str) -> str:
+    """A value at a place, such as `link.0.delay`."""
     value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{value} is no value of a setting")
-        return repr(value)
+    if isinstance(value, (int, float)):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"`{place}`: {value} is no value of a setting")
+        of = unit(place)
+        return f'"{value!r} {of}"' if of else repr(value)
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {_value(it)}" for key, it in _keys(value).items())
+        inner = ", ".join(f"{_key(key)} = {_value(it, f'{place}.{key}')}" for key, it in _keys(value).items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence):
-        return "[" + ", ".join(_value(it) for it in value) + "]"
-    raise TypeError(f"a setting is a text, a number, a list or a dict, not {type(value).__name__}")
+        return "[" + ", ".join(_value(it, f"{place}.{i}") for i, it in enumerate(value)) + "]"
+    raise TypeError(f"`{place}`: a setting is a text, a number, a list or a dict, not {type(value).__name__}")
 
 
 def _text(text: str) -> str:

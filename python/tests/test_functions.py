@@ -159,8 +159,28 @@ def test_a_scenario_made_in_code():
         builder.scenario()
     with pytest.raises(ValueError):
         nf.Builder().link("A", "B", loss=float("nan")).text
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="`link.0.loss`"):
         nf.Builder().link("A", "B", loss=object()).text
+
+
+def test_numbers_in_code_are_in_base_units():
+    def build(bandwidth, delay, size, start, least, window, target):
+        builder = nf.Builder(duration="5 s", model="packets")
+        builder.link("A", "B", bandwidth=bandwidth, delay=delay, queue={"discipline": "codel", "target": target})
+        builder.connection("A", "B", source={"window": "reno", "initial_window": window}, size=size, start=start)
+        builder.workload(client="A", server="B", application="web", interarrival=least)
+        return builder.text
+
+    texts = build("1500000 bit/s", "0.005 s", "30000 B", "0.5 s", "2 s", "4 pkt", "0.01 s")
+    assert build(1_500_000, 0.005, 30_000, 0.5, 2, 4, 0.01) == texts
+    assert 'rate = "1000000.0 bit/s"' in nf.Builder().demand("A", "B", 1e6).text
+    for wrong in (
+        lambda builder: builder.link("A", "B", bandwidth=1e6, buffer=50),
+        lambda builder: builder.connection("A", "B", source={"poisson": 100}),
+        lambda builder: builder.link("A", "B", bandwidth=1e6, queue={"discipline": "red", "min": 10, "max": "40 pkt"}),
+    ):
+        with pytest.raises(ValueError, match="a number alone does not say in which: write a text with a unit"):
+            wrong(nf.Builder()).text
 
 
 @pytest.mark.filterwarnings("ignore:assumed")

@@ -70,6 +70,25 @@ def test_set_takes_what_files_have(bottleneck):
         bottleneck.set("link.A->B.loss", float("nan"))
 
 
+def test_numbers_are_in_base_units(bottleneck):
+    text = bottleneck.copy()
+    for key, number, quantity in [
+        ("simulation.duration", 4, "4 s"),
+        ("link.A->B.delay", 0.005, "5 ms"),
+        ("link.*.bandwidth", 5e6, "5 Mbit/s"),
+        ("connection.c.packet-size", 500, "500 B"),
+        ("connection.c.max-window", 8, "8 pkt"),
+    ]:
+        bottleneck.set(key, number)
+        text.set(key, quantity)
+    assert bottleneck.run().summary == text.run().summary
+    assert nf.Scenario.from_toml(BOTTLENECK, set={"simulation.duration": 3}).duration_s == 3
+    with pytest.raises(ValueError, match="`link.A->B.buffer` is in packets, bytes or a time"):
+        bottleneck.set("link.A->B.buffer", 10)
+    with pytest.raises(ValueError, match="bit/s or packets/s"):
+        bottleneck.set("connection.c.source.poisson", 100)
+
+
 def test_demands_are_those_of_the_hour():
     text = """
 simulation = { duration = "10 s" }

@@ -31,6 +31,14 @@ def test_every_combination(triangle):
         found.files("nodes")
 
 
+def test_numbers_are_in_base_units(triangle):
+    pytest.importorskip("polars")
+    numbers, texts = (nf.sweep(triangle, {"link.A->C.bandwidth": values}).to_polars("links") for values in ([1_000_000, 2e6], ["1 Mbit/s", "2 Mbit/s"]))
+    assert numbers["utilization"].to_list() == texts["utilization"].to_list()
+    with pytest.raises(ValueError, match="packets, bytes or a time"):
+        nf.sweep(triangle, {"link.A->C.buffer": [10, 20]})
+
+
 def test_what_is_refused(triangle, tmp_path):
     with pytest.raises(nf.ScenarioError, match="bandwith"):
         nf.sweep(triangle, {"link.A->C.bandwith": ["1 Mbit/s"]})

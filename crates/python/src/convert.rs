@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
 use crate::errors::value;
+use crate::unit::unit;
 
 /// A time in seconds: `0.5`, or `"500 ms"`.
 pub fn seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
@@ -95,26 +96,33 @@ pub fn items<'py>(
     Ok(items.transpose()?.unwrap_or_default())
 }
 
-/// A value as scenario files write it: what `--set` takes after the `=`.
-pub fn setting(given: &Bound<'_, PyAny>) -> PyResult<String> {
+/// A value for a key as scenario files write it: what `--set` takes after the `=`. Numbers of quantities are in base units.
+pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
     if given.is_instance_of::<PyBool>() {
         return Ok(given.extract::<bool>()?.to_string());
     }
     if let Ok(text) = given.extract::<String>() {
         return Ok(text);
     }
-    if let Ok(whole) = given.extract::<i64>() {
-        return Ok(whole.to_string());
-    }
-    match given.extract::<f64>() {
-        Ok(number) if number.is_finite() => Ok(format!("{number:?}")),
-        Ok(number) => Err(value(format!("{number} is no value of a setting"))),
-        Err(error) => Err(instead_of_type(given.py(), error, || {
-            let kind = given.get_type();
-            let message = format!("a setting is a text, a number, True or False, not {kind}");
-            PyTypeError::new_err(message)
-        })),
-    }
+    let number = match given.extract::<i64>() {
+        Ok(whole) => whole.to_string(),
+        Err(_) => match given.extract::<f64>() {
+            Ok(number) if number.is_finite() => format!("{number:?}"),
+            Ok(number) => return Err(value(format!("{number} is no value of a setting"))),
+            Err(error) => {
+                return Err(instead_of_type(given.py(), error, || {
+                    let kind = given.get_type();
+                    let message =
+                        format!("a setting is a text, a number, True or False, not {kind}");
+                    PyTypeError::new_err(message)
+                }));
+            }
+        },
+    };
+    Ok(match unit(key)? {
+        Some(unit) => format!("{number} {unit}"),
+        None => number,
+    })
 }
 
 /// How many seeds.

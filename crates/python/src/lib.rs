@@ -19,6 +19,7 @@ mod steady;
 mod sweep;
 mod table;
 mod trace;
+mod unit;
 mod work;
 
 use std::ffi::OsString;
@@ -49,6 +50,7 @@ mod _native {
         sweep::Sweep,
         table::Table,
         trace::{Trace, fit_profile, trace},
+        unit::unit,
         version,
         work::panic_for_a_test,
     };

@@ -109,7 +109,7 @@ fn settings_of(set: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<String>> {
 fn one_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match key.contains('=') {
         true => Err(errors::value(format!("`{key}` is no key: it has a `=`"))),
-        false => Ok(format!("{key}={}", setting(value)?)),
+        false => Ok(format!("{key}={}", setting(key, value)?)),
     }
 }
 

@@ -211,7 +211,7 @@ fn axis(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
         Err(_) => {
             let mut all = Vec::new();
             for value in values.try_iter()? {
-                all.push(setting(&value?)?);
+                all.push(setting(key, &value?)?);
             }
             Axis::of(key, all)
         }

@@ -1,0 +1,77 @@
+//! The units of numbers in settings: scenario files have quantities as texts, Python numbers of them in base units.
+
+use std::sync::OnceLock;
+
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use crate::errors;
+
+/// The base unit of what stands at a key, such as `link.A->B.delay`; none, if that is no quantity.
+#[pyfunction]
+pub fn unit(key: &str) -> PyResult<Option<&'static str>> {
+    let Some(quantity) = quantity(schema(), key) else {
+        return Ok(None);
+    };
+    let may_be = |units: &str, example: &str| {
+        Err(errors::value(format!(
+            "`{key}` is in {units}, and a number alone does not say in which: write a text with a unit, such as \"{example}\""
+        )))
+    };
+    match quantity {
+        "Time" => Ok(Some("s")),
+        "Bytes" => Ok(Some("B")),
+        "Packets" => Ok(Some("pkt")),
+        // Of a source, simulations take packets/s.
+        "Rate" if key.starts_with("connection.") => may_be("bit/s or packets/s", "1 Mbit/s"),
+        "Rate" => Ok(Some("bit/s")),
+        "Size" if key.ends_with(".size") => Ok(Some("B")),
+        "Size" => may_be("packets or bytes", "50 pkt"),
+        "Room" => may_be("packets, bytes or a time", "50 pkt"),
+        _ => Ok(None),
+    }
+}
+
+/// What scenario files have.
+fn schema() -> &'static Value {
+    static SCHEMA: OnceLock<Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| serde_json::from_str(&netflow::scenario::schema()).unwrap_or_default())
+}
+
+/// What the schema calls the quantity at a key.
+fn quantity<'s>(schema: &'s Value, key: &str) -> Option<&'s str> {
+    at(schema, schema, Some(key))
+}
+
+/// The same within a part of the schema; no key is that of the part itself.
+fn at<'s>(schema: &'s Value, part: &'s Value, key: Option<&str>) -> Option<&'s str> {
+    if let Some(name) = part["$ref"].as_str().and_then(|it| it.rsplit('/').next()) {
+        let part = &schema["$defs"][name];
+        return match key {
+            None if part["type"] == "string" => Some(name),
+            _ => at(schema, part, key),
+        };
+    }
+    let choices = ["anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|it| part[it].as_array());
+    if let Some(found) = choices.flatten().find_map(|it| at(schema, it, key)) {
+        return Some(found);
+    }
+    let key = key?;
+    let (first, rest) = match key.split_once('.') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (key, None),
+    };
+    if let Some(part) = part["properties"].get(first) {
+        return at(schema, part, rest);
+    }
+    let place = first.parse::<usize>().ok();
+    if let Some(part) = place.and_then(|place| part["prefixItems"].get(place)) {
+        return at(schema, part, rest);
+    }
+    // An item of a list is called by its name, which may have dots.
+    let items = part.get("items")?;
+    let dots = key.match_indices('.').map(|(dot, _)| Some(&key[dot + 1..]));
+    dots.chain([None]).find_map(|rest| at(schema, items, rest))
+}
