@@ -72,7 +72,8 @@ class Scenario:
 
         Numbers of times, rates and sizes are seconds, bit/s and bytes. Where a number may be of other units as well (a buffer, the
         rate of a source), only a text is taken.
-        What is refused changes nothing.
+        What is refused changes nothing. The files of a scenario are read again for it: they must be what they were. Several threads
+        may call it.
         """
     def copy(self) -> Scenario:
         """One that can be changed by itself."""

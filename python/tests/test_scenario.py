@@ -1,8 +1,11 @@
 """Scenarios: loaded, changed, refused, copied."""
 
+import concurrent.futures
 import copy
 import os
 import pickle
+import subprocess
+import sys
 
 import netflow_evaluator as nf
 import pytest
@@ -131,6 +134,82 @@ def test_pickles_are_the_same_or_refused(tmp_path, bottleneck):
     file.write_text(BOTTLENECK.replace("10 ms", "11 ms"))
     with pytest.raises(ValueError, match="is not what it was"):
         pickle.loads(pickled)
+
+
+def test_settings_from_several_threads_all_count(bottleneck):
+    keys = [f"connection.c.{key}" for key in ("start", "stop", "packet-size", "max-window", "count")]
+    keys += [f"link.A->B.{key}" for key in ("bandwidth", "delay", "loss")] + ["simulation.duration", "simulation.seed"]
+    values = ["1 s", "9 s", "500 B", "9 pkt", 2, "3 Mbit/s", "11 ms", 0.01, "12 s", 7]
+    for _ in range(20):
+        scenario = bottleneck.copy()
+        with concurrent.futures.ThreadPoolExecutor(5) as executor:
+            list(executor.map(scenario.set, keys, values))
+        assert {setting.split("=")[0] for setting in scenario.settings} == set(keys)
+        assert (scenario.duration_s, scenario.seed) == (12, 7)
+
+
+CHANGES = {
+    "set": lambda scenario: scenario.set("simulation.seed", 3),
+    "model": lambda scenario: scenario.run(model="fluid-literal"),
+    "sweep": lambda scenario: nf.sweep(scenario, {"connection.*.packet-size": ["500 B"]}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_file_that_changed_is_not_read_again(tmp_path, change):
+    file, links = tmp_path / "lab.toml", tmp_path / "links.csv"
+    file.write_text('simulation = { duration = "1 s" }\ninclude = { links = "links.csv" }\nconnection = [{ from = "A", to = "B", source = { profile = "ns-reno" } }]\n')
+    links.write_text("from,to,bandwidth\nA,B,1 Mbit/s\n")
+    for changed in (file, links):
+        text = changed.read_text()
+        scenario = nf.load(file)
+        change(scenario)
+        changed.write_text(text.replace("1 ", "2 "))
+        for _ in range(2):
+            with pytest.raises(ValueError, match="lab.toml, or a file that it names, is not what it was when the scenario was read"):
+                change(scenario)
+        assert scenario.run().time_s == scenario.duration_s == 1
+        assert "1 s" in scenario.text
+        changed.write_text(text)
+        change(scenario)
+    (tmp_path / "others.csv").write_text("from,to,bandwidth\nA,B,3 Mbit/s\n")
+    scenario.set("include.links", "others.csv")
+    scenario.set("include.links", "links.csv")
+    links.unlink()
+    with pytest.raises(OSError, match="links.csv"):
+        change(scenario)
+
+
+def test_a_scenario_stays_where_it_was_read(tmp_path, monkeypatch):
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (folder / "lab.toml").write_text(BOTTLENECK)
+    (folder / "links.csv").write_text("from,to,bandwidth\nB,C,1 Mbit/s\n")
+    monkeypatch.chdir(folder)
+    read, made = nf.load("lab.toml"), nf.Scenario.from_toml(BOTTLENECK + 'include = { links = "links.csv" }\n')
+    monkeypatch.chdir(tmp_path)
+    for scenario in (read, made):
+        for change in CHANGES.values():
+            change(scenario)
+        assert scenario.text.startswith(BOTTLENECK)
+
+
+def test_the_standard_input_is_read_once():
+    code = """
+import netflow_evaluator as nf, pickle
+scenario = nf.load("-")
+scenario.set("simulation.duration", "2 s")
+assert scenario.run(model="fluid-literal").time_s == 2
+assert nf.sweep(scenario, {"connection.*.packet-size": ["500 B", "900 B"]}).cases == 2
+assert pickle.loads(pickle.dumps(scenario)).text == scenario.text
+try:
+    nf.load("-", allow_outside=True)
+except ValueError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], input=BOTTLENECK, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "names files below the current directory" in done.stdout
 
 
 def test_a_scenario_reads_below_its_folder_only(tmp_path):

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 
 use crate::convert::{bandwidth as bandwidth_of, seconds};
 use crate::errors;
-use crate::scenario::{Scenario, Source, Spec};
+use crate::scenario::Scenario;
+use crate::spec::{Place, Source, Spec};
 
 /// A scenario of a network that other programs' files have, what was assumed for it, and what its nodes are called, in the
 /// files' order.
@@ -91,8 +92,8 @@ pub fn import_topology(
     let spec = Spec {
         source: Source::Text {
             name: format!("{name}.toml"),
-            text: written.text,
-            directory: PathBuf::from("."),
+            text: written.text.into(),
+            directory: Place::new(PathBuf::from(".")),
         },
         reach: Reach::Below,
         settings: Vec::new(),

@@ -15,6 +15,7 @@ mod results;
 mod scenario;
 mod settable;
 mod simulation;
+mod spec;
 mod steady;
 mod sweep;
 mod table;

@@ -1,11 +1,11 @@
 //! Scenarios: loaded, changed, and what can be asked of them.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use netflow::evaluate::{Directory, Settings, evaluate_with};
-use netflow::scenario::{Prepared, Problems, Reach, for_steady, from_str};
+use netflow::scenario::{Prepared, Reach, for_steady};
 use netflow::simulation::ModelName;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -20,62 +20,16 @@ use crate::names;
 use crate::results::Results;
 use crate::settable::Settable;
 use crate::simulation::Simulation;
+use crate::spec::{Place, Refusal, Source, Spec, State};
 use crate::steady::{Headroom, Sensitivities, SteadyState};
 use crate::work::work;
 
-/// Where a scenario is read from, again and again.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// A file.
-    File(PathBuf),
-    /// A text, with the folder that paths in it are relative to.
-    Text {
-        name: String,
-        text: String,
-        directory: PathBuf,
-    },
-}
-
-/// All that makes a scenario.
-#[derive(Clone, Debug)]
-pub struct Spec {
-    pub source: Source,
-    pub reach: Reach,
-    /// Each as `KEY=VALUE`; later ones count.
-    pub settings: Vec<String>,
-}
-
-impl Spec {
-    /// The path, or the name instead of one, by which messages call it.
-    pub fn path(&self) -> &Path {
-        match &self.source {
-            Source::File(path) => path,
-            Source::Text { name, .. } => name.as_ref(),
-        }
-    }
-
-    /// Reads it with more settings.
-    pub fn load(&self, more: &[String]) -> Result<Prepared, Problems> {
-        let all: Vec<String> = self.settings.iter().chain(more).cloned().collect();
-        match &self.source {
-            Source::File(path) => netflow::evaluate::load(path, &all, self.reach),
-            Source::Text {
-                name,
-                text,
-                directory,
-            } => from_str(name, text, directory, &all),
-        }
-    }
-}
-
 /// A network, its traffic and how to evaluate it.
 #[pyclass(frozen, module = "netflow_evaluator")]
-pub struct Scenario(RwLock<State>);
-
-#[derive(Clone)]
-struct State {
-    spec: Spec,
-    prepared: Arc<Prepared>,
+pub struct Scenario {
+    state: RwLock<State>,
+    /// Held by the thread that changes it.
+    changes: Mutex<()>,
 }
 
 /// Reads and checks a scenario file.
@@ -87,13 +41,15 @@ pub fn load(
     set: Option<&Bound<'_, PyDict>>,
     allow_outside: bool,
 ) -> PyResult<Scenario> {
+    let reach = match allow_outside {
+        true => Reach::Anywhere,
+        false => Reach::Below,
+    };
+    let settings = settings_of(set)?;
     let spec = Spec {
-        source: Source::File(path),
-        reach: match allow_outside {
-            true => Reach::Anywhere,
-            false => Reach::Below,
-        },
-        settings: settings_of(set)?,
+        source: Source::at(py, path, reach)?,
+        reach,
+        settings,
     };
     Scenario::of(py, spec)
 }
@@ -113,24 +69,26 @@ fn one_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
+impl From<State> for Scenario {
+    fn from(state: State) -> Scenario {
+        Scenario {
+            state: RwLock::new(state),
+            changes: Mutex::new(()),
+        }
+    }
+}
+
 impl Scenario {
     pub fn of(py: Python<'_>, spec: Spec) -> PyResult<Scenario> {
-        let prepared = py.detach(|| spec.load(&[]));
-        let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
-        let prepared = Arc::new(prepared);
-        Ok(Scenario(RwLock::new(State { spec, prepared })))
+        State::read(py, spec).map(Scenario::from)
     }
 
-    fn state(&self) -> State {
+    pub fn state(&self) -> State {
         // Whoever held it while panicking had not begun to change it.
-        self.0
+        self.state
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
-    }
-
-    pub fn spec(&self) -> Spec {
-        self.state().spec
     }
 
     pub fn prepared(&self) -> Arc<Prepared> {
@@ -139,21 +97,33 @@ impl Scenario {
 
     /// The scenario as its steady state has it.
     fn for_steady(&self, py: Python<'_>) -> PyResult<Arc<Prepared>> {
-        let State { spec, prepared } = self.state();
-        let prepared = Self::calibrated(py, prepared)?;
-        Ok(py.detach(|| Arc::new(for_steady((*prepared).clone(), |more| spec.load(more)))))
+        let state = self.state();
+        let prepared = Self::calibrated(py, state.prepared.clone())?;
+        let mut changed = None;
+        let steady = py.detach(|| {
+            for_steady((*prepared).clone(), |more| {
+                state.with(more).map_err(|refusal| match refusal {
+                    Refusal::Changed(_) => changed = Some(refusal),
+                    // What fluids cannot follow stays as it is.
+                    Refusal::Wrong(_) => {}
+                })
+            })
+        });
+        match changed {
+            None => Ok(Arc::new(steady)),
+            Some(refusal) => Err(refusal.told(py)),
+        }
     }
 
     /// The scenario with another model, if one is given.
     fn with_model(&self, py: Python<'_>, model: Option<&str>) -> PyResult<Arc<Prepared>> {
-        let State { spec, prepared } = self.state();
+        let state = self.state();
         let Some(model) = model else {
-            return Ok(prepared);
+            return Ok(state.prepared);
         };
         let model = [format!("simulation.model={model}")];
-        let prepared = py.detach(|| spec.load(&model));
-        let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
-        Ok(Arc::new(prepared))
+        let prepared = py.detach(|| state.with(&model));
+        prepared.map(Arc::new).map_err(|refusal| refusal.told(py))
     }
 
     /// The same as packets calibrate it, if it asks for that.
@@ -192,8 +162,8 @@ impl Scenario {
     ) -> PyResult<Scenario> {
         let source = Source::Text {
             name: name.to_owned(),
-            text,
-            directory,
+            text: text.into(),
+            directory: Place::new(directory),
         };
         let spec = Spec {
             source,
@@ -205,23 +175,25 @@ impl Scenario {
 
     fn set(&self, py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let setting = one_setting(key, value)?;
-        let mut spec = self.spec();
-        // Only the last of the same key counts: no list grows in a loop.
-        let start = format!("{key}=");
-        spec.settings.retain(|it| !it.starts_with(&start));
-        spec.settings.push(setting);
-        let prepared = py.detach(|| spec.load(&[]));
-        let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
-        let state = State {
-            spec,
-            prepared: Arc::new(prepared),
-        };
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = state;
-        Ok(())
+        py.detach(|| {
+            // Nobody else changes it between reading and writing.
+            let _change = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state();
+            let mut spec = state.spec.clone();
+            // Only the last of the same key counts: no list grows in a loop.
+            let start = format!("{key}=");
+            spec.settings.retain(|it| !it.starts_with(&start));
+            spec.settings.push(setting);
+            state.prepared = Arc::new(state.other(&spec, &[])?);
+            state.spec = spec;
+            *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+            Ok(())
+        })
+        .map_err(|refusal: Refusal| refusal.told(py))
     }
 
     fn copy(&self) -> Scenario {
-        Scenario(RwLock::new(self.state()))
+        self.state().into()
     }
 
     fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -273,7 +245,7 @@ impl Scenario {
 
     #[getter]
     fn settings(&self) -> Vec<String> {
-        self.spec().settings
+        self.state().spec.settings
     }
 
     #[getter]
@@ -282,14 +254,8 @@ impl Scenario {
     }
 
     #[getter]
-    fn text(&self) -> PyResult<String> {
-        match self.spec().source {
-            Source::Text { text, .. } => Ok(text),
-            Source::File(path) => {
-                let text = netflow_files::read_text(&path, netflow_files::Kind::Scenario);
-                text.map_err(|refusal| std::io::Error::from(refusal).into())
-            }
-        }
+    fn text(&self) -> String {
+        self.state().text.to_string()
     }
 
     #[pyo3(signature = (*, model = None, seeds = 1, every = None, start = None, end = None, by_event = false,
@@ -438,7 +404,7 @@ impl Scenario {
     }
 
     fn __repr__(&self) -> String {
-        let State { spec, prepared } = self.state();
+        let State { spec, prepared, .. } = self.state();
         let name = spec.path().display();
         let network = &prepared.network;
         format!(
@@ -461,15 +427,15 @@ impl Scenario {
 
     /// By what it was read from, and a digest: a file that is another by then is refused.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let State { spec, prepared } = self.state();
+        let State { spec, prepared, .. } = self.state();
         let again = py.get_type::<Scenario>().getattr("_again")?;
         let (path, text) = match spec.source {
-            Source::File(path) => (absolute(&path), None),
+            Source::File(place) => (place.absolute, None),
             Source::Text {
                 name,
                 text,
                 directory,
-            } => (absolute(&directory), Some((name, text))),
+            } => (directory.absolute, Some((name, text.to_string()))),
         };
         let outside = spec.reach == Reach::Anywhere;
         let arguments = (path, text, outside, spec.settings, prepared.digest.clone());
@@ -486,11 +452,11 @@ impl Scenario {
         digest: &str,
     ) -> PyResult<Scenario> {
         let source = match text {
-            None => Source::File(path.clone()),
+            None => Source::File(Place::new(path.clone())),
             Some((name, text)) => Source::Text {
                 name,
-                text,
-                directory: path.clone(),
+                text: text.into(),
+                directory: Place::new(path.clone()),
             },
         };
         let reach = match outside {
@@ -511,10 +477,6 @@ impl Scenario {
             ))),
         }
     }
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn model_name(prepared: &Prepared) -> &'static str {

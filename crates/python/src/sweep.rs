@@ -12,7 +12,8 @@ use pyo3::types::PyDict;
 use crate::convert::{self, positive_seconds, setting};
 use crate::errors::{self, EvaluationError};
 use crate::results::interrupted;
-use crate::scenario::{Scenario, Spec};
+use crate::scenario::Scenario;
+use crate::spec::Spec;
 use crate::work::{Worked, progress as progress_of, work};
 
 /// A sweep whose every value was tried.
@@ -41,7 +42,7 @@ impl Sweep {
         threads: Option<usize>,
         tried: Option<(String, bool)>,
     ) -> PyResult<Sweep> {
-        let spec = scenario.get().spec();
+        let state = scenario.get().state();
         let mut axes = Vec::new();
         for (key, values) in convert::items(Some(vary))? {
             axes.push(axis(&key.extract::<String>()?, &values)?);
@@ -57,7 +58,7 @@ impl Sweep {
         let defaults = Request::default();
         let request = Request {
             axes,
-            settings: spec.settings.clone(),
+            settings: state.spec.settings.clone(),
             each_link_fails,
             model: model.parse::<Model>().map_err(errors::value)?,
             at_s: at.map(|at| positive_seconds("at", at)).transpose()?,
@@ -71,8 +72,10 @@ impl Sweep {
         // The request has the settings.
         let spec = Spec {
             settings: Vec::new(),
-            ..spec
+            ..state.spec.clone()
         };
+        py.detach(|| state.is_unchanged())
+            .map_err(|refusal| refusal.told(py))?;
         let worked = work(py, threads, None, |wish| {
             let load = |settings: &[String]| spec.load(settings);
             match tried {

@@ -1,0 +1,181 @@
+//! What makes a scenario, which is read again and again: with other settings, or in another process.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netflow::scenario::{Prepared, Problems, Reach, from_str};
+use netflow_files::{Kind, STANDARD_INPUT, read_text};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// A file or a directory, wherever the process goes meanwhile.
+#[derive(Clone, Debug)]
+pub struct Place {
+    given: PathBuf,
+    pub absolute: PathBuf,
+}
+
+impl Place {
+    pub fn new(given: PathBuf) -> Place {
+        let absolute = absolute(&given);
+        Place { given, absolute }
+    }
+
+    /// By the name that it was given, if that leads there from here.
+    pub fn path(&self) -> &Path {
+        match absolute(&self.given) == self.absolute {
+            true => &self.given,
+            false => &self.absolute,
+        }
+    }
+}
+
+/// From the root, if there is a current directory.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Where a scenario is read from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file.
+    File(Place),
+    /// A text, with the folder that paths in it are relative to.
+    Text {
+        name: String,
+        text: Arc<str>,
+        directory: Place,
+    },
+}
+
+impl Source {
+    /// The file at a path; of the standard input, which is read once, its text.
+    pub fn at(py: Python<'_>, path: PathBuf, reach: Reach) -> PyResult<Source> {
+        if path != Path::new(STANDARD_INPUT) {
+            return Ok(Source::File(Place::new(path)));
+        }
+        if reach == Reach::Anywhere {
+            let message = "`allow_outside` is of files: a scenario from the standard input, `-`, names files below the current directory";
+            return Err(errors::value(message));
+        }
+        Ok(Source::Text {
+            name: STANDARD_INPUT.to_owned(),
+            text: text(py, &path)?,
+            directory: Place::new(PathBuf::from(".")),
+        })
+    }
+
+    /// The text of the scenario.
+    pub fn text(&self, py: Python<'_>) -> PyResult<Arc<str>> {
+        match self {
+            Source::File(place) => text(py, place.path()),
+            Source::Text { text, .. } => Ok(text.clone()),
+        }
+    }
+}
+
+fn text(py: Python<'_>, path: &Path) -> PyResult<Arc<str>> {
+    let text = py.detach(|| read_text(path, Kind::Scenario));
+    text.map(Into::into)
+        .map_err(|refusal| PyOSError::new_err(format!("{}: {refusal}", path.display())))
+}
+
+/// All that makes a scenario.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub source: Source,
+    pub reach: Reach,
+    /// Each as `KEY=VALUE`; later ones count.
+    pub settings: Vec<String>,
+}
+
+impl Spec {
+    /// The path, or the name instead of one, by which messages call it.
+    pub fn path(&self) -> &Path {
+        match &self.source {
+            Source::File(place) => place.path(),
+            Source::Text { name, .. } => name.as_ref(),
+        }
+    }
+
+    /// Reads it with more settings.
+    pub fn load(&self, more: &[String]) -> Result<Prepared, Problems> {
+        let all: Vec<String> = self.settings.iter().chain(more).cloned().collect();
+        match &self.source {
+            Source::File(place) => netflow::evaluate::load(place.path(), &all, self.reach),
+            Source::Text {
+                name,
+                text,
+                directory,
+            } => from_str(name, text, directory.path(), &all),
+        }
+    }
+}
+
+/// A scenario, and what it was read from.
+#[derive(Clone)]
+pub struct State {
+    pub spec: Spec,
+    pub prepared: Arc<Prepared>,
+    /// Its text, without what was set.
+    pub text: Arc<str>,
+}
+
+/// Why a scenario is not read again.
+pub enum Refusal {
+    /// It is wrong now.
+    Wrong(Problems),
+    /// Its files are not what they were: its path.
+    Changed(PathBuf),
+}
+
+impl Refusal {
+    pub fn told(&self, py: Python<'_>) -> PyErr {
+        match self {
+            Refusal::Wrong(problems) => errors::scenario(py, problems),
+            Refusal::Changed(path) => errors::value(format!(
+                "{}, or a file that it names, is not what it was when the scenario was read: load it again",
+                path.display()
+            )),
+        }
+    }
+}
+
+impl State {
+    pub fn read(py: Python<'_>, spec: Spec) -> PyResult<State> {
+        let prepared = py.detach(|| spec.load(&[]));
+        let prepared = prepared.map_err(|problems| errors::scenario(py, &problems))?;
+        Ok(State {
+            text: spec.source.text(py)?,
+            prepared: Arc::new(prepared),
+            spec,
+        })
+    }
+
+    /// Reads it with more settings.
+    pub fn with(&self, more: &[String]) -> Result<Prepared, Refusal> {
+        self.other(&self.spec, more)
+    }
+
+    /// Reads another scenario of the same source, if that is what it was.
+    pub fn other(&self, spec: &Spec, more: &[String]) -> Result<Prepared, Refusal> {
+        let loaded = spec.load(more);
+        if matches!(&loaded, Ok(it) if it.digest == self.prepared.digest) {
+            return loaded.map_err(Refusal::Wrong);
+        }
+        // Settings may name other files.
+        self.is_unchanged()?;
+        loaded.map_err(Refusal::Wrong)
+    }
+
+    /// Refuses, if its files are not what they were.
+    pub fn is_unchanged(&self) -> Result<(), Refusal> {
+        match self.spec.load(&[]) {
+            Ok(again) if again.digest == self.prepared.digest => Ok(()),
+            Err(problems) if problems.unreadable() => Err(Refusal::Wrong(problems)),
+            _ => Err(Refusal::Changed(self.spec.path().to_owned())),
+        }
+    }
+}
