@@ -230,7 +230,9 @@ class Results:
     def is_complete(self) -> bool:
         """Whether the run came to its end."""
     def report(self, path: _Path) -> None:
-        """Writes the run's page. A run that was not written to a directory (`out`) is repeated for it."""
+        """Writes the run's page. A run that was not written to a directory (`out`), or whose directory another run has by now, is
+        repeated for it.
+        """
     def _repr_html_(self) -> str: ...
 
 @final

@@ -1,6 +1,7 @@
 """Runs: the same bits as the command's, series, seeds, progress, reports."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -138,6 +139,25 @@ def test_a_report_and_what_a_notebook_shows(tmp_path, bottleneck):
         with pytest.raises(ValueError, match="end the name with .html or .htm"):
             results.report(tmp_path / name)
         assert not (tmp_path / name).exists()
+
+
+def test_a_report_is_of_its_own_run(tmp_path, monkeypatch, bottleneck):
+    def page(results):
+        results.report(tmp_path / "page.html")
+        text = (tmp_path / "page.html").read_text()
+        # How long it took by the clock is no matter.
+        return re.sub(r'"(wall_time_s|threads|format|kept)":[^,]*,', "", text)
+
+    monkeypatch.chdir(tmp_path)
+    first = bottleneck.run(out="results")
+    told = page(first)
+    monkeypatch.chdir(tmp_path.parent)
+    assert page(first) == told
+    monkeypatch.chdir(tmp_path)
+    bottleneck.set("link.A->B.bandwidth", "20 Mbit/s")
+    second = bottleneck.run(out="results")
+    assert page(first) == told != page(second)
+    assert '"name":"results"' in told and ".tmp" not in page(bottleneck.run())
 
 
 def test_series_of_too_many_rows_are_refused(bottleneck, tmp_path):

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
 use netflow::report::{PAGE_MARK, Report};
 use netflow::results::{
-    CLASSES, CONNECTIONS, ConnectionSummary, LINKS, LinkSummary, Summary, Table as Layout, WAITS,
-    wait_rows,
+    CLASSES, CONNECTIONS, ConnectionSummary, LINKS, LinkSummary, Manifest, Summary,
+    Table as Layout, WAITS, wait_rows,
 };
 use netflow::scenario::Prepared;
 use netflow::simulation::WaitFor;
-use netflow_files::write_own;
+use netflow_files::{Kind, read_text, write_own};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -20,22 +20,56 @@ use crate::names;
 use crate::table::Table;
 use crate::work::{Worked, work};
 
+/// Where a run was written.
+#[derive(Clone)]
+pub struct Written {
+    directory: PathBuf,
+    /// The text of its manifest, which no other run has.
+    manifest: String,
+}
+
+impl Written {
+    /// What was just written there.
+    pub fn at(directory: PathBuf) -> Option<Written> {
+        let manifest = manifest(&directory)?;
+        Some(Written {
+            directory,
+            manifest,
+        })
+    }
+
+    /// Whether it still is there.
+    fn is_there(&self) -> bool {
+        manifest(&self.directory).is_some_and(|it| it == self.manifest)
+    }
+}
+
+fn manifest(directory: &Path) -> Option<String> {
+    read_text(&directory.join(Manifest::FILE), Kind::Summary).ok()
+}
+
 /// Means, maxima and totals of a run, and its series.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Results {
     prepared: Arc<Prepared>,
     settings: Settings,
     evaluation: Evaluation,
+    written: Option<Written>,
     links: OnceLock<Table>,
     connections: OnceLock<Table>,
 }
 
 impl Results {
-    fn new(prepared: Arc<Prepared>, settings: Settings, evaluation: Evaluation) -> Results {
+    fn new(
+        prepared: Arc<Prepared>,
+        settings: Settings,
+        (evaluation, written): (Evaluation, Option<Written>),
+    ) -> Results {
         Results {
             prepared,
             settings,
             evaluation,
+            written,
             links: OnceLock::new(),
             connections: OnceLock::new(),
         }
@@ -46,7 +80,7 @@ impl Results {
         py: Python<'_>,
         prepared: Arc<Prepared>,
         settings: Settings,
-        worked: Worked<Result<Evaluation, Error>>,
+        worked: Worked<Result<(Evaluation, Option<Written>), Error>>,
     ) -> PyResult<Results> {
         let evaluation = match (worked.outcome, worked.interruption) {
             (Ok(evaluation), None) => evaluation,
@@ -57,7 +91,7 @@ impl Results {
                 }
                 let (text, results) = match outcome {
                     Ok(evaluation) => {
-                        let text = match &evaluation.end {
+                        let text = match &evaluation.0.end {
                             End::Finished => "it was finished already".to_owned(),
                             End::Stopped(what) | End::Failed(what) => what.clone(),
                         };
@@ -69,7 +103,7 @@ impl Results {
                 return Err(interrupted(py, text, results));
             }
         };
-        let failed = match &evaluation.end {
+        let failed = match &evaluation.0.end {
             End::Failed(what) => Some(what.clone()),
             _ => None,
         };
@@ -241,30 +275,40 @@ impl Results {
         self.evaluation.end == End::Finished
     }
 
-    /// Writes the run's page. A run that was not written to a directory is repeated for it.
+    /// Writes the run's page. A run whose directory is not there, or is of another run by now, is repeated for it.
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
-        let written = self.settings.directory.as_ref();
+        let written = self.written.as_ref().filter(|it| it.is_there());
         if written.is_none() && !self.is_complete() {
-            let message =
-                "a run that was interrupted has no report, unless it was written: run(out=…)";
+            let message = match &self.written {
+                Some(it) => format!(
+                    "{} has not what this run wrote any more, and a run that was interrupted is not repeated for its report",
+                    it.directory.display()
+                ),
+                None => {
+                    "a run that was interrupted has no report, unless it was written: run(out=…)"
+                        .to_owned()
+                }
+            };
             return Err(errors::value(message));
         }
         let worked = work(py, self.settings.threads, None, |wish| {
             let report = match written {
-                Some(directory) => report_of(&directory.path),
+                Some(written) => report_of(&written.directory),
                 None => tempfile::tempdir()
                     .map_err(|error| error.to_string())
                     .and_then(|place| {
+                        // The page calls the run as its directory is called.
+                        let place = place.path().join("results");
                         let settings = Settings {
-                            directory: Some(Directory::at(place.path())),
+                            directory: Some(Directory::at(&place)),
                             keep_series: false,
                             keep_classes: false,
                             ..self.settings.clone()
                         };
                         evaluate_with(&self.prepared, &settings, &mut |_| {}, &|| wish.stop())
                             .map_err(|error| error.to_string())?;
-                        report_of(place.path())
+                        report_of(&place)
                     }),
             };
             let page = report?.html();

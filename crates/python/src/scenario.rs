@@ -17,10 +17,10 @@ use crate::convert::{
 use crate::errors;
 use crate::failures::Failures;
 use crate::names;
-use crate::results::Results;
+use crate::results::{Results, Written};
 use crate::settable::Settable;
 use crate::simulation::Simulation;
-use crate::spec::{Place, Refusal, Source, Spec, State};
+use crate::spec::{Place, Refusal, Source, Spec, State, absolute};
 use crate::steady::{Headroom, Sensitivities, SteadyState};
 use crate::work::work;
 
@@ -306,10 +306,13 @@ impl Scenario {
                 ..Directory::at(path)
             }),
         };
+        let directory = settings.directory.as_ref().map(|it| absolute(&it.path));
         let worked = work(py, threads, progress.as_ref(), |wish| {
-            evaluate_with(&prepared, &settings, &mut |part| wish.done(part), &|| {
-                wish.stop()
-            })
+            let evaluation =
+                evaluate_with(&prepared, &settings, &mut |part| wish.done(part), &|| {
+                    wish.stop()
+                })?;
+            Ok((evaluation, directory.and_then(Written::at)))
         })?;
         Results::of(py, prepared, settings, worked)
     }
