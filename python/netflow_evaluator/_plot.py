@@ -27,7 +27,8 @@ def plot_links(
 ) -> Any:
     """A number of links over time; of several results, such as those of seeds, their mean in the band of all.
 
-    Without `links` the five with the largest mean of it. Returns the matplotlib axes.
+    Several results must have the same intervals. Without `links` the five with the largest mean of it while it is known. Returns the
+    matplotlib axes.
     """
     return _plot(_all(results), "links", "link", links, column, ax)
 
@@ -58,6 +59,14 @@ def _series(table: Table, key: str, column: str) -> dict[str, tuple[list[float],
     return series
 
 
+def _mean(known: list[float]) -> float:
+    return sum(known) / len(known) if known else float("-inf")
+
+
+def _intervals(times: list[float]) -> str:
+    return f"{len(times)} intervals to {times[-1]:g} s" if times else "no intervals"
+
+
 def _plot(runs: list[Any], table: str, key: str, names: Iterable[str] | None, column: str, ax: Any) -> Any:
     import matplotlib.pyplot as plt
 
@@ -66,7 +75,7 @@ def _plot(runs: list[Any], table: str, key: str, names: Iterable[str] | None, co
     all_series = [_series(getattr(run, table), key, column) for run in runs]
     if names is None:
         first = all_series[0]
-        means = {name: sum(v for v in values if v == v) / max(1, len(values)) for name, (_, values) in first.items()}
+        means = {name: _mean([v for v in values if v == v]) for name, (_, values) in first.items()}
         names = sorted(means, key=lambda name: -means[name])[:5]
     axes = ax if ax is not None else plt.gca()
     for name in names:
@@ -74,6 +83,12 @@ def _plot(runs: list[Any], table: str, key: str, names: Iterable[str] | None, co
             if name not in series:
                 raise ValueError(f"there is no {key} `{name}`")
         times = all_series[0][name][0]
+        for place, series in enumerate(all_series):
+            if series[name][0] != times:
+                raise ValueError(
+                    f"results {place} have {_intervals(series[name][0])}, and those before {_intervals(times)}:"
+                    " several are drawn if they were run with the same `every` to the same end"
+                )
         rows = list(zip(*(series[name][1] for series in all_series)))
         middle = [sum(row) / len(row) for row in rows]
         (line,) = axes.plot(times, middle, label=name)

@@ -42,3 +42,32 @@ def test_what_is_not_there(bottleneck, axes):
         nf.plot_links(results, column="queues", ax=axes)
     with pytest.raises(ValueError, match="no results"):
         nf.plot_links([], ax=axes)
+
+
+def test_results_of_different_intervals_are_not_mixed(bottleneck, axes):
+    fine, coarse = bottleneck.run(every="1 s"), bottleneck.run(every="5 s")
+    for runs in ([fine, coarse], [coarse, fine]):
+        with pytest.raises(ValueError, match="results 1 have .* intervals to 10 s, and those before .* the same `every`"):
+            nf.plot_links(runs, ax=axes)
+    bottleneck.set("simulation.duration", "5 s")
+    with pytest.raises(ValueError, match="5 intervals to 5 s, and those before 10 intervals to 10 s"):
+        nf.plot_links([fine, bottleneck.run(every="1 s")], ax=axes)
+    assert nf.plot_links([coarse, coarse], ax=axes) is axes
+
+
+def test_what_starts_late_is_among_the_largest(axes):
+    connections = "".join(
+        f'{{ from = "A", to = "B", name = "c{i}", source = {{ constant = "100 kbit/s" }} }},' for i in range(5)
+    )
+    text = f"""
+    simulation = {{ duration = "20 s" }}
+    link = [
+      {{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "10 ms" }},
+      {{ from = "C", to = "B", bandwidth = "10 Mbit/s", delay = "20 ms" }},
+    ]
+    connection = [{connections} {{ from = "C", to = "B", name = "late", start = "15 s", source = {{ constant = "100 kbit/s" }} }}]
+    """
+    results = nf.Scenario.from_toml(text).run()
+    assert None in results.connections["delay_s"]
+    nf.plot_connections(results, column="delay_s", ax=axes)
+    assert axes.lines[0].get_label() == "late" and len(axes.lines) == 5
