@@ -75,7 +75,7 @@ def test_latency_is_the_commands():
     for wrong in (dict(congestion="bbr"), dict(congestion="brb", **rounds), dict(rounds, congestion="bbr", stack="ns-2.35")):
         with pytest.raises(ValueError, match="congestion"):
             nf.latency("3 KB", "20 ms", **wrong)
-    for bad in (dict(size=0), dict(delay=-1), dict(loss=2), dict(loss=float("nan"))):
+    for bad in (dict(size=0), dict(delay=-1), dict(loss=2), dict(loss=float("nan")), dict(mss=0), dict(mss=65_536)):
         with pytest.raises(ValueError):
             nf.latency(**{"size": "3 KB", "delay": "20 ms", **bad})
 

@@ -53,6 +53,8 @@ def test_intervals_and_the_part_that_is_summarized(bottleneck):
     assert (results.summary["from_s"], results.summary["duration_s"]) == (4, 4)
     with pytest.raises(ValueError, match="from 12 s"):
         bottleneck.run(start=12)
+    with pytest.raises(ValueError, match="`start` must be 0 s or more"):
+        bottleneck.run(start=-5)
     with pytest.raises(ValueError, match="every"):
         bottleneck.run(every=0)
     with pytest.raises(ValueError, match="furlong"):

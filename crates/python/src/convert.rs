@@ -25,6 +25,15 @@ pub fn positive_seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
+/// A time of zero or more.
+pub fn seconds_from_0(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let time_s = seconds(what, given)?;
+    match time_s >= 0.0 {
+        true => Ok(time_s),
+        false => Err(value(format!("`{what}` must be 0 s or more, not {time_s}"))),
+    }
+}
+
 /// A bandwidth in bit/s above zero: `1e6`, or `"1 Mbit/s"`.
 pub fn bandwidth(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let bps = quantity::<BitsPerSecond>(what, given, BitsPerSecond::get)?;

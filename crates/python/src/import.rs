@@ -8,7 +8,7 @@ use netflow::scenario::Reach;
 use netflow::units::Room;
 use pyo3::prelude::*;
 
-use crate::convert::{bandwidth as bandwidth_of, seconds};
+use crate::convert::{bandwidth as bandwidth_of, seconds_from_0};
 use crate::errors;
 use crate::scenario::Scenario;
 use crate::spec::{Place, Source, Spec};
@@ -45,12 +45,9 @@ pub fn import_topology(
         return Err(errors::value(message));
     }
     let delay_s = match delay {
-        Some(it) => seconds("delay", it)?,
+        Some(it) => seconds_from_0("delay", it)?,
         None => default.delay_s,
     };
-    if delay_s < 0.0 {
-        return Err(errors::value(format!("`delay` is negative: {delay_s} s")));
-    }
     let choices = Choices {
         bandwidth_bps: match bandwidth {
             Some(it) => bandwidth_of("bandwidth", it)?,

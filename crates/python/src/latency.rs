@@ -55,6 +55,11 @@ pub fn latency(
             "`samples` must be 2 to 1000000000, not {n}"
         )));
     }
+    if let Some(mss) = mss.filter(|mss| !(1..=65_535).contains(mss)) {
+        return Err(errors::value(format!(
+            "`mss` must be 1 to 65535 bytes, not {mss}"
+        )));
+    }
     let method = Method {
         model,
         mss_bytes: mss.unwrap_or(stack.mss_bytes),
@@ -93,10 +98,7 @@ fn questions(
     for size in sizes {
         let size_bytes = size_of(size, mss_bytes)?;
         for delay in delays {
-            let delay_s = convert::seconds("delay", delay)?;
-            if delay_s < 0.0 {
-                return Err(errors::value(format!("`delay` is negative: {delay_s} s")));
-            }
+            let delay_s = convert::seconds_from_0("delay", delay)?;
             for &loss in losses {
                 if !(0.0..=1.0).contains(&loss) {
                     return Err(errors::value(format!(

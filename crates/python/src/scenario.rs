@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::convert::{
-    format as format_of, items, positive_seconds, seconds, seeds as seeds_of, setting,
+    format as format_of, items, positive_seconds, seconds_from_0, seeds as seeds_of, setting,
 };
 use crate::errors;
 use crate::failures::Failures;
@@ -294,7 +294,7 @@ impl Scenario {
                 Some(every) => positive_seconds("every", every)?,
                 None => defaults.every_s,
             },
-            from_s: start.map(|it| seconds("start", it)).transpose()?,
+            from_s: start.map(|it| seconds_from_0("start", it)).transpose()?,
             to_s: end.map(|it| positive_seconds("end", it)).transpose()?,
             by_event,
             threads,
