@@ -321,6 +321,8 @@ class Simulation:
         """Goes on until this time."""
     def copy(self) -> Simulation:
         """One that goes on by itself, with the same bits."""
+    def __copy__(self) -> Simulation: ...
+    def __deepcopy__(self, _memo: object) -> Simulation: ...
     @property
     def time_s(self) -> float: ...
     @property
@@ -368,7 +370,7 @@ class Simulation:
         """What a connection sends now."""
     @property
     def links(self) -> Table:
-        """Every link since the last `advance` or `run_until` began, with the columns of links.csv."""
+        """Every link since the last `advance` or `run_until` began, with the columns of links.csv; of a `step` it tells nothing."""
     @property
     def connections(self) -> Table:
         """Every connection likewise."""

@@ -1,5 +1,6 @@
 """Networks moved step by step."""
 
+import copy
 import random
 
 import netflow_evaluator as nf
@@ -28,6 +29,8 @@ def test_moved_bit_by_bit_it_comes_to_the_same(model):
 def test_reads_between_steps(bottleneck):
     simulation = bottleneck.simulation()
     assert simulation.time_s == 0 and simulation.links[0]["queue_pkts"] == 0
+    assert simulation.links[0]["queueing_delay_s"] is None
+    assert simulation.connections[0]["rtt_s"] is simulation.connections[0]["delay_s"] is None
     simulation.step()
     assert 0 < simulation.time_s < 10 and simulation.steps == 1
     assert simulation.run_until(5) == pytest.approx(5, abs=0.1)
@@ -48,11 +51,12 @@ def test_reads_between_steps(bottleneck):
 def test_a_copy_goes_its_own_way(bottleneck):
     simulation = bottleneck.simulation()
     simulation.run_until(3)
-    other = simulation.copy()
-    other.run_until(10)
-    assert simulation.time_s < other.time_s
+    others = [simulation.copy(), copy.copy(simulation), copy.deepcopy(simulation)]
+    for other in others:
+        other.run_until(10)
+        assert simulation.time_s < other.time_s
     simulation.run_until(10)
-    assert simulation.totals == other.totals
+    assert all(simulation.totals == other.totals for other in others)
 
 
 def test_beyond_the_end_is_the_end(bottleneck):
@@ -234,6 +238,8 @@ def test_messages_say_what_is_allowed():
         simulation.set_route("ab", ["A", "B"])
     with pytest.raises(ValueError, match=r"between 0 and 400 pkt/s.*simulation\(rates="):
         simulation.set_rate("ac", 401)
+    with pytest.raises(ValueError, match="`rate` must not be below 0"):
+        simulation.set_rate("ac", -1)
     with pytest.raises(ValueError, match="the nearest name is `ac`"):
         simulation.set_rate("acc", 10)
     with pytest.raises(ValueError, match="is in no aggregate"):
@@ -308,6 +314,10 @@ def test_a_loss_that_is_set_is_that_of_an_event(model):
     assert by_hand.totals == pytest.approx(by_event.totals, rel=1e-9)
     with pytest.raises(ValueError, match="loss is 2, allowed is from 0 to 1"):
         by_hand.set_loss("A->B", 2)
+    numpy = pytest.importorskip("numpy")
+    for wrong in (True, numpy.bool_(True), "1 %"):
+        with pytest.raises(TypeError, match="`loss` must be a number from 0 to 1"):
+            by_hand.set_loss("A->B", wrong)
 
 
 @pytest.mark.parametrize("model", ["fluid", "packets"])

@@ -64,7 +64,7 @@ fn quantity<T: FromStr<Err = UnitError>>(
             let help = help.map_or_else(String::new, |help| format!("; {help}"));
             value(format!("`{what}`: {error}{help}"))
         })?,
-        Err(_) => number(what, given)?,
+        Err(_) => number(what, given, "a number or a text with a unit")?,
     };
     match number.is_finite() {
         true => Ok(number),
@@ -72,17 +72,16 @@ fn quantity<T: FromStr<Err = UnitError>>(
     }
 }
 
-/// A number, which true and false are not.
-fn number(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+/// A number, which true and false are not; `wanted` says what it is.
+pub fn number(what: &str, given: &Bound<'_, PyAny>, wanted: &str) -> PyResult<f64> {
     let wrong = || {
         let kind = given.get_type();
-        PyTypeError::new_err(format!(
-            "`{what}` must be a number or a text with a unit, not {kind}"
-        ))
+        PyTypeError::new_err(format!("`{what}` must be {wanted}, not {kind}"))
     };
-    match given.is_instance_of::<PyBool>() {
-        true => Err(wrong()),
-        false => given
+    // NumPy's are extracted, too.
+    match given.extract::<bool>() {
+        Ok(_) => Err(wrong()),
+        Err(_) => given
             .extract::<f64>()
             .map_err(|error| instead_of_type(given.py(), error, wrong)),
     }

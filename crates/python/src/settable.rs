@@ -46,7 +46,7 @@ impl Settable {
         for (name, item) in each("rates", "[LEAST, MOST]", rates)? {
             let connection = names::connection(network, &name)?;
             all.rates
-                .push((connection, rate_pps(network, connection, &item)?));
+                .push((connection, rate_pps("rates", network, connection, &item)?));
         }
         Ok(all)
     }
@@ -96,12 +96,13 @@ pub fn path(network: &Network, given: &Bound<'_, PyAny>) -> PyResult<Vec<NodeId>
 
 /// A rate of each of a connection's `count`.
 pub fn rate_pps(
+    what: &str,
     network: &Network,
     connection: ConnectionId,
     given: &Bound<'_, PyAny>,
 ) -> PyResult<f64> {
     let bytes = network.connection_spec(connection).packet_size_bytes;
-    convert::rate_pps("rates", given, bytes)
+    convert::rate_pps(what, given, bytes)
 }
 
 /// Every item of every list, with its name.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use netflow::results::{CONNECTIONS, LINKS};
 use netflow::scenario::Prepared;
 use netflow::simulation::{
-    ConnectionId, Interval, LinkId, MarkerRates, Network, NodeId, Recorder, Run, RunError,
-    Simulation as Library,
+    Columns as _, ConnectionId, ConnectionInterval, Interval, LinkId, LinkInterval, MarkerRates,
+    Network, NodeId, Recorder, Run, RunError, Simulation as Library,
 };
 use pyo3::prelude::*;
 
@@ -39,7 +39,6 @@ impl Recorder for Last {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
-        use netflow::simulation::Columns as _;
         let network = interval.network;
         self.time_s = interval.time_s;
         self.links = network
@@ -69,9 +68,9 @@ impl Simulation {
             simulation,
             last: Last::default(),
         };
-        it.last.links = vec![vec![0.0; LINKS.values.len()]; it.network().link_count()];
+        it.last.links = vec![LinkInterval::default().numbers(); it.network().link_count()];
         it.last.connections =
-            vec![vec![0.0; CONNECTIONS.values.len()]; it.network().connection_count()];
+            vec![ConnectionInterval::default().numbers(); it.network().connection_count()];
         Ok(it)
     }
 
@@ -167,7 +166,7 @@ impl Simulation {
 
     fn set_rate(&mut self, connection: &str, rate: &Bound<'_, PyAny>) -> PyResult<()> {
         let id = self.connection(connection)?;
-        let pps = settable::rate_pps(self.network(), id, rate)?;
+        let pps = settable::rate_pps("rate", self.network(), id, rate)?;
         let set = self.simulation.set_rate(id, pps);
         set.map_err(|error| {
             let help = "simulation(rates={CONNECTION: [LEAST, MOST]}) says what it may have";
@@ -203,7 +202,8 @@ impl Simulation {
         Ok((rates.committed_bps, rates.peak_bps))
     }
 
-    fn set_loss(&mut self, link: &str, loss: f64) -> PyResult<()> {
+    fn set_loss(&mut self, link: &str, loss: &Bound<'_, PyAny>) -> PyResult<()> {
+        let loss = convert::number("loss", loss, "a number from 0 to 1")?;
         let id = self.link(link)?;
         let set = self.simulation.set_loss(id, &loss.into());
         set.map_err(|error| errors::value(error.to_string()))
@@ -228,6 +228,14 @@ impl Simulation {
     }
 
     fn copy(&self) -> Simulation {
+        self.clone()
+    }
+
+    fn __copy__(&self) -> Simulation {
+        self.clone()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Simulation {
         self.clone()
     }
 
