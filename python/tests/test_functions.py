@@ -254,6 +254,8 @@ def test_a_fit_is_that_of_the_command(tmp_path):
     assert fitted(0.1, 0.06) == nf.profile(str(tmp_path / "lab.toml"))(0.1, 0.06)
     with pytest.raises(ValueError, match="method"):
         nf.fit_profile(CAPTURE, method="guess")
+    with pytest.raises(ValueError, match="no samples of `k` = 5000 packets: no flow sent as many"):
+        nf.fit_profile(CAPTURE, k=5000)
     with pytest.raises(ValueError):
         nf.fit_profile()
 

@@ -75,6 +75,8 @@ def test_failures(triangle):
     assert "3 of 3 cases" in html and "A&lt;-&gt;C" in html and "hardest_hit" in html
     assert len(triangle.failures(links=True, pairs=True).cases) == 3
     assert len(triangle.failures(pairs=True, sample=4, seed=2).cases) == 4
+    with pytest.raises(ValueError, match="`sample` must be 1 or more"):
+        triangle.failures(sample=0)
     with pytest.raises(ValueError):
         triangle.failures(srlgs=True)
     assert len(found.links) == 6

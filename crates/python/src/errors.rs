@@ -143,11 +143,16 @@ pub fn steady(error: &SteadyError) -> PyErr {
 
 /// No such name, and the nearest one that there is.
 pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
+    value(is_unknown(what, name, known))
+}
+
+/// The same in words.
+pub fn is_unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let message = format!("there is no {what} `{name}`");
     let known: Vec<&str> = known.collect();
     match netflow::units::nearest_name(name, known.into_iter(), &[]) {
-        Some(nearest) => value(format!("{message}; the nearest name is `{nearest}`")),
-        None => value(message),
+        Some(nearest) => format!("{message}; the nearest name is `{nearest}`"),
+        None => message,
     }
 }
 

@@ -377,6 +377,9 @@ impl Scenario {
         let State { spec, .. } = self.state();
         let prepared = self.for_steady(py)?;
         let at_s = self.at_s(at)?;
+        if sample == Some(0) {
+            return Err(errors::value("`sample` must be 1 or more cases, not 0"));
+        }
         let all = !(links == Some(true) || nodes == Some(true) || srlgs == Some(true));
         let options = netflow::steady::FailureOptions {
             links: links.unwrap_or(all),

@@ -67,8 +67,7 @@ impl Table {
         let schema = self.0.schema();
         schema.index_of(name).map_err(|_| {
             let known = schema.fields().iter().map(|field| field.name().as_str());
-            let error = errors::unknown("column", name, known);
-            PyKeyError::new_err(error.to_string())
+            PyKeyError::new_err(errors::is_unknown("column", name, known))
         })
     }
 

@@ -212,6 +212,11 @@ pub fn fit_profile(
         return Err(errors::value("a trace has too many flows"));
     };
     warn(py, &warnings)?;
+    if !flows.is_empty() && flows.iter().all(|flow| flow.samples.is_empty()) {
+        return Err(errors::value(format!(
+            "no samples of `k` = {k} packets: no flow sent as many; give a smaller `k`"
+        )));
+    }
     let names = Names {
         name,
         description: &fitted_to(&flows, method),
