@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -40,9 +41,12 @@ def from_networkx(
         "directed": graph.is_directed(),
         "multigraph": graph.is_multigraph(),
         "graph": {},
-        "nodes": [{**_simple(data), "id": ids[node]} for node, data in graph.nodes(data=True)],
+        "nodes": [
+            {**_simple(data, f"node {node!r}"), "id": ids[node]} for node, data in graph.nodes(data=True)
+        ],
         "edges": [
-            {**_simple(data), "source": ids[a], "target": ids[b]} for a, b, data in graph.edges(data=True)
+            {**_simple(data, f"edge ({a!r}, {b!r})"), "source": ids[a], "target": ids[b]}
+            for a, b, data in graph.edges(data=True)
         ],
     }
     scenario, assumptions, names = import_topology(
@@ -62,9 +66,12 @@ def from_networkx(
     return scenario
 
 
-def _simple(data: Mapping[str, Any]) -> dict[str, Any]:
-    known = ((key, plain(value)) for key, value in data.items())
-    return {key: value for key, value in known if isinstance(value, _SIMPLE)}
+def _simple(data: Mapping[str, Any], whose: str) -> dict[str, Any]:
+    known = {key: plain(value) for key, value in data.items()}
+    for key, value in known.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"`{key}` of {whose} is {value}: it must be finite, or not be there where it is not known")
+    return {key: value for key, value in known.items() if isinstance(value, _SIMPLE)}
 
 
 def _with_demands(

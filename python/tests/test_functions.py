@@ -130,6 +130,18 @@ def test_a_graph_of_networkx():
         nf.from_networkx(graph)
 
 
+def test_numbers_of_a_graph_are_finite():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.path_graph(3)
+    graph.edges[1, 2]["bandwidth"] = float("nan")
+    with pytest.raises(ValueError, match=r"`bandwidth` of edge \(1, 2\) is nan: it must be finite"):
+        nf.from_networkx(graph)
+    graph.edges[1, 2]["bandwidth"] = "1 Mbit/s"
+    graph.nodes[1]["lat"] = float("inf")
+    with pytest.raises(ValueError, match="`lat` of node 1 is inf"):
+        nf.from_networkx(graph)
+
+
 @pytest.mark.filterwarnings("ignore:assumed")
 @pytest.mark.parametrize("attribute", ["label", "name", "id"])
 def test_demands_are_between_nodes_of_the_graph(attribute):
