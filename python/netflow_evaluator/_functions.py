@@ -92,7 +92,7 @@ class Profile:
 
         losses, rtts = np.broadcast_arrays(np.asarray(loss, dtype=np.float64), np.asarray(rtt, dtype=np.float64))
         found = self._native.throughputs(losses.tobytes(), rtts.tobytes())
-        return np.frombuffer(found, dtype=np.float64).reshape(losses.shape)
+        return np.frombuffer(found, dtype=np.float64).reshape(losses.shape).copy()
 
     @property
     def name(self) -> str:
@@ -171,5 +171,5 @@ def mark(
     if type(times).__module__ == "numpy":
         import numpy as np
 
-        return np.frombuffer(found, dtype=np.uint8)
+        return np.frombuffer(found, dtype=np.uint8).copy()
     return list(found)

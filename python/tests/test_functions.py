@@ -23,6 +23,7 @@ def test_profiles_at_points_and_over_arrays():
     numpy = pytest.importorskip("numpy")
     grid = profile(numpy.array([[0.01], [0.02]]), [0.05, 0.1, 0.2])
     assert grid.shape == (2, 3) and grid[0, 1] == one
+    assert grid.flags.writeable
     assert grid[1, 2] == profile(0.02, 0.2)
     assert profile(numpy.array([]), 0.1).shape == (0,)
     for loss, rtt in [(float("nan"), 0.1), (1.5, 0.1), (0.1, 0.0), (0.1, float("inf"))]:
@@ -293,7 +294,7 @@ def test_colours_are_those_of_the_command(tmp_path, options):
     assert set(found) == {0, 1, 2}
     numpy = pytest.importorskip("numpy")
     array = nf.mark(numpy.array(times), numpy.array(sizes), committed_rate="1 Mbit/s", **options)
-    assert array.tolist() == found
+    assert array.tolist() == found and array.flags.writeable
 
 
 def test_what_cannot_be_marked():
