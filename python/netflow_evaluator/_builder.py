@@ -58,6 +58,15 @@ class Builder:
         """Connections whose packets a DiffServ conditioner marks."""
         return self.table("aggregate", **keys)
 
+    def day(self, name: str, factors: Value) -> Builder:
+        """How demands that name it go up and down within 24 hours."""
+        return self.table("day", name=name, factors=factors)
+
+    def include(self, **keys: Value) -> Builder:
+        """CSV tables with more of the network."""
+        self._tables.append(("include", False, _keys(keys)))
+        return self
+
     def table(self, _name: str, /, **keys: Value) -> Builder:
         """One more table `[[name]]` with these keys."""
         self._tables.append((_name, True, _keys(keys)))

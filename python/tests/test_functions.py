@@ -176,6 +176,17 @@ def test_a_scenario_made_in_code():
         nf.Builder().link("A", "B", loss=object()).text
 
 
+def test_every_table_can_be_made_in_code(tmp_path):
+    (tmp_path / "links.csv").write_text("from,to,bandwidth\nA,B,1 Mbit/s\n")
+    builder = nf.Builder(duration="1 s", hour=12).include(links="links.csv").day("office", [0.25, 0.5, 1, 0.75])
+    builder.demand("A", "B", "0.5 Mbit/s", kind="poisson", day="office")
+    scenario = builder.scenario(directory=str(tmp_path))
+    assert scenario.links == ["A->B", "B->A"] and scenario.solve().goodput_bps == pytest.approx(5e5, rel=0.01)
+    schema = json.loads(command("schema"))
+    tables = set(schema["properties"]) - {"simulation"}
+    assert all(callable(getattr(nf.Builder, name)) for name in tables)
+
+
 def test_numbers_in_code_are_in_base_units():
     def build(bandwidth, delay, size, start, least, window, target):
         builder = nf.Builder(duration="5 s", model="packets")
