@@ -10,7 +10,9 @@ import pickle
 import tempfile
 import threading
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ from . import _native
 from ._native import Scenario
 
 TABLES = ("links", "connections", "network")
+
+# So many files of a remote place are looked at at a time.
+_LOOKING = 16
 
 # Of the last sweeps, the ones that a process has made ready for tasks.
 _READY = 4
@@ -106,7 +111,7 @@ def sweep(
         # A directory that has something else is refused here and now, and `force` is carried out once.
         reused = native.prepare(directory, force=force)
     else:
-        reused = _prepare_remote(native, directory, force)
+        reused = _prepare_remote(native, directory, format, force)
     tell = _called(progress)
     if executor is None:
         missing = _missing(native, directory)
@@ -234,11 +239,13 @@ def _remote(url: str) -> tuple[Any, str]:
     except ImportError:
         raise ImportError(f"{url} needs fsspec: pip install fsspec") from None
     system, root = url_to_fs(url)
+    # Others write there as well.
+    system.invalidate_cache()
     return system, root.rstrip("/")
 
 
-def _prepare_remote(native: _native.Sweep, url: str, force: bool) -> int:
-    """Puts the description there, or finds the same one."""
+def _prepare_remote(native: _native.Sweep, url: str, format: str, force: bool) -> int:
+    """Puts the description there, or finds the same one; returns how many cases are there as a whole."""
     system, root = _remote(url)
     with tempfile.TemporaryDirectory(prefix="netflow-sweep-") as place:
         native.prepare(place)
@@ -248,6 +255,7 @@ def _prepare_remote(native: _native.Sweep, url: str, force: bool) -> int:
         theirs = system.cat_file(description).decode("utf-8")
         if json.loads(theirs).get("digest") != json.loads(ours)["digest"]:
             raise ValueError(f"{url} holds another sweep; give another place, or force=True, which removes it")
+        _remove_untrue(url, format)
     else:
         if force and system.exists(root):
             for part in ("chunks", *TABLES):
@@ -259,12 +267,41 @@ def _prepare_remote(native: _native.Sweep, url: str, force: bool) -> int:
     return sum(receipt["cases"] for receipt in _receipts(url).values())
 
 
+def _remove_untrue(url: str, format: str) -> None:
+    """Removes receipts of chunks whose files are not what they say: these are done again."""
+    system, root = _remote(url)
+    receipts = _texts(url)
+    with ThreadPoolExecutor(_LOOKING) as executor:
+        true = executor.map(lambda it: _is_true(system, root, format, *it), receipts.items())
+        untrue = [name for name, is_true in zip(receipts, true) if not is_true]
+    for name in untrue:
+        system.rm_file(f"{root}/chunks/{name}")
+
+
+def _is_true(system: Any, root: str, format: str, name: str, text: str) -> bool:
+    """Whether the files of a chunk are as large as its receipt says, and have its checksums."""
+    try:
+        for table, told in zip(TABLES, json.loads(text)["files"]):
+            path = f"{root}/{table}/{name.removesuffix('.json')}.{format}"
+            if system.size(path) != told["bytes"] or zlib.crc32(system.cat_file(path)) != told["crc32"]:
+                return False
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return False
+    return True
+
+
+def _texts(url: str) -> dict[str, str]:
+    """The receipts by their names."""
+    system, root = _remote(url)
+    paths = system.ls(f"{root}/chunks", detail=False) if system.exists(f"{root}/chunks") else []
+    named = ((path.rsplit("/", 1)[-1], path) for path in paths)
+    return {name: system.cat_file(path).decode("utf-8", "replace") for name, path in named if name.endswith(".json")}
+
+
 def _receipts(directory: str) -> dict[int, dict[str, Any]]:
     """By chunk, what is complete."""
     if "://" in directory:
-        system, root = _remote(directory)
-        paths = system.ls(f"{root}/chunks", detail=False) if system.exists(f"{root}/chunks") else []
-        texts = {path.rsplit("/", 1)[-1]: system.cat_file(path).decode("utf-8") for path in paths}
+        texts = _texts(directory)
     else:
         folder = Path(directory) / "chunks"
         paths = [path for path in folder.iterdir() if not path.name.startswith(".")]

@@ -98,6 +98,19 @@ def test_a_place_that_fsspec_knows(triangle, tmp_path):
         assert [system.cat_file(file) for file in there.files(table)] == ours
     system.rm(sorted(system.ls("/sweeps/one/chunks", detail=False))[0])
     assert nf.sweep(triangle, VARY, out=url).reused == 119
+
+    def files(part):
+        return sorted(system.ls(f"/sweeps/one/{part}", detail=False))
+
+    whole = {file: system.cat_file(file) for part in ("links", "connections", "network", "chunks") for file in files(part)}
+    system.rm(files("network")[1])
+    short, other = files("links")[2], files("connections")[3]
+    system.pipe_file(short, whole[short][:-1])
+    system.pipe_file(other, bytes([whole[other][0] ^ 1]) + whole[other][1:])
+    system.pipe_file(files("chunks")[4], b"{")
+    again = nf.sweep(triangle, VARY, out=url)
+    assert (again.reused, again.rows) == (116, here.rows)
+    assert {file: system.cat_file(file) for file in whole} == whole
     with pytest.raises(ValueError, match="another sweep"):
         nf.sweep(triangle, {}, out=url)
     assert nf.sweep(triangle, {}, out=url, force=True).cases == 1
