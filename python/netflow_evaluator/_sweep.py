@@ -21,6 +21,9 @@ from ._native import Scenario
 
 TABLES = ("links", "connections", "network")
 
+# Temporary directories whose files somebody knows by name.
+_NAMED: list[tempfile.TemporaryDirectory[str]] = []
+
 # So many files of a remote place are looked at at a time.
 _LOOKING = 16
 
@@ -42,7 +45,12 @@ class SweepResult:
         self._kept = kept
 
     def files(self, table: str = "network") -> list[str]:
-        """The files of a table, in the order of the cases."""
+        """The files of a table, in the order of the cases. Of a sweep without `out` they stay until the process ends."""
+        if self._kept is not None and self._kept not in _NAMED:
+            _NAMED.append(self._kept)
+        return self._files(table)
+
+    def _files(self, table: str) -> list[str]:
         if table not in TABLES:
             raise ValueError(f"there is no table `{table}`: they are {', '.join(TABLES)}")
         if "://" in self.directory:
@@ -55,15 +63,17 @@ class SweepResult:
         """A table as a polars.DataFrame."""
         import polars
 
-        read = polars.read_csv if self.files(table)[0].endswith(".csv") else polars.read_parquet
-        return polars.concat([read(file) for file in self.files(table)])
+        files = self._files(table)
+        read = polars.read_csv if files[0].endswith(".csv") else polars.read_parquet
+        return polars.concat([read(file) for file in files])
 
     def to_pandas(self, table: str = "network") -> Any:
         """A table as a pandas.DataFrame."""
         import pandas
 
-        read = pandas.read_csv if self.files(table)[0].endswith(".csv") else pandas.read_parquet
-        return pandas.concat([read(file) for file in self.files(table)], ignore_index=True)
+        files = self._files(table)
+        read = pandas.read_csv if files[0].endswith(".csv") else pandas.read_parquet
+        return pandas.concat([read(file) for file in files], ignore_index=True)
 
     def __repr__(self) -> str:
         return f"<SweepResult of {self.cases} cases in {self.directory}>"

@@ -1,6 +1,7 @@
 """Sweeps: here, on executors, interrupted, resumed: the same tables."""
 
 import concurrent.futures
+import gc
 import multiprocessing
 from pathlib import Path
 
@@ -29,6 +30,19 @@ def test_every_combination(triangle):
     assert case["utilization"].to_list() == alone.solve(starts=0).links["utilization"]
     with pytest.raises(ValueError, match="no table"):
         found.files("nodes")
+
+
+def test_files_that_are_named_are_there(triangle):
+    pytest.importorskip("polars")
+    files = nf.sweep(triangle, {"link.A->C.bandwidth": ["1 Mbit/s", "2 Mbit/s"]}, format="csv").files()
+    gc.collect()
+    assert len(files) == 2 and all(Path(file).read_text() for file in files)
+    found = nf.sweep(triangle, {}, format="csv")
+    found.to_polars()
+    directory = Path(found.directory)
+    del found
+    gc.collect()
+    assert not directory.exists()
 
 
 def test_numbers_are_in_base_units(triangle):
