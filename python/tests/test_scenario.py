@@ -180,6 +180,26 @@ def test_a_file_that_changed_is_not_read_again(tmp_path, change):
         change(scenario)
 
 
+def test_a_steady_state_is_of_what_was_read(tmp_path):
+    file = tmp_path / "lab.toml"
+    text = """
+simulation = { duration = "10 s", model = "packets" }
+link = [{ from = "A", to = "B", bandwidth = "100 Mbit/s" }]
+demand = [{ from = "A", to = "B", rate = "4 Mbit/s", kind = "tcp" }]
+"""
+    file.write_text(text)
+    scenario = nf.load(file)
+    before = scenario.solve().goodput_bps
+    file.write_text(text.replace("4 Mbit/s", "8 Mbit/s"))
+    with pytest.raises(ValueError, match="is not what it was"):
+        scenario.solve()
+    file.unlink()
+    with pytest.raises(OSError, match="lab.toml"):
+        scenario.solve()
+    file.write_text(text)
+    assert scenario.solve().goodput_bps == before
+
+
 def test_a_scenario_stays_where_it_was_read(tmp_path, monkeypatch):
     folder = tmp_path / "inner"
     folder.mkdir()

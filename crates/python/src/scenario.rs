@@ -103,9 +103,9 @@ impl Scenario {
         let steady = py.detach(|| {
             for_steady((*prepared).clone(), |more| {
                 state.with(more).map_err(|refusal| match refusal {
-                    Refusal::Changed(_) => changed = Some(refusal),
                     // What fluids cannot follow stays as it is.
                     Refusal::Wrong(_) => {}
+                    Refusal::Unreadable(_) | Refusal::Changed(_) => changed = Some(refusal),
                 })
             })
         });

@@ -125,8 +125,10 @@ pub struct State {
 
 /// Why a scenario is not read again.
 pub enum Refusal {
-    /// It is wrong now.
+    /// It is wrong as it is asked for.
     Wrong(Problems),
+    /// One of its files cannot be read any more.
+    Unreadable(Problems),
     /// Its files are not what they were: its path.
     Changed(PathBuf),
 }
@@ -134,7 +136,9 @@ pub enum Refusal {
 impl Refusal {
     pub fn told(&self, py: Python<'_>) -> PyErr {
         match self {
-            Refusal::Wrong(problems) => errors::scenario(py, problems),
+            Refusal::Wrong(problems) | Refusal::Unreadable(problems) => {
+                errors::scenario(py, problems)
+            }
             Refusal::Changed(path) => errors::value(format!(
                 "{}, or a file that it names, is not what it was when the scenario was read: load it again",
                 path.display()
@@ -174,7 +178,7 @@ impl State {
     pub fn is_unchanged(&self) -> Result<(), Refusal> {
         match self.spec.load(&[]) {
             Ok(again) if again.digest == self.prepared.digest => Ok(()),
-            Err(problems) if problems.unreadable() => Err(Refusal::Wrong(problems)),
+            Err(problems) if problems.unreadable() => Err(Refusal::Unreadable(problems)),
             _ => Err(Refusal::Changed(self.spec.path().to_owned())),
         }
     }

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::errors;
 
+/// What the schema calls quantities.
+const QUANTITIES: [&str; 6] = ["Time", "Bytes", "Packets", "Rate", "Size", "Room"];
+
 /// The base unit of what stands at a key, such as `link.A->B.delay`; none, if that is no quantity.
 #[pyfunction]
 pub fn unit(key: &str) -> PyResult<Option<&'static str>> {
@@ -48,7 +51,7 @@ fn at<'s>(schema: &'s Value, part: &'s Value, key: Option<&str>) -> Option<&'s s
     if let Some(name) = part["$ref"].as_str().and_then(|it| it.rsplit('/').next()) {
         let part = &schema["$defs"][name];
         return match key {
-            None if part["type"] == "string" => Some(name),
+            None if QUANTITIES.contains(&name) => Some(name),
             _ => at(schema, part, key),
         };
     }
