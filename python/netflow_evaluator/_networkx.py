@@ -29,10 +29,10 @@ def from_networkx(
 ) -> Scenario:
     """A scenario of a graph whose edges have a `bandwidth` (or `capacity`) and a `delay`.
 
-    These are texts with a unit, or numbers, which are read as those of files: delays in ms, and bandwidths in bit/s if one of them
-    is above 1e6, else in Mbit/s. What edges do not say is taken from `bandwidth` (bit/s) and `delay` (seconds), or from the places of their ends (`lat`
-    and `lon`).
-    `demands` are bit/s, or texts such as `"2 Mbit/s"`, by pairs of nodes. What was assumed is told by a warning.
+    These are texts with a unit, or numbers, which are read as those of files: delays in ms, and bandwidths in bit/s if one
+    of them is above 1e6, else in Mbit/s. What edges do not say is taken from `bandwidth` (bit/s) and `delay` (seconds), or
+    from the places of their ends (`lat` and `lon`). `demands` are bit/s, or texts such as `"2 Mbit/s"`, by pairs of nodes.
+    What was assumed is told by a warning.
     """
     ids = {node: str(node) for node in graph.nodes}
     if len(set(ids.values())) < len(ids):
