@@ -31,7 +31,6 @@ struct Own<'a> {
     rtt_s: f64,
     /// Without what packets take to be sent.
     propagation_s: f64,
-    narrowest: Option<&'a LinkOf>,
     packet_bits: f64,
     /// On the wire, of a mean transfer.
     bits: f64,
@@ -39,9 +38,11 @@ struct Own<'a> {
     per_s: f64,
 }
 
-/// What transfers are to a link.
+/// What transfers are to a link, and it to them.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedLink {
+    /// What is left to them by traffic that does not give way, in bit/s.
+    left_bps: f64,
     /// What they ask for, in bit/s.
     bps: f64,
     /// The packets of those of each connection that one meets, times what they ask for.
@@ -61,8 +62,8 @@ impl SharedLink {
 impl Solver {
     /// How long transfers take over connections whose mean rates they make; `None` of one that does not send.
     ///
-    /// They begin at random moments and share links with the other transfers given; what else is sent counts as if it were
-    /// transfers, too. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
+    /// They begin at random moments and share links with the other transfers given; other TCP counts as if it were
+    /// transfers, too, and what hears nothing of its packets takes its part of the bandwidth away. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
     /// link's bandwidth, and longer where it loses on its own. Others make that longer by what packets showed
     /// (`studies/sharing`) where round trips are as long, the way holds as much, transfers are as large (the geometric mean of its own and of
     /// those that it meets), and there is as much room and load. Of several links each adds what it has beyond what it shares with
@@ -76,7 +77,12 @@ impl Solver {
         all: &[(ConnectionId, &Transfers)],
     ) -> Vec<Option<TransferTimes>> {
         let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
-        let mut shared = vec![SharedLink::default(); self.problem.links.len()];
+        let (both_bps, left_bps) = self.crossing(steady);
+        let left = left_bps.into_iter().map(|left_bps| SharedLink {
+            left_bps,
+            ..SharedLink::default()
+        });
+        let mut shared: Vec<SharedLink> = left.collect();
         for own in own.iter().flatten() {
             let bps = own.per_s * own.bits;
             for &l in own.links {
@@ -84,14 +90,13 @@ impl Solver {
                 shared[l as usize].pkts_bps += bps * own.met_pkts();
             }
         }
-        let both_bps = self.both_bps(steady);
         own.iter()
             .map(|own| Some(self.times(steady, own.as_ref()?, &shared, &both_bps)))
             .collect()
     }
 
-    /// What crosses both links of a pair, in bit/s.
-    fn both_bps(&self, steady: &Steady) -> FnvHashMap<u64, f64> {
+    /// What gives way and crosses both links of a pair; and what is left to it of each link, in bit/s.
+    fn crossing(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<f64>) {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];
         for (id, it) in self.network.connections().zip(&steady.connections) {
@@ -99,6 +104,7 @@ impl Solver {
                 sent_pps[i] += it.rate_pps;
             }
         }
+        let mut fixed_bps = vec![0.0; problem.links.len()];
         let mut both_bps: FnvHashMap<u64, f64> = FnvHashMap::default();
         let mut add = |hops: Range<usize>, bps: f64| {
             let links = &problem.hop_link[hops];
@@ -109,12 +115,23 @@ impl Solver {
             }
         };
         for (flow, pps) in problem.flows.iter().zip(sent_pps) {
-            add(flow.data_hops(), pps * flow.data_bits);
+            let data_bps = pps * flow.data_bits;
             if flow.answers {
+                add(flow.data_hops(), data_bps);
                 add(flow.back_hops(), pps * flow.acks * flow.ack_bits);
+            } else {
+                for &l in &problem.hop_link[flow.data_hops()] {
+                    fixed_bps[l as usize] += data_bps;
+                }
             }
         }
-        both_bps
+        // Of what was lost on its way there less comes.
+        let offered_bps = steady.links.iter().map(|it| it.offered_bps);
+        let fixed_bps = fixed_bps.into_iter().zip(offered_bps);
+        let left_bps = problem.links.iter().zip(fixed_bps);
+        let left_bps =
+            left_bps.map(|(link, (fixed, offered))| link.bandwidth_bps - f64::min(fixed, offered));
+        (both_bps, left_bps.collect())
     }
 
     fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Option<Own<'a>> {
@@ -134,8 +151,6 @@ impl Solver {
             propagation_s: (links.iter().chain(back_links))
                 .map(|&l| problem.links[l as usize].delay_s)
                 .sum(),
-            narrowest: (links.iter().map(|&l| &problem.links[l as usize]))
-                .min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps)),
             packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
             bits,
             per_s: flow.rate_pps * flow.demand * count * flow.data_bits / bits,
@@ -151,38 +166,47 @@ impl Solver {
         both_bps: &FnvHashMap<u64, f64>,
     ) -> TransferTimes {
         let own_pkts = own.transfers.mean_pkts();
-        let profile = |link: &LinkOf, size_pkts: f64| {
-            let way_pkts = link.bandwidth_bps * own.propagation_s / own.packet_bits;
-            let room_pkts = link.room.pkts(own.packet_bits);
+        let links = own.links.iter().map(|&l| &self.problem.links[l as usize]);
+        let profile = |link: &LinkOf, bandwidth_bps: f64, size_pkts: f64| {
+            let way_pkts = bandwidth_bps * own.propagation_s / own.packet_bits;
+            // What does not give way has its part of the queue, too.
+            let room_pkts = link.room.pkts(own.packet_bits) * bandwidth_bps / link.bandwidth_bps;
             Shared::of(own.propagation_s, way_pkts, size_pkts, room_pkts)
         };
-        let (rounds, lossless_s) = own.lossless_s(own.narrowest);
-        let losing = own.narrowest.map(|link| profile(link, own_pkts).alone);
+        let narrowest = (links.clone()).min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps));
+        let narrowest_bps = narrowest.map_or(f64::INFINITY, |it| it.bandwidth_bps);
+        let (_, lossless_s) = own.lossless_s(narrowest_bps);
+        let losing = narrowest.map(|link| profile(link, link.bandwidth_bps, own_pkts).alone);
         let alone_s = lossless_s * losing.unwrap_or(1.0);
         let mut crossed = Vec::with_capacity(own.links.len());
-        for &l in own.links {
-            let link = &self.problem.links[l as usize];
-            let load = steady.links[l as usize].offered_bps / link.bandwidth_bps;
-            if load >= 1.0 {
+        let mut left_bps = f64::INFINITY;
+        for (&l, link) in own.links.iter().zip(links) {
+            let shared = &shared[l as usize];
+            let offered_bps = steady.links[l as usize].offered_bps;
+            if offered_bps >= link.bandwidth_bps {
                 return TransferTimes {
                     lossless_s,
                     alone_s,
                     mean_s: f64::INFINITY,
                 };
             }
-            let met_pkts = shared[l as usize].met_pkts(own_pkts);
-            let sharing = profile(link, (own_pkts * met_pkts).sqrt());
+            left_bps = left_bps.min(shared.left_bps);
+            let fixed_bps = link.bandwidth_bps - shared.left_bps;
+            let load = (offered_bps - fixed_bps) / shared.left_bps;
+            let met_pkts = shared.met_pkts(own_pkts);
+            let sharing = profile(link, shared.left_bps, (own_pkts * met_pkts).sqrt());
             // What it would take alone if this were the narrowest link.
-            let alone = own.lossless_s(Some(link)).1 / lossless_s;
+            let alone = own.lossless_s(shared.left_bps).1 / lossless_s;
             crossed.push(Crossed {
                 link: l,
-                bandwidth_bps: link.bandwidth_bps,
+                bandwidth_bps: shared.left_bps,
                 load,
                 alone,
                 longer: alone * sharing.longer(load),
                 sharing,
             });
         }
+        let (rounds, beside_s) = own.lossless_s(left_bps);
         let longer = longer_over(crossed, |a, b| {
             both_bps.get(&pair(a, b)).copied().unwrap_or_default()
         });
@@ -192,7 +216,7 @@ impl Solver {
         TransferTimes {
             lossless_s,
             alone_s,
-            mean_s: alone_s * (1.0 + longer) + (1.0 + rounds) * back_s,
+            mean_s: alone_s * (beside_s / lossless_s + longer) + (1.0 + rounds) * back_s,
         }
     }
 }
@@ -236,10 +260,9 @@ impl Own<'_> {
         self.transfers.mean_pkts() * self.transfers.spread()
     }
 
-    /// The mean time of a transfer that has the way for itself and loses nothing, if this were its narrowest link; and before it the
-    /// round trips in which it waits for acknowledgements.
-    fn lossless_s(&self, narrowest: Option<&LinkOf>) -> (f64, f64) {
-        let narrowest_bps = narrowest.map_or(f64::INFINITY, |it| it.bandwidth_bps);
+    /// The mean time of a transfer that has the way for itself and loses nothing, if its narrowest link has this bandwidth; and
+    /// before it the round trips in which it waits for acknowledgements.
+    fn lossless_s(&self, narrowest_bps: f64) -> (f64, f64) {
         let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;
         let (rounds, pkts) = slow_start(
             |pkts| self.transfers.larger(pkts),
