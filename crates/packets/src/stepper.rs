@@ -110,12 +110,18 @@ impl Packets {
         self.engine.parts.threads = threads.clamp(1, most);
     }
 
+    /// What happens to the network at this moment happens now, and not once time goes on.
+    pub fn apply_events(&mut self) {
+        self.engine.apply_events();
+        self.under_way = OnceLock::new();
+    }
+
     /// One step of the length that was asked for.
     pub fn step(&mut self) -> Result<(), RunError> {
         self.run_until(self.engine.now_ns() + ns(self.options.step_s).max(1))
     }
 
-    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration.
+    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration; what happens to the network then is still to come.
     pub fn reach(&mut self, time_s: f64) -> Result<(), RunError> {
         self.run_until(ns(time_s))
     }
@@ -129,6 +135,7 @@ impl Packets {
         let end_ns = end_ns.min(ns(self.duration_s));
         self.under_way = OnceLock::new();
         while self.engine.now_ns() < end_ns {
+            self.engine.apply_events();
             let event_ns = self.engine.next_event_ns().unwrap_or(u64::MAX);
             let told_ns = match self.network().tables().aggregates.is_empty() {
                 true => u64::MAX,
@@ -136,7 +143,6 @@ impl Packets {
             };
             let until_ns = end_ns.min(event_ns).min(told_ns);
             self.engine.run_until(until_ns);
-            self.engine.apply_events();
             if self.engine.now_ns() == told_ns {
                 self.engine.exchange();
             }

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use netflow_results::{Scope, Summary, Watch, Watched};
 use netflow_simulation::{
-    Change, ConnectionSpec, EventSpec, Interval, Network, NetworkBuilder, Options, Outcome,
+    Change, ConnectionSpec, EventSpec, Interval, Model, Network, NetworkBuilder, Options, Outcome,
     Recorder, Simulation, Source,
 };
 
@@ -169,4 +169,49 @@ fn a_run_that_stops_is_summarized_until_then() {
     assert_eq!(before.totals.offered_pkts, 0.0);
     let after = summarize(2.0, 4.0, false, 5.0);
     assert_eq!((after.from_s, after.duration_s), (2.0, 2.0));
+}
+
+/// A queue that nothing was lost of, until its link fails: 11 Mbit/s for 10 s at a link of 10. What waits then is lost by the
+/// failure, in the period that begins with it.
+#[test]
+fn what_a_failure_loses_is_its_own() {
+    for model in [Model::FLUID, Model::PACKETS] {
+        let mut builder = NetworkBuilder::new();
+        let (a, b) = (builder.node("a"), builder.node("b"));
+        let link = builder.link(netflow_problems::link(a, b, 10e6, 0.005, 10_000.0));
+        builder.event(EventSpec {
+            at_s: 10.0,
+            link,
+            change: Change::Down,
+        });
+        let rate_pps = 11e6 / 8e3;
+        let constant = Source::Constant { rate_pps };
+        builder.connection(netflow_problems::one_way("c", a, b, constant));
+        let options = Options {
+            duration_s: 20.0,
+            model,
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
+        let scope = Scope {
+            by_event: true,
+            ..Scope::whole(20.0)
+        };
+        let never = || false;
+        let mut watched = Watched {
+            recorder: Clock(&Cell::new(0.0)),
+            watch: Watch::new(scope, simulation.network(), &never),
+        };
+        simulation.run(0.5, &mut watched, || false).unwrap();
+        let finished = watched.watch.finish(&mut simulation, Vec::new());
+        let (summary, _) = finished.unwrap();
+        let [before, after] = &summary.periods[..] else {
+            panic!("{} periods", summary.periods.len());
+        };
+        let waiting_pkts = 1e6 / 8e3 * 10.0;
+        near(before.links[0].lost_pkts, 0.0, 0.01);
+        near(before.totals.queued_pkts, waiting_pkts, 3.0);
+        near(after.links[0].lost_pkts, waiting_pkts, 3.0);
+        near(summary.links[0].lost_pkts, waiting_pkts, 3.0);
+    }
 }

@@ -175,13 +175,17 @@ impl Simulation {
     pub fn step(&mut self) -> Result<(), RunError> {
         match &mut self.stepper {
             Stepper::Fluid(fluid) => fluid.step_until(f64::INFINITY),
-            Stepper::Packets(packets) => packets.step(),
+            Stepper::Packets(packets) => {
+                packets.step()?;
+                packets.apply_events();
+                Ok(())
+            }
         }
     }
 
     /// Goes on until `time_s`, as exactly as time is told: packets to the nanosecond, fluids by
     /// adaptive steps to the time, and by others to the end of the step that it lies in; but never
-    /// beyond `limit_s`, nor when it is told to stop.
+    /// beyond `limit_s`, nor when it is told to stop. What a failure loses then is lost in what comes after it.
     fn reach(
         &mut self,
         time_s: f64,
@@ -279,7 +283,7 @@ impl Simulation {
     }
 
     /// Goes on until `time_s`, at most to the end of the duration, and hands what happened meanwhile to
-    /// `recorder` as one interval; a step ends there. When `stop` says so, which is asked again and again, the interval ends there. At a time that
+    /// `recorder` as one interval; a step ends there, and events of that time have happened then. When `stop` says so, which is asked again and again, the interval ends there. At a time that
     /// is over nothing happens.
     ///
     /// # Errors
@@ -301,6 +305,9 @@ impl Simulation {
             recorder
                 .interval(&between.interval())
                 .map_err(RunError::Record)?;
+        }
+        if let Stepper::Packets(packets) = &mut self.stepper {
+            packets.apply_events();
         }
         match stop() && !self.is_done() {
             true => Ok(Outcome::Stopped),

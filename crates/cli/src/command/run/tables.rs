@@ -42,10 +42,9 @@ pub fn print(
 }
 
 fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
-    // What sends for queues of classes is busy though nothing waits in its own.
-    let used = links
-        .iter()
-        .filter(|link| link.offered_pkts > 0.0 || link.utilization > 0.0);
+    // What sends for queues of classes is busy though nothing waits in its own; what fails loses what waits.
+    let used = (links.iter())
+        .filter(|it| it.offered_pkts > 0.0 || it.utilization > 0.0 || it.lost_pkts > 0.0);
     let mut used: Vec<&LinkSummary> = used.collect();
     used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
     let idle = links.len() - used.len();
