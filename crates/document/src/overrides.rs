@@ -165,9 +165,16 @@ impl Overrides {
                 }
             }
             let place = Place::new(file, from..from + value.len());
+            overrides.forget_below(key);
             overrides.add(key, key_place, Setting::Text(value.to_owned(), place));
         }
         overrides
+    }
+
+    /// What earlier options said of a table that one replaces.
+    fn forget_below(&mut self, key: &str) {
+        let below = format!("{key}.");
+        self.list.retain(|earlier| !earlier.key.starts_with(&below));
     }
 
     fn add(&mut self, key: &str, key_place: Place, setting: Setting) {
@@ -205,9 +212,7 @@ impl Overrides {
                 return;
             }
         };
-        // What earlier options said of the table that this one replaces.
-        let below = format!("{key}.");
-        self.list.retain(|earlier| !earlier.key.starts_with(&below));
+        self.forget_below(key);
         self.add(key, key_place, Setting::Table);
         if let Some(DeValue::Table(table)) = parsed.get("v").map(|value| value.get_ref()) {
             self.add_keys(key, table, &document, &here, findings);

@@ -154,15 +154,25 @@ impl<'r, 'a> Section<'r, 'a> {
         };
         let inner = scope.inner(key);
         let replaced = inner.overrides.replaces(&inner);
-        if let Some(value) = inner.overrides.take(&inner) {
-            return Some(value);
+        let below = replaced.or_else(|| inner.overrides.first_below(&inner));
+        let taken = inner.overrides.take(&inner);
+        if below.is_none() && taken.is_some() {
+            return taken;
         }
-        match replaced.or_else(|| inner.overrides.first_below(&inner)) {
+        let written = taken.or(written);
+        match below {
             None => written,
             Some(place) => {
                 let is_other = |fields: &Fields<'_>| self.is_of_another_kind(key, &inner, fields);
                 let fields = match written.as_ref().map(|value| value.kind) {
                     Some(Kind::Table(fields)) if replaced.is_none() && !is_other(&fields) => fields,
+                    Some(Kind::String(text) | Kind::Cell(text)) if replaced.is_none() => {
+                        Fields::Word {
+                            key: "",
+                            text,
+                            place: written.as_ref().map_or(place, |value| value.place),
+                        }
+                    }
                     _ => Fields::Empty,
                 };
                 Some(Value {

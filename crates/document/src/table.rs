@@ -196,6 +196,15 @@ impl<'a> Value<'a> {
         (is_fraction && is_percent).then(|| format!("\"{number} %\" or {}", number / 100.0))
     }
 
+    /// The same, where a word that options add to stands for this key of its table.
+    pub fn with_word_for(&self, key: &'static str) -> Value<'a> {
+        let mut value = self.clone();
+        if let Kind::Table(Fields::Word { key: of, .. }) = &mut value.kind {
+            *of = key;
+        }
+        value
+    }
+
     /// The fields, if it is a table.
     pub fn table(&self) -> Option<Fields<'a>> {
         match self.kind {

@@ -62,6 +62,15 @@ pub enum Fields<'a> {
         /// The table.
         node: &'a Node,
     },
+    /// A word that says in short what a table does, to which `--set` options add the rest.
+    Word {
+        /// The key that the word stands for; empty if nobody has said.
+        key: &'static str,
+        /// The word.
+        text: &'a str,
+        /// Where it stands.
+        place: Place,
+    },
     /// Nothing but what `--set` options add.
     Empty,
 }
@@ -72,6 +81,11 @@ impl<'a> Fields<'a> {
         match *self {
             Fields::Toml { table, file } => table.get(key).map(|value| Value::toml(value, file)),
             Fields::Row { row, node } => row.get(node, key),
+            Fields::Word {
+                key: of,
+                text,
+                place,
+            } => (of == key).then(|| Value::cell(text, place)),
             Fields::Empty => None,
         }
     }

@@ -304,6 +304,7 @@ impl Read for QueueSetting {
                 return None;
             }
         }
+        let value = &value.with_word_for("discipline");
         let mut s = Section::of(value, key, Self::TABLES, findings)?;
         let Some(discipline) = s.get("discipline") else {
             s.missing("discipline", "\"red\"");
