@@ -61,6 +61,8 @@ pub enum Limit {
     Profile,
     /// The largest window that it may have.
     Window,
+    /// The handshake is not over.
+    Handshake,
     /// The receive window of the other end.
     ReceiveWindow,
     /// Its congestion window.

@@ -16,7 +16,7 @@ use rand::RngExt;
 use rand_pcg::Pcg32;
 
 use crate::generator::PacketGenerator;
-use crate::managed::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, delay_ns};
+use crate::managed::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
 use crate::told::{SYN_ANSWERED, pack, pack_number, unpack, unpack_number};
 
 /// How long a host may keep an acknowledgement at most, in nanoseconds: interrupts and whoever else runs.
@@ -34,6 +34,8 @@ pub(crate) struct StackSender {
     opening: Opening,
     is_open: bool,
     sender: Sender,
+    /// The most segments that it may have under way, whatever the other end says.
+    limit: u32,
     application: PacketGenerator,
     /// Segments that the application makes at most.
     size: u32,
@@ -78,13 +80,15 @@ impl StackSender {
         application: PacketGenerator,
         mut random: Pcg32,
     ) -> StackSender {
+        let limit = limit as u32;
         let mut phase = || random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
         StackSender {
             stack: stack.clone(),
             opening: Opening::new(stack, timers),
             is_open: false,
-            sender: Sender::new(stack, limit as u32, [timers, ticks]),
+            sender: Sender::new(stack, stack.mss_bytes, limit, [timers, ticks]),
+            limit,
             application,
             size: ENDLESS,
             held: VecDeque::new(),
@@ -101,11 +105,15 @@ impl StackSender {
     /// A new connection, of which nothing has been sent: what went before is counted on.
     pub fn begin_anew(&mut self) {
         (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.losses_found());
-        let most_out = self.sender.most_out();
         let mut phase = || self.random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
         self.opening = Opening::new(&self.stack, timers);
-        self.sender = Sender::new(&self.stack, most_out, [timers, ticks]);
+        self.sender = Sender::new(
+            &self.stack,
+            self.stack.mss_bytes,
+            self.limit,
+            [timers, ticks],
+        );
         self.is_open = false;
         self.held.clear();
         self.out.clear();
@@ -193,8 +201,9 @@ impl StackSender {
             }
         } else if seq == SYN_ANSWERED {
             self.is_open = true;
+            let echo_ns = now_ns - delay_ns(now_ns, told);
             self.opening
-                .end(&self.stack, now_ns, None, &mut self.sender);
+                .end(&self.stack, now_ns, Some(echo_ns), &mut self.sender);
             self.sender.send(now_ns, &mut self.out);
         }
     }
@@ -311,6 +320,9 @@ impl StackSender {
 
     /// What keeps it from sending more.
     pub fn limited_by(&self, has_size: bool) -> Limit {
+        if !self.is_open {
+            return Limit::Handshake;
+        }
         match self.sender.sent() >= self.sender.offered() {
             true if has_size => Limit::Size,
             true => Limit::Application,
@@ -325,7 +337,7 @@ impl StackSender {
                 if self.sender.is_out_of_room()
                     || self.sender.cwnd_pkts() >= f64::from(self.sender.room()) =>
             {
-                match self.sender.room() < self.sender.most_out() {
+                match self.sender.room() < self.limit {
                     true => Limit::ReceiveWindow,
                     false => Limit::Window,
                 }
@@ -344,8 +356,8 @@ impl StackSender {
 #[derive(Clone, Debug)]
 pub(crate) struct StackReceiver {
     receiver: Receiver,
-    /// Whether the other end's SYN has come.
-    is_greeted: bool,
+    /// When the other end's SYN was sent that came first, as far as packets tell it.
+    greeted_ns: Option<u64>,
     /// A pause after which it acknowledges at once for a while.
     pause_ns: u64,
 }
@@ -354,8 +366,8 @@ impl StackReceiver {
     pub fn new(stack: &Stack, random: &mut Pcg32) -> StackReceiver {
         let mut phase = || random.random::<f64>();
         StackReceiver {
-            receiver: Receiver::new(stack, [phase(), phase()]),
-            is_greeted: false,
+            receiver: Receiver::new(stack, stack.mss_bytes, [phase(), phase()]),
+            greeted_ns: None,
             pause_ns: crate::ns(stack.min_rto_s),
         }
     }
@@ -368,12 +380,12 @@ impl StackReceiver {
     /// Nothing has come of a new connection; but its SYN, if data is all that comes.
     pub fn restart(&mut self, stack: &Stack, is_greeted: bool, random: &mut Pcg32) {
         *self = StackReceiver::new(stack, random);
-        self.is_greeted = is_greeted;
+        self.greeted_ns = is_greeted.then_some(0);
     }
 
     /// The next packet in order that it waits for.
     pub fn heard(&self) -> i32 {
-        self.receiver.next() as i32 + i32::from(self.is_greeted)
+        self.receiver.next() as i32 + i32::from(self.greeted_ns.is_some())
     }
 
     /// Before a packet with data arrives: what is said first of those that wait.
@@ -392,8 +404,9 @@ impl StackReceiver {
         congested: bool,
     ) -> (bool, Option<(i32, u64)>) {
         if seq == 0 {
-            self.is_greeted = true;
-            return (false, Some((SYN_ANSWERED, 0)));
+            // A SYN that comes again is answered with the first one's timestamp.
+            let greeted_ns = *self.greeted_ns.get_or_insert(tells & SENT_TIME);
+            return (false, Some((SYN_ANSWERED, greeted_ns)));
         }
         let segment = seq as u32 - 1;
         let sent_ns = now_ns - delay_ns(now_ns, tells);

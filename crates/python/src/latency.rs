@@ -43,7 +43,7 @@ pub fn latency(
             let message = format!("`congestion` has no effect with the model {model}");
             return Err(errors::value(message));
         }
-        if let Some(why) = stack.refuses_congestion() {
+        if let Some(why) = stack.refuses_congestion(congestion) {
             return Err(errors::value(why));
         }
         stack.set_congestion(congestion);

@@ -117,13 +117,15 @@ fn print_text(
         },
     )?;
     writeln!(out)?;
-    print_hops(hops, out)?;
-    if let Model::Packets(_) = scenario.options.model {
-        print_waits(network, it, out)?;
+    if !hops.is_empty() {
+        print_hops(hops, out)?;
+        if let Model::Packets(_) = scenario.options.model {
+            print_waits(network, it, out)?;
+        }
+        writeln!(out)?;
+        print_loss(it, out)?;
+        print_rtt(it, out)?;
     }
-    writeln!(out)?;
-    print_loss(it, out)?;
-    print_rtt(it, out)?;
     print_rate(spec, it, out)
 }
 
@@ -326,6 +328,7 @@ fn limited_by(limit: Limit) -> &'static str {
         Limit::Own => "the rate it was given",
         Limit::Profile => "its profile",
         Limit::Window => "the largest window it may have",
+        Limit::Handshake => "the handshake, which is not over",
         Limit::ReceiveWindow => "the receive window of the other end",
         Limit::CongestionWindow => "its congestion window",
         Limit::Pacing => "the rate at which it paces its packets",

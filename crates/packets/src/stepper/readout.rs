@@ -162,6 +162,10 @@ impl Engine for Packets {
                 }
             }
         }
+        if explanation.hops.is_empty() {
+            // What its timers send again goes nowhere.
+            (explanation.rate_pps, explanation.limit) = (0.0, None);
+        }
         explanation
     }
 

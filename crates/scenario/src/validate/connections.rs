@@ -139,6 +139,13 @@ impl Assembly<'_> {
             let help = format!("with a stack it is at most {MOST_STACK_WINDOW} pkt");
             self.error(ProblemKind::OutOfRange, window.place(), message, &help);
         }
+        if let (Some(window), SourceSetting::Stack(_) | SourceSetting::Window(_)) =
+            (&connection.max_window, &*connection.source)
+            && window.get().fract() > 0.0
+        {
+            let part = (window.place(), "max-window", ***window);
+            self.parts_of_packets.push(part);
+        }
         let application = self.application(
             connection.application.as_ref(),
             is_tcp(&connection.source),

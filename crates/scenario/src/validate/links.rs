@@ -256,7 +256,8 @@ impl Assembly<'_> {
             }
             Some(Room::Size(Size::Packets(packets))) => {
                 if let Some(setting) = setting.filter(|_| packets.get().fract() > 0.0) {
-                    self.parts_of_packets.push((setting.place(), packets));
+                    self.parts_of_packets
+                        .push((setting.place(), "buffer", packets));
                 }
                 Buffer::Packets(packets.get())
             }

@@ -187,10 +187,10 @@ struct Assembly<'s> {
     /// Whether somebody was told that flows stand for more paths than can be told apart.
     told_of_many_paths: bool,
     changes: Vec<events::PlacedChange>,
-    /// Buffers of so many packets and a part of one.
-    parts_of_packets: Vec<(Place, Packets)>,
-    /// Where a sender first asks for marks instead of losses.
-    asks_for_marks: Option<Place>,
+    /// What is so many packets and a part of one: where, and its key.
+    parts_of_packets: Vec<(Place, &'static str, Packets)>,
+    /// Where a sender first asks for marks instead of losses, and what is said where no queue marks.
+    asks_for_marks: Option<(Place, &'static str)>,
     /// The first thing that only packets know: where it stands, and what it is.
     of_packets: Option<(Place, String)>,
     /// The same of what fluids follow where they are asked for.
@@ -338,10 +338,10 @@ impl Assembly<'_> {
 
     /// Senders with ECN and no queue that marks do what others do.
     fn warn_of_ecn_without_marks(&mut self, network: &Network) {
-        if let Some(place) = self.asks_for_marks
+        if let Some((place, what)) = self.asks_for_marks
             && !network.links().any(|id| network.marks(id))
         {
-            let message = "`ecn` has no effect: no queue marks packets".to_owned();
+            let message = format!("{what}: no queue marks packets");
             let help = "those of fq-codel do; of red, codel and pie with `ecn = true`";
             self.warning(ProblemKind::WithoutEffect, place, message, help);
         }
@@ -362,14 +362,14 @@ impl Assembly<'_> {
         }
     }
 
-    /// Fluids fill such a buffer; of packets it holds whole ones.
+    /// Fluids fill such a buffer, or have such a window; of packets it holds whole ones.
     fn warn_of_parts_of_packets(&mut self) {
         let mut parts = std::mem::take(&mut self.parts_of_packets);
         // One option sets many.
         parts.dedup();
-        for (place, buffer) in parts {
-            let holds = Packets(buffer.get().floor().max(1.0));
-            let message = format!("`buffer` is {buffer}, and holds {holds}: packets are whole");
+        for (place, key, pkts) in parts {
+            let whole = Packets(pkts.get().floor().max(1.0));
+            let message = format!("`{key}` is {pkts}, and holds {whole}: packets are whole");
             self.warning(ProblemKind::WithoutEffect, place, message, "");
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use netflow_document::{ProblemKind, Spanned};
 use netflow_files::{Kind, read_text};
 use netflow_network::{HEADER_BYTES, Source};
-use netflow_tcpmodel::{Stack, builtin_names};
+use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::Bytes;
 
 use super::{Assembly, profiles, tables};
@@ -67,21 +67,41 @@ impl Assembly<'_> {
         packet_size: Bytes,
     ) -> Option<Stack> {
         let mut stack = self.stack(&setting.stack)?;
+        let others = format!("those of `{STACK}` do");
         if let Some(congestion) = &setting.congestion {
-            if let Some(why) = stack.refuses_congestion() {
-                let message = format!("`congestion` has no effect: {why}");
-                let place = congestion.place();
-                self.warning(ProblemKind::WithoutEffect, place, &message, "");
+            if let Some(why) = stack.refuses_congestion(**congestion) {
+                self.error(ProblemKind::Conflict, congestion.place(), why, &others);
             }
             stack.set_congestion(**congestion);
+            if **congestion == CongestionControl::Dctcp {
+                self.asks_for_marks
+                    .get_or_insert((congestion.place(), "`dctcp` does what `reno` does"));
+            }
         }
         if let Some(window) = &setting.initial_window {
             stack.initial_window_pkts = window.get() as u32;
+            if window.get().fract() > 0.0 {
+                let part = (window.place(), "initial-window", ***window);
+                self.parts_of_packets.push(part);
+            }
         }
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
-            if **ecn {
-                self.asks_for_marks.get_or_insert(ecn.place());
+            let why = match **ecn {
+                true => stack.refuses_ecn(),
+                false => (stack.congestion == CongestionControl::Dctcp)
+                    .then(|| "`dctcp` is nothing without marks".to_owned()),
+            };
+            match why {
+                Some(why) => {
+                    let help = if **ecn { &others } else { "leave out `ecn`" };
+                    self.error(ProblemKind::Conflict, ecn.place(), why, help);
+                }
+                None if **ecn => {
+                    self.asks_for_marks
+                        .get_or_insert((ecn.place(), "`ecn` has no effect"));
+                }
+                None => {}
             }
         }
         if packet_size.get() <= HEADER_BYTES {

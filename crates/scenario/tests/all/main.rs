@@ -17,5 +17,6 @@ mod round_trip;
 mod schema;
 mod shipped;
 mod slips;
+mod stacks;
 mod valid;
 mod workload;

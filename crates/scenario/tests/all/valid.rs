@@ -22,7 +22,7 @@ fn good(text: &str) -> Prepared {
     prepared
 }
 
-fn with_options(options: &[&str]) -> Result<Prepared, Problems> {
+pub fn with_options(options: &[&str]) -> Result<Prepared, Problems> {
     let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     from_str(
         "test.toml",
@@ -475,7 +475,7 @@ fn an_array_of_tables_may_be_written_inline() {
     assert_eq!(network.connection_name(first), "c1");
 }
 
-fn problem_of(options: &[&str]) -> String {
+pub fn problem_of(options: &[&str]) -> String {
     match with_options(options) {
         Ok(_) => panic!("{options:?} is good"),
         Err(problems) => problems.to_string(),
@@ -744,4 +744,31 @@ fn routing_goes_by_metric_where_there_is_one() {
         assert_eq!(network.path(id).len(), hops);
         assert_eq!(network.return_path(id).len(), hops);
     }
+}
+
+/// A queue that the file, or another option, says in a word is that queue, with the part that an option adds.
+#[test]
+fn an_option_adds_to_a_word() {
+    let queue = |options: &[&str]| {
+        let prepared = with_options(options).unwrap_or_else(|problems| panic!("{problems}"));
+        let link = prepared.network.link_by_name("A->B").unwrap();
+        prepared.network.link_spec(link).queue
+    };
+    let whole = queue(&["link.A->B.queue={ discipline = \"codel\", ecn = true }"]);
+    assert_ne!(whole, queue(&["link.A->B.queue=codel"]));
+    assert_eq!(
+        whole,
+        queue(&["link.A->B.queue=codel", "link.A->B.queue.ecn=true"])
+    );
+    let text = [START, LINK, "queue = \"codel\"\n", CONNECTION].concat();
+    let options = ["link.A->B.queue.ecn=true".to_owned()];
+    let prepared = from_str("test.toml", &text, "".as_ref(), &options)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let link = prepared.network.link_by_name("A->B").unwrap();
+    assert_eq!(whole, prepared.network.link_spec(link).queue);
+    // A word that comes later is all of it.
+    let later = queue(&["link.A->B.queue.ecn=true", "link.A->B.queue=codel"]);
+    assert_eq!(later, queue(&["link.A->B.queue=codel"]));
+    let said = problem_of(&["link.A->B.queue=codel", "link.A->B.queue.ecm=true"]);
+    assert!(said.contains("did you mean `queue.ecn`?"), "{said}");
 }

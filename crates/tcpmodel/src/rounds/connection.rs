@@ -74,10 +74,9 @@ impl<'a, C: Chance> Connection<'a, C> {
         // acknowledged (Linux).
         let window_bytes = stack.receive_window_bytes.unwrap_or(u32::MAX);
         let mss_bytes = mss_bytes.min(window_bytes / 2).max(1);
-        let most_out = (window_bytes / mss_bytes).max(1);
         let ends = [OPENER, LISTENER].map(|_| {
-            let sender = Sender::new(stack, most_out, [phase, chance.phase()]);
-            let receiver = Receiver::new(stack, [phase, chance.phase()]);
+            let sender = Sender::new(stack, mss_bytes, u32::MAX, [phase, chance.phase()]);
+            let receiver = Receiver::new(stack, mss_bytes, [phase, chance.phase()]);
             End::new(Opening::new(stack, phase), sender, receiver)
         });
         Self {

@@ -88,8 +88,8 @@ pub struct Stack {
     /// Only for senders with selective acknowledgements, and Linux's; DCTCP has it in any case.
     pub ecn: bool,
 
-    /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Segments
-    /// are no larger than half of it.
+    /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Where packets are not
+    /// given, segments are no larger than half of it.
     pub receive_window_bytes: Option<u32>,
     /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
     /// acknowledgements. The models' b.
@@ -102,8 +102,8 @@ pub struct Stack {
     /// So many first segments of a connection are acknowledged at once, and so many after a pause
     /// (Linux).
     pub quick_acks: u32,
-    /// Does the receive window, which holds the other end, begin with 48 segments and grow because more arrives in a
-    /// round trip than ever before, and are segments acknowledged at once while it does (Linux)?
+    /// Does the receive window, which holds the other end, begin with 64 KB, told in the handshake, and grow because more
+    /// arrives in a round trip than ever before, and are segments acknowledged at once while it does (Linux)?
     pub quick_while_growing: bool,
     /// Are acknowledgements after the third duplicate put together (Linux)?
     pub acks_compressed: bool,
@@ -272,12 +272,17 @@ impl Stack {
         }
     }
 
-    /// Why another congestion control has no effect on it; `None` if it has.
-    pub fn refuses_congestion(&self) -> Option<String> {
-        let why = || {
-            let name = &self.name;
-            format!("the senders of `{name}` know no congestion control but Reno's")
-        };
+    /// Why it cannot have this congestion control; `None` if it can.
+    pub fn refuses_congestion(&self, congestion: CongestionControl) -> Option<String> {
+        let knows = self.has_congestion_controls() || congestion == CongestionControl::Reno;
+        let name = &self.name;
+        (!knows).then(|| format!("the senders of `{name}` know no congestion control but Reno's"))
+    }
+
+    /// Why its senders cannot answer marks; `None` if they can.
+    pub fn refuses_ecn(&self) -> Option<String> {
+        let name = &self.name;
+        let why = || format!("the senders of `{name}` do not answer marks");
         (!self.has_congestion_controls()).then(why)
     }
 
@@ -305,6 +310,13 @@ impl Stack {
         };
         let timeout_s = self.initial_rto_s * f64::from(doubled.min(60)).exp2();
         timeout_s.min(self.max_rto_s)
+    }
+
+    /// Segments of so many bytes that a receiver lets be under way at most: those that its
+    /// [window](Self::receive_window_bytes) holds.
+    pub fn most_out(&self, segment_bytes: u32) -> u32 {
+        let window_bytes = self.receive_window_bytes.unwrap_or(u32::MAX);
+        (window_bytes / segment_bytes.max(1)).max(1)
     }
 
     /// The window in packets, and the slow start threshold if there is one, after a handshake in which a

@@ -171,6 +171,16 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
                 s.findings
                     .error(ProblemKind::OutOfRange, place, error.to_string());
             }
+            let refused = [
+                ("congestion", stack.refuses_congestion(stack.congestion)),
+                ("ecn", stack.refuses_ecn().filter(|_| stack.ecn)),
+            ];
+            for (key, why) in refused {
+                if let Some(why) = why {
+                    let place = s.value_place(key).unwrap_or(start);
+                    s.findings.error(ProblemKind::Conflict, place, why);
+                }
+            }
         }
         s.finish();
         stack

@@ -14,6 +14,7 @@ pub struct Opening {
     /// How often that timer fired, and how often it was sent again, for whatever reason.
     timeouts: u32,
     again: u32,
+    first_ns: Option<u64>,
     sent_ns: u64,
 }
 
@@ -25,6 +26,7 @@ impl Opening {
             timer_ns: NEVER,
             timeouts: 0,
             again: 0,
+            first_ns: None,
             sent_ns: 0,
         }
     }
@@ -38,6 +40,7 @@ impl Opening {
     /// The packet is sent; `linear` says that it is a SYN, whose first timeouts may not double.
     pub fn send(&mut self, stack: &Stack, now_ns: u64, linear: bool) {
         self.sent_ns = now_ns;
+        self.first_ns.get_or_insert(now_ns);
         let delay_ns = ns(stack.handshake_timeout_s(self.timeouts, linear));
         self.timer_ns = self.clock.after(now_ns, delay_ns);
     }
@@ -61,7 +64,13 @@ impl Opening {
     /// The other end has answered what was sent at `echo_ns`, if packets carry that: data may flow.
     pub fn end(&mut self, stack: &Stack, now_ns: u64, echo_ns: Option<u64>, sender: &mut Sender) {
         self.timer_ns = NEVER;
-        let sent_ns = match echo_ns.filter(|_| sender.has_timestamps()) {
+        let echo_ns = echo_ns.filter(|_| sender.has_timestamps());
+        // If what was sent first is answered, nothing was lost (tcp_try_undo_spurious_syn of Linux).
+        let timeouts = match echo_ns {
+            Some(_) if echo_ns == self.first_ns => 0,
+            _ => self.timeouts,
+        };
+        let sent_ns = match echo_ns {
             None => (self.again == 0).then_some(self.sent_ns),
             echo_ns => echo_ns,
         };
@@ -70,7 +79,7 @@ impl Opening {
             (None, Some(least_s)) => sender.begin_above(least_s),
             (None, None) => {}
         }
-        let (cwnd, ssthresh) = stack.first_window(self.timeouts, self.again);
+        let (cwnd, ssthresh) = stack.first_window(timeouts, self.again);
         sender.open(now_ns, cwnd, ssthresh);
     }
 }

@@ -59,10 +59,15 @@ const COMPRESSED_NS: u64 = 1_000_000;
 /// No more of them than these (`tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
 
+/// What a packet with SYN tells of at most.
+const FIRST_WINDOW_BYTES: u32 = 65_535;
+/// What timestamps leave no room for in a segment (RFC 7323, 3.2).
+const TIMESTAMPS_BYTES: u32 = 12;
+
 impl Receiver {
-    /// Nothing has arrived. `phases`, from 0 to 1, say where its clocks stand at time 0: that of timers, and
-    /// that of delayed acknowledgements.
-    pub fn new(stack: &Stack, phases: [f64; 2]) -> Self {
+    /// Nothing has arrived of segments of so many bytes. `phases`, from 0 to 1, say where its clocks stand at time 0: that of
+    /// timers, and that of delayed acknowledgements.
+    pub fn new(stack: &Stack, segment_bytes: u32, phases: [f64; 2]) -> Self {
         let [phase, beat_phase] = phases;
         Self {
             every: stack.segments_per_ack,
@@ -78,9 +83,9 @@ impl Receiver {
             is_new: true,
             acknowledged: 0,
             quick_left: 0,
-            growth: stack.quick_while_growing.then(Growth::default),
+            growth: (stack.quick_while_growing).then(|| Growth::new(segment_bytes)),
             held: 0,
-            edge: 0,
+            edge: Receiver::first_window(stack, segment_bytes).unwrap_or(0),
             arrived_ns: 0,
             duplicates_at: 0,
             duplicates: 0,
@@ -91,6 +96,19 @@ impl Receiver {
             echo_ns: 0,
             due_ns: NEVER,
         }
+    }
+
+    /// The receive window in segments of so many bytes that a handshake tells of, if it is one that holds the other end: packets with SYN
+    /// tell of less than 64 KB (RFC 7323, 2.2).
+    pub fn first_window(stack: &Stack, segment_bytes: u32) -> Option<u32> {
+        let options_bytes = if stack.timestamps {
+            TIMESTAMPS_BYTES
+        } else {
+            0
+        };
+        let data_bytes = segment_bytes.saturating_sub(options_bytes).max(1);
+        let told = (FIRST_WINDOW_BYTES / data_bytes).max(1);
+        stack.quick_while_growing.then_some(told)
     }
 
     /// All segments before this one have arrived.
@@ -281,8 +299,7 @@ impl Receiver {
 /// whenever more arrived in a round trip than in any before, room for twice as much is
 /// offered, and more if it was much more; by two segments with every segment that arrives, which is
 /// acknowledged at once for it. Segments that are kept until what is before them arrives take room, for which the
-/// buffer grows, too (`tcp_rcvbuf_grow`, from Linux 6.18 on). Buffers are as large as segments of some 1500 B make
-/// them, and the kernel's limit, `tcp_rmem`, is left out.
+/// buffer grows, too (`tcp_rcvbuf_grow`, from Linux 6.18 on). The kernel's limit, `tcp_rmem`, is left out.
 #[derive(Clone, Debug)]
 struct Growth {
     /// Segments that may be under way once all is offered.
@@ -304,16 +321,22 @@ struct Growth {
     least_ns: u64,
 }
 
-impl Default for Growth {
+impl Growth {
     /// Ten segments are expected. Linux's first receive buffer of 128 KiB has room for 60 segments of 1500 B
-    /// with what the kernel keeps beside each; of these 48 are offered at first. So the segments after the
-    /// first 16 that are acknowledged one by one are 6 (none of 1000 B; both seen with Linux 6.18).
-    fn default() -> Self {
+    /// with what the kernel keeps beside each, and no more of smaller ones; of these 48 are offered at first. So the segments after the
+    /// first 16 that are acknowledged one by one are 6 (none of 1000 B; both seen with Linux 6.18). Of larger ones it is as many as
+    /// have the same bytes: 10 of 9000 B (seen, too).
+    fn new(segment_bytes: u32) -> Self {
+        let alike = |segments: f64| {
+            let larger = f64::from(segment_bytes) / ETHERNET_BYTES;
+            (segments / larger.max(1.0)).round().max(1.0) as u32
+        };
+        let (window, offered) = (alike(60.0), alike(48.0));
         Self {
-            window: 60,
-            offered: 48,
-            left: 22,
-            most: 10,
+            window,
+            offered,
+            left: 16 + (window - offered) / 2,
+            most: (FIRST_WINDOW_BYTES / segment_bytes.max(1)).clamp(1, 10),
             since_ns: 0,
             from: 0,
             round_trip_ns: 0,
@@ -322,6 +345,9 @@ impl Default for Growth {
         }
     }
 }
+
+/// The payload of a packet of 1500 B.
+const ETHERNET_BYTES: f64 = 1460.0;
 
 impl Growth {
     /// A segment arrives in order that was sent at `sent_ns`: whether it makes the window grow.
@@ -387,7 +413,7 @@ mod tests {
             acks_compressed: false,
             ..Stack::builtin("linux-6").unwrap()
         };
-        Receiver::new(&stack, [0.0, 0.0])
+        Receiver::new(&stack, 1460, [0.0, 0.0])
     }
 
     /// Every second packet is acknowledged; of eight the fourth met congestion while the third waited. What the
@@ -398,7 +424,7 @@ mod tests {
         stack.set_congestion(CongestionControl::Dctcp);
         stack.quick_acks = 0;
         stack.quick_while_growing = false;
-        let mut receiver = Receiver::new(&stack, [0.0, 0.0]);
+        let mut receiver = Receiver::new(&stack, 1460, [0.0, 0.0]);
         let (mut known, mut told) = (0, Vec::new());
         let mut hear = |ack: Ack| {
             told.push((ack.cumulative - known, ack.congested));
@@ -481,7 +507,7 @@ mod tests {
     /// Without growth there is no limit; legacy stacks have a fixed one, which their driver knows.
     #[test]
     fn other_receivers_tell_of_no_window() {
-        let mut receiver = Receiver::new(&Stack::builtin("legacy").unwrap(), [0.0, 0.0]);
+        let mut receiver = Receiver::new(&Stack::builtin("legacy").unwrap(), 1460, [0.0, 0.0]);
         receiver.receive(0, 0, true, 0, 0, false);
         assert_eq!(receiver.acknowledge(true).window, None);
     }
@@ -491,7 +517,7 @@ mod tests {
     #[test]
     fn duplicate_acknowledgements_are_compressed_as_linux_does() {
         let waits = |round_trip_ms: u64, delay_ms: u64| {
-            let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), [0.0, 0.0]);
+            let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), 1460, [0.0, 0.0]);
             receiver.quick = 0;
             let mut arrives = |segment: u32| {
                 receiver.set_round_trip(1_000_000 * round_trip_ms);

@@ -32,8 +32,8 @@ fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
         ..Stack::builtin("linux-6").unwrap()
     };
     stack.set_congestion(congestion);
-    let mut sender = Sender::new(&stack, 10_000, [0.0, 0.0]);
-    let mut receiver = Receiver::new(&stack, [0.0, 0.0]);
+    let mut sender = Sender::new(&stack, 1460, 10_000, [0.0, 0.0]);
+    let mut receiver = Receiver::new(&stack, 1460, [0.0, 0.0]);
     let (mut data, mut acks) = (
         Vec::<(u64, u32, u64, bool)>::new(),
         Vec::<(u64, Ack)>::new(),

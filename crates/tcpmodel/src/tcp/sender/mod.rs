@@ -7,7 +7,7 @@ mod segments;
 mod selective;
 
 use super::congestion::NO_SSTHRESH;
-use super::{Ack, Clock};
+use super::{Ack, Clock, Receiver};
 use crate::Stack;
 use classic::Classic;
 pub(crate) use rate::RateSample;
@@ -47,13 +47,18 @@ pub struct TcpState {
 }
 
 impl Sender {
-    /// One by the rules of a stack; the other end lets `most_out` segments be under way. `phases`, from 0 to 1,
-    /// say where its two clocks stand at time 0: that of timers and that of round-trip times.
-    pub fn new(stack: &Stack, most_out: u32, phases: [f64; 2]) -> Self {
+    /// One by the rules of a stack, as the other end has them, too, with segments of so many bytes, no more than `most_out` of
+    /// which are under way. `phases`, from 0 to 1, say where its two clocks stand at time 0: that of timers and that of
+    /// round-trip times.
+    pub fn new(stack: &Stack, segment_bytes: u32, most_out: u32, phases: [f64; 2]) -> Self {
         let [phase, ticks] = phases;
         let clock = Clock::new(stack, phase);
+        let most_out = most_out.min(stack.most_out(segment_bytes));
+        let told = Receiver::first_window(stack, segment_bytes);
         Self(match stack.has_congestion_controls() {
-            true => Kind::Selective(Box::new(Selective::new(stack, most_out, clock, ticks))),
+            true => Kind::Selective(Box::new(Selective::new(
+                stack, most_out, told, clock, ticks,
+            ))),
             false => Kind::Classic(Box::new(Classic::new(stack, most_out, clock, ticks))),
         })
     }

@@ -144,7 +144,13 @@ pub(super) struct Selective {
 }
 
 impl Selective {
-    pub(super) fn new(stack: &Stack, most_out: u32, clock: Clock, phase: f64) -> Self {
+    pub(super) fn new(
+        stack: &Stack,
+        most_out: u32,
+        told: Option<u32>,
+        clock: Clock,
+        phase: f64,
+    ) -> Self {
         let selective = stack.recovery != Recovery::NewReno;
         Self {
             rules: Rules {
@@ -165,7 +171,7 @@ impl Selective {
             rate: Rate::default(),
             pause: Pause::default(),
             most_out,
-            edge: None,
+            edge: told,
             offered: 0,
             segments: Segments::default(),
             known: Ranges::default(),
@@ -263,8 +269,7 @@ impl Selective {
         told.map_or(self.most_out, |told| told.min(self.most_out))
     }
 
-    /// What the other end has told of its receive window. Nothing before the first acknowledgement: that is after the
-    /// initial window.
+    /// What the other end has told of its receive window.
     pub(super) fn receive_window(&self) -> Option<u32> {
         self.edge.map(|edge| edge - self.acknowledged())
     }
