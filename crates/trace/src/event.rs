@@ -110,6 +110,8 @@ pub struct Segment {
     pub sack_blocks: u8,
     /// Timestamp value and echo reply.
     pub timestamps: Option<(u32, u32)>,
+    /// The longest payload that its sender takes, in bytes, options of TCP included: where a captured SYN says so.
+    pub mss: Option<u16>,
     /// Congestion experienced in the IP header, or ECN-echo in TCP's.
     pub ecn: bool,
 }

@@ -247,7 +247,7 @@ fn segment(bytes: &[u8], length: u32, congested: bool) -> Result<Option<Segment>
     Ok(Some(segment))
 }
 
-/// SACK blocks and timestamps; ends where the options do, or what was captured of them.
+/// The longest segment, SACK blocks and timestamps; ends where the options do, or what was captured of them.
 fn options(mut bytes: &[u8], segment: &mut Segment) {
     while let Some((&kind, rest)) = bytes.split_first() {
         let size = match (kind, rest.first()) {
@@ -263,6 +263,7 @@ fn options(mut bytes: &[u8], segment: &mut Segment) {
             return;
         };
         match kind {
+            2 if value.len() == 2 && segment.syn => segment.mss = be16(value, 0),
             5 => {
                 segment.sack_blocks = 0;
                 for (block, edges) in segment.sack.iter_mut().zip(value.chunks_exact(8)) {

@@ -1,4 +1,4 @@
-//! Where on the path a capture was made: what a handshake tells.
+//! What a handshake tells: where on the path a capture was made, and how long segments may be.
 //!
 //! Between SYN and SYN-ACK a packet goes from where it is captured to the responder, and back; between
 //! SYN-ACK and the acknowledgement that follows it, to the initiator and back. Both together are the
@@ -42,6 +42,8 @@ struct Handshake {
     done_ns: Option<i64>,
     /// Something was sent twice, so that nobody can say which one was answered.
     ambiguous: bool,
+    /// The longest segments that the initiator takes, and the responder.
+    mss: [Option<u16>; 2],
 }
 
 /// Handshakes that are remembered: somebody may do nothing but knock.
@@ -59,6 +61,7 @@ impl Handshakes {
                         answered_ns: None,
                         done_ns: None,
                         ambiguous: again,
+                        mss: [segment.mss, None],
                     },
                 );
             }
@@ -66,6 +69,7 @@ impl Handshakes {
             if let Some(it) = self.seen.get_mut(&flow.reversed()) {
                 it.ambiguous |= it.answered_ns.is_some();
                 it.answered_ns = Some(time_ns);
+                it.mss[1] = segment.mss;
             }
         } else if let Some(it) = self.seen.get_mut(&flow)
             && it.answered_ns.is_some()
@@ -73,6 +77,13 @@ impl Handshakes {
         {
             it.done_ns = Some(time_ns);
         }
+    }
+
+    /// The longest segments that may go this way: what the receiver takes, and no more than the sender takes itself,
+    /// whose own link is as long as that.
+    pub(super) fn least_mss(&self, flow: &Flow) -> Option<u16> {
+        let it = (self.seen.get(flow)).or_else(|| self.seen.get(&flow.reversed()))?;
+        it.mss.into_iter().flatten().min()
     }
 
     /// What the handshake says, if data go this way.

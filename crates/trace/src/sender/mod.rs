@@ -35,6 +35,7 @@
 
 mod arrivals;
 mod flight;
+mod full;
 mod handshake;
 mod rtt;
 mod samples;
@@ -46,6 +47,8 @@ use std::fmt;
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
+
+use full::Full;
 
 pub use flight::MOST_IN_FLIGHT;
 pub use handshake::Vantage;
@@ -159,6 +162,9 @@ impl Senders {
         };
         if event.what == What::Captured {
             self.handshakes.on(event.time_ns, flow, segment);
+            if segment.syn {
+                self.take_announcements(flow);
+            }
         }
         if leaves_its_sender(event)
             && let Some((place, tracker)) = self.sending(flow, segment.len > 0)
@@ -218,9 +224,24 @@ impl Senders {
         near.filter(|(_, vantage)| vantage.is_near_the_receiver())
     }
 
+    /// Tells those that have sent before of a SYN what it says: a connection may follow another one between the
+    /// same ports, and the first SYN may carry data.
+    fn take_announcements(&mut self, flow: Flow) {
+        let full = Full::captured(self.handshakes.least_mss(&flow));
+        for flow in [flow, flow.reversed()] {
+            if let Some(tracker) = self.flows.get_mut(&flow) {
+                tracker.set_full(full);
+            }
+        }
+    }
+
     /// The tracker of a flow; a new one only if it is about to carry data.
     fn sending(&mut self, flow: Flow, data: bool) -> Option<(usize, &mut Tracker)> {
         let count = self.flows.len();
+        let full = || match flow.from {
+            Endpoint::Node { .. } => Full::Uncut,
+            _ => Full::captured(self.handshakes.least_mss(&flow)),
+        };
         match self.flows.entry(flow) {
             Entry::Occupied(known) => Some((known.index(), known.into_mut())),
             Entry::Vacant(_) if !data => None,
@@ -228,7 +249,7 @@ impl Senders {
                 self.flows_left_out += 1;
                 None
             }
-            Entry::Vacant(new) => Some((count, new.insert(Tracker::new(self.options)))),
+            Entry::Vacant(new) => Some((count, new.insert(Tracker::new(self.options, full())))),
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::Options;
 use super::arrivals::Needless;
 use super::flight::{Covered, Flight, Sent, newer};
+use super::full::Full;
 use super::rtt::RttMethod;
-use crate::{LONGEST_PACKET, SET_BACK_NS, Segment};
+use crate::{SET_BACK_NS, Segment};
 
 /// What one packet or one acknowledgement showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -78,8 +79,7 @@ pub struct Tracker {
     high: u64,
     /// The highest acknowledgement.
     acked: u64,
-    /// Payload of a full packet; `None` before the first one, when a segment is a packet.
-    unit: Option<u32>,
+    full: Full,
     /// Whether sequence numbers count packets, as far as is known.
     in_packets: bool,
     flight: Flight,
@@ -94,12 +94,8 @@ pub struct Tracker {
 /// Positions start here, so that there is something before them.
 const FIRST: u64 = 1 << 32;
 
-/// Payloads of full packets are at least this long (RFC 9293 §3.7.1: 536 unless agreed otherwise);
-/// shorter ones are the ends of what an application wrote.
-const LEAST_FULL: u32 = 500;
-
 impl Tracker {
-    pub(super) fn new(options: Options) -> Tracker {
+    pub(super) fn new(options: Options, full: Full) -> Tracker {
         Tracker {
             options,
             started: false,
@@ -108,7 +104,7 @@ impl Tracker {
             timed_from: 0,
             high: FIRST,
             acked: FIRST,
-            unit: None,
+            full,
             in_packets: true,
             flight: Flight::default(),
             needless: Needless::default(),
@@ -133,6 +129,11 @@ impl Tracker {
         }
     }
 
+    /// What SYNs said that came after its first packet.
+    pub(super) fn set_full(&mut self, full: Full) {
+        self.full = full;
+    }
+
     pub(super) fn on_data(&mut self, time_ns: i64, segment: &Segment) -> Option<Observation> {
         self.look_at_clock(time_ns);
         if segment.syn || segment.rst {
@@ -149,7 +150,8 @@ impl Tracker {
         if self.is_keep_alive(segment.len, end) {
             return None;
         }
-        self.learn_unit(segment.len);
+        self.in_packets &= segment.len == 1;
+        self.full.learn(segment.len);
 
         let timestamp = segment.timestamps.map(|(value, _)| value);
         self.stamps |= timestamp.is_some();
@@ -258,34 +260,11 @@ impl Tracker {
         !self.in_packets && len == 1 && end == self.high && self.acked == self.high
     }
 
-    /// What a full packet carries is the greatest common divisor of the payloads: a capture at the
-    /// sender shows super-segments, before the network card cuts them.
-    fn learn_unit(&mut self, len: u32) {
-        self.in_packets &= len == 1;
-        if len < LEAST_FULL {
-            return;
-        }
-        let divisor = self.unit.map_or(len, |unit| common_divisor(unit, len));
-        if divisor >= LEAST_FULL {
-            self.unit = Some(divisor);
-        }
-    }
-
-    fn packets(&self, length: u64) -> u32 {
-        let unit = match self.unit {
-            Some(unit) => u64::from(unit),
-            None if self.in_packets => 1,
-            None => return 1,
-        };
-        u32::try_from(length.div_ceil(unit)).unwrap_or(u32::MAX)
-    }
-
-    /// How many packets part of a segment is. No card cuts what is longer than any captured packet: ns-2
-    /// may call it so.
+    /// How many packets part of a segment is.
     fn cut(&self, segment: u32, length: u64) -> u32 {
-        match segment as usize > LONGEST_PACKET {
-            true => 1,
-            false => self.packets(length),
+        match self.full.payload(segment, self.stamps) {
+            Some(payload) => u32::try_from(length.div_ceil(payload.into())).unwrap_or(u32::MAX),
+            None => 1,
         }
     }
 
@@ -300,8 +279,8 @@ impl Tracker {
     ) -> u32 {
         let mut pkts = 0;
         let mut at = start;
-        let unit = self.unit.filter(|_| segment as usize <= LONGEST_PACKET);
-        let step = unit.map_or(end.saturating_sub(start), u64::from);
+        let payload = self.full.payload(segment, self.stamps);
+        let step = payload.map_or(end.saturating_sub(start), u64::from);
         while at < end {
             let next = end.min(at + step);
             self.flight.push(Sent {
@@ -336,7 +315,8 @@ impl Tracker {
                 .first()
                 .is_some_and(|&(from, to)| from <= *start && *end <= to);
             if (*end <= position || within_second) && start < end {
-                twice_pkts = self.packets(*end - *start);
+                let length = *end - *start;
+                twice_pkts = self.cut(u32::try_from(length).unwrap_or(u32::MAX), length);
             }
         }
         let mut newest = None;
@@ -369,12 +349,5 @@ impl Tracker {
         } else {
             0
         }
-    }
-}
-
-fn common_divisor(a: u32, b: u32) -> u32 {
-    match b {
-        0 => a,
-        b => common_divisor(b, a % b),
     }
 }

@@ -210,6 +210,20 @@ fn blocks_and_timestamps_among_the_options() {
     assert_eq!((segment.sack_blocks, segment.sack[0]), (1, (20, 30)));
 }
 
+/// What no SYN says is no agreement.
+#[test]
+fn the_longest_segment_is_what_a_syn_says() {
+    let mut syn = tcp(&[2, 4, 5, 0xb4]);
+    let mss = |tcp: &[u8]| {
+        let packet = only(101, 44, &ipv4(44, 0, tcp)).packet;
+        packet.segment.unwrap().mss
+    };
+    syn[13] = 2;
+    assert_eq!(mss(&syn), Some(1460));
+    syn[13] = 16;
+    assert_eq!(mss(&syn), None);
+}
+
 /// Options may come twice; there is room for four blocks.
 #[test]
 fn two_sack_options_do_not_count_more_blocks_than_there_is_room_for() {

@@ -247,6 +247,93 @@ fn super_segments_are_several_packets() {
     assert_eq!(counts(&totals), (18, 1, 0, 17));
 }
 
+/// A handshake: the longest segments that the client takes, and the server.
+fn agreed(client: Option<u16>, server: Option<u16>) -> [Event; 2] {
+    let syn = |seq, ack, mss| Segment {
+        seq,
+        ack,
+        mss,
+        syn: true,
+        ..Segment::default()
+    };
+    let captured = |ends, segment| event(0, What::Captured, None, ends, segment);
+    [
+        captured(CAPTURED, syn(0, None, client)),
+        captured(reversed(CAPTURED), syn(0, Some(1), server)),
+    ]
+}
+
+/// Packets that segments with these payloads, one behind the other, are counted as.
+fn packets(handshake: &[Event], payloads: &[u32], stamps: bool) -> u64 {
+    let mut events = handshake.to_vec();
+    let mut seq = 1;
+    for &payload in payloads {
+        let event = sent(1, seq, payload);
+        events.push(match stamps {
+            true => stamped(event, 1, 1),
+            false => event,
+        });
+        seq += payload;
+    }
+    follow(&events, None).0.sent_pkts
+}
+
+/// One of 730 bytes among full ones made two of each of those, ten that a card cuts were one before a full one came.
+#[test]
+fn segments_are_cut_as_the_handshake_says() {
+    let ethernet = agreed(Some(1460), Some(1460));
+    let full = |first: &[u32], payload: u32| {
+        let mut payloads = first.to_vec();
+        payloads.resize(1000, payload);
+        payloads
+    };
+    assert_eq!(packets(&ethernet, &full(&[1460, 730], 1460), false), 1000);
+    assert_eq!(packets(&ethernet, &full(&[500], 1000), false), 1000);
+    assert_eq!(packets(&ethernet, &[600, 1200].repeat(500), false), 1000);
+    assert_eq!(packets(&ethernet, &full(&[14_600], 1460), false), 1009);
+    assert_eq!(packets(&ethernet, &[14_480, 1448, 300], true), 12);
+    assert_eq!(packets(&ethernet, &[2 * 1460 + 1], false), 3);
+    // The sender's own link is shorter than what the receiver takes, and the other way round.
+    for jumbo in [
+        agreed(Some(1460), Some(8960)),
+        agreed(Some(8960), Some(1460)),
+    ] {
+        assert_eq!(packets(&jumbo, &[2920], false), 2);
+    }
+    // Linux talking to itself.
+    let loopback = agreed(Some(65_495), Some(65_495));
+    assert_eq!(packets(&loopback, &[65_483, 32_741, 1448], true), 3);
+    // Nobody's segments are that short.
+    assert_eq!(packets(&agreed(Some(0), Some(1)), &[480], false), 10);
+    // The SYN of one side.
+    assert_eq!(packets(&ethernet[..1], &[14_600], false), 10);
+}
+
+/// Of a second connection between the same ports other SYNs are captured.
+#[test]
+fn every_connection_has_its_own_longest_segment() {
+    let mut events = agreed(Some(1460), Some(1460)).to_vec();
+    events.push(sent(1, 1, 4000));
+    events.extend(agreed(Some(8960), Some(8960)));
+    events.push(sent(3, 1, 4000));
+    assert_eq!(follow(&events, None).0.sent_pkts, 3 + 1);
+}
+
+/// Without SYNs, or where they say nothing: what Ethernet carries is a packet, and what is longer is cut by the
+/// longest of these.
+#[test]
+fn without_a_handshake_segments_are_cut_by_what_is_seen() {
+    for handshake in [&[][..], &agreed(None, None)] {
+        assert_eq!(packets(handshake, &[1460, 730, 1460], false), 3);
+        assert_eq!(packets(handshake, &[600, 1200, 600], false), 3);
+        assert_eq!(packets(handshake, &[1400, 14_000], false), 11);
+        assert_eq!(packets(handshake, &[14_800, 1448, 14_800], true), 13);
+        // Ends of what an application wrote tell nothing.
+        assert_eq!(packets(handshake, &[8948, 700, 8948], true), 3);
+        assert_eq!(packets(handshake, &[17_896, 26_844, 8948], true), 1 + 3 + 1);
+    }
+}
+
 /// Keystrokes: 20 short segments, the last one twice.
 #[test]
 fn short_segments_are_one_packet_each() {
@@ -506,6 +593,7 @@ proptest! {
                 sack: [(start, end); 4],
                 sack_blocks,
                 timestamps: stamps.then_some((start % 7, end % 7)),
+                mss: (syn && fin).then_some((start % 1500) as u16),
                 ecn: false,
             };
             let ends = if forth { CAPTURED } else { reversed(CAPTURED) };
