@@ -13,7 +13,7 @@ pub const BUSIEST: usize = 12;
 /// netflow's figure beside the referee's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
-    /// What the referee says, over its runs.
+    /// What the referee says, over its runs; not a number, in JSON null, where it does not tell.
     pub referee: Spread,
     /// What netflow says.
     pub netflow: f64,
@@ -44,9 +44,10 @@ impl Estimate {
         self.netflow - self.referee.mean
     }
 
-    /// netflow / referee − 1; `None` where the referee has 0.
+    /// netflow / referee − 1; `None` where the referee has 0, or does not tell.
     pub fn relative_error(&self) -> Option<f64> {
-        (self.referee.mean != 0.0).then(|| self.netflow / self.referee.mean - 1.0)
+        let theirs = self.referee.mean;
+        (theirs != 0.0 && !theirs.is_nan()).then(|| self.netflow / theirs - 1.0)
     }
 }
 
@@ -66,7 +67,7 @@ pub struct LinkComparison {
     /// Fraction of the time the link was busy.
     pub utilization: Estimate,
     /// The queue over time: Σ|netflow − mean of the referee| / Σ of that mean, over the
-    /// intervals; `None` where the referee has no queue.
+    /// intervals; `None` where the referee has no queue, or does not tell.
     pub trajectory_error: Option<f64>,
     /// The same in standard deviations of the referee: the root mean square of (netflow − mean) / std over
     /// the intervals in which its runs differ; `None` of a single run.
@@ -88,7 +89,7 @@ pub struct ConnectionComparison {
     pub delay_p95_s: Option<Estimate>,
 }
 
-/// All together.
+/// All together. An error of nothing that both tell is not a number, in JSON null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Mean queues: Σ|netflow − referee| / Σ referee over all links.
@@ -123,14 +124,16 @@ pub struct Comparison {
     pub runs: usize,
     /// Seconds that are compared.
     pub duration_s: f64,
-    /// Every link, in the order of the scenario.
+    /// Every link that both tell of, in the order of the scenario.
     pub links: Vec<LinkComparison>,
-    /// Every connection, in the order of the scenario.
+    /// Every connection that both tell of, in the order of the scenario.
     pub connections: Vec<ConnectionComparison>,
     /// All together.
     pub totals: Totals,
     /// Why runs of the referee do not count, if any do not.
     pub doubts: Vec<String>,
+    /// What is not compared, and why.
+    pub untold: Vec<String>,
 }
 
 impl Comparison {
@@ -194,6 +197,9 @@ impl Comparison {
                 .iter()
                 .filter_map(|run| run.doubt.clone())
                 .collect(),
+            untold: (ensemble.runs.iter())
+                .flat_map(|run| run.untold.clone())
+                .collect(),
             runs: ensemble.runs.len(),
             duration_s,
             links,
@@ -210,12 +216,9 @@ impl Comparison {
 
 fn busiest(links: &[LinkComparison], count: usize) -> Vec<&LinkComparison> {
     let mut order: Vec<&LinkComparison> = links.iter().collect();
-    order.sort_by(|a, b| {
-        b.queue_pkts
-            .referee
-            .mean
-            .total_cmp(&a.queue_pkts.referee.mean)
-    });
+    // What is not known comes last.
+    let key = |link: &LinkComparison| link.queue_pkts.referee.mean.max(-1.0);
+    order.sort_by(|a, b| key(b).total_cmp(&key(a)));
     order.truncate(count);
     order
 }
@@ -285,7 +288,10 @@ fn totals(
             quantile(&relative_errors(pairs), 0.5)
         }),
         median_delay_p95_error: (!delay_errors.is_empty()).then(|| quantile(&delay_errors, 0.5)),
-        goodput_ratio: fraction(mine, theirs),
+        goodput_ratio: match connections {
+            [] => f64::NAN,
+            _ => fraction(mine, theirs),
+        },
         lost_ratio: (lost > 0.0).then(|| sum(&|link| link.lost_pkts.netflow) / lost),
     }
 }
@@ -296,14 +302,15 @@ fn one_against_all(ensemble: &Ensemble, of: impl Fn(usize) -> f64) -> Option<f64
     (runs > 1).then(|| (0..runs).map(of).sum::<f64>() / runs as f64)
 }
 
-/// Σ|a − b| / Σ b
+/// Σ|a − b| / Σ b over what is known; not a number of nothing.
 fn sum_error(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (mut off, mut sum) = (0.0, 0.0);
-    for (a, b) in pairs {
+    let (mut off, mut sum, mut any) = (0.0, 0.0, false);
+    for (a, b) in pairs.filter(|it| !it.1.is_nan()) {
         off += (a - b).abs();
         sum += b;
+        any = true;
     }
-    fraction(off, sum)
+    if any { fraction(off, sum) } else { f64::NAN }
 }
 
 /// |a / b − 1| where b is not 0, in order.
@@ -316,10 +323,10 @@ fn relative_errors(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     errors
 }
 
-/// Of errors in order; 0 of none.
+/// Of errors in order; not a number of none.
 fn quantile(ascending: &[f64], q: f64) -> f64 {
     match ascending.is_empty() {
-        true => 0.0,
+        true => f64::NAN,
         false => netflow_units::quantile(ascending, q),
     }
 }
@@ -332,7 +339,8 @@ mod tests {
     fn errors_are_sums_over_sums() {
         // |3−2| + |1−4| over 2 + 4
         assert_eq!(sum_error([(3.0, 2.0), (1.0, 4.0)].into_iter()), 4.0 / 6.0);
-        assert_eq!(sum_error(std::iter::empty()), 0.0);
+        assert_eq!(sum_error([(3.0, 2.0), (1.0, f64::NAN)].into_iter()), 0.5);
+        assert!(sum_error(std::iter::empty()).is_nan());
     }
 
     #[test]

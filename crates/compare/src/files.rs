@@ -15,7 +15,8 @@ use crate::{Ensemble, Error, Run, Spread};
 /// - `ns2-connections.csv`: `time_s, connection, send_pps, send_pps_std, goodput_pps,
 ///   goodput_pps_std`
 ///
-/// Means and sample standard deviations over the runs; those of a single run are empty.
+/// Means and sample standard deviations over the runs; those of a single run are empty, and what is not known. Of what
+/// not all runs tell there are no rows.
 ///
 /// # Errors
 /// If a file cannot be written, or others have written one of that name.
@@ -25,45 +26,45 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
         return Ok(());
     };
     let lengths: Vec<f64> = first.lengths_s().collect();
+    let links = told(ensemble, |run| &run.links);
     let path = directory.join(ensemble.referee.links_file());
     let header = "time_s,link,queue_pkts,queue_pkts_std,utilization,utilization_std,arrival_pps,arrival_pps_std,loss_probability";
-    write(
-        &path,
-        header,
-        first,
-        first.links.len(),
-        &mut |i, place, out| {
-            let at = |run: &Run| run.links.get(place)?.1.get(i).copied();
-            let here: Vec<_> = ensemble.runs.iter().filter_map(at).collect();
-            let spread = |of: &dyn Fn(&crate::LinkInterval) -> f64| {
-                columns(Spread::of(&here.iter().map(of).collect::<Vec<f64>>()))
-            };
-            let arrived: f64 = here.iter().map(|it| it.arrived_pkts).sum();
-            let lost: f64 = here.iter().map(|it| it.lost_pkts).sum();
-            let loss = if arrived > 0.0 { lost / arrived } else { 0.0 };
-            let name = netflow_results::quote(&first.links[place].0);
-            *out += &format!(
-                ",{name},{},{},{},{loss}\n",
-                spread(&|it| it.queue_pkts),
-                spread(&|it| it.utilization),
-                spread(&|it| it.arrived_pkts / lengths[i]),
-            );
-        },
-    )?;
+    write(&path, header, first, links.len(), &mut |i, place, out| {
+        let (name, series) = &links[place];
+        let here: Vec<_> = series.iter().filter_map(|it| it.get(i)).collect();
+        let spread = |of: &dyn Fn(&crate::LinkInterval) -> f64| {
+            columns(Spread::of(
+                &here.iter().map(|it| of(it)).collect::<Vec<f64>>(),
+            ))
+        };
+        let arrived: f64 = here.iter().map(|it| it.arrived_pkts).sum();
+        let lost: f64 = here.iter().map(|it| it.lost_pkts).sum();
+        let loss = if arrived > 0.0 { lost / arrived } else { 0.0 };
+        let name = netflow_results::quote(name);
+        *out += &format!(
+            ",{name},{},{},{},{loss}\n",
+            spread(&|it| it.queue_pkts),
+            spread(&|it| it.utilization),
+            spread(&|it| it.arrived_pkts / lengths[i]),
+        );
+    })?;
+    let connections = told(ensemble, |run| &run.connections);
     let path = directory.join(ensemble.referee.connections_file());
     let header = "time_s,connection,send_pps,send_pps_std,goodput_pps,goodput_pps_std";
     write(
         &path,
         header,
         first,
-        first.connections.len(),
+        connections.len(),
         &mut |i, place, out| {
-            let at = |run: &Run| run.connections.get(place)?.1.get(i).copied();
-            let here: Vec<_> = ensemble.runs.iter().filter_map(at).collect();
+            let (name, series) = &connections[place];
+            let here: Vec<_> = series.iter().filter_map(|it| it.get(i)).collect();
             let spread = |of: &dyn Fn(&crate::ConnectionInterval) -> f64| {
-                columns(Spread::of(&here.iter().map(of).collect::<Vec<f64>>()))
+                columns(Spread::of(
+                    &here.iter().map(|it| of(it)).collect::<Vec<f64>>(),
+                ))
             };
-            let name = netflow_results::quote(&first.connections[place].0);
+            let name = netflow_results::quote(name);
             *out += &format!(
                 ",{name},{},{}\n",
                 spread(&|it| it.sent_pkts / lengths[i]),
@@ -73,9 +74,33 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
     )
 }
 
+/// Series by their names.
+type Named<T> = [(String, Vec<T>)];
+
+/// The series that all runs have, run by run, by their names.
+fn told<T>(ensemble: &Ensemble, of: fn(&Run) -> &Named<T>) -> Vec<(&str, Vec<&[T]>)> {
+    let of_name = |run, name: &str| {
+        let found = of(run).iter().find(|it| it.0 == name);
+        found.map(|it| it.1.as_slice())
+    };
+    let first = ensemble.runs.first().into_iter().flat_map(of);
+    let named = first.filter_map(|(name, _)| {
+        let runs = ensemble.runs.iter().map(|run| of_name(run, name));
+        Some((name.as_str(), runs.collect::<Option<_>>()?))
+    });
+    named.collect()
+}
+
 fn columns(spread: Spread) -> String {
-    let std = spread.std.map_or(String::new(), |std| std.to_string());
-    format!("{},{std}", spread.mean)
+    let text = |number: f64| match number.is_nan() {
+        true => String::new(),
+        false => number.to_string(),
+    };
+    format!(
+        "{},{}",
+        text(spread.mean),
+        spread.std.map_or(String::new(), text)
+    )
 }
 
 /// Rows interval by interval; the file is there as a whole or not at all.

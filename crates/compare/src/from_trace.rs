@@ -1,108 +1,345 @@
 //! Runs made elsewhere: packet traces.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use netflow_trace::analysis::{Connections, Links};
-use netflow_trace::open;
+use netflow_results::Topology;
+use netflow_trace::analysis::{ConnectionSeries, Connections, LinkSeries, Links};
 use netflow_trace::sender::{MOST_FLOWS, Options};
+use netflow_trace::{Endpoint, NodeNames, open};
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Side};
 
-/// What a trace of ns-2 says about the network of these results, in the same intervals.
-///
-/// Links are found by the names of their nodes, which traces of exported scripts hold, connections
-/// by their flow ids: their places in the scenario, from 1.
+/// A trace that ends before the results has nothing to tell of what comes later, unless fewer packets than these come
+/// to every link then.
+const FEW_PKTS: f64 = 10.0;
+
+/// What traces of ns-2 say about the network of these results, and what the results say of the time that all traces
+/// cover.
 ///
 /// # Errors
-/// If the trace cannot be read, or is of another network.
+/// As [`from_trace`].
+pub fn from_traces(traces: &[PathBuf], side: Side) -> Result<(Side, Vec<Run>), Error> {
+    let runs = traces.iter().map(|trace| from_trace(trace, &side));
+    let mut runs = runs.collect::<Result<Vec<Run>, Error>>()?;
+    let all = side.run.times_s.len();
+    let covered = runs.iter().map(|run| run.times_s.len()).min();
+    let covered = covered.unwrap_or(all);
+    runs.iter_mut().for_each(|run| run.keep_first(covered));
+    let side = if covered < all {
+        side.of_first(covered)
+    } else {
+        side
+    };
+    Ok((side, runs))
+}
+
+/// What a trace of ns-2 says about the network of these results, in the same intervals, as far as it covers them.
+///
+/// Links are found by the names of their nodes, which traces of exported scripts hold, connections
+/// by their flow ids: their places in the scenario, from 1. Bandwidths are those of the results, where these have them.
+/// Links and connections that nothing in the trace is of are left out, but for those where the results have nothing, too;
+/// [`Run::untold`] tells.
+///
+/// # Errors
+/// If the trace cannot be read, or is of another network, or ends in the first interval.
 pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
-    let every_s = side
-        .run
-        .times_s
-        .first()
-        .copied()
-        .unwrap_or(side.summary.duration_s);
-    let (end_s, last_s) = (side.summary.duration_s, side.run.times_s.last());
+    let end_s = side.summary.duration_s;
+    let every_s = interval_s(side)?;
+    let mut links = Links::new(every_s);
+    let mut connections = Connections::new(every_s, Options::default());
+    let mut reader = open(trace)?;
+    let mut last_ns = 0;
+    while let Some(event) = reader.next()? {
+        links.on(event);
+        connections.on(event);
+        last_ns = last_ns.max(event.time_ns);
+    }
+    let mismatch = |what: String, help: &str| Error::Mismatch {
+        what: format!("{} {what}", trace.display()),
+        help: help.to_owned(),
+    };
+    if links.left_out() > 0 || connections.left_out() > 0 {
+        let what = "lasts far longer than the results".to_owned();
+        return Err(mismatch(what, "a time in it may be wrong"));
+    }
+    if connections.flows_left_out() > 0 {
+        let what = format!("has more than {MOST_FLOWS} flows");
+        return Err(mismatch(what, "they are not those of the results"));
+    }
+    let names = reader.names();
+    set_bandwidths(&mut links, names, side);
+    let last_s = last_ns as f64 * 1e-9;
+    // Until the end of the interval in which the trace ends.
+    let until_s = side.run.times_s.iter().find(|&&time_s| time_s > last_s);
+    let found = links.finish_at(Some(until_s.copied().unwrap_or(end_s)));
+    let flows = connections.finish();
+    let mut told = Told::default();
+    let mut run = Run {
+        times_s: side.run.times_s.clone(),
+        ..Run::default()
+    };
+    for (name, mine) in &side.run.links {
+        let series = found.iter().find(|series| names.link(series.link) == *name);
+        let idle = || mine.iter().all(|it| it.arrived_pkts == 0.0);
+        if let Some(intervals) = told.link(name, series, mine.len(), idle) {
+            run.links.push((name.clone(), intervals));
+        }
+    }
+    if told.links == 0 {
+        let known: Vec<String> = found.iter().take(5).map(|s| names.link(s.link)).collect();
+        let help = format!(
+            "its links are {} …; traces of scripts that `netflow export --trace` writes name the nodes",
+            known.join(", ")
+        );
+        let what = "has none of the links of the results".to_owned();
+        return Err(mismatch(what, &help));
+    }
+    check_ends(&flows, names, side)
+        .map_err(|what| mismatch(what, "a flow id is the place of a connection, from 1"))?;
+    for (i, (name, mine)) in side.run.connections.iter().enumerate() {
+        let series = flows.iter().filter(|it| it.flow_id as usize == i + 1);
+        let idle = || mine.iter().all(|it| it.sent_pkts == 0.0);
+        if let Some(intervals) =
+            told.connection(name, &series.collect::<Vec<_>>(), mine.len(), idle)
+        {
+            run.connections.push((name.clone(), intervals));
+        }
+    }
+    let connections = 1..=side.run.connections.len();
+    let others = flows
+        .iter()
+        .filter(|it| !connections.contains(&(it.flow_id as usize)));
+    told.other_flow = others.map(|it| it.flow_id).next();
+
+    let covered = covered(side, &run, last_s);
+    if covered == 0 {
+        let what = format!("ends at {last_s} s, in the first interval of the results");
+        return Err(mismatch(
+            what,
+            "give the whole trace, or run with a shorter --every",
+        ));
+    }
+    run.keep_first(covered);
+    if covered < side.run.times_s.len() {
+        told.ends = Some((last_s, end_s, run.times_s[covered - 1]));
+    }
+    run.untold = told.in_words(trace);
+    Ok(run)
+}
+
+/// The length of the results' intervals, of which the last may be shorter.
+fn interval_s(side: &Side) -> Result<f64, Error> {
+    let (times_s, end_s) = (&side.run.times_s, side.summary.duration_s);
+    let every_s = times_s.first().copied().unwrap_or(end_s);
     // As many intervals will be made as there are until the end.
-    if last_s.is_some_and(|&last_s| end_s > last_s + every_s) {
+    if times_s
+        .last()
+        .is_some_and(|&last_s| end_s > last_s + every_s)
+    {
         return Err(Error::Mismatch {
             what: format!("the summary of the results tells of {end_s} s, their series do not"),
             help: "run the scenario again".to_owned(),
         });
     }
-    let mut links = Links::new(every_s);
-    let mut connections = Connections::new(every_s, Options::default());
-    let mut reader = open(trace)?;
-    while let Some(event) = reader.next()? {
-        links.on(event);
-        connections.on(event);
-    }
-    if links.left_out() > 0 || connections.left_out() > 0 {
-        return Err(Error::Mismatch {
-            what: format!("{} lasts far longer than the results", trace.display()),
-            help: "a time in it may be wrong".to_owned(),
-        });
-    }
-    if connections.flows_left_out() > 0 {
-        return Err(Error::Mismatch {
-            what: format!("{} has more than {MOST_FLOWS} flows", trace.display()),
-            help: "they are not those of the results".to_owned(),
-        });
-    }
-    let names = reader.names();
-    let mut run = Run {
-        times_s: side.run.times_s.clone(),
-        ..Run::default()
-    };
-    let intervals = run.times_s.len();
-    let found = links.finish_at(Some(end_s));
-    let mut used = 0;
-    for (name, _) in &side.run.links {
-        let series = found.iter().find(|series| names.link(series.link) == *name);
-        used += usize::from(series.is_some());
-        let bins = series.map_or(&[][..], |series| &series.bins);
-        let interval = |i: usize| {
-            bins.get(i).map_or_else(LinkInterval::default, |bin| {
-                let utilization = bin.utilization.unwrap_or(0.0);
-                LinkInterval {
-                    arrived_pkts: bin.arrived_pkts as f64,
-                    lost_pkts: bin.lost_pkts as f64,
-                    marked_pkts: None,
-                    queue_pkts: bin.waiting_pkts + utilization,
-                    utilization,
-                }
-            })
-        };
-        run.links
-            .push((name.clone(), (0..intervals).map(interval).collect()));
-    }
-    if used == 0 {
-        let known: Vec<String> = found.iter().take(5).map(|s| names.link(s.link)).collect();
-        return Err(Error::Mismatch {
-            what: format!("{} has none of the links of the results", trace.display()),
-            help: format!(
-                "its links are {} …; traces of scripts that `netflow export --trace` writes name the nodes",
-                known.join(", ")
+    let but_last = times_s.len().saturating_sub(1);
+    let other = side
+        .run
+        .lengths_s()
+        .take(but_last)
+        .find(|s| (s / every_s - 1.0).abs() > 1e-6);
+    match other {
+        None => Ok(every_s),
+        Some(other_s) => Err(Error::Mismatch {
+            what: format!(
+                "the intervals of the results are not of one length: {every_s} s, and {other_s} s"
             ),
-        });
+            help: "run the scenario again with --every a multiple of its steps".to_owned(),
+        }),
     }
-    let found = connections.finish();
-    for (i, (name, _)) in side.run.connections.iter().enumerate() {
-        let mine = || {
-            found
-                .iter()
-                .filter(|series| series.flow_id as usize == i + 1)
+}
+
+/// Tells of the bandwidths that the results have.
+fn set_bandwidths(links: &mut Links, names: &NodeNames, side: &Side) {
+    let known: Vec<_> = links.links().map(|link| (link, names.link(link))).collect();
+    for (link, name) in known {
+        let all = side.network.iter().flat_map(|network| &network.links);
+        let Some(of) = all.into_iter().find(|it| it.link == name) else {
+            continue;
         };
-        let interval = |k: usize| {
-            let mut sum = ConnectionInterval::default();
-            for bin in mine().filter_map(|series| series.bins.get(k)) {
-                sum.sent_pkts += bin.sent_pkts as f64;
-                sum.delivered_pkts += bin.delivered_pkts as f64;
+        links.bandwidth(link, of.bandwidth_bps);
+        for event in side.summary.events.iter().filter(|it| it.link == name) {
+            if let Some(bps) = event.bandwidth_bps {
+                links.bandwidth_from(link, event.at_s, bps);
             }
-            sum
-        };
-        run.connections
-            .push((name.clone(), (0..intervals).map(interval).collect()));
+        }
     }
-    Ok(run)
+}
+
+/// What is wrong if a flow does not go from where to where the connection with its number does.
+fn check_ends(flows: &[ConnectionSeries], names: &NodeNames, side: &Side) -> Result<(), String> {
+    let Some(Topology { connections, .. }) = &side.network else {
+        return Ok(());
+    };
+    for series in flows {
+        let place = (series.flow_id as usize).checked_sub(1);
+        let connection = place.and_then(|place| connections.get(place));
+        if let (Some(it), Endpoint::Node { node: from, .. }, Endpoint::Node { node: to, .. }) =
+            (connection, series.flow.from, series.flow.to)
+        {
+            let (from, to) = (names.name(from), names.name(to));
+            if from != it.from || to != it.to {
+                return Err(format!(
+                    "has flow {} from {from} to {to}; connection `{}` goes from {} to {}",
+                    series.flow_id, it.connection, it.from, it.to
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn of_link(series: &LinkSeries, intervals: usize) -> Vec<LinkInterval> {
+    let known = series.totals.bandwidth_bps.is_some();
+    let interval = |i: usize| match series.bins.get(i) {
+        Some(bin) => {
+            let utilization = bin.utilization.unwrap_or(f64::NAN);
+            LinkInterval {
+                arrived_pkts: bin.arrived_pkts as f64,
+                lost_pkts: bin.lost_pkts as f64,
+                marked_pkts: None,
+                queue_pkts: bin.waiting_pkts + utilization,
+                utilization,
+            }
+        }
+        // After the last packet of the trace.
+        None if known => LinkInterval::default(),
+        None => LinkInterval {
+            queue_pkts: f64::NAN,
+            utilization: f64::NAN,
+            ..LinkInterval::default()
+        },
+    };
+    (0..intervals).map(interval).collect()
+}
+
+fn of_connection(series: &[&ConnectionSeries], intervals: usize) -> Vec<ConnectionInterval> {
+    let interval = |i: usize| {
+        let mut sum = ConnectionInterval::default();
+        for bin in series.iter().filter_map(|it| it.bins.get(i)) {
+            sum.sent_pkts += bin.sent_pkts as f64;
+            sum.delivered_pkts += bin.delivered_pkts as f64;
+        }
+        sum
+    };
+    (0..intervals).map(interval).collect()
+}
+
+/// How many of the results' intervals a trace covers whose last event is then.
+fn covered(side: &Side, run: &Run, last_s: f64) -> usize {
+    let times_s = &side.run.times_s;
+    let ended = times_s.partition_point(|&time_s| time_s <= last_s);
+    // The interval in which it ends is not looked at.
+    let goes_on = |(name, intervals): &(String, Vec<LinkInterval>)| {
+        let later = intervals.iter().skip(ended + 1);
+        later.map(|it| it.arrived_pkts).sum::<f64>() >= FEW_PKTS
+            && run.links.iter().any(|(told, _)| told == name)
+    };
+    match side.run.links.iter().any(goes_on) {
+        true => ended,
+        false => times_s.len(),
+    }
+}
+
+/// Of what a trace tells, and of what it does not.
+#[derive(Default)]
+struct Told<'a> {
+    links: usize,
+    not_links: Vec<&'a str>,
+    no_bandwidth: Vec<&'a str>,
+    not_connections: Vec<&'a str>,
+    other_flow: Option<u32>,
+    /// When the trace ends and when the results, and until when they are compared, in seconds.
+    ends: Option<(f64, f64, f64)>,
+}
+
+impl<'a> Told<'a> {
+    /// What is told of a link; nothing without a packet, unless there is none in the results either.
+    fn link(
+        &mut self,
+        name: &'a str,
+        series: Option<&LinkSeries>,
+        intervals: usize,
+        idle: impl Fn() -> bool,
+    ) -> Option<Vec<LinkInterval>> {
+        let Some(series) = series else {
+            if idle() {
+                return Some(vec![LinkInterval::default(); intervals]);
+            }
+            self.not_links.push(name);
+            return None;
+        };
+        self.links += 1;
+        if series.totals.bandwidth_bps.is_none() {
+            self.no_bandwidth.push(name);
+        }
+        Some(of_link(series, intervals))
+    }
+
+    /// What is told of a connection: nothing where what it sent is not there, or what became of that, unless it sends
+    /// nothing in the results either.
+    fn connection(
+        &mut self,
+        name: &'a str,
+        series: &[&ConnectionSeries],
+        intervals: usize,
+        idle: impl Fn() -> bool,
+    ) -> Option<Vec<ConnectionInterval>> {
+        let sent = series.iter().any(|it| it.totals.sent_pkts > 0);
+        let arrived = |it: &&ConnectionSeries| it.whole_network || it.totals.delivered_pkts > 0;
+        if (sent && series.iter().any(arrived)) || idle() {
+            return Some(of_connection(series, intervals));
+        }
+        self.not_connections.push(name);
+        None
+    }
+
+    fn in_words(&self, trace: &Path) -> Vec<String> {
+        let trace = trace.display();
+        let mut words = Vec::new();
+        if let Some((last_s, end_s, until_s)) = self.ends {
+            words.push(format!(
+                "{trace} ends at {last_s} s, the results at {end_s} s: compared until {until_s} s"
+            ));
+        }
+        for (names, what) in [
+            (&self.not_links, "link"),
+            (&self.not_connections, "connection"),
+        ] {
+            if !names.is_empty() {
+                let named = named(names, what);
+                words.push(format!("{trace} does not tell of {named}: not compared"));
+            }
+        }
+        if !self.no_bandwidth.is_empty() {
+            let named = named(&self.no_bandwidth, "link");
+            words.push(format!(
+                "neither {trace} nor the results tell the bandwidth of {named}: queue and utilization are not compared"
+            ));
+        }
+        if let Some(id) = self.other_flow {
+            words.push(format!(
+                "{trace} has flow {id}, which is no connection: a flow id is the place of a connection, from 1"
+            ));
+        }
+        words
+    }
+}
+
+/// So many of them, with the names of the first.
+fn named(names: &[&str], what: &str) -> String {
+    const SHOWN: usize = 3;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    let plural = if names.len() == 1 { "" } else { "s" };
+    let rest = if names.len() > SHOWN { " …" } else { "" };
+    format!("{} {what}{plural} ({shown}{rest})", names.len())
 }

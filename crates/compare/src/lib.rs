@@ -2,7 +2,7 @@
 //!
 //! A [`Runner`] runs a scenario once per seed: [`Ns2`] is a real ns-2 on the script that the scenario crate
 //! exports, [`Ns3`] a real ns-3 on the program that it does, [`Linux`] the TCP of this machine's kernel over an emulated network. [`Ensemble`] is what the runs say together, [`Side`] what netflow says, and [`Comparison`] puts
-//! one beside the other. Runs made elsewhere come in as packet traces ([`from_trace`]) and as
+//! one beside the other. Runs made elsewhere come in as packet traces ([`from_traces`]) and as
 //! results directories ([`Side::of_results`]).
 //!
 //! ```no_run
@@ -37,7 +37,7 @@ pub use comparison::{BUSIEST, Comparison, ConnectionComparison, Estimate, LinkCo
 pub use ensemble::{Ensemble, Spread};
 pub use error::Error;
 pub use files::write_ensemble;
-pub use from_trace::from_trace;
+pub use from_trace::{from_trace, from_traces};
 #[cfg(target_os = "linux")]
 pub use linux::Linux;
 pub use netflow_results::Referee;
@@ -62,6 +62,8 @@ pub struct Run {
     pub cost_s: Option<f64>,
     /// Why it does not count, if it does not.
     pub doubt: Option<String>,
+    /// What it does not tell of, in words, where that is not all.
+    pub untold: Vec<String>,
 }
 
 /// How long packets took from a sender to its receiver.
@@ -82,9 +84,10 @@ pub struct LinkInterval {
     pub lost_pkts: f64,
     /// Packets that the queue marked (CE, RFC 3168); `None` where that is not counted.
     pub marked_pkts: Option<f64>,
-    /// Mean queue in packets, the one in service included.
+    /// Mean queue in packets, the one in service included; not a number where the bandwidth is not known, which a trace
+    /// does not hold.
     pub queue_pkts: f64,
-    /// Fraction of the time the link was busy.
+    /// Fraction of the time the link was busy; not a number likewise.
     pub utilization: f64,
 }
 

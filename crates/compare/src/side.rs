@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::time::Instant;
 
+use netflow_network::readout::fraction;
 use netflow_network::{Interval, Model, Network, Options, Recorder};
-use netflow_results::{Ensemble, Results, Series, Summary};
+use netflow_results::{Ensemble, Results, Series, Summary, Topology};
 use netflow_scenario::Prepared;
 use netflow_simulation::{Simulation, calibrated};
 use netflow_units::SplitMix64;
@@ -20,6 +21,8 @@ pub struct Side {
     pub run: Run,
     /// The whole run.
     pub summary: Summary,
+    /// The network at the start; results of earlier versions may not have it.
+    pub network: Option<Topology>,
     /// Seconds that the evaluation took, where it was made here.
     pub took_s: Option<f64>,
 }
@@ -75,6 +78,7 @@ impl Side {
         Ok(Side {
             run: kept.ok_or_else(nothing)?,
             summary: ensemble.summary().ok_or_else(nothing)?,
+            network: Some(Topology::of(&scenario.network)),
             took_s: Some(took_s),
         })
     }
@@ -138,8 +142,39 @@ impl Side {
         Ok(Side {
             run,
             summary,
+            network: results.topology()?,
             took_s: None,
         })
+    }
+
+    /// The same of its first intervals alone: the series, and what a [`Comparison`](crate::Comparison) takes from the
+    /// summary.
+    #[must_use]
+    pub fn of_first(mut self, intervals: usize) -> Side {
+        self.run.keep_first(intervals);
+        let duration_s = self.run.times_s.last().copied().unwrap_or(0.0);
+        self.summary.duration_s = duration_s;
+        let lengths: Vec<f64> = self.run.lengths_s().collect();
+        let links = self.summary.links.iter_mut().zip(&self.run.links);
+        for (link, (_, intervals)) in links {
+            let sum = |of: fn(&LinkInterval) -> f64| intervals.iter().map(of).sum::<f64>();
+            let mean = |of: fn(&LinkInterval) -> f64| {
+                let weighted = intervals.iter().zip(&lengths).map(|(it, s)| of(it) * s);
+                fraction(weighted.sum(), duration_s)
+            };
+            link.mean_queue_pkts = mean(|it| it.queue_pkts);
+            link.utilization = mean(|it| it.utilization);
+            link.offered_pkts = sum(|it| it.arrived_pkts);
+            link.lost_pkts = sum(|it| it.lost_pkts);
+            link.loss_probability = fraction(link.lost_pkts, link.offered_pkts);
+        }
+        let connections = self.summary.connections.iter_mut();
+        for (connection, (_, intervals)) in connections.zip(&self.run.connections) {
+            let sum = |of: fn(&ConnectionInterval) -> f64| intervals.iter().map(of).sum::<f64>();
+            connection.mean_send_pps = fraction(sum(|it| it.sent_pkts), duration_s);
+            connection.mean_goodput_pps = fraction(sum(|it| it.delivered_pkts), duration_s);
+        }
+        self
     }
 }
 
@@ -169,6 +204,13 @@ impl Run {
             intervals.fill(ConnectionInterval::default());
         }
         zero
+    }
+
+    /// Forgets what comes later.
+    pub(crate) fn keep_first(&mut self, intervals: usize) {
+        self.times_s.truncate(intervals);
+        (self.links.iter_mut()).for_each(|(_, series)| series.truncate(intervals));
+        (self.connections.iter_mut()).for_each(|(_, series)| series.truncate(intervals));
     }
 
     /// Adds another run of the same network, times `weight`.

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netflow_compare::{
-    Comparison, Ensemble, Error, Ns2, Referee, Run, Runner, Settings, Side, from_trace,
-    write_ensemble,
+    Comparison, Ensemble, Error, LinkInterval, Ns2, Referee, Run, Runner, Settings, Side,
+    from_trace, write_ensemble,
 };
 use netflow_needs::{Need, skip};
 use netflow_results::Summary;
@@ -179,7 +179,7 @@ fn a_trace_says_what_monitors_say() {
             let (a, b) = (traced.arrived_pkts, monitored.arrived_pkts);
             assert!((a - b).abs() <= 3.0, "{name}: {a} {b}");
         }
-        let sum = |of: fn(&netflow_compare::LinkInterval) -> f64| {
+        let sum = |of: fn(&LinkInterval) -> f64| {
             let traced: f64 = intervals.iter().map(of).sum();
             let monitored: f64 = monitored[name.as_str()].iter().map(of).sum();
             (traced, monitored)
@@ -188,9 +188,11 @@ fn a_trace_says_what_monitors_say() {
         assert!((a - b).abs() <= 1.0, "{name}: {a} {b}");
         let (a, b) = sum(|i| i.lost_pkts);
         assert_eq!(a, b, "{name}");
-        // Where the trace does not show the bandwidth, only those that wait are counted.
-        let (a, b) = sum(|i| i.queue_pkts);
-        if name == "N5->N7" {
+        for of in [
+            |i: &LinkInterval| i.queue_pkts,
+            |i: &LinkInterval| i.utilization,
+        ] {
+            let (a, b) = sum(of);
             assert!((a - b).abs() <= 2e-3 * b, "{name}: {a} {b}");
         }
     }
@@ -237,7 +239,7 @@ fn measures_are_what_they_say() {
             "a->b".to_owned(),
             queues
                 .iter()
-                .map(|&queue_pkts| netflow_compare::LinkInterval {
+                .map(|&queue_pkts| LinkInterval {
                     marked_pkts: None,
                     arrived_pkts: 10.0,
                     lost_pkts: 1.0,
@@ -272,6 +274,7 @@ fn measures_are_what_they_say() {
     let side = Side {
         run: run([6.0, 6.0], 12.0),
         summary,
+        network: None,
         took_s: None,
     };
     let ensemble = Ensemble::of(Referee::Ns2, &[run([1.0, 3.0], 9.0), run([3.0, 5.0], 11.0)]);

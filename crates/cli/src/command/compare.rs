@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use netflow::compare::Linux;
 use netflow::compare::{
     BUSIEST, Comparison, Costs, Ensemble, Error, Estimate, Ns2, Ns3, Referee, Runner, Settings,
-    Side, from_trace, write_ensemble,
+    Side, from_traces, write_ensemble,
 };
 use netflow::evaluate::{self, warning_texts};
 use netflow::number::{count, duration, percent, plain, short};
@@ -31,7 +31,7 @@ use crate::{interrupt, problems};
 /// writes it, and netflow once; with `--with ns3`, ns-3. With `--with linux` its connections are sockets of this machine's kernel,
 /// between network namespaces, over links that are emulated; that takes as long as the scenario, once per seed.
 /// `netflow compare RESULTS TRACE…` takes a results directory and
-/// ns-2 traces of the same network. A queue counts the packet in service, on both sides.
+/// ns-2 traces of the same network, and compares what these tell of. A queue counts the packet in service, on both sides.
 #[derive(Args)]
 pub struct CompareArguments {
     /// A scenario's file, or a results directory
@@ -176,6 +176,12 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
         traces => read_both(&arguments.what, traces)?,
     };
     let comparison = Comparison::new(&side, &ensemble);
+    if !arguments.quiet {
+        comparison
+            .untold
+            .iter()
+            .for_each(|it| problems::warn_of(it));
+    }
     let answer = Answer {
         comparison: &comparison,
         times: times.as_ref(),
@@ -303,11 +309,7 @@ fn read_both(
             help: Some("traces are compared with what `netflow run -o DIR` wrote".to_owned()),
         });
     }
-    let side = Side::of_results(results)?;
-    let mut runs = Vec::new();
-    for trace in traces {
-        runs.push(from_trace(trace, &side)?);
-    }
+    let (side, runs) = from_traces(traces, Side::of_results(results)?)?;
     Ok((side, Ensemble::of(Referee::Ns2, &runs), None))
 }
 
@@ -328,7 +330,7 @@ fn print(
         .number(format!("lost: {name} pkt"), |it| spread(&it.lost_pkts))
         .number("netflow", |it| short(it.lost_pkts.netflow))
         .number(format!("utilization: {name}"), |it| {
-            percent(it.utilization.referee.mean)
+            known(told(it.utilization.referee.mean), percent, "?")
         })
         .number("netflow", |it| percent(it.utilization.netflow))
         .print_top(top, "link", out)?;
@@ -361,8 +363,10 @@ fn print(
                 .number("error", |it| known(it.delay_p95_s, |it| relative(&it), ""))
         }
     };
-    table.print_top(top, "connection", out)?;
-    writeln!(out)?;
+    if !comparison.connections.is_empty() {
+        table.print_top(top, "connection", out)?;
+        writeln!(out)?;
+    }
     let totals = &comparison.totals;
     let own = |error| {
         known(
@@ -371,22 +375,25 @@ fn print(
             "",
         )
     };
+    let error = |error| known(told(error), percent, "?");
     writeln!(
         out,
         "queues, Σ|error|/Σ: {} of the {BUSIEST} longest{}, {} of all",
-        percent(totals.busiest_queue_error),
+        error(totals.busiest_queue_error),
         own(totals.referee_busiest_queue_error),
-        percent(totals.queue_error),
+        error(totals.queue_error),
     )?;
-    writeln!(
-        out,
-        "goodput of a connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; in total {} of {name}'s",
-        percent(totals.median_goodput_error),
-        own(totals.referee_median_goodput_error),
-        percent(totals.p90_goodput_error),
-        percent(totals.goodput_error),
-        percent(totals.goodput_ratio),
-    )?;
+    if !comparison.connections.is_empty() {
+        writeln!(
+            out,
+            "goodput of a connection: median error {}{}, 90th percentile {}; Σ|error|/Σ {}; in total {} of {name}'s",
+            error(totals.median_goodput_error),
+            own(totals.referee_median_goodput_error),
+            error(totals.p90_goodput_error),
+            error(totals.goodput_error),
+            error(totals.goodput_ratio),
+        )?;
+    }
     if let Some(ratio) = totals.lost_ratio {
         writeln!(out, "packets lost: {} of {name}'s", percent(ratio))?;
     }
@@ -429,10 +436,16 @@ fn print(
 }
 
 fn spread(estimate: &Estimate) -> String {
-    match estimate.referee.std {
-        Some(std) => format!("{} ± {}", short(estimate.referee.mean), short(std)),
-        None => short(estimate.referee.mean),
+    match (told(estimate.referee.mean), estimate.referee.std) {
+        (None, _) => "?".to_owned(),
+        (Some(mean), Some(std)) => format!("{} ± {}", short(mean), short(std)),
+        (Some(mean), None) => short(mean),
     }
+}
+
+/// What is known: what is not is no number.
+fn told(number: f64) -> Option<f64> {
+    (!number.is_nan()).then_some(number)
 }
 
 fn relative(estimate: &Estimate) -> String {

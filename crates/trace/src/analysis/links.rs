@@ -19,7 +19,8 @@ use crate::{Event, Link, NodeNames, What};
 #[derive(Debug)]
 pub struct Links {
     every_ns: i64,
-    known_bps: HashMap<Link, f64>,
+    /// Bandwidths that were given: from when on, and bit/s, in order of time.
+    known_bps: HashMap<Link, Vec<(i64, f64)>>,
     places: HashMap<Link, usize>,
     /// In the order of their first packets.
     links: Vec<(Link, Track)>,
@@ -97,7 +98,7 @@ pub struct TraceTotals {
     pub loss_probability: f64,
     /// Fraction of the time for which the link was busy; `None` without the bandwidth.
     pub utilization: Option<f64>,
-    /// Bandwidth in bit/s: as given, or as the times of the packets tell.
+    /// Bandwidth in bit/s at the start: as given, or as the times of the packets tell.
     pub bandwidth_bps: Option<f64>,
 }
 
@@ -127,7 +128,15 @@ impl Links {
 
     /// Gives a link's bandwidth (bit/s), which is otherwise inferred.
     pub fn bandwidth(&mut self, link: Link, bps: f64) {
-        self.known_bps.insert(link, bps);
+        self.known_bps.insert(link, vec![(0, bps)]);
+    }
+
+    /// Gives the bandwidth (bit/s) that a link, whose bandwidth was given, has from a time in seconds on, later than all
+    /// before. An interval has the one that it begins with.
+    pub fn bandwidth_from(&mut self, link: Link, at_s: f64, bps: f64) {
+        if let Some(known) = self.known_bps.get_mut(&link) {
+            known.push((interval_ns(at_s), bps));
+        }
     }
 
     /// The links seen so far, in the order of their first packets.
@@ -177,7 +186,7 @@ impl Links {
         let (every_ns, end_ns, known) = (self.every_ns, self.end_ns, self.known_bps);
         let links = self.links.into_iter();
         links
-            .map(|(link, track)| track.finish(link, every_ns, end_ns, known.get(&link).copied()))
+            .map(|(link, track)| track.finish(link, every_ns, end_ns, known.get(&link)))
             .collect()
     }
 }
@@ -250,11 +259,23 @@ impl Track {
         }
     }
 
-    fn finish(mut self, link: Link, every_ns: i64, end_ns: i64, known: Option<f64>) -> LinkSeries {
+    fn finish(
+        mut self,
+        link: Link,
+        every_ns: i64,
+        end_ns: i64,
+        known: Option<&Vec<(i64, f64)>>,
+    ) -> LinkSeries {
         self.sum_up(end_ns, every_ns);
         let bins = intervals(end_ns, every_ns).max(self.bins.len());
         self.bins.resize(bins, Counts::default());
-        let bandwidth_bps = known.or_else(|| self.inference.bandwidth_bps());
+        let inferred = self.inference.bandwidth_bps().map(|bps| vec![(0, bps)]);
+        let bandwidths = known.or(inferred.as_ref());
+        let bandwidth_at = |now_ns: i64| {
+            let mut known = bandwidths?.iter().rev();
+            known.find(|it| it.0 <= now_ns).map(|it| it.1)
+        };
+        let bandwidth_bps = bandwidth_at(0);
         let mut series = Vec::with_capacity(bins);
         let (mut busy_s, mut carried_s) = (0.0, 0.0);
         for (i, counts) in self.bins.iter().enumerate() {
@@ -263,7 +284,7 @@ impl Track {
                 .saturating_add(every_ns)
                 .min(end_ns.max(begin_ns + 1));
             let length_s = (finish_ns - begin_ns) as f64 * 1e-9;
-            let utilization = bandwidth_bps.map(|bps| {
+            let utilization = bandwidth_at(begin_ns).map(|bps| {
                 // What began before and what ends after belongs to two intervals.
                 let after_s = counts.last.map_or(0.0, |(began_ns, bits)| {
                     let left_s = (finish_ns - began_ns) as f64 * 1e-9;
