@@ -61,7 +61,7 @@ pub use key::{Allowed, Column, Key, any, columns, kind_of};
 pub use load::{load, not_utf8, plain, unread};
 pub use netflow_document_derive::{one_of, table, words};
 pub use one_of::{Kinds, one_of};
-pub use overrides::{Known, Overrides};
+pub use overrides::{Known, Overrides, replaces_all};
 pub use place::{FileId, Place, Spanned};
 pub use problem::{Finding, Findings, Problem, ProblemKind, Problems, Severity};
 pub use quantity::Quantity;

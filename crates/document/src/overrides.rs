@@ -85,6 +85,46 @@ impl Override {
     }
 }
 
+/// Whether an option with the one key leaves nothing of an earlier one with the other: `link.*.bandwidth` of
+/// `link.A<->B.bandwidth`, `link.A->B.queue` of `link.A->B.queue.min`. Where names make it doubtful, it does not.
+pub fn replaces_all(later: &str, earlier: &str) -> bool {
+    if later == earlier
+        || earlier
+            .strip_prefix(later)
+            .is_some_and(|rest| rest.starts_with('.'))
+    {
+        return true;
+    }
+    // Names may contain points, and so may what a star stands for; but elements of a list have keys of their own.
+    let is_inner = |name: &str| name.contains(".class.");
+    let calls_all = |pattern: &str, names: &str| {
+        let ends = names.split_once('.').and_then(|(table, name)| {
+            let (from, to) = name.split_once("<->")?;
+            Some((table, from, to))
+        });
+        match ends {
+            _ if is_inner(pattern) != is_inner(names) => false,
+            None => calls(pattern, names),
+            Some((table, from, to)) => {
+                let (to, circuit) = match end_and_circuit(to) {
+                    Some((to, circuit)) => (to, Some(circuit)),
+                    None => (to, None),
+                };
+                [(from, to), (to, from)].into_iter().all(|(from, to)| {
+                    calls(
+                        pattern,
+                        &format!("{table}.{}", link_name(from, to, circuit)),
+                    )
+                })
+            }
+        }
+    };
+    earlier.match_indices('.').any(|(at, _)| {
+        let pattern = later.strip_suffix(&earlier[at..]);
+        pattern.is_some_and(|pattern| calls_all(pattern, &earlier[..at]))
+    })
+}
+
 /// Whether an option calls this element so: `link.A->B`, `link.*` or `link.A<->B`.
 fn calls(pattern: &str, name: &str) -> bool {
     let within = |name: &str| {
@@ -471,7 +511,7 @@ fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{calls, matches, means};
+    use super::{calls, matches, means, replaces_all};
 
     #[test]
     fn both_directions_have_one_name() {
@@ -500,6 +540,36 @@ mod tests {
             assert!(!calls(pattern, name), "{pattern} {name}");
         }
         assert!(means("A<->B", "B->A"));
+    }
+
+    #[test]
+    fn of_a_setting_nothing_may_be_left() {
+        for (later, earlier) in [
+            ("link.*.bandwidth", "link.A->B.bandwidth"),
+            ("link.*.bandwidth", "link.A<->B.bandwidth"),
+            ("link.*.bandwidth", "link.R*->N.1.bandwidth"),
+            ("link.*->B.queue.min", "link.A->B.queue.min"),
+            ("link.A<->B.delay", "link.B->A.delay"),
+            ("link.A<->B.delay", "link.B<->A.delay"),
+            ("link.A<->B#2.delay", "link.B<->A#2.delay"),
+            ("link.A->B.queue", "link.A->B.queue.min"),
+            ("connection.c*.count", "connection.c1.count"),
+            ("link.*.class.*.weight", "link.A->B.class.gold.weight"),
+        ] {
+            assert!(replaces_all(later, earlier), "{later} {earlier}");
+        }
+        for (later, earlier) in [
+            ("link.A->B.bandwidth", "link.*.bandwidth"),
+            ("link.A->B.bandwidth", "link.A<->B.bandwidth"),
+            ("link.A*.bandwidth", "link.A<->B.bandwidth"),
+            ("link.*.delay", "link.A->B.bandwidth"),
+            ("link.*.buffer", "link.A->B.class.gold.buffer"),
+            ("connection.*.delay", "link.A->B.delay"),
+            ("link.A->B.queue.min", "link.A->B.queue"),
+            ("link.A->B.buffer", "link.A->B.buffers.x"),
+        ] {
+            assert!(!replaces_all(later, earlier), "{later} {earlier}");
+        }
     }
 
     #[test]

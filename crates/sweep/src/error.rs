@@ -23,6 +23,14 @@ pub enum Error {
         /// `varied twice`, `both set and varied` …
         how: &'static str,
     },
+    /// What one setting varies is what a later one says.
+    #[error("`{key}` is varied, and then `{by}`, which sets all of it again")]
+    Replaced {
+        /// The first.
+        key: String,
+        /// The later one.
+        by: String,
+    },
     /// The scenario is wrong, or one of the values for it.
     #[error("{} problem(s)", .0.iter().count())]
     Scenario(Problems),
@@ -122,6 +130,11 @@ impl Error {
             Error::Axis(error) => return Some(error.help.clone()),
             Error::SameKey { .. } => {
                 "say once what a setting is; a list or a range has all its values"
+            }
+            Error::Replaced { key, by } => {
+                return Some(format!(
+                    "what is varied last counts: vary `{by}` first, and then `{key}`, or only one of them"
+                ));
             }
             Error::TooMany { .. } => "vary fewer settings at a time, or with fewer values",
             Error::Another { .. } | Error::NotASweep { .. } => {

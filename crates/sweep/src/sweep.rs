@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
+use netflow_document::replaces_all;
 use netflow_network::Network;
 use netflow_results::{Format, SweepColumns};
 use netflow_scenario::{Prepared, Problem, Problems, digest, for_steady};
@@ -421,7 +422,7 @@ fn to_try(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
     (1..=tried).map(move |i| (i as u128 * last as u128 / tried as u128) as usize)
 }
 
-/// Every key once.
+/// Every key once, and none whose values say nothing.
 fn check_keys(request: &Request) -> Result<(), Error> {
     let same = |key: &str, how: &'static str| Error::SameKey {
         key: key.to_owned(),
@@ -439,6 +440,13 @@ fn check_keys(request: &Request) -> Result<(), Error> {
         }
         if set.contains(&key) {
             return Err(same(key, "both set and varied"));
+        }
+        let mut earlier = request.axes[..i].iter();
+        if let Some(replaced) = earlier.find(|it| replaces_all(key, &it.key)) {
+            return Err(Error::Replaced {
+                key: replaced.key.clone(),
+                by: key.to_owned(),
+            });
         }
         if key == SEED {
             return Err(same(key, "what `--seeds` varies"));

@@ -96,7 +96,7 @@ fn values_that_scenarios_refuse() {
 fn requests_that_make_no_sense() {
     let same = "link.A->B.delay=1 ms,2 ms";
     let set = vec!["link.A->B.delay=5 ms".to_owned()];
-    let cases: [(Request, &str); 8] = [
+    let cases: [(Request, &str); 9] = [
         (
             Request {
                 axes: axes(&[same, same]),
@@ -111,6 +111,13 @@ fn requests_that_make_no_sense() {
                 ..request()
             },
             "`link.A->B.delay` is both set and varied",
+        ),
+        (
+            Request {
+                axes: axes(&[same, "link.*.delay=8 ms,9 ms"]),
+                ..request()
+            },
+            "`link.A->B.delay` is varied, and then `link.*.delay`, which sets all of it again",
         ),
         (
             Request {
