@@ -104,6 +104,15 @@ impl Axis {
         })
     }
 
+    /// Whether its values are whole numbers from 0 without a unit: what a setting that is a count takes.
+    pub(crate) fn is_whole(&self) -> bool {
+        // Beyond, not every whole number is one of these.
+        const MOST: f64 = (1_u64 << 53) as f64;
+        let whole = |number: &f64| (0.0..=MOST).contains(number) && number.fract() == 0.0;
+        let unit = self.unit.as_deref().unwrap_or_default();
+        unit.is_empty() && self.numbers.iter().flatten().all(whole)
+    }
+
     /// The setting as `--set` takes it, with one of the values.
     pub fn setting(&self, value: usize) -> String {
         format!("{}={}", self.key, self.values[value])
@@ -314,6 +323,20 @@ mod tests {
         let error = Axis::parse("k=10..100/4 ms").unwrap_err();
         assert_eq!(error.message, "the unit `ms` stands behind the count");
         assert_eq!(error.help, "did you mean `10..100 ms/4`?");
+    }
+
+    #[test]
+    fn counts_are_whole_numbers() {
+        for (text, whole) in [
+            ("k=1,2", true),
+            ("k=0,2e3", true),
+            ("k=0.5,1", false),
+            ("k=-1,1", false),
+            ("k=1 ms,2 ms", false),
+            ("k=1,1e17", false),
+        ] {
+            assert_eq!(Axis::parse(text).unwrap().is_whole(), whole, "{text}");
+        }
     }
 
     #[test]

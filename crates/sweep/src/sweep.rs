@@ -396,6 +396,7 @@ impl Sweep {
         let axes = self.request.axes.iter().zip(&case.values);
         let mut cells = vec![Cell::Whole(case.index)];
         cells.extend(axes.map(|(axis, &value)| match &axis.numbers {
+            Some(numbers) if axis.is_whole() => Cell::Whole(numbers[value] as u64),
             Some(numbers) => Cell::Number(numbers[value]),
             None => Cell::Text(&axis.values[value]),
         }));

@@ -51,6 +51,7 @@ pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
     of_case.extend(axes.iter().map(|axis| Column {
         name: axis.key.clone(),
         kind: match axis.numbers {
+            Some(_) if axis.is_whole() => Kind::Whole,
             Some(_) => Kind::Number,
             None => Kind::Text,
         },

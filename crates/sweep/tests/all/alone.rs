@@ -41,6 +41,24 @@ fn number(row: &Row, name: &str) -> f64 {
     row[name].parse().unwrap()
 }
 
+/// `4.0` of a count was in the table, which no `count` can be.
+#[test]
+fn cells_of_counts_can_be_set() {
+    let key = "connection.c2.count";
+    let sweep = sweep(Request {
+        axes: axes(&["connection.c2.count=1..3/3"]),
+        each_link_fails: false,
+        ..request()
+    });
+    for (row, count) in table(&sweep, "network").iter().zip(["1", "2", "3"]) {
+        assert_eq!(row[key], count);
+        let set = [format!("{key}={}", row[key])];
+        let case = sweep.cases().case(number(row, "case") as u64);
+        assert_eq!(sweep.settings_of(&case), set);
+        load(&set).unwrap();
+    }
+}
+
 #[test]
 fn a_steady_state_is_that_of_its_settings() {
     let sweep = sweep(request());
