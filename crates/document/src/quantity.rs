@@ -46,8 +46,8 @@ trait Dimension: Sized {
     /// Regular expression of a number with a unit.
     const UNITS: &'static str;
 
-    /// The unit that somebody who wrote only this number most likely meant.
-    fn likely_unit(key: &str, number: f64) -> &'static str;
+    /// The units that somebody who wrote only this number may have meant, the likeliest first.
+    fn likely_units(key: &str, number: f64) -> &'static [&'static str];
 
     /// What is suspicious about a text that can be read, and how to write it without doubt.
     fn doubt(&self, _key: &str, _text: &str) -> Option<(String, String)> {
@@ -62,10 +62,10 @@ impl Dimension for Seconds {
     const DESCRIPTION: &'static str = "A time with its unit: \"20 ms\", \"1.5 s\", \"2 min\".";
     const UNITS: &'static str = "(s|ms|us|min|h)";
 
-    fn likely_unit(key: &str, _: f64) -> &'static str {
+    fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
         match key {
-            "delay" | "step" | "min" | "burstiness-interval" => "ms",
-            _ => "s",
+            "delay" | "step" | "min" | "burstiness-interval" if number >= 1.0 => &["ms", "s"],
+            _ => &["s", "ms"],
         }
     }
 }
@@ -77,8 +77,11 @@ impl Dimension for Rate {
     const DESCRIPTION: &'static str = "A rate with its unit: \"8 Mbit/s\", \"1000 pkt/s\".";
     const UNITS: &'static str = "([kMG]?bit/s|[kMG]?bps|[KMG]?B/s|pkt/s)";
 
-    fn likely_unit(_: &str, number: f64) -> &'static str {
-        if number >= 1e4 { "bit/s" } else { "Mbit/s" }
+    fn likely_units(_: &str, number: f64) -> &'static [&'static str] {
+        match number >= 1e4 {
+            true => &["bit/s", "kbit/s"],
+            false => &["Mbit/s", "kbit/s"],
+        }
     }
 
     /// Bandwidths are told in bits: bytes there are nearly always a slip of the pen.
@@ -102,8 +105,8 @@ impl Dimension for Bytes {
     const DESCRIPTION: &'static str = "A size with its unit: \"1500 B\", \"10 KB\", \"64 KiB\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB)";
 
-    fn likely_unit(_: &str, _: f64) -> &'static str {
-        "B"
+    fn likely_units(_: &str, _: f64) -> &'static [&'static str] {
+        &["B"]
     }
 }
 
@@ -114,8 +117,8 @@ impl Dimension for Packets {
     const DESCRIPTION: &'static str = "A number of packets with its unit: \"64 pkt\".";
     const UNITS: &'static str = "pkt";
 
-    fn likely_unit(_: &str, _: f64) -> &'static str {
-        "pkt"
+    fn likely_units(_: &str, _: f64) -> &'static [&'static str] {
+        &["pkt"]
     }
 }
 
@@ -126,11 +129,10 @@ impl Dimension for Size {
     const DESCRIPTION: &'static str = "A size with its unit: \"100 pkt\", \"150 KB\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt)";
 
-    fn likely_unit(key: &str, number: f64) -> &'static str {
-        if key == "size" || number >= 1e5 {
-            "B"
-        } else {
-            "pkt"
+    fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
+        match key == "size" || number >= 1e5 {
+            true => &["B"],
+            false => &["pkt"],
         }
     }
 }
@@ -143,8 +145,8 @@ impl Dimension for Room {
         "A size with its unit, or a time at the link's rate: \"100 pkt\", \"150 KB\", \"50 ms\".";
     const UNITS: &'static str = "([KMG]?B|[KMG]iB|pkt|s|ms|us|min|h)";
 
-    fn likely_unit(key: &str, number: f64) -> &'static str {
-        Size::likely_unit(key, number)
+    fn likely_units(key: &str, number: f64) -> &'static [&'static str] {
+        Size::likely_units(key, number)
     }
 }
 
@@ -181,7 +183,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
             _ => {
                 let wanted = format!(
                     "a string with a number and a unit, such as \"{}\"",
-                    likely::<T>(key, "50")
+                    with_unit("50", T::likely_units(key, 50.0)[0])
                 );
                 value.wrong_type(key, &wanted, findings);
                 return None;
@@ -196,13 +198,23 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
             }
             Err(error) => error,
         };
-        // A number alone, with or without quotes: the help is the line as it should be.
+        // A number alone, with or without quotes: the help is the line as it should be, in every unit that may be meant.
         let number = bare.strip_prefix('+').unwrap_or(bare);
         if number.parse::<f64>().is_ok_and(f64::is_finite) {
-            let line = match value.kind {
-                Kind::Cell(_) => likely::<T>(key, number),
-                _ => format!("{key} = \"{}\"", likely::<T>(key, number)),
+            let likely = T::likely_units(key, number.parse().unwrap_or(1.0));
+            let line = |unit: &&str| {
+                let text = with_unit(number, unit);
+                let meant = text.parse::<T>().map(|it| it.to_string());
+                let meant = match meant.ok().filter(|it| likely.len() > 1 && *it != text) {
+                    Some(meant) => format!(" ({meant})"),
+                    None => String::new(),
+                };
+                match value.kind {
+                    Kind::Cell(_) => format!("`{text}`{meant}"),
+                    _ => format!("`{key} = \"{text}\"`{meant}"),
+                }
             };
+            let lines: Vec<String> = likely.iter().map(line).collect();
             let units = number
                 .parse::<T>()
                 .err()
@@ -210,7 +222,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
                 .unwrap_or_default();
             let message = format!("`{key}` has no unit: {number}");
             let finding = findings.error(ProblemKind::BadValue, value.place, message);
-            finding.help(format!("write `{line}`{units}"));
+            finding.help(format!("write {}{units}", lines.join(" or ")));
             return None;
         }
         if text.is_empty() && !matches!(value.kind, Kind::String(_) | Kind::Cell(_)) {
@@ -223,11 +235,8 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
     }
 }
 
-fn likely<T: Dimension>(key: &str, number: &str) -> String {
-    format!(
-        "{number} {}",
-        T::likely_unit(key, number.parse().unwrap_or(1.0))
-    )
+fn with_unit(number: &str, unit: &str) -> String {
+    format!("{number} {unit}")
 }
 
 /// The list of units that ends a unit error's help.
