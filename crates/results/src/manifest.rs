@@ -34,7 +34,7 @@ pub struct Manifest {
     pub seeds: u32,
     /// Duration, model, step and the rest of what the engine was told.
     pub options: Options,
-    /// Length of a recording interval in seconds.
+    /// Length of a recording interval in seconds, as it was asked for; rows of fluids end with steps.
     pub every_s: f64,
     /// From when on the run is summarized, and until when, in seconds.
     #[serde(default)]

@@ -87,7 +87,8 @@ series! {
 }
 
 series! {
-    /// Every connection at every link it crosses, in every interval.
+    /// Every connection at every link that its data cross, in every interval. Acknowledgements are not counted: a link
+    /// that only they cross has no row.
     CLASSES = "classes";
     /// A connection at one of the links it crosses, over one recording interval.
     ClassRow: "End of the interval in seconds." {

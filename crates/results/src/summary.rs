@@ -258,7 +258,8 @@ pub struct ConnectionSummary {
     pub connection: String,
     /// Packets/s sent.
     pub mean_send_pps: f64,
-    /// Packets/s delivered, each once: without those that arrived again, and without SYNs.
+    /// Packets/s delivered, each once: without those that arrived again, and without SYNs. Times their whole size,
+    /// headers included, they are `goodput Mbit/s` in the table of `run`.
     pub mean_goodput_pps: f64,
     /// Packets sent.
     #[serde(default)]

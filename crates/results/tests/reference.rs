@@ -141,7 +141,7 @@ impl Code {
     fn keys(&self, name: &str, told: &mut Vec<String>, page: &mut String) {
         page.push_str("\n| key | value | |\n|---|---|---|\n");
         let mut inner = Vec::new();
-        self.rows(name, told, &mut inner, page);
+        self.rows(name, false, told, &mut inner, page);
         for name in inner {
             if told.contains(&name) {
                 continue;
@@ -153,10 +153,19 @@ impl Code {
         }
     }
 
-    fn rows(&self, name: &str, told: &[String], inner: &mut Vec<String>, page: &mut String) {
+    /// `optional`: whether they are those of a structure that may be absent.
+    fn rows(
+        &self,
+        name: &str,
+        optional: bool,
+        told: &[String],
+        inner: &mut Vec<String>,
+        page: &mut String,
+    ) {
         for field in &self.structure(name).fields {
             let about = docs(&field.attrs);
             let serde = serde_of(&field.attrs);
+            let optional = optional || serde.contains("skip_serializing_if");
             if serde.contains("flatten") {
                 match named(&field.ty) {
                     // Of every number of what it stands in.
@@ -166,7 +175,7 @@ impl Code {
                             "| `…_std`, `…_seeds` | numbers, *may be absent* | {about} Where not all seeds have a number, how many do. |"
                         );
                     }
-                    of => self.rows(&of, told, inner, page),
+                    of => self.rows(&of, optional, told, inner, page),
                 }
                 continue;
             }
@@ -175,7 +184,7 @@ impl Code {
                 Some((_, rest)) => rest.split('"').next().unwrap_or_default().to_owned(),
                 None => name,
             };
-            let absent = match serde.contains("skip_serializing_if") {
+            let absent = match optional {
                 true => ", *may be absent*",
                 false => "",
             };
@@ -327,7 +336,9 @@ fn title(name: &str) -> String {
 fn page() -> String {
     let code = Code::read();
     let mut page = HEAD.to_owned();
-    page += "\n## Series\n\nCSV, JSON lines or Parquet (`--series`), seven significant digits, rows in order of time. What was not measured is empty.\n";
+    page += "\n## Series\n\nCSV, JSON lines or Parquet (`--series`), seven significant digits, rows in order of time. What was not measured is empty. A row of a fluid ends \
+        with the first step that reaches a multiple of `every_s` (`manifest.json`). Where steps are longer, or do not divide it, rows are of \
+        different lengths, and in a mean over time each counts for as long as its `time_s` is later than that of the row before.\n";
     for (name, table, when) in [
         ("LINKS", LINKS, ""),
         ("CONNECTIONS", CONNECTIONS, ""),
