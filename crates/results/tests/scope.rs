@@ -210,8 +210,10 @@ fn what_a_failure_loses_is_its_own() {
         };
         let waiting_pkts = 1e6 / 8e3 * 10.0;
         near(before.links[0].lost_pkts, 0.0, 0.01);
-        near(before.totals.queued_pkts, waiting_pkts, 3.0);
-        near(after.links[0].lost_pkts, waiting_pkts, 3.0);
-        near(summary.links[0].lost_pkts, waiting_pkts, 3.0);
+        // The fluid takes them for random ones, of which some more wait.
+        let within = if model == Model::PACKETS { 3.0 } else { 60.0 };
+        near(before.totals.queued_pkts, waiting_pkts, within);
+        near(after.links[0].lost_pkts, before.totals.queued_pkts, 3.0);
+        near(summary.links[0].lost_pkts, waiting_pkts, within);
     }
 }

@@ -213,13 +213,14 @@ impl Cell {
             link(&host, "A", FAST_MBPS, own_ms, wide);
             link("A", &host, FAST_MBPS, own_ms, wide);
         }
+        let asks = if self.ecn { ", ecn = true" } else { "" };
         for i in 0..self.transfers {
             let start_s = starts_s.get(i as usize).copied().unwrap_or(0.0);
             let _ = writeln!(
                 text,
                 "[[connection]]\nname = \"c{i}\"\nfrom = \"S{i}\"\nto = \"B\"\nstart = \"{start_s:.6} s\"\n\
-                 source = {{ stack = \"linux-6\", congestion = \"{}\", ecn = {} }}",
-                self.stack, self.ecn
+                 source = {{ stack = \"linux-6\", congestion = \"{}\"{asks} }}",
+                self.stack
             );
         }
         text

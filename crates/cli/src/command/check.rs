@@ -62,8 +62,8 @@ fn overloaded(scenario: &Prepared) -> Option<Problem> {
     if scenario.network.connection_count() > LOOKED_AT {
         return None;
     }
-    let help = "the rest is lost or waits without end: `netflow solve --headroom` tells what fits, and \
-                `--set simulation.demand-scale=0.5` halves demands";
+    let help = "the rest is lost or waits without end: where these are demands, `netflow solve --headroom` tells what \
+                fits, and `--set simulation.demand-scale=0.5` halves them";
     Some(Problem {
         severity: Severity::Warning,
         kind: ProblemKind::Suspicious,

@@ -35,7 +35,7 @@ pub struct Stack {
     pub name: String,
     /// What it is, in a line.
     pub description: String,
-    /// Payload of a full segment in bytes, unless a transfer says otherwise: 1 to 65 535.
+    /// Payload of a full segment in bytes, unless a transfer, or a scenario's packets, say otherwise: 1 to 65 535.
     pub mss_bytes: u32,
     /// Window of the data's first round trip in packets: 1 to 65 535.
     pub initial_window_pkts: u32,
