@@ -2,6 +2,33 @@
 
 use crate::{Change, ConnectionId, LinkId, Network, Source};
 
+/// A sum of rates, the same in whatever order they are added.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    /// In units of [`UNIT_BPS`].
+    units: u128,
+    is_endless: bool,
+}
+
+/// A power of two, so that nearly every rate is a whole number of them.
+const UNIT_BPS: f64 = 1.0 / (1_u64 << 24) as f64;
+
+impl Sum {
+    fn add(&mut self, bps: f64) {
+        self.is_endless |= bps == f64::INFINITY;
+        if bps.is_finite() {
+            self.units += (bps / UNIT_BPS) as u128;
+        }
+    }
+
+    fn bps(&self) -> f64 {
+        match self.is_endless {
+            true => f64::INFINITY,
+            false => self.units as f64 * UNIT_BPS,
+        }
+    }
+}
+
 /// What links are at one time, in their order.
 struct Now {
     bandwidths_bps: Vec<f64>,
@@ -28,7 +55,7 @@ impl Network {
     pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
         let now = Now::new(self, from_s);
         let bandwidths_bps = &now.bandwidths_bps;
-        let mut demand_bps = vec![0.0; self.link_count()];
+        let mut demands = vec![Sum::default(); self.link_count()];
         for id in self.connections() {
             let path = self.path_at(id, from_s);
             let spec = self.connection_spec(id);
@@ -48,10 +75,10 @@ impl Network {
                     // It loses what others cannot carry only behind them.
                     false => wanted_bps.min(before_bps(&path, link, bandwidths_bps)),
                 };
-                demand_bps[link.index()] += active * sent_bps;
+                demands[link.index()].add(active * sent_bps);
             }
         }
-        demand_bps
+        demands.iter().map(Sum::bps).collect()
     }
 
     /// The bandwidth of every link in bit/s at this time (s), in the order of the links; the events of that
