@@ -294,3 +294,33 @@ fn queues_of_transfers_on_abilene() {
     let [half, most, _] = spread(all.iter().map(|it| it[0]));
     assert!(half < 1.7 && most < 2.6, "{half} {most}");
 }
+
+/// What a demand alone waits is what the total says, and what a run says: also where early drops keep the queue short, whose law
+/// knows nothing of bursts.
+#[test]
+fn delays_of_a_demand_alone_are_those_of_all() {
+    for queue in [
+        "\"drop-tail\"",
+        "{ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\", gentle = true }",
+    ] {
+        let text = format!(
+            "\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"20 Mbit/s\"\ndelay = \"5 ms\"\nbuffer = \"50 pkt\"\nqueue = {queue}\n\
+             \n[[demand]]\nname = \"d\"\nfrom = \"A\"\nto = \"B\"\nrate = \"5 Mbit/s\"\n"
+        );
+        let fluid = load(&text, "fluid", 100.0);
+        let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
+        let steady = solver.solve(&SteadyOptions::default()).unwrap();
+        let id = fluid.network.connection_by_name("d").unwrap();
+        let (own_s, all_s) = (steady.connection(id).delay_s, steady.totals.delay_s);
+        assert!(
+            (own_s / all_s - 1.0).abs() < 0.01,
+            "{queue}: {own_s} {all_s}"
+        );
+        let found = evaluate(&fluid, &Settings::default()).unwrap().summary;
+        let run_s = found.connections[0].mean_delay_s.unwrap();
+        assert!(
+            (own_s / run_s - 1.0).abs() < 0.03,
+            "{queue}: {own_s} {run_s}"
+        );
+    }
+}
