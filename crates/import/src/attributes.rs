@@ -137,6 +137,49 @@ pub(crate) struct LinkSays {
     /// `Planned` and the like.
     pub(crate) status: Option<String>,
     pub(crate) buffer: Option<Room>,
+    /// Attributes that say something else than others, which count.
+    pub(crate) passed_over: Vec<String>,
+}
+
+/// The one that counts of several attributes for the same thing: the first of the words that it may be called.
+struct Chosen<T> {
+    rank: usize,
+    name: String,
+    value: T,
+}
+
+/// Whether this one counts, and not one before it. What says something else than one that counts is noted.
+fn counts<T: PartialEq>(
+    chosen: &mut Option<Chosen<T>>,
+    rank: usize,
+    name: &str,
+    value: T,
+    passed_over: &mut Vec<String>,
+) -> bool {
+    let new = Chosen {
+        rank,
+        name: plain(name),
+        value,
+    };
+    let Some(before) = chosen else {
+        *chosen = Some(new);
+        return true;
+    };
+    let is_better = new.rank < before.rank;
+    let (taken, left) = match is_better {
+        true => (&new, &*before),
+        false => (&*before, &new),
+    };
+    if taken.value != left.value {
+        passed_over.push(format!(
+            "`{}` says something else than `{}`, which counts",
+            left.name, taken.name
+        ));
+    }
+    if is_better {
+        *chosen = Some(new);
+    }
+    is_better
 }
 
 /// A text that says something: not `None`, which is what Python writes of nothing.
@@ -180,6 +223,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     let mut raw = None;
     // From the one that says most about the bandwidth to the one that says least.
     let mut labels: [Option<String>; 5] = Default::default();
+    let (mut rates, mut times, mut lengths, mut metrics) = (None, None, None, None);
     for attribute in attributes {
         let Some(value) = said(&attribute.value) else {
             continue;
@@ -198,19 +242,36 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
             "linkstatus" | "status" => says.status = Some(value),
             "buffer" => says.buffer = Some(buffer(attribute)?),
             _ => {
-                if let Some(unit) = of(&key, RATES, RATE_UNITS) {
-                    match rate(attribute, unit)? {
-                        Bandwidth::Stated(stated) => {
-                            says.bandwidth = Some((stated, attribute.span.clone()));
-                        }
-                        Bandwidth::Label(told) => says.label = Some((told, value)),
+                let (name, aside) = (&*attribute.name, &mut says.passed_over);
+                if let Some((rank, unit)) = of(&key, RATES, RATE_UNITS) {
+                    let rate = rate(attribute, unit)?;
+                    let is = match &rate {
+                        Bandwidth::Stated(stated) => stated.clone(),
+                        Bandwidth::Label(told) => Stated::Sure(told.bps),
+                    };
+                    if counts(&mut rates, rank, name, is, aside) {
+                        (says.bandwidth, says.label) = match rate {
+                            Bandwidth::Stated(stated) => {
+                                (Some((stated, attribute.span.clone())), None)
+                            }
+                            Bandwidth::Label(told) => (None, Some((told, value))),
+                        };
                     }
-                } else if let Some(unit) = of(&key, TIMES, TIME_UNITS) {
-                    says.delay = Some((time(attribute, unit)?, attribute.span.clone()));
-                } else if let Some(unit) = of(&key, LENGTHS, LENGTH_UNITS) {
-                    says.length_km = Some(length_km(attribute, unit)?);
-                } else if METRICS.contains(&key.as_str()) {
-                    says.metric = Some(not_negative(attribute)?);
+                } else if let Some((rank, unit)) = of(&key, TIMES, TIME_UNITS) {
+                    let time = time(attribute, unit)?;
+                    if counts(&mut times, rank, name, time.clone(), aside) {
+                        says.delay = Some((time, attribute.span.clone()));
+                    }
+                } else if let Some((rank, unit)) = of(&key, LENGTHS, LENGTH_UNITS) {
+                    let km = length_km(attribute, unit)?;
+                    if counts(&mut lengths, rank, name, km, aside) {
+                        says.length_km = Some(km);
+                    }
+                } else if let Some(rank) = METRICS.iter().position(|it| *it == key) {
+                    let metric = not_negative(attribute)?;
+                    if counts(&mut metrics, rank, name, metric, aside) {
+                        says.metric = Some(metric);
+                    }
                 }
             }
         }
@@ -276,13 +337,14 @@ const METRICS: &[&str] = &[
     "ospfweight",
 ];
 
-/// The unit that a key names behind one of these words; `Some(None)` is the word alone.
-fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<Option<f64>> {
-    words.iter().find_map(|word| match key.strip_prefix(word)? {
-        "" => Some(None),
+/// Which of these words a key is, and the unit that it names behind it, if it names one.
+fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<(usize, Option<f64>)> {
+    let mut words = words.iter().enumerate();
+    words.find_map(|(rank, word)| match key.strip_prefix(word)? {
+        "" => Some((rank, None)),
         unit => {
             let known = units.iter().find(|(name, _)| *name == unit)?;
-            Some(Some(known.1))
+            Some((rank, Some(known.1)))
         }
     })
 }

@@ -452,6 +452,9 @@ impl<'t> Draft<'t> {
             let text = format!("bandwidth {} {remark}", BitsPerSecond(bps));
             self.assumptions.about(text, about.clone());
         }
+        for text in says.passed_over {
+            self.assumptions.about(text, about.clone());
+        }
         if let Some(status) = says.status {
             let text = format!("a link that is \"{}\" is taken as there", cut(&status));
             self.assumptions.about(text, about);

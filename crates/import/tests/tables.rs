@@ -369,3 +369,28 @@ fn units_of_columns_of_demands_are_known_or_refused() {
         problems[0]
     );
 }
+
+/// One counts, whatever their order, and that another says something else is told.
+#[test]
+fn attributes_that_contradict_each_other_are_told() {
+    for text in [
+        "from,to,bandwidth,capacity,metric,weight,delay,latency\nA,B,100 Mbit/s,3,1,9,5 ms,9 ms\n",
+        "from,to,latency,delay,weight,metric,capacity,bandwidth\nA,B,9 ms,5 ms,9,1,3,100 Mbit/s\n",
+    ] {
+        let topology = import(text);
+        let link = &topology.links[0];
+        assert_eq!(link.bandwidth_bps, Some(100e6));
+        assert_eq!((link.metric, link.delay_s), (Some(1.0), Some(5e-3)));
+        let told = assumed(&topology).join("\n");
+        for both in [
+            "`capacity` says something else than `bandwidth`, which counts",
+            "`weight` says something else than `metric`, which counts",
+            "`latency` says something else than `delay`, which counts",
+        ] {
+            assert!(told.contains(both), "{told}");
+        }
+    }
+    let topology = import("from,to,bandwidth,capacity\nA,B,3 Mbit/s,3 Mbit/s\n");
+    let told = assumed(&topology).join("\n");
+    assert!(!told.contains("something else"), "{told}");
+}
