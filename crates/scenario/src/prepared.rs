@@ -1,9 +1,10 @@
 //! What comes out: a network ready to run.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use netflow_document::{Problem, Sources};
-use netflow_network::{ConnectionId, Model, Network, NodeId, Options};
+use netflow_network::{Change, ConnectionId, Model, Network, NodeId, Options};
 use netflow_workload::Transfers;
 use sha2::{Digest, Sha256};
 
@@ -69,11 +70,29 @@ impl Prepared {
             "users of workloads are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
              are not told; packets follow them (`netflow run --set simulation.model=packets`)",
         );
-        demands
-            .into_iter()
-            .chain(users)
-            .map(str::to_owned)
-            .collect()
+        let fails = self.network.events().any(|it| it.change == Change::Down);
+        let moved = self.moved_parts_warning().filter(|_| fails);
+        let others = demands.into_iter().chain(users).map(str::to_owned);
+        others.chain(moved).collect()
+    }
+
+    /// What a failure does to what is shared among three paths of equal cost or more, if anything is.
+    pub fn moved_parts_warning(&self) -> Option<String> {
+        let paths = |it: &&Divided| {
+            let flow = |&id: &ConnectionId| self.network.connection_spec(id).flow;
+            let flows: HashSet<_> = it.parts.iter().filter_map(flow).collect();
+            flows.len() > 2
+        };
+        let of = self.divided.iter().filter(paths).count();
+        let what = match of {
+            0 => return None,
+            1 => "1 demand or connection is".to_owned(),
+            n => format!("{n} demands or connections are"),
+        };
+        Some(format!(
+            "{what} shared among three paths of equal cost or more: where one of them fails, its part moves as a whole to one of the others, \
+             which is told too busy, and the rest too little; routers would divide it again"
+        ))
     }
 
     /// Whether a run depends on its seed: the window model and users are random.

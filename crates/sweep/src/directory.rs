@@ -281,8 +281,10 @@ impl Directory {
 /// The warnings that there are about a sweep.
 fn told(sweep: &Sweep) -> Vec<String> {
     let problems = sweep.base().warnings.iter().chain(sweep.warnings());
-    let means = sweep.base().means_warnings(sweep.model() == Model::Solve);
-    problems.map(ToString::to_string).chain(means).collect()
+    problems
+        .map(ToString::to_string)
+        .chain(sweep.notes())
+        .collect()
 }
 
 /// Names and paths of what is in a directory.

@@ -363,6 +363,14 @@ impl Sweep {
         &self.base
     }
 
+    /// What the answers are not, whatever the values.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.base.means_warnings(self.model() == Model::Solve);
+        let moved = self.base.moved_parts_warning();
+        notes.extend(moved.filter(|_| self.request.each_link_fails));
+        notes
+    }
+
     /// What is suspicious with one of the values, and not with the first of all.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings

@@ -109,6 +109,9 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     for note in steady_notes(&scenario, &found.intact, at_s) {
         problems::warn_of(&note);
     }
+    if let Some(warning) = scenario.moved_parts_warning() {
+        problems::warn_of(&warning);
+    }
     for failing in &found.down_already {
         let (kind, name) = (failing.kind().name(), failing.name(network));
         problems::warn_of(&format!("{kind} {name} is down already, and left out"));

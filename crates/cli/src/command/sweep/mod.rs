@@ -96,8 +96,7 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
     if !arguments.quiet {
         problems::warn(sweep.base());
         problems::warn_of_all(sweep.warnings());
-        let means = sweep.base().means_warnings(sweep.model() == Model::Solve);
-        means.iter().for_each(|it| problems::warn_of(it));
+        sweep.notes().iter().for_each(|it| problems::warn_of(it));
     }
     if arguments.dry_run {
         let estimate = sweep.estimate(arguments.shard, &load, &interrupt::requested);
