@@ -7,6 +7,7 @@ use netflow_network::{
 use netflow_problems::{link, one_way};
 use netflow_simulation::Simulation;
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions, beside_run, solve};
+use netflow_units::quantile;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -93,6 +94,23 @@ fn errors(network: &Network, run: &Simulation, steady: &Steady) -> f64 {
     queues.chain(rates).fold(0.0, f64::max)
 }
 
+/// By how much the delays that are told of connections at rest differ from those of a run that rests, relatively. A run's are those
+/// of M/M/1/K queues with the same mean, the steady state's by Little's law from what leaves: where windows swing, a
+/// queue is empty for more of the time, and packets find more in it.
+fn delays_apart(network: &Network, run: &mut Simulation, steady: &Steady) -> Vec<f64> {
+    let period = run.begin_period();
+    for _ in 0..64 {
+        run.step().unwrap();
+    }
+    run.count_since(&period);
+    let apart = network.connections().filter_map(|id| {
+        let run_s = run.connection_totals(id).mean_delay_s?;
+        let it = steady.connection(id);
+        it.sending.then(|| (it.delay_s / run_s - 1.0).abs())
+    });
+    apart.collect()
+}
+
 fn compare(
     seeds: std::ops::Range<u64>,
     change: fn(&Network) -> Network,
@@ -101,7 +119,7 @@ fn compare(
     too_far: &[u64],
 ) {
     let (mut settled, mut unsettled, mut several) = (Vec::new(), Vec::new(), 0);
-    let mut bad = Vec::new();
+    let (mut bad, mut delays) = (Vec::new(), Vec::new());
     for seed in seeds {
         let (network, transport, duration_s) = endless(seed);
         let network = change(&network);
@@ -120,7 +138,7 @@ fn compare(
         };
         several += usize::from(steady.equilibria > 1);
         let first_s = duration_s.max(learning_s(&network, &steady).min(1e6));
-        let run = settle(&network, transport, first_s, most_steps);
+        let mut run = settle(&network, transport, first_s, most_steps);
         let error = errors(&network, &run.simulation, &steady);
         if run.moved >= SETTLED {
             unsettled.push((seed, run.moved, error));
@@ -130,6 +148,7 @@ fn compare(
             bad.push(format!("seed {seed}: {error:.2} of what is allowed"));
         }
         settled.push(error);
+        delays.extend(delays_apart(&network, &mut run.simulation, &steady));
     }
     settled.sort_by(f64::total_cmp);
     let at = |part: f64| settled[((part * settled.len() as f64) as usize).min(settled.len() - 1)];
@@ -142,6 +161,14 @@ fn compare(
         at(1.0),
         unsettled.len(),
     );
+    delays.sort_by(f64::total_cmp);
+    let [half, most, all] = [0.5, 0.9, 1.0].map(|part| quantile(&delays, part));
+    println!(
+        "{} delays of connections: half within {half:.1e}, nine in ten within {most:.1e}, all within {all:.1e}",
+        delays.len()
+    );
+    // Of Poisson packets, which fill queues as M/M/1/K says, there is no difference.
+    assert!(half < 0.01 && all < 0.3, "{half} {all}");
     for (seed, moved, error) in &unsettled {
         println!("  seed {seed}: moves by {moved:.1e}, {error:.1e} of what is allowed away");
     }
