@@ -53,9 +53,14 @@ pub struct PathShare {
 pub struct EqualPaths {
     router: Router,
     works: Vec<bool>,
-    /// For the last receiver: many that come after another have the same.
-    toward: Option<(NodeId, NextLinks)>,
+    /// By receiver, as many as there is room for: demands of a matrix come in any order.
+    toward: HashMap<NodeId, NextLinks>,
+    /// The numbers in them.
+    kept: usize,
 }
+
+/// So many numbers are kept at most, of four bytes each.
+const MOST_KEPT: usize = 1 << 26;
 
 impl NetworkBuilder {
     /// The paths of equal cost, by metric or by delay, over the links there are now.
@@ -63,17 +68,24 @@ impl NetworkBuilder {
         EqualPaths {
             router: self.router(),
             works: vec![false; self.links.len()],
-            toward: None,
+            toward: HashMap::new(),
+            kept: 0,
         }
     }
 }
 
 impl EqualPaths {
     fn toward(&mut self, to: NodeId) -> (&Router, &NextLinks) {
-        let kept = self.toward.take().filter(|(node, _)| *node == to);
-        let new = || (to, self.router.next_links(to.0, &self.works));
-        let (_, next) = self.toward.insert(kept.unwrap_or_else(new));
-        (&self.router, next)
+        if !self.toward.contains_key(&to) {
+            let next = self.router.next_links(to.0, &self.works);
+            if self.kept + next.size() > MOST_KEPT {
+                self.toward.clear();
+                self.kept = 0;
+            }
+            self.kept += next.size();
+            self.toward.insert(to, next);
+        }
+        (&self.router, &self.toward[&to])
     }
 
     /// Paths between two nodes with their shares, which sum to 1; none where there is no way. These are all paths that
@@ -175,7 +187,7 @@ impl All<'_> {
             return self.found.len() <= MOST_PATHS;
         }
         let next = self.next;
-        let links = &next[at as usize];
+        let links = next.of(at);
         for (which, &link) in links.iter().enumerate() {
             let Some(end) = self.router.end(link) else {
                 continue;
@@ -213,7 +225,7 @@ impl Loads<'_> {
             let (mut at, mut share) = (from, rest);
             let (mut choices, mut path) = (Vec::new(), Vec::new());
             while at != self.to {
-                let links = &self.next[at as usize];
+                let links = self.next.of(at);
                 let most = |best: usize, i: usize| match left[&links[i]] > left[&links[best]] {
                     true => i,
                     false => best,
@@ -249,7 +261,7 @@ impl Loads<'_> {
         let mut links = HashMap::new();
         let mut here = HashMap::from([(from, 1.0)]);
         for node in self.in_order(from) {
-            let next = &self.next[node as usize];
+            let next = self.next.of(node);
             let share = here.get(&node).copied().unwrap_or(0.0) / next.len() as f64;
             for &link in next {
                 links.insert(link, share);
@@ -268,7 +280,7 @@ impl Loads<'_> {
         // Nodes, and how many of their links were followed.
         let mut open = vec![(from, 0)];
         while let Some((node, followed)) = open.last_mut() {
-            let link = self.next[*node as usize].get(*followed);
+            let link = self.next.of(*node).get(*followed);
             *followed += 1;
             match link.and_then(|&link| self.router.end(link)) {
                 Some(end) if end != self.to && seen.insert(end) => open.push((end, 0)),

@@ -46,7 +46,25 @@ pub struct Request {
 }
 
 /// Of every node the links that begin a path of least cost to one node, the preferred first.
-pub type NextLinks = Vec<Vec<u32>>;
+#[derive(Clone, Debug, Default)]
+pub struct NextLinks {
+    /// Where those of each node begin.
+    first: Vec<u32>,
+    links: Vec<u32>,
+}
+
+impl NextLinks {
+    /// Those of one node.
+    pub fn of(&self, node: u32) -> &[u32] {
+        let ends = self.first.get(node as usize..).and_then(|it| it.get(..2));
+        ends.map_or(&[], |ends| &self.links[ends[0] as usize..ends[1] as usize])
+    }
+
+    /// How many numbers they are.
+    pub fn size(&self) -> usize {
+        self.first.len() + self.links.len()
+    }
+}
 
 /// The best paths from one node.
 struct Tree {
@@ -164,18 +182,21 @@ impl Router {
         for (node, c) in reached {
             cost[node.index()] = Some(c);
         }
-        let next = |v: NodeIndex<u32>| {
+        let mut all = NextLinks::default();
+        all.first.push(0);
+        for v in self.graph.node_indices() {
             let outgoing = self.graph.edges_directed(v, Direction::Outgoing);
             let tight = outgoing.filter(|e| {
                 let link = *e.weight();
                 let rest = cost[e.target().index()].map(|rest| rest + self.length(link));
                 !down[link as usize] && rest.is_some() && rest == cost[v.index()]
             });
-            let mut links: Vec<u32> = tight.map(|e| *e.weight()).collect();
-            links.sort_by_key(|&link| self.preference[link as usize]);
-            links
-        };
-        self.graph.node_indices().map(next).collect()
+            let begin = all.links.len();
+            all.links.extend(tight.map(|e| *e.weight()));
+            all.links[begin..].sort_by_key(|&link| self.preference[link as usize]);
+            all.first.push(all.links.len() as u32);
+        }
+        all
     }
 
     /// What a link costs where paths need not have few links: those without length are counted all the same, so
@@ -189,7 +210,7 @@ impl Router {
     pub fn walk(&self, from: u32, to: u32, flow: FlowHash, next: &NextLinks) -> Option<Vec<u32>> {
         let (mut at, mut left, mut path) = (from, flow, Vec::new());
         while at != to {
-            let links = next[at as usize].as_slice();
+            let links = next.of(at);
             let link = *links.get(left.choose(links.len()))?;
             path.push(link);
             at = self.end(link)?;
