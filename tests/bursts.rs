@@ -324,3 +324,51 @@ fn delays_of_a_demand_alone_are_those_of_all() {
         );
     }
 }
+
+/// Mean times of the transfers of this scenario at rest, by demand.
+fn times_s(text: &str) -> Vec<f64> {
+    let fluid = load(text, "fluid", 100.0);
+    let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
+    let steady = solver.solve(&SteadyOptions::default()).unwrap();
+    let demands: Vec<_> = (fluid.demands.iter())
+        .map(|it| (it.name.as_str(), it.connection, &*it.transfers))
+        .collect();
+    let rows = rows::transfers(&demands, &solver, &steady);
+    rows.iter().map(|it| it.mean_s.unwrap()).collect()
+}
+
+const LINK: &str = "bandwidth = \"100 Mbit/s\"\ndelay = \"2 ms\"\nbuffer = \"500 pkt\"\n";
+
+/// Transfers give way to each other whether their acknowledgements are traffic or not.
+#[test]
+fn transfers_share_without_acknowledgements_as_with_them() {
+    let demand = |mbps: u32| {
+        format!(
+            "\n[[demand]]\nname = \"of{mbps}\"\nfrom = \"A\"\nto = \"B\"\nrate = \"{mbps} Mbit/s\"\nsize = {{ constant = \"1 MB\" }}\n"
+        )
+    };
+    let rest = format!(
+        "\n[[link]]\nfrom = \"A\"\nto = \"B\"\n{LINK}{}{}",
+        demand(20),
+        demand(50)
+    );
+    let (with, without) = (times_s(&rest), times_s(&format!("acks = false\n{rest}")));
+    for (with, without) in with.iter().zip(&without) {
+        assert!((with / without - 1.0).abs() < 0.02, "{with} {without}");
+    }
+}
+
+/// Of Poisson packets that a link before has lost, nothing is in the way behind it.
+#[test]
+fn what_was_lost_before_is_in_nobodys_way() {
+    let times = |poisson: &str| {
+        times_s(&format!(
+            "\n[[link]]\nfrom = \"A\"\nto = \"B\"\n{LINK}\n[[link]]\nfrom = \"B\"\nto = \"C\"\n{}\
+             \n[[demand]]\nfrom = \"A\"\nto = \"C\"\nkind = \"poisson\"\nrate = \"{poisson} Mbit/s\"\n\
+             \n[[demand]]\nfrom = \"B\"\nto = \"C\"\nrate = \"30 Mbit/s\"\nsize = {{ constant = \"1 MB\" }}\n",
+            LINK.replace("100 Mbit/s", "150 Mbit/s")
+        ))
+    };
+    let (lost, all) = (times("200"), times("99"));
+    assert!((lost[0] / all[0] - 1.0).abs() < 0.1, "{lost:?} {all:?}");
+}

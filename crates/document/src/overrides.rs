@@ -205,7 +205,6 @@ impl Overrides {
                 }
             }
             let place = Place::new(file, from..from + value.len());
-            overrides.forget_below(key);
             overrides.add(key, key_place, Setting::Text(value.to_owned(), place));
         }
         overrides
@@ -321,10 +320,14 @@ impl Overrides {
         Some(option.key_place)
     }
 
-    /// The place of the first option for a key inside the table of this key.
+    /// The place of the first option for a key inside the table of this key, after the last for the key itself: what is
+    /// before that is replaced by it.
     pub(crate) fn first_below(&self, scope: &Scope<'_>) -> Option<Place> {
-        let option = self.list.iter().find(|option| option.is_below(scope))?;
-        Some(option.key_place)
+        let last = self.list.iter().rposition(|option| option.is(scope));
+        let (replaced, rest) = self.list.split_at(last.map_or(0, |last| last + 1));
+        let below = |option: &&Override| option.is_below(scope);
+        (replaced.iter().filter(below)).for_each(|option| option.used.set(true));
+        Some(rest.iter().find(below)?.key_place)
     }
 
     /// The place of the first option for a key of the element of this name.
@@ -385,7 +388,11 @@ fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
     match table {
         Some(table) => match &table.names {
             None => no_key(rest, &format!("[{}]", table.table), table.keys),
-            Some(names) => named(rest, table, names),
+            Some(names) => {
+                let (message, help) = named(rest, table, names);
+                let help = of_all(key, known).unwrap_or(help);
+                (message, help)
+            }
         },
         None => {
             let near = suggest::nearest(element, known.iter().map(|known| known.table));
@@ -396,6 +403,14 @@ fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
             (format!("nothing is called `{key}`"), help)
         }
     }
+}
+
+/// What is set for all elements at once: `demand.scale` is `simulation.demand-scale`.
+fn of_all(key: &str, known: &[Known<'_>]) -> Option<String> {
+    let joined = key.replace('.', "-");
+    let mut tables = known.iter().filter(|known| known.names.is_none());
+    let of = tables.find(|known| known.keys.iter().any(|key| key.name == joined))?;
+    Some(format!("did you mean `{}.{joined}`?", of.table))
 }
 
 /// There is such an element, but not with this key.

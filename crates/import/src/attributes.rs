@@ -91,6 +91,13 @@ pub(crate) enum Stated {
 }
 
 impl Stated {
+    /// The number, in whatever unit.
+    fn bare_or_sure(&self) -> f64 {
+        match *self {
+            Stated::Sure(number) | Stated::Bare(number) => number,
+        }
+    }
+
     /// The number, if it has no unit.
     pub(crate) fn bare(&self) -> Option<f64> {
         match *self {
@@ -141,45 +148,60 @@ pub(crate) struct LinkSays {
     pub(crate) passed_over: Vec<String>,
 }
 
-/// The one that counts of several attributes for the same thing: the first of the words that it may be called.
-struct Chosen<T> {
-    rank: usize,
-    name: String,
-    value: T,
+/// What several attributes say of the same thing.
+struct Said<T> {
+    all: Vec<(usize, String, T)>,
 }
 
-/// Whether this one counts, and not one before it. What says something else than one that counts is noted.
-fn counts<T: PartialEq>(
-    chosen: &mut Option<Chosen<T>>,
-    rank: usize,
-    name: &str,
-    value: T,
-    passed_over: &mut Vec<String>,
-) -> bool {
-    let new = Chosen {
-        rank,
-        name: plain(name),
-        value,
-    };
-    let Some(before) = chosen else {
-        *chosen = Some(new);
-        return true;
-    };
-    let is_better = new.rank < before.rank;
-    let (taken, left) = match is_better {
-        true => (&new, &*before),
-        false => (&*before, &new),
-    };
-    if taken.value != left.value {
-        passed_over.push(format!(
-            "`{}` says something else than `{}`, which counts",
-            left.name, taken.name
-        ));
+impl<T> Default for Said<T> {
+    fn default() -> Said<T> {
+        Said { all: Vec::new() }
     }
-    if is_better {
-        *chosen = Some(new);
+}
+
+impl<T> Said<T> {
+    /// By an attribute of this name, which is so far behind in the list of words.
+    fn add(&mut self, rank: usize, name: &str, value: T) {
+        self.all.push((rank, plain(name), value));
     }
-    is_better
+
+    /// What counts: of those that say something, or of all if none does, the first in the list of words, whatever their order in the file.
+    /// Others that say something else are noted.
+    fn counts(
+        self,
+        says_something: impl Fn(&T) -> bool,
+        is_alike: impl Fn(&T, &T) -> bool,
+        passed_over: &mut Vec<String>,
+    ) -> Option<T> {
+        let mut all = self.all;
+        all.sort_by(|(rank, name, value), (other_rank, other_name, other)| {
+            let key =
+                |rank: &usize, name: &String, it: &T| (!says_something(it), *rank, name.clone());
+            key(rank, name, value).cmp(&key(other_rank, other_name, other))
+        });
+        let mut all = all.into_iter();
+        let (_, taken, value) = all.next()?;
+        for (_, name, other) in all {
+            if says_something(&other) && !is_alike(&value, &other) {
+                let text = format!("`{name}` says something else than `{taken}`, which counts");
+                passed_over.push(text);
+            }
+        }
+        Some(value)
+    }
+}
+
+impl Stated {
+    /// Whether it is the same, in one of the units that a number without one is read in.
+    fn may_be(&self, other: &Stated) -> bool {
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+        match (self, other) {
+            (Stated::Sure(a), Stated::Sure(b)) | (Stated::Bare(a), Stated::Bare(b)) => near(*a, *b),
+            (Stated::Sure(sure), Stated::Bare(bare)) | (Stated::Bare(bare), Stated::Sure(sure)) => {
+                [1.0, 1e6, 1e-3].iter().any(|unit| near(bare * unit, *sure))
+            }
+        }
+    }
 }
 
 /// A text that says something: not `None`, which is what Python writes of nothing.
@@ -223,7 +245,8 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     let mut raw = None;
     // From the one that says most about the bandwidth to the one that says least.
     let mut labels: [Option<String>; 5] = Default::default();
-    let (mut rates, mut times, mut lengths, mut metrics) = (None, None, None, None);
+    let (mut rates, mut times) = (Said::default(), Said::default());
+    let (mut lengths, mut metrics) = (Said::default(), Said::default());
     for attribute in attributes {
         let Some(value) = said(&attribute.value) else {
             continue;
@@ -242,40 +265,37 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
             "linkstatus" | "status" => says.status = Some(value),
             "buffer" => says.buffer = Some(buffer(attribute)?),
             _ => {
-                let (name, aside) = (&*attribute.name, &mut says.passed_over);
+                let name = &*attribute.name;
                 if let Some((rank, unit)) = of(&key, RATES, RATE_UNITS) {
-                    let rate = rate(attribute, unit)?;
-                    let is = match &rate {
-                        Bandwidth::Stated(stated) => stated.clone(),
-                        Bandwidth::Label(told) => Stated::Sure(told.bps),
-                    };
-                    if counts(&mut rates, rank, name, is, aside) {
-                        (says.bandwidth, says.label) = match rate {
-                            Bandwidth::Stated(stated) => {
-                                (Some((stated, attribute.span.clone())), None)
-                            }
-                            Bandwidth::Label(told) => (None, Some((told, value))),
-                        };
-                    }
+                    let said = (rate(attribute, unit)?, value, attribute.span.clone());
+                    rates.add(rank, name, said);
                 } else if let Some((rank, unit)) = of(&key, TIMES, TIME_UNITS) {
-                    let time = time(attribute, unit)?;
-                    if counts(&mut times, rank, name, time.clone(), aside) {
-                        says.delay = Some((time, attribute.span.clone()));
-                    }
+                    times.add(rank, name, (time(attribute, unit)?, attribute.span.clone()));
                 } else if let Some((rank, unit)) = of(&key, LENGTHS, LENGTH_UNITS) {
-                    let km = length_km(attribute, unit)?;
-                    if counts(&mut lengths, rank, name, km, aside) {
-                        says.length_km = Some(km);
-                    }
+                    lengths.add(rank, name, length_km(attribute, unit)?);
                 } else if let Some(rank) = METRICS.iter().position(|it| *it == key) {
-                    let metric = not_negative(attribute)?;
-                    if counts(&mut metrics, rank, name, metric, aside) {
-                        says.metric = Some(metric);
-                    }
+                    metrics.add(rank, name, not_negative(attribute)?);
                 }
             }
         }
     }
+    let aside = &mut says.passed_over;
+    // A bandwidth of 0 says nothing.
+    let rate = rates.counts(
+        |(rate, ..)| rate.stated().bare_or_sure() != 0.0,
+        |(rate, ..), (other, ..)| rate.stated().may_be(&other.stated()),
+        aside,
+    );
+    match rate {
+        Some((Bandwidth::Stated(stated), _, span)) => says.bandwidth = Some((stated, span)),
+        Some((Bandwidth::Label(told), value, _)) => says.label = Some((told, value)),
+        None => {}
+    }
+    let any = |_: &f64| true;
+    let alike = |a: &f64, b: &f64| a == b;
+    says.delay = times.counts(|_| true, |(a, _), (b, _)| a.may_be(b), aside);
+    says.length_km = lengths.counts(any, alike, aside);
+    says.metric = metrics.counts(any, alike, aside);
     if let Some((bps, span)) = raw {
         says.bandwidth = Some((Stated::Sure(bps), span));
     } else if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
@@ -458,6 +478,15 @@ fn buffer(attribute: &Attribute<'_>) -> Read<Room> {
 enum Bandwidth {
     Stated(Stated),
     Label(Told),
+}
+
+impl Bandwidth {
+    fn stated(&self) -> Stated {
+        match self {
+            Bandwidth::Stated(stated) => stated.clone(),
+            Bandwidth::Label(told) => Stated::Sure(told.bps),
+        }
+    }
 }
 
 fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {

@@ -390,7 +390,29 @@ fn attributes_that_contradict_each_other_are_told() {
             assert!(told.contains(both), "{told}");
         }
     }
-    let topology = import("from,to,bandwidth,capacity\nA,B,3 Mbit/s,3 Mbit/s\n");
+    for (text, bps) in [
+        ("from,to,bandwidth,capacity\nA,B,3 Mbit/s,3 Mbit/s\n", 3e6),
+        // In whatever unit; and a bandwidth of 0 says nothing.
+        ("from,to,bandwidth,capacity\nA,B,1000,1 Gbit/s\n", 1e9),
+        ("from,to,bandwidth,capacity\nA,B,0,100 Mbit/s\n", 100e6),
+    ] {
+        let topology = import(text);
+        assert_eq!(topology.links[0].bandwidth_bps, Some(bps), "{text}");
+        let told = assumed(&topology).join("\n");
+        assert!(!told.contains("something else"), "{told}");
+    }
+    // Three, of which two agree.
+    let topology = import("from,to,cap,capacity,bandwidth\nA,B,100,3,100 Mbit/s\n");
     let told = assumed(&topology).join("\n");
-    assert!(!told.contains("something else"), "{told}");
+    assert!(
+        told.contains("`capacity` says something else than `bandwidth`"),
+        "{told}"
+    );
+    assert!(!told.contains("`cap` says"), "{told}");
+    let units = [
+        "delay_ms,delay_us\nA,B,5,9\n",
+        "delay_us,delay_ms\nA,B,9,5\n",
+    ];
+    let delays = units.map(|it| import(&format!("from,to,{it}")).links[0].delay_s);
+    assert_eq!(delays, [Some(5e-3); 2]);
 }

@@ -17,7 +17,7 @@ impl Sum {
     fn add(&mut self, bps: f64) {
         self.is_endless |= bps == f64::INFINITY;
         if bps.is_finite() {
-            self.units += (bps / UNIT_BPS) as u128;
+            self.units = self.units.saturating_add((bps / UNIT_BPS) as u128);
         }
     }
 

@@ -358,16 +358,19 @@ pub(crate) struct StackReceiver {
     receiver: Receiver,
     /// When the other end's SYN was sent that came first, as far as packets tell it.
     greeted_ns: Option<u64>,
+    segment_bytes: u32,
     /// A pause after which it acknowledges at once for a while.
     pause_ns: u64,
 }
 
 impl StackReceiver {
-    pub fn new(stack: &Stack, random: &mut Pcg32) -> StackReceiver {
+    /// One of segments of so many bytes.
+    pub fn new(stack: &Stack, segment_bytes: u32, random: &mut Pcg32) -> StackReceiver {
         let mut phase = || random.random::<f64>();
         StackReceiver {
-            receiver: Receiver::new(stack, stack.mss_bytes, [phase(), phase()]),
+            receiver: Receiver::new(stack, segment_bytes, [phase(), phase()]),
             greeted_ns: None,
+            segment_bytes,
             pause_ns: crate::ns(stack.min_rto_s),
         }
     }
@@ -379,7 +382,7 @@ impl StackReceiver {
 
     /// Nothing has come of a new connection; but its SYN, if data is all that comes.
     pub fn restart(&mut self, stack: &Stack, is_greeted: bool, random: &mut Pcg32) {
-        *self = StackReceiver::new(stack, random);
+        *self = StackReceiver::new(stack, self.segment_bytes, random);
         self.greeted_ns = is_greeted.then_some(0);
     }
 

@@ -7,6 +7,7 @@ use netflow_network::{
     Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit, Source,
     WindowSource, WorkloadSpec,
 };
+use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::agents::{Receiver, Sender, Sent};
 use netflow_tcpmodel::tcp::{NEVER, TcpState};
 use rand::RngExt;
@@ -105,6 +106,23 @@ pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
     spec.max_window_pkts.unwrap_or(DEFAULT_MOST_WINDOW)
 }
 
+/// The payload of packets of this size.
+fn segment_bytes(packet_bytes: f64) -> u32 {
+    (packet_bytes - HEADER_BYTES).max(1.0) as u32
+}
+
+/// The stack with segments of packets of this size.
+fn fitted(stack: &Arc<Stack>, packet_bytes: f64) -> Arc<Stack> {
+    let mss_bytes = segment_bytes(packet_bytes);
+    match stack.mss_bytes == mss_bytes {
+        true => stack.clone(),
+        false => Arc::new(Stack {
+            mss_bytes,
+            ..Stack::clone(stack)
+        }),
+    }
+}
+
 impl Transfer {
     pub fn new(
         spec: &ConnectionSpec,
@@ -139,7 +157,8 @@ impl Transfer {
                 let application =
                     PacketGenerator::of_application(spec.application, start_ns, of_application);
                 let limit = window_limit(spec);
-                let sender = StackSender::new(stack, spec, limit, application, of_sender);
+                let stack = fitted(stack, spec.packet_size_bytes);
+                let sender = StackSender::new(&stack, spec, limit, application, of_sender);
                 Kind::Stack(Box::new(sender))
             }
             Source::Window(window) => {
@@ -166,13 +185,17 @@ impl Transfer {
                 }
                 None => {
                     let mut random = random(seed, Purpose::Receiver, number);
-                    let receiver = StackReceiver::new(&traffic.workload.stack, &mut random);
+                    let workload = &traffic.workload;
+                    let segment_bytes = segment_bytes(workload.packet_size_bytes);
+                    let receiver = StackReceiver::new(&workload.stack, segment_bytes, &mut random);
                     Answers::Stack(Box::new(receiver))
                 }
             },
             Source::Stack(stack) => {
                 let mut random = random(seed, Purpose::Receiver, number);
-                Answers::Stack(Box::new(StackReceiver::new(stack, &mut random)))
+                let segment_bytes = segment_bytes(spec.packet_size_bytes);
+                let receiver = StackReceiver::new(stack, segment_bytes, &mut random);
+                Answers::Stack(Box::new(receiver))
             }
             Source::Window(_) => Answers::InOrder(Receiver::new(window_limit(spec), every_second)),
         };
@@ -727,6 +750,7 @@ impl Kind {
             Some(source) => Kind::Tcp(Box::new(Tcp::of_users(source, unused, random))),
             None => {
                 let stack = Arc::new(workload.stack.clone());
+                let stack = fitted(&stack, workload.packet_size_bytes);
                 let sender = StackSender::silent(&stack, USER_LIMIT, unused, random);
                 Kind::Stack(Box::new(sender))
             }

@@ -6,7 +6,7 @@ use netflow::results::{Format, UnknownFormat};
 use netflow::units::{BitsPerSecond, Bytes, Rate, Seconds, UnitError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::PyDict;
 
 use crate::errors::value;
 use crate::unit::unit;
@@ -106,8 +106,9 @@ pub fn items<'py>(
 
 /// A value for a key as scenario files write it: what `--set` takes after the `=`. Numbers of quantities are in base units.
 pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
-    if given.is_instance_of::<PyBool>() {
-        return Ok(given.extract::<bool>()?.to_string());
+    // NumPy's, too.
+    if let Ok(flag) = given.extract::<bool>() {
+        return Ok(flag.to_string());
     }
     if let Ok(text) = given.extract::<String>() {
         return Ok(text);

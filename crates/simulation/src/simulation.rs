@@ -174,12 +174,18 @@ impl Simulation {
     /// [`RunError::NotFinite`] if a queue is no number any more.
     pub fn step(&mut self) -> Result<(), RunError> {
         match &mut self.stepper {
-            Stepper::Fluid(fluid) => fluid.step_until(f64::INFINITY),
-            Stepper::Packets(packets) => {
-                packets.step()?;
-                packets.apply_events();
-                Ok(())
-            }
+            Stepper::Fluid(fluid) => fluid.step_until(f64::INFINITY)?,
+            Stepper::Packets(packets) => packets.step()?,
+        }
+        self.apply_events();
+        Ok(())
+    }
+
+    /// What happens to the network at this moment happens now, and not once time goes on.
+    fn apply_events(&mut self) {
+        match &mut self.stepper {
+            Stepper::Fluid(fluid) => fluid.apply_events(),
+            Stepper::Packets(packets) => packets.apply_events(),
         }
     }
 
@@ -306,9 +312,7 @@ impl Simulation {
                 .interval(&between.interval())
                 .map_err(RunError::Record)?;
         }
-        if let Stepper::Packets(packets) = &mut self.stepper {
-            packets.apply_events();
-        }
+        self.apply_events();
         match stop() && !self.is_done() {
             true => Ok(Outcome::Stopped),
             false => Ok(Outcome::Finished),

@@ -104,11 +104,15 @@ impl Solver {
                 sent_pps[i] += it.rate_pps;
             }
         }
-        let mut fixed_bps = vec![0.0; problem.links.len()];
         let mut both_bps: FnvHashMap<u64, f64> = FnvHashMap::default();
+        let (mut giving_bps, mut fixed_bps) = (
+            vec![0.0; problem.links.len()],
+            vec![0.0; problem.links.len()],
+        );
         let mut add = |hops: Range<usize>, bps: f64| {
             let links = &problem.hop_link[hops];
             for (i, &l) in links.iter().enumerate() {
+                giving_bps[l as usize] += bps;
                 for &other in &links[..i] {
                     *both_bps.entry(pair(l, other)).or_default() += bps;
                 }
@@ -116,9 +120,17 @@ impl Solver {
         };
         for (flow, pps) in problem.flows.iter().zip(sent_pps) {
             let data_bps = pps * flow.data_bits;
-            if flow.answers {
+            let hears = self
+                .network
+                .tables()
+                .spec_of_class(flow.class)
+                .source
+                .is_answered();
+            if hears || problem.transfers[flow.class as usize].is_some() {
                 add(flow.data_hops(), data_bps);
-                add(flow.back_hops(), pps * flow.acks * flow.ack_bits);
+                if flow.answers {
+                    add(flow.back_hops(), pps * flow.acks * flow.ack_bits);
+                }
             } else {
                 for &l in &problem.hop_link[flow.data_hops()] {
                     fixed_bps[l as usize] += data_bps;
@@ -127,10 +139,11 @@ impl Solver {
         }
         // Of what was lost on its way there less comes.
         let offered_bps = steady.links.iter().map(|it| it.offered_bps);
-        let fixed_bps = fixed_bps.into_iter().zip(offered_bps);
+        let there = offered_bps.zip(giving_bps.iter().zip(&fixed_bps));
+        let fixed_bps =
+            there.map(|(offered, (giving, &fixed))| (offered - giving).clamp(0.0, fixed));
         let left_bps = problem.links.iter().zip(fixed_bps);
-        let left_bps =
-            left_bps.map(|(link, (fixed, offered))| link.bandwidth_bps - f64::min(fixed, offered));
+        let left_bps = left_bps.map(|(link, fixed_bps)| link.bandwidth_bps - fixed_bps);
         (both_bps, left_bps.collect())
     }
 

@@ -368,9 +368,9 @@ fn print(
         writeln!(out)?;
     }
     let totals = &comparison.totals;
-    let own = |error| {
+    let own = |error: Option<f64>| {
         known(
-            error,
+            error.and_then(told),
             |error| format!(" (one run of {name}: {})", percent(error)),
             "",
         )

@@ -369,7 +369,7 @@ impl Assembly<'_> {
         parts.dedup();
         for (place, key, pkts) in parts {
             let whole = Packets(pkts.get().floor().max(1.0));
-            let message = format!("`{key}` is {pkts}, and holds {whole}: packets are whole");
+            let message = format!("`{key}` is {pkts}, and counts as {whole}: packets are whole");
             self.warning(ProblemKind::WithoutEffect, place, message, "");
         }
     }

@@ -769,6 +769,20 @@ fn an_option_adds_to_a_word() {
     // A word that comes later is all of it.
     let later = queue(&["link.A->B.queue.ecn=true", "link.A->B.queue=codel"]);
     assert_eq!(later, queue(&["link.A->B.queue=codel"]));
+    for all in ["link.*.queue=codel", "link.A<->B.queue=codel"] {
+        assert_eq!(later, queue(&["link.A->B.queue.ecn=true", all]), "{all}");
+        assert_eq!(whole, queue(&[all, "link.A->B.queue.ecn=true"]), "{all}");
+    }
     let said = problem_of(&["link.A->B.queue=codel", "link.A->B.queue.ecm=true"]);
     assert!(said.contains("did you mean `queue.ecn`?"), "{said}");
+}
+
+/// What is set for all demands at once may be looked for at them.
+#[test]
+fn what_is_of_all_is_named() {
+    let said = problem_of(&["demand.scale=2"]);
+    assert!(
+        said.contains("did you mean `simulation.demand-scale`?"),
+        "{said}"
+    );
 }

@@ -264,6 +264,9 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.tail_loss_probe, tail_loss_probe, |it| *it);
     if let Some(congestion) = congestion {
         stack.set_congestion(*congestion);
+    } else if stack.refuses_congestion(stack.congestion).is_some() {
+        // The one that it is like may have had another.
+        stack.set_congestion(CongestionControl::Reno);
     }
     set(&mut stack.window_after_loss, window_after_loss, |it| *it);
     set(&mut stack.ecn, ecn, |it| *it);
