@@ -165,11 +165,6 @@ impl Fluid {
         times_s.iter().map(at).collect()
     }
 
-    /// What happens to the network at this moment happens now, and not once time goes on.
-    pub fn apply_events(&mut self) {
-        self.setup.apply_events(&mut self.state, &mut self.scratch);
-    }
-
     /// One step, at most to `limit_s`.
     pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
         if self.is_done() {

@@ -181,11 +181,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// What happens to the network at this moment happens now, and not once time goes on.
+    /// What happens to packets at this moment happens now, and not once time goes on; to fluids it happens in the next
+    /// step.
     fn apply_events(&mut self) {
-        match &mut self.stepper {
-            Stepper::Fluid(fluid) => fluid.apply_events(),
-            Stepper::Packets(packets) => packets.apply_events(),
+        if let Stepper::Packets(packets) = &mut self.stepper {
+            packets.apply_events();
         }
     }
 
@@ -289,7 +289,7 @@ impl Simulation {
     }
 
     /// Goes on until `time_s`, at most to the end of the duration, and hands what happened meanwhile to
-    /// `recorder` as one interval; a step ends there, and events of that time have happened then. When `stop` says so, which is asked again and again, the interval ends there. At a time that
+    /// `recorder` as one interval; a step ends there, and events of that time have happened to packets then. When `stop` says so, which is asked again and again, the interval ends there. At a time that
     /// is over nothing happens.
     ///
     /// # Errors
