@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use netflow::prelude::*;
 use netflow::scenario::Prepared;
-use netflow::steady::{Solver, SteadyOptions, rows};
+use netflow::steady::{Solver, Steady, SteadyOptions, rows};
 use netflow::units::quantile;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -201,79 +201,67 @@ fn queues_of_transfers_of_a_population() {
     assert!(half < 1.3 && most < 2.2, "{half} {most}");
 }
 
-/// How long transfers take by the steady state, beside packets.
-#[derive(Default)]
-struct Times {
-    /// Of each demand with some hundred transfers, ln of the ratio.
-    ln: Vec<f64>,
-    /// Links that are asked for more than they carry are known: there it takes for ever.
-    endless: usize,
+/// What `solve` tells of the transfers of each demand, and the steady state that it follows from.
+fn solved(fluid: &Prepared) -> (Steady, Vec<rows::TransferRow<'_>>) {
+    let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
+    let steady = solver.solve(&SteadyOptions::default()).unwrap();
+    let demands: Vec<_> = (fluid.demands.iter())
+        .map(|it| (it.name.as_str(), it.connection, &*it.transfers))
+        .collect();
+    let rows = rows::transfers(&demands, &solver, &steady);
+    (steady, rows)
 }
 
-impl Times {
-    fn of(seeds: std::ops::Range<u64>, poisson: f64) -> Times {
-        const MANY: u64 = 200;
-        let mut all = Times::default();
-        for seed in seeds {
-            let (text, duration_s) = scenario(seed, 2e6, poisson);
-            let [fluid, packets] = ["fluid", "packets"].map(|model| load(&text, model, duration_s));
-            let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
-            let steady = solver.solve(&SteadyOptions::default()).unwrap();
-            let demands = fluid.demands.iter();
-            let demands: Vec<_> = demands
-                .map(|it| (it.name.as_str(), it.connection, &*it.transfers))
-                .collect();
-            let found = evaluate(&packets, &Settings::default()).unwrap().summary;
-            for row in rows::transfers(&demands, &solver, &steady) {
-                let users = found.workloads.iter().find(|it| it.workload == row.demand);
-                let mut waits = users.iter().flat_map(|it| &it.waits);
-                let file = waits.find(|it| it.wait == "file").map(|it| &it.times);
-                match (row.mean_s, file) {
-                    (None, _) => {
-                        all.endless += 1;
-                        assert!(steady.links.iter().any(|it| it.utilization > 0.99));
-                    }
-                    (Some(mean_s), Some(times)) if times.count >= MANY => {
-                        all.ln.push((mean_s / times.mean_s).ln());
-                    }
-                    _ => {}
+/// Of each demand with some hundred transfers on these networks, ln of how long they take by the steady state over that of packets.
+/// Links that are asked for more than they carry are known: there it takes for ever.
+fn times_are_near(seeds: std::ops::Range<u64>, poisson: f64) {
+    const MANY: u64 = 200;
+    let (mut all, mut endless) = (Vec::new(), 0);
+    for seed in seeds {
+        let (text, duration_s) = scenario(seed, 2e6, poisson);
+        let [fluid, packets] = ["fluid", "packets"].map(|model| load(&text, model, duration_s));
+        let (steady, rows) = solved(&fluid);
+        let found = evaluate(&packets, &Settings::default()).unwrap().summary;
+        for row in rows {
+            let users = found.workloads.iter().find(|it| it.workload == row.demand);
+            let mut waits = users.iter().flat_map(|it| &it.waits);
+            let file = waits.find(|it| it.wait == "file").map(|it| &it.times);
+            match (row.mean_s, file) {
+                (None, _) => {
+                    endless += 1;
+                    assert!(steady.links.iter().any(|it| it.utilization > 0.99));
                 }
+                (Some(mean_s), Some(times)) if times.count >= MANY => {
+                    all.push((mean_s / times.mean_s).ln());
+                }
+                _ => {}
             }
         }
-        all
     }
-
-    /// Tells them, and what half and nine in ten are within.
-    fn tell(&self) -> [f64; 2] {
-        let [half, most, mean] = spread(self.ln.iter().copied());
-        let within = |it: &&f64| it.abs() < 0.1_f64.ln_1p();
-        let within = self.ln.iter().filter(within).count();
-        let worst = (self.ln.iter()).fold(0.0, |worst: f64, it| worst.max(it.abs()));
-        println!(
-            "{} demands, {} endless: half within {half:.2}, nine in ten within {most:.2}, all within {:.0}, mean {mean:.2}; \
-             {within} within 10 %",
-            self.ln.len(),
-            self.endless,
-            worst.exp()
-        );
-        [half, most]
-    }
+    let [half, most, mean] = spread(all.iter().copied());
+    let within = all.iter().filter(|it| it.abs() < 0.1_f64.ln_1p()).count();
+    let worst = all
+        .iter()
+        .fold(0.0, |worst: f64, it| worst.max(it.abs()))
+        .exp();
+    println!(
+        "{} demands, {endless} endless: half within {half:.2}, nine in ten within {most:.2}, all within {worst:.0}, mean {mean:.2}; \
+         {within} within 10 %",
+        all.len()
+    );
+    assert!(all.len() > 250 && half < 1.1 && most < 1.4);
 }
 
 #[test]
 #[ignore = "two minutes in release: packets of 60 networks"]
 fn times_of_transfers_of_a_population() {
-    let times = Times::of(2000..2060, 0.0);
-    let [half, most] = times.tell();
-    assert!(times.ln.len() > 250 && half < 1.1 && most < 1.4);
+    times_are_near(2000..2060, 0.0);
 }
 
 #[test]
 #[ignore = "two minutes in release: packets of 60 networks"]
 fn times_of_transfers_beside_traffic_that_does_not_give_way() {
-    let times = Times::of(2060..2120, 0.5);
-    let [half, most] = times.tell();
-    assert!(times.ln.len() > 250 && half < 1.1 && most < 1.4);
+    times_are_near(2060..2120, 0.5);
 }
 
 #[test]
@@ -308,8 +296,7 @@ fn delays_of_a_demand_alone_are_those_of_all() {
              \n[[demand]]\nname = \"d\"\nfrom = \"A\"\nto = \"B\"\nrate = \"5 Mbit/s\"\n"
         );
         let fluid = load(&text, "fluid", 100.0);
-        let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
-        let steady = solver.solve(&SteadyOptions::default()).unwrap();
+        let (steady, _) = solved(&fluid);
         let id = fluid.network.connection_by_name("d").unwrap();
         let (own_s, all_s) = (steady.connection(id).delay_s, steady.totals.delay_s);
         assert!(
@@ -328,12 +315,7 @@ fn delays_of_a_demand_alone_are_those_of_all() {
 /// Mean times of the transfers of this scenario at rest, by demand.
 fn times_s(text: &str) -> Vec<f64> {
     let fluid = load(text, "fluid", 100.0);
-    let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
-    let steady = solver.solve(&SteadyOptions::default()).unwrap();
-    let demands: Vec<_> = (fluid.demands.iter())
-        .map(|it| (it.name.as_str(), it.connection, &*it.transfers))
-        .collect();
-    let rows = rows::transfers(&demands, &solver, &steady);
+    let (_, rows) = solved(&fluid);
     rows.iter().map(|it| it.mean_s.unwrap()).collect()
 }
 

@@ -68,8 +68,13 @@ impl Override {
     /// Whether its key is this one: the element by its name, in which `*` stands for anything and `<->` for
     /// both directions, and then the rest as it is.
     fn is(&self, scope: &Scope<'_>) -> bool {
+        self.is_at(scope, &scope.path)
+    }
+
+    /// Whether its key is this path of the element.
+    fn is_at(&self, scope: &Scope<'_>, path: &str) -> bool {
         self.key
-            .strip_suffix(scope.path.as_str())
+            .strip_suffix(path)
             .and_then(|start| start.strip_suffix('.'))
             .is_some_and(|name| calls(name, &scope.name))
     }
@@ -210,12 +215,6 @@ impl Overrides {
         overrides
     }
 
-    /// What earlier options said of a table that one replaces.
-    fn forget_below(&mut self, key: &str) {
-        let below = format!("{key}.");
-        self.list.retain(|earlier| !earlier.key.starts_with(&below));
-    }
-
     fn add(&mut self, key: &str, key_place: Place, setting: Setting) {
         self.list.push(Override {
             key: key.to_owned(),
@@ -251,7 +250,6 @@ impl Overrides {
                 return;
             }
         };
-        self.forget_below(key);
         self.add(key, key_place, Setting::Table);
         if let Some(DeValue::Table(table)) = parsed.get("v").map(|value| value.get_ref()) {
             self.add_keys(key, table, &document, &here, findings);
@@ -294,40 +292,52 @@ impl Overrides {
         self.list.is_empty()
     }
 
-    /// The value for a key; the last option wins.
+    /// The options that count for a key: those behind the last for a table that it is in, which replaces what is before.
+    fn counting(&self, scope: &Scope<'_>) -> &[Override] {
+        let tables = scope
+            .path
+            .match_indices('.')
+            .map(|(at, _)| &scope.path[..at]);
+        let last = |path| self.list.iter().rposition(|it| it.is_at(scope, path));
+        let last = tables.filter_map(last).max();
+        &self.list[last.map_or(0, |last| last + 1)..]
+    }
+
+    /// The option that counts for a key: the last.
+    fn last(&self, scope: &Scope<'_>) -> Option<&Override> {
+        self.counting(scope).iter().rfind(|it| it.is(scope))
+    }
+
+    /// The value for a key, if the last option has one; all options for it count as used.
     pub(crate) fn take(&self, scope: &Scope<'_>) -> Option<Value<'_>> {
-        let mut found = None;
-        for option in self.list.iter().filter(|option| option.is(scope)) {
-            option.used.set(true);
-            if let Setting::Text(text, place) = &option.setting {
-                found = Some(Value::cell(text, *place));
-            }
+        let all = self.list.iter().filter(|it| it.is(scope));
+        all.for_each(|option| option.used.set(true));
+        match &self.last(scope)?.setting {
+            Setting::Text(text, place) => Some(Value::cell(text, *place)),
+            Setting::Table => None,
         }
-        found
     }
 
     /// Whether there is a value for a key, or a table.
     pub(crate) fn is_set(&self, scope: &Scope<'_>) -> bool {
-        self.list.iter().any(|option| option.is(scope))
+        self.last(scope).is_some()
     }
 
-    /// Whether an option has a table in the place of this one; it counts as used.
+    /// Whether the last option has a table in the place of this one.
     pub(crate) fn replaces(&self, scope: &Scope<'_>) -> Option<Place> {
-        let table =
-            |option: &&Override| matches!(option.setting, Setting::Table) && option.is(scope);
-        let option = self.list.iter().rfind(table)?;
-        option.used.set(true);
-        Some(option.key_place)
+        let last = self.last(scope)?;
+        matches!(last.setting, Setting::Table).then_some(last.key_place)
     }
 
-    /// The place of the first option for a key inside the table of this key, after the last for the key itself: what is
-    /// before that is replaced by it.
+    /// The place of the first option for a key inside the table of this key that counts. Those that do not are used, too.
     pub(crate) fn first_below(&self, scope: &Scope<'_>) -> Option<Place> {
-        let last = self.list.iter().rposition(|option| option.is(scope));
-        let (replaced, rest) = self.list.split_at(last.map_or(0, |last| last + 1));
+        let counting = self.counting(scope);
+        let last = counting.iter().rposition(|it| it.is(scope));
+        let counting = &counting[last.map_or(0, |last| last + 1)..];
+        let (replaced, _) = self.list.split_at(self.list.len() - counting.len());
         let below = |option: &&Override| option.is_below(scope);
         (replaced.iter().filter(below)).for_each(|option| option.used.set(true));
-        Some(rest.iter().find(below)?.key_place)
+        Some(counting.iter().find(below)?.key_place)
     }
 
     /// The place of the first option for a key of the element of this name.

@@ -154,7 +154,8 @@ impl<'r, 'a> Section<'r, 'a> {
         };
         let inner = scope.inner(key);
         let replaced = inner.overrides.replaces(&inner);
-        let below = replaced.or_else(|| inner.overrides.first_below(&inner));
+        let first_below = inner.overrides.first_below(&inner);
+        let below = replaced.or(first_below);
         let taken = inner.overrides.take(&inner);
         if below.is_none() && taken.is_some() {
             return taken;

@@ -354,8 +354,12 @@ impl Crossing {
         )
     }
 
-    /// What that makes of the queue, of which packets showed this.
-    pub fn filling(&self, calibration: Calibration) -> Filling {
+    /// What that makes of the queue, of which packets showed this. Where packets are dropped early at random, by RED or RIO, it
+    /// is M/M/1/K.
+    pub fn filling(&self, calibration: Calibration, drops_early: bool) -> Filling {
+        if drops_early {
+            return Filling::default();
+        }
         let bursts = self.bursts();
         if self.windows <= 0.0 {
             return Filling {
@@ -516,7 +520,10 @@ mod tests {
         let [there, back] = links;
         assert_eq!((there.windows, there.acks, there.reacting), (3.0, 0.0, 2.0));
         assert_eq!(
-            (there.swinging, there.filling(Calibration::default()).swing),
+            (
+                there.swinging,
+                there.filling(Calibration::default(), false).swing
+            ),
             (2.0, 1.0)
         );
         assert_eq!(there.unresponsive_bps, 15.0 * 12000.0);
@@ -618,7 +625,7 @@ mod tests {
                 bursts,
             };
             let value = |it: Crossing| {
-                let filling = it.filling(Calibration::default());
+                let filling = it.filling(Calibration::default(), false);
                 by.windows * filling.windows + by.swing * filling.swing + by.acks * filling.acks
                     + by.poisson * filling.poisson + by.idle * filling.idle
                     + bursts.own_pkts * filling.bursts.own_pkts

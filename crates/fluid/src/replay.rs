@@ -4,8 +4,8 @@
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
-    Experience, ExplainedHop, Explanation, HEADER_BYTES, LinkId, LinkLoss, Network, RunError, Wait,
-    WaitFor, WorkloadSpec, empty_rtt_s,
+    Experience, ExplainedHop, Explanation, LinkId, LinkLoss, Network, RunError, Wait, WaitFor,
+    WorkloadSpec, empty_rtt_s, segment_bytes,
 };
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow_units::{Bytes, Size};
@@ -218,7 +218,7 @@ pub(crate) fn experiences(
 fn conversations(spec: &WorkloadSpec) -> Conversations {
     Conversations {
         stack: spec.stack.clone(),
-        mss_bytes: (spec.packet_size_bytes - HEADER_BYTES).max(1.0) as u32,
+        mss_bytes: segment_bytes(spec.packet_size_bytes),
         service_s: 0.0,
     }
 }
@@ -283,7 +283,8 @@ impl Player<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEADER_BYTES, MOST_LOSS, harm};
+    use super::{MOST_LOSS, harm};
+    use netflow_network::HEADER_BYTES;
 
     /// Of two links that lose 2 % of all packets and of full ones 8 % by bit errors, an acknowledgement
     /// meets the former and its part of the latter.

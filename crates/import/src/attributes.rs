@@ -91,11 +91,9 @@ pub(crate) enum Stated {
 }
 
 impl Stated {
-    /// The number, in whatever unit.
-    fn bare_or_sure(&self) -> f64 {
-        match *self {
-            Stated::Sure(number) | Stated::Bare(number) => number,
-        }
+    /// Whether it is nothing, in whatever unit.
+    fn is_zero(&self) -> bool {
+        matches!(*self, Stated::Sure(number) | Stated::Bare(number) if number == 0.0)
     }
 
     /// The number, if it has no unit.
@@ -174,11 +172,7 @@ impl<T> Said<T> {
         passed_over: &mut Vec<String>,
     ) -> Option<T> {
         let mut all = self.all;
-        all.sort_by(|(rank, name, value), (other_rank, other_name, other)| {
-            let key =
-                |rank: &usize, name: &String, it: &T| (!says_something(it), *rank, name.clone());
-            key(rank, name, value).cmp(&key(other_rank, other_name, other))
-        });
+        all.sort_by_cached_key(|(rank, name, it)| (!says_something(it), *rank, name.clone()));
         let mut all = all.into_iter();
         let (_, taken, value) = all.next()?;
         for (_, name, other) in all {
@@ -242,7 +236,6 @@ pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
 pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     let mut says = LinkSays::default();
     let (mut speed, mut speed_unit) = (None, None);
-    let mut raw = None;
     // From the one that says most about the bandwidth to the one that says least.
     let mut labels: [Option<String>; 5] = Default::default();
     let (mut rates, mut times) = (Said::default(), Said::default());
@@ -253,7 +246,11 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
         };
         let key = attribute.key();
         match key.as_str() {
-            "linkspeedraw" => raw = Some((attribute.number()?, attribute.span.clone())),
+            // Before all others.
+            "linkspeedraw" => {
+                let bps = Bandwidth::Stated(Stated::Sure(attribute.number()?));
+                rates.add(0, &attribute.name, (bps, value, attribute.span.clone()));
+            }
             "linkspeed" => speed = Some((value, attribute.span.clone())),
             "linkspeedunits" => speed_unit = Some(value),
             "linklabel" => labels[0] = Some(value),
@@ -268,7 +265,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
                 let name = &*attribute.name;
                 if let Some((rank, unit)) = of(&key, RATES, RATE_UNITS) {
                     let said = (rate(attribute, unit)?, value, attribute.span.clone());
-                    rates.add(rank, name, said);
+                    rates.add(1 + rank, name, said);
                 } else if let Some((rank, unit)) = of(&key, TIMES, TIME_UNITS) {
                     times.add(rank, name, (time(attribute, unit)?, attribute.span.clone()));
                 } else if let Some((rank, unit)) = of(&key, LENGTHS, LENGTH_UNITS) {
@@ -282,7 +279,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     let aside = &mut says.passed_over;
     // A bandwidth of 0 says nothing.
     let rate = rates.counts(
-        |(rate, ..)| rate.stated().bare_or_sure() != 0.0,
+        |(rate, ..)| !rate.stated().is_zero(),
         |(rate, ..), (other, ..)| rate.stated().may_be(&other.stated()),
         aside,
     );
@@ -296,9 +293,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     says.delay = times.counts(|_| true, |(a, _), (b, _)| a.may_be(b), aside);
     says.length_km = lengths.counts(any, alike, aside);
     says.metric = metrics.counts(any, alike, aside);
-    if let Some((bps, span)) = raw {
-        says.bandwidth = Some((Stated::Sure(bps), span));
-    } else if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
+    if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
         let text = format!("{speed} {}", speed_unit.as_deref().unwrap_or_default());
         match label::bandwidth(&text, Bytes::Bits) {
             Some(told) if told.bytes.is_some() => says.label = Some((told, text)),

@@ -401,6 +401,13 @@ fn attributes_that_contradict_each_other_are_told() {
         let told = assumed(&topology).join("\n");
         assert!(!told.contains("something else"), "{told}");
     }
+    let topology = import("from,to,bandwidth,LinkSpeedRaw\nA,B,100 Mbit/s,3000000\n");
+    assert_eq!(topology.links[0].bandwidth_bps, Some(3e6));
+    let told = assumed(&topology).join("\n");
+    assert!(
+        told.contains("`bandwidth` says something else than `LinkSpeedRaw`"),
+        "{told}"
+    );
     // Three, of which two agree.
     let topology = import("from,to,cap,capacity,bandwidth\nA,B,100,3,100 Mbit/s\n");
     let told = assumed(&topology).join("\n");

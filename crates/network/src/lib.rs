@@ -54,7 +54,7 @@ pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
     Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie, Scheduler,
 };
-pub use netflow_tcpmodel::rounds::HEADER_BYTES;
+pub use netflow_tcpmodel::rounds::{HEADER_BYTES, segment_bytes};
 pub use netflow_tcpmodel::tcp::agents::{TcpVariant, WindowSource};
 pub use netflow_workload::WaitFor;
 pub use network::{Network, service_ns};

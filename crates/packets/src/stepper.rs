@@ -121,7 +121,7 @@ impl Packets {
         self.run_until(self.engine.now_ns() + ns(self.options.step_s).max(1))
     }
 
-    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration; what happens to the network then is still to come.
+    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration. Events of that time are still to come.
     pub fn reach(&mut self, time_s: f64) -> Result<(), RunError> {
         self.run_until(ns(time_s))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use netflow_network::{
     Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit, Source,
-    WindowSource, WorkloadSpec,
+    WindowSource, WorkloadSpec, segment_bytes,
 };
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::agents::{Receiver, Sender, Sent};
@@ -104,11 +104,6 @@ const USER_LIMIT: f64 = DEFAULT_MOST_WINDOW;
 /// The largest window of a connection.
 pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
     spec.max_window_pkts.unwrap_or(DEFAULT_MOST_WINDOW)
-}
-
-/// The payload of packets of this size.
-fn segment_bytes(packet_bytes: f64) -> u32 {
-    (packet_bytes - HEADER_BYTES).max(1.0) as u32
 }
 
 /// The stack with segments of packets of this size.

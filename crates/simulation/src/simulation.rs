@@ -191,7 +191,8 @@ impl Simulation {
 
     /// Goes on until `time_s`, as exactly as time is told: packets to the nanosecond, fluids by
     /// adaptive steps to the time, and by others to the end of the step that it lies in; but never
-    /// beyond `limit_s`, nor when it is told to stop. What a failure loses then is lost in what comes after it.
+    /// beyond `limit_s`, nor when it is told to stop. Events of that time are still to come: what a failure loses counts
+    /// in the next interval.
     fn reach(
         &mut self,
         time_s: f64,
@@ -289,8 +290,9 @@ impl Simulation {
     }
 
     /// Goes on until `time_s`, at most to the end of the duration, and hands what happened meanwhile to
-    /// `recorder` as one interval; a step ends there, and events of that time have happened to packets then. When `stop` says so, which is asked again and again, the interval ends there. At a time that
-    /// is over nothing happens.
+    /// `recorder` as one interval; a step ends there. Events of that time have then happened to packets, which the
+    /// interval does not count, and are still to come for fluids. When `stop` says so, which is asked again and again,
+    /// the interval ends there. At a time that is over nothing happens.
     ///
     /// # Errors
     /// As [`Simulation::run`].

@@ -110,11 +110,9 @@ impl Point {
         let crossings = problem.crossings();
         self.fillings.clear();
         let links = crossings.iter().zip(&problem.links);
-        // At random early detection it is M/M/1/K, as in runs.
-        self.fillings.extend(links.map(|(crossing, link)| {
-            let filling = || crossing.filling(link.calibration);
-            link.red.map_or_else(filling, |_| Filling::default())
-        }));
+        self.fillings.extend(
+            links.map(|(crossing, link)| crossing.filling(link.calibration, link.red.is_some())),
+        );
         let fixed_s = |flow| problem.fixed_s(flow).iter().sum::<f64>();
         self.fixed_s.extend(problem.flows.iter().map(fixed_s));
     }

@@ -52,7 +52,7 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
     crossings
 }
 
-/// M/M/1/K where sources do not learn, and at queues of RED and RIO.
+/// M/M/1/K where sources do not learn.
 pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &mut Vec<Filling>) {
     let links = &setup.plan.links;
     out.clear();
@@ -62,11 +62,10 @@ pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &m
     }
     let crossings = crossings(setup, state, active);
     for ((filling, crossing), link) in out.iter_mut().zip(&crossings).zip(links) {
-        *filling = match link.early {
-            Some(Early::Pie(_)) => crossing.filling(link.calibration).controlled(),
-            Some(Early::Red(_)) => continue,
-            None if link.rio.is_some() => continue,
-            None => crossing.filling(link.calibration),
-        };
+        let drops_early = matches!(link.early, Some(Early::Red(_))) || link.rio.is_some();
+        *filling = crossing.filling(link.calibration, drops_early);
+        if let Some(Early::Pie(_)) = link.early {
+            *filling = filling.controlled();
+        }
     }
 }

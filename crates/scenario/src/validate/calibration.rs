@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use netflow_document::ProblemKind;
 use netflow_network::{
-    CalibrationPlan, Coupling, FluidOptions, Model, PACKET_BYTES, Source, TcpVariant, WindowSource,
+    CalibrationPlan, Coupling, FluidOptions, Model, Source, TcpVariant, WindowSource,
 };
 use netflow_profile::{Profile, builtin, builtin_names};
 use netflow_tcpmodel::{CongestionControl, Stack};
 use netflow_units::Seconds;
 
 use super::Assembly;
-use super::stacks::{STACK, mss_bytes};
+use super::stacks::STACK;
 use crate::export::Tcp;
 use crate::file::Simulation;
 
 /// The TCP of packets that a built-in profile was measured of, if packets know it.
-fn played(profile: &Arc<dyn Profile>, packet_bytes: f64) -> Option<Source> {
+fn played(profile: &Arc<dyn Profile>) -> Option<Source> {
     let name = profile.name();
     builtin(name).filter(|known| Arc::ptr_eq(known, profile))?;
     let (of, _) = name.split_once('-')?;
@@ -29,7 +29,6 @@ fn played(profile: &Arc<dyn Profile>, packet_bytes: f64) -> Option<Source> {
     let linux = |congestion| {
         let mut stack = Stack::builtin(STACK)?;
         stack.set_congestion(congestion);
-        stack.mss_bytes = mss_bytes(packet_bytes);
         Some(Source::Stack(Arc::new(stack)))
     };
     match (of, Tcp::of_profile(name)?) {
@@ -95,7 +94,7 @@ impl Assembly<'_> {
         self.builder.each_connection(|spec| {
             let source = match &spec.source {
                 Source::Profile(profile) => {
-                    let source = played(profile, spec.packet_size_bytes);
+                    let source = played(profile);
                     if source.is_none() {
                         let names = || (spec.name.clone(), profile.name().to_owned());
                         unknown.get_or_insert_with(names);
@@ -110,8 +109,7 @@ impl Assembly<'_> {
             let message = format!(
                 "connection `{connection}` cannot be followed as packets: profile `{profile}` is of no TCP that they know"
             );
-            let is_played =
-                |name: &&str| builtin(name).is_some_and(|it| played(&it, PACKET_BYTES).is_some());
+            let is_played = |name: &&str| builtin(name).is_some_and(|it| played(&it).is_some());
             let names: Vec<&str> = builtin_names().iter().copied().filter(is_played).collect();
             let help = format!(
                 "leave `calibrate` out, or choose among {}",

@@ -14,11 +14,6 @@ use crate::file::StackSetting;
 /// The stack unless somebody says otherwise.
 pub(super) const STACK: &str = "linux-6";
 
-/// The payload of packets of this size.
-pub(super) fn mss_bytes(packet_bytes: f64) -> u32 {
-    (packet_bytes - HEADER_BYTES).clamp(1.0, 65_535.0) as u32
-}
-
 impl Assembly<'_> {
     /// A stack by its name, or from its file.
     pub(super) fn stack(&mut self, name: &Spanned<String>) -> Option<Stack> {
@@ -117,7 +112,6 @@ impl Assembly<'_> {
                 help,
             );
         }
-        stack.mss_bytes = mss_bytes(packet_size.get());
         Some(stack)
     }
 }

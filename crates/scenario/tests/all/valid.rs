@@ -773,6 +773,13 @@ fn an_option_adds_to_a_word() {
         assert_eq!(later, queue(&["link.A->B.queue.ecn=true", all]), "{all}");
         assert_eq!(whole, queue(&[all, "link.A->B.queue.ecn=true"]), "{all}");
     }
+    // Whatever came before it.
+    let red = "link.A->B.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }";
+    assert_eq!(later, queue(&[red, "link.A->B.queue=codel"]));
+    assert_eq!(queue(&[red]), queue(&["link.A->B.queue=codel", red]));
+    let (target, word) = ("link.A->B.queue.target=1 ms", "link.A->B.queue=codel");
+    assert_eq!(whole, queue(&[target, word, "link.A->B.queue.ecn=true"]));
+    assert_eq!(queue(&[red]), queue(&[target, red]));
     let said = problem_of(&["link.A->B.queue=codel", "link.A->B.queue.ecm=true"]);
     assert!(said.contains("did you mean `queue.ecn`?"), "{said}");
 }

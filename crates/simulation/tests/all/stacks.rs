@@ -9,6 +9,7 @@ use netflow_simulation::*;
 use netflow_tcpmodel::{CongestionControl, Stack};
 
 use super::as_packets;
+use super::link_events::run_until;
 
 fn linux(congestion: CongestionControl) -> Source {
     let mut stack = Stack::builtin("linux-6").unwrap();
@@ -379,6 +380,23 @@ fn a_receive_window_holds_packets() {
     let pps = simulation.connection_totals(id).delivered_pkts / 20.0;
     assert!((0.9..=1.0).contains(&(pps / (11.0 / 0.2))), "{pps}");
     assert_eq!(simulation.explain(id).limit, Some(Limit::ReceiveWindow));
+}
+
+/// Who waits for the answer to a SYN is held by that; after 0.4 s data is under way, and the window holds it.
+#[test]
+fn a_handshake_holds_all_data() {
+    let (simulation, id) = alone(40.0, 0.2, 1500.0, 1e5, |_| ());
+    let network = simulation.network().clone();
+    for (time_s, limit) in [(0.3, Limit::Handshake), (0.6, Limit::CongestionWindow)] {
+        let options = Options {
+            duration_s: 20.0,
+            model: Model::PACKETS,
+            seed: 1,
+        };
+        let mut simulation = Simulation::new(network.clone(), options).unwrap();
+        run_until(&mut simulation, time_s);
+        assert_eq!(simulation.explain(id).limit, Some(limit), "{time_s} s");
+    }
 }
 
 /// A SYN that was answered late was not lost: its answer has its timestamp, and the first flight is of 10 (Linux 6.18 at 1.3 s: 6.6 s;

@@ -12,6 +12,11 @@ use crate::tcp::{NEVER, Opening, Receiver, Sender};
 
 /// Headers of a packet, in bytes.
 pub const HEADER_BYTES: f64 = 40.0;
+
+/// The payload of packets of this size on the wire, a byte at least.
+pub fn segment_bytes(packet_bytes: f64) -> u32 {
+    (packet_bytes - HEADER_BYTES).max(1.0) as u32
+}
 /// The end that opens the connection, and the packets it sends.
 pub(super) const OPENER: usize = 0;
 /// The other end.

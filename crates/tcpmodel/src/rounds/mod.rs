@@ -45,7 +45,7 @@ use chance::Independent;
 use setting::Setting;
 use trial::Taken;
 
-pub use connection::HEADER_BYTES;
+pub use connection::{HEADER_BYTES, segment_bytes};
 pub use conversation::{Conversations, Direction, Path, Played};
 pub use distribution::Distribution;
 
