@@ -1,7 +1,7 @@
 //! Headroom of demands and connections that the network has in parts.
 
 use netflow::scenario::Prepared;
-use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions};
+use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which};
 
 /// Two ways of the same cost from A to D, the second of which is narrower, with others on both; from D to E there is one.
 const NETWORK: &str = r#"
@@ -42,7 +42,7 @@ fn solver(prepared: &Prepared) -> Solver {
 fn factor(prepared: &Prepared, name: &str, bounds: &Bounds) -> f64 {
     let only = prepared.connections_called(name);
     let only = only.unwrap_or_else(|| panic!("no {name}"));
-    let found = solver(prepared).headroom(bounds, Scale::Only(&only), &options());
+    let found = solver(prepared).headroom(bounds, Which::Only(&only), &options());
     found.expect("headroom").factor.expect("some")
 }
 
@@ -125,7 +125,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
         utilization: 0.8,
         ..Bounds::default()
     };
-    let all = solver(&prepared).headroom(&bounds, Scale::All, &options());
+    let all = solver(&prepared).headroom(&bounds, Which::All, &options());
     let all = all.expect("headroom").factor.expect("some");
     // Nothing else sends at the end.
     assert!((factor(&prepared, "c", &bounds) / all - 1.0).abs() < 1e-8);
@@ -133,7 +133,7 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
     let bulk = called("bulk").expect("parts");
     for at_s in [9.2, f64::INFINITY] {
         let mut solver = Solver::new(&prepared.network, at_s).expect("a steady state");
-        let none = solver.headroom(&bounds, Scale::Only(&bulk), &options());
+        let none = solver.headroom(&bounds, Which::Only(&bulk), &options());
         assert_eq!(none.unwrap_err(), SteadyError::NothingScales);
     }
 }

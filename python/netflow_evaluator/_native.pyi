@@ -132,8 +132,11 @@ class Scenario:
         """
     def solve(self, *, at: _Quantity | None = None, starts: int = 10, threads: int | None = None) -> SteadyState:
         """The steady state, as `netflow solve` finds it, at a time (the end of the run), with so many random starts."""
-    def sensitivities(self, *, at: _Quantity | None = None, threads: int | None = None) -> Sensitivities:
-        """What a little more of every link would change, as `netflow solve --where` tells it."""
+    def sensitivities(
+        self, *, of: str | None = None, at: _Quantity | None = None, threads: int | None = None
+    ) -> Sensitivities:
+        """What a little more of every link and demand would change, as `netflow solve --where` tells it; for what all get, or all
+        parts of the demand or connection called `of`."""
     def headroom(
         self,
         *,
@@ -261,11 +264,13 @@ class SteadyState:
 
 @final
 class Sensitivities:
-    """What a little more of every link would change."""
+    """What a little more of every link and demand would change."""
 
     at_s: float
+    of: str | None
     goodput_bps: float
-    delay_s: float
+    delay_s: float | None
+    """None of what comes in bursts, alone."""
     delay_p95_s: float
     loss_probability: float
     one_sided_because_of: list[str]
@@ -273,6 +278,8 @@ class Sensitivities:
     packets all take the 95th percentile as those of others do."""
     links: Table
     """What gains most goodput stands first."""
+    connections: Table
+    """By a factor of each demand, which is 1; what costs most goodput stands first."""
 
 @final
 class Headroom:

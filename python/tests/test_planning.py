@@ -29,7 +29,22 @@ def test_sensitivities():
     found = nf.load(PATH).sensitivities()
     told = json.loads(command("solve", PATH, "--where", "--json"))
     assert found.links.to_rows() == told["links"]
+    assert found.connections.to_rows() == told["connections"] != []
     assert found.one_sided_because_of == told["one_sided_because_of"]
+
+
+def test_sensitivities_of_one_demand():
+    path, name = SCENARIOS / "two-circuits.toml", "WEST->EAST"
+    found = nf.load(path).sensitivities(of=name)
+    told = json.loads(command("solve", path, "--where", "--of", name, "--json"))
+    assert found.links.to_rows() == told["links"]
+    assert (found.of, found.goodput_bps) == (name, told["goodput_bps"])
+    # Half of 8 Gbit/s on each circuit, which no link limits: of 1 % more all arrives. Transfers wait for their own bursts.
+    own = [row["goodput_bps_per_factor"] for row in found.connections.to_rows() if row["connection"].startswith(name)]
+    assert own == pytest.approx([4e9, 4e9], rel=1e-3)
+    assert found.delay_s is None
+    with pytest.raises(ValueError, match="nearest name is `WEST->EAST`"):
+        nf.load(path).sensitivities(of="WEST->EASD")
 
 
 def test_headroom(triangle):

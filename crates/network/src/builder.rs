@@ -866,6 +866,27 @@ impl NetworkBuilder {
         self.ways_of(router, &each, down)
     }
 
+    /// How many of these classes are flows whose way is one of several of equal cost.
+    pub(crate) fn with_choices(
+        &self,
+        router: &Router,
+        classes: &[Class],
+        ways: &[Option<Ways>],
+        down: &[bool],
+    ) -> usize {
+        let flows = classes.iter().zip(ways).filter_map(|(class, ways)| {
+            let (ways, asked) = (ways.as_ref()?, Asked::of(self.spec_of(class.connection)));
+            let looked_for = asked.path.is_none() && asked.spec.flow.is_some();
+            let path = if asked.is_turned {
+                &ways.back
+            } else {
+                &ways.data
+            };
+            looked_for.then(|| (request(asked.from, asked.to), path.as_slice()))
+        });
+        router.with_choices(&mut flows.collect::<Vec<_>>(), down)
+    }
+
     /// The ways of connections over the paths that they may be set to, one after the other.
     fn set_ways(
         &self,

@@ -12,6 +12,8 @@ pub struct Rerouted {
     pub down: Vec<bool>,
     /// The classes whose ways are others, in order.
     pub detours: Vec<Detour>,
+    /// How many of these are flows that took one of several paths of equal cost, as a whole.
+    pub moved_whole: usize,
 }
 
 /// The way of a class of connections around what is down.
@@ -39,6 +41,7 @@ impl Rerouted {
         Rerouted {
             down,
             detours: Vec::new(),
+            moved_whole: 0,
         }
     }
 
@@ -120,12 +123,16 @@ impl Detours {
             .map(|(class, _)| (class, inner.classes[class as usize]))
             .unzip();
         let ways = self.builder.ways_now(&self.router, &classes, &down).0;
+        let moved_whole = self
+            .builder
+            .with_choices(&self.router, &classes, &ways, &down);
         let detours = numbers.into_iter().zip(ways).map(|(class, ways)| Detour {
             class,
             links: ways.map(|ways| (ways.data, ways.back)),
         });
         Rerouted {
             detours: detours.collect(),
+            moved_whole,
             down,
         }
     }

@@ -218,6 +218,22 @@ impl Router {
         Some(path)
     }
 
+    /// How many of these flows' paths have a node with several links to choose from.
+    pub fn with_choices(&self, flows: &mut [(Request, &[u32])], down: &[bool]) -> usize {
+        flows.sort_by_key(|(request, _)| request.to);
+        let mut found = 0;
+        for same_end in flows.chunk_by(|a, b| a.0.to == b.0.to) {
+            let next = self.next_links(same_end[0].0.to, down);
+            let has_choice = |link: &u32| {
+                let ends = self.graph.edge_endpoints((*link).into());
+                ends.is_some_and(|(begin, _)| next.of(begin.index() as u32).len() > 1)
+            };
+            let paths = same_end.iter().map(|(_, path)| path);
+            found += paths.filter(|path| path.iter().any(has_choice)).count();
+        }
+        found
+    }
+
     /// Where a link ends.
     pub fn end(&self, link: u32) -> Option<u32> {
         let (_, end) = self.graph.edge_endpoints(link.into())?;

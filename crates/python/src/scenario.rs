@@ -328,14 +328,15 @@ impl Scenario {
         SteadyState::find(py, &*self.for_steady(py)?, self.at_s(at)?, starts, threads)
     }
 
-    #[pyo3(signature = (*, at = None, threads = None))]
+    #[pyo3(signature = (*, of = None, at = None, threads = None))]
     fn sensitivities(
         &self,
         py: Python<'_>,
+        of: Option<&str>,
         at: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Sensitivities> {
-        Sensitivities::find(py, &*self.for_steady(py)?, self.at_s(at)?, threads)
+        Sensitivities::find(py, &*self.for_steady(py)?, self.at_s(at)?, of, threads)
     }
 
     #[pyo3(signature = (*, max_utilization = None, max_delay = None, max_loss = None, scale = None, at = None,

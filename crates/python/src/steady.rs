@@ -2,8 +2,10 @@
 
 use netflow::evaluate::steady_notes;
 use netflow::scenario::Prepared;
-use netflow::steady::rows::{self, ConnectionRow, GainRow, Gains, LinkRow, TransferRow};
-use netflow::steady::{Bounds, Scale, Solver, SteadyOptions};
+use netflow::steady::rows::{
+    self, ConnectionRow, DemandGainRow, GainRow, Gains, LinkRow, TransferRow,
+};
+use netflow::steady::{Bounds, Solver, SteadyOptions, Which};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -95,12 +97,14 @@ impl SteadyState {
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
 pub struct Sensitivities {
     at_s: f64,
+    of: Option<String>,
     goodput_bps: f64,
-    delay_s: f64,
+    delay_s: Option<f64>,
     delay_p95_s: f64,
     loss_probability: f64,
     one_sided_because_of: Vec<String>,
     links: Table,
+    connections: Table,
 }
 
 impl Sensitivities {
@@ -108,9 +112,15 @@ impl Sensitivities {
         py: Python<'_>,
         scenario: &Prepared,
         at_s: f64,
+        of: Option<&str>,
         threads: Option<usize>,
     ) -> PyResult<Sensitivities> {
         let network = &scenario.network;
+        let only = match of {
+            None => None,
+            Some(name) => Some(names::connections_called(scenario, name)?),
+        };
+        let which = only.as_deref().map_or(Which::All, Which::Only);
         let options = SteadyOptions {
             seed: scenario.options.seed,
             ..SteadyOptions::default()
@@ -118,18 +128,24 @@ impl Sensitivities {
         let worked = work(py, threads, None, |_| {
             let mut solver = Solver::new(network, at_s)?;
             let steady = solver.solve(&options)?;
-            Gains::at(&mut solver, &steady)
+            let gains = Gains::at(&mut solver, &steady, which)?;
+            Ok((steady, gains))
         })?;
-        let found = worked.whole()?.map_err(|error| errors::steady(&error))?;
+        let (steady, found) = worked.whole()?.map_err(|error| errors::steady(&error))?;
         let bends = found.one_sided_because_of(network).into_iter();
         Ok(Sensitivities {
             at_s,
+            of: of.map(str::to_owned),
             goodput_bps: found.goodput.value,
-            delay_s: found.delay.value,
+            delay_s: found.delay.as_ref().map(|it| it.value),
             delay_p95_s: found.delay_p95.value,
             loss_probability: found.loss.value,
             one_sided_because_of: bends.map(str::to_owned).collect(),
-            links: Table::of(&GainRow::default(), &rows::gains(network, &found))?,
+            links: Table::of(&GainRow::with_all_columns(), &rows::gains(network, &found))?,
+            connections: Table::of(
+                &DemandGainRow::with_all_columns(),
+                &rows::demand_gains(network, &steady, &found),
+            )?,
         })
     }
 }
@@ -179,7 +195,7 @@ impl Headroom {
             None => None,
             Some(name) => Some(names::connections_called(scenario, name)?),
         };
-        let demands = only.as_deref().map_or(Scale::All, Scale::Only);
+        let demands = only.as_deref().map_or(Which::All, Which::Only);
         let options = SteadyOptions::default();
         let worked = work(py, threads, None, |_| {
             Solver::new(network, at_s)?.headroom(&bounds, demands, &options)

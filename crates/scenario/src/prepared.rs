@@ -1,6 +1,5 @@
 //! What comes out: a network ready to run.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use netflow_document::{Problem, Sources};
@@ -76,23 +75,15 @@ impl Prepared {
         others.chain(moved).collect()
     }
 
-    /// What a failure does to what is shared among three paths of equal cost or more, if anything is.
+    /// What a failure may do to what takes one of several paths of equal cost, if anything does.
     pub fn moved_parts_warning(&self) -> Option<String> {
-        let paths = |it: &&Divided| {
-            let flow = |&id: &ConnectionId| self.network.connection_spec(id).flow;
-            let flows: HashSet<_> = it.parts.iter().filter_map(flow).collect();
-            flows.len() > 2
-        };
-        let of = self.divided.iter().filter(paths).count();
-        let what = match of {
-            0 => return None,
-            1 => "1 demand or connection is".to_owned(),
-            n => format!("{n} demands or connections are"),
-        };
-        Some(format!(
-            "{what} shared among three paths of equal cost or more: where one of them fails, its part moves as a whole to one of the others, \
-             which is told too busy, and the rest too little; routers would divide it again"
-        ))
+        let network = &self.network;
+        let is_flow = |id: ConnectionId| network.connection_spec(id).flow.is_some();
+        network.connections().any(is_flow).then(|| {
+            "what a failure moves takes one path as a whole: where several of equal cost are left (`ecmp`), that one is told too busy, and the \
+             others too little; routers would divide it again"
+                .to_owned()
+        })
     }
 
     /// Whether a run depends on its seed: the window model and users are random.

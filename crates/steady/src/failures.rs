@@ -89,6 +89,8 @@ pub struct FailureCase {
     pub blocked: u64,
     /// Their goodput in the intact network, in bit/s.
     pub blocked_bps: f64,
+    /// How many classes of flows took one of several paths of equal cost as a whole, which routers would divide again.
+    pub moved_whole: usize,
     /// What the others do; an error where no steady state was found.
     pub rest: Result<AfterFailure, SteadyError>,
 }
@@ -127,6 +129,18 @@ pub struct LinkUnderFailure {
 }
 
 impl Failures {
+    /// In how many cases what moves is not divided as routers would, if in any.
+    pub fn moved_parts_warning(&self) -> Option<String> {
+        let moved = self.cases.iter().filter(|case| case.moved_whole > 0);
+        let (moved, all) = (moved.count(), self.cases.len());
+        (moved > 0).then(|| {
+            format!(
+                "in {moved} of {all} cases what moves has several paths of equal cost, and takes one of them as a whole: that one may be told \
+                 too busy, and the others too little; routers would divide it again"
+            )
+        })
+    }
+
     /// The cases from the worst on: first those that do not come to rest; then by lost goodput, in hundredths
     /// of a percent of the intact; then by the largest utilization; then in order.
     pub fn ranked(&self) -> Vec<usize> {
@@ -253,6 +267,7 @@ impl Analysis<'_> {
             failing,
             blocked,
             blocked_bps,
+            moved_whole: routes.moved_whole,
         };
         (case, links)
     }

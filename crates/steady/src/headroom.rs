@@ -3,7 +3,7 @@
 use netflow_network::{ConnectionId, LinkId, Network};
 use serde::Serialize;
 
-use crate::solver::{Scale, Solver, check};
+use crate::solver::{Solver, Which, check};
 use crate::{Steady, SteadyError, SteadyOptions};
 
 /// What may not be exceeded anywhere; infinity where nothing is asked.
@@ -74,7 +74,7 @@ impl Solver {
     pub fn headroom(
         &mut self,
         bounds: &Bounds,
-        scale: Scale<'_>,
+        scale: Which<'_>,
         options: &SteadyOptions,
     ) -> Result<Headroom, SteadyError> {
         for (name, bound) in [
@@ -106,7 +106,7 @@ impl Solver {
     fn search(
         &mut self,
         bounds: &Bounds,
-        scale: Scale<'_>,
+        scale: Which<'_>,
         options: &SteadyOptions,
     ) -> Result<Headroom, SteadyError> {
         let mut at = self.solve(options)?;
@@ -158,7 +158,7 @@ impl Solver {
     fn looked_at(
         &mut self,
         bounds: &Bounds,
-        scale: Scale<'_>,
+        scale: Which<'_>,
         factor: f64,
         from: &Steady,
         options: &SteadyOptions,

@@ -51,7 +51,7 @@ pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;
 pub use point::Held;
 pub use sensitivity::{Measure, Sensitivities};
-pub use solver::{Scale, Solver};
+pub use solver::{Solver, Which};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
 pub use transfers::TransferTimes;
 

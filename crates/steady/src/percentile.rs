@@ -4,7 +4,7 @@ use netflow_fluid::delays::{
     ByLaw, Distribution, Exactness, Found, Law, STEP, quantile_of, slopes,
 };
 
-use crate::sensitivity::Direct;
+use crate::sensitivity::{Counted, Direct};
 use crate::solver::Solver;
 
 /// The part of the packets that takes no longer.
@@ -65,8 +65,8 @@ fn moments(found: &Found) -> [f64; 3] {
 }
 
 impl Solver {
-    /// The percentile of the delays of all data that arrives, or of one flow; `None` if nothing arrives.
-    pub(crate) fn percentile(&self, of: Option<usize>) -> Option<Percentile> {
+    /// The percentile of the delays of the data that arrives of these flows; `None` if nothing arrives.
+    pub(crate) fn percentile(&self, counted: &Counted) -> Option<Percentile> {
         let (problem, point) = (&self.problem, &self.point);
         let mut found = vec![Found::default(); problem.links.len()];
         for &l in &problem.used {
@@ -80,7 +80,7 @@ impl Solver {
         let mut times = Vec::new();
         for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
             let goodput_pps = flow.sent_pps(at.rate_pps) * at.ln_pass.exp();
-            if goodput_pps <= 0.0 || of.is_some_and(|only| only != i) {
+            if goodput_pps <= 0.0 || !counted.has(i) {
                 continue;
             }
             let mut law = Law {

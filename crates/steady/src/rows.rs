@@ -9,7 +9,7 @@ pub use failures::{
     FailureRow, HurtRow, IntactRow, LinkUnderFailureRow, failures, hurt, intact, kinds_of_failures,
     under_failures,
 };
-pub use gains::{GainRow, Gains, UpgradeRow, gains, upgrades};
+pub use gains::{DemandGainRow, GainRow, Gains, UpgradeRow, demand_gains, gains, upgrades};
 pub use headroom::{HeadroomRow, headroom};
 pub use transfers::{TransferRow, transfers};
 

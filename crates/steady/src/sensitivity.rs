@@ -10,10 +10,9 @@ use netflow_fluid::rest::QueueSlopes;
 use netflow_network::ConnectionId;
 
 use crate::linear::{Linear, Looks, Pulls};
-use crate::percentile::Percentile;
 use crate::point::Held;
-use crate::problem::NO_PROFILE;
-use crate::solver::Solver;
+use crate::problem::{Flow, NO_PROFILE};
+use crate::solver::{Solver, Which};
 use crate::{Steady, SteadyError, SteadyOptions};
 
 /// How exactly the adjoint equations are solved.
@@ -24,33 +23,20 @@ const WORTH_TELLING: f64 = 1e-7;
 /// So near, relatively, to where a profile or a limit bends, a state is at the bend.
 const AT_BEND: f64 = 1e-7;
 
-/// A number that depends on everything.
+/// A number that depends on everything, of connections together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Bits/s of data that arrive, all connections together.
+    /// Packets/s of data that they send.
+    Rate,
+    /// Bits/s of it that arrive.
     Goodput,
-    /// Mean time of a packet from sending to arrival, in seconds.
+    /// Mean time of a packet from sending to arrival, in seconds. What comes in bursts counts as if it waited at each link
+    /// as all packets do on average: that is exact for all packets together.
     Delay,
-    /// Its 95th percentile over all packets that arrive, in seconds, by the law by which a run tells percentiles.
+    /// The 95th percentile of that time over all packets that arrive, in seconds, by the law by which a run tells percentiles.
     DelayP95,
-    /// Part of all data sent that is lost.
+    /// Part of the data sent that is lost.
     Loss,
-    /// Packets/s that a connection sends, all `count` of it together.
-    Rate(ConnectionId),
-    /// Packets/s of it that arrive.
-    GoodputOf(ConnectionId),
-    /// The 95th percentile of the delays of its packets, in seconds.
-    DelayP95Of(ConnectionId),
-}
-
-impl Measure {
-    /// The connection that it is of, if it is of one.
-    fn of(self) -> Option<ConnectionId> {
-        match self {
-            Measure::Goodput | Measure::Delay | Measure::DelayP95 | Measure::Loss => None,
-            Measure::Rate(id) | Measure::GoodputOf(id) | Measure::DelayP95Of(id) => Some(id),
-        }
-    }
 }
 
 /// The derivatives of one measure.
@@ -72,6 +58,27 @@ pub struct Sensitivities {
     pub at_bends: Vec<ConnectionId>,
     /// What is left of the adjoint equations, relatively.
     pub residual: f64,
+}
+
+/// Which flows count.
+pub(crate) enum Counted {
+    All,
+    Some(Vec<bool>),
+}
+
+impl Counted {
+    pub fn has(&self, flow: usize) -> bool {
+        match self {
+            Counted::All => true,
+            Counted::Some(counted) => counted[flow],
+        }
+    }
+}
+
+/// How many packets are found at a link, which are as many as the queue is long, or as all find on average.
+struct Wait {
+    found_pkts: f64,
+    by_queue: f64,
 }
 
 /// What a measure sees directly, at rates, what gets through, and queues that are taken as given.
@@ -104,9 +111,10 @@ impl SeenOfLink {
 impl Solver {
     /// The number itself that [`sensitivities`](Self::sensitivities) tell the derivatives of, at a steady state of this
     /// network as it is now.
-    pub fn value(&mut self, at: &Steady, measure: Measure) -> f64 {
+    pub fn value(&mut self, at: &Steady, measure: Measure, which: Which<'_>) -> f64 {
+        let counted = self.counted(which);
         self.look(&at.z);
-        self.direct(measure, at).value
+        self.direct(measure, &counted).value
     }
 
     /// The derivatives of `measure` at a steady state of this network as it is now.
@@ -117,21 +125,19 @@ impl Solver {
         &mut self,
         at: &Steady,
         measure: Measure,
+        which: Which<'_>,
     ) -> Result<Sensitivities, SteadyError> {
-        if let Some(id) = measure.of() {
-            // Its own demand changes it in another way than those of its like do.
-            self.take_out(id);
-        }
+        // Their own demand changes it in another way than those of their like do.
+        let counted = self.counted(which);
         let exact = SteadyOptions {
             tolerance: 1e-12,
             ..SteadyOptions::default()
         };
         let near = SteadyOptions::default();
-        let at = match self.solve_from(at, &exact) {
-            Ok(at) => at,
-            Err(_) => self.solve_from(at, &near)?,
-        };
-        let direct = self.direct(measure, &at);
+        if self.solve_from(at, &exact).is_err() {
+            self.solve_from(at, &near)?;
+        }
+        let direct = self.direct(measure, &counted);
         let (problem, point) = (&self.problem, &self.point);
         let linear = Linear { problem, point };
         let n = problem.size();
@@ -278,7 +284,20 @@ impl Solver {
         all
     }
 
-    fn direct(&self, measure: Measure, at: &Steady) -> Direct {
+    /// Of every flow whether it counts; those of single connections become flows of their own.
+    fn counted(&mut self, which: Which<'_>) -> Counted {
+        let Which::Only(ids) = which else {
+            return Counted::All;
+        };
+        let flows: Vec<usize> = ids.iter().filter_map(|&id| self.take_out(id)).collect();
+        let mut counted = vec![false; self.problem.flows.len()];
+        for i in flows {
+            counted[i] = true;
+        }
+        Counted::Some(counted)
+    }
+
+    fn direct(&self, measure: Measure, counted: &Counted) -> Direct {
         let flows = self.problem.flows.len();
         let mut direct = Direct {
             value: 0.0,
@@ -288,66 +307,102 @@ impl Solver {
             links: vec![SeenOfLink::default(); self.problem.links.len()],
             at_bend: false,
         };
-        let totals = &at.totals;
-        for (i, (flow, it)) in self.problem.flows.iter().zip(&self.point.flows).enumerate() {
-            let sent = flow.sent_pps(it.rate_pps);
-            let goodput = sent * it.ln_pass.exp();
-            let (all_sent, all_goodput) = (totals.rate_pps, totals.goodput_pps);
-            (direct.ln_sent[i], direct.ln_pass[i], direct.fixed[i]) = match measure {
-                Measure::Goodput => {
-                    let bps = goodput * flow.data_bits;
-                    (bps, bps, 0.0)
-                }
-                Measure::Delay if all_goodput > 0.0 => {
-                    let part = goodput / all_goodput;
-                    let aside = part * (self.delay_s(i) - totals.delay_s);
-                    (aside, aside, part)
-                }
-                Measure::Loss if all_sent > 0.0 => {
-                    let aside = sent / all_sent * (it.loss() - totals.loss_probability);
-                    (aside, -goodput / all_sent, 0.0)
-                }
-                _ => (0.0, 0.0, 0.0),
-            };
-            if direct.fixed[i] == 0.0 {
-                continue;
+        if let Measure::DelayP95 = measure {
+            if let Some(it) = self.percentile(counted) {
+                self.see_percentile(&it, &mut direct);
+                direct.at_bend = it.is_at_bend();
             }
-            for &l in &self.problem.hop_link[flow.data_hops()] {
-                let (sees, link) = (&mut direct.links[l as usize], &self.point.links[l as usize]);
-                sees.found_pkts += direct.fixed[i] * link.packet_s;
-                sees.ln_packet_s += direct.fixed[i] * link.packet_s * link.rest.found_pkts;
-            }
+            return direct;
         }
-        direct.value = match measure {
-            Measure::Goodput => totals.goodput_bps,
-            Measure::Delay => totals.delay_s,
-            Measure::Loss => totals.loss_probability,
-            Measure::DelayP95 | Measure::DelayP95Of(_) => {
-                if let Some(it) = self.percentile_of(measure) {
-                    self.see_percentile(&it, &mut direct);
-                    direct.at_bend = it.is_at_bend();
+        let each = self.problem.flows.iter().zip(&self.point.flows);
+        let each: Vec<_> = (each.enumerate().filter(|&(i, _)| counted.has(i)))
+            .map(|(i, (flow, it))| {
+                let sent = flow.sent_pps(it.rate_pps);
+                (i, flow, it.loss(), sent, sent * it.ln_pass.exp())
+            })
+            .collect();
+        let sent_pps: f64 = each.iter().map(|it| it.3).sum();
+        let goodput_pps: f64 = each.iter().map(|it| it.4).sum();
+        match measure {
+            Measure::DelayP95 => {}
+            Measure::Rate => {
+                direct.value = sent_pps;
+                for (i, _, _, sent, _) in each {
+                    direct.ln_sent[i] = sent;
                 }
-                direct.value
             }
-            Measure::Rate(id) | Measure::GoodputOf(id) => {
-                let it = at.connection(id);
-                let of_rate = matches!(measure, Measure::Rate(_));
-                let value = if of_rate { it.rate_pps } else { it.goodput_pps };
-                if let Some(i) = self.problem.flow_of(&self.network, id) {
-                    direct.ln_sent[i] = value;
-                    direct.ln_pass[i] = if of_rate { 0.0 } else { value };
+            Measure::Goodput => {
+                for (i, flow, .., goodput) in each {
+                    let bps = goodput * flow.data_bits;
+                    direct.value += bps;
+                    (direct.ln_sent[i], direct.ln_pass[i]) = (bps, bps);
                 }
-                value
             }
-        };
+            Measure::Loss if sent_pps > 0.0 => {
+                let lost = each.iter().map(|(_, _, loss, sent, _)| loss * sent);
+                direct.value = lost.sum::<f64>() / sent_pps;
+                for (i, _, loss, sent, goodput) in each {
+                    direct.ln_sent[i] = sent / sent_pps * (loss - direct.value);
+                    direct.ln_pass[i] = -goodput / sent_pps;
+                }
+            }
+            Measure::Delay if goodput_pps > 0.0 => {
+                let as_all = matches!(counted, Counted::All);
+                let parts: Vec<_> = (each.iter())
+                    .map(|&(i, flow, .., goodput)| {
+                        let as_all = as_all || self.comes_in_bursts(flow);
+                        let found = move |l: usize| self.found_by(l, as_all);
+                        let delay_s = self.delay_with(i, |l| found(l).found_pkts);
+                        (i, flow, goodput / goodput_pps, delay_s, found)
+                    })
+                    .collect();
+                direct.value = parts.iter().map(|it| it.2 * it.3).sum();
+                for (i, flow, part, delay_s, found) in parts {
+                    let aside = part * (delay_s - direct.value);
+                    (direct.ln_sent[i], direct.ln_pass[i], direct.fixed[i]) = (aside, aside, part);
+                    for &l in &self.problem.hop_link[flow.data_hops()] {
+                        let l = l as usize;
+                        let (sees, found) = (&mut direct.links[l], found(l));
+                        let by_wait = part * self.point.links[l].packet_s;
+                        sees.queue_pkts += by_wait * found.by_queue;
+                        sees.found_pkts += by_wait * (1.0 - found.by_queue);
+                        sees.ln_packet_s += by_wait * found.found_pkts;
+                    }
+                }
+            }
+            Measure::Loss | Measure::Delay => {}
+        }
         direct
     }
 
-    /// The percentile that a measure is, of one connection or of all; `None` if nothing of it arrives.
-    fn percentile_of(&self, measure: Measure) -> Option<Percentile> {
-        match measure.of() {
-            Some(id) => self.percentile(Some(self.problem.flow_of(&self.network, id)?)),
-            None => self.percentile(None),
+    /// Whether any of these connections comes in bursts, and so waits longer than other packets.
+    pub(crate) fn any_comes_in_bursts(&self, which: Which<'_>) -> bool {
+        match which {
+            Which::All => false,
+            Which::Only(ids) => ids.iter().any(|&id| {
+                let flow = self.problem.flow_of(&self.network, id);
+                flow.is_some_and(|i| self.comes_in_bursts(&self.problem.flows[i]))
+            }),
+        }
+    }
+
+    fn comes_in_bursts(&self, flow: &Flow) -> bool {
+        self.problem.transfers[flow.class as usize].is_some()
+    }
+
+    /// How many packets are found at a link: by all on average, or by those who meet bursts of others.
+    fn found_by(&self, l: usize, as_all: bool) -> Wait {
+        let rest = &self.point.links[l].rest;
+        let meets = !as_all && self.point.fillings[l].has_bursts();
+        match meets && rest.queue_pkts < rest.found_pkts {
+            true => Wait {
+                found_pkts: rest.queue_pkts,
+                by_queue: 1.0,
+            },
+            false => Wait {
+                found_pkts: rest.found_pkts,
+                by_queue: 0.0,
+            },
         }
     }
 

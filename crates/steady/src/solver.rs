@@ -31,12 +31,12 @@ pub struct Solver {
     pub(crate) newton: Newton,
 }
 
-/// What demands are scaled.
+/// Which connections something is said of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale<'a> {
-    /// Those of all connections that have one: they send at a rate of their own, or TCP is given data at a rate.
+pub enum Which<'a> {
+    /// All, or all of which it can be said.
     All,
-    /// Those of these.
+    /// These.
     Only(&'a [ConnectionId]),
 }
 
@@ -134,11 +134,11 @@ impl Solver {
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if the factor is not positive.
-    pub fn scale(&mut self, scale: Scale<'_>, factor: f64) -> Result<usize, SteadyError> {
+    pub fn scale(&mut self, scale: Which<'_>, factor: f64) -> Result<usize, SteadyError> {
         check("scale", factor, factor > 0.0, "positive")?;
         let only: Option<BTreeSet<usize>> = match scale {
-            Scale::All => None,
-            Scale::Only(ids) => {
+            Which::All => None,
+            Which::Only(ids) => {
                 // Each has its place when all are out.
                 for &id in ids {
                     self.take_out(id);

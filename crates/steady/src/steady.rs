@@ -219,12 +219,17 @@ impl Solver {
     }
 
     /// Mean time of a flow's packets that arrive, from sending on, if they wait at each link as all do on average.
-    pub(crate) fn delay_s(&self, i: usize) -> f64 {
+    fn delay_s(&self, i: usize) -> f64 {
+        self.delay_with(i, |l| self.point.links[l].rest.found_pkts)
+    }
+
+    /// The same, if so many packets are found at each link.
+    pub(crate) fn delay_with(&self, i: usize, found_pkts: impl Fn(usize) -> f64) -> f64 {
         let flow = &self.problem.flows[i];
         let hops = &self.problem.hop_link[flow.data_hops()];
         let waits = hops.iter().map(|&l| {
-            let at = &self.point.links[l as usize];
-            at.rest.found_pkts * at.packet_s
+            let l = l as usize;
+            found_pkts(l) * self.point.links[l].packet_s
         });
         self.problem.fixed_s(flow)[0] + waits.sum::<f64>()
     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use netflow_network::{LinkId, Network};
 use serde::Serialize;
 
-use crate::{Measure, Sensitivities, Solver, Steady, SteadyError};
+use crate::{Measure, Sensitivities, Solver, Steady, SteadyError, Which};
 
 /// What a little more of one link changes, per unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -18,12 +18,12 @@ pub struct GainRow<'a> {
     pub goodput_bps_per_s: f64,
     /// Goodput in bit/s by a packet of room.
     pub goodput_bps_per_pkt: f64,
-    /// Mean delay in seconds by a bit/s of bandwidth.
-    pub delay_s_per_bps: f64,
+    /// Mean delay in seconds by a bit/s of bandwidth; nothing of what comes in bursts, alone.
+    pub delay_s_per_bps: Option<f64>,
     /// Mean delay in seconds by a second of delay.
-    pub delay_s_per_s: f64,
+    pub delay_s_per_s: Option<f64>,
     /// Mean delay in seconds by a packet of room.
-    pub delay_s_per_pkt: f64,
+    pub delay_s_per_pkt: Option<f64>,
     /// 95th percentile of the delays in seconds by a bit/s of bandwidth.
     pub delay_p95_s_per_bps: f64,
     /// 95th percentile of the delays in seconds by a second of delay.
@@ -38,13 +38,50 @@ pub struct GainRow<'a> {
     pub loss_per_pkt: f64,
 }
 
-/// The derivatives of what all data together does.
+impl GainRow<'_> {
+    /// One that has every column.
+    pub fn with_all_columns() -> GainRow<'static> {
+        GainRow {
+            delay_s_per_bps: Some(0.0),
+            delay_s_per_s: Some(0.0),
+            delay_s_per_pkt: Some(0.0),
+            ..GainRow::default()
+        }
+    }
+}
+
+/// What more of one connection's demand changes: its rate, if it has one of its own, else the number of such connections.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DemandGainRow<'a> {
+    /// Its name.
+    pub connection: &'a str,
+    /// Goodput in bit/s by a factor of the demand, which is 1.
+    pub goodput_bps_per_factor: f64,
+    /// Mean delay in seconds by that; nothing of what comes in bursts, alone.
+    pub delay_s_per_factor: Option<f64>,
+    /// 95th percentile of the delays in seconds by that.
+    pub delay_p95_s_per_factor: f64,
+    /// Loss probability by that.
+    pub loss_per_factor: f64,
+}
+
+impl DemandGainRow<'_> {
+    /// One that has every column.
+    pub fn with_all_columns() -> DemandGainRow<'static> {
+        DemandGainRow {
+            delay_s_per_factor: Some(0.0),
+            ..DemandGainRow::default()
+        }
+    }
+}
+
+/// The derivatives of what data does, all of it or that of some connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gains {
     /// Of [`Measure::Goodput`].
     pub goodput: Sensitivities,
-    /// Of [`Measure::Delay`].
-    pub delay: Sensitivities,
+    /// Of [`Measure::Delay`]; nothing if not of all, and some of it comes in bursts: its own wait is only estimated.
+    pub delay: Option<Sensitivities>,
     /// Of [`Measure::DelayP95`].
     pub delay_p95: Sensitivities,
     /// Of [`Measure::Loss`].
@@ -56,11 +93,19 @@ impl Gains {
     ///
     /// # Errors
     /// As [`Solver::sensitivities`].
-    pub fn at(solver: &mut Solver, steady: &Steady) -> Result<Gains, SteadyError> {
-        let mut by = |measure| solver.sensitivities(steady, measure);
+    pub fn at(
+        solver: &mut Solver,
+        steady: &Steady,
+        which: Which<'_>,
+    ) -> Result<Gains, SteadyError> {
+        let in_bursts = solver.any_comes_in_bursts(which);
+        let mut by = |measure| solver.sensitivities(steady, measure, which);
         Ok(Gains {
             goodput: by(Measure::Goodput)?,
-            delay: by(Measure::Delay)?,
+            delay: match in_bursts {
+                true => None,
+                false => Some(by(Measure::Delay)?),
+            },
             delay_p95: by(Measure::DelayP95)?,
             loss: by(Measure::Loss)?,
         })
@@ -82,16 +127,16 @@ pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
             let l = id.index();
             [all.by_bandwidth[l], all.by_delay[l], all.by_buffer[l]]
         };
-        let (goodput, delay) = (at(&gains.goodput), at(&gains.delay));
+        let (goodput, delay) = (at(&gains.goodput), gains.delay.as_ref().map(at));
         let (delay_p95, loss) = (at(&gains.delay_p95), at(&gains.loss));
         GainRow {
             link: network.link_name(id),
             goodput_bps_per_bps: goodput[0],
             goodput_bps_per_s: goodput[1],
             goodput_bps_per_pkt: goodput[2],
-            delay_s_per_bps: delay[0],
-            delay_s_per_s: delay[1],
-            delay_s_per_pkt: delay[2],
+            delay_s_per_bps: delay.map(|it| it[0]),
+            delay_s_per_s: delay.map(|it| it[1]),
+            delay_s_per_pkt: delay.map(|it| it[2]),
             delay_p95_s_per_bps: delay_p95[0],
             delay_p95_s_per_s: delay_p95[1],
             delay_p95_s_per_pkt: delay_p95[2],
@@ -104,7 +149,41 @@ pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
     let steps = |row: &GainRow<'_>| steps(row.goodput_bps_per_bps, 1e-9);
     rows.sort_by(|a, b| {
         let by_goodput = steps(b).cmp(&steps(a));
-        by_goodput.then(a.delay_s_per_bps.total_cmp(&b.delay_s_per_bps))
+        let delay = |row: &GainRow<'_>| row.delay_s_per_bps.unwrap_or(row.delay_p95_s_per_bps);
+        by_goodput.then(delay(a).total_cmp(&delay(b)))
+    });
+    rows
+}
+
+/// The rows of all connections that send by what more of their demand changes; what costs most goodput, or gains least (to
+/// 10⁻⁹ of what is sent), stands first, and of what costs the same what lengthens delays most.
+pub fn demand_gains<'a>(
+    network: &'a Network,
+    at: &Steady,
+    gains: &Gains,
+) -> Vec<DemandGainRow<'a>> {
+    let sending = network
+        .connections()
+        .filter(|&id| at.connection(id).sending);
+    let rows = sending.map(|id| {
+        let of = |all: &Sensitivities| all.by_demand[id.index()];
+        DemandGainRow {
+            connection: network.connection_name(id),
+            goodput_bps_per_factor: of(&gains.goodput),
+            delay_s_per_factor: gains.delay.as_ref().map(of),
+            delay_p95_s_per_factor: of(&gains.delay_p95),
+            loss_per_factor: of(&gains.loss),
+        }
+    });
+    let mut rows: Vec<DemandGainRow<'_>> = rows.collect();
+    let step = 1e-9 * gains.goodput.value.max(1.0);
+    rows.sort_by(|a, b| {
+        let goodput = |row: &DemandGainRow<'_>| steps(row.goodput_bps_per_factor, step);
+        let delay =
+            |row: &DemandGainRow<'_>| row.delay_s_per_factor.unwrap_or(row.delay_p95_s_per_factor);
+        goodput(a)
+            .cmp(&goodput(b))
+            .then(delay(b).total_cmp(&delay(a)))
     });
     rows
 }

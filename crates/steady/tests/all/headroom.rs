@@ -2,7 +2,7 @@
 
 use netflow_network::{Application, Coupling, FluidOptions, Network, Options, Step, Transport};
 use netflow_simulation::Simulation;
-use netflow_steady::{Binding, Bounds, Scale, Solver, SteadyError, SteadyOptions};
+use netflow_steady::{Binding, Bounds, Solver, SteadyError, SteadyOptions, Which};
 
 use crate::networks::pair;
 
@@ -28,7 +28,7 @@ fn utilization_is_met_at_its_bound() {
         utilization: 0.8,
         ..Bounds::default()
     };
-    let found = solver.headroom(&bounds, Scale::All, &OPTIONS).unwrap();
+    let found = solver.headroom(&bounds, Which::All, &OPTIONS).unwrap();
     assert!((found.factor.unwrap() - 1.6).abs() < 5e-3, "{found:?}");
     assert!((found.at.links[0].utilization - 0.8).abs() < 1e-8);
     let there = network.link_by_name("A->B").unwrap();
@@ -48,7 +48,7 @@ fn one_demand_is_scaled_alone() {
         ..Bounds::default()
     };
     let found = solver
-        .headroom(&bounds, Scale::Only(&[a]), &OPTIONS)
+        .headroom(&bounds, Which::Only(&[a]), &OPTIONS)
         .unwrap();
     assert!((found.factor.unwrap() - 2.0).abs() < 1e-2, "{found:?}");
 }
@@ -73,7 +73,7 @@ fn what_applications_have_to_send_is_scaled() {
     };
     let (network, id) = with(40.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
-    for scale in [Scale::All, Scale::Only(&[id])] {
+    for scale in [Which::All, Which::Only(&[id])] {
         let found = solver.headroom(&bounds, scale, &OPTIONS).unwrap();
         let factor = found.factor.unwrap();
         let (more, _) = with(40.0 * factor);
@@ -96,7 +96,7 @@ fn runs_lead_to_the_same_factor() {
     let (one, _) = network(1.0);
     let mut solver = Solver::new(&one, f64::INFINITY).unwrap();
     let found = solver
-        .headroom(&bounds, Scale::All, &OPTIONS)
+        .headroom(&bounds, Which::All, &OPTIONS)
         .unwrap()
         .factor
         .unwrap();
@@ -134,16 +134,16 @@ fn bounds_that_nothing_keeps_and_demands_that_are_none() {
         delay_s: 0.01,
         ..Bounds::default()
     };
-    let found = solver.headroom(&bounds, Scale::All, &OPTIONS).unwrap();
+    let found = solver.headroom(&bounds, Which::All, &OPTIONS).unwrap();
     assert!(found.factor.is_none() && matches!(found.binding, Some(Binding::Delay(_))));
     // Nothing is asked.
     let found = solver
-        .headroom(&Bounds::default(), Scale::All, &OPTIONS)
+        .headroom(&Bounds::default(), Which::All, &OPTIONS)
         .unwrap();
     assert!(found.factor.is_some_and(|factor| factor >= 1e6) && found.binding.is_none());
     let mut pair = pair(20.0);
     pair.tcp("c", "ns-reno", None);
     let mut solver = Solver::new(&pair.build(), f64::INFINITY).unwrap();
-    let none = solver.headroom(&bounds, Scale::All, &OPTIONS);
+    let none = solver.headroom(&bounds, Which::All, &OPTIONS);
     assert_eq!(none.unwrap_err(), SteadyError::NothingScales);
 }

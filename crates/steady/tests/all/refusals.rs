@@ -5,7 +5,7 @@ use netflow_network::{
     Room, Scheduler, Source, WindowSource,
 };
 use netflow_problems::{connection, link};
-use netflow_steady::{Bounds, Scale, Solver, SteadyError, SteadyOptions, solve};
+use netflow_steady::{Bounds, Solver, SteadyError, SteadyOptions, Which, solve};
 
 use crate::networks::pair;
 
@@ -51,7 +51,7 @@ fn headroom_up_to_all_of_a_link_is_refused() {
         delay_s: f64::INFINITY,
         loss: f64::INFINITY,
     };
-    let no = solver.headroom(&bounds, Scale::All, &SteadyOptions::default());
+    let no = solver.headroom(&bounds, Which::All, &SteadyOptions::default());
     let no = no.unwrap_err().to_string();
     assert!(
         no.contains("max-utilization: 1 must be less than 1"),
@@ -194,7 +194,7 @@ fn options_out_of_range_are_refused() {
         ..Bounds::default()
     };
     bad(solver
-        .headroom(&bounds, Scale::All, &SteadyOptions::default())
+        .headroom(&bounds, Which::All, &SteadyOptions::default())
         .map(|_| ()));
 }
 

@@ -6,7 +6,7 @@ use netflow_network::{
 };
 use netflow_problems::{link, one_way};
 use netflow_simulation::Simulation;
-use netflow_steady::{Measure, Solver, Steady, SteadyOptions, beside_run, solve};
+use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which, beside_run, solve};
 use netflow_units::quantile;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -290,7 +290,7 @@ fn delays_of_packets_of_any_size_are_those_of_runs() {
                 .connections()
                 .map(|id| {
                     let totals = run.connection_totals(id);
-                    let p95_s = solver.value(&steady, Measure::DelayP95Of(id));
+                    let p95_s = solver.value(&steady, Measure::DelayP95, Which::Only(&[id]));
                     let mean_s = totals.mean_delay_s.unwrap();
                     for (is_s, should_s) in [
                         (mean_s, steady.connection(id).delay_s),

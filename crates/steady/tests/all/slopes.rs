@@ -1,7 +1,7 @@
 //! Derivatives by the adjoint equations are those of differences.
 
-use netflow_network::{Network, Room};
-use netflow_steady::{Measure, Solver, Steady, SteadyOptions};
+use netflow_network::{ConnectionId, Network, Room};
+use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which};
 
 use crate::networks::{as_if_calibrated, as_transfers, as_two_tcps, endless, in_bytes};
 
@@ -18,6 +18,7 @@ struct Comparison<'a> {
     solver: Solver,
     base: &'a Steady,
     measure: Measure,
+    which: Which<'a>,
     compared: &'a mut Compared,
     seed: u64,
 }
@@ -37,7 +38,9 @@ impl Comparison<'_> {
         let mut at = |x: f64| {
             set(&mut self.solver, x);
             let found = self.solver.solve_from(self.base, &EXACT);
-            found.map_or(f64::NAN, |found| self.solver.value(&found, self.measure))
+            found.map_or(f64::NAN, |found| {
+                self.solver.value(&found, self.measure, self.which)
+            })
         };
         let mut sides = |h: f64| {
             let [less, here, more] = [at(x - h), at(x), at(x + h)];
@@ -49,7 +52,7 @@ impl Comparison<'_> {
         };
         let (fine, coarse) = (slope(1e-5 * scale), slope(8e-5 * scale));
         set(&mut self.solver, x);
-        let value = self.solver.value(self.base, self.measure).abs();
+        let value = self.solver.value(self.base, self.measure, self.which).abs();
         let least = match self.measure {
             Measure::Loss => 1e-15,
             _ => 0.0,
@@ -60,8 +63,8 @@ impl Comparison<'_> {
         let bends = (above - below).abs() > 0.05 * (above.abs() + below.abs() + nothing);
         if error(coarse) < 1e-6 && !bends {
             let what = format!(
-                "seed {} {:?} by {name}: {is} {fine}",
-                self.seed, self.measure
+                "seed {} {:?} of {:?} by {name}: {is} {fine}",
+                self.seed, self.measure, self.which
             );
             self.compared.push((error(is), what));
         }
@@ -73,22 +76,27 @@ fn compare(seed: u64, network: &Network, compared: &mut Compared) {
     let Ok(base) = solver.solve(&EXACT) else {
         return;
     };
-    let first = network.connections().next().unwrap();
-    for measure in [
-        Measure::Goodput,
-        Measure::Delay,
-        Measure::Loss,
-        Measure::Rate(first),
-        Measure::GoodputOf(first),
-        Measure::DelayP95,
-        Measure::DelayP95Of(first),
+    let first: Vec<ConnectionId> = network.connections().take(2).collect();
+    let (all, one, two) = (Which::All, Which::Only(&first[..1]), Which::Only(&first));
+    for (measure, which) in [
+        (Measure::Goodput, all),
+        (Measure::Delay, all),
+        (Measure::Loss, all),
+        (Measure::DelayP95, all),
+        (Measure::Rate, one),
+        (Measure::Goodput, one),
+        (Measure::DelayP95, one),
+        (Measure::Loss, two),
+        (Measure::Delay, two),
+        (Measure::DelayP95, two),
     ] {
-        let all = solver.sensitivities(&base, measure).unwrap();
+        let all = solver.sensitivities(&base, measure, which).unwrap();
         let solver = solver.clone();
         let mut it = Comparison {
             solver,
             base: &base,
             measure,
+            which,
             compared,
             seed,
         };
@@ -189,4 +197,39 @@ fn derivatives_are_those_of_differences_on_300_networks_where_queues_hold_bytes(
 #[ignore = "half a minute in release: the same of transfers, on 300 networks"]
 fn derivatives_are_those_of_differences_on_300_networks_of_transfers() {
     all(0..300, as_transfers);
+}
+
+/// What is told of one connection is what the state tells of it, and of all what it tells in total.
+#[test]
+fn measures_are_those_of_the_state() {
+    let near = |is: f64, should: f64| (is - should).abs() <= 1e-12 * should.abs().max(1e-3);
+    let mut met = 0;
+    for seed in 0..24 {
+        for network in [endless(seed).0, as_transfers(&endless(seed).0)] {
+            let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
+            let Ok(base) = solver.solve(&EXACT) else {
+                continue;
+            };
+            let totals = &base.totals;
+            let mut value = |measure| solver.value(&base, measure, Which::All);
+            assert!(near(value(Measure::Rate), totals.rate_pps));
+            assert!(near(value(Measure::Goodput), totals.goodput_bps));
+            assert!(near(value(Measure::Delay), totals.delay_s));
+            assert!(near(value(Measure::Loss), totals.loss_probability));
+            for id in network.connections() {
+                let (spec, it, only) = (network.connection_spec(id), base.connection(id), [id]);
+                let mut value = |measure| solver.value(&base, measure, Which::Only(&only));
+                assert!(near(value(Measure::Rate), it.rate_pps));
+                let bps = 8.0 * spec.packet_size_bytes * it.goodput_pps;
+                assert!(near(value(Measure::Goodput), bps));
+                assert!(near(value(Measure::Loss), it.loss_probability));
+                if spec.transfers.is_none() {
+                    let delay_s = value(Measure::Delay);
+                    assert!(near(delay_s, it.delay_s), "{seed} {delay_s} {it:?}");
+                    met += 1;
+                }
+            }
+        }
+    }
+    assert!(met > 100, "{met}");
 }

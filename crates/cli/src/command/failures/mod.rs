@@ -109,7 +109,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     for note in steady_notes(&scenario, &found.intact, at_s) {
         problems::warn_of(&note);
     }
-    if let Some(warning) = scenario.moved_parts_warning() {
+    if let Some(warning) = found.moved_parts_warning() {
         problems::warn_of(&warning);
     }
     for failing in &found.down_already {

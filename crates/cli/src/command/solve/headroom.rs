@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use netflow::number::{percent, short};
 use netflow::simulation::Network;
 use netflow::steady::rows::{self, HeadroomRow};
-use netflow::steady::{Binding, Bounds, Headroom, Scale, Solver, SteadyOptions};
+use netflow::steady::{Binding, Bounds, Headroom, Solver, SteadyOptions, Which};
 
 use super::{Seen, cannot};
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub(super) fn answer(
     solver: &mut Solver,
     bounds: &Bounds,
     scaled: Option<&str>,
-    scale: Scale<'_>,
+    scale: Which<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let options = SteadyOptions::default();

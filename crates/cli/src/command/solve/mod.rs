@@ -12,7 +12,7 @@ use clap::{ArgGroup, Args};
 use netflow::evaluate::steady_notes;
 use netflow::scenario::Prepared;
 use netflow::simulation::{ConnectionId, Network};
-use netflow::steady::{Bounds, Scale, Solver, Steady, SteadyError, SteadyOptions, rows};
+use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which, rows};
 
 use crate::failure::Failure;
 use crate::input::{ScenarioArguments, unknown};
@@ -54,6 +54,10 @@ pub struct SolveArguments {
     /// Tell instead what so much more bandwidth of each link changes, by solving again with it, such as `1 Gbit/s`
     #[arg(long, value_name = "RATE", value_parser = bandwidth, requires = "ranks")]
     more: Option<f64>,
+
+    /// Tell instead what this demand or connection gets, with all of its parts; `NAME/1` is one of them
+    #[arg(long, value_name = "NAME", requires = "ranks", conflicts_with = "more")]
+    of: Option<String>,
 
     /// Tell how many times the demands may be what they are, within bounds
     #[arg(long, requires = "bound")]
@@ -123,13 +127,15 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         return more::answer(&seen, &mut solver, more_bps, &options, out);
     }
     if arguments.ranks {
-        return where_more::answer(&seen, &mut solver, out);
+        let only = called(&scenario, arguments.of.as_deref())?;
+        let which = only.as_deref().map_or(Which::All, Which::Only);
+        return where_more::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
     }
     if arguments.headroom {
         let bounds = arguments.bounds();
-        let only = arguments.scaled(&scenario)?;
-        let scale = only.as_deref().map_or(Scale::All, Scale::Only);
         let scaled = arguments.scale.as_deref();
+        let only = called(&scenario, scaled)?;
+        let scale = only.as_deref().map_or(Which::All, Which::Only);
         return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
     }
     let beside = match arguments.beside_run {
@@ -193,19 +199,19 @@ impl SolveArguments {
             loss: endless(self.max_loss),
         }
     }
+}
 
-    /// The connections whose demands are scaled, if not all are.
-    fn scaled(&self, scenario: &Prepared) -> Result<Option<Vec<ConnectionId>>, Failure> {
-        let Some(name) = &self.scale else {
-            return Ok(None);
-        };
-        let Some(ids) = scenario.connections_called(name) else {
-            let message = format!("the scenario has no connection `{name}`");
-            let known = scenario.connection_names();
-            return Err(unknown(message, name, known, None));
-        };
-        Ok(Some(ids))
-    }
+/// The connections of a demand or connection, if one is asked for.
+fn called(scenario: &Prepared, name: Option<&str>) -> Result<Option<Vec<ConnectionId>>, Failure> {
+    let Some(name) = name else {
+        return Ok(None);
+    };
+    let Some(ids) = scenario.connections_called(name) else {
+        let message = format!("the scenario has no connection `{name}`");
+        let known = scenario.connection_names();
+        return Err(unknown(message, name, known, None));
+    };
+    Ok(Some(ids))
 }
 
 pub(super) fn cannot(error: SteadyError) -> Failure {
