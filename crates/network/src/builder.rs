@@ -259,6 +259,7 @@ impl NetworkBuilder {
                     path: path.clone(),
                     return_path: return_path.clone(),
                     flow: spec.flow,
+                    divides: false,
                     transfers: None,
                     acks,
                 });
@@ -866,7 +867,7 @@ impl NetworkBuilder {
         self.ways_of(router, &each, down)
     }
 
-    /// How many of these classes are flows whose way is one of several of equal cost.
+    /// How many of these classes are several flows whose way is one of several of equal cost.
     pub(crate) fn with_choices(
         &self,
         router: &Router,
@@ -876,7 +877,8 @@ impl NetworkBuilder {
     ) -> usize {
         let flows = classes.iter().zip(ways).filter_map(|(class, ways)| {
             let (ways, asked) = (ways.as_ref()?, Asked::of(self.spec_of(class.connection)));
-            let looked_for = asked.path.is_none() && asked.spec.flow.is_some();
+            let looked_for =
+                asked.path.is_none() && asked.spec.flow.is_some() && class.weight > 1.0;
             let path = if asked.is_turned {
                 &ways.back
             } else {
@@ -923,7 +925,7 @@ impl NetworkBuilder {
     }
 
     /// The ways of connections as these specs have them.
-    fn ways_of(
+    pub(crate) fn ways_of(
         &self,
         router: &Router,
         connections: &[(u32, &ConnectionSpec)],

@@ -18,7 +18,7 @@ struct Behaviour<'a> {
     window: Option<u64>,
     packet_size: u64,
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
-    flow: Option<FlowHash>,
+    flow: (Option<FlowHash>, bool),
     /// The same object.
     transfers: Option<*const ()>,
     acks: Acks,
@@ -81,7 +81,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
         window: c.max_window_pkts.map(f64::to_bits),
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
-        flow: c.flow,
+        flow: (c.flow, c.divides),
         transfers: c.transfers.as_ref().map(|it| Arc::as_ptr(it).cast()),
         acks: c.acks,
         marks,

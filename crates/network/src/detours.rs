@@ -1,9 +1,14 @@
 //! Ways around links that fail.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::builder::Ways;
+use crate::flows::EqualPaths;
 use crate::routing::Router;
 use crate::scheduling::Expanded;
 use crate::tables::{Class, NO_BRANCH, Tables, Way};
-use crate::{Change, LinkId, Network, NetworkBuilder};
+use crate::{Change, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId};
 
 /// Which links are down, and where connections go then that cannot go where they went.
 #[derive(Clone, Debug, Default)]
@@ -12,17 +17,28 @@ pub struct Rerouted {
     pub down: Vec<bool>,
     /// The classes whose ways are others, in order.
     pub detours: Vec<Detour>,
-    /// How many of these are flows that took one of several paths of equal cost, as a whole.
+    /// How many of these are several flows that took one of several paths of equal cost, as a whole.
     pub moved_whole: usize,
 }
 
-/// The way of a class of connections around what is down.
+/// The ways of a class of connections around what is down.
 #[derive(Clone, Debug)]
 pub struct Detour {
     /// Which class.
     pub class: u32,
-    /// The links of its data and those of the way back; `None` if it has no route.
-    pub links: Option<(Vec<u32>, Vec<u32>)>,
+    /// One, or all among which it is divided; none if it has no route.
+    pub ways: Vec<DetourWay>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct DetourWay {
+    /// The part of the class that takes it.
+    pub share: f64,
+    /// The links of its data.
+    pub data: Vec<u32>,
+    /// Those of the way back.
+    pub back: Vec<u32>,
 }
 
 impl Rerouted {
@@ -45,20 +61,25 @@ impl Rerouted {
         }
     }
 
-    /// The way of a class, if by the network's own routes it is that of this branch. A path that its author
-    /// gave is no way while a link of it is down.
-    pub fn way<'a>(&'a self, inner: &'a Tables, class: u32, branch: u32) -> Option<Way<'a>> {
+    /// The ways of a class with the parts of it that take them, if by the network's own routes it has that of this
+    /// branch. A path that its author gave is no way while a link of it is down.
+    pub fn ways<'a>(&'a self, inner: &'a Tables, class: u32, branch: u32) -> Vec<(f64, Way<'a>)> {
         let detour = self.detours.binary_search_by_key(&class, |it| it.class);
-        let way = match detour.map(|i| &self.detours[i].links) {
-            Ok(Some((data, back))) => Way::of(inner, class, data, back),
-            Ok(None) => return None,
-            Err(_) if branch == NO_BRANCH => return None,
-            Err(_) => Way::new(inner, branch),
+        let mut ways = match detour.map(|i| &self.detours[i].ways) {
+            Ok(ways) => {
+                let way = |it: &'a DetourWay| (it.share, Way::of(inner, class, &it.data, &it.back));
+                ways.iter().map(way).collect()
+            }
+            Err(_) if branch == NO_BRANCH => Vec::new(),
+            Err(_) => vec![(1.0, Way::new(inner, branch))],
         };
         let answers = inner.spec_of_class(class).source.has_feedback();
-        let back = if answers { way.back } else { way.acks };
-        let mut links = way.data.iter().chain(back);
-        links.all(|&l| !self.down[l as usize]).then_some(way)
+        ways.retain(|(_, way)| {
+            let back = if answers { way.back } else { way.acks };
+            let mut links = way.data.iter().chain(back);
+            links.all(|&l| !self.down[l as usize])
+        });
+        ways
     }
 }
 
@@ -68,7 +89,7 @@ impl Rerouted {
 pub struct Detours {
     network: Network,
     builder: NetworkBuilder,
-    router: Router,
+    router: Arc<Router>,
     before: Rerouted,
     /// The branch of every class before anything fails.
     branch_of: Vec<u32>,
@@ -83,7 +104,7 @@ impl Detours {
         let epochs = &network.inner.epochs;
         let epoch = epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
         Detours {
-            router: builder.router(),
+            router: Arc::new(builder.router()),
             before: Rerouted::by_events(network, at_s),
             branch_of: epochs[epoch].branch_of.clone(),
             network: network.clone(),
@@ -96,7 +117,8 @@ impl Detours {
         &self.before
     }
 
-    /// Where connections go if these links fail together. Those that cross none of them stay where they are.
+    /// Where connections go if these links fail together. Those that cross none of them stay where they are, but for what is
+    /// [divided](crate::ConnectionSpec::divides) with some that does: all of it is divided anew.
     ///
     /// # Panics
     /// If a link is of another network.
@@ -117,23 +139,87 @@ impl Detours {
                 .chain(inner.back_path(branch));
             links.any(|&l| down[l as usize])
         };
+        let spec = |class: u32| inner.spec_of_class(class);
         let classes = (0..).zip(&self.branch_of);
-        let (numbers, classes): (Vec<u32>, Vec<Class>) = classes
-            .filter(|&(_, &branch)| branch != NO_BRANCH && crosses(branch))
-            .map(|(class, _)| (class, inner.classes[class as usize]))
-            .unzip();
+        let moved = classes
+            .clone()
+            .filter(|&(_, &branch)| branch != NO_BRANCH && crosses(branch));
+        let moved: Vec<u32> = moved.map(|(class, _)| class).collect();
+        let ends = |spec: &ConnectionSpec| (spec.from, spec.to);
+        let divided = moved.iter().map(|&class| spec(class));
+        let divided: HashSet<(NodeId, NodeId)> =
+            divided.filter(|it| it.divides).map(ends).collect();
+        let (mut fixed, mut shared) = (Vec::new(), Vec::new());
+        for (class, &branch) in classes {
+            let spec = spec(class);
+            if spec.divides && branch != NO_BRANCH && divided.contains(&ends(spec)) {
+                shared.push(class);
+            } else if moved.binary_search(&class).is_ok() {
+                fixed.push(class);
+            }
+        }
+        let mut detours = self.divided_anew(&shared, &down);
+        let classes: Vec<Class> = fixed
+            .iter()
+            .map(|&class| inner.classes[class as usize])
+            .collect();
         let ways = self.builder.ways_now(&self.router, &classes, &down).0;
         let moved_whole = self
             .builder
             .with_choices(&self.router, &classes, &ways, &down);
-        let detours = numbers.into_iter().zip(ways).map(|(class, ways)| Detour {
+        let whole = |ways: Ways| DetourWay {
+            share: 1.0,
+            data: ways.data,
+            back: ways.back,
+        };
+        detours.extend(fixed.into_iter().zip(ways).map(|(class, ways)| Detour {
             class,
-            links: ways.map(|ways| (ways.data, ways.back)),
-        });
+            ways: ways.into_iter().map(whole).collect(),
+        }));
+        detours.sort_by_key(|it| it.class);
         Rerouted {
-            detours: detours.collect(),
+            detours,
             moved_whole,
             down,
         }
+    }
+
+    /// These classes on all paths of equal cost over the links that are left.
+    fn divided_anew(&self, classes: &[u32], down: &[bool]) -> Vec<Detour> {
+        let mut equal = EqualPaths::new(self.router.clone(), down.to_vec());
+        let (mut detours, mut asked) = (Vec::with_capacity(classes.len()), Vec::new());
+        for (i, &class) in classes.iter().enumerate() {
+            let first = self.network.inner.classes[class as usize].connection;
+            let spec = self.builder.spec_of(first);
+            for path in equal.shares(spec.from, spec.to) {
+                let flow = Some(path.flow);
+                asked.push((
+                    i,
+                    path.share,
+                    first,
+                    ConnectionSpec {
+                        flow,
+                        ..spec.clone()
+                    },
+                ));
+            }
+            detours.push(Detour {
+                class,
+                ways: Vec::new(),
+            });
+        }
+        let specs: Vec<_> = asked
+            .iter()
+            .map(|(.., first, spec)| (*first, spec))
+            .collect();
+        let ways = self.builder.ways_of(&self.router, &specs, down).0;
+        for ((i, share, ..), ways) in asked.iter().zip(ways) {
+            detours[*i].ways.extend(ways.map(|ways| DetourWay {
+                share: *share,
+                data: ways.data,
+                back: ways.back,
+            }));
+        }
+        detours
     }
 }

@@ -1,6 +1,7 @@
 //! Flows that share paths of equal cost.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::hash::hash_of;
 use crate::routing::{NextLinks, Router};
@@ -51,8 +52,8 @@ pub struct PathShare {
 /// Looks for paths of equal cost among the links that a builder has so far.
 #[derive(Debug)]
 pub struct EqualPaths {
-    router: Router,
-    works: Vec<bool>,
+    router: Arc<Router>,
+    down: Vec<bool>,
     /// By receiver, as many as there is room for: demands of a matrix come in any order.
     toward: HashMap<NodeId, NextLinks>,
     /// The numbers in them.
@@ -65,19 +66,23 @@ const MOST_KEPT: usize = 1 << 26;
 impl NetworkBuilder {
     /// The paths of equal cost, by metric or by delay, over the links there are now.
     pub fn equal_paths(&self) -> EqualPaths {
-        EqualPaths {
-            router: self.router(),
-            works: vec![false; self.links.len()],
-            toward: HashMap::new(),
-            kept: 0,
-        }
+        EqualPaths::new(Arc::new(self.router()), vec![false; self.links.len()])
     }
 }
 
 impl EqualPaths {
+    pub(crate) fn new(router: Arc<Router>, down: Vec<bool>) -> EqualPaths {
+        EqualPaths {
+            router,
+            down,
+            toward: HashMap::new(),
+            kept: 0,
+        }
+    }
+
     fn toward(&mut self, to: NodeId) -> (&Router, &NextLinks) {
         if !self.toward.contains_key(&to) {
-            let next = self.router.next_links(to.0, &self.works);
+            let next = self.router.next_links(to.0, &self.down);
             if self.kept + next.size() > MOST_KEPT {
                 self.toward.clear();
                 self.kept = 0;

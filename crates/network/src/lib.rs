@@ -45,7 +45,7 @@ pub use builder::{
 };
 pub use calibration::{Calibration, CalibrationPlan, windows_are_alike};
 pub use columns::{Cell, Column, Columns};
-pub use detours::{Detour, Detours, Rerouted};
+pub use detours::{Detour, DetourWay, Detours, Rerouted};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, MarkerRates, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};

@@ -97,6 +97,7 @@ fn branch_itself(inner: &Tables, b: usize) -> u64 {
         path: _,
         return_path: _,
         flow: _,
+        divides: _,
         transfers,
         acks,
     } = spec;

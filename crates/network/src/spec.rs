@@ -249,6 +249,9 @@ pub struct ConnectionSpec {
     /// Which of several paths of equal cost, where no path is given; `None`: the one with the fewest links, and among
     /// these the preferred.
     pub flow: Option<FlowHash>,
+    /// Whether it stands for many flows that routers divide among all paths of equal cost, of which `flow` is one. Where a
+    /// failure leaves others, a steady state divides it among these; a run leads it over one of them.
+    pub divides: bool,
     /// What a source of its own rate stands for: transfers of TCP, which come and go, and send their packets in bursts.
     /// Fluids and steady states have longer queues for it; packets know nothing of it.
     pub transfers: Option<Arc<Transfers>>,

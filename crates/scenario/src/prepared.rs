@@ -70,16 +70,26 @@ impl Prepared {
              are not told; packets follow them (`netflow run --set simulation.model=packets`)",
         );
         let fails = self.network.events().any(|it| it.change == Change::Down);
-        let moved = self.moved_parts_warning().filter(|_| fails);
+        // What its own events leave is not divided anew.
+        let moved = self.moved_parts_warning(false).filter(|_| fails);
         let others = demands.into_iter().chain(users).map(str::to_owned);
         others.chain(moved).collect()
     }
 
-    /// What a failure may do to what takes one of several paths of equal cost, if anything does.
-    pub fn moved_parts_warning(&self) -> Option<String> {
+    /// What a failure may do to what takes one of several paths of equal cost, if anything does; demands are divided anew
+    /// where they `are_divided`, and flows are not.
+    pub fn moved_parts_warning(&self, are_divided: bool) -> Option<String> {
         let network = &self.network;
-        let is_flow = |id: ConnectionId| network.connection_spec(id).flow.is_some();
-        network.connections().any(is_flow).then(|| {
+        let moves_whole = |id: ConnectionId| {
+            let spec = network.connection_spec(id);
+            spec.flow.is_some()
+                && if spec.divides {
+                    !are_divided
+                } else {
+                    spec.count > 1
+                }
+        };
+        network.connections().any(moves_whole).then(|| {
             "what a failure moves takes one path as a whole: where several of equal cost are left (`ecmp`), that one is told too busy, and the \
              others too little; routers would divide it again"
                 .to_owned()

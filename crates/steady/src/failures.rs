@@ -135,8 +135,8 @@ impl Failures {
         let (moved, all) = (moved.count(), self.cases.len());
         (moved > 0).then(|| {
             format!(
-                "in {moved} of {all} cases what moves has several paths of equal cost, and takes one of them as a whole: that one may be told \
-                 too busy, and the others too little; routers would divide it again"
+                "in {moved} of {all} cases flows that were on one path (`count`, `flows`, calls) have several of equal cost, and all take one of \
+                 them: that one may be told too busy, and the others too little"
             )
         })
     }

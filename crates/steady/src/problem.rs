@@ -18,6 +18,9 @@ use crate::SteadyError;
 /// The source has no profile: it sends at its own rate.
 pub(crate) const NO_PROFILE: u32 = u32::MAX;
 
+/// So large a part is all but for rounding.
+const ALL: f64 = 1.0 - 1e-9;
+
 /// All that does not change while a steady state is looked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
@@ -33,10 +36,10 @@ pub(crate) struct Problem {
     pub transfers: Vec<Option<Arc<Transfers>>>,
     /// The flows of each profile, then those without.
     pub groups: Vec<(u32, Range<usize>)>,
-    /// Flow of each class, if it sends.
-    flow_of: Vec<Option<u32>>,
-    /// Flow of each connection that was taken out of its class.
-    alone: BTreeMap<u32, u32>,
+    /// The flow of each class, if it sends, or all flows that it is divided into.
+    flows_of: Vec<Range<u32>>,
+    /// Those of each connection that was taken out of its class.
+    alone: BTreeMap<u32, Range<u32>>,
     /// The network's events later than the time looked at.
     pub later_events: usize,
     /// Connections that have no route.
@@ -208,7 +211,7 @@ impl Problem {
                 .map(|class| inner.spec_of_class(class).transfers.clone())
                 .collect(),
             groups: Vec::new(),
-            flow_of: vec![None; inner.classes.len()],
+            flows_of: vec![0..0; inner.classes.len()],
             alone: BTreeMap::new(),
             later_events: happenings(&inner.events[begun..]).max(later),
             without_route: Vec::new(),
@@ -227,9 +230,11 @@ impl Problem {
             }
             refuse_connection(spec)?;
             let branch = inner.epochs[epoch].branch_of[class];
-            match routes.way(inner, class as u32, branch) {
-                Some(way) => problem.add_flow(network, class as u32, way, &losses, &mut known),
-                None => *blocked = true,
+            let class = class as u32;
+            let ways = routes.ways(inner, class, branch);
+            *blocked = ways.is_empty();
+            for way in ways {
+                problem.add_flow(network, class, way, &losses, &mut known);
             }
         }
         let ids = (0..).zip(&inner.class_of);
@@ -245,7 +250,7 @@ impl Problem {
         &mut self,
         network: &Network,
         class: u32,
-        way: Way<'_>,
+        (share, way): (f64, Way<'_>),
         losses: &[LinkLoss],
         known: &mut HashMap<*const (), u32>,
     ) {
@@ -279,7 +284,7 @@ impl Problem {
         self.flows.push(Flow {
             class,
             alone: None,
-            count: inner.classes[class as usize].weight,
+            count: share * inner.classes[class as usize].weight,
             demand: 1.0,
             data: (first, middle),
             back: (middle, end),
@@ -309,11 +314,14 @@ impl Problem {
                 .push((same[0].profile, first..first + same.len()));
             first += same.len();
         }
-        for (i, flow) in self.flows.iter().enumerate() {
-            match flow.alone {
-                None => self.flow_of[flow.class as usize] = Some(i as u32),
+        let mut first = 0;
+        for same in (self.flows).chunk_by(|a, b| (a.class, a.alone) == (b.class, b.alone)) {
+            let all = first..first + same.len() as u32;
+            first = all.end;
+            match same[0].alone {
+                None => self.flows_of[same[0].class as usize] = all,
                 Some(connection) => {
-                    self.alone.insert(connection, i as u32);
+                    self.alone.insert(connection, all);
                 }
             }
         }
@@ -332,35 +340,50 @@ impl Problem {
         self.used = all.filter(|&l| used[l as usize]).collect();
     }
 
-    /// The flow that a connection is of, if it sends.
-    pub fn flow_of(&self, network: &Network, id: ConnectionId) -> Option<usize> {
+    /// The flow that a connection is of, or all that it is divided into; none if it does not send.
+    pub fn flows_of(&self, network: &Network, id: ConnectionId) -> Range<usize> {
         let class = network.tables().class_of[id.index()] as usize;
-        let alone = self.alone.get(&(id.index() as u32)).copied();
-        alone.or(self.flow_of[class]).map(|i| i as usize)
+        let alone = self.alone.get(&(id.index() as u32));
+        let all = alone.unwrap_or(&self.flows_of[class]);
+        all.start as usize..all.end as usize
     }
 
-    /// Makes a connection a flow of its own, to be given another demand than those that are as it; its flow,
+    /// The flow that a connection is of, if it sends and is not divided.
+    pub fn flow_of(&self, network: &Network, id: ConnectionId) -> Option<usize> {
+        let all = self.flows_of(network, id);
+        (all.len() == 1).then_some(all.start)
+    }
+
+    /// The part of these flows that is a connection's.
+    pub fn part_of(&self, network: &Network, id: ConnectionId, flows: Range<usize>) -> f64 {
+        let all: f64 = self.flows[flows].iter().map(|it| it.count).sum();
+        f64::from(network.connection_spec(id).count) / all
+    }
+
+    /// Makes a connection a flow of its own, or several, to be given another demand than those that are as it; its flows,
     /// if it sends.
-    pub fn take_out(&mut self, network: &Network, id: ConnectionId) -> Option<usize> {
-        let i = self.flow_of(network, id)?;
-        let count = f64::from(network.connection_spec(id).count);
-        if self.flows[i].count > count {
-            let mut alone = self.flows[i];
-            self.flows[i].count -= count;
-            (alone.count, alone.alone) = (count, Some(id.index() as u32));
-            let first = self.hop_link.len() as u32;
-            let old = alone.data.0;
-            let moved = |at: u32| first + at - old;
-            let hops = alone.data.0 as usize..alone.back.1 as usize;
-            self.hop_link.extend_from_within(hops.clone());
-            self.hop_pass.extend_from_within(hops);
-            let (data, back) = (alone.data, alone.back);
-            alone.data = (moved(data.0), moved(data.1));
-            alone.back = (moved(back.0), moved(back.1));
-            self.flows.push(alone);
+    pub fn take_out(&mut self, network: &Network, id: ConnectionId) -> Range<usize> {
+        let flows = self.flows_of(network, id);
+        let part = self.part_of(network, id, flows.clone());
+        if part < ALL {
+            for i in flows {
+                let mut alone = self.flows[i];
+                self.flows[i].count -= part * alone.count;
+                (alone.count, alone.alone) = (part * alone.count, Some(id.index() as u32));
+                let first = self.hop_link.len() as u32;
+                let old = alone.data.0;
+                let moved = |at: u32| first + at - old;
+                let hops = alone.data.0 as usize..alone.back.1 as usize;
+                self.hop_link.extend_from_within(hops.clone());
+                self.hop_pass.extend_from_within(hops);
+                let (data, back) = (alone.data, alone.back);
+                alone.data = (moved(data.0), moved(data.1));
+                alone.back = (moved(back.0), moved(back.1));
+                self.flows.push(alone);
+            }
             self.arrange();
         }
-        self.flow_of(network, id)
+        self.flows_of(network, id)
     }
 
     /// Numbers to be found: two for every link.

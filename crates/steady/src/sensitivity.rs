@@ -272,12 +272,13 @@ impl Solver {
             .map(|i| self.is_at_bend(i, &crossings))
             .collect();
         for id in self.network.connections() {
-            let Some(i) = problem.flow_of(&self.network, id) else {
+            let flows = problem.flows_of(&self.network, id);
+            if flows.is_empty() {
                 continue;
-            };
-            let count = f64::from(inner.connections[id.index()].count);
-            all.by_demand[id.index()] = by_flow[i] * count / problem.flows[i].count;
-            if bends[i] || direct.at_bend {
+            }
+            let part = problem.part_of(&self.network, id, flows.clone());
+            all.by_demand[id.index()] = part * by_flow[flows.clone()].iter().sum::<f64>();
+            if bends[flows].contains(&true) || direct.at_bend {
                 all.at_bends.push(id);
             }
         }
@@ -289,10 +290,13 @@ impl Solver {
         let Which::Only(ids) = which else {
             return Counted::All;
         };
-        let flows: Vec<usize> = ids.iter().filter_map(|&id| self.take_out(id)).collect();
+        // Each has its place when all are out.
+        for &id in ids {
+            self.take_out(id);
+        }
         let mut counted = vec![false; self.problem.flows.len()];
-        for i in flows {
-            counted[i] = true;
+        for &id in ids {
+            counted[self.problem.flows_of(&self.network, id)].fill(true);
         }
         Counted::Some(counted)
     }
@@ -380,8 +384,8 @@ impl Solver {
         match which {
             Which::All => false,
             Which::Only(ids) => ids.iter().any(|&id| {
-                let flow = self.problem.flow_of(&self.network, id);
-                flow.is_some_and(|i| self.comes_in_bursts(&self.problem.flows[i]))
+                let mut flows = self.problem.flows_of(&self.network, id);
+                flows.any(|i| self.comes_in_bursts(&self.problem.flows[i]))
             }),
         }
     }

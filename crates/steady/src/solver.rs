@@ -1,6 +1,7 @@
 //! Steady states of one network, one after the other: with other bandwidths, delays, rooms and demands.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use netflow_network::{ConnectionId, LinkId, Network, Rerouted, Room};
 use rand::{RngExt, SeedableRng};
@@ -143,8 +144,8 @@ impl Solver {
                 for &id in ids {
                     self.take_out(id);
                 }
-                let flow_of = |&id: &ConnectionId| self.problem.flow_of(&self.network, id);
-                Some(ids.iter().filter_map(flow_of).collect())
+                let flows_of = |&id: &ConnectionId| self.problem.flows_of(&self.network, id);
+                Some(ids.iter().flat_map(flows_of).collect())
             }
         };
         let mut scaled = 0;
@@ -178,17 +179,17 @@ impl Solver {
     /// [`SteadyError::BadOption`] if the factor is not positive.
     pub fn set_demand(&mut self, id: ConnectionId, factor: f64) -> Result<(), SteadyError> {
         check("demand", factor, factor > 0.0, "positive")?;
-        if let Some(flow) = self.take_out(id) {
+        for flow in self.take_out(id) {
             self.problem.flows[flow].demand = factor;
             self.point.inputs_changed();
         }
         Ok(())
     }
 
-    pub(crate) fn take_out(&mut self, id: ConnectionId) -> Option<usize> {
-        let flow = self.problem.take_out(&self.network, id);
+    pub(crate) fn take_out(&mut self, id: ConnectionId) -> Range<usize> {
+        let flows = self.problem.take_out(&self.network, id);
         self.point.inputs_changed();
-        flow
+        flows
     }
 
     /// A steady state from nothing.

@@ -117,12 +117,12 @@ impl Steady {
         let flows = 0..solver.problem.flows.len();
         let flows: Vec<ConnectionSteady> = flows.map(|i| solver.flow_at(i, &aside_s)).collect();
         let connections = solver.network.connections().map(|id| {
-            let Some(i) = solver.problem.flow_of(&solver.network, id) else {
+            let own = solver.problem.flows_of(&solver.network, id);
+            if own.is_empty() {
                 return ConnectionSteady::default();
-            };
-            let count = f64::from(inner.connections[id.index()].count);
-            let part = count / solver.problem.flows[i].count;
-            let all = flows[i];
+            }
+            let part = solver.problem.part_of(&solver.network, id, own.clone());
+            let all = together(&flows[own]);
             ConnectionSteady {
                 rate_pps: all.rate_pps * part,
                 goodput_pps: all.goodput_pps * part,
@@ -144,6 +144,25 @@ impl Steady {
             z,
         }
     }
+}
+
+/// What the flows do together that something is divided into. Only what has a rate of its own is, so nothing but ways
+/// tells them apart.
+fn together(flows: &[ConnectionSteady]) -> ConnectionSteady {
+    let mut all = flows[0];
+    if flows.len() == 1 {
+        return all;
+    }
+    let sum = |of: fn(&ConnectionSteady) -> f64| flows.iter().map(of).sum::<f64>();
+    all.rate_pps = sum(|it| it.rate_pps);
+    all.goodput_pps = sum(|it| it.goodput_pps);
+    if all.rate_pps > 0.0 {
+        all.loss_probability = sum(|it| it.loss_probability * it.rate_pps) / all.rate_pps;
+    }
+    if all.goodput_pps > 0.0 {
+        all.delay_s = sum(|it| it.delay_s * it.goodput_pps) / all.goodput_pps;
+    }
+    all
 }
 
 impl Solver {

@@ -60,7 +60,8 @@ impl SharedLink {
 }
 
 impl Solver {
-    /// How long transfers take over connections whose mean rates they make; `None` of one that does not send.
+    /// How long transfers take over connections whose mean rates they make; `None` of one that does not send,
+    /// or is divided among several paths by a failure.
     ///
     /// They begin at random moments and share links with the other transfers given; other TCP counts as if it were
     /// transfers, too, and what hears nothing of its packets takes its part of the bandwidth away. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
@@ -100,8 +101,10 @@ impl Solver {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];
         for (id, it) in self.network.connections().zip(&steady.connections) {
-            if let Some(i) = problem.flow_of(&self.network, id) {
-                sent_pps[i] += it.rate_pps;
+            let flows = problem.flows_of(&self.network, id);
+            let all: f64 = problem.flows[flows.clone()].iter().map(|it| it.count).sum();
+            for i in flows {
+                sent_pps[i] += it.rate_pps * problem.flows[i].count / all;
             }
         }
         let mut both_bps: FnvHashMap<u64, f64> = FnvHashMap::default();

@@ -365,8 +365,9 @@ impl Sweep {
 
     /// What the answers are not, whatever the values.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.base.means_warnings(self.model() == Model::Solve);
-        let moved = self.base.moved_parts_warning();
+        let is_solved = self.model() == Model::Solve;
+        let mut notes = self.base.means_warnings(is_solved);
+        let moved = self.base.moved_parts_warning(is_solved);
         notes.extend(moved.filter(|_| self.request.each_link_fails));
         notes
     }

@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 
-use netflow_network::{Change, EventSpec, Interval, LinkId, Network, Options, Recorder, RunError};
+use netflow_network::{
+    Change, Detours, EventSpec, Interval, LinkId, Network, Options, Recorder, RunError,
+};
 use netflow_results::{Scope, Summary, Users, Watch, Watched};
 use netflow_scenario::Prepared;
 use netflow_simulation::{Simulation, calibrated, check_interval, uncalibrated};
-use netflow_steady::{SteadyOptions, solve};
+use netflow_steady::{Solver, SteadyOptions};
 
 use crate::cases::Case;
 use crate::sweep::loaded;
@@ -20,7 +22,9 @@ pub(crate) struct Worker<'a> {
     stop: &'a (dyn Fn() -> bool + Sync),
     /// By combination of values.
     scenario: Option<(u64, Result<Prepared, String>)>,
-    /// By combination of values and failure.
+    /// By combination of values: the ways around what fails, where steady states are solved for.
+    detours: Option<(u64, Detours)>,
+    /// By combination of values and failure: the network to run.
     network: Option<((u64, usize), Result<Network, String>)>,
 }
 
@@ -35,6 +39,7 @@ impl<'a> Worker<'a> {
             load,
             stop,
             scenario: None,
+            detours: None,
             network: None,
         }
     }
@@ -52,6 +57,10 @@ impl<'a> Worker<'a> {
             Ok(scenario) => scenario,
             Err(reason) => return Ok(Some(Err(reason.clone()))),
         };
+        if let Model::Solve = self.sweep.model() {
+            let at_s = self.sweep.at_s().unwrap_or(scenario.options.duration_s);
+            return Ok(Some(rest(scenario, at_s, case, &mut self.detours)));
+        }
         let network = match case.failed {
             None => &scenario.network,
             Some(failure) => {
@@ -66,10 +75,7 @@ impl<'a> Worker<'a> {
                 }
             }
         };
-        Ok(match self.sweep.model() {
-            Model::Solve => Some(self.rest(scenario, network)),
-            Model::Fluid | Model::Packets => self.run(scenario, network, case.seed),
-        })
+        Ok(self.run(scenario, network, case.seed))
     }
 
     fn prepare(&mut self, case: &Case) -> Result<(), Error> {
@@ -105,16 +111,6 @@ impl<'a> Worker<'a> {
         };
         self.scenario = Some((combination, prepared));
         Ok(())
-    }
-
-    fn rest(&self, scenario: &Prepared, network: &Network) -> Result<Outcome, String> {
-        let options = SteadyOptions {
-            seed: scenario.options.seed,
-            ..SteadyOptions::default()
-        };
-        let at_s = self.sweep.at_s().unwrap_or(scenario.options.duration_s);
-        let steady = solve(network, at_s, &options).map_err(|error| error.to_string())?;
-        Ok(Outcome::Steady(network.clone(), Box::new(steady)))
     }
 
     /// As `netflow run` does it, with the seed that comes so many after the scenario's.
@@ -158,6 +154,38 @@ impl<'a> Worker<'a> {
         Users::add_to(&mut summary, network, &[users]);
         Ok(summary)
     }
+}
+
+/// The steady state of a case, with routes around what fails as `netflow failures` finds them.
+fn rest(
+    scenario: &Prepared,
+    at_s: f64,
+    case: &Case,
+    detours: &mut Option<(u64, Detours)>,
+) -> Result<Outcome, String> {
+    let network = &scenario.network;
+    let options = SteadyOptions {
+        seed: scenario.options.seed,
+        ..SteadyOptions::default()
+    };
+    let solver = match case.failed {
+        None => Solver::new(network, at_s),
+        Some(failure) => {
+            let Some((link, back)) = network.physical_links().nth(failure) else {
+                return Err("there is no such link".to_owned());
+            };
+            let known = detours
+                .take()
+                .filter(|(known, _)| *known == case.combination);
+            let (_, detours) = detours
+                .insert(known.unwrap_or_else(|| (case.combination, Detours::new(network, at_s))));
+            let links: Vec<LinkId> = [Some(link), back].into_iter().flatten().collect();
+            Solver::rerouted(network, at_s, &detours.around(&links))
+        }
+    };
+    let steady = solver.and_then(|mut solver| solver.solve(&options));
+    let steady = steady.map_err(|error| error.to_string())?;
+    Ok(Outcome::Steady(network.clone(), Box::new(steady)))
 }
 
 /// Of a run nothing but its summary is kept.

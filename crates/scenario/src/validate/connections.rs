@@ -185,6 +185,7 @@ impl Assembly<'_> {
             path,
             return_path,
             flow: None,
+            divides: false,
             transfers: None,
             acks,
         };

@@ -80,6 +80,8 @@ struct Checked {
     start_s: f64,
     stop_s: Option<f64>,
     flow: Option<FlowHash>,
+    /// As [`ConnectionSpec::divides`].
+    divides: bool,
     path: Option<Vec<NodeId>>,
     return_path: Option<Vec<NodeId>>,
     class: Option<String>,
@@ -276,6 +278,7 @@ impl Assembly<'_> {
             name: part.name,
             rate: times(demand.rate, part.of),
             flow: part.flow,
+            divides: part.flow.is_some(),
             ..demand.clone()
         };
         parts.into_iter().map(part).collect()
@@ -395,6 +398,7 @@ impl Assembly<'_> {
             start_s,
             stop_s,
             flow: None,
+            divides: false,
             path,
             return_path,
             class,
@@ -589,6 +593,7 @@ fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSp
         path: demand.path,
         return_path: demand.return_path,
         flow: demand.flow,
+        divides: demand.divides,
         transfers: None,
         acks: Acks::None,
     }

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use netflow_network::{
-    Acks, Change, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network, NetworkBuilder, NodeId,
-    Source,
+    Acks, Change, ConnectionSpec, Detours, EventSpec, LinkId, LinkSpec, Network, NetworkBuilder,
+    NodeId, Source,
 };
 use netflow_problems::{RandomNetwork, connection, link, one_way, random_network, with_circuits};
 use netflow_steady::{
-    Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt, SLOWER, Steady,
-    SteadyError, SteadyOptions, failures, solve,
+    Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt, SLOWER, Solver,
+    Steady, SteadyError, SteadyOptions, failures, solve,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -292,6 +292,105 @@ fn a_failure_is_the_network_without_what_fails() {
     println!("{compared:?}");
     assert!(compared.full > 30);
     assert!(compared.cases > 1400 && compared.blocked > 300 && compared.rerouted > 300);
+}
+
+/// Of 4 x 4 nodes in a grid whose links all cost the same, but for those that are left out; some have another beside them. Twelve
+/// demands, each divided among all paths of equal cost.
+fn grid(seed: u64, without: &[usize]) -> Network {
+    let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
+    let mut builder = NetworkBuilder::new();
+    let nodes: Vec<NodeId> = (0..16).map(|i| builder.node(&format!("n{i}"))).collect();
+    let beside = |&(a, b): &(usize, usize)| b == a + 4 || (b == a + 1 && b % 4 != 0);
+    let pairs = (0..16).flat_map(|a| (a + 1..16).map(move |b| (a, b)));
+    let mut number = 0;
+    for (a, b) in pairs.filter(beside) {
+        let circuits = [None, rng.random_bool(0.2).then_some("2")];
+        for circuit in circuits
+            .into_iter()
+            .take(if circuits[1].is_some() { 2 } else { 1 })
+        {
+            for (from, to) in [(a, b), (b, a)] {
+                let bps = rng.random_range(30e6..90e6);
+                if !without.contains(&number) {
+                    builder.link(LinkSpec {
+                        metric: Some(1.0),
+                        circuit: circuit.map(Into::into),
+                        ..link(nodes[from], nodes[to], bps, 1e-3, 100.0)
+                    });
+                }
+                number += 1;
+            }
+        }
+    }
+    let mut equal = builder.equal_paths();
+    for demand in 0..12 {
+        let from = rng.random_range(0..16);
+        let to = (from + rng.random_range(1..16)) % 16;
+        let pps = rng.random_range(100.0..2000.0);
+        for (part, path) in equal.shares(nodes[from], nodes[to]).iter().enumerate() {
+            let rate_pps = pps * path.share;
+            let name = format!("d{demand}/{part}");
+            let spec = one_way(&name, nodes[from], nodes[to], Source::Poisson { rate_pps });
+            builder.connection(ConnectionSpec {
+                flow: Some(path.flow),
+                divides: true,
+                ..spec
+            });
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// What all parts of each demand do together: packets/s that arrive, and their mean delay.
+fn by_demand(network: &Network, steady: &Steady) -> HashMap<String, [f64; 2]> {
+    let mut all: HashMap<String, [f64; 2]> = HashMap::new();
+    for id in network.connections() {
+        let it = steady.connection(id);
+        let (demand, _) = network.connection_name(id).split_once('/').unwrap();
+        let [goodput_pps, waited] = all.entry(demand.to_owned()).or_default();
+        *goodput_pps += it.goodput_pps;
+        *waited += it.goodput_pps * it.delay_s;
+    }
+    for [goodput_pps, waited] in all.values_mut() {
+        *waited /= goodput_pps.max(f64::MIN_POSITIVE);
+    }
+    all
+}
+
+/// After a failure of one link or two, what shares paths of equal cost is divided as in the network that was built without
+/// them; once a part moved as a whole, and one of two links had all of it.
+#[test]
+fn what_shares_paths_is_divided_anew() {
+    let (mut cases, mut divided) = (0, 0);
+    for seed in 0..12 {
+        let network = grid(seed, &[]);
+        let detours = Detours::new(&network, 1e9);
+        let links: Vec<LinkId> = network.links().collect();
+        for first in 0..links.len() {
+            for failed in [vec![first], vec![first, (7 * first + 3) % links.len()]] {
+                let ids: Vec<LinkId> = failed.iter().map(|&i| links[i]).collect();
+                let routes = detours.around(&ids);
+                let parts = routes.detours.iter().map(|it| it.ways.len());
+                divided += usize::from(parts.max() > Some(1));
+                let mut solver = Solver::rerouted(&network, 1e9, &routes).unwrap();
+                let is = solver.solve(&SteadyOptions::default()).unwrap();
+                let without = grid(seed, &failed);
+                let should = solve(&without, 1e9, &SteadyOptions::default()).unwrap();
+                let offered = numbers(&network, &is).offered_bps;
+                for (link, bps) in &numbers(&without, &should).offered_bps {
+                    near(offered[link], *bps, &format!("{seed} {failed:?} {link}"));
+                }
+                let (is, should) = (by_demand(&network, &is), by_demand(&without, &should));
+                for (demand, [goodput_pps, delay_s]) in &should {
+                    near(is[demand][0], *goodput_pps, demand);
+                    near(is[demand][1], *delay_s, demand);
+                }
+                cases += 1;
+            }
+        }
+    }
+    println!("{cases} cases, {divided} of them with something divided");
+    assert!(cases > 1000 && divided > 500);
 }
 
 /// Likewise where rooms are bytes: how many packets they are follows from who comes after the failure. (Links that were

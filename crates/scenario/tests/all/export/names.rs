@@ -47,6 +47,7 @@ fn network() -> Network {
             path: None,
             return_path: None,
             flow: None,
+            divides: false,
             transfers: None,
             acks: Acks::None,
         });
