@@ -279,7 +279,7 @@ class Sensitivities:
     links: Table
     """What gains most goodput stands first."""
     connections: Table
-    """By a factor of each demand, which is 1; what costs most goodput stands first."""
+    """By a factor of each demand, which is 1; what adds most loss stands first."""
 
 @final
 class Headroom:

@@ -155,8 +155,8 @@ pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
     rows
 }
 
-/// The rows of all connections that send by what more of their demand changes; what costs most goodput, or gains least (to
-/// 10⁻⁹ of what is sent), stands first, and of what costs the same what lengthens delays most.
+/// The rows of all connections that send by what more of their demand changes; what adds most loss (to 10⁻¹²) stands first,
+/// and of what adds the same what lengthens delays most.
 pub fn demand_gains<'a>(
     network: &'a Network,
     at: &Steady,
@@ -176,15 +176,10 @@ pub fn demand_gains<'a>(
         }
     });
     let mut rows: Vec<DemandGainRow<'_>> = rows.collect();
-    let step = 1e-9 * gains.goodput.value.max(1.0);
-    rows.sort_by(|a, b| {
-        let goodput = |row: &DemandGainRow<'_>| steps(row.goodput_bps_per_factor, step);
-        let delay =
-            |row: &DemandGainRow<'_>| row.delay_s_per_factor.unwrap_or(row.delay_p95_s_per_factor);
-        goodput(a)
-            .cmp(&goodput(b))
-            .then(delay(b).total_cmp(&delay(a)))
-    });
+    let loss = |row: &DemandGainRow<'_>| steps(row.loss_per_factor, 1e-12);
+    let delay =
+        |row: &DemandGainRow<'_>| row.delay_s_per_factor.unwrap_or(row.delay_p95_s_per_factor);
+    rows.sort_by(|a, b| loss(b).cmp(&loss(a)).then(delay(b).total_cmp(&delay(a))));
     rows
 }
 
