@@ -877,8 +877,8 @@ impl NetworkBuilder {
     ) -> usize {
         let flows = classes.iter().zip(ways).filter_map(|(class, ways)| {
             let (ways, asked) = (ways.as_ref()?, Asked::of(self.spec_of(class.connection)));
-            let looked_for =
-                asked.path.is_none() && asked.spec.flow.is_some() && class.weight > 1.0;
+            let is_flow = asked.path.is_none() && asked.spec.flow.is_some();
+            let looked_for = is_flow && asked.spec.is_several_flows();
             let path = if asked.is_turned {
                 &ways.back
             } else {

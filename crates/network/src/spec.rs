@@ -191,6 +191,11 @@ impl Application {
 }
 
 impl ConnectionSpec {
+    /// Whether routers may lead parts of it over different paths of equal cost: it is more than one flow.
+    pub fn is_several_flows(&self) -> bool {
+        self.divides || self.count > 1 || matches!(self.source, Source::Users(_))
+    }
+
     /// Packets that its applications (all `count`) make on average from the start to this time (s); `None` where
     /// there is always more.
     pub fn made_until(&self, time_s: f64) -> Option<f64> {

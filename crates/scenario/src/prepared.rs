@@ -82,12 +82,7 @@ impl Prepared {
         let network = &self.network;
         let moves_whole = |id: ConnectionId| {
             let spec = network.connection_spec(id);
-            spec.flow.is_some()
-                && if spec.divides {
-                    !are_divided
-                } else {
-                    spec.count > 1
-                }
+            spec.flow.is_some() && spec.is_several_flows() && !(are_divided && spec.divides)
         };
         network.connections().any(moves_whole).then(|| {
             "what a failure moves takes one path as a whole: where several of equal cost are left (`ecmp`), that one is told too busy, and the \

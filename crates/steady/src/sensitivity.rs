@@ -75,6 +75,15 @@ impl Counted {
     }
 }
 
+/// What a flow sends.
+struct Sent<'a> {
+    i: usize,
+    flow: &'a Flow,
+    loss: f64,
+    sent_pps: f64,
+    goodput_pps: f64,
+}
+
 /// How many packets are found at a link, which are as many as the queue is long, or as all find on average.
 struct Wait {
     found_pkts: f64,
@@ -301,6 +310,22 @@ impl Solver {
         Counted::Some(counted)
     }
 
+    /// What the flows that count send.
+    fn sent<'a>(&'a self, counted: &'a Counted) -> impl Iterator<Item = Sent<'a>> {
+        let each = self.problem.flows.iter().zip(&self.point.flows).enumerate();
+        let each = each.filter(|&(i, _)| counted.has(i));
+        each.map(|(i, (flow, it))| {
+            let sent_pps = flow.sent_pps(it.rate_pps);
+            Sent {
+                i,
+                flow,
+                loss: it.loss(),
+                sent_pps,
+                goodput_pps: sent_pps * it.ln_pass.exp(),
+            }
+        })
+    }
+
     fn direct(&self, measure: Measure, counted: &Counted) -> Direct {
         let flows = self.problem.flows.len();
         let mut direct = Direct {
@@ -311,67 +336,57 @@ impl Solver {
             links: vec![SeenOfLink::default(); self.problem.links.len()],
             at_bend: false,
         };
-        if let Measure::DelayP95 = measure {
-            if let Some(it) = self.percentile(counted) {
-                self.see_percentile(&it, &mut direct);
-                direct.at_bend = it.is_at_bend();
-            }
-            return direct;
-        }
-        let each = self.problem.flows.iter().zip(&self.point.flows);
-        let each: Vec<_> = (each.enumerate().filter(|&(i, _)| counted.has(i)))
-            .map(|(i, (flow, it))| {
-                let sent = flow.sent_pps(it.rate_pps);
-                (i, flow, it.loss(), sent, sent * it.ln_pass.exp())
-            })
-            .collect();
-        let sent_pps: f64 = each.iter().map(|it| it.3).sum();
-        let goodput_pps: f64 = each.iter().map(|it| it.4).sum();
+        let each: Vec<Sent<'_>> = self.sent(counted).collect();
+        let sent_pps: f64 = each.iter().map(|it| it.sent_pps).sum();
+        let goodput_pps: f64 = each.iter().map(|it| it.goodput_pps).sum();
         match measure {
-            Measure::DelayP95 => {}
             Measure::Rate => {
                 direct.value = sent_pps;
-                for (i, _, _, sent, _) in each {
-                    direct.ln_sent[i] = sent;
+                for it in each {
+                    direct.ln_sent[it.i] = it.sent_pps;
                 }
             }
             Measure::Goodput => {
-                for (i, flow, .., goodput) in each {
-                    let bps = goodput * flow.data_bits;
+                for it in each {
+                    let bps = it.goodput_pps * it.flow.data_bits;
                     direct.value += bps;
-                    (direct.ln_sent[i], direct.ln_pass[i]) = (bps, bps);
+                    (direct.ln_sent[it.i], direct.ln_pass[it.i]) = (bps, bps);
                 }
             }
             Measure::Loss if sent_pps > 0.0 => {
-                let lost = each.iter().map(|(_, _, loss, sent, _)| loss * sent);
+                let lost = each.iter().map(|it| it.loss * it.sent_pps);
                 direct.value = lost.sum::<f64>() / sent_pps;
-                for (i, _, loss, sent, goodput) in each {
-                    direct.ln_sent[i] = sent / sent_pps * (loss - direct.value);
-                    direct.ln_pass[i] = -goodput / sent_pps;
+                for it in each {
+                    direct.ln_sent[it.i] = it.sent_pps / sent_pps * (it.loss - direct.value);
+                    direct.ln_pass[it.i] = -it.goodput_pps / sent_pps;
                 }
             }
             Measure::Delay if goodput_pps > 0.0 => {
-                let as_all = matches!(counted, Counted::All);
-                let parts: Vec<_> = (each.iter())
-                    .map(|&(i, flow, .., goodput)| {
-                        let as_all = as_all || self.comes_in_bursts(flow);
-                        let found = move |l: usize| self.found_by(l, as_all);
-                        let delay_s = self.delay_with(i, |l| found(l).found_pkts);
-                        (i, flow, goodput / goodput_pps, delay_s, found)
-                    })
-                    .collect();
-                direct.value = parts.iter().map(|it| it.2 * it.3).sum();
-                for (i, flow, part, delay_s, found) in parts {
-                    let aside = part * (delay_s - direct.value);
-                    (direct.ln_sent[i], direct.ln_pass[i], direct.fixed[i]) = (aside, aside, part);
-                    for &l in &self.problem.hop_link[flow.data_hops()] {
+                let all = matches!(counted, Counted::All);
+                let as_all = |it: &Sent<'_>| all || self.comes_in_bursts(it.flow);
+                let delay_s = |it: &Sent<'_>| {
+                    self.delay_with(it.i, |l| self.found_by(l, as_all(it)).found_pkts)
+                };
+                let part = |it: &Sent<'_>| it.goodput_pps / goodput_pps;
+                direct.value = each.iter().map(|it| part(it) * delay_s(it)).sum();
+                for it in &each {
+                    let aside = part(it) * (delay_s(it) - direct.value);
+                    (direct.ln_sent[it.i], direct.ln_pass[it.i]) = (aside, aside);
+                    direct.fixed[it.i] = part(it);
+                    for &l in &self.problem.hop_link[it.flow.data_hops()] {
                         let l = l as usize;
-                        let (sees, found) = (&mut direct.links[l], found(l));
-                        let by_wait = part * self.point.links[l].packet_s;
+                        let (sees, found) = (&mut direct.links[l], self.found_by(l, as_all(it)));
+                        let by_wait = part(it) * self.point.links[l].packet_s;
                         sees.queue_pkts += by_wait * found.by_queue;
                         sees.found_pkts += by_wait * (1.0 - found.by_queue);
                         sees.ln_packet_s += by_wait * found.found_pkts;
                     }
+                }
+            }
+            Measure::DelayP95 => {
+                if let Some(it) = self.percentile(counted) {
+                    self.see_percentile(&it, &mut direct);
+                    direct.at_bend = it.is_at_bend();
                 }
             }
             Measure::Loss | Measure::Delay => {}

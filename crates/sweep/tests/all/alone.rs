@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use netflow_network::{Change, EventSpec};
 use netflow_results::{Scope, Summary, Watch, Watched};
+use netflow_scenario::from_str;
 use netflow_simulation::{Options, Simulation};
 use netflow_steady::{SteadyOptions, solve};
-use netflow_sweep::{Model, Request, Sweep, Writing};
+use netflow_sweep::{Load, Model, Request, Sweep, Writing};
 
 use crate::common::{axes, load, request, sweep};
 
@@ -14,10 +15,15 @@ type Row = BTreeMap<String, String>;
 
 /// All rows of a table, in the order of cases.
 fn table(sweep: &Sweep, name: &str) -> Vec<Row> {
+    table_of(sweep, &load, name)
+}
+
+/// Of a scenario that is loaded so.
+fn table_of(sweep: &Sweep, load: &Load<'_>, name: &str) -> Vec<Row> {
     let place = tempfile::tempdir().unwrap();
     let writing = Writing::default();
     sweep
-        .write(place.path(), &writing, &load, &mut |_| {}, &|| false)
+        .write(place.path(), &writing, load, &mut |_| {}, &|| false)
         .unwrap();
     let files = crate::common::files(&place.path().join(name));
     let mut rows = Vec::new();
@@ -102,6 +108,44 @@ fn a_steady_state_is_that_of_its_settings() {
     assert_eq!(number(&network[59], "connection.c1.source.constant"), 3.5);
     assert_eq!(network[59]["link.*.buffer"], "50 ms");
     assert_ne!(network[0]["goodput_bps"], network[2]["goodput_bps"]);
+}
+
+/// What was on A->C is on both links from A to B after that fails; once one of them had all.
+#[test]
+fn a_failure_divides_demands_anew() {
+    const SCENARIO: &str = r#"
+simulation = { duration = "5 s", ecmp = true }
+link = [
+    { from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "10 ms" },
+    { from = "A", to = "B", circuit = "2", bandwidth = "10 Mbit/s", delay = "10 ms" },
+    { from = "B", to = "C", bandwidth = "10 Mbit/s", delay = "10 ms" },
+    { from = "A", to = "C", bandwidth = "10 Mbit/s", delay = "10 ms" },
+]
+demand = [{ from = "A", to = "C", rate = "4 Mbit/s", kind = "poisson" }]
+"#;
+    let load = |settings: &[String]| from_str("lab.toml", SCENARIO, ".".as_ref(), settings);
+    let request = Request {
+        axes: axes(&["simulation.demand-scale=1,2"]),
+        ..request()
+    };
+    let sweep = Sweep::new(request, &load, &|| false).unwrap();
+    assert_eq!(sweep.notes(), Vec::<String>::new());
+    let rows = table_of(&sweep, &load, "links");
+    let offered = |scale: &str, failed: &str, link: &str| {
+        let of = |row: &&Row| {
+            row["simulation.demand-scale"] == scale
+                && row["failed"] == failed
+                && row["link"] == link
+        };
+        number(rows.iter().find(of).unwrap(), "offered_bps")
+    };
+    for (scale, bps) in [("1", 2e6), ("2", 4e6)] {
+        assert_eq!(offered(scale, "", "A->B"), 0.0);
+        for link in ["A->B", "A->B#2"] {
+            let error = offered(scale, "A<->C", link) / bps - 1.0;
+            assert!(error.abs() < 1e-9, "{link}: {error}");
+        }
+    }
 }
 
 #[test]
