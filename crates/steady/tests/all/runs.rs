@@ -97,7 +97,7 @@ fn errors(network: &Network, run: &Simulation, steady: &Steady) -> f64 {
 /// By how much the delays that are told of connections at rest differ from those of a run that rests, relatively. A run's are those
 /// of M/M/1/K queues with the same mean, the steady state's by Little's law from what leaves: where windows swing, a
 /// queue is empty for more of the time, and packets find more in it.
-fn delays_apart(network: &Network, run: &mut Simulation, steady: &Steady) -> Vec<f64> {
+fn delays_apart(network: &Network, run: &mut Simulation, steady: &Steady) -> Vec<(f64, String)> {
     let period = run.begin_period();
     for _ in 0..64 {
         run.step().unwrap();
@@ -106,7 +106,10 @@ fn delays_apart(network: &Network, run: &mut Simulation, steady: &Steady) -> Vec
     let apart = network.connections().filter_map(|id| {
         let run_s = run.connection_totals(id).mean_delay_s?;
         let it = steady.connection(id);
-        it.sending.then(|| (it.delay_s / run_s - 1.0).abs())
+        let name = network.connection_name(id);
+        let told = || format!("{name}: {:.4e} s, the run {run_s:.4e} s", it.delay_s);
+        it.sending
+            .then(|| ((it.delay_s / run_s - 1.0).abs(), told()))
     });
     apart.collect()
 }
@@ -148,7 +151,12 @@ fn compare(
             bad.push(format!("seed {seed}: {error:.2} of what is allowed"));
         }
         settled.push(error);
-        delays.extend(delays_apart(&network, &mut run.simulation, &steady));
+        let apart = delays_apart(&network, &mut run.simulation, &steady);
+        delays.extend(
+            apart
+                .into_iter()
+                .map(|(by, it)| (by, format!("seed {seed}, {it}"))),
+        );
     }
     settled.sort_by(f64::total_cmp);
     let at = |part: f64| settled[((part * settled.len() as f64) as usize).min(settled.len() - 1)];
@@ -161,14 +169,21 @@ fn compare(
         at(1.0),
         unsettled.len(),
     );
-    delays.sort_by(f64::total_cmp);
+    delays.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (_, it) in delays.iter().rev().take(5) {
+        println!("  {it}");
+    }
+    let delays: Vec<f64> = delays.into_iter().map(|it| it.0).collect();
     let [half, most, all] = [0.5, 0.9, 1.0].map(|part| quantile(&delays, part));
     println!(
         "{} delays of connections: half within {half:.1e}, nine in ten within {most:.1e}, all within {all:.1e}",
         delays.len()
     );
-    // Of Poisson packets, which fill queues as M/M/1/K says, there is no difference.
-    assert!(half < 0.01 && all < 0.3, "{half} {all}");
+    // Furthest apart are transfers where there is room for two packets.
+    assert!(
+        half < 2e-3 && most < 0.03 && all < 0.35,
+        "{half} {most} {all}"
+    );
     for (seed, moved, error) in &unsettled {
         println!("  seed {seed}: moves by {moved:.1e}, {error:.1e} of what is allowed away");
     }
