@@ -42,22 +42,16 @@ pub struct DetourWay {
 }
 
 impl Rerouted {
-    /// The network as its events have left it just before `at_s`.
+    /// The network as its events have left it just before `at_s`; what is [divided](crate::ConnectionSpec::divides) among paths
+    /// of equal cost is so among those that are left.
     pub fn by_events(network: &Network, at_s: f64) -> Rerouted {
-        let inner = &*network.inner;
-        let mut down = vec![false; inner.links.len()];
-        let begun = inner.events.iter().take_while(|event| event.at_s < at_s);
-        for event in begun {
-            match event.change {
-                Change::Down => down[event.link as usize] = true,
-                Change::Up => down[event.link as usize] = false,
-                Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => {}
-            }
-        }
-        Rerouted {
-            down,
-            detours: Vec::new(),
-            moved_whole: 0,
+        let before = Rerouted {
+            down: down_by_events(network, at_s),
+            ..Rerouted::default()
+        };
+        match before.down.contains(&true) {
+            true => Detours::new(network, at_s).around(&[]),
+            false => before,
         }
     }
 
@@ -83,6 +77,25 @@ impl Rerouted {
     }
 }
 
+/// Which links the network's events have taken down just before `at_s`.
+fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
+    let inner = &*network.inner;
+    let mut down = vec![false; inner.links.len()];
+    let begun = inner.events.iter().take_while(|event| event.at_s < at_s);
+    for event in begun {
+        match event.change {
+            Change::Down => down[event.link as usize] = true,
+            Change::Up => down[event.link as usize] = false,
+            Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => {}
+        }
+    }
+    down
+}
+
+fn ends(spec: &ConnectionSpec) -> (NodeId, NodeId) {
+    (spec.from, spec.to)
+}
+
 /// Looks for ways around failures, as the network's events do: the same router, with the same choice among
 /// equal paths.
 #[derive(Debug)]
@@ -90,7 +103,9 @@ pub struct Detours {
     network: Network,
     builder: NetworkBuilder,
     router: Arc<Router>,
-    before: Rerouted,
+    down_before: Vec<bool>,
+    /// The ends of what is divided that events have led over other ways.
+    moved_before: HashSet<(NodeId, NodeId)>,
     /// The branch of every class before anything fails.
     branch_of: Vec<u32>,
 }
@@ -103,28 +118,34 @@ impl Detours {
         builder.expanded = Expanded::new(&mut builder.links, &builder.classed, &mut Vec::new());
         let epochs = &network.inner.epochs;
         let epoch = epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
+        let inner = &*network.inner;
+        let now = epochs[epoch].branch_of.iter().zip(&epochs[0].branch_of);
+        let moved = (0..).zip(now).filter(|(_, (now, first))| now != first);
+        let moved = moved.map(|(class, _)| inner.spec_of_class(class));
+        let moved_before = moved.filter(|it| it.divides).map(ends).collect();
         Detours {
             router: Arc::new(builder.router()),
-            before: Rerouted::by_events(network, at_s),
+            down_before: down_by_events(network, at_s),
+            moved_before,
             branch_of: epochs[epoch].branch_of.clone(),
             network: network.clone(),
             builder,
         }
     }
 
-    /// Which links are down before anything fails.
-    pub fn before(&self) -> &Rerouted {
-        &self.before
+    /// Of every link whether it is down before anything fails.
+    pub fn down_before(&self) -> &[bool] {
+        &self.down_before
     }
 
     /// Where connections go if these links fail together. Those that cross none of them stay where they are, but for what is
-    /// [divided](crate::ConnectionSpec::divides) with some that does: all of it is divided anew.
+    /// [divided](crate::ConnectionSpec::divides) with some that does, or was moved by events: all of it is divided anew.
     ///
     /// # Panics
     /// If a link is of another network.
     pub fn around(&self, failed: &[LinkId]) -> Rerouted {
         let inner = &*self.network.inner;
-        let mut down = self.before.down.clone();
+        let mut down = self.down_before.clone();
         for link in failed {
             down[link.within(inner.owner)] = true;
         }
@@ -145,10 +166,9 @@ impl Detours {
             .clone()
             .filter(|&(_, &branch)| branch != NO_BRANCH && crosses(branch));
         let moved: Vec<u32> = moved.map(|(class, _)| class).collect();
-        let ends = |spec: &ConnectionSpec| (spec.from, spec.to);
-        let divided = moved.iter().map(|&class| spec(class));
-        let divided: HashSet<(NodeId, NodeId)> =
-            divided.filter(|it| it.divides).map(ends).collect();
+        let mut divided = self.moved_before.clone();
+        let moves = moved.iter().map(|&class| spec(class));
+        divided.extend(moves.filter(|it| it.divides).map(ends));
         let (mut fixed, mut shared) = (Vec::new(), Vec::new());
         for (class, &branch) in classes {
             let spec = spec(class);

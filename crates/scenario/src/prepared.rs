@@ -70,8 +70,7 @@ impl Prepared {
              are not told; packets follow them (`netflow run --set simulation.model=packets`)",
         );
         let fails = self.network.events().any(|it| it.change == Change::Down);
-        // What its own events leave is not divided anew.
-        let moved = self.moved_parts_warning(false).filter(|_| fails);
+        let moved = self.moved_parts_warning(is_solved).filter(|_| fails);
         let others = demands.into_iter().chain(users).map(str::to_owned);
         others.chain(moved).collect()
     }
@@ -85,9 +84,14 @@ impl Prepared {
             spec.flow.is_some() && spec.is_several_flows() && !(are_divided && spec.divides)
         };
         network.connections().any(moves_whole).then(|| {
-            "what a failure moves takes one path as a whole: where several of equal cost are left (`ecmp`), that one is told too busy, and the \
-             others too little; routers would divide it again"
-                .to_owned()
+            let what = match are_divided {
+                true => "flows that share a path (`count`, `flows`, calls, users) and lose it by a failure",
+                false => "parts of demands, and flows that share a path, that lose it by a failure",
+            };
+            format!(
+                "{what} all take one that is left: of several of equal cost (`ecmp`) that one is told too busy, and the others too little; routers \
+                 would divide them again"
+            )
         })
     }
 

@@ -56,7 +56,7 @@ pub struct SolveArguments {
     more: Option<f64>,
 
     /// Tell instead what this demand or connection gets, with all of its parts; `NAME/1` is one of them
-    #[arg(long, value_name = "NAME", requires = "ranks", conflicts_with = "more")]
+    #[arg(long, value_name = "NAME", requires = "ranks", conflicts_with_all = ["more", "headroom"])]
     of: Option<String>,
 
     /// Tell how many times the demands may be what they are, within bounds
@@ -128,6 +128,14 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     }
     if arguments.ranks {
         let only = called(&scenario, arguments.of.as_deref())?;
+        if let (Some(name), Some(ids)) = (&arguments.of, &only)
+            && !ids.iter().any(|&id| steady.connection(id).sending)
+        {
+            let message = format!(
+                "`{name}` sends nothing just before {at_s} s; `--at` looks at another time"
+            );
+            return Err(Failure::usage(message));
+        }
         let which = only.as_deref().map_or(Which::All, Which::Only);
         return where_more::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
     }

@@ -126,7 +126,7 @@ fn print_text(
     if !bends.is_empty() {
         writeln!(
             out,
-            "one-sided: a profile, a limit, links of the same bandwidth, or packets that all take the 95th percentile bend what {} does",
+            "one-sided (of links of the same bandwidth that of less; `--more` tells what more does): a profile, a limit, links of the same bandwidth, or packets that all take the 95th percentile bend what {} does",
             some(bends),
         )?;
     }
