@@ -36,6 +36,7 @@
 //!     path: None,
 //!     return_path: None,
 //!     flow: None,
+//!     divides: false,
 //!     transfers: None,
 //!     acks: Acks::None,
 //! });
