@@ -70,7 +70,7 @@
 //!     path: None,
 //!     return_path: None,
 //!     flow: None,
-//!     divides: false,
+//!     divides: None,
 //!     transfers: None,
 //!     acks: Acks::None,
 //! });

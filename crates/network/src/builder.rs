@@ -42,7 +42,7 @@ pub struct NetworkBuilder {
     /// What fails together.
     pub(crate) risks: Risks,
     /// Classes of the packets of connections.
-    queue_class_of: BTreeMap<u32, String>,
+    pub(crate) queue_class_of: BTreeMap<u32, String>,
     /// What may be set on the way.
     pub(crate) announced: AllAnnounced,
     /// Ids of other networks that were given for something, and for what.
@@ -259,7 +259,7 @@ impl NetworkBuilder {
                     path: path.clone(),
                     return_path: return_path.clone(),
                     flow: spec.flow,
-                    divides: false,
+                    divides: None,
                     transfers: None,
                     acks,
                 });

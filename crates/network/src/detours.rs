@@ -1,6 +1,7 @@
 //! Ways around links that fail.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::builder::Ways;
@@ -8,7 +9,7 @@ use crate::flows::EqualPaths;
 use crate::routing::Router;
 use crate::scheduling::Expanded;
 use crate::tables::{Class, NO_BRANCH, Tables, Way};
-use crate::{Change, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId};
+use crate::{Acks, Change, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Portion};
 
 /// Which links are down, and where connections go then that cannot go where they went.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +93,14 @@ fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
     down
 }
 
+/// Both ends, the way back if it is given, whether it needs one, and the class of its packets.
+type Alike<'a> = (
+    (NodeId, NodeId),
+    Option<&'a [NodeId]>,
+    bool,
+    Option<&'a str>,
+);
+
 fn ends(spec: &ConnectionSpec) -> (NodeId, NodeId) {
     (spec.from, spec.to)
 }
@@ -122,7 +131,7 @@ impl Detours {
         let now = epochs[epoch].branch_of.iter().zip(&epochs[0].branch_of);
         let moved = (0..).zip(now).filter(|(_, (now, first))| now != first);
         let moved = moved.map(|(class, _)| inner.spec_of_class(class));
-        let moved_before = moved.filter(|it| it.divides).map(ends).collect();
+        let moved_before = moved.filter(|it| it.divides.is_some()).map(ends).collect();
         Detours {
             router: Arc::new(builder.router()),
             down_before: down_by_events(network, at_s),
@@ -139,7 +148,7 @@ impl Detours {
     }
 
     /// Where connections go if these links fail together. Those that cross none of them stay where they are, but for what is
-    /// [divided](crate::ConnectionSpec::divides) with some that does, or was moved by events: all of it is divided anew.
+    /// [divided](crate::ConnectionSpec::divides) with some that does, or was moved by events: all of it is divided anew, each part where its [portion](crate::Portion) is.
     ///
     /// # Panics
     /// If a link is of another network.
@@ -168,11 +177,11 @@ impl Detours {
         let moved: Vec<u32> = moved.map(|(class, _)| class).collect();
         let mut divided = self.moved_before.clone();
         let moves = moved.iter().map(|&class| spec(class));
-        divided.extend(moves.filter(|it| it.divides).map(ends));
+        divided.extend(moves.filter(|it| it.divides.is_some()).map(ends));
         let (mut fixed, mut shared) = (Vec::new(), Vec::new());
         for (class, &branch) in classes {
             let spec = spec(class);
-            if spec.divides && branch != NO_BRANCH && divided.contains(&ends(spec)) {
+            if spec.divides.is_some() && branch != NO_BRANCH && divided.contains(&ends(spec)) {
                 shared.push(class);
             } else if moved.binary_search(&class).is_ok() {
                 fixed.push(class);
@@ -204,42 +213,62 @@ impl Detours {
         }
     }
 
-    /// These classes on all paths of equal cost over the links that are left.
+    /// These classes on the paths of equal cost over the links that are left: each where its [portion](Portion) is.
     fn divided_anew(&self, classes: &[u32], down: &[bool]) -> Vec<Detour> {
         let mut equal = EqualPaths::new(self.router.clone(), down.to_vec());
-        let (mut detours, mut asked) = (Vec::with_capacity(classes.len()), Vec::new());
-        for (i, &class) in classes.iter().enumerate() {
+        // What has the same paths looks for them once.
+        let mut paths_of: HashMap<Alike<'_>, Range<usize>> = HashMap::new();
+        let (mut asked, mut portions) = (Vec::new(), Vec::new());
+        let mut all_of = Vec::with_capacity(classes.len());
+        for &class in classes {
             let first = self.network.inner.classes[class as usize].connection;
             let spec = self.builder.spec_of(first);
-            for path in equal.shares(spec.from, spec.to) {
-                let flow = Some(path.flow);
-                asked.push((
-                    i,
-                    path.share,
-                    first,
-                    ConnectionSpec {
-                        flow,
-                        ..spec.clone()
-                    },
-                ));
-            }
-            detours.push(Detour {
-                class,
-                ways: Vec::new(),
+            let all = paths_of.entry(self.alike(first)).or_insert_with(|| {
+                let paths = equal.shares(spec.from, spec.to);
+                let begin = asked.len();
+                portions.extend(Portion::of_each(paths.iter().map(|path| path.share)));
+                asked.extend(paths.into_iter().map(|path| {
+                    let flow = Some(path.flow);
+                    let spec = spec.clone();
+                    (first, ConnectionSpec { flow, ..spec })
+                }));
+                begin..asked.len()
             });
+            all_of.push((class, spec.divides, all.clone()));
         }
-        let specs: Vec<_> = asked
-            .iter()
-            .map(|(.., first, spec)| (*first, spec))
-            .collect();
+        let specs: Vec<_> = asked.iter().map(|(first, spec)| (*first, spec)).collect();
         let ways = self.builder.ways_of(&self.router, &specs, down).0;
-        for ((i, share, ..), ways) in asked.iter().zip(ways) {
-            detours[*i].ways.extend(ways.map(|ways| DetourWay {
-                share: *share,
-                data: ways.data,
-                back: ways.back,
-            }));
-        }
-        detours
+        let detour = |(class, portion, all): (u32, Option<Portion>, Range<usize>)| {
+            let each = portions[all.clone()].iter().zip(&ways[all]);
+            let part = |(path, ways): (&Portion, &Option<Ways>)| {
+                let share = portion?.part_in(*path);
+                let ways = ways.as_ref().filter(|_| share > 0.0)?;
+                Some(DetourWay {
+                    share,
+                    data: ways.data.clone(),
+                    back: ways.back.clone(),
+                })
+            };
+            let mut ways: Vec<DetourWay> = each.filter_map(part).collect();
+            let all: f64 = ways.iter().map(|it| it.share).sum();
+            for it in &mut ways {
+                it.share /= all; // but for rounding it is 1
+            }
+            Detour { class, ways }
+        };
+        all_of.into_iter().map(detour).collect()
+    }
+
+    /// What decides over which paths a connection is divided.
+    fn alike(&self, connection: u32) -> Alike<'_> {
+        let spec = self.builder.spec_of(connection);
+        let answers = spec.source.has_feedback() || spec.acks != Acks::None;
+        let queue_class = self.builder.queue_class_of.get(&connection);
+        (
+            ends(spec),
+            spec.return_path.as_deref(),
+            answers,
+            queue_class.map(String::as_str),
+        )
     }
 }

@@ -49,6 +49,39 @@ pub struct PathShare {
     pub stands_for_more: bool,
 }
 
+/// A part of traffic that is divided among all paths of equal cost: where it begins and ends, if one path's part follows another's and
+/// all of it is from 0 to 1. After a failure it takes those of the paths left that have the same place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Portion {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub until: f64,
+}
+
+impl Portion {
+    /// What paths with these shares have of it, in the same order.
+    pub fn of_each(shares: impl ExactSizeIterator<Item = f64>) -> Vec<Portion> {
+        let (mut from, last) = (0.0, shares.len().saturating_sub(1));
+        let portion = |(i, share)| {
+            // The last has what rounding left.
+            let until = if i == last { 1.0 } else { from + share };
+            Portion {
+                from: std::mem::replace(&mut from, until),
+                until,
+            }
+        };
+        shares.enumerate().map(portion).collect()
+    }
+
+    /// The part of this that is in another.
+    pub(crate) fn part_in(self, other: Portion) -> f64 {
+        let both = self.until.min(other.until) - self.from.max(other.from);
+        let part = both / (self.until - self.from);
+        if part > ROUNDING { part } else { 0.0 }
+    }
+}
+
 /// Looks for paths of equal cost among the links that a builder has so far.
 #[derive(Debug)]
 pub struct EqualPaths {

@@ -49,7 +49,7 @@ pub use detours::{Detour, DetourWay, Detours, Rerouted};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, MarkerRates, PrecedenceTotals, Rio};
 pub use error::{BuildError, RunError};
 pub use explain::{Applied, ExplainedHop, Explanation, Limit};
-pub use flows::{EqualPaths, FlowHash, MOST_HASHED, MOST_PATHS, PathShare};
+pub use flows::{EqualPaths, FlowHash, MOST_HASHED, MOST_PATHS, PathShare, Portion};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
     Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie, Scheduler,

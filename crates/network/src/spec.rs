@@ -9,7 +9,7 @@ use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::agents::WindowSource;
 use netflow_workload::Transfers;
 
-use crate::{Calibration, FlowHash, LinkId, NodeId, Rio, UserTraffic};
+use crate::{Calibration, FlowHash, LinkId, NodeId, Portion, Rio, UserTraffic};
 
 /// How much a queue holds, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -193,7 +193,7 @@ impl Application {
 impl ConnectionSpec {
     /// Whether routers may lead parts of it over different paths of equal cost: it is more than one flow.
     pub fn is_several_flows(&self) -> bool {
-        self.divides || self.count > 1 || matches!(self.source, Source::Users(_))
+        self.divides.is_some() || self.count > 1 || matches!(self.source, Source::Users(_))
     }
 
     /// Packets that its applications (all `count`) make on average from the start to this time (s); `None` where
@@ -254,9 +254,9 @@ pub struct ConnectionSpec {
     /// Which of several paths of equal cost, where no path is given; `None`: the one with the fewest links, and among
     /// these the preferred.
     pub flow: Option<FlowHash>,
-    /// Whether it stands for many flows that routers divide among all paths of equal cost, of which `flow` is one. Where a
-    /// failure leaves others, a steady state divides it among these; a run leads it over one of them.
-    pub divides: bool,
+    /// If it stands for many flows that routers divide among all paths of equal cost: which of them. Where a failure leaves
+    /// other paths, a steady state leads each over its own; a run leads all of this over one, by `flow`.
+    pub divides: Option<Portion>,
     /// What a source of its own rate stands for: transfers of TCP, which come and go, and send their packets in bursts.
     /// Fluids and steady states have longer queues for it; packets know nothing of it.
     pub transfers: Option<Arc<Transfers>>,

@@ -62,7 +62,7 @@ pub fn connection(name: &str, from: NodeId, to: NodeId, source: Source) -> Conne
         path: None,
         return_path: None,
         flow: None,
-        divides: false,
+        divides: None,
         transfers: None,
         acks: Acks::EveryPacket,
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netflow_document::{Problem, Sources};
-use netflow_network::{Change, ConnectionId, Model, Network, NodeId, Options};
+use netflow_network::{Change, ConnectionId, Model, Network, NodeId, Options, Source};
 use netflow_workload::Transfers;
 use sha2::{Digest, Sha256};
 
@@ -38,7 +38,13 @@ pub struct Prepared {
     pub divided: Vec<Divided>,
     /// Whether there are demands of transfers or of video that a fluid carries as their mean.
     pub has_means: bool,
+    /// Whether traffic is divided among paths of equal cost.
+    pub ecmp: bool,
 }
+
+/// What is wrong with it.
+const OF_SEVERAL: &str = ": of several of equal cost (`ecmp`) that one is told too busy, and the others too little; routers would divide \
+                          them again";
 
 impl Prepared {
     /// The connections that a name stands for: the one that is called so, or the parts of what is.
@@ -69,29 +75,46 @@ impl Prepared {
             "users of workloads are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
              are not told; packets follow them (`netflow run --set simulation.model=packets`)",
         );
-        let fails = self.network.events().any(|it| it.change == Change::Down);
-        let moved = self.moved_parts_warning(is_solved).filter(|_| fails);
+        let failures = match self.links_fail() {
+            true => self.failure_warnings(is_solved),
+            false => Vec::new(),
+        };
         let others = demands.into_iter().chain(users).map(str::to_owned);
-        others.chain(moved).collect()
+        others.chain(failures).collect()
     }
 
-    /// What a failure may do to what takes one of several paths of equal cost, if anything does; demands are divided anew
-    /// where they `are_divided`, and flows are not.
-    pub fn moved_parts_warning(&self, are_divided: bool) -> Option<String> {
+    /// Whether its events take links down.
+    pub fn links_fail(&self) -> bool {
+        self.network.events().any(|it| it.change == Change::Down)
+    }
+
+    /// What a failure may do to traffic of several flows that has one of several paths of equal cost, if anything does; demands
+    /// are divided anew where it is solved for, and flows are not.
+    pub fn failure_warnings(&self, is_solved: bool) -> Vec<String> {
         let network = &self.network;
         let moves_whole = |id: ConnectionId| {
             let spec = network.connection_spec(id);
-            spec.flow.is_some() && spec.is_several_flows() && !(are_divided && spec.divides)
+            spec.flow.is_some() && spec.is_several_flows() && !(is_solved && spec.divides.is_some())
         };
-        network.connections().any(moves_whole).then(|| {
-            let what = match are_divided {
-                true => "flows that share a path (`count`, `flows`, calls, users) and lose it by a failure",
+        let parts = network.connections().any(moves_whole).then(|| {
+            let what = match is_solved {
+                true => "flows that share a path (`count`, `flows`, calls, viewers) and lose it by a failure",
                 false => "parts of demands, and flows that share a path, that lose it by a failure",
             };
-            format!(
-                "{what} all take one that is left: of several of equal cost (`ecmp`) that one is told too busy, and the others too little; routers \
-                 would divide them again"
-            )
+            format!("{what} all take one that is left{OF_SEVERAL}")
+        });
+        parts.into_iter().chain(self.users_warning()).collect()
+    }
+
+    /// What a failure may do to users of workloads: they have one path between two nodes, whatever else there is.
+    pub fn users_warning(&self) -> Option<String> {
+        let has_users = |id| {
+            let spec = self.network.connection_spec(id);
+            matches!(spec.source, Source::Users(_)) && spec.flow.is_none() && spec.path.is_none()
+        };
+        let any = self.ecmp && self.network.connections().any(has_users);
+        any.then(|| {
+            format!("users of workloads who lose their path by a failure all take one that is left{OF_SEVERAL}")
         })
     }
 

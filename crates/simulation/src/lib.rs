@@ -36,7 +36,7 @@
 //!     path: None,
 //!     return_path: None,
 //!     flow: None,
-//!     divides: false,
+//!     divides: None,
 //!     transfers: None,
 //!     acks: Acks::None,
 //! });

@@ -348,12 +348,6 @@ impl Problem {
         all.start as usize..all.end as usize
     }
 
-    /// The flow that a connection is of, if it sends and is not divided.
-    pub fn flow_of(&self, network: &Network, id: ConnectionId) -> Option<usize> {
-        let all = self.flows_of(network, id);
-        (all.len() == 1).then_some(all.start)
-    }
-
     /// The part of these flows that is a connection's.
     pub fn part_of(&self, network: &Network, id: ConnectionId, flows: Range<usize>) -> f64 {
         let all: f64 = self.flows[flows].iter().map(|it| it.count).sum();

@@ -6,7 +6,7 @@ use fnv::FnvHashMap;
 use netflow_network::{ConnectionId, HEADER_BYTES};
 use netflow_workload::Transfers;
 
-use crate::problem::LinkOf;
+use crate::problem::{Flow, LinkOf};
 use crate::sharing::Shared;
 use crate::{Solver, Steady};
 
@@ -22,9 +22,29 @@ pub struct TransferTimes {
     pub mean_s: f64,
 }
 
-/// What is known of the transfers of one connection before those of others are.
+impl TransferTimes {
+    fn times(self, factor: f64) -> TransferTimes {
+        TransferTimes {
+            lossless_s: factor * self.lossless_s,
+            alone_s: factor * self.alone_s,
+            mean_s: factor * self.mean_s,
+        }
+    }
+
+    fn plus(self, other: TransferTimes) -> TransferTimes {
+        TransferTimes {
+            lossless_s: self.lossless_s + other.lossless_s,
+            alone_s: self.alone_s + other.alone_s,
+            mean_s: self.mean_s + other.mean_s,
+        }
+    }
+}
+
+/// What is known of the transfers of one connection over one path before those of others are.
 struct Own<'a> {
     transfers: &'a Transfers,
+    /// The part of them that goes over these links.
+    share: f64,
     links: &'a [u32],
     /// Those that requests and acknowledgements cross.
     back_links: &'a [u32],
@@ -60,8 +80,8 @@ impl SharedLink {
 }
 
 impl Solver {
-    /// How long transfers take over connections whose mean rates they make; `None` of one that does not send,
-    /// or is divided among several paths by a failure.
+    /// How long transfers take over connections whose mean rates they make; `None` of one that does not send. Of what a failure
+    /// divides among several paths it is the mean of all.
     ///
     /// They begin at random moments and share links with the other transfers given; other TCP counts as if it were
     /// transfers, too, and what hears nothing of its packets takes its part of the bandwidth away. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
@@ -77,7 +97,7 @@ impl Solver {
         steady: &Steady,
         all: &[(ConnectionId, &Transfers)],
     ) -> Vec<Option<TransferTimes>> {
-        let own: Vec<Option<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
+        let own: Vec<Vec<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
         let (both_bps, left_bps) = self.crossing(steady);
         let left = left_bps.into_iter().map(|left_bps| SharedLink {
             left_bps,
@@ -91,9 +111,12 @@ impl Solver {
                 shared[l as usize].pkts_bps += bps * own.met_pkts();
             }
         }
-        own.iter()
-            .map(|own| Some(self.times(steady, own.as_ref()?, &shared, &both_bps)))
-            .collect()
+        let mean = |own: Vec<Own<'_>>| {
+            let times = |own: &Own<'_>| self.times(steady, own, &shared, &both_bps);
+            let each = own.iter().map(|own| times(own).times(own.share));
+            each.reduce(TransferTimes::plus)
+        };
+        own.into_iter().map(mean).collect()
     }
 
     /// What gives way and crosses both links of a pair; and what is left to it of each link, in bit/s.
@@ -150,27 +173,33 @@ impl Solver {
         (both_bps, left_bps.collect())
     }
 
-    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Option<Own<'a>> {
+    /// Those of one connection, by path.
+    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Vec<Own<'a>> {
         let problem = &self.problem;
-        let i = problem.flow_of(&self.network, id)?;
-        let flow = &problem.flows[i];
-        let links = &problem.hop_link[flow.data_hops()];
-        let back_links = &problem.hop_link[flow.back_hops()];
-        let [there_s, back_s] = problem.fixed_s(flow);
-        let bits = 8.0 * transfers.mean_wire_bytes(HEADER_BYTES);
+        let flows = &problem.flows[problem.flows_of(&self.network, id)];
+        let all: f64 = flows.iter().map(|flow| flow.count).sum();
         let count = f64::from(self.network.connection_spec(id).count);
-        Some(Own {
-            transfers,
-            links,
-            back_links,
-            rtt_s: there_s + back_s,
-            propagation_s: (links.iter().chain(back_links))
-                .map(|&l| problem.links[l as usize].delay_s)
-                .sum(),
-            packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
-            bits,
-            per_s: flow.rate_pps * flow.demand * count * flow.data_bits / bits,
-        })
+        let bits = 8.0 * transfers.mean_wire_bytes(HEADER_BYTES);
+        let own = |flow: &Flow| {
+            let links = &problem.hop_link[flow.data_hops()];
+            let back_links = &problem.hop_link[flow.back_hops()];
+            let [there_s, back_s] = problem.fixed_s(flow);
+            let share = flow.count / all;
+            Own {
+                transfers,
+                share,
+                links,
+                back_links,
+                rtt_s: there_s + back_s,
+                propagation_s: (links.iter().chain(back_links))
+                    .map(|&l| problem.links[l as usize].delay_s)
+                    .sum(),
+                packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
+                bits,
+                per_s: flow.rate_pps * flow.demand * count * share * flow.data_bits / bits,
+            }
+        };
+        flows.iter().map(own).collect()
     }
 
     /// `both_bps` is what crosses both links of a pair.

@@ -367,8 +367,10 @@ impl Sweep {
     pub fn notes(&self) -> Vec<String> {
         let is_solved = self.model() == Model::Solve;
         let mut notes = self.base.means_warnings(is_solved);
-        let moved = self.base.moved_parts_warning(is_solved);
-        notes.extend(moved.filter(|_| self.request.each_link_fails));
+        // Events may have told of it already.
+        if self.request.each_link_fails && !self.base.links_fail() {
+            notes.extend(self.base.failure_warnings(is_solved));
+        }
         notes
     }
 

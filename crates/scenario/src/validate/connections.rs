@@ -185,7 +185,7 @@ impl Assembly<'_> {
             path,
             return_path,
             flow: None,
-            divides: false,
+            divides: None,
             transfers: None,
             acks,
         };

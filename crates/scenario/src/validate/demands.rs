@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use netflow_document::{Place, ProblemKind, Quantity, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionId, ConnectionSpec, FlowHash, Model, NodeId, Source, WorkloadSpec,
+    Acks, Application, ConnectionId, ConnectionSpec, FlowHash, Model, NodeId, Portion, Source,
+    WorkloadSpec,
 };
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
@@ -81,7 +82,7 @@ struct Checked {
     stop_s: Option<f64>,
     flow: Option<FlowHash>,
     /// As [`ConnectionSpec::divides`].
-    divides: bool,
+    divides: Option<Portion>,
     path: Option<Vec<NodeId>>,
     return_path: Option<Vec<NodeId>>,
     class: Option<String>,
@@ -274,14 +275,15 @@ impl Assembly<'_> {
         }
         let ends = (demand.from, demand.to);
         let parts = self.shares(demand.name.clone(), ends, demand.place);
-        let part = |part: Part<f64>| Checked {
+        let portions = Portion::of_each(parts.iter().map(|part| part.of));
+        let part = |(part, portion): (Part<f64>, Portion)| Checked {
             name: part.name,
             rate: times(demand.rate, part.of),
             flow: part.flow,
-            divides: part.flow.is_some(),
+            divides: part.flow.map(|_| portion),
             ..demand.clone()
         };
-        parts.into_iter().map(part).collect()
+        parts.into_iter().zip(portions).map(part).collect()
     }
 
     /// Its parts on paths of equal cost, of which its flows choose; with how many they are.
@@ -398,7 +400,7 @@ impl Assembly<'_> {
             start_s,
             stop_s,
             flow: None,
-            divides: false,
+            divides: None,
             path,
             return_path,
             class,

@@ -60,6 +60,7 @@ pub(crate) struct Valid {
     pub(crate) demands: Vec<DemandNote>,
     pub(crate) divided: Vec<Divided>,
     pub(crate) has_means: bool,
+    pub(crate) ecmp: bool,
 }
 
 /// The surroundings of a scenario.
@@ -324,6 +325,7 @@ impl Assembly<'_> {
                     demands: self.demands.notes,
                     divided: self.divided,
                     has_means: self.demands.has_means,
+                    ecmp: self.settings.ecmp,
                     network,
                 })
             }

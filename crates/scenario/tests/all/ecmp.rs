@@ -154,3 +154,39 @@ fn a_part_is_not_called_as_something_else() {
         "{problems}"
     );
 }
+
+/// A failure tells what moves as a whole, where it does: parts in runs, flows everywhere, users of workloads.
+#[test]
+fn what_moves_as_a_whole_is_told() {
+    let of = |traffic: &str, is_solved| {
+        let event = "event = [{ at = '5 s', link = 'A->B', down = true }]";
+        let told = good(&format!("{traffic}\n{event}"), &[]).means_warnings(is_solved);
+        let moved = |it: &&String| it.contains("routers would divide");
+        assert!(
+            !good(traffic, &[])
+                .means_warnings(is_solved)
+                .iter()
+                .any(|it| moved(&it))
+        );
+        told.iter()
+            .filter(moved)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let demand = "demand = [{ name = 'd', from = 'A', to = 'D', rate = '5 Mbit/s' }]";
+    assert_eq!(of(demand, true), "");
+    assert!(of(demand, false).starts_with("parts of demands"));
+    let flows =
+        "demand = [{ name = 'd', from = 'A', to = 'D', rate = '5 Mbit/s', kind = 'voice' }]";
+    assert!(of(flows, true).starts_with("flows that share a path"));
+    let users = "workload = [{ name = 'w', application = 'http', clients = 'A', servers = 'D', interarrival = '1 s' }]";
+    for is_solved in [false, true] {
+        let told = of(users, is_solved);
+        assert!(
+            told.starts_with("users of workloads who lose their path"),
+            "{told}"
+        );
+        assert!(!told.contains('\n'));
+    }
+}

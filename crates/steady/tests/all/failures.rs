@@ -1,16 +1,18 @@
 //! What failures do, beside networks that never had what fails, and beside runs in which it fails.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Change, ConnectionSpec, Detours, EventSpec, LinkId, LinkSpec, Network, NetworkBuilder,
-    NodeId, Source,
+    Acks, Change, ConnectionId, ConnectionSpec, Detours, EventSpec, LinkId, LinkSpec, Network,
+    NetworkBuilder, NodeId, Portion, Source,
 };
 use netflow_problems::{RandomNetwork, connection, link, one_way, random_network, with_circuits};
 use netflow_steady::{
     Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt, SLOWER, Solver,
-    Steady, SteadyError, SteadyOptions, failures, solve,
+    Steady, SteadyError, SteadyOptions, TransferTimes, failures, solve,
 };
+use netflow_workload::{Distribution, Transfers};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -327,13 +329,21 @@ fn grid(seed: u64, without: &[usize]) -> Network {
         let from = rng.random_range(0..16);
         let to = (from + rng.random_range(1..16)) % 16;
         let pps = rng.random_range(100.0..2000.0);
-        for (part, path) in equal.shares(nodes[from], nodes[to]).iter().enumerate() {
+        // Half of them are transfers.
+        let (mean, most) = (rng.random_range(20e3..2e6), f64::INFINITY);
+        let size = Distribution::Exponential { mean, most };
+        let transfers = Arc::new(Transfers::new(size, 1460.0, 10.0));
+        let transfers = rng.random_bool(0.5).then_some(transfers);
+        let paths = equal.shares(nodes[from], nodes[to]);
+        let portions = Portion::of_each(paths.iter().map(|path| path.share));
+        for (part, (path, portion)) in paths.iter().zip(portions).enumerate() {
             let rate_pps = pps * path.share;
             let name = format!("d{demand}/{part}");
             let spec = one_way(&name, nodes[from], nodes[to], Source::Poisson { rate_pps });
             builder.connection(ConnectionSpec {
                 flow: Some(path.flow),
-                divides: true,
+                divides: Some(portion),
+                transfers: transfers.clone(),
                 ..spec
             });
         }
@@ -341,27 +351,43 @@ fn grid(seed: u64, without: &[usize]) -> Network {
     builder.build().unwrap()
 }
 
-/// What all parts of each demand do together: packets/s that arrive, and their mean delay.
-fn by_demand(network: &Network, steady: &Steady) -> HashMap<String, [f64; 2]> {
-    let mut all: HashMap<String, [f64; 2]> = HashMap::new();
+/// What all parts of each demand do together: packets/s that arrive, their mean delay, and mean times of transfers: alone, and
+/// beside others.
+fn by_demand(network: &Network, solver: &Solver, steady: &Steady) -> HashMap<String, [f64; 4]> {
+    let mut all: HashMap<String, ([f64; 4], f64)> = HashMap::new();
+    let transfers = |id| Some((id, network.connection_spec(id).transfers.as_deref()?));
+    let transfers: Vec<_> = network.connections().filter_map(transfers).collect();
+    let times = solver.transfer_times(steady, &transfers).into_iter();
+    let times = transfers.iter().map(|(id, _)| *id).zip(times);
+    let times: HashMap<ConnectionId, Option<TransferTimes>> = times.collect();
     for id in network.connections() {
         let it = steady.connection(id);
         let (demand, _) = network.connection_name(id).split_once('/').unwrap();
-        let [goodput_pps, waited] = all.entry(demand.to_owned()).or_default();
+        let ([goodput_pps, waited, alone, beside], rate_pps) =
+            all.entry(demand.to_owned()).or_default();
         *goodput_pps += it.goodput_pps;
         *waited += it.goodput_pps * it.delay_s;
+        *rate_pps += it.rate_pps;
+        if let Some(Some(times)) = times.get(&id) {
+            *alone += it.rate_pps * times.alone_s;
+            *beside += it.rate_pps * times.mean_s;
+        }
     }
-    for [goodput_pps, waited] in all.values_mut() {
-        *waited /= goodput_pps.max(f64::MIN_POSITIVE);
-    }
-    all
+    let means = |([goodput_pps, waited, alone, beside], rate_pps): ([f64; 4], f64)| {
+        let sent = rate_pps.max(f64::MIN_POSITIVE);
+        let delay_s = waited / goodput_pps.max(f64::MIN_POSITIVE);
+        [goodput_pps, delay_s, alone / sent, beside / sent]
+    };
+    all.into_iter()
+        .map(|(name, it)| (name, means(it)))
+        .collect()
 }
 
 /// After a failure of one link or two, the first of which may be an event of the network's, what shares paths of equal cost is divided as in the network that was built without
 /// them; once a part moved as a whole, and one of two links had all of it.
 #[test]
 fn what_shares_paths_is_divided_anew() {
-    let (mut cases, mut divided) = (0, 0);
+    let (mut cases, mut divided, mut times) = (0, 0, 0);
     for seed in 0..12 {
         let network = grid(seed, &[]);
         let detours = Detours::new(&network, 1e9);
@@ -391,25 +417,37 @@ fn what_shares_paths_is_divided_anew() {
                     }
                 };
                 let without = grid(seed, &failed);
-                let should = solve(&without, 1e9, &SteadyOptions::default()).unwrap();
+                let mut solver = Solver::new(&without, 1e9).unwrap();
+                let should = solver.solve(&SteadyOptions::default()).unwrap();
+                let should_be = by_demand(&without, &solver, &should);
                 for solver in [Solver::rerouted(&network, 1e9, &routes), by_event] {
-                    let is = solver.unwrap().solve(&SteadyOptions::default()).unwrap();
+                    let mut solver = solver.unwrap();
+                    let is = solver.solve(&SteadyOptions::default()).unwrap();
                     let offered = numbers(&network, &is).offered_bps;
                     for (link, bps) in &numbers(&without, &should).offered_bps {
                         near(offered[link], *bps, &format!("{seed} {failed:?} {link}"));
                     }
-                    let (is, should) = (by_demand(&network, &is), by_demand(&without, &should));
-                    for (demand, [goodput_pps, delay_s]) in &should {
-                        near(is[demand][0], *goodput_pps, demand);
-                        near(is[demand][1], *delay_s, demand);
+                    let is = by_demand(&network, &solver, &is);
+                    for (demand, numbers) in &should_be {
+                        let all = is[demand].iter().zip(numbers);
+                        for (is, should) in all.filter(|(_, should)| should.is_finite()) {
+                            near(*is, *should, demand);
+                        }
+                        let both = is[demand][3].is_finite() && numbers[3].is_finite();
+                        times += usize::from(both && numbers[3] > 0.0);
+                        assert_eq!(
+                            is[demand][3].is_finite(),
+                            numbers[3].is_finite(),
+                            "{demand}"
+                        );
                     }
                     cases += 1;
                 }
             }
         }
     }
-    println!("{cases} cases, {divided} of them with something divided");
-    assert!(cases > 2000 && divided > 500);
+    println!("{cases} cases, {divided} of them with something divided; {times} times of transfers");
+    assert!(cases > 2000 && divided > 500 && times > 5000);
 }
 
 /// Likewise where rooms are bytes: how many packets they are follows from who comes after the failure. (Links that were

@@ -109,7 +109,9 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     for note in steady_notes(&scenario, &found.intact, at_s) {
         problems::warn_of(&note);
     }
-    if let Some(warning) = found.moved_parts_warning() {
+    // What events take down has told of them already.
+    let users = scenario.users_warning().filter(|_| !scenario.links_fail());
+    for warning in found.moved_parts_warning().into_iter().chain(users) {
         problems::warn_of(&warning);
     }
     for failing in &found.down_already {

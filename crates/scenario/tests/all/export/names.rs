@@ -47,7 +47,7 @@ fn network() -> Network {
             path: None,
             return_path: None,
             flow: None,
-            divides: false,
+            divides: None,
             transfers: None,
             acks: Acks::None,
         });
