@@ -33,7 +33,7 @@ def test_sensitivities():
     assert found.one_sided_because_of == told["one_sided_because_of"]
 
 
-def test_sensitivities_of_one_demand():
+def test_sensitivities_of_one_demand(tmp_path):
     path, name = SCENARIOS / "two-circuits.toml", "WEST->EAST"
     found = nf.load(path).sensitivities(of=name)
     told = json.loads(command("solve", path, "--where", "--of", name, "--json"))
@@ -45,6 +45,11 @@ def test_sensitivities_of_one_demand():
     assert found.delay_s is None
     with pytest.raises(ValueError, match="nearest name is `WEST->EAST`"):
         nf.load(path).sensitivities(of="WEST->EASD")
+    down = '[[event]]\nat = "1 s"\nlink = "%s"\ndown = true\n'
+    cut = tmp_path / "cut.toml"
+    cut.write_text(path.read_text() + "".join(down % link for link in ("WEST->EAST", "WEST->EAST#2", "WEST->NORTH")))
+    with pytest.raises(ValueError, match="WEST->EAST/1 sends nothing at that time: it has no route"):
+        nf.load(cut).sensitivities(of=name)
 
 
 def test_headroom(triangle):

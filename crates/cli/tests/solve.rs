@@ -32,3 +32,51 @@ fn so_much_more_is_that_setting() {
     }
     assert!(gained("goodput_bps") > 0.9e6);
 }
+
+/// What sends nothing has no derivatives, which are not told as zeros; names keep all of their words.
+#[test]
+fn derivatives_of_what_sends_nothing_are_refused() {
+    let scenario = r#"
+        link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "1 ms" }]
+        event = [{ at = "3 s", link = "B->A", down = true }]
+        [simulation]
+        duration = "10 s"
+        [[demand]]
+        name = "first of two"
+        from = "A"
+        to = "B"
+        rate = "5 Mbit/s"
+        stop = "5 s"
+        [[demand]]
+        name = "back"
+        from = "B"
+        to = "A"
+        rate = "5 Mbit/s"
+    "#;
+    let workplace = common::Workplace::new();
+    std::fs::write(workplace.path("silent.toml"), scenario).unwrap();
+    let told = |options: &str| {
+        let line = format!("netflow solve silent.toml --where {options}");
+        common::shell(&line, &workplace.path("")).output().unwrap()
+    };
+    for (of, because) in [
+        ("first of two", "it has not begun, or has ended (`at`)"),
+        ("back", "it has no route"),
+    ] {
+        let refused = told(&format!("--of '{of}'"));
+        assert_eq!(refused.status.code(), Some(2));
+        let error = String::from_utf8(refused.stderr).unwrap();
+        let should = format!("error: {of} sends nothing at that time: {because}");
+        assert!(error.contains(&should), "{error}");
+    }
+    let sends = told("--of 'first of two' --at '2 s'");
+    let text = String::from_utf8(sends.stdout).unwrap();
+    assert!(
+        text.starts_with("first of two: goodput 4.997 Mbit/s"),
+        "{text}"
+    );
+    assert!(
+        text.contains("changes for first of two, at the margin"),
+        "{text}"
+    );
+}

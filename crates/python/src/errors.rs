@@ -136,7 +136,8 @@ pub fn steady(error: &SteadyError) -> PyErr {
         | SteadyError::BadTime { .. }
         | SteadyError::NothingFails
         | SteadyError::TooManyCases { .. }
-        | SteadyError::NothingScales => value(error.to_string()),
+        | SteadyError::NothingScales
+        | SteadyError::NothingSends { .. } => value(error.to_string()),
         _ => EvaluationError::new_err(error.to_string()),
     }
 }

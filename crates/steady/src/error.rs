@@ -55,6 +55,14 @@ pub enum SteadyError {
         "no connection of those to be scaled has a rate of its own, or an application with one; other TCP takes what it gets, and has no demand"
     )]
     NothingScales,
+    /// What connections get was to be told, and none of them sends.
+    #[error("{connection} sends nothing at that time: {because}")]
+    NothingSends {
+        /// The first of them.
+        connection: String,
+        /// Why.
+        because: &'static str,
+    },
     /// The derivatives have no finite value, or none that is found: the state changes by a jump.
     #[error("the derivatives were not found: {left:.1e} of their equations are left")]
     Singular {

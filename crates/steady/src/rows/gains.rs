@@ -92,12 +92,25 @@ impl Gains {
     /// At a steady state.
     ///
     /// # Errors
-    /// As [`Solver::sensitivities`].
+    /// As [`Solver::sensitivities`]; [`SteadyError::NothingSends`] if none of these does.
     pub fn at(
         solver: &mut Solver,
         steady: &Steady,
         which: Which<'_>,
     ) -> Result<Gains, SteadyError> {
+        if let Which::Only(ids @ [first, ..]) = which
+            && !ids.iter().any(|&id| steady.connection(id).sending)
+        {
+            let connection = solver.network().connection_name(*first).to_owned();
+            let because = match steady.without_route.contains(first) {
+                true => "it has no route",
+                false => "it has not begun, or has ended (`at`)",
+            };
+            return Err(SteadyError::NothingSends {
+                connection,
+                because,
+            });
+        }
         let in_bursts = solver.any_comes_in_bursts(which);
         let mut by = |measure| solver.sensitivities(steady, measure, which);
         Ok(Gains {

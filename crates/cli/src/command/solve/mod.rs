@@ -128,14 +128,6 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     }
     if arguments.ranks {
         let only = called(&scenario, arguments.of.as_deref())?;
-        if let (Some(name), Some(ids)) = (&arguments.of, &only)
-            && !ids.iter().any(|&id| steady.connection(id).sending)
-        {
-            let message = format!(
-                "`{name}` sends nothing just before {at_s} s; `--at` looks at another time"
-            );
-            return Err(Failure::usage(message));
-        }
         let which = only.as_deref().map_or(Which::All, Which::Only);
         return where_more::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
     }
@@ -145,6 +137,13 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         let only = called(&scenario, scaled)?;
         let scale = only.as_deref().map_or(Which::All, Which::Only);
         return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
+    }
+    if arguments.beside_run && scenario.links_fail() {
+        let told = scenario.failure_warnings(true);
+        let of_runs = scenario.failure_warnings(false).into_iter();
+        for warning in of_runs.filter(|it| !told.contains(it)) {
+            problems::warn_of(&format!("beside it in the run {warning}"));
+        }
     }
     let beside = match arguments.beside_run {
         true => Some(beside::run(&seen, scenario.options.model)?),
@@ -228,7 +227,8 @@ pub(super) fn cannot(error: SteadyError) -> Failure {
         | SteadyError::BadTime { .. }
         | SteadyError::NothingFails
         | SteadyError::TooManyCases { .. }
-        | SteadyError::NothingScales => Failure::usage(error.to_string()),
+        | SteadyError::NothingScales
+        | SteadyError::NothingSends { .. } => Failure::usage(error.to_string()),
         error if error.needs_profile() => Failure::Evaluation(format!(
             "{error}\n  help: for this once, --set \"connection.NAME.source={{ profile = 'linux-cubic' }}\" of every such connection; or \
              follow its packets by `netflow run`"

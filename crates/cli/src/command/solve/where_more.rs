@@ -57,14 +57,13 @@ fn print_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let its = of.map_or_else(String::new, |name| format!(" of {name}"));
-    if of.is_some() {
+    if let Some(of) = of {
         let delay = gains.delay.as_ref().map_or_else(String::new, |it| {
             format!("mean delay {} ms, ", short(it.value * 1e3))
         });
         writeln!(
             out,
-            "{}: goodput {} Mbit/s, {delay}95th percentile {} ms, loss {}",
-            its.trim_start_matches(" of "),
+            "{of}: goodput {} Mbit/s, {delay}95th percentile {} ms, loss {}",
             short(gains.goodput.value * 1e-6),
             short(gains.delay_p95.value * 1e3),
             percent(gains.loss.value),
@@ -90,7 +89,7 @@ fn print_text(
     writeln!(
         out,
         "what more of each link changes{}, at the margin: goodput in kbit/s, mean delay and the delays' 95th percentile in ms, loss in %",
-        its.replace(" of ", " for "),
+        of.map_or_else(String::new, |name| format!(" for {name}")),
     )?;
     let none = |change: Option<f64>, unit: f64| {
         change.map_or_else(|| "-".to_owned(), |it| little(it * unit))
