@@ -27,6 +27,9 @@ use crate::visits::QUIET_NS;
 const WINDOW_NS: u64 = 1_000_000_000;
 /// The first time is short: how many packets there are is not known.
 const FIRST_NS: u64 = 10_000_000;
+/// Several threads follow about so many packets at links from one such time to the next: whether they are faster than one
+/// is found out soon.
+const PKTS_A_STRETCH: f64 = 1e6;
 /// Until it is, sweeps are taken to pay that look at each link once in so long.
 const LONG_NS: u64 = 500_000;
 /// To follow one packet in the order of all costs as much as to look at so many links and ends: in stars of 60 and 200
@@ -45,6 +48,10 @@ impl Engine {
             let mut until_ns = end_ns.min(self.now_ns.saturating_add(window_ns));
             if self.pkts_per_ns.is_none() {
                 until_ns = until_ns.min(self.now_ns.saturating_add(FIRST_NS));
+            }
+            if let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| self.parts.threads > 1) {
+                let stretch_ns = (PKTS_A_STRETCH / pkts_per_ns).max(1.0) as u64;
+                until_ns = until_ns.min(self.now_ns.saturating_add(stretch_ns));
             }
             self.users_come(until_ns);
             self.schedule.by_moments = !self.sweeps_pay();
@@ -96,7 +103,15 @@ impl Engine {
 
     /// What happens before links have had a turn: what senders do that hear of nothing, and what ends do
     /// that have heard all they will for now.
-    pub fn begin_sweep(&mut self, end_ns: u64) {
+    fn begin_sweep(&mut self, end_ns: u64) {
+        self.senders_begin(end_ns);
+        for l in 0..self.links.len() {
+            self.ends_act(l, end_ns);
+        }
+    }
+
+    /// The first part of that: what senders do that hear of nothing. From now on horizons are known.
+    pub fn senders_begin(&mut self, end_ns: u64) {
         for i in 0..self.schedule.unfed.len() {
             self.sender_acts(self.schedule.unfed[i], end_ns);
         }
@@ -105,9 +120,6 @@ impl Engine {
         }
         for l in 0..self.links.len() {
             self.link_has_come(l, self.now_ns);
-        }
-        for l in 0..self.links.len() {
-            self.ends_act(l, end_ns);
         }
     }
 
@@ -149,7 +161,7 @@ impl Engine {
 
     /// All that happens before the link's horizon at the ends that it feeds.
     #[inline]
-    fn ends_act(&mut self, l: usize, end_ns: u64) {
+    pub fn ends_act(&mut self, l: usize, end_ns: u64) {
         let alone_ns = self.schedule.horizon_ns[l].min(end_ns);
         let mut ends_ns = NEVER;
         for i in 0..self.schedule.places[l].receivers.len() {

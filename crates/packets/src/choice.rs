@@ -9,8 +9,9 @@ use std::time::Duration;
 /// cold.
 const BLOCK: u32 = 8;
 const LONG_S: f64 = 0.1;
-/// Between two trials of the other way there are two blocks, and where it was slower twice as many each time, at most so
-/// many; and the one that it is compared with.
+/// A way that was faster than the other one is kept for so many blocks, and the one that it is compared with then; at the start
+/// for one. Where it is still the faster one it is kept twice as long each time, at most for so many.
+const PATIENCE: u32 = 4;
 const MOST_PATIENCE: u32 = 32;
 
 /// One way or the other. What a packet costs changes with the traffic; so a way is compared with the other one as it was
@@ -71,7 +72,7 @@ impl Choice {
         if self.on_trial {
             self.on_trial = false;
             self.patience = match cost_s < self.before_s {
-                true => 1,
+                true => PATIENCE,
                 false => {
                     self.several = !self.several;
                     (2 * self.patience).min(MOST_PATIENCE)

@@ -387,12 +387,8 @@ impl Engine {
 
     /// Every link on every way of data, and the packets that have arrived there.
     pub fn data_hops(&self) -> impl Iterator<Item = (&HopSpec, u64)> {
-        let hops = self.plan.hops.iter().map(|hop| hop.arrived);
-        self.plan
-            .specs
-            .iter()
-            .zip(hops)
-            .filter(|(spec, _)| !spec.is_ack)
+        let data = (self.plan.specs.iter().enumerate()).filter(|(_, spec)| !spec.is_ack);
+        data.map(|(hop, spec)| (spec, self.arrived_at(hop)))
     }
 
     /// Every packet: the hop it has last been accepted at, and whether it is still in that queue.

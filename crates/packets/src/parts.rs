@@ -53,7 +53,7 @@ pub(crate) struct Part {
     pub engine: Engine,
     /// What it has: links, wires that end there, hops over its links, transfers whose senders and whose
     /// receivers are there, and the connections of these.
-    links: Vec<u32>,
+    pub links: Vec<u32>,
     wires: Vec<u32>,
     hops: Vec<u32>,
     senders: Vec<u32>,
@@ -62,6 +62,8 @@ pub(crate) struct Part {
     receiving: Vec<u32>,
     /// Wires on which it sends something to another part, and to which.
     pub out: Vec<(u32, u32)>,
+    /// Whether what it has lies where nothing of other parts does.
+    pub is_own: bool,
     /// Links of other parts that its own wait for, and its own that those of others wait for.
     pub beyond: Vec<u32>,
     pub border: Vec<u32>,
@@ -115,15 +117,27 @@ impl Parts {
     pub fn are_there(&self) -> bool {
         !self.each.is_empty()
     }
-
-    /// The network is another one from now on.
-    pub fn forget(&mut self) {
-        self.each.clear();
-        self.divided_at = 0.0;
-    }
 }
 
 impl Engine {
+    /// The network is another one from now on.
+    pub fn forget_parts(&mut self) {
+        for part in self.parts.each.drain(..) {
+            for h in part.hops {
+                let h = h as usize;
+                self.plan.hops[h].arrived += part.engine.plan.hops[h].arrived;
+            }
+        }
+        self.parts.divided_at = 0.0;
+    }
+
+    /// Packets that have arrived at the link of a hop: those that parts have counted are left there.
+    pub fn arrived_at(&self, hop: usize) -> u64 {
+        let parts = self.parts.each.iter();
+        let in_parts = parts.filter_map(|part| Some(part.engine.plan.hops.get(hop)?.arrived));
+        self.plan.hops[hop].arrived + in_parts.sum::<u64>()
+    }
+
     /// Whether following the network in parts may be worth it. It is divided now if it has not been.
     pub fn parts_may_pay(&mut self) -> bool {
         let alone = self.parts.threads < 2
@@ -151,7 +165,7 @@ impl Engine {
 
     /// As [`Engine::sweep`], by several threads.
     pub fn sweep_in_parts(&mut self, end_ns: u64) {
-        self.begin_sweep(end_ns);
+        self.senders_begin(end_ns);
         let mut parts = std::mem::take(&mut self.parts.each);
         for part in &mut parts {
             self.swap(part);
@@ -184,13 +198,23 @@ impl Engine {
         for part in &mut parts {
             self.take_back(part);
         }
+        self.parts.each = parts;
         if meeting.is_off() {
             // There are no more threads: nothing has happened.
             self.parts.threads = 1;
+            self.forget_parts();
             return self.sweep(end_ns);
         }
-        self.parts.each = parts;
         self.compare_parts();
+    }
+
+    /// What is written again and again goes to memory that this thread gets. Where two threads write what lies side by side,
+    /// each waits for the other (false sharing).
+    pub fn move_in_memory(&mut self) {
+        self.links = self.links.clone();
+        self.transfers = self.transfers.clone();
+        self.delays = self.delays.clone();
+        self.plan.wires = self.plan.wires.clone();
     }
 
     /// What a part has, or gives back.
@@ -228,10 +252,6 @@ impl Engine {
     fn take_back(&mut self, part: &mut Part) {
         self.swap(part);
         let theirs = &mut part.engine;
-        for &h in &part.hops {
-            let h = h as usize;
-            self.plan.hops[h].arrived += std::mem::take(&mut theirs.plan.hops[h].arrived);
-        }
         for (mine, other) in self.accounts.iter_mut().zip(&mut theirs.accounts) {
             mine.add(&std::mem::replace(other, Account::new(None)));
         }
@@ -261,7 +281,7 @@ impl Engine {
             return;
         }
         if most * self.parts.each.len() as f64 > LOPSIDED * all as f64 {
-            self.parts.forget();
+            self.forget_parts();
         } else {
             self.note_compared();
         }
@@ -274,8 +294,8 @@ impl Engine {
 
     /// Divides the network by what links had to do of late.
     fn make_parts(&mut self, wanted: usize, pkts_per_ns: f64) {
+        self.forget_parts();
         self.parts.divided_at = pkts_per_ns;
-        self.parts.each.clear();
         let compared = &self.parts.compared;
         let of_late = |(l, link): (usize, &Link)| {
             let before = compared.get(l).copied().unwrap_or(0);
@@ -388,6 +408,7 @@ impl Engine {
         let (out, beyond, border) = (sorted(out), sorted(beyond), sorted(border));
         Part {
             engine: self.hollow(mine),
+            is_own: false,
             sending: connections(&senders),
             receiving: connections(&receivers),
             links,

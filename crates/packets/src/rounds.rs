@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netflow_tcpmodel::tcp::NEVER;
+use netflow_units::Fifo;
 
 use crate::meeting::Meeting;
 use crate::parts::Part;
-use crate::wire::Packet;
+use crate::wire::{Packet, Wires};
 
 /// What parts tell each other in a round.
 pub(crate) struct Round {
@@ -15,7 +16,38 @@ pub(crate) struct Round {
     horizon_ns: Vec<AtomicU64>,
     /// By part: how far the last of its links has come, and what others have sent it, with the wires.
     least_ns: Vec<AtomicU64>,
-    sent: Vec<Mutex<Vec<(u32, Packet)>>>,
+    sent: Vec<Mutex<Sent>>,
+}
+
+/// Packets that one part has sent another, by wire: what was on it stands here as it was, and what was here before, which is
+/// empty by then, is on it.
+#[derive(Default)]
+struct Sent {
+    each: Vec<(u32, Fifo<Packet>)>,
+    /// So many of these hold packets.
+    used: usize,
+}
+
+impl Sent {
+    fn add(&mut self, wire: u32, wires: &mut Wires) {
+        if self.used == self.each.len() {
+            self.each.push((wire, Fifo::default()));
+        }
+        let (which, packets) = &mut self.each[self.used];
+        *which = wire;
+        wires.exchange(wire, packets);
+        self.used += 1;
+    }
+
+    fn take(&mut self, wires: &mut Wires) {
+        for (wire, packets) in &mut self.each[..self.used] {
+            packets.iter().for_each(|&packet| {
+                wires.push(*wire, packet);
+            });
+            packets.clear();
+        }
+        self.used = 0;
+    }
 }
 
 impl Round {
@@ -33,7 +65,7 @@ impl Round {
     }
 
     /// What has been sent to a part.
-    fn sent_to(&self, part: usize) -> MutexGuard<'_, Vec<(u32, Packet)>> {
+    fn sent_to(&self, part: usize) -> MutexGuard<'_, Sent> {
         // Where one panics all do.
         self.sent[part]
             .lock()
@@ -44,11 +76,18 @@ impl Round {
 impl Part {
     /// All that happens here before `end_ns`, in rounds: while one is heard, the next is told.
     pub fn follow(&mut self, number: usize, end_ns: u64, rounds: &[Round; 2], meeting: &Meeting) {
+        if !std::mem::replace(&mut self.is_own, true) {
+            self.engine.move_in_memory();
+        }
         if !meeting.wait() {
             return;
         }
-        for round in rounds.iter().cycle() {
-            let least_ns = self.engine.turn(end_ns);
+        for (i, round) in rounds.iter().cycle().enumerate() {
+            let least_ns = match i {
+                // What others may know of links they may know when the ends behind these have acted.
+                0 => self.ends_begin(end_ns),
+                _ => self.engine.turn(end_ns),
+            };
             self.tell(round);
             round.least_ns[number].store(least_ns, Relaxed);
             if !meeting.wait() {
@@ -62,6 +101,14 @@ impl Part {
         }
     }
 
+    /// What ends do that have heard all they will for now. How far links have come: nowhere.
+    fn ends_begin(&mut self, end_ns: u64) -> u64 {
+        for &l in &self.links {
+            self.engine.ends_act(l as usize, end_ns);
+        }
+        0
+    }
+
     fn tell(&mut self, round: &Round) {
         let engine = &mut self.engine;
         for &l in &self.border {
@@ -70,9 +117,7 @@ impl Part {
         }
         for &(wire, to) in &self.out {
             if engine.plan.wires.head_ns(wire) != NEVER {
-                let mut sent = round.sent_to(to as usize);
-                let wires = &mut engine.plan.wires;
-                wires.take_all(wire, |packet| sent.push((wire, packet)));
+                round.sent_to(to as usize).add(wire, &mut engine.plan.wires);
             }
         }
     }
@@ -83,8 +128,6 @@ impl Part {
             let horizon_ns = round.horizon_ns[l as usize].load(Relaxed);
             engine.schedule.horizon_ns[l as usize] = horizon_ns;
         }
-        for (wire, packet) in round.sent_to(number).drain(..) {
-            engine.plan.wires.push(wire, packet);
-        }
+        round.sent_to(number).take(&mut engine.plan.wires);
     }
 }

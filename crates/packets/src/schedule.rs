@@ -261,7 +261,7 @@ impl Engine {
         };
         schedule.in_order = self.has_wide_edges();
         self.schedule = schedule;
-        self.parts.forget();
+        self.forget_parts();
     }
 
     /// A slot that has come since: its links have wires between them already.

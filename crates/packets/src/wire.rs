@@ -86,13 +86,12 @@ impl Wires {
         std::mem::swap(&mut self.heads_ns[w], &mut there.heads_ns[w]);
     }
 
-    /// Takes all packets off a wire, in the order in which they were put on it.
-    pub fn take_all(&mut self, wire: u32, each: impl FnMut(Packet)) {
-        let packets = self.lend(wire);
-        packets.iter().copied().for_each(each);
-        let n = packets.len();
-        self.give_back(wire, packets, n);
-        self.each[wire as usize].unsorted = false;
+    /// All packets of a wire are elsewhere from now on, and these on it, which are none.
+    pub fn exchange(&mut self, wire: u32, packets: &mut Fifo<Packet>) {
+        let it = &mut self.each[wire as usize];
+        std::mem::swap(&mut it.packets, packets);
+        it.unsorted = false;
+        self.set_head(wire, NEVER);
     }
 
     /// From now on packets are put on this one in any order.
