@@ -6,6 +6,9 @@ use netflow_steady::rows::{FailureRow, LinkUnderFailureRow};
 use super::FailuresSeen;
 use crate::number::{percent, short};
 
+/// Behind a failure after which not all is divided as routers would; a warning explains it.
+const MOVED_WHOLE: &str = " *";
+
 /// Of what there is not.
 pub const NOTHING: &str = "-";
 
@@ -13,7 +16,10 @@ impl FailuresSeen<'_> {
     /// The cases, in the order of their rank; at most so many.
     pub fn case_table(&self, most: usize) -> Rows {
         let columns: [Column<FailureRow<'_>>; 13] = [
-            text("failure", |it| it.failure.clone()),
+            text("failure", |it| {
+                let mark = if it.moved_whole { MOVED_WHOLE } else { "" };
+                format!("{}{mark}", it.failure)
+            }),
             text("kind", |it| it.kind.clone()),
             number("lost goodput", |it| known(it.lost_goodput, lost, "no rest")),
             number("blocked", |it| match it.blocked_connections {

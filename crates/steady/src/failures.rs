@@ -135,7 +135,7 @@ impl Failures {
         let (moved, all) = (moved.count(), self.cases.len());
         (moved > 0).then(|| {
             format!(
-                "in {moved} of {all} cases flows that were on one path (`count`, `flows`, calls) have several of equal cost, and all take one of \
+                "in {moved} of {all} cases (`*`, `moved_whole`) flows that were on one path (`count`, `flows`, calls) have several of equal cost, and all take one of \
                  them: that one may be told too busy, and the others too little"
             )
         })

@@ -51,6 +51,8 @@ pub struct FailureRow<'a> {
     pub hardest_hit: Option<&'a str>,
     /// Which part.
     pub hardest_hit_lost: Option<f64>,
+    /// Whether flows that were on one path have several of equal cost and all take one, where routers would divide them.
+    pub moved_whole: bool,
 }
 
 /// Who suffers from a failure.
@@ -191,6 +193,7 @@ fn case<'a>(
         kind: kinds.join(" + "),
         blocked_connections: case.blocked,
         blocked_goodput: share(case.blocked_bps),
+        moved_whole: case.moved_whole > 0,
         ..FailureRow::default()
     };
     let after: &AfterFailure = match &case.rest {
