@@ -27,9 +27,10 @@ use crate::visits::QUIET_NS;
 const WINDOW_NS: u64 = 1_000_000_000;
 /// The first time is short: how many packets there are is not known.
 const FIRST_NS: u64 = 10_000_000;
-/// Several threads follow about so many packets at links from one such time to the next: whether they are faster than one
-/// is found out soon.
+/// Until it is known whether several threads are faster than one, so many packets at links are followed from one such time to
+/// the next, or for each link and transfer so many: these change hands then.
 const PKTS_A_STRETCH: f64 = 1e6;
+const PKTS_A_CHANGE: f64 = 30.0;
 /// Until it is, sweeps are taken to pay that look at each link once in so long.
 const LONG_NS: u64 = 500_000;
 /// To follow one packet in the order of all costs as much as to look at so many links and ends: in stars of 60 and 200
@@ -49,15 +50,20 @@ impl Engine {
             if self.pkts_per_ns.is_none() {
                 until_ns = until_ns.min(self.now_ns.saturating_add(FIRST_NS));
             }
-            if let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| self.parts.threads > 1) {
-                let stretch_ns = (PKTS_A_STRETCH / pkts_per_ns).max(1.0) as u64;
+            if let Some(pkts_per_ns) = self.pkts_per_ns
+                && self.may_have_parts()
+                && !self.parts.choice.is_made
+            {
+                let change = self.links.len() + self.transfers.len();
+                let pkts = PKTS_A_STRETCH.max(PKTS_A_CHANGE * change as f64);
+                let stretch_ns = (pkts / pkts_per_ns).max(1.0) as u64;
                 until_ns = until_ns.min(self.now_ns.saturating_add(stretch_ns));
             }
             self.users_come(until_ns);
             self.schedule.by_moments = !self.sweeps_pay();
             let before = self.offered();
-            let began = Instant::now();
             let may_divide = !self.schedule.by_moments && self.parts_may_pay();
+            let began = Instant::now();
             if self.schedule.by_moments {
                 self.follow_moments(until_ns);
             } else if may_divide && self.parts.choice.several {

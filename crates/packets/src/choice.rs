@@ -20,6 +20,8 @@ const MOST_PATIENCE: u32 = 32;
 pub(crate) struct Choice {
     /// Whether several threads follow the network now.
     pub several: bool,
+    /// Whether both ways have been compared.
+    pub is_made: bool,
     /// Whether that is a trial, and how long a packet took before it, in seconds.
     on_trial: bool,
     before_s: f64,
@@ -36,6 +38,7 @@ impl Default for Choice {
     fn default() -> Choice {
         Choice {
             several: false,
+            is_made: false,
             on_trial: false,
             before_s: 0.0,
             stretches: 0,
@@ -70,7 +73,7 @@ impl Choice {
         let cost_s = self.took_s / self.pkts as f64;
         (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
         if self.on_trial {
-            self.on_trial = false;
+            (self.on_trial, self.is_made) = (false, true);
             self.patience = match cost_s < self.before_s {
                 true => PATIENCE,
                 false => {

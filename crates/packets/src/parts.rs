@@ -138,13 +138,16 @@ impl Engine {
         self.plan.hops[hop].arrived + in_parts.sum::<u64>()
     }
 
-    /// Whether following the network in parts may be worth it. It is divided now if it has not been.
+    /// Whether the network can be followed in parts.
+    pub fn may_have_parts(&self) -> bool {
+        let is_whole =
+            !self.visits.crowds.is_empty() || !self.edges.is_empty() || self.schedule.in_order;
+        self.parts.threads >= 2 && !is_whole
+    }
+
+    /// Whether following the network in parts may be worth it. It is divided now if it is to be followed so and has not been.
     pub fn parts_may_pay(&mut self) -> bool {
-        let alone = self.parts.threads < 2
-            || !self.visits.crowds.is_empty()
-            || !self.edges.is_empty()
-            || self.schedule.in_order;
-        let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| !alone) else {
+        let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| self.may_have_parts()) else {
             return false;
         };
         let pkts_in = |ns: u64| pkts_per_ns * ns as f64;
@@ -155,6 +158,9 @@ impl Engine {
         }
         // More traffic may be worth more parts.
         let is_more = pkts_per_ns >= 2.0 * self.parts.divided_at;
+        if !self.parts.choice.several {
+            return is_more || !self.parts.each.is_empty();
+        }
         if is_more && self.parts.each.len() < wanted {
             self.make_parts(wanted, pkts_per_ns);
         }

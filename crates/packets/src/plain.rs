@@ -132,6 +132,8 @@ impl Engine {
             let round = round.map(|it| (it.count, it.sum_ns));
             told.push(format!("{end_ns}: connection {c}: {there:?} {round:?}"));
         }
+        let arrived = self.data_hops().map(|(_, arrived)| arrived);
+        told.push(format!("{end_ns}: hops {:?}", arrived.collect::<Vec<_>>()));
         for crowd in &self.visits.crowds {
             let mut waits = crowd.waits.clone();
             waits.sort_by_key(|wait| wait.user);
