@@ -6,8 +6,12 @@ use petgraph::Direction;
 use petgraph::algo::dijkstra;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef, Reversed};
+use rayon::prelude::*;
 
 use crate::{FlowHash, LinkSpec};
+
+/// To look at so many links takes far longer than to wake threads.
+const MUCH: usize = 1 << 17;
 
 /// Delay in whole picoseconds, or metrics in millionths, then hops: equal sums are then equal whatever the order
 /// of summation, and the path with fewer links wins among them.
@@ -35,6 +39,9 @@ pub struct Router {
 
 /// The bandwidth, and places of the ends and of the circuit among all names.
 type Preference = (std::cmp::Reverse<u64>, usize, usize, usize);
+
+/// The links of a path; `None` where there is no way.
+type Path = Option<Vec<u32>>;
 
 /// A path that is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -143,33 +150,52 @@ impl Router {
     /// are not used. Without a flow, among paths of equal cost the shorter wins, then the one that arrives
     /// over the links of greater bandwidth, then names decide: the order in which links were added makes no
     /// difference, nor does what else is set at them.
-    pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Option<Vec<u32>>> {
-        let mut answers = vec![None; requests.len()];
-        let (mut flows, mut order): (Vec<usize>, Vec<usize>) =
+    pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Path> {
+        let (mut flows, mut others): (Vec<usize>, Vec<usize>) =
             (0..requests.len()).partition(|&i| requests[i].flow.is_some());
-        order.sort_by_key(|&i| (requests[i].from, i));
-        // One tree at a time: all of them would not fit for large networks.
-        for same_start in order.chunk_by(|&a, &b| requests[a].from == requests[b].from) {
-            let from = requests[same_start[0]].from;
+        others.sort_by_key(|&i| (requests[i].from, i));
+        let same_start = others.chunk_by(|&a, &b| requests[a].from == requests[b].from);
+        flows.sort_by_key(|&i| (requests[i].to, i));
+        let same_end = flows.chunk_by(|&a, &b| requests[a].to == requests[b].to);
+        // One tree at a time, or one for each thread: all of them would not fit for large networks.
+        let from_one = |same: &&[usize]| {
+            let from = requests[same[0]].from;
             let mut tree = Tree {
                 from: from.into(),
                 cost: self.costs(from, down),
                 into: vec![None; self.graph.node_count()],
             };
-            for &i in same_start {
-                answers[i] = self.walk_back(&mut tree, requests[i].to, down);
-            }
-        }
-        flows.sort_by_key(|&i| (requests[i].to, i));
-        for same_end in flows.chunk_by(|&a, &b| requests[a].to == requests[b].to) {
-            let to = requests[same_end[0]].to;
+            let ends = same.iter().map(|&i| requests[i].to);
+            ends.map(|to| self.walk_back(&mut tree, to, down)).collect()
+        };
+        let to_one = |same: &&[usize]| {
+            let to = requests[same[0]].to;
             let next = self.next_links(to, down);
-            for &i in same_end {
-                let Request { from, flow, .. } = requests[i];
-                answers[i] = flow.and_then(|flow| self.walk(from, to, flow, &next));
-            }
+            let walk = |&i: &usize| self.walk(requests[i].from, to, requests[i].flow?, &next);
+            same.iter().map(walk).collect()
+        };
+        let found = [
+            self.of_each(same_start.collect(), from_one),
+            self.of_each(same_end.collect(), to_one),
+        ];
+        let mut answers = vec![None; requests.len()];
+        let places = others.into_iter().chain(flows);
+        for (i, path) in places.zip(found.into_iter().flatten().flatten()) {
+            answers[i] = path;
         }
         answers
+    }
+
+    /// What is found of each of some groups of requests, by all threads if it is much work.
+    fn of_each<'a>(
+        &self,
+        groups: Vec<&'a [usize]>,
+        find: impl Fn(&&'a [usize]) -> Vec<Path> + Send + Sync,
+    ) -> Vec<Vec<Path>> {
+        match groups.len() * self.graph.edge_count() < MUCH {
+            true => groups.iter().map(find).collect(),
+            false => groups.par_iter().map(find).collect(),
+        }
     }
 
     /// Where all paths of least cost to a node go, however many links they have.
@@ -281,5 +307,44 @@ impl Router {
         }
         path.reverse();
         Some(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeId;
+    use crate::ids::Owner;
+
+    /// So many requests that all threads look for paths: each is what it is alone, and stands where it was asked for.
+    #[test]
+    fn all_paths_together_are_those_of_each_alone() {
+        let (nodes, links) = (200_u32, 900_u32);
+        let names: Vec<String> = (0..nodes).map(|i| format!("n{i}")).collect();
+        let owner = Owner::new();
+        let node = |i: u32| NodeId::new(i % nodes, owner);
+        let link = |i: u32| LinkSpec {
+            // Some cost the same, so that flows choose.
+            metric: Some(f64::from(1 + i % 3)),
+            ..LinkSpec::new(node(i), node(i * 7 + i / nodes + 1), 1e6)
+        };
+        let links: Vec<LinkSpec> = (0..links).map(link).collect();
+        let router = Router::new(&names, &links);
+        let mut down = vec![false; links.len()];
+        down[3] = true;
+        let request = |i: u32| Request {
+            from: (i * 11) % nodes,
+            to: (i * 17 + 5) % nodes,
+            flow: i
+                .is_multiple_of(2)
+                .then(|| FlowHash(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+        };
+        let requests: Vec<Request> = (0..3000).map(request).collect();
+        let together = router.paths(&requests, &down);
+        assert!(2 * nodes as usize * links.len() >= MUCH);
+        assert!(together.iter().flatten().count() > 2000);
+        for (path, request) in together.iter().zip(&requests) {
+            assert_eq!(*path, router.paths(&[*request], &down)[0]);
+        }
     }
 }

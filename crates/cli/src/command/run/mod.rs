@@ -24,6 +24,7 @@ use crate::output::csv;
 use crate::output::format::{self, Either, Format};
 use crate::output::progress::Progress;
 use crate::parse::{directory, positive_time, time_from_zero};
+use crate::threads::on_threads;
 use crate::{interrupt, problems};
 
 /// Evaluate a scenario: tables on the standard output, series in a directory
@@ -107,7 +108,7 @@ its name.";
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let began = Instant::now();
     let (format, series) = arguments.formats()?;
-    let scenario = arguments.scenario.load()?;
+    let scenario = on_threads(arguments.threads, || arguments.scenario.load())??;
     if !arguments.quiet {
         problems::warn(&scenario);
     }
