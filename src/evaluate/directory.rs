@@ -59,7 +59,7 @@ impl Task<'_> {
     ) -> Result<Evaluation, Error> {
         let summary = &mut evaluation.summary;
         (evaluation.warnings).extend(warnings::outside(&summary.connections));
-        (evaluation.warnings).extend(self.scenario.means_warnings(false));
+        (evaluation.warnings).extend(self.scenario.means_warnings(false, f64::INFINITY));
         if writer.is_some() || self.settings.keep_series {
             let coarse = warnings::coarse(evaluation.steps_s, self.settings.every_s);
             evaluation.warnings.extend(coarse);

@@ -60,15 +60,23 @@ fn derivatives_of_what_sends_nothing_are_refused() {
         common::shell(&line, &workplace.path("")).output().unwrap()
     };
     for (of, because) in [
-        ("first of two", "it has not begun, or has ended (`at`)"),
-        ("back", "it has no route"),
+        ("first of two", "what there is has not begun, or has ended"),
+        ("back", "there is no route"),
     ] {
         let refused = told(&format!("--of '{of}'"));
         assert_eq!(refused.status.code(), Some(2));
         let error = String::from_utf8(refused.stderr).unwrap();
-        let should = format!("error: {of} sends nothing at that time: {because}");
+        let should =
+            format!("error: `{of}` sends nothing at the time looked at: {because}; `--at`");
         assert!(error.contains(&should), "{error}");
     }
+    let silent = told("");
+    assert_eq!(silent.status.code(), Some(2));
+    let error = String::from_utf8(silent.stderr).unwrap();
+    assert!(
+        error.contains("error: the network sends nothing at the time"),
+        "{error}"
+    );
     let sends = told("--of 'first of two' --at '2 s'");
     let text = String::from_utf8(sends.stdout).unwrap();
     assert!(

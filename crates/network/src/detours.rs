@@ -251,6 +251,7 @@ impl Detours {
             };
             let mut ways: Vec<DetourWay> = each.filter_map(part).collect();
             let all: f64 = ways.iter().map(|it| it.share).sum();
+            debug_assert!(ways.is_empty() || (all - 1.0).abs() < 1e-9);
             for it in &mut ways {
                 it.share /= all; // but for rounding it is 1
             }

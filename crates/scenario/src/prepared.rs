@@ -63,8 +63,8 @@ impl Prepared {
         own.chain(self.divided.iter().map(|it| it.name.as_str()))
     }
 
-    /// What means of bursts are not, where there are any; of a scenario that is solved for, or run as it says.
-    pub fn means_warnings(&self, is_solved: bool) -> Vec<String> {
+    /// What means of bursts are not, where there are any; of a scenario that is solved for, or run as it says, until `at_s`.
+    pub fn means_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
         let demands = self.has_means.then_some(
             "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
              a factor of 2 at nine of ten links of the networks tried, as are times of transfers, within a factor of 1.4, and what \
@@ -75,7 +75,7 @@ impl Prepared {
             "users of workloads are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
              are not told; packets follow them (`netflow run --set simulation.model=packets`)",
         );
-        let failures = match self.links_fail() {
+        let failures = match self.links_fail_by(at_s) {
             true => self.failure_warnings(is_solved),
             false => Vec::new(),
         };
@@ -83,9 +83,10 @@ impl Prepared {
         others.chain(failures).collect()
     }
 
-    /// Whether its events take links down.
-    pub fn links_fail(&self) -> bool {
-        self.network.events().any(|it| it.change == Change::Down)
+    /// Whether its events take links down before this time.
+    pub fn links_fail_by(&self, at_s: f64) -> bool {
+        let mut events = self.network.events();
+        events.any(|it| it.change == Change::Down && it.at_s < at_s)
     }
 
     /// What a failure may do to traffic of several flows that has one of several paths of equal cost, if anything does; demands
@@ -98,7 +99,9 @@ impl Prepared {
         };
         let parts = network.connections().any(moves_whole).then(|| {
             let what = match is_solved {
-                true => "flows that share a path (`count`, `flows`, calls, viewers) and lose it by a failure",
+                true => {
+                    "flows that share a path (`count`, `flows`, calls) and lose it by a failure"
+                }
                 false => "parts of demands, and flows that share a path, that lose it by a failure",
             };
             format!("{what} all take one that is left{OF_SEVERAL}")

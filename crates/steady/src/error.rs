@@ -56,10 +56,10 @@ pub enum SteadyError {
     )]
     NothingScales,
     /// What connections get was to be told, and none of them sends.
-    #[error("{connection} sends nothing at that time: {because}")]
+    #[error("{who} sends nothing at the time looked at: {because}")]
     NothingSends {
-        /// The first of them.
-        connection: String,
+        /// The network, or these, in words.
+        who: String,
         /// Why.
         because: &'static str,
     },

@@ -366,9 +366,10 @@ impl Sweep {
     /// What the answers are not, whatever the values.
     pub fn notes(&self) -> Vec<String> {
         let is_solved = self.model() == Model::Solve;
-        let mut notes = self.base.means_warnings(is_solved);
+        let at_s = self.at_s().filter(|_| is_solved).unwrap_or(f64::INFINITY);
+        let mut notes = self.base.means_warnings(is_solved, at_s);
         // Events may have told of it already.
-        if self.request.each_link_fails && !self.base.links_fail() {
+        if self.request.each_link_fails && !self.base.links_fail_by(at_s) {
             notes.extend(self.base.failure_warnings(is_solved));
         }
         notes

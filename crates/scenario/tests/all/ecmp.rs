@@ -160,11 +160,11 @@ fn a_part_is_not_called_as_something_else() {
 fn what_moves_as_a_whole_is_told() {
     let of = |traffic: &str, is_solved| {
         let event = "event = [{ at = '5 s', link = 'A->B', down = true }]";
-        let told = good(&format!("{traffic}\n{event}"), &[]).means_warnings(is_solved);
+        let told = good(&format!("{traffic}\n{event}"), &[]).means_warnings(is_solved, 10.0);
         let moved = |it: &&String| it.contains("routers would divide");
         assert!(
             !good(traffic, &[])
-                .means_warnings(is_solved)
+                .means_warnings(is_solved, 10.0)
                 .iter()
                 .any(|it| moved(&it))
         );

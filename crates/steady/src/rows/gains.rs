@@ -98,19 +98,7 @@ impl Gains {
         steady: &Steady,
         which: Which<'_>,
     ) -> Result<Gains, SteadyError> {
-        if let Which::Only(ids @ [first, ..]) = which
-            && !ids.iter().any(|&id| steady.connection(id).sending)
-        {
-            let connection = solver.network().connection_name(*first).to_owned();
-            let because = match steady.without_route.contains(first) {
-                true => "it has no route",
-                false => "it has not begun, or has ended (`at`)",
-            };
-            return Err(SteadyError::NothingSends {
-                connection,
-                because,
-            });
-        }
+        some_send(solver.network(), steady, which)?;
         let in_bursts = solver.any_comes_in_bursts(which);
         let mut by = |measure| solver.sensitivities(steady, measure, which);
         Ok(Gains {
@@ -130,6 +118,28 @@ impl Gains {
         let bends = self.delay_p95.at_bends.iter();
         bends.map(|&id| network.connection_name(id)).collect()
     }
+}
+
+/// An error if none of these sends: nothing changes what they get.
+fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(), SteadyError> {
+    let ids = match which {
+        Which::All => network.connections().collect(),
+        Which::Only(ids) => ids.to_vec(),
+    };
+    if ids.iter().any(|&id| steady.connection(id).sending) {
+        return Ok(());
+    }
+    let has_no_route = ids.iter().any(|id| steady.without_route.contains(id));
+    Err(SteadyError::NothingSends {
+        who: match (which, ids.first()) {
+            (Which::Only(_), Some(&first)) => format!("`{}`", network.connection_name(first)),
+            _ => "the network".to_owned(),
+        },
+        because: match has_no_route {
+            true => "there is no route",
+            false => "what there is has not begun, or has ended",
+        },
+    })
 }
 
 /// The rows of all links by what they change; what gains most goodput stands first, and of what gains the same (to

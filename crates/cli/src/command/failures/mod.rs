@@ -98,7 +98,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         file::allow_ending(path, "a page", PAGE_ENDINGS)?;
         file::allow(path, Some(PAGE_MARK))?;
     }
-    let scenario = arguments.scenario.load_for_steady()?;
+    let scenario = on_threads(arguments.threads, || arguments.scenario.load_for_steady())??;
     problems::warn(&scenario);
     let network = &scenario.network;
     let at_s = arguments.at.unwrap_or(scenario.options.duration_s);
@@ -110,7 +110,9 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         problems::warn_of(&note);
     }
     // What events take down has told of them already.
-    let users = scenario.users_warning().filter(|_| !scenario.links_fail());
+    let users = scenario
+        .users_warning()
+        .filter(|_| !scenario.links_fail_by(at_s));
     for warning in found.moved_parts_warning().into_iter().chain(users) {
         problems::warn_of(&warning);
     }

@@ -138,11 +138,11 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         let scale = only.as_deref().map_or(Which::All, Which::Only);
         return headroom::answer(&seen, &mut solver, &bounds, scaled, scale, out);
     }
-    if arguments.beside_run && scenario.links_fail() {
+    if arguments.beside_run && scenario.links_fail_by(at_s) {
         let told = scenario.failure_warnings(true);
         let of_runs = scenario.failure_warnings(false).into_iter();
         for warning in of_runs.filter(|it| !told.contains(it)) {
-            problems::warn_of(&format!("beside it in the run {warning}"));
+            problems::warn_of(&format!("in the run beside it, {warning}"));
         }
     }
     let beside = match arguments.beside_run {
@@ -227,8 +227,10 @@ pub(super) fn cannot(error: SteadyError) -> Failure {
         | SteadyError::BadTime { .. }
         | SteadyError::NothingFails
         | SteadyError::TooManyCases { .. }
-        | SteadyError::NothingScales
-        | SteadyError::NothingSends { .. } => Failure::usage(error.to_string()),
+        | SteadyError::NothingScales => Failure::usage(error.to_string()),
+        SteadyError::NothingSends { .. } => {
+            Failure::usage(format!("{error}; `--at` looks at another time"))
+        }
         error if error.needs_profile() => Failure::Evaluation(format!(
             "{error}\n  help: for this once, --set \"connection.NAME.source={{ profile = 'linux-cubic' }}\" of every such connection; or \
              follow its packets by `netflow run`"
