@@ -67,14 +67,14 @@ fn derivatives_of_what_sends_nothing_are_refused() {
         assert_eq!(refused.status.code(), Some(2));
         let error = String::from_utf8(refused.stderr).unwrap();
         let should =
-            format!("error: `{of}` sends nothing at the time looked at: {because}; `--at`");
+            format!("error: nothing is sent at the time looked at by `{of}`: {because}; `--at`");
         assert!(error.contains(&should), "{error}");
     }
     let silent = told("");
     assert_eq!(silent.status.code(), Some(2));
     let error = String::from_utf8(silent.stderr).unwrap();
     assert!(
-        error.contains("error: the network sends nothing at the time"),
+        error.contains("error: nothing is sent at the time looked at by the network"),
         "{error}"
     );
     let sends = told("--of 'first of two' --at '2 s'");

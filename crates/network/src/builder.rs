@@ -982,7 +982,7 @@ impl NetworkBuilder {
         let requests: Vec<Request> = looked_for.iter().map(ends).collect();
         for (&i, path) in looked_for.iter().zip(router.paths(&requests, down)) {
             let Asked { spec, from, to, .. } = asked_by(i);
-            let needed = spec.source.has_feedback() || spec.acks != Acks::None;
+            let needed = spec.needs_way_back();
             if path.is_none() && needed {
                 errors.push(self.unreachable(spec, to, from));
             }

@@ -9,7 +9,7 @@ use crate::flows::EqualPaths;
 use crate::routing::Router;
 use crate::scheduling::Expanded;
 use crate::tables::{Class, NO_BRANCH, Tables, Way};
-use crate::{Acks, Change, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Portion};
+use crate::{Change, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Portion};
 
 /// Which links are down, and where connections go then that cannot go where they went.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,8 @@ impl Detours {
     }
 
     /// Where connections go if these links fail together. Those that cross none of them stay where they are, but for what is
-    /// [divided](crate::ConnectionSpec::divides) with some that does, or was moved by events: all of it is divided anew, each part where its [portion](crate::Portion) is.
+    /// [divided](crate::ConnectionSpec::divides) with some that does, or was moved by events: all of it is
+    /// divided anew, each part where its [portion](crate::Portion) is.
     ///
     /// # Panics
     /// If a link is of another network.
@@ -263,12 +264,11 @@ impl Detours {
     /// What decides over which paths a connection is divided.
     fn alike(&self, connection: u32) -> Alike<'_> {
         let spec = self.builder.spec_of(connection);
-        let answers = spec.source.has_feedback() || spec.acks != Acks::None;
         let queue_class = self.builder.queue_class_of.get(&connection);
         (
             ends(spec),
             spec.return_path.as_deref(),
-            answers,
+            spec.needs_way_back(),
             queue_class.map(String::as_str),
         )
     }

@@ -54,18 +54,19 @@ pub struct PathShare {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Portion {
     /// Where it begins.
-    pub from: f64,
+    pub(crate) from: f64,
     /// Where it ends.
-    pub until: f64,
+    pub(crate) until: f64,
 }
 
 impl Portion {
-    /// What paths with these shares have of it, in the same order.
-    pub fn of_each(shares: impl ExactSizeIterator<Item = f64>) -> Vec<Portion> {
-        let (mut from, last) = (0.0, shares.len().saturating_sub(1));
+    /// What paths with these shares have of it, in the same order; shares are positive, and count beside their sum.
+    pub fn of_each(shares: impl ExactSizeIterator<Item = f64> + Clone) -> Vec<Portion> {
+        let (all, last) = (shares.clone().sum::<f64>(), shares.len().saturating_sub(1));
+        let mut from = 0.0;
         let portion = |(i, share)| {
             // The last has what rounding left.
-            let until = if i == last { 1.0 } else { from + share };
+            let until = if i == last { 1.0 } else { from + share / all };
             Portion {
                 from: std::mem::replace(&mut from, until),
                 until,

@@ -196,6 +196,11 @@ impl ConnectionSpec {
         self.divides.is_some() || self.count > 1 || matches!(self.source, Source::Users(_))
     }
 
+    /// Whether something comes back for what it sends, so that there has to be a way.
+    pub(crate) fn needs_way_back(&self) -> bool {
+        self.source.has_feedback() || self.acks != Acks::None
+    }
+
     /// Packets that its applications (all `count`) make on average from the start to this time (s); `None` where
     /// there is always more.
     pub fn made_until(&self, time_s: f64) -> Option<f64> {

@@ -107,7 +107,10 @@ impl Packets {
     pub fn set_threads(&mut self, threads: usize) {
         let network = self.network();
         let most = threads_at_most(needed_bytes(network), network.tables().memory_limit_bytes);
-        self.engine.parts.threads = threads.clamp(1, most);
+        let threads = threads.clamp(1, most);
+        if std::mem::replace(&mut self.engine.parts.threads, threads) > threads {
+            self.engine.forget_parts();
+        }
     }
 
     /// What happens to the network at this moment happens now, and not once time goes on.

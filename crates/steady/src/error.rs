@@ -56,7 +56,7 @@ pub enum SteadyError {
     )]
     NothingScales,
     /// What connections get was to be told, and none of them sends.
-    #[error("{who} sends nothing at the time looked at: {because}")]
+    #[error("nothing is sent at the time looked at by {who}: {because}")]
     NothingSends {
         /// The network, or these, in words.
         who: String,

@@ -92,12 +92,23 @@ fn steered(seed: u64, prepare: fn(&mut Packets)) -> (Vec<String>, usize) {
 fn what_is_set_is_the_same_in_parts() {
     for seed in 0..2 {
         let (alone, never) = steered(seed, |packets| packets.set_threads(1));
+        let (two, in_two) = steered(seed, |packets| {
+            packets.set_threads(2);
+            packets.engine.parts.choice.several = true;
+        });
         // As it chooses itself: which way is faster is not known before both were tried.
-        let (two, in_two) = steered(seed, |packets| packets.set_threads(2));
+        let (chosen, _) = steered(seed, |packets| packets.set_threads(2));
         let (three, in_three) = steered(seed, |packets| packets.engine.divide());
         assert_eq!(never, 0);
-        assert!(in_two >= 1 && in_three >= 25, "{seed}: {in_two} {in_three}");
-        for (name, other) in [("two threads", two), ("three parts", three)] {
+        assert!(
+            in_two >= 10 && in_three >= 25,
+            "{seed}: {in_two} {in_three}"
+        );
+        for (name, other) in [
+            ("two parts", two),
+            ("two threads", chosen),
+            ("three parts", three),
+        ] {
             let differs = alone.iter().zip(&other).find(|(a, b)| a != b);
             assert_eq!(differs, None, "{seed}: {name}");
             assert_eq!(alone.len(), other.len());

@@ -122,24 +122,32 @@ impl Gains {
 
 /// An error if none of these sends: nothing changes what they get.
 fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(), SteadyError> {
-    let ids = match which {
-        Which::All => network.connections().collect(),
-        Which::Only(ids) => ids.to_vec(),
+    let blocked = &steady.without_route;
+    let (any_sends, has_no_route, who) = match which {
+        Which::All => {
+            let any_sends = steady.connections.iter().any(|it| it.sending);
+            (any_sends, !blocked.is_empty(), "the network".to_owned())
+        }
+        Which::Only(ids) => {
+            let names = ids.iter().map(|&id| network.connection_name(id));
+            let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+            (
+                ids.iter().any(|&id| steady.connection(id).sending),
+                ids.iter().any(|id| blocked.contains(id)),
+                names.join(", "),
+            )
+        }
     };
-    if ids.iter().any(|&id| steady.connection(id).sending) {
-        return Ok(());
+    match any_sends {
+        true => Ok(()),
+        false => Err(SteadyError::NothingSends {
+            who,
+            because: match has_no_route {
+                true => "there is no route",
+                false => "what there is has not begun, or has ended",
+            },
+        }),
     }
-    let has_no_route = ids.iter().any(|id| steady.without_route.contains(id));
-    Err(SteadyError::NothingSends {
-        who: match (which, ids.first()) {
-            (Which::Only(_), Some(&first)) => format!("`{}`", network.connection_name(first)),
-            _ => "the network".to_owned(),
-        },
-        because: match has_no_route {
-            true => "there is no route",
-            false => "what there is has not begun, or has ended",
-        },
-    })
 }
 
 /// The rows of all links by what they change; what gains most goodput stands first, and of what gains the same (to
