@@ -1,7 +1,7 @@
 //! How time and memory grow, printed as tables: `cargo bench --bench scale [-- --quick]`.
 //!
-//! 1. the step, in nanoseconds per active (class × hop), in cache and far out of it, beside the
-//!    machine's streaming bandwidth measured in the same run;
+//! 1. the step, in nanoseconds per active (class × hop), in cache and far out of it, with what sources take of it, beside
+//!    the machine's streaming bandwidth measured in the same run;
 //! 2. 1 k to 1 M distinct connections on a random network of 1000 nodes, 60 s at 50 ms;
 //! 3. the whole process on `scenarios/hundred-nodes`, results written, beside `ns` on the same
 //!    network without traces, if `ns` is installed;
@@ -162,10 +162,19 @@ fn streaming_bandwidth() -> f64 {
 const BYTES_PER_HOP: f64 = 4.0 + 6.0 * 8.0;
 
 fn steps(quick: bool) {
-    println!("the step, one thread (ACKs are hops like any other):");
     println!(
-        "{:>12} {:>10} {:>12} {:>10} {:>22}",
-        "hops", "transport", "per step", "ns/hop", "of streaming bandwidth"
+        "the step, one thread (ACKs are hops like any other), and the part of sources with profiles, by the same"
+    );
+    println!("network with constant rates instead:");
+    println!(
+        "{:>12} {:>10} {:>12} {:>10} {:>10} {:>10} {:>22}",
+        "hops",
+        "transport",
+        "per step",
+        "ns/hop",
+        "hops only",
+        "ns/source",
+        "of streaming bandwidth"
     );
     let bandwidth = streaming_bandwidth();
     // 50 nodes: a megabyte, in the second-level cache; 650 k connections: 10 million hops.
@@ -175,21 +184,24 @@ fn steps(quick: bool) {
     };
     for &(nodes, links, connections, steps) in cases {
         let network = network(nodes, links, connections);
-        let hops = hops(&network);
+        let alone = with_constant_rates(&network);
+        let hops = hops(&network) as f64;
         for transport in [Transport::WellMixed, Transport::Fifo] {
-            let s = step_s(&mut simulation(&network, transport), 1, steps);
+            let of = |network: &Network| step_s(&mut simulation(network, transport), 1, steps);
+            let (s, alone_s) = (of(&network), of(&alone));
             let share = match transport {
-                Transport::WellMixed => format!(
-                    "{:.0} %",
-                    100.0 * BYTES_PER_HOP * hops as f64 / s / bandwidth
-                ),
+                Transport::WellMixed => {
+                    format!("{:.0} %", 100.0 * BYTES_PER_HOP * hops / s / bandwidth)
+                }
                 Transport::Fifo => String::new(),
             };
             let name = format!("{transport:?}");
             println!(
-                "{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {share:>22}",
+                "{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {:>10.2} {:>10.0} {share:>22}",
                 1e3 * s,
-                1e9 * s / hops as f64
+                1e9 * s / hops,
+                1e9 * alone_s / hops,
+                1e9 * (s - alone_s) / connections as f64
             );
         }
     }
@@ -197,6 +209,13 @@ fn steps(quick: bool) {
         "streaming bandwidth of one thread: {:.1} GB/s\n",
         bandwidth / 1e9
     );
+}
+
+/// The same network, whose sources neither look nor learn.
+fn with_constant_rates(network: &Network) -> Network {
+    let mut builder = network.to_builder();
+    builder.each_connection(|connection| connection.source = Source::Constant { rate_pps: 20.0 });
+    builder.build().expect("a network like the one before")
 }
 
 fn sizes(quick: bool) {
