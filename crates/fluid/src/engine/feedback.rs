@@ -55,7 +55,7 @@ impl Learnt {
 
     /// What the source had seen until this time, between the looks around it; the first look that
     /// is kept if the time lies before. So many are known to be `newer`; this goes on from there.
-    #[inline]
+    #[inline(always)]
     fn at(&self, looks: &[Seen], now: Seen, time_s: f64, newer: &mut u32) -> Seen {
         if time_s >= now.time_s {
             return now;
@@ -153,15 +153,18 @@ pub(crate) struct Delivered {
 
 impl Learnt {
     /// The rate of delivery at the end of a step of this length, if it goes on to grow as it did from
-    /// the middle of the step before the last to that of the last: at most twice in a round trip.
-    fn goes_on(&mut self, last: Delivered, length_s: f64, rtt_s: f64) -> f64 {
+    /// the middle of the step before the last to that of the last: at most twice in a round trip. Where that of the last
+    /// step is enough for who asks, it is told as it was.
+    fn goes_on(&mut self, last: Delivered, length_s: f64, rtt_s: f64, enough_pps: f64) -> f64 {
         let grown = last.pps / self.delivered_pps;
         let between_s = 0.5 * (last.length_s + self.delivered_s);
         let ahead_s = 0.5 * last.length_s + length_s;
         (self.delivered_pps, self.delivered_s) = (last.pps, last.length_s);
-        let most = (ahead_s / rtt_s).exp2();
-        match grown > 1.0 {
-            true => last.pps * grown.powf(ahead_s / between_s).min(most),
+        match grown > 1.0 && last.pps < enough_pps {
+            true => {
+                let most = (ahead_s / rtt_s).exp2();
+                last.pps * grown.powf(ahead_s / between_s).min(most)
+            }
             false => last.pps,
         }
     }
@@ -255,8 +258,10 @@ impl BranchState {
             .since_s
             .unwrap_or(span.start_s)
             .max(branch.start_s);
-        let known_pps = self.learnt.goes_on(delivered, span.length_s, rtt_s);
-        if span.start_s >= since_s + rtt_s {
+        let is_back = span.start_s >= since_s + rtt_s;
+        let enough_pps = if is_back { 0.5 * target_pps } else { 0.0 };
+        let known_pps = (self.learnt).goes_on(delivered, span.length_s, rtt_s, enough_pps);
+        if is_back {
             target_pps = target_pps.min((2.0 * known_pps).max(first_pps));
         }
         let before_pps = match target_pps < window_pps {
@@ -300,7 +305,7 @@ mod tests {
                 pps: pps(-0.5 * last_s),
                 length_s: last_s,
             };
-            let known_pps = learnt.goes_on(last, length_s, rtt_s);
+            let known_pps = learnt.goes_on(last, length_s, rtt_s, f64::INFINITY);
             assert!(
                 (known_pps / pps(length_s) - 1.0).abs() < 1e-9,
                 "{known_pps}"
