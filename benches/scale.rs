@@ -23,8 +23,8 @@ use std::time::Instant;
 
 use netflow::scenario::new::{Kind, Wishes};
 use netflow::simulation::{
-    Acks, Coupling, FluidOptions, Model, Network, Options, Simulation, Source, Step, Transport,
-    WindowSource,
+    Acks, Coupling, FluidOptions, Model, Network, NetworkBuilder, Options, Simulation, Source,
+    Step, Transport, WindowSource,
 };
 use netflow_problems::{RandomNetwork, random_network};
 use processes::{program, user_s};
@@ -163,9 +163,9 @@ const BYTES_PER_HOP: f64 = 4.0 + 6.0 * 8.0;
 
 fn steps(quick: bool) {
     println!(
-        "the step, one thread (ACKs are hops like any other), and the part of sources with profiles, by the same"
+        "the step, one thread (ACKs are hops like any other), and the part of sources with profiles and of the queues that"
     );
-    println!("network with constant rates instead:");
+    println!("they fill, by the same network with constant rates instead:");
     println!(
         "{:>12} {:>10} {:>12} {:>10} {:>10} {:>10} {:>22}",
         "hops",
@@ -211,10 +211,19 @@ fn steps(quick: bool) {
     );
 }
 
-/// The same network, whose sources neither look nor learn.
+/// The same network, whose sources neither look nor learn, nor fill queues.
 fn with_constant_rates(network: &Network) -> Network {
+    changed(network, |builder| {
+        builder.each_connection(|connection| {
+            connection.source = Source::Constant { rate_pps: 20.0 };
+        });
+    })
+}
+
+/// A network of this bench after a change that leaves it one.
+fn changed(network: &Network, change: impl FnOnce(&mut NetworkBuilder)) -> Network {
     let mut builder = network.to_builder();
-    builder.each_connection(|connection| connection.source = Source::Constant { rate_pps: 20.0 });
+    change(&mut builder);
     builder.build().expect("a network like the one before")
 }
 
@@ -404,15 +413,15 @@ fn loaded(row: &[usize]) {
         // As text it would be large.
         false => network(nodes, 3 * nodes / 2, windows),
     };
-    let mut builder = network.to_builder();
-    builder.each_link(|link| link.delay_s += 1e-3 * more_ms as f64);
-    builder.each_connection(|connection| {
-        connection.source = Source::Window(WindowSource::default());
-        connection.acks = Acks::EveryPacket;
-        connection.max_window_pkts = Some(64.0);
-        connection.start_s = connection.start_s.min(0.5 * duration_s);
+    let network = changed(&network, |builder| {
+        builder.each_link(|link| link.delay_s += 1e-3 * more_ms as f64);
+        builder.each_connection(|connection| {
+            connection.source = Source::Window(WindowSource::default());
+            connection.acks = Acks::EveryPacket;
+            connection.max_window_pkts = Some(64.0);
+            connection.start_s = connection.start_s.min(0.5 * duration_s);
+        });
     });
-    let network = builder.build().expect("a network like the one before");
     let links = network.links().count();
     let shortest_s = network.links().map(|id| network.link_spec(id).delay_s);
     let shortest_s = shortest_s.fold(f64::INFINITY, f64::min);

@@ -154,7 +154,7 @@ pub(crate) struct Delivered {
 impl Learnt {
     /// The rate of delivery at the end of a step of this length, if it goes on to grow as it did from
     /// the middle of the step before the last to that of the last: at most twice in a round trip. Where that of the last
-    /// step is enough for who asks, it is told as it was.
+    /// is `enough_pps`, it is given as it was.
     fn goes_on(&mut self, last: Delivered, length_s: f64, rtt_s: f64, enough_pps: f64) -> f64 {
         let grown = last.pps / self.delivered_pps;
         let between_s = 0.5 * (last.length_s + self.delivered_s);
@@ -258,10 +258,9 @@ impl BranchState {
             .since_s
             .unwrap_or(span.start_s)
             .max(branch.start_s);
-        let is_back = span.start_s >= since_s + rtt_s;
-        let enough_pps = if is_back { 0.5 * target_pps } else { 0.0 };
+        let enough_pps = 0.5 * target_pps;
         let known_pps = (self.learnt).goes_on(delivered, span.length_s, rtt_s, enough_pps);
-        if is_back {
+        if span.start_s >= since_s + rtt_s {
             target_pps = target_pps.min((2.0 * known_pps).max(first_pps));
         }
         let before_pps = match target_pps < window_pps {
@@ -288,6 +287,8 @@ impl BranchState {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// What doubles in every round trip is known at the end of a step, whatever the lengths of steps.
@@ -310,6 +311,23 @@ mod tests {
                 (known_pps / pps(length_s) - 1.0).abs() < 1e-9,
                 "{known_pps}"
             );
+        }
+    }
+
+    proptest! {
+        /// Who may send twice what is delivered sends the same if what is enough is not looked at closer.
+        #[test]
+        fn enough_is_enough(
+            before in 0.0..1e5_f64, last in 0.0..1e5_f64, target in 0.0..3e5_f64,
+            [before_s, last_s, length_s] in prop::array::uniform3(1e-6..0.1_f64), rtt_s in 1e-5..3.0_f64,
+        ) {
+            let sends = |enough_pps: f64| {
+                let mut learnt = Learnt { delivered_pps: before, delivered_s: before_s, ..Learnt::default() };
+                let last = Delivered { pps: last, length_s: last_s };
+                let known_pps = learnt.goes_on(last, length_s, rtt_s, enough_pps);
+                target.min((2.0 * known_pps).max(first_pps(rtt_s)))
+            };
+            prop_assert_eq!(sends(0.5 * target).to_bits(), sends(f64::INFINITY).to_bits());
         }
     }
 
