@@ -107,18 +107,21 @@ pub(crate) struct Wait {
     ln_pass: f64,
     /// What packets of transfers wait for others of their own burst, in the mean.
     own_s: f64,
+    /// How fast the link sends.
+    bandwidth_bps: f64,
 }
 
 impl Wait {
     /// At a link that is filled so, and to which transfers bring so many packets in a second.
     fn of(link: &LinkState, plan: &LinkPlan, filling: &Filling, transfers_pps: f64) -> Wait {
         let here = Condition::of(link);
+        let nothing = Wait {
+            ln_pass: here.ln_pass,
+            bandwidth_bps: link.bandwidth_bps,
+            ..Wait::default()
+        };
         if link.queue_pkts <= NOTHING_PKTS || link.down {
-            let ln_pass = here.ln_pass;
-            return Wait {
-                ln_pass,
-                ..Wait::default()
-            };
+            return nothing;
         }
         let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_now_pkts(link));
         let packet_s = here.waiting_s / mean_pkts;
@@ -133,12 +136,12 @@ impl Wait {
             third: found.third * packet_s.powi(3),
             most_s: found.most_pkts * packet_s,
             forgets_per_s: found.forgets() / packet_s,
-            ln_pass: here.ln_pass,
             own_s: {
                 let more_pkts = filling.added_by_bursts_pkts(link.ln_rho, buffer_pkts);
                 let own_s = wait_for_own_s(more_pkts, link.utilization, transfers_pps);
                 own_s.min(((found.most_pkts - found.mean_pkts) * packet_s).max(0.0))
             },
+            ..nothing
         }
     }
 }
@@ -154,9 +157,10 @@ struct Way {
 
 impl Way {
     /// `in_bursts`: packets of transfers, which wait for their own.
-    fn add(&mut self, wait: &Wait, transmission_s: f64, gap_s: f64, in_bursts: bool) {
+    #[inline]
+    fn add(&mut self, wait: &Wait, bits: f64, gap_s: f64, in_bursts: bool) {
         let own_s = if in_bursts { wait.own_s } else { 0.0 };
-        self.law.fixed_s += transmission_s;
+        self.law.fixed_s += bits / wait.bandwidth_bps;
         self.law.mean_s += wait.mean_s + own_s;
         self.law.variance += wait.variance + own_s * own_s / 3.0;
         self.law.third += wait.third;
@@ -208,51 +212,51 @@ impl State {
         plan.count_transfers(&state.branches, transfers_pps);
         let links = links.zip(fillings.iter().zip(transfers_pps.iter()));
         waits.extend(links.map(|((link, l), (filling, &pps))| Wait::of(link, l, filling, pps)));
-        for (b, branch) in plan.branches.iter().enumerate() {
-            let (now, delays) = (&state.branches[b], &mut state.told.delays[b]);
-            let sent_pkts = now.sent_pkts - delays.sent_pkts;
-            if sent_pkts <= 0.0 {
-                continue;
-            }
-            delays.sent_pkts = now.sent_pkts;
-            let (there, round) = ways(
-                plan,
-                branch,
-                &fixed[b],
-                &state.links,
-                waits,
-                1.0 / now.rate_pps.max(1e-9),
-            );
-            let pkts = sent_pkts * there.ln_pass.exp();
-            if pkts > 0.0 {
-                delays.one_way.add(pkts, there.law);
-                delays.difference += pkts * (0.5 * there.step_variance).sqrt();
-                delays.pkts += pkts;
-            }
-            if pkts > 0.0 && branch.way_back.0 < branch.way_back.1 {
-                delays.round_trip.add(pkts, round.law);
-            }
+        let branches = plan.branches.iter().zip(&state.branches).zip(&*fixed);
+        let each = state.told.delays.iter_mut().zip(branches);
+        each.for_each(|(delays, ((branch, now), fixed))| {
+            delays.look(plan, branch, now, fixed, waits);
+        });
+    }
+}
+
+impl BranchDelays {
+    /// Adds what packets meet that were sent since it was looked at last.
+    fn look(
+        &mut self,
+        plan: &Plan,
+        branch: &BranchPlan,
+        now: &BranchState,
+        fixed: &Fixed,
+        waits: &[Wait],
+    ) {
+        let sent_pkts = now.sent_pkts - self.sent_pkts;
+        if sent_pkts <= 0.0 {
+            return;
+        }
+        self.sent_pkts = now.sent_pkts;
+        let gap_s = 1.0 / now.rate_pps.max(1e-9);
+        let (there, round) = ways(plan, branch, fixed, waits, gap_s);
+        let pkts = sent_pkts * there.ln_pass.exp();
+        if pkts > 0.0 {
+            self.one_way.add(pkts, there.law);
+            self.difference += pkts * (0.5 * there.step_variance).sqrt();
+            self.pkts += pkts;
+        }
+        if pkts > 0.0 && branch.way_back.0 < branch.way_back.1 {
+            self.round_trip.add(pkts, round.law);
         }
     }
 }
 
 /// From the sender to the receiver, and back again, for packets of a branch so far apart.
-fn ways(
-    plan: &Plan,
-    branch: &BranchPlan,
-    fixed: &Fixed,
-    links: &[LinkState],
-    waits: &[Wait],
-    gap_s: f64,
-) -> (Way, Way) {
+fn ways(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, waits: &[Wait], gap_s: f64) -> (Way, Way) {
     let mut way = Way::default();
     let is_transfers = plan.transfers[branch.class as usize].is_some();
     let mut over = |ranks: (u32, u32), bits: f64, propagation_s: f64, in_bursts: bool| {
         way.law.fixed_s += propagation_s;
         for &rank in &plan.path[ranks.0 as usize..ranks.1 as usize] {
-            let bandwidth_bps = links[rank as usize].bandwidth_bps;
-            let wait = &waits[rank as usize];
-            way.add(wait, bits / bandwidth_bps, gap_s, in_bursts);
+            way.add(&waits[rank as usize], bits, gap_s, in_bursts);
         }
         way
     };
