@@ -299,10 +299,10 @@ impl Fluid {
 
     /// What a branch has come to since the start.
     pub fn branch_counts_of(&self, b: u32) -> BranchCounts {
-        let branch = &self.state.branches[b as usize];
+        let (plan, state) = (&self.setup.plan, &self.state);
         BranchCounts {
-            sent_pkts: branch.sent_pkts,
-            delivered_pkts: branch.delivered_pkts,
+            sent_pkts: state.branches[b as usize].sent_pkts,
+            delivered_pkts: state.delivered_pkts(&plan.branches[b as usize]),
         }
     }
 
@@ -325,7 +325,7 @@ impl Fluid {
     /// Data and acknowledgements of one branch.
     pub(crate) fn branch_totals(&self, b: usize) -> (Totals, Totals) {
         let plan = &self.setup.plan;
-        let (branch, state) = (&plan.branches[b], &self.state.branches[b]);
+        let branch = &plan.branches[b];
         let hops = plan.hops_of_branch(b);
         let (data, acks) = hops.split_at((branch.path.1 - branch.path.0) as usize);
         let sum = |hops: &[u32], of: &dyn Fn(usize) -> f64| -> f64 {
@@ -339,11 +339,12 @@ impl Fluid {
         } else {
             branch.packets_per_data
         };
+        let delivered_pkts = self.state.delivered_pkts(branch);
         let data = Totals {
             before_pkts: 0.0,
             blocked_pkts: 0.0,
-            offered_pkts: state.sent_pkts,
-            delivered_pkts: state.delivered_pkts,
+            offered_pkts: self.state.branches[b].sent_pkts,
+            delivered_pkts,
             lost_pkts: sum(data, &lost),
             queued_pkts: sum(data, &queued),
             // What waits to be turned into acknowledgements has been delivered already.
@@ -352,8 +353,8 @@ impl Fluid {
         let acks = Totals {
             before_pkts: 0.0,
             blocked_pkts: 0.0,
-            offered_pkts: state.delivered_pkts * per_ack,
-            delivered_pkts: state.acknowledged_pkts * per_ack,
+            offered_pkts: delivered_pkts * per_ack,
+            delivered_pkts: self.state.acknowledged_pkts(branch) * per_ack,
             lost_pkts: sum(acks, &lost) * per_ack,
             queued_pkts: sum(acks, &queued) * per_ack,
             in_flight_pkts: (sum(acks, &in_flight) + self.turning(b)) * per_ack,

@@ -43,6 +43,8 @@ pub struct State {
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
     pub(crate) lost: Vec<f64>,
+    /// Packets that left the network since the start, by place in [`Plan::ends`].
+    pub(crate) ended: Vec<f64>,
     /// What links lose on the way at present, by rank: of those that ever did.
     #[serde(default)]
     pub(crate) losses: Vec<(u32, LinkLoss)>,
@@ -140,9 +142,6 @@ pub(crate) struct BranchState {
     /// What it knows of its path, if sources learn.
     pub learnt: Learnt,
     pub sent_pkts: f64,
-    pub delivered_pkts: f64,
-    /// Packets of data whose acknowledgement arrived.
-    pub acknowledged_pkts: f64,
     pub rtt_time: f64,
     pub loss_time: f64,
     pub active_s: f64,
@@ -319,6 +318,7 @@ impl State {
             carried: Carried::new(plan),
             inflow: vec![0.0; hops],
             lost: vec![0.0; hops],
+            ended: vec![0.0; plan.ends.len()],
             losses: setup.first_losses(),
             fifo: FifoState::new(plan),
             seen: vec![Seen::default(); plan.looks],
@@ -327,6 +327,18 @@ impl State {
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
             set: vec![SetState::default(); inner.settable.len()],
         }
+    }
+
+    /// Packets of data that a branch has delivered since the start.
+    #[inline]
+    pub(crate) fn delivered_pkts(&self, branch: &BranchPlan) -> f64 {
+        self.ended[branch.delivered as usize]
+    }
+
+    /// Those of them whose acknowledgement arrived; 0 without acknowledgements.
+    pub(crate) fn acknowledged_pkts(&self, branch: &BranchPlan) -> f64 {
+        let acknowledged = self.ended.get(branch.acknowledged as usize);
+        acknowledged.copied().unwrap_or(0.0)
     }
 
     /// The rate of one connection without a profile, in packets/s.
@@ -349,6 +361,7 @@ impl Clone for State {
             carried: self.carried.clone(),
             inflow: self.inflow.clone(),
             lost: self.lost.clone(),
+            ended: self.ended.clone(),
             losses: self.losses.clone(),
             fifo: self.fifo.clone(),
             seen: self.seen.clone(),
@@ -379,6 +392,7 @@ impl Clone for State {
         self.carried.collected_s = other.carried.collected_s;
         self.inflow.clone_from(&other.inflow);
         self.lost.clone_from(&other.lost);
+        self.ended.clone_from(&other.ended);
         self.losses.clone_from(&other.losses);
         self.fifo.clone_from(&other.fifo);
         self.seen.clone_from(&other.seen);
@@ -403,6 +417,7 @@ impl State {
                 s.carried.pkts.len(),
                 s.inflow.len(),
                 s.lost.len(),
+                s.ended.len(),
                 s.rio.len(),
                 s.aggregates.len(),
                 s.schedules.len(),
@@ -455,18 +470,15 @@ impl State {
             (0.0..most).contains(&queue) && bits >= 0.0
         });
         let contents = self.content.iter().zip(&whole.content);
-        let mut losses = self.lost.iter().zip(&whole.lost).zip(&start.lost);
-        let mut deliveries = self
-            .branches
-            .iter()
-            .zip(&whole.branches)
-            .zip(&start.branches);
-        let forward = losses.all(|((&h, &w), &s)| ahead(h, w) >= s)
-            && deliveries.all(|((h, w), s)| {
-                ahead(h.sent_pkts, w.sent_pkts) >= s.sent_pkts
-                    && ahead(h.delivered_pkts, w.delivered_pkts) >= s.delivered_pkts
-                    && ahead(h.acknowledged_pkts, w.acknowledged_pkts) >= s.acknowledged_pkts
-            });
+        let goes_on = |half: &[f64], whole: &[f64], start: &[f64]| {
+            let mut all = half.iter().zip(whole).zip(start);
+            all.all(|((&h, &w), &s)| ahead(h, w) >= s)
+        };
+        let branches = self.branches.iter().zip(&whole.branches);
+        let mut sent = branches.zip(&start.branches);
+        let forward = goes_on(&self.lost, &whole.lost, &start.lost)
+            && goes_on(&self.ended, &whole.ended, &start.ended)
+            && sent.all(|((h, w), s)| ahead(h.sent_pkts, w.sent_pkts) >= s.sent_pkts);
         // What a limited source may still send bends its rate: nothing to extrapolate.
         let limited = plan
             .limited
@@ -487,14 +499,15 @@ impl State {
         }
         for (half, whole) in self.branches.iter_mut().zip(&whole.branches) {
             half.sent_pkts = ahead(half.sent_pkts, whole.sent_pkts);
-            half.delivered_pkts = ahead(half.delivered_pkts, whole.delivered_pkts);
-            half.acknowledged_pkts = ahead(half.acknowledged_pkts, whole.acknowledged_pkts);
         }
-        for (half, &whole) in self.content.iter_mut().zip(&whole.content) {
-            *half = ahead(*half, whole);
-        }
-        for (half, &whole) in self.lost.iter_mut().zip(&whole.lost) {
-            *half = ahead(*half, whole);
+        for (halves, wholes) in [
+            (&mut self.content, &whole.content),
+            (&mut self.lost, &whole.lost),
+            (&mut self.ended, &whole.ended),
+        ] {
+            for (half, &whole) in halves.iter_mut().zip(wholes) {
+                *half = ahead(*half, whole);
+            }
         }
         for (half, whole) in self.rio.iter_mut().zip(&whole.rio) {
             half.extrapolate(whole);

@@ -70,6 +70,8 @@ pub(crate) struct Plan {
     /// Branch of each hop.
     pub branch_of: Vec<u32>,
     pub branches: Vec<BranchPlan>,
+    /// Hops from which packets leave the network, in order: a step reads what they forward as it lies.
+    pub ends: Vec<u32>,
     /// Branches that have only so much to send, class by class.
     pub limited: Vec<u32>,
     /// The queues that tell precedences apart.
@@ -191,8 +193,10 @@ pub(crate) struct BranchPlan {
     pub application_pps: f64,
     /// Hop where its data leaves the network.
     pub last_data_hop: u32,
-    /// Hop where its acknowledgements leave; `u32::MAX` without.
-    pub last_hop: u32,
+    /// Place of that among [`Plan::ends`].
+    pub delivered: u32,
+    /// Place of the hop where its acknowledgements leave; `u32::MAX` without.
+    pub acknowledged: u32,
     pub first_hop: u32,
     pub data_bits: f64,
     /// Acknowledgements per data packet.
@@ -342,6 +346,7 @@ impl Plan {
             hops: vec![0; hop_count],
             branch_of: vec![0; hop_count],
             branches: Vec::new(),
+            ends: Vec::new(),
             limited: Vec::new(),
             rio: Vec::new(),
             schedules: Vec::new(),
@@ -541,6 +546,17 @@ impl Plan {
         }
     }
 
+    /// Data leaves from the last hop of its way, acknowledgements from the last of all.
+    fn find_ends(&mut self, ways: &[Way<'_>]) {
+        for (b, way) in ways.iter().enumerate() {
+            let hops = self.hops_of_branch(b);
+            let (data, all) = (way.data.len(), hops.len());
+            let ends = [Some(hops[data - 1]), (all > data).then(|| hops[all - 1])];
+            self.ends.extend(ends.into_iter().flatten());
+        }
+        self.ends.sort_unstable();
+    }
+
     fn add_levels(&mut self, level_of: &[u32], tied: &[bool]) {
         let level = |l: &LinkPlan| level_of[l.link as usize];
         let crossed = self.links.partition_point(|l| l.first_hop < l.end_hop);
@@ -590,6 +606,9 @@ impl Plan {
     fn add_branches(&mut self, inner: &Tables, ways: &[Way<'_>]) {
         let mut known: HashMap<*const (), u32> = HashMap::new();
         let mut ramps: HashMap<*const (), u32> = HashMap::new();
+        self.find_ends(ways);
+        let ends = std::mem::take(&mut self.ends);
+        let place_of_end = |hop: u32| ends.partition_point(|&end| end < hop) as u32;
         for (b, way) in ways.iter().enumerate() {
             let class = inner.branches[b].class;
             let spec = inner.spec_of_class(class);
@@ -624,9 +643,10 @@ impl Plan {
                     _ => spec.application.mean_pps(),
                 },
                 last_data_hop: hops[way.data.len() - 1],
-                last_hop: match way.acks.len() {
+                delivered: place_of_end(hops[way.data.len() - 1]),
+                acknowledged: match way.acks.len() {
                     0 => u32::MAX,
-                    _ => hops[hops.len() - 1],
+                    _ => place_of_end(hops[hops.len() - 1]),
                 },
                 first_hop: hops[0],
                 data_bits: 8.0 * spec.packet_size_bytes,
@@ -641,6 +661,7 @@ impl Plan {
             };
             self.branches.push(plan);
         }
+        self.ends = ends;
         let limited = |b: &u32| self.branches[*b as usize].is_limited();
         self.limited = (0..ways.len() as u32).filter(limited).collect();
         self.limited

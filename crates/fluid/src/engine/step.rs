@@ -364,18 +364,17 @@ impl Moving<'_> {
     pub(crate) fn deliver(&mut self) {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let sources = plan.branches.len();
-        for (state_b, branch) in state.branches.iter_mut().zip(&plan.branches) {
-            let delivered = state.forwarded[sources + branch.last_data_hop as usize];
-            state_b.delivered_pkts += delivered;
-            if branch.last_hop != u32::MAX {
-                state_b.acknowledged_pkts += state.forwarded[sources + branch.last_hop as usize];
-            }
+        for (ended, &hop) in state.ended.iter_mut().zip(&plan.ends) {
+            *ended += state.forwarded[sources + hop as usize];
         }
         for branches in plan.limited_classes() {
             let one = &plan.branches[branches[0] as usize];
             let each = branches.iter().map(|&b| b as usize);
             let before = each.clone().any(|b| state.branches[b].finished_s.is_some());
-            let delivered: f64 = each.clone().map(|b| state.branches[b].delivered_pkts).sum();
+            let delivered = each
+                .clone()
+                .map(|b| state.delivered_pkts(&plan.branches[b]));
+            let delivered: f64 = delivered.sum();
             // Half a packet of each connection is less than the fluid can tell.
             let excess = delivered - (one.size_pkts - 0.5 * one.weight);
             if before || excess < 0.0 {

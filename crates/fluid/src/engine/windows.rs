@@ -25,7 +25,7 @@ impl Plan {
                     NO_PROFILE => 1.0,
                     profile => self.profiles[profile as usize].swing(),
                 },
-                acks: match branch.last_hop {
+                acks: match branch.acknowledged {
                     u32::MAX => 0.0,
                     _ => branch.packets_per_data,
                 },

@@ -129,7 +129,7 @@ impl Engine for Fluid {
         for &b in branches {
             let branch = &self.state.branches[b as usize];
             sum.sent_pkts += branch.sent_pkts * share;
-            sum.delivered_pkts += branch.delivered_pkts * share;
+            sum.delivered_pkts += self.branch_counts_of(b).delivered_pkts * share;
             if hears {
                 sum.rtt_time += branch.rtt_time;
                 sum.rtt_weight += branch.active_s;
