@@ -22,6 +22,7 @@ pub use law::{ByLaw, Distribution, Exactness, Law, STEP, quantile_of, slopes};
 use mixture::Mixture;
 use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::bursts::wait_for_own_s;
@@ -35,6 +36,9 @@ use crate::state::{BranchState, LinkState, State};
 const EVERY: u64 = 8;
 /// It becomes rarer as steps add up: one of n after 16 n of them.
 const RARER: u64 = 16;
+
+/// One thread looks at so many branches at least.
+const FEWEST: usize = 512;
 
 /// Of fewer packets in a queue their size is rounding, and who finds them does not wait.
 const NOTHING_PKTS: f64 = 1e-9;
@@ -212,24 +216,23 @@ impl State {
         plan.count_transfers(&state.branches, transfers_pps);
         let links = links.zip(fillings.iter().zip(transfers_pps.iter()));
         waits.extend(links.map(|((link, l), (filling, &pps))| Wait::of(link, l, filling, pps)));
-        let branches = plan.branches.iter().zip(&state.branches).zip(&*fixed);
-        let each = state.told.delays.iter_mut().zip(branches);
-        each.for_each(|(delays, ((branch, now), fixed))| {
-            delays.look(plan, branch, now, fixed, waits);
-        });
+        let look = |(b, delays): (usize, &mut BranchDelays)| {
+            delays.look(plan, b, &state.branches[b], &fixed[b], waits);
+        };
+        let all = &mut state.told.delays;
+        match plan.forks() {
+            true => (all.par_iter_mut().enumerate())
+                .with_min_len(FEWEST)
+                .for_each(look),
+            false => all.iter_mut().enumerate().for_each(look),
+        }
     }
 }
 
 impl BranchDelays {
     /// Adds what packets meet that were sent since it was looked at last.
-    fn look(
-        &mut self,
-        plan: &Plan,
-        branch: &BranchPlan,
-        now: &BranchState,
-        fixed: &Fixed,
-        waits: &[Wait],
-    ) {
+    fn look(&mut self, plan: &Plan, b: usize, now: &BranchState, fixed: &Fixed, waits: &[Wait]) {
+        let branch = &plan.branches[b];
         let sent_pkts = now.sent_pkts - self.sent_pkts;
         if sent_pkts <= 0.0 {
             return;

@@ -29,6 +29,9 @@ use crate::state::{LinkState, Seen, State};
 /// worth it. Part of the result's bits, since sums are formed block by block.
 const BLOCK_HOPS: usize = 4096;
 
+/// From this many hops on, a step is worth more than one thread.
+pub(super) const FORK_HOPS: usize = 20_000;
+
 /// Most arrival slots of a queue; beyond it, arrivals of several steps share a slot.
 const MAX_QUEUE_SLOTS: usize = 64;
 
@@ -490,6 +493,11 @@ impl Plan {
 
     pub fn hop_count(&self) -> usize {
         self.up.len()
+    }
+
+    /// Whether a step is worth more than one thread.
+    pub fn forks(&self) -> bool {
+        self.hop_count() >= FORK_HOPS
     }
 
     /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.

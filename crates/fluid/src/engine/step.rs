@@ -3,17 +3,19 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::arrays::{ArriveWork, ShareWork};
 use super::early::{Early, EarlyStep, PieStep, RedStep};
 use super::parallel::for_blocks;
-use super::plan::{Block, LinkPlan, NOTHING_PKTS};
+use super::plan::{Block, FORK_HOPS, LinkPlan, NOTHING_PKTS};
 use super::queue::{self, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
 use super::{Moving, Scratch, Setup};
 use crate::state::State;
 
-/// From this many hops on, a step is worth more than one thread.
-const FORK_HOPS: usize = 20_000;
+/// One thread counts what leaves from so many hops at least.
+const FEWEST_ENDS: usize = 8192;
 
 impl Scratch {
     /// The shares of one block.
@@ -106,7 +108,7 @@ impl Moving<'_> {
     /// Moves the network over the span. The first queue that stops being a number is returned.
     pub(crate) fn step(&mut self) -> Result<(), usize> {
         let plan = &self.setup.plan;
-        let fork = plan.hop_count() >= FORK_HOPS;
+        let fork = plan.forks();
         self.schedule();
         self.send(fork);
         self.forward_for_next_step(fork);
@@ -364,8 +366,13 @@ impl Moving<'_> {
     pub(crate) fn deliver(&mut self) {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let sources = plan.branches.len();
-        for (ended, &hop) in state.ended.iter_mut().zip(&plan.ends) {
-            *ended += state.forwarded[sources + hop as usize];
+        let forwarded = &state.forwarded[sources..];
+        let count = |(ended, &hop): (&mut f64, &u32)| *ended += forwarded[hop as usize];
+        match plan.forks() {
+            true => (state.ended.par_iter_mut().zip(&plan.ends))
+                .with_min_len(FEWEST_ENDS)
+                .for_each(count),
+            false => state.ended.iter_mut().zip(&plan.ends).for_each(count),
         }
         for branches in plan.limited_classes() {
             let one = &plan.branches[branches[0] as usize];
