@@ -22,7 +22,7 @@ pub fn plain(value: f64) -> String {
         0.0 => "0".to_owned(),
         v if !v.is_finite() || !(1e-4..1e9).contains(&v.abs()) => format!("{v:e}"),
         v => {
-            let places = (5 - v.abs().log10().floor() as i32).max(0) as usize;
+            let places = (5 - libm::log10(v.abs()).floor() as i32).max(0) as usize;
             let text = format!("{v:.places$}");
             match text.contains('.') {
                 true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),

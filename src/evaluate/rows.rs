@@ -56,7 +56,7 @@ impl Settings {
 /// To 1, 2 or 5 times a power of ten.
 fn round_up(value: f64) -> f64 {
     // Powers of whole numbers keep their digits: 0.05, and not 0.05000000000000001.
-    let exponent = value.log10().floor() as i32;
+    let exponent = libm::log10(value).floor() as i32;
     let scaled = |factor: f64, exponent: i32| match exponent < 0 {
         true => factor / 10f64.powi(-exponent),
         false => factor * 10f64.powi(exponent),

@@ -131,7 +131,7 @@ impl Rounds {
                 // A packet is on average so long behind the first of these.
                 let after_s = 0.5 * beyond_squared / beyond / pps;
                 let grown = (CUBIC * after_s.powi(3)).max(AS_RENO * after_s / rtt_s);
-                let overflows = (1.0 - (full / noticed).log2()).clamp(0.0, 1.0);
+                let overflows = (1.0 - libm::log2(full / noticed)).clamp(0.0, 1.0);
                 let began = (1.0 - overflows) * (last - holds).max(0.0)
                     + overflows * (KEPT * full - holds).max(0.0);
                 beyond * (began + grown).min(KEPT * room_pkts)

@@ -30,6 +30,7 @@
 //! ten, 1 − u is smaller by a part that falls to none. What is counted of whom is said in [`crossing`](crate::crossing).
 
 use netflow_network::Calibration;
+use netflow_units::math::{exp, exp_m1, ln, ln_1p};
 
 use crate::bursts::Bursts;
 use crate::mm1k::{Equilibrium, equilibrium};
@@ -181,16 +182,16 @@ impl QueueLoss {
     /// ln(1 − B), to the last digit where B is small, too.
     pub fn ln_pass(&self) -> f64 {
         match self.loss > 0.5 {
-            true => self.pass.ln(),
-            false => (-self.loss).ln_1p(),
+            true => ln(self.pass),
+            false => ln_1p(-self.loss),
         }
     }
 }
 
 fn ln_of_loss(loss: f64, pass: f64) -> f64 {
     match loss > 0.5 {
-        true => (-pass).ln_1p(),
-        false => loss.max(1e-300).ln(),
+        true => ln_1p(-pass),
+        false => ln(loss.max(1e-300)),
     }
 }
 
@@ -443,11 +444,11 @@ impl Filling {
         let ln_windows = ln_of_loss(of_windows.loss, of_windows.pass);
         let ln_poisson = ln_of_loss(blocking, admitted);
         let ln_loss = (1.0 - u) * ln_windows + u * ln_poisson;
-        let loss = ln_loss.exp();
+        let loss = exp(ln_loss);
         let of_first = (1.0 - u) * loss / of_windows.loss.max(1e-300);
         QueueLoss {
             loss,
-            pass: -ln_loss.exp_m1(),
+            pass: -exp_m1(ln_loss),
             by_x: of_first * of_windows.by_x + u * loss * free,
             by_buffer: of_first * of_windows.by_buffer + u * loss * by_room.ln_blocking,
             by_queue: of_first * of_windows.by_queue,
@@ -475,7 +476,7 @@ impl Filling {
             false => (0.25 * k * k / n, -0.25 * (k / n).powi(2), 0.5 * k / n),
         };
         let [half, half_by_n, half_by_k] = [half, half_by_n, half_by_k].map(|it| it / self.swing);
-        let without = (-self.acks / FEW_ACKS).exp();
+        let without = exp(-self.acks / FEW_ACKS);
         let bunched = BUNCHED * (1.0 - without) + BUNCHED_BY_ACKS * self.acks;
         let bunched_by_acks = BUNCHED * without / FEW_ACKS + BUNCHED_BY_ACKS;
         let per_bunched = k / windows.sqrt();
@@ -494,7 +495,7 @@ impl Filling {
         // √p = g (1 + g²/p₀)^(−1/3), with g = c n/saw
         let load = SWING * windows / saw;
         let small = load * load / SMALL_WINDOWS;
-        let p = self.calibration.losses * load * load / (1.0 + small).powi(2).cbrt();
+        let p = self.calibration.losses * load * load / libm::cbrt((1.0 + small).powi(2));
         let by_ln_load = 2.0 - 4.0 / 3.0 * small / (1.0 + small);
         // Too little is none, and no more is lost than there is.
         let told = p * p / (p + NONE);

@@ -34,15 +34,15 @@ pub const AS_SURE_PKTS: f64 = 30.0;
 
 /// Where something that rises is zero, by halves of its logarithm.
 fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
-    let (mut low, mut high) = (least.ln(), most.ln());
+    let (mut low, mut high) = (libm::log(least), libm::log(most));
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        match rising(middle.exp()) > 0.0 {
+        match rising(libm::exp(middle)) > 0.0 {
             true => high = middle,
             false => low = middle,
         }
     }
-    (0.5 * (low + high)).exp()
+    libm::exp(0.5 * (low + high))
 }
 
 impl Filling {
@@ -69,8 +69,8 @@ impl Filling {
             ..*self
         };
         let ln_rho = |filling: &Filling| {
-            let busy = |rho: f64| filling.queue(rho.ln(), k).inner.utilization() - inner_busy;
-            root(1e-6, 1e6, busy).ln()
+            let busy = |rho: f64| filling.queue(libm::log(rho), k).inner.utilization() - inner_busy;
+            libm::log(root(1e-6, 1e6, busy))
         };
         let waiting = root(LEAST_WAITING, MOST_WAITING, |waiting| {
             let filling = with(waiting);
@@ -97,7 +97,7 @@ impl Filling {
             false => watched.lost_pkts / (watched.lost_pkts + AS_SURE_PKTS),
         };
         Calibration {
-            losses: losses.powf(sure),
+            losses: libm::pow(losses, sure),
             waiting,
             windows: watched.windows,
         }

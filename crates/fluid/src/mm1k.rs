@@ -14,6 +14,7 @@ mod math;
 
 use inverse::{FAR, Few};
 use math::Langevin;
+use netflow_units::math::exp;
 
 /// An M/M/1/K queue at one load.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +40,7 @@ impl Equilibrium {
     /// The part of what arrives that gets in, 1−B, to the last digit; `x` is the ln ρ that this is at.
     pub fn admitted(&self, x: f64) -> f64 {
         match x > 0.0 {
-            true => self.utilization() * (-x).exp(), // U = ρ(1−B)
+            true => self.utilization() * exp(-x), // U = ρ(1−B)
             false => 1.0 - self.blocking,
         }
     }
@@ -177,7 +178,7 @@ fn blocking_light(m: f64, k: f64) -> f64 {
         return 1.0 / k1;
     }
     // B = ρ^K (1−ρ)/(1−ρ^(K+1)), ρ = e^−a
-    (-k * a).exp() * (-a).exp_m1() / (-k1 * a).exp_m1()
+    libm::exp(-k * a) * libm::expm1(-a) / libm::expm1(-k1 * a)
 }
 
 /// The blocking with room for `m` more packets, few of all the room or of one.
@@ -192,7 +193,7 @@ fn blocking_heavy(m: f64, k: f64) -> f64 {
     if a == 0.0 {
         return 1.0 / (k + 1.0);
     }
-    (-a).exp_m1() / (-(k + 1.0) * a).exp_m1()
+    libm::expm1(-a) / libm::expm1(-(k + 1.0) * a)
 }
 
 /// a = |x| ≥ 0 for which the smaller side (packets or free places) has the mean `m` ≤ K/2.
@@ -207,7 +208,7 @@ fn load_below(m: f64, k: f64) -> f64 {
     if d <= 0.0 {
         return 0.0;
     }
-    let odds_load = (1.0 / m).ln_1p();
+    let odds_load = libm::log1p(1.0 / m);
     // So light that the other end of the buffer is not felt: N = ρ/(1−ρ) exactly.
     if k * odds_load > FAR {
         return odds_load;
@@ -228,7 +229,7 @@ fn load_below(m: f64, k: f64) -> f64 {
         } else {
             high = high.min(a);
         }
-        let mut next = a + (miss * n / v).ln_1p();
+        let mut next = a + libm::log1p(miss * n / v);
         // NaN fails the comparison as well.
         if !(next >= low && next <= high) {
             next = 0.5 * (low + high);

@@ -138,7 +138,7 @@ fn direction(
     let transmissions_s: f64 = there().map(|hop| packet_bits / hop.bandwidth_bps).sum();
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
     let onset = |hop: &ExplainedHop| loss(hop.link).error_onset();
-    let ln_bit: f64 = there().map(|hop| (-onset(hop)).ln_1p()).sum();
+    let ln_bit: f64 = there().map(|hop| libm::log1p(-onset(hop))).sum();
     let (loss, bit_error_rate) = harm(it.loss_probability, ln_bit, packet_bits);
     Some(Way {
         delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
@@ -153,11 +153,11 @@ fn direction(
 /// probability `all`, and of a bit ln of the probability that it is not in error is `ln_bit`. Both are such
 /// that something gets through.
 fn harm(all: f64, ln_bit: f64, packet_bits: f64) -> (f64, f64) {
-    let least = (-MOST_LOSS).ln_1p();
-    let ln_all = (-all).ln_1p().max(least);
+    let least = libm::log1p(-MOST_LOSS);
+    let ln_all = libm::log1p(-all).max(least);
     let ln_bit = ln_bit.max(ln_all / packet_bits);
     let ln_packet = (ln_all - packet_bits * ln_bit).min(0.0);
-    (-ln_packet.exp_m1(), -ln_bit.exp_m1())
+    (-libm::expm1(ln_packet), -libm::expm1(ln_bit))
 }
 
 /// What users meet with who come between two times (s): all of their sessions, to the end. None are begun

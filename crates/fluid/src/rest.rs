@@ -89,13 +89,13 @@ pub struct QueueSlopes {
 fn ln_admitted(x: f64, k: f64, eq: &Equilibrium) -> (f64, f64) {
     if x > 0.0 {
         let busy = eq.utilization();
-        return (busy.ln() - x, eq.empty * eq.mean_pkts / busy - 1.0);
+        return (libm::log(busy) - x, eq.empty * eq.mean_pkts / busy - 1.0);
     }
     if eq.blocking < NEGLIGIBLE {
         return (0.0, 0.0);
     }
     let slope = -eq.blocking * (k - eq.mean_pkts) / (1.0 - eq.blocking);
-    ((-eq.blocking).ln_1p(), slope)
+    (libm::log1p(-eq.blocking), slope)
 }
 
 /// Derivatives of the M/M/1/K queue by its room at the same x. With y = (K+1)x:
@@ -107,9 +107,9 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
     } else if y.abs() > 700.0 {
         (if y > 0.0 { 0.0 } else { x }, f64::from(u8::from(y > 0.0)))
     } else {
-        let half = (0.5 * y).sinh();
-        let mean = -1.0 / (-y).exp_m1() - y / (4.0 * half * half);
-        (-x / y.exp_m1(), mean)
+        let half = libm::sinh(0.5 * y);
+        let mean = -1.0 / libm::expm1(-y) - y / (4.0 * half * half);
+        (-x / libm::expm1(y), mean)
     };
     // U = 1 − π₀, and π₀(x) = B(−x).
     let ln_empty = if y.abs() < 1e-4 {
@@ -117,7 +117,7 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
     } else if y.abs() > 700.0 {
         if y > 0.0 { -x } else { 0.0 }
     } else {
-        x / (-y).exp_m1()
+        x / libm::expm1(-y)
     };
     let busy = -eq.empty * ln_empty;
     let ln_admitted = match eq.blocking < NEGLIGIBLE {
@@ -154,7 +154,7 @@ impl Filled {
             true => (ln_admitted, x, 1.0),
             false => {
                 let ln_pass = found.ln_pass();
-                let ln_offered = x + ln_admitted + busy.0.ln() - ln_pass;
+                let ln_offered = x + ln_admitted + libm::log(busy.0) - ln_pass;
                 let by_loss = found.by_x / found.pass;
                 let slope = 1.0 + by_x + busy.1 / busy.0 * queue.slope + by_loss;
                 (ln_pass, ln_offered, slope)
@@ -203,7 +203,7 @@ impl Queue {
         }
         let over = |x: f64| match dropped(x) {
             all if all >= 1.0 => true,
-            part => x - (-part).ln_1p() > ln_offered,
+            part => x - libm::log1p(-part) > ln_offered,
         };
         loop {
             let middle = 0.5 * (low + high);
@@ -218,7 +218,7 @@ impl Queue {
         let x = low;
         let eq = equilibrium(x, k);
         let here = red_drop(&red, eq.mean_pkts);
-        let by_balance = -(x - ln_offered).exp_m1();
+        let by_balance = -libm::expm1(x - ln_offered);
         if (here - by_balance).abs() > 1e-9 {
             return self.within(x, ln_offered, 0.0, 0.0, true);
         }
@@ -276,7 +276,7 @@ impl Queue {
             slope,
             ..
         } = Filled::at(x, k, filling, room);
-        let utilization = (ln_offered + ln_pass).exp().min(1.0);
+        let utilization = libm::exp(ln_offered + ln_pass).min(1.0);
         let there = match utilization > 1e-9 {
             true => queue.mean_pkts / utilization,
             false => 1.0 + queue.mean_pkts,

@@ -522,7 +522,7 @@ impl LinkState {
     /// Load and blocking of the queue's present length.
     fn renew_ln_rho(&mut self, buffer_pkts: f64, light_rho: f64) {
         let ln_rho = ln_rho_of_mean(self.queue_pkts, buffer_pkts);
-        if ln_rho < light_rho.ln() {
+        if ln_rho < libm::log(light_rho) {
             (self.ln_rho, self.refused) = (LIGHT, 0.0);
         } else {
             self.ln_rho = ln_rho;

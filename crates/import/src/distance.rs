@@ -20,9 +20,10 @@ pub fn great_circle_km(from: Position, to: Position) -> Option<f64> {
     };
     let ((from_lon, from_lat), (to_lon, to_lat)) = (radians(from)?, radians(to)?);
     // The haversine formula, which keeps its digits where distances are small.
-    let half = |a: f64, b: f64| ((a - b) / 2.0).sin().powi(2);
-    let h = half(to_lat, from_lat) + from_lat.cos() * to_lat.cos() * half(to_lon, from_lon);
-    Some(2.0 * RADIUS_KM * h.clamp(0.0, 1.0).sqrt().asin())
+    let half = |a: f64, b: f64| libm::sin((a - b) / 2.0).powi(2);
+    let h =
+        half(to_lat, from_lat) + libm::cos(from_lat) * libm::cos(to_lat) * half(to_lon, from_lon);
+    Some(2.0 * RADIUS_KM * libm::asin(h.clamp(0.0, 1.0).sqrt()))
 }
 
 /// The time that light takes through so much fibre.

@@ -287,8 +287,8 @@ impl EquationSender {
         let Some(loss) = self.intervals.loss_event_rate() else {
             return INTERVALS;
         };
-        let at = |factor: f64| self.profile.throughput(loss * factor, self.rtt_s).ln();
-        let steepness = (at(1.0 / AROUND) - at(AROUND)) / (2.0 * AROUND.ln());
+        let at = |factor: f64| libm::log(self.profile.throughput(loss * factor, self.rtt_s));
+        let steepness = (at(1.0 / AROUND) - at(AROUND)) / (2.0 * libm::log(AROUND));
         let many = INTERVALS as f64 * steepness * (steepness + 1.0) / (0.5 * 1.5);
         (many as usize).clamp(INTERVALS, MOST_INTERVALS)
     }
@@ -297,15 +297,15 @@ impl EquationSender {
     /// (RFC 5348, section 6.3.1).
     fn first_interval(&self) -> f64 {
         let arrived_pps = self.received.rate_pps().min(self.rate_pps);
-        let (mut low, mut high) = (1e-8_f64.ln(), 0.0);
+        let (mut low, mut high) = (libm::log(1e-8), 0.0);
         for _ in 0..40 {
             let middle = 0.5 * (low + high);
-            match self.profile.throughput(middle.exp(), self.rtt_s) > arrived_pps {
+            match self.profile.throughput(libm::exp(middle), self.rtt_s) > arrived_pps {
                 true => low = middle,
                 false => high = middle,
             }
         }
-        (-high).exp()
+        libm::exp(-high)
     }
 
     fn account(&mut self, now_ns: u64) {

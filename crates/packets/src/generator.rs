@@ -172,7 +172,7 @@ impl PacketGenerator {
 
 /// An exponentially distributed number with mean 1.
 pub(crate) fn exponential(random: &mut Pcg32) -> f64 {
-    -(1.0 - random.random::<f64>()).ln()
+    -libm::log(1.0 - random.random::<f64>())
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ pub fn common_axes(
         .map(|t| (loss_min + t * (loss_max - loss_min)).min(loss_max))
         .collect();
     let rtts = parts(rtts)
-        .map(|t| (rtt_min * (rtt_max / rtt_min).powf(t)).clamp(rtt_min, rtt_max))
+        .map(|t| (rtt_min * libm::pow(rtt_max / rtt_min, t)).clamp(rtt_min, rtt_max))
         .collect();
     Some((losses, rtts))
 }
@@ -261,7 +261,7 @@ fn region(
         let (p, rtt) = (losses[at / rtts_s.len()], rtts_s[at % rtts_s.len()]);
         loss = range(loss, p);
         rtt_s = range(rtt_s, rtt);
-        log_sum += factor(at).ln();
+        log_sum += libm::log(factor(at));
         if factor(at) > most.factor {
             most = Extreme {
                 factor: factor(at),
@@ -270,7 +270,7 @@ fn region(
             };
         }
     }
-    let mean_factor = (log_sum / members.len() as f64).exp();
+    let mean_factor = libm::exp(log_sum / members.len() as f64);
     Region {
         faster: side,
         points: members.len(),

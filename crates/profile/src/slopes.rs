@@ -38,7 +38,7 @@ pub(crate) fn by_differences(profile: &(impl Profile + ?Sized), loss: f64, rtt_s
         }
         wide
     };
-    let ln_rate = |loss: f64, rtt_s: f64| profile.throughput(loss, rtt_s).ln();
+    let ln_rate = |loss: f64, rtt_s: f64| libm::log(profile.throughput(loss, rtt_s));
     Slopes {
         by_loss: by(loss.max(LEAST), &|more| ln_rate(loss + more, rtt_s)),
         by_rtt: by(rtt_s, &|more| ln_rate(loss, rtt_s + more)),

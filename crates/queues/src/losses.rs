@@ -227,7 +227,7 @@ impl BitErrors {
         }
         let bits = 8.0 * bytes;
         // exp_m1 and ln_1p keep small rates exact.
-        -((-self.rate).ln_1p() + (bits - 1.0) * (-self.onset).ln_1p()).exp_m1()
+        -libm::expm1(libm::log1p(-self.rate) + (bits - 1.0) * libm::log1p(-self.onset))
     }
 }
 

@@ -713,7 +713,7 @@ pub const ESTIMATE: &str = "~";
 /// One digit of a time that is only known roughly: `20 ms`, `3 s`.
 pub fn rounded_time(time_s: f64) -> String {
     let digit = |value: f64| {
-        let unit = 10_f64.powf(value.log10().floor());
+        let unit = libm::pow(10_f64, libm::log10(value).floor());
         (value / unit).round() * unit
     };
     match time_s {

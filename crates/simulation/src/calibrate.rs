@@ -252,7 +252,7 @@ fn sources(network: &Network, seen: &Seen, from_s: f64, to_s: f64) -> Vec<Option
             false => rate_pps / profile_pps,
         };
         let lost_pkts = sent_pps * seen.length_s * (1.0 - pass);
-        let factor = factor.powf(lost_pkts / (lost_pkts + AS_SURE_PKTS));
+        let factor = libm::pow(factor, lost_pkts / (lost_pkts + AS_SURE_PKTS));
         if factor == 1.0 {
             continue; // as measured
         }

@@ -127,7 +127,7 @@ impl Gmres {
             let (a, b) = (column[i], column[i + 1]);
             (column[i], column[i + 1]) = (c * a + s * b, c * b - s * a);
         }
-        let hypotenuse = column[j].hypot(length);
+        let hypotenuse = libm::hypot(column[j], length);
         let (c, s) = match hypotenuse > 0.0 {
             true => (column[j] / hypotenuse, length / hypotenuse),
             false => (1.0, 0.0),

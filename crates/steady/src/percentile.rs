@@ -79,7 +79,7 @@ impl Solver {
         let mut flows = Vec::new();
         let mut times = Vec::new();
         for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
-            let goodput_pps = flow.sent_pps(at.rate_pps) * at.ln_pass.exp();
+            let goodput_pps = flow.sent_pps(at.rate_pps) * libm::exp(at.ln_pass);
             if goodput_pps <= 0.0 || !counted.has(i) {
                 continue;
             }

@@ -71,7 +71,7 @@ pub enum Held {
 
 /// The part that is lost where ln of what gets through is this; never −0.
 pub(crate) fn lost(ln_pass: f64) -> f64 {
-    0.0 - ln_pass.exp_m1()
+    0.0 - libm::expm1(ln_pass)
 }
 
 /// All of it, kept from guess to guess.
@@ -132,8 +132,8 @@ impl Point {
             at.bits_ps = at.bits_ps.max(NOTHING);
             at.pkts_ps = at.pkts_ps.max(NOTHING);
             (off[2 * l], off[2 * l + 1]) = (z[2 * l], z[2 * l + 1]);
-            off[2 * l] -= (at.bits_ps / problem.links[l].bandwidth_bps).ln();
-            off[2 * l + 1] -= (at.bits_ps / at.pkts_ps).ln();
+            off[2 * l] -= libm::log(at.bits_ps / problem.links[l].bandwidth_bps);
+            off[2 * l + 1] -= libm::log(at.bits_ps / at.pkts_ps);
         }
     }
 
@@ -141,14 +141,14 @@ impl Point {
         for &l in &problem.used {
             let l = l as usize;
             let link = &problem.links[l];
-            let mean_bits = z[2 * l + 1].exp();
+            let mean_bits = libm::exp(z[2 * l + 1]);
             let queue = link.queue(mean_bits);
             let buffer_pkts = queue.buffer_pkts;
             let rest = queue.at_rest(z[2 * l], &self.fillings[l]);
             let packet_s = mean_bits / link.bandwidth_bps;
             self.links[l] = LinkAt {
                 rest,
-                pass: rest.ln_pass.exp(),
+                pass: libm::exp(rest.ln_pass),
                 waiting_s: rest.queue_pkts * packet_s,
                 packet_s,
                 buffer_pkts,
@@ -194,7 +194,7 @@ impl Point {
             for (at, flows) in at.chunks_mut(BATCH).zip(flows.chunks(BATCH)) {
                 let n = at.len();
                 for (i, at) in at.iter().enumerate() {
-                    (loss[i], rtt[i]) = (-at.ln_pass.exp_m1(), at.rtt_s);
+                    (loss[i], rtt[i]) = (-libm::expm1(at.ln_pass), at.rtt_s);
                 }
                 profile.throughputs(&loss[..n], &rtt[..n], &mut from_profile[..n]);
                 for (i, (at, flow)) in at.iter_mut().zip(flows).enumerate() {
@@ -244,7 +244,7 @@ impl FlowAt {
     /// The rate that a TCP source settles at, whose profile gives `profile_pps` for the loss of its path.
     fn respond(&mut self, profile: &dyn Profile, flow: &Flow, profile_pps: f64, slopes: bool) {
         let (loss, rtt_s) = (self.loss(), self.rtt_s);
-        let through = self.ln_pass.exp();
+        let through = libm::exp(self.ln_pass);
         let most_pps = |pps: f64| {
             // What is lost is sent again.
             let pps =

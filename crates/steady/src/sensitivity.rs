@@ -321,7 +321,7 @@ impl Solver {
                 flow,
                 loss: it.loss(),
                 sent_pps,
-                goodput_pps: sent_pps * it.ln_pass.exp(),
+                goodput_pps: sent_pps * libm::exp(it.ln_pass),
             }
         })
     }
@@ -436,7 +436,7 @@ impl Solver {
         let limits = [
             profile_pps,
             flow.window_pkts / at.rtt_s,
-            flow.application_pps / at.ln_pass.exp(),
+            flow.application_pps / libm::exp(at.ln_pass),
         ];
         let near = |pps: &&f64| (*pps / at.rate_pps - 1.0).abs() < AT_BEND;
         if limits.iter().filter(near).count() > 1 {

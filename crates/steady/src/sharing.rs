@@ -93,7 +93,7 @@ fn table() -> &'static Table {
         for line in lines {
             let mut cells = line.split(',').map_while(|cell| cell.parse::<f64>().ok());
             for axis in &mut axes {
-                let value = cells.next().map_or(0.0, f64::ln);
+                let value = cells.next().map_or(0.0, libm::log);
                 if !axis.contains(&value) {
                     axis.push(value);
                 }
@@ -113,7 +113,7 @@ struct Place {
 
 impl Place {
     fn of(axis: &[f64], value: f64) -> Place {
-        Place::between(axis, value.ln())
+        Place::between(axis, libm::log(value))
     }
 
     fn between(axis: &[f64], value: f64) -> Place {

@@ -301,7 +301,7 @@ impl Solver {
             return;
         }
         for &i in &new {
-            (z[i], z[i + 1]) = (-30.0, f64::ln(8000.0));
+            (z[i], z[i + 1]) = (-30.0, libm::log(8000.0));
         }
         let mut off = vec![0.0; z.len()];
         self.point.evaluate(&self.problem, z, false, &mut off);

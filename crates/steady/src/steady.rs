@@ -225,7 +225,7 @@ impl Solver {
         ConnectionSteady {
             sending: true,
             rate_pps,
-            goodput_pps: rate_pps * at.ln_pass.exp(),
+            goodput_pps: rate_pps * libm::exp(at.ln_pass),
             loss_probability: at.loss(),
             rtt_s: spec.source.is_answered().then_some(at.rtt_s),
             delay_s: self.delay_s(i) + aside_s.sum::<f64>(),
@@ -258,7 +258,7 @@ impl Solver {
         let (mut delay, mut lost) = (0.0, 0.0);
         for (i, (flow, at)) in self.problem.flows.iter().zip(&self.point.flows).enumerate() {
             let rate_pps = flow.sent_pps(at.rate_pps);
-            let goodput_pps = rate_pps * at.ln_pass.exp();
+            let goodput_pps = rate_pps * libm::exp(at.ln_pass);
             totals.rate_pps += rate_pps;
             totals.goodput_pps += goodput_pps;
             totals.goodput_bps += goodput_pps * flow.data_bits;

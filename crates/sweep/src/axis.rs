@@ -186,7 +186,7 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
         match i {
             0 => from,
             _ if i == count - 1 => to,
-            _ if is_geometric => as_written(from * (to / from).powf(done / steps)),
+            _ if is_geometric => as_written(from * libm::pow(to / from, done / steps)),
             _ => as_written((from * (steps - done) + to * done) / steps),
         }
     };

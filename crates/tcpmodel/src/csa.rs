@@ -84,7 +84,7 @@ impl Csa {
     pub fn solve(&self) -> Result<CsaLatency, Error> {
         self.check()?;
         let (p, d, rtt_s) = (self.loss, self.packets as f64, self.rtt_s);
-        let loss_probability = -(d * (-p).ln_1p()).exp_m1();
+        let loss_probability = -libm::expm1(d * libm::log1p(-p));
         let slow_start_pkts = if p == 0.0 {
             d
         } else {
@@ -95,10 +95,12 @@ impl Csa {
         let slow_start_window_pkts = slow_start_pkts * (growth - 1.0) / growth + first / growth;
         let limit = self.window_limit_pkts.unwrap_or(f64::INFINITY);
         let round_trips = if slow_start_window_pkts <= limit {
-            (slow_start_pkts * (growth - 1.0) / first + 1.0).ln() / growth.ln()
+            libm::log(slow_start_pkts * (growth - 1.0) / first + 1.0) / libm::log(growth)
         } else {
             let until_limit_pkts = (growth * limit - first) / (growth - 1.0);
-            (limit / first).ln() / growth.ln() + 1.0 + (slow_start_pkts - until_limit_pkts) / limit
+            libm::log(limit / first) / libm::log(growth)
+                + 1.0
+                + (slow_start_pkts - until_limit_pkts) / limit
         };
         let (recovery_s, timeout_s) = self.recovery(loss_probability, slow_start_window_pkts);
         let avoidance_pkts = d - slow_start_pkts;

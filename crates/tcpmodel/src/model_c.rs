@@ -72,7 +72,8 @@ impl ModelC {
         let slow_starts = lost_pkts * share * (1.0 - p) + 1.0;
         let packets_per_slow_start = (data + lost_pkts) / slow_starts;
         let growth = 1.0 + 1.0 / b;
-        let round_trips = (packets_per_slow_start * (growth - 1.0) + 1.0).ln() / growth.ln();
+        let round_trips =
+            libm::log(packets_per_slow_start * (growth - 1.0) + 1.0) / libm::log(growth);
         Ok(ModelCLatency {
             handshake_s: handshake_s(p, self.rtt_s, self.syn_timeout_s),
             timeout_s: data * p * share * timeout_series(p) * self.timeout_s,

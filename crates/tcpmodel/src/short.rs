@@ -84,7 +84,8 @@ impl Short {
         let first_window_pkts = unharmed * f64::from(stack.initial_window_pkts) + (1.0 - unharmed);
         let rtt_s = transfer.rtt_s();
         let round_trips =
-            (packets_per_slow_start * (growth - 1.0) / first_window_pkts + 1.0).ln() / growth.ln();
+            libm::log(packets_per_slow_start * (growth - 1.0) / first_window_pkts + 1.0)
+                / libm::log(growth);
         Ok(Self {
             transfer: *transfer,
             effective_loss: p,

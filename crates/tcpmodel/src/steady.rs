@@ -102,8 +102,8 @@ pub fn pftk_window(path: &Path) -> f64 {
 /// \[PFTK\] eq. 24.
 pub(crate) fn timeout_share(loss: f64, window_pkts: f64) -> f64 {
     // 1 − (1−p)^n without cancellation at small p.
-    let log_arrives = (-loss).ln_1p();
-    let lost_among = |n: f64| -(n * log_arrives).exp_m1();
+    let log_arrives = libm::log1p(-loss);
+    let lost_among = |n: f64| -libm::expm1(n * log_arrives);
     let lost_of_three = lost_among(3.0);
     let found = lost_of_three * (1.0 + (1.0 - lost_of_three) * lost_among(window_pkts - 3.0));
     (found / lost_among(window_pkts)).min(1.0)

@@ -2,7 +2,8 @@
 //!
 //! They are within 2 units in the last place of the system's, have no branches (so that loops
 //! over slices are vectorised), and use nothing but IEEE additions, multiplications and
-//! divisions: the same bits on every machine, which the system's library does not promise.
+//! divisions: the same bits on every machine, which the system's library does not promise. Where
+//! nothing is hot, `libm` has them for all numbers, and with the same bits as well.
 
 /// ln 2 in two parts: the first has 32 significant bits, so that its product with an exponent is
 /// exact.
@@ -43,6 +44,30 @@ pub fn ln(x: f64) -> f64 {
     k * LN_2_HIGH + (s2 + (s2 * (z * series) + k * LN_2_LOW))
 }
 
+/// Numbers nearer to 0 than this have short series.
+const NEAR: f64 = 1.0 / 32.0;
+
+/// ln(1 + x) for −1 ≤ x, finite; at −1, −708.4. Fast where x is near 0.
+#[inline]
+pub fn ln_1p(x: f64) -> f64 {
+    if x.abs() < NEAR {
+        // 2·artanh(s), z < 0.00025: six terms.
+        let s = x / (2.0 + x);
+        let z = s * s;
+        let series = (1.0 / 3.0 + z * (1.0 / 5.0))
+            + (z * z) * (1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0)));
+        return x - s * (x - z * (series + series));
+    }
+    let sum = 1.0 + x;
+    let sum = if sum > f64::MIN_POSITIVE {
+        sum
+    } else {
+        f64::MIN_POSITIVE
+    };
+    // What rounding the sum took away is so small a part of it that its logarithm is linear.
+    ln(sum) + (x - (sum - 1.0)) / sum
+}
+
 /// `x` moved into `low..=high`; NaN becomes `low`.
 #[inline(always)]
 pub fn within(x: f64, low: f64, high: f64) -> f64 {
@@ -60,6 +85,28 @@ pub fn exp(x: f64) -> f64 {
 /// e^x for one who knows that −708 ≤ x ≤ 709; otherwise it is anything.
 #[inline(always)]
 pub fn exp_within(x: f64) -> f64 {
+    let (above_one, scale) = reduced(x);
+    (1.0 + above_one) * scale
+}
+
+/// e^x − 1; above 709 the value there. Fast where x is near 0.
+#[inline]
+pub fn exp_m1(x: f64) -> f64 {
+    if x.abs() < NEAR {
+        let x2 = x * x;
+        let a = 1.0 / 2.0 + x * (1.0 / 6.0);
+        let b = 1.0 / 24.0 + x * (1.0 / 120.0);
+        let c = 1.0 / 720.0 + x * (1.0 / 5040.0);
+        let d = 1.0 / 40_320.0 + x * (1.0 / 362_880.0);
+        return x + x2 * ((a + x2 * b) + (x2 * x2) * (c + x2 * d));
+    }
+    let (above_one, scale) = reduced(within(x, -708.0, 709.0));
+    above_one * scale + (scale - 1.0)
+}
+
+/// e^x as (1 + a)·2^k: a, and 2^k.
+#[inline(always)]
+fn reduced(x: f64) -> (f64, f64) {
     // x = k·ln 2 + r with |r| ≤ ln 2 / 2.
     let rounded = x * std::f64::consts::LOG2_E + ROUNDER;
     let k = rounded - ROUNDER;
@@ -74,10 +121,9 @@ pub fn exp_within(x: f64) -> f64 {
     let e = 1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0);
     let f = 1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0);
     let series = (a + r2 * b) + r4 * ((c + r2 * d) + r4 * (e + r2 * f));
-    let power = 1.0 + (r + r2 * series);
     // 2^k: k is in the low bits of `rounded`, in two's complement; −1021 ≤ k ≤ 1023.
     let scale = f64::from_bits((rounded.to_bits() << 52).wrapping_add(ONE));
-    power * scale
+    (r + r2 * series, scale)
 }
 
 #[cfg(test)]
@@ -100,6 +146,8 @@ mod tests {
         assert_eq!(exp(0.0), 1.0);
         assert_eq!(exp(f64::NEG_INFINITY), exp(-708.0));
         assert_eq!(exp(f64::INFINITY), exp(709.0));
+        assert_eq!((exp_m1(0.0), exp_m1(-1e300)), (0.0, -1.0));
+        assert_eq!((ln_1p(0.0), ln_1p(-1.0)), (0.0, ln(f64::MIN_POSITIVE)));
         assert!(exp(-708.0) > f64::MIN_POSITIVE && exp(709.0).is_finite());
         for x in [
             f64::MIN_POSITIVE,
@@ -121,12 +169,36 @@ mod tests {
             assert!(error(ln(x), x.ln()) < 5e-16, "ln {x}");
             let y = (f64::from(i) - 1e5) * 7e-3;
             assert!(error(exp(y), y.exp()) < 5e-16, "exp {y}");
+            let (near_none, some) = (y * 1e-3, x - 1.0);
+            for z in [y, near_none, near_none * 1e-6, -x * 1e-9] {
+                assert!(
+                    error(exp_m1(z), z.exp_m1()) < 8e-16,
+                    "exp_m1 {z}: {} {}",
+                    exp_m1(z),
+                    z.exp_m1()
+                );
+            }
+            for z in [some, some * 1e-3, -x / 15.0, -x * 1e-12] {
+                assert!(
+                    error(ln_1p(z), z.ln_1p()) < 8e-16,
+                    "ln_1p {z}: {} {}",
+                    ln_1p(z),
+                    z.ln_1p()
+                );
+            }
         }
     }
 
     proptest! {
         #[test]
-        fn they_agree_with_the_system(x in f64::MIN_POSITIVE..f64::MAX, small in 1e-12..10.0f64, y in -708.0..709.0f64) {
+        fn they_agree_with_the_system(x in f64::MIN_POSITIVE..f64::MAX, small in 1e-12..10.0f64, y in -708.0..709.0f64, size in -300.0..0.0f64) {
+            let tiny = 10_f64.powf(size);
+            for z in [tiny, -tiny] {
+                prop_assert!(error(exp_m1(z), z.exp_m1()) < 8e-16, "exp_m1 {} {} {}", z, exp_m1(z), z.exp_m1());
+                prop_assert!(error(ln_1p(z), z.ln_1p()) < 8e-16, "ln_1p {} {} {}", z, ln_1p(z), z.ln_1p());
+            }
+            prop_assert!(error(exp_m1(y), y.exp_m1()) < 8e-16);
+            prop_assert!(error(ln_1p(x), x.ln_1p()) < 8e-16);
             prop_assert!(error(ln(x), x.ln()) < 5e-16);
             prop_assert!(error(ln(small), small.ln()) < 5e-16);
             prop_assert!(error(exp(y), y.exp()) < 5e-16);

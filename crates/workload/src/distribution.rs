@@ -1,9 +1,8 @@
 //! How a number differs from one user, page or file to the next.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
 use crate::{
     error::{Error, ensure},
+    normal,
     random::Random,
 };
 
@@ -92,15 +91,17 @@ impl Distribution {
     pub fn quantile(&self, u: f64) -> f64 {
         match *self {
             Self::Constant(value) => value,
-            Self::Exponential { mean, most } => (-mean * (-u).ln_1p()).min(most),
-            Self::Pareto { shape, least, most } => (least * (1.0 - u).powf(-1.0 / shape)).min(most),
+            Self::Exponential { mean, most } => (-mean * libm::log1p(-u)).min(most),
+            Self::Pareto { shape, least, most } => {
+                (least * libm::pow(1.0 - u, -1.0 / shape)).min(most)
+            }
             Self::LogNormal {
                 median,
                 sigma,
                 most,
             } => {
-                let z = Normal::standard().inverse_cdf(u);
-                (median * (sigma * z).exp()).min(most)
+                let z = normal::quantile(u);
+                (median * libm::exp(sigma * z)).min(most)
             }
             Self::Table(ref rows) => quantile_of_table(rows, u),
         }
@@ -117,10 +118,10 @@ impl Distribution {
             {
                 1.0
             }
-            Self::Exponential { mean, .. } => -(-x.max(0.0) / mean).exp_m1(),
-            Self::Pareto { shape, least, .. } => 1.0 - (least / x.max(least)).powf(shape),
+            Self::Exponential { mean, .. } => -libm::expm1(-x.max(0.0) / mean),
+            Self::Pareto { shape, least, .. } => 1.0 - libm::pow(least / x.max(least), shape),
             Self::LogNormal { median, sigma, .. } if x > 0.0 => {
-                Normal::standard().cdf((x / median).ln() / sigma)
+                normal::cdf(libm::log(x / median) / sigma)
             }
             Self::LogNormal { .. } => 0.0,
             Self::Table(ref rows) => cdf_of_table(rows, x),
@@ -147,16 +148,16 @@ impl Distribution {
                 let cut = most / mean;
                 let beyond = match power {
                     1 => 0.0,
-                    _ => cut * (-cut).exp(),
+                    _ => cut * libm::exp(-cut),
                 };
-                n * mean.powi(power) * (-(-cut).exp_m1() - beyond)
+                n * mean.powi(power) * (-libm::expm1(-cut) - beyond)
             }
             Self::Pareto { shape, least, most } => {
                 let ratio = most / least;
                 let beyond_least = if (shape - n).abs() < 1e-9 {
-                    ratio.ln()
+                    libm::log(ratio)
                 } else {
-                    (ratio.powf(n - shape) - 1.0) / (n - shape)
+                    (libm::pow(ratio, n - shape) - 1.0) / (n - shape)
                 };
                 least.powi(power) * (1.0 + n * beyond_least)
             }
@@ -165,11 +166,11 @@ impl Distribution {
                 sigma,
                 most,
             } => {
-                let z = (most / median).ln() / sigma;
-                let (normal, most) = (Normal::standard(), most.powi(power));
-                let all = median.powi(power) * (0.5 * n * n * sigma * sigma).exp();
-                let below = all * normal.cdf(z - n * sigma);
-                below.min(most) + most * (1.0 - normal.cdf(z))
+                let z = libm::log(most / median) / sigma;
+                let most = most.powi(power);
+                let all = median.powi(power) * libm::exp(0.5 * n * n * sigma * sigma);
+                let below = all * normal::cdf(z - n * sigma);
+                below.min(most) + most * (1.0 - normal::cdf(z))
             }
             Self::Table(ref rows) => moment_of_table(rows, power),
         }

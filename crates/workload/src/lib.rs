@@ -22,6 +22,7 @@
 mod application;
 mod distribution;
 mod error;
+mod normal;
 mod player;
 mod random;
 mod session;

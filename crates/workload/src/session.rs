@@ -87,7 +87,7 @@ impl Iterator for Sessions {
     type Item = Session;
 
     fn next(&mut self) -> Option<Session> {
-        self.now_s -= (-self.arrivals.uniform()).ln_1p() / self.users_per_s;
+        self.now_s -= libm::log1p(-self.arrivals.uniform()) / self.users_per_s;
         let session = self.workload.session(self.next, self.now_s);
         self.next += 1;
         Some(session)

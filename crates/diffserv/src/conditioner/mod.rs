@@ -167,7 +167,7 @@ impl Conditioner {
     /// What the estimator's rate becomes within `step_s` seconds at a constant rate, all in bit/s:
     /// the limit of RFC 2859 §3 for many packets in an interval W, avg' = (rate − avg)/W.
     pub fn measured_after(&self, measured_bps: f64, rate_bps: f64, step_s: f64) -> f64 {
-        rate_bps + (measured_bps - rate_bps) * (-step_s / self.spec.interval_s).exp()
+        rate_bps + (measured_bps - rate_bps) * libm::exp(-step_s / self.spec.interval_s)
     }
 
     /// The fraction of the packets that are protected.

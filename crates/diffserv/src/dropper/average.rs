@@ -24,10 +24,10 @@ impl Relaxation {
                 gain: 0.0,
             };
         }
-        let exponent = updates_pps * step_s * (-weight).ln_1p();
+        let exponent = updates_pps * step_s * libm::log1p(-weight);
         Relaxation {
-            keep: exponent.exp(),
-            gain: -exponent.exp_m1() * (arrival_pps / updates_pps),
+            keep: libm::exp(exponent),
+            gain: -libm::expm1(exponent) * (arrival_pps / updates_pps),
         }
     }
 

@@ -55,7 +55,7 @@ impl RedAverage {
     ) -> Early {
         if let Some(idle_ns) = idle_ns {
             let missed = (idle_ns as f64 * self.packets_per_ns).floor();
-            self.average_pkts *= (1.0 - self.weight).powf(missed);
+            self.average_pkts *= libm::pow(1.0 - self.weight, missed);
         }
         self.average_pkts += self.weight * (waiting as f64 - self.average_pkts);
         self.since_drop += 1.0;

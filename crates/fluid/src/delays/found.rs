@@ -1,6 +1,7 @@
 //! What a packet finds in a queue of which the mean is known.
 
 use crate::mm1k::{equilibrium, ln_rho_of_mean, third_moment};
+use netflow_units::math::{exp, ln};
 
 /// Moments of how many packets one finds in a queue that gets in there: as in an M/M/1/K queue with the same mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,16 +41,16 @@ impl Found {
             variance,
             third: variance * (1.0 + 2.0 * queue_pkts),
             most_pkts: (buffer_pkts - 1.0).max(0.0),
-            ln_rho: (queue_pkts / (1.0 + queue_pkts)).ln(),
+            ln_rho: ln(queue_pkts / (1.0 + queue_pkts)),
         }
     }
 
     /// One over the time in which the queue forgets how long it was, in packets served: the rate at which an
     /// M/M/1/K queue comes to equilibrium.
     pub(super) fn forgets(&self) -> f64 {
-        let root = (0.5 * self.ln_rho).min(350.0).exp();
+        let root = exp((0.5 * self.ln_rho).min(350.0));
         let turn = std::f64::consts::PI / (self.most_pkts + 2.0);
-        (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - turn.cos())
+        (1.0 - root) * (1.0 - root) + 2.0 * root * (1.0 - libm::cos(turn))
     }
 }
 

@@ -1,6 +1,6 @@
 //! How long the packets of one moment take: a fixed time, and what they wait in the queues of their way.
 
-use statrs::function::beta::ln_beta;
+use netflow_units::math::{exp, ln, ln_1p};
 
 /// A fixed time, and the moments of a waiting time between 0 and the longest there can be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -145,8 +145,8 @@ impl Distribution {
                 if waiting_s > 0.0 && waiting_s < beta.end_s.min(self.law.most_s) =>
             {
                 let x = waiting_s / beta.end_s;
-                let ln = (beta.a - 1.0) * x.ln() + (beta.b - 1.0) * (-x).ln_1p() - ln_beta;
-                ln.exp() / beta.end_s
+                let ln = (beta.a - 1.0) * ln(x) + (beta.b - 1.0) * ln_1p(-x) - ln_beta;
+                exp(ln) / beta.end_s
             }
             _ => 0.0,
         }
@@ -247,12 +247,16 @@ impl Beta {
     /// on which that converges fast, until it changes by no more than a part of `error`.
     fn within(&self, ln_beta: f64, x: f64, error: f64) -> f64 {
         let Beta { a, b, .. } = *self;
-        let front = (a * x.ln() + b * (-x).ln_1p() - ln_beta).exp();
+        let front = exp(a * ln(x) + b * ln_1p(-x) - ln_beta);
         match x < (a + 1.0) / (a + b + 2.0) {
             true => front * beta_fraction(a, b, x, error) / a,
             false => 1.0 - front * beta_fraction(b, a, 1.0 - x, error) / b,
         }
     }
+}
+
+fn ln_beta(a: f64, b: f64) -> f64 {
+    libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b)
 }
 
 /// f'(0) of some functions, by differences of the fourth order.

@@ -1,7 +1,10 @@
 //! Times that follow a law which changes: what was met with at each moment, mixed.
 
+use std::f64::consts::LN_2;
+
 use netflow_network::Percentiles;
 use netflow_network::readout::mean;
+use netflow_units::math::ln;
 use serde::{Deserialize, Serialize};
 
 use super::law::{Distribution, Exactness, Law, quantile_of};
@@ -40,7 +43,7 @@ impl Mixture {
     pub fn add(&mut self, pkts: f64, law: Law) {
         let least_s = (law.fixed_s * LITTLE).max(1e-12);
         let key = match law.mean_s > least_s {
-            true => (law.mean_s.log2() * PARTS).floor() as i32,
+            true => (ln(law.mean_s) * (PARTS / LN_2)).floor() as i32,
             false => i32::MIN,
         };
         self.put(Cell {

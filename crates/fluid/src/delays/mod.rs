@@ -22,6 +22,7 @@ pub use law::{ByLaw, Distribution, Exactness, Law, STEP, quantile_of, slopes};
 use mixture::Mixture;
 use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
+use netflow_units::math::exp;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -240,7 +241,7 @@ impl BranchDelays {
         self.sent_pkts = now.sent_pkts;
         let gap_s = 1.0 / now.rate_pps.max(1e-9);
         let (there, round) = ways(plan, branch, fixed, waits, gap_s);
-        let pkts = sent_pkts * there.ln_pass.exp();
+        let pkts = sent_pkts * exp(there.ln_pass);
         if pkts > 0.0 {
             self.one_way.add(pkts, there.law);
             self.difference += pkts * (0.5 * there.step_variance).sqrt();

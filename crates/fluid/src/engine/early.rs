@@ -136,7 +136,7 @@ impl EarlyStep {
     pub fn part(self) -> EarlyStep {
         match self {
             EarlyStep::Red(red) => EarlyStep::Red(RedStep {
-                memory: red.memory.powf(PART),
+                memory: libm::pow(red.memory, PART),
                 ..red
             }),
             EarlyStep::Pie(pie) => EarlyStep::Pie(PieStep {

@@ -64,7 +64,7 @@ impl Setup {
             // Of its colours each has a loss of its own, all along the way.
             let ln_pass = ln_pass_of(&self.plan, state, branch)
                 + ln_pass_queues(&self.plan, state, b as usize, &of_data);
-            explanation.loss_probability = -ln_pass.exp_m1();
+            explanation.loss_probability = -libm::expm1(ln_pass);
         }
         let source = &state.branches[b as usize];
         let (now, finished) = (state.time_s, source.finished_s.is_some());

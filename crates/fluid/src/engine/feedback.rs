@@ -4,6 +4,10 @@
 //! source's round-trip time: looks at the path are kept by time, growth is integrated over the
 //! step, and what is learnt relaxes exponentially.
 
+use std::f64::consts::LN_2;
+
+use netflow_units::math::{exp, exp_m1, ln, ln_1p};
+
 use super::Span;
 use super::plan::BranchPlan;
 use super::sources::{self, Sight};
@@ -31,10 +35,7 @@ impl Learnt {
 
     /// What was sent in the step before met a loss between that of its start and that of `now`.
     fn look(&mut self, looks: &mut [Seen], sight: &Sight, now_s: f64) -> Seen {
-        let loss = match sight.ln_pass {
-            0.0 => 0.0,
-            _ => sight.loss(),
-        };
+        let loss = sight.loss();
         self.sent_pkts += self.step_pkts;
         self.lost_pkts += self.step_pkts * 0.5 * (self.met_loss + loss);
         (self.step_pkts, self.met_loss) = (0.0, loss);
@@ -95,25 +96,26 @@ impl Learnt {
     /// middle of the step is given.
     fn learn(&mut self, loss: f64, pkts: f64) -> f64 {
         let before = self.loss;
-        let after = |pkts: f64| {
-            let forgotten = match loss > 0.0 {
-                true => -(-pkts * loss).exp_m1(),
-                false => 0.0,
-            };
+        let left = match loss > 0.0 {
+            true => exp_m1(-0.5 * pkts * loss),
+            false => 0.0,
+        };
+        let after = |pkts: f64, forgotten: f64| {
             if before <= loss {
                 return before + (loss - before) * forgotten;
             }
             let gone = if loss > 0.0 { forgotten / loss } else { pkts };
             before / (1.0 - forgotten + before * gone)
         };
-        self.loss = after(pkts);
-        after(0.5 * pkts)
+        // (1 + left)² = 1 + left·(2 + left).
+        self.loss = after(pkts, -left * (2.0 + left));
+        after(0.5 * pkts, -left)
     }
 }
 
 /// The rate, in packets/s, that slow start begins with.
 pub(crate) fn first_pps(rtt_s: f64) -> f64 {
-    2.0 * std::f64::consts::LN_2 / rtt_s
+    2.0 * LN_2 / rtt_s
 }
 
 /// The loss that a source learns of a path that loses this part of its packets, with so many in a round
@@ -162,8 +164,8 @@ impl Learnt {
         (self.delivered_pps, self.delivered_s) = (last.pps, last.length_s);
         match grown > 1.0 && last.pps < enough_pps {
             true => {
-                let most = (ahead_s / rtt_s).exp2();
-                last.pps * grown.powf(ahead_s / between_s).min(most)
+                let most = LN_2 * ahead_s / rtt_s;
+                last.pps * exp((ln(grown) * ahead_s / between_s).min(most))
             }
             false => last.pps,
         }
@@ -172,15 +174,14 @@ impl Learnt {
     /// Notes by which factor the rate changes in a step of this length, and the round-trip time did.
     fn note_change(&mut self, rate: f64, length_s: f64) {
         let round_trip = self.rtt_s / self.before_rtt_s;
-        let doublings = rate.log2().abs().max(round_trip.log2().abs());
-        let in_round_trip = doublings / length_s * self.rtt_s;
-        let remembered = self.doublings * (-length_s / self.rtt_s).exp();
+        let round_trip = round_trip.max(1.0 / round_trip);
+        let most = rate.max(1.0 / rate).max(round_trip);
         // A source that begins has no rate before.
-        let now = if in_round_trip.is_finite() {
-            in_round_trip
-        } else {
-            1.0
+        let now = match most.is_finite() {
+            true => ln_1p(most - 1.0) / LN_2 / length_s * self.rtt_s,
+            false => 1.0,
         };
+        let remembered = self.doublings * exp(-length_s / self.rtt_s);
         self.doublings = now.max(remembered);
     }
 }
@@ -267,12 +268,13 @@ impl BranchState {
             true => window_pps,
             false => window_pps.max(first_pps).min(target_pps),
         };
-        let per_s = std::f64::consts::LN_2 / rtt_s;
-        let moving_s = ((target_pps / before_pps).ln().abs() / per_s).min(active_s);
+        let per_s = LN_2 / rtt_s;
+        let change = ln_1p((target_pps - before_pps) / before_pps);
+        let moving_s = (change.abs() / per_s).min(active_s);
         let sign = if target_pps < before_pps { -1.0 } else { 1.0 };
         let end_pps = match moving_s < active_s {
             true => target_pps,
-            false => before_pps * (sign * moving_s * per_s).exp(),
+            false => before_pps * exp(sign * moving_s * per_s),
         };
         self.learnt
             .note_change(end_pps / self.rate_pps, span.length_s);

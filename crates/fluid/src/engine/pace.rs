@@ -55,8 +55,8 @@ impl Pace {
             return self.longest_s;
         }
         // A rounding error may not halve it.
-        let halvings = (self.longest_s / wanted_s * (1.0 - 1e-9)).log2().ceil();
-        self.longest_s / halvings.exp2()
+        let halvings = libm::log2(self.longest_s / wanted_s * (1.0 - 1e-9)).ceil();
+        self.longest_s / libm::exp2(halvings)
     }
 }
 

@@ -12,6 +12,7 @@
 use super::early::EarlyStep;
 use crate::filling::{ByRoomAlone, Filling};
 use crate::mm1k::{Equilibrium, equilibrium};
+use netflow_units::math::{exp, ln};
 
 /// Below this, adding to or taking from one changes nothing: such a loss is none.
 pub(crate) const NEGLIGIBLE: f64 = 1e-17;
@@ -90,7 +91,7 @@ pub(crate) struct Solution {
 /// (K+1)² ρ^(K+1) is below rounding.
 pub(crate) fn light_rho(buffer_pkts: f64) -> f64 {
     let k1 = buffer_pkts + 1.0;
-    (-(38.0 + 2.0 * k1.ln()) / k1).exp()
+    exp(-(38.0 + 2.0 * ln(k1)) / k1)
 }
 
 /// Whether Newton's method is not on its way to the root after so many tries, its last two moves being these: from
@@ -295,14 +296,14 @@ impl Step {
         let service = k - self.before_pkts + self.service_pkts;
         let overload = arriving_pkts / service;
         if overload > 1.05 {
-            return overload.ln();
+            return ln(overload);
         }
         self.guess()
     }
 
     fn guess(&self) -> f64 {
         if self.guess == LIGHT {
-            return (self.before_pkts / (1.0 + self.before_pkts)).max(1e-9).ln();
+            return ln((self.before_pkts / (1.0 + self.before_pkts)).max(1e-9));
         }
         self.guess.clamp(-30.0, 30.0)
     }

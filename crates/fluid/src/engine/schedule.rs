@@ -6,6 +6,7 @@
 
 use netflow_network::Scheduler;
 use netflow_network::tables::Tables;
+use netflow_units::math::exp;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
@@ -79,7 +80,7 @@ impl Moving<'_> {
             let length_s = (state.time_s - before.time_s).max(0.0);
             let ranks = schedule.ranks.iter().map(|&rank| rank as usize);
             let mut sent_s = 0.0;
-            let memory = (-length_s / MEMORY_S).exp();
+            let memory = exp(-length_s / MEMORY_S);
             let demands = ranks.clone().zip(&mut before.queues).map(|(rank, queue)| {
                 let link = &state.links[rank];
                 let mean_bits = match link.queue_pkts > 0.0 {

@@ -2,6 +2,7 @@
 //! by a profile within the solution of their first link's queue.
 
 use netflow_profile::{Profile, ProfileUse};
+use netflow_units::math::exp_m1;
 
 use super::feedback::{Delivered, LOOKS};
 use super::law::{Sent, Wanted};
@@ -148,7 +149,7 @@ impl Moving<'_> {
                     let n = batch.len();
                     for (i, &b) in batch.iter().enumerate() {
                         let seen = seen[b as usize];
-                        loss[i] = -(seen[0] + ln_pass).exp_m1();
+                        loss[i] = -exp_m1(seen[0] + ln_pass);
                         rtt[i] = seen[1] + waiting_s;
                     }
                     let profile = &*plan.profiles[*profile as usize];

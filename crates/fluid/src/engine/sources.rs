@@ -2,6 +2,7 @@
 
 use netflow_network::ACK_BYTES;
 use netflow_network::tables::NO_BRANCH;
+use netflow_units::math::{exp_m1, ln_1p};
 
 use super::Setup;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
@@ -36,7 +37,7 @@ impl Condition {
 
 /// ln(1 − B), finite: what gets through nowhere is not looked at more closely.
 pub fn ln_pass(refused: f64) -> f64 {
-    (-refused).ln_1p().max(-700.0)
+    ln_1p(-refused).max(-700.0)
 }
 
 /// The sources that may send during a step, in groups that are evaluated together.
@@ -206,7 +207,7 @@ pub(crate) struct Sight {
 impl Sight {
     /// The probability that a packet is lost.
     pub fn loss(&self) -> f64 {
-        -self.ln_pass.exp_m1()
+        0.0 - exp_m1(self.ln_pass) // never −0
     }
 }
 

@@ -261,7 +261,7 @@ impl Moving<'_> {
                 Early::Red(red) => EarlyStep::Red(RedStep {
                     red,
                     average_before: link.early,
-                    memory: (1.0 - red.weight).powf(arriving.pkts),
+                    memory: libm::pow(1.0 - red.weight, arriving.pkts),
                 }),
                 Early::Pie(pie) => EarlyStep::Pie(PieStep {
                     pie,

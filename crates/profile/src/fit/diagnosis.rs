@@ -94,13 +94,16 @@ fn sides(known: &[&Residual]) -> Vec<Option<(Side, f64)>> {
     order.sort_by(|&i, &j| known[i].loss.total_cmp(&known[j].loss));
     let mut sides = vec![None; known.len()];
     for peers in order.chunks(PEERS) {
-        let logs: Vec<f64> = peers.iter().map(|&i| known[i].factor().ln()).collect();
+        let logs: Vec<f64> = peers
+            .iter()
+            .map(|&i| libm::log(known[i].factor()))
+            .collect();
         let middle = median(&logs);
         let deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-        let far = (DEVIATIONS * 1.4826 * median(&deviations)).max(FAR.ln());
+        let far = (DEVIATIONS * 1.4826 * median(&deviations)).max(libm::log(FAR));
         // Off its peers and off the surface.
-        let is_slow = |log: &f64| log - middle < -far && *log < -FAR.ln();
-        let is_fast = |log: &f64| log - middle > far && *log > FAR.ln();
+        let is_slow = |log: &f64| log - middle < -far && *log < -libm::log(FAR);
+        let is_fast = |log: &f64| log - middle > far && *log > libm::log(FAR);
         let share = |is: &dyn Fn(&f64) -> bool| {
             logs.iter().filter(|log| is(log)).count() as f64 / logs.len() as f64
         };
@@ -130,7 +133,7 @@ fn cluster(members: &[&Residual], side: Side) -> Cluster {
             last.map_or(0.0, |last| last.time_s),
         ),
         samples: members.len(),
-        factor: mean(&|member| member.factor().ln()).exp(),
+        factor: libm::exp(mean(&|member| libm::log(member.factor()))),
         loss: mean(&|member| member.loss),
         rtt_s: mean(&|member| member.rtt_s),
         startup: first.is_some_and(|first| !first.settled),

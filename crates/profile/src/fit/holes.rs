@@ -23,9 +23,10 @@ pub fn fill_holes(rows: &mut [GridRow], columns: usize) -> Vec<(usize, usize)> {
         let above = (row + 1..losses.len()).find(|&i| is_there(i, column));
         let throughput_pps = match (below, above) {
             (Some(low), Some(high)) => {
-                let t = (losses[row] / losses[low]).ln() / (losses[high] / losses[low]).ln();
+                let t =
+                    libm::log(losses[row] / losses[low]) / libm::log(losses[high] / losses[low]);
                 let ends = [measured[low][column], measured[high][column]];
-                ends[0] * (ends[1] / ends[0]).powf(t)
+                ends[0] * libm::pow(ends[1] / ends[0], t)
             }
             (None, None) => continue, // every round-trip time was measured at some loss
             (Some(edge), None) | (None, Some(edge)) => {
@@ -40,13 +41,13 @@ pub fn fill_holes(rows: &mut [GridRow], columns: usize) -> Vec<(usize, usize)> {
                 let near: Vec<(f64, Vec<f64>)> = span
                     .iter()
                     .map(|&i| {
-                        let rates = shared.iter().map(|&j| measured[i][j].ln());
+                        let rates = shared.iter().map(|&j| libm::log(measured[i][j]));
                         (losses[i], rates.collect())
                     })
                     .collect();
                 let law = Extension::fitted(&near, true);
                 let (_, more) = law.split(law.log_loss(losses[row]));
-                measured[edge][column] * more.exp()
+                measured[edge][column] * libm::exp(more)
             }
         };
         rows[row].throughput_pps[column] = plain(throughput_pps);

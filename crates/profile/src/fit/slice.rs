@@ -33,7 +33,7 @@ pub(super) fn slice(loss: f64, points: &[SlicePoint]) -> Option<Slice> {
         .iter()
         .map(|point| {
             let (rtt_ms, rate_per_ms) = (1e3 * point.rtt_s, 1e-3 * point.throughput_pps);
-            (rtt_ms.ln(), rate_per_ms.ln(), point.weight)
+            (libm::log(rtt_ms), libm::log(rate_per_ms), point.weight)
         })
         .collect();
     let x = logs.iter().map(|(x, _, w)| w * x).sum::<f64>() / total;
@@ -51,7 +51,7 @@ pub(super) fn slice(loss: f64, points: &[SlicePoint]) -> Option<Slice> {
     Some(Slice {
         loss,
         a,
-        b: (y + a * x).exp(),
+        b: libm::exp(y + a * x),
         cells: points.len(),
         r_squared: (points.len() > 2).then(|| {
             if yy > 0.0 {

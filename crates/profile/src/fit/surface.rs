@@ -66,9 +66,9 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
             let at = [table.losses[row], table.rtts[column]];
             let node = table.node(row, column, interpolation_error);
             let cell = Cell {
-                loss: plain(at[0].exp()),
-                rtt_s: plain(at[1].exp()),
-                throughput_pps: plain(node.value.exp()),
+                loss: plain(libm::exp(at[0])),
+                rtt_s: plain(libm::exp(at[1])),
+                throughput_pps: plain(libm::exp(node.value)),
                 relative_error: node.error,
                 samples: node.samples,
                 origin: node.origin,
@@ -83,16 +83,16 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
             }
             cells.push(cell);
         }
-        slices.extend(slice(plain(table.losses[row].exp()), &line));
+        slices.extend(slice(plain(libm::exp(table.losses[row])), &line));
         grid_rows.push(GridRow {
-            loss: plain(table.losses[row].exp()),
+            loss: plain(libm::exp(table.losses[row])),
             throughput_pps: rates,
             extended: Vec::new(),
         });
     }
     let rtts_s: Vec<f64> = columns
         .iter()
-        .map(|&column| plain(table.rtts[column].exp()))
+        .map(|&column| plain(libm::exp(table.rtts[column])))
         .collect();
     if let Some(lossless) = lossless_row(conditions, &rtts_s) {
         let lossless_cells = lossless.iter().zip(&rtts_s);
@@ -142,11 +142,11 @@ fn trend(conditions: &[Condition]) -> (Trend, Vec<Point>) {
     let points = |slope: &dyn Fn([f64; 2]) -> f64| -> Vec<Point> {
         used()
             .map(|condition| {
-                let at = [condition.loss().ln(), condition.rtt_s.ln()];
+                let at = [libm::log(condition.loss()), libm::log(condition.rtt_s)];
                 let error = condition.standard_error(slope(at));
                 Point {
                     at,
-                    value: condition.throughput_pps().ln(),
+                    value: libm::log(condition.throughput_pps()),
                     error: error.unwrap_or(UNKNOWN_ERROR),
                 }
             })
@@ -172,7 +172,7 @@ fn mark_outliers(conditions: &mut [Condition], trend: &Trend, points: &[Point]) 
             let middle = median(&near);
             let deviations: Vec<f64> = near.iter().map(|r| (r - middle).abs()).collect();
             let scatter = 1.4826 * median(&deviations);
-            let error = points[i].error.hypot(scatter).max(NEVER_OUT);
+            let error = libm::hypot(points[i].error, scatter).max(NEVER_OUT);
             near.len() >= LEAST_NEIGHBOURS && (residuals[i] - middle).abs() > OUTLIER * error
         })
         .collect();
@@ -400,13 +400,13 @@ fn node(
     let pkts: f64 = members.iter().map(|&i| used[i].pkts).sum();
     let times: Vec<f64> = members
         .iter()
-        .map(|i| used[*i].pkts * (-moved(i)).exp())
+        .map(|i| used[*i].pkts * libm::exp(-moved(i)))
         .collect();
     let time: f64 = times.iter().sum();
     if members.is_empty() {
         return None;
     }
-    let value = (pkts / time).ln();
+    let value = libm::log(pkts / time);
     let shares = || times.iter().map(|t| t / time);
     let own: f64 = members
         .iter()
@@ -440,7 +440,7 @@ fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, us
     let at = |&rtt_s: &f64| {
         let (mut pkts, mut windows, mut samples) = (0.0, 0.0, 0);
         for condition in conditions {
-            let near = (condition.rtt_s / rtt_s).ln().abs() <= RTT_WIDTH;
+            let near = libm::log(condition.rtt_s / rtt_s).abs() <= RTT_WIDTH;
             if condition.status == Status::Lossless && near {
                 pkts += condition.pkts;
                 windows += condition.duration_s / condition.rtt_s;

@@ -95,7 +95,7 @@ impl Pie {
         if above_s > seconds(LONG_NS, self.target_ns) {
             step += MOST_RISE * updates;
         }
-        (before + step).clamp(0.0, 1.0) * DECAY.powf(updates * idle)
+        (before + step).clamp(0.0, 1.0) * libm::pow(DECAY, updates * idle)
     }
 
     /// The part of packets that is dropped at this probability: between two drops are as many as bring the sum of

@@ -67,7 +67,7 @@ pub fn random(wishes: &Wishes) -> Result<String, Impossible> {
 fn pairs(places: &[(f64, f64)], count: usize, rng: &mut ChaCha8Rng) -> Vec<(usize, usize)> {
     let chance = |a: usize, b: usize| {
         let diagonal = SIDE_KM * std::f64::consts::SQRT_2;
-        (-distance(places[a], places[b]) / (REACH * diagonal)).exp()
+        libm::exp(-distance(places[a], places[b]) / (REACH * diagonal))
     };
     let mut chosen = Vec::with_capacity(count);
     let mut known = HashSet::with_capacity(count);
@@ -104,5 +104,5 @@ fn pairs(places: &[(f64, f64)], count: usize, rng: &mut ChaCha8Rng) -> Vec<(usiz
 }
 
 fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
-    (a.0 - b.0).hypot(a.1 - b.1)
+    libm::hypot(a.0 - b.0, a.1 - b.1)
 }

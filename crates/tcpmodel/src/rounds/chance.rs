@@ -34,8 +34,8 @@ impl Harm {
     fn new(loss: f64, bit_error_rate: f64) -> Self {
         Self {
             below: (loss * ALL) as u64,
-            ln_packet: (-loss).ln_1p(),
-            ln_bit: (-bit_error_rate).ln_1p(),
+            ln_packet: libm::log1p(-loss),
+            ln_bit: libm::log1p(-bit_error_rate),
         }
     }
 
@@ -43,7 +43,7 @@ impl Harm {
         if self.ln_bit == 0.0 {
             return self.below;
         }
-        (-(self.ln_packet + 8.0 * bytes * self.ln_bit).exp_m1() * ALL) as u64
+        (-libm::expm1(self.ln_packet + 8.0 * bytes * self.ln_bit) * ALL) as u64
     }
 }
 

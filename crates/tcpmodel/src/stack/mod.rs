@@ -308,7 +308,7 @@ impl Stack {
             true => timeouts.saturating_sub(self.linear_syn_timeouts),
             false => timeouts,
         };
-        let timeout_s = self.initial_rto_s * f64::from(doubled.min(60)).exp2();
+        let timeout_s = self.initial_rto_s * libm::exp2(f64::from(doubled.min(60)));
         timeout_s.min(self.max_rto_s)
     }
 

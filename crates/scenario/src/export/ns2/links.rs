@@ -96,7 +96,7 @@ impl Export<'_> {
         let byte = match loss.bit_errors.map(|errors| errors.rate()) {
             None => 0.0,
             // The same for whole bytes, which is what the error model counts.
-            Some((rate, true)) => -(8.0 * (-rate).ln_1p()).exp_m1(),
+            Some((rate, true)) => -libm::expm1(8.0 * libm::log1p(-rate)),
             Some((_, false)) => return Err(in_bursts()),
         };
         match loss.gilbert {

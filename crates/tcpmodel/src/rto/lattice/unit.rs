@@ -113,7 +113,7 @@ fn tail_s(chain: &RtoChain) -> f64 {
     if chain.loss == 0.0 {
         return 0.0;
     }
-    let losses = (1e-19_f64.ln() / chain.loss.ln()).ceil();
+    let losses = (libm::log(1e-19) / libm::log(chain.loss)).ceil();
     let ladder = Ladder::new(&chain.timers);
     let timers_s = ladder.timers_s();
     let climb: f64 = timers_s.iter().take(losses as usize).sum();

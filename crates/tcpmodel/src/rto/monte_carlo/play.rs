@@ -39,8 +39,8 @@ impl Player {
             packets: chain.packets,
             probability: chain.probability,
             loss: chain.loss,
-            per_log_arrives: 1.0 / (-chain.loss).ln_1p(),
-            per_log_lost: 1.0 / chain.loss.ln(),
+            per_log_arrives: 1.0 / libm::log1p(-chain.loss),
+            per_log_lost: 1.0 / libm::log(chain.loss),
             initial: climb(0..ladder.base),
             base: climb(ladder.base..ladder.top()),
         }
@@ -62,7 +62,7 @@ impl Player {
         let mut climb = &self.initial;
         let mut rung = 0;
         loop {
-            let arrived = (uniform(rng).ln() * self.per_log_arrives) as u64;
+            let arrived = (libm::log(uniform(rng)) * self.per_log_arrives) as u64;
             if arrived >= left {
                 played.sends += left;
                 return played;
@@ -74,7 +74,7 @@ impl Player {
             let mut losses = 1;
             let again = uniform(rng);
             if again <= self.loss {
-                losses += (again.ln() * self.per_log_lost) as u64;
+                losses += (libm::log(again) * self.per_log_lost) as u64;
             }
             played.timeouts_s += climb.time_s(rung, losses);
             rung = rung.saturating_add(losses);

@@ -5,7 +5,7 @@ const C: f64 = 0.4;
 
 /// Figure 2: in how many seconds a window of `cwnd` packets is back at `max`; 0 where it is beyond.
 pub(crate) fn k_s(max: f64, cwnd: f64) -> f64 {
-    ((max - cwnd).max(0.0) / C).cbrt()
+    libm::cbrt((max - cwnd).max(0.0) / C)
 }
 
 /// Figure 1: by how many packets the window is off its maximum, so many seconds after it began to grow.

@@ -1,0 +1,117 @@
+//! The same bits on every machine, whatever its library of mathematics makes of its processor.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Workplace, files, text};
+use netflow_needs::{Need, skip};
+use netflow_problems::{SHARED_QUEUE, random_scenario};
+
+/// What tells the C library of GNU to do without what this processor has, as on an older one.
+const OLDER: (&str, &str) = (
+    "GLIBC_TUNABLES",
+    "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F",
+);
+
+/// Random scenarios that are run.
+const SCENARIOS: u64 = 100;
+
+/// Prints what the system's library says, for [`an_older_machine_says_the_same`].
+#[test]
+fn canary() {
+    let sums = (1..10_000).fold([0_u64; 3], |sums, i| {
+        let x = f64::from(i) * 1e-4;
+        let of = [x.exp(), x.ln(), x.powf(0.3)];
+        std::array::from_fn(|k| sums[k].wrapping_add(of[k].to_bits()))
+    });
+    println!("sums {sums:?}");
+}
+
+fn canary_says(older: bool) -> String {
+    let me = std::env::current_exe().expect("the path of this program");
+    let mut command = std::process::Command::new(me);
+    command.args(["canary", "--exact", "--nocapture"]);
+    if older {
+        command.env(OLDER.0, OLDER.1);
+    }
+    let said = text(&command.output().expect("this program runs").stdout);
+    let sums = said.lines().find(|line| line.starts_with("sums"));
+    sums.unwrap_or_else(|| panic!("{said}")).to_owned()
+}
+
+#[test]
+fn an_older_machine_says_the_same() {
+    if canary_says(false) == canary_says(true) {
+        let why =
+            "the system's library of mathematics cannot be told to be that of another machine";
+        return skip(Need::System, why);
+    }
+    let place = Workplace::new();
+    fs::write(place.path("w.toml"), SHARED_QUEUE).unwrap();
+    let mut wrong = Vec::new();
+    let mut same = |arguments: &[&str]| -> Option<i32> {
+        let [now, older] = [false, true].map(|older| {
+            fs::remove_dir_all(place.path("results")).ok();
+            let mut command = place.netflow(arguments);
+            if older {
+                command.env(OLDER.0, OLDER.1);
+            }
+            let output = command.output().unwrap();
+            let results = place.path("results");
+            // Where files are written, how long that took is all that stands beside them.
+            let said = match results.exists() {
+                true => files(&results),
+                false => vec![(PathBuf::new(), output.stdout)],
+            };
+            (output.status.code(), said)
+        });
+        if now != older {
+            wrong.push(arguments.join(" "));
+        }
+        now.0
+    };
+    const RUN: [&str; 3] = ["--quiet", "-o", "results"];
+    let mut done = 0;
+    for seed in 0..SCENARIOS {
+        let file = format!("random-{seed}.toml");
+        fs::write(place.path(&file), random_scenario(seed).text).unwrap();
+        let [a, b, c] = RUN;
+        done += usize::from(same(&["run", &file, "--allow-outside", a, b, c]) == Some(0));
+        same(&["solve", &file, "--format", "csv"]); // or the same refusal
+    }
+    assert!(done > SCENARIOS as usize * 3 / 4, "{done}");
+    for path in shipped() {
+        let [a, b, c] = RUN;
+        assert_eq!(same(&["run", &path, a, b, c]), Some(0), "{path}");
+        same(&["solve", &path, "--format", "csv"]);
+    }
+    let range = "link.R->S.bandwidth=1..4 Mbit/s/4x";
+    for arguments in [
+        &["run", "w.toml", "--seeds", "7", "--quiet", "-o", "results"][..],
+        &["solve", "dumbbell.toml", "--where", "--format", "csv"],
+        &["sweep", "dumbbell.toml", "--vary", range, "-o", "results"],
+        &["failures", "dumbbell.toml", "--format", "csv"],
+        &["profile", "show", "linux-cubic", "--format", "csv"],
+    ] {
+        assert_eq!(same(arguments), Some(0), "{arguments:?}");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The scenarios that come with the program.
+fn shipped() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let mut paths: Vec<_> = entries
+        .map(|path| match path.is_dir() {
+            true => path.join("topology.toml"),
+            false => path,
+        })
+        .filter(|path| path.extension().is_some_and(|it| it == "toml"))
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.sort();
+    paths
+}
