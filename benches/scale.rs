@@ -165,14 +165,16 @@ fn steps(quick: bool) {
     println!(
         "the step, one thread (ACKs are hops like any other), and the part of sources with profiles and of the queues that"
     );
-    println!("they fill, by the same network with constant rates instead:");
     println!(
-        "{:>12} {:>10} {:>12} {:>10} {:>10} {:>10} {:>22}",
+        "they fill, by the same network with constant rates instead (`rates`: hops, and sources that look at their paths):"
+    );
+    println!(
+        "{:>12} {:>10} {:>12} {:>10} {:>12} {:>10} {:>22}",
         "hops",
         "transport",
         "per step",
         "ns/hop",
-        "hops only",
+        "rates ns/hop",
         "ns/source",
         "of streaming bandwidth"
     );
@@ -197,7 +199,7 @@ fn steps(quick: bool) {
             };
             let name = format!("{transport:?}");
             println!(
-                "{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {:>10.2} {:>10.0} {share:>22}",
+                "{hops:>12} {name:>10} {:>9.3} ms {:>10.2} {:>12.2} {:>10.0} {share:>22}",
                 1e3 * s,
                 1e9 * s / hops,
                 1e9 * alone_s / hops,
@@ -211,7 +213,7 @@ fn steps(quick: bool) {
     );
 }
 
-/// The same network, whose sources neither look nor learn, nor fill queues.
+/// The same network, whose sources look at their paths, but do not ask a profile or learn, nor fill queues.
 fn with_constant_rates(network: &Network) -> Network {
     changed(network, |builder| {
         builder.each_connection(|connection| {
@@ -294,7 +296,7 @@ fn peak_memory_bytes() -> Option<f64> {
 }
 
 fn whole_process(quick: bool) {
-    println!("whole process, scenarios/hundred-nodes, 100 s at 50 ms, user CPU:");
+    println!("whole process, scenarios/hundred-nodes, 100 s, user CPU:");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(netflow) = program(root) else { return };
     let results = std::env::temp_dir().join(format!("netflow-scale-{}", std::process::id()));
@@ -321,11 +323,11 @@ fn whole_process(quick: bool) {
         return;
     };
     println!(
-        "  netflow, results every 0.5 s          {:>9.1} ms",
+        "  netflow, results every 0.5 s          {:>9.1} ms (steps from round-trip times, 50 ms at most)",
         1e3 * fifo
     );
     println!(
-        "  netflow, well-mixed and lagged        {:>9.1} ms",
+        "  netflow, well-mixed and lagged        {:>9.1} ms (steps of 50 ms)",
         1e3 * mixed
     );
     if quick {
