@@ -3,6 +3,7 @@
 //! Links have their turns one after the other, and some feed links that have had theirs. What these forward waits for
 //! the next step, which may be shorter: then it arrives at the rate at which it was forwarded, and not all at once.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
@@ -11,6 +12,9 @@ use crate::state::State;
 
 /// It arrives faster than it was forwarded by this factor at most, until no more waits than was forwarded in one step.
 const FASTER: f64 = 1.05;
+
+/// One thread moves so many at least.
+const FEWEST: usize = 8192;
 
 /// Packets that wait for the next step, by place in [`Plan::carried`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,9 +65,15 @@ impl Moving<'_> {
         } = &mut *self.state;
         let first = forwarded.len() - carried.pkts.len();
         let part = (FASTER * self.span.length_s / carried.collected_s).min(1.0);
-        for (waits, arrives) in carried.pkts.iter_mut().zip(&mut forwarded[first..]) {
+        let arrives = |(waits, arrives): (&mut f64, &mut f64)| {
             *arrives = part * *waits;
             *waits -= *arrives;
+        };
+        match self.setup.plan.forks() {
+            true => (carried.pkts.par_iter_mut().zip(&mut forwarded[first..]))
+                .with_min_len(FEWEST)
+                .for_each(arrives),
+            false => (carried.pkts.iter_mut().zip(&mut forwarded[first..])).for_each(arrives),
         }
         carried.collected_s *= 1.0 - part;
     }
@@ -75,11 +85,20 @@ impl Moving<'_> {
             forwarded, carried, ..
         } = &mut *self.state;
         let forwarded = &forwarded[plan.branches.len()..];
-        let mut waits_any = false;
-        for (waits, &hop) in carried.pkts.iter_mut().zip(&plan.carried) {
+        let waits = |(waits, &hop): (&mut f64, &u32)| {
             *waits += forwarded[hop as usize];
-            waits_any |= *waits > 0.0;
-        }
+            *waits > 0.0
+        };
+        let any = |some: bool, more: bool| some | more;
+        let waits_any = match plan.forks() {
+            true => (carried.pkts.par_iter_mut().zip(&plan.carried))
+                .with_min_len(FEWEST)
+                .map(waits)
+                .reduce(|| false, any),
+            false => (carried.pkts.iter_mut().zip(&plan.carried))
+                .map(waits)
+                .fold(false, any),
+        };
         carried.collected_s = match waits_any {
             true => carried.collected_s + self.span.length_s,
             false => 0.0,
