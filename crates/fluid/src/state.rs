@@ -49,6 +49,9 @@ pub struct State {
     #[serde(default)]
     pub(crate) losses: Vec<(u32, LinkLoss)>,
     pub(crate) fifo: FifoState,
+    /// What they know of their paths, by branch, if sources learn; else empty.
+    #[serde(default)]
+    pub(crate) learnt: Vec<Learnt>,
     /// What sources that learn saw and did, as rings of
     /// [`LOOKS`](crate::engine::feedback::LOOKS) for every branch.
     pub(crate) seen: Vec<Seen>,
@@ -139,8 +142,6 @@ pub(crate) struct BranchState {
     pub rate_pps: f64,
     /// What that rate came from.
     pub applied: Option<Applied>,
-    /// What it knows of its path, if sources learn.
-    pub learnt: Learnt,
     pub sent_pkts: f64,
     pub rtt_time: f64,
     pub loss_time: f64,
@@ -321,6 +322,7 @@ impl State {
             ended: vec![0.0; plan.ends.len()],
             losses: setup.first_losses(),
             fifo: FifoState::new(plan),
+            learnt: vec![Learnt::default(); plan.learners()],
             seen: vec![Seen::default(); plan.looks],
             rio: vec![RioState::default(); plan.rio.len()],
             schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
@@ -364,6 +366,7 @@ impl Clone for State {
             ended: self.ended.clone(),
             losses: self.losses.clone(),
             fifo: self.fifo.clone(),
+            learnt: self.learnt.clone(),
             seen: self.seen.clone(),
             rio: self.rio.clone(),
             aggregates: self.aggregates.clone(),
@@ -395,6 +398,7 @@ impl Clone for State {
         self.ended.clone_from(&other.ended);
         self.losses.clone_from(&other.losses);
         self.fifo.clone_from(&other.fifo);
+        self.learnt.clone_from(&other.learnt);
         self.seen.clone_from(&other.seen);
         self.rio.clone_from(&other.rio);
         self.aggregates.clone_from(&other.aggregates);
@@ -428,6 +432,7 @@ impl State {
                 f.slots.len(),
                 f.flight_cells.len(),
                 f.batch_start_s.len(),
+                s.learnt.len(),
                 s.seen.len(),
             ];
             let queues = [f.queues.len(), f.flights.len()];

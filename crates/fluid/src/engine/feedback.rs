@@ -9,9 +9,10 @@ use std::f64::consts::LN_2;
 use netflow_units::math::{exp, exp_m1, ln, ln_1p};
 
 use super::Span;
+use super::law::Sent;
 use super::plan::BranchPlan;
 use super::sources::{self, Sight};
-use crate::state::{BranchState, Learnt, Seen};
+use crate::state::{Learnt, Seen};
 
 /// Looks at the path that are kept for every source, so many of them in a round trip: what is
 /// looked for lies less than two round trips ago, and those grow.
@@ -31,6 +32,12 @@ impl Learnt {
             };
         }
         self.last_step = step;
+    }
+
+    /// What was sent in a step, to be looked at in the next.
+    #[inline]
+    pub(super) fn sent(&mut self, sent: &Sent, branch: &BranchPlan) {
+        self.step_pkts = sent.pkts / branch.weight;
     }
 
     /// What was sent in the step before met a loss between that of its start and that of `now`.
@@ -184,9 +191,7 @@ impl Learnt {
         let remembered = self.doublings * exp(-length_s / self.rtt_s);
         self.doublings = now.max(remembered);
     }
-}
 
-impl BranchState {
     /// What the source reckons with during the step, the loss probability and the round-trip time:
     /// it learns what its packets met when those that are acknowledged in the step were at the
     /// receiver, the way back and the waiting on the whole way ago.
@@ -201,7 +206,7 @@ impl BranchState {
         step: u64,
         span: Span,
     ) -> [f64; 2] {
-        let learnt = &mut self.learnt;
+        let learnt = self;
         if span.end_s <= branch.start_s {
             // What is met before the start is no experience.
             (learnt.rtt_s, learnt.before_rtt_s) = (sight.rtt_s, sight.rtt_s);
@@ -240,27 +245,26 @@ impl BranchState {
     ///
     /// A rate that begins at 2·ln 2 packets per round trip and doubles with each has sent as many
     /// packets after every round trip as windows of 2, 4, 8 … have.
+    ///
+    /// The rate of one connection is that of the step before, and then that at the end of this one.
     pub(super) fn grow(
         &mut self,
+        rate_pps: &mut f64,
         target_pps: f64,
         delivered: Delivered,
         branch: &BranchPlan,
         span: Span,
     ) -> f64 {
-        let rtt_s = self.learnt.rtt_s;
+        let rtt_s = self.rtt_s;
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
         let first_pps = first_pps(rtt_s);
         // The same window takes longer through longer queues.
-        let window_pps = self.rate_pps * self.learnt.before_rtt_s / rtt_s;
+        let window_pps = *rate_pps * self.before_rtt_s / rtt_s;
         let mut target_pps = target_pps;
         // What was delivered in the step before is known for certain once the first packet is back.
-        let since_s = self
-            .learnt
-            .since_s
-            .unwrap_or(span.start_s)
-            .max(branch.start_s);
+        let since_s = self.since_s.unwrap_or(span.start_s).max(branch.start_s);
         let enough_pps = 0.5 * target_pps;
-        let known_pps = (self.learnt).goes_on(delivered, span.length_s, rtt_s, enough_pps);
+        let known_pps = self.goes_on(delivered, span.length_s, rtt_s, enough_pps);
         if span.start_s >= since_s + rtt_s {
             target_pps = target_pps.min((2.0 * known_pps).max(first_pps));
         }
@@ -276,9 +280,8 @@ impl BranchState {
             true => target_pps,
             false => before_pps * exp(sign * moving_s * per_s),
         };
-        self.learnt
-            .note_change(end_pps / self.rate_pps, span.length_s);
-        self.rate_pps = end_pps;
+        self.note_change(end_pps / *rate_pps, span.length_s);
+        *rate_pps = end_pps;
         if active_s <= 0.0 {
             return end_pps;
         }

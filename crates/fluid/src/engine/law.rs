@@ -10,7 +10,7 @@ use netflow_profile::ProfileUse;
 use super::feedback::Delivered;
 use super::plan::BranchPlan;
 use super::{Span, sources};
-use crate::state::BranchState;
+use crate::state::{BranchState, Learnt};
 
 /// The loss probability and the round-trip time in seconds that a source reckons with.
 pub(crate) type Seen = [f64; 2];
@@ -72,22 +72,22 @@ impl Wanted {
 }
 
 impl BranchState {
-    /// The rate that a source wants whose profile gives `profile_pps`. If it learns, it knows what was
-    /// delivered in the step before, and grows towards that rate.
+    /// The rate that a source wants whose profile gives `profile_pps`. If it learns, by what it has learnt and what was
+    /// delivered in the step before, it grows towards that rate.
     #[inline]
     pub fn wants(
         &mut self,
         branch: &BranchPlan,
         seen: Seen,
         profile_pps: f64,
-        delivered: Option<Delivered>,
+        learns: Option<(&mut Learnt, Delivered)>,
         span: Span,
     ) -> Wanted {
-        let Some(delivered) = delivered else {
+        let Some((learnt, delivered)) = learns else {
             return Wanted::by_profile(branch, seen, profile_pps);
         };
         let may_pps = branch.within_window(profile_pps, seen[1]);
-        let mean_pps = self.grow(may_pps, delivered, branch, span);
+        let mean_pps = learnt.grow(&mut self.rate_pps, may_pps, delivered, branch, span);
         let end_pps = self.rate_pps;
         Wanted {
             mean_pps,
@@ -119,7 +119,6 @@ impl BranchState {
             profile_pps: wanted.profile_pps,
             until_s: end_s,
         });
-        self.learnt.step_pkts = sent.pkts / branch.weight;
         self.rate_pps = wanted.end_pps;
         if sent.short && branch.application_pps < f64::INFINITY && wanted.profile_pps.is_some() {
             // It neither grows nor loses with what it does not send.

@@ -200,29 +200,33 @@ impl Moving<'_> {
             NO_PROFILE => Wanted::own(own_pps, seen),
             profile => {
                 let profile = &*plan.profiles[profile as usize];
-                let mut delivered = None;
-                if self.setup.learns {
+                let mut learns = None;
+                if let Some(learnt) = self.state.learnt.get_mut(b) {
                     let looks = &mut self.state.seen[b * LOOKS..(b + 1) * LOOKS];
-                    seen = state.learn_from(looks, branch, now, self.state.steps, span);
+                    seen = learnt.learn_from(looks, branch, now, self.state.steps, span);
                     let pkts: f64 = (b..b + 3)
                         .map(|lane| plan.branches[lane].last_data_hop as usize)
                         .map(|hop| self.state.forwarded[plan.branches.len() + hop])
                         .sum();
                     let length_s = self.state.last_step_s;
-                    delivered = Some(Delivered {
+                    let delivered = Delivered {
                         pps: pkts / (branch.weight * length_s),
                         length_s,
-                    });
+                    };
+                    learns = Some((learnt, delivered));
                 }
                 rests_on = profile.rests_on(seen[0], seen[1]);
                 let profile_pps = profile.throughput(seen[0], seen[1]);
-                state.wants(branch, seen, profile_pps, delivered, span)
+                state.wants(branch, seen, profile_pps, learns, span)
             }
         };
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
         let sent = wanted.sends(branch, active_s, self.scratch.may_send[b]);
         let mean_pps = state.sent(branch, &wanted, sent, active_s, span.end_s);
         state.meets(seen, active_s, rests_on);
+        if let Some(learnt) = self.state.learnt.get_mut(b) {
+            learnt.sent(&sent, branch);
+        }
         for (lane, part) in (b..).zip(marking) {
             self.state.forwarded[lane] = sent.pkts * part;
             self.state.branches[lane].sent_pkts += sent.pkts * part;

@@ -175,11 +175,12 @@ impl Pace {
         let mut demand = Demand::new();
         for &b in lagged.chain(others) {
             let b = b as usize;
-            let (branch, learnt) = (&plan.branches[b], &state.branches[b].learnt);
+            let branch = &plan.branches[b];
             if branch.profile == NO_PROFILE {
                 demand.add_own(branch, state.own_pps(branch), self);
                 continue;
             }
+            let learnt = &state.learnt[b];
             if learnt.since_s.is_none() || learnt.last_step + 1 != state.steps {
                 demand.add_new(branch, fixed[b].round_trip_s, self);
                 continue;

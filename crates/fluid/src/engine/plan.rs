@@ -17,13 +17,14 @@ use netflow_profile::Profile;
 use netflow_workload::Transfers;
 
 use super::early::Early;
+use super::feedback::LOOKS;
 use super::order::Order;
 use super::queue::light_rho;
 use super::rio::RioQueue;
 use super::schedule::Schedule;
 use crate::delays::BranchDelays;
 use crate::ramp::Ramp;
-use crate::state::{LinkState, Seen, State};
+use crate::state::{Learnt, LinkState, Seen, State};
 
 /// Hops that are worked on as a unit; small enough to share among threads, large enough to be
 /// worth it. Part of the result's bits, since sums are formed block by block.
@@ -495,6 +496,11 @@ impl Plan {
         self.up.len()
     }
 
+    /// How many sources keep what they learn: all branches, or none.
+    pub fn learners(&self) -> usize {
+        self.looks / LOOKS
+    }
+
     /// Whether a step is worth more than one thread.
     pub fn forks(&self) -> bool {
         self.hop_count() >= FORK_HOPS
@@ -504,8 +510,10 @@ impl Plan {
     pub fn memory_bytes(&self) -> u64 {
         let cells = self.queue_cells + self.flight_cells;
         let looks = std::mem::size_of::<Seen>() * self.looks;
+        let learnt = std::mem::size_of::<Learnt>() * self.learners();
         let carried = (4 + 2 * 8) * self.carried.len();
-        bytes_of(self.hop_count(), self.branches.len()) + (8 * cells + looks + carried) as u64
+        bytes_of(self.hop_count(), self.branches.len())
+            + (8 * cells + looks + learnt + carried) as u64
     }
 
     fn add_link(

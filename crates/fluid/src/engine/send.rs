@@ -11,7 +11,7 @@ use super::queue::{Solution, Step};
 use super::shares::Arrivals;
 use super::sources::{self, BATCH, Condition, Sight, look};
 use super::{Moving, Scratch, Setup, Span};
-use crate::state::{BranchState, Seen};
+use crate::state::{BranchState, Learnt, Seen};
 
 /// Sources that one thread evaluates at least.
 const FORK_SOURCES: usize = 2048;
@@ -96,6 +96,7 @@ impl Moving<'_> {
                 first: 0,
                 forwarded: &mut *by_branch,
                 branches: &mut self.state.branches,
+                learnt: &mut self.state.learnt,
                 looks: &mut self.state.seen,
             };
             shared.send(&*self.setup.plan.profiles[*profile as usize], work, fork);
@@ -218,7 +219,8 @@ struct SourceWork<'a> {
     first: usize,
     forwarded: &'a mut [f64],
     branches: &'a mut [BranchState],
-    /// [`LOOKS`] of every branch; empty if they do not learn.
+    /// What each branch has learnt, and [`LOOKS`] of it; empty if they do not learn.
+    learnt: &'a mut [Learnt],
     looks: &'a mut [Seen],
 }
 
@@ -234,6 +236,7 @@ impl SharedView<'_> {
         let cut = right[0] as usize - work.first;
         let (forwarded_l, forwarded_r) = work.forwarded.split_at_mut(cut);
         let (branches_l, branches_r) = work.branches.split_at_mut(cut);
+        let (learnt_l, learnt_r) = work.learnt.split_at_mut(cut.min(work.learnt.len()));
         let looks_cut = (cut * LOOKS).min(work.looks.len());
         let (looks_l, looks_r) = work.looks.split_at_mut(looks_cut);
         let left = SourceWork {
@@ -241,6 +244,7 @@ impl SharedView<'_> {
             first: work.first,
             forwarded: forwarded_l,
             branches: branches_l,
+            learnt: learnt_l,
             looks: looks_l,
         };
         let right = SourceWork {
@@ -248,6 +252,7 @@ impl SharedView<'_> {
             first: work.first + cut,
             forwarded: forwarded_r,
             branches: branches_r,
+            learnt: learnt_r,
             looks: looks_r,
         };
         rayon::join(
@@ -258,7 +263,6 @@ impl SharedView<'_> {
 
     fn send_serially(&self, profile: &dyn Profile, work: SourceWork<'_>) {
         let (plan, scratch) = (&self.setup.plan, self.scratch);
-        let learns = !work.looks.is_empty();
         let (mut loss, mut rtt) = ([0.0; BATCH], [0.0; BATCH]);
         let mut from_profile = [0.0; BATCH];
         for batch in work.members.chunks(BATCH) {
@@ -271,16 +275,11 @@ impl SharedView<'_> {
                     scratch.on_the_way.ln_pass[b],
                     &scratch.fixed[b],
                 );
-                if learns {
-                    let mine = b - work.first;
+                let mine = b - work.first;
+                if let Some(learnt) = work.learnt.get_mut(mine) {
                     let looks = &mut work.looks[mine * LOOKS..(mine + 1) * LOOKS];
-                    [loss[i], rtt[i]] = work.branches[mine].learn_from(
-                        looks,
-                        &plan.branches[b],
-                        sight,
-                        self.step,
-                        self.span,
-                    );
+                    [loss[i], rtt[i]] =
+                        learnt.learn_from(looks, &plan.branches[b], sight, self.step, self.span);
                 } else {
                     (loss[i], rtt[i]) = (sight.loss(), sight.rtt_s);
                 }
@@ -291,18 +290,23 @@ impl SharedView<'_> {
                 let b = b as usize;
                 let branch = &plan.branches[b];
                 let state = &mut work.branches[b - work.first];
-                let delivered = learns.then(|| {
+                let mut learnt = work.learnt.get_mut(b - work.first);
+                let learns = learnt.as_deref_mut().map(|learnt| {
                     let pkts = self.forwarded[branch.last_data_hop as usize];
-                    Delivered {
+                    let delivered = Delivered {
                         pps: pkts / (branch.weight * self.before_s),
                         length_s: self.before_s,
-                    }
+                    };
+                    (learnt, delivered)
                 });
                 let seen = [loss[i], rtt[i]];
-                let wanted = state.wants(branch, seen, from_profile[i], delivered, self.span);
+                let wanted = state.wants(branch, seen, from_profile[i], learns, self.span);
                 let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
                 let sent = wanted.sends(branch, active_s, scratch.may_send[b]);
                 state.sent(branch, &wanted, sent, active_s, self.span.end_s);
+                if let Some(learnt) = learnt {
+                    learnt.sent(&sent, branch);
+                }
                 work.forwarded[b - work.first] = sent.pkts;
                 state.sent_pkts += sent.pkts;
                 state.meets(seen, active_s, profile.rests_on(loss[i], rtt[i]));
