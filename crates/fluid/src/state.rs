@@ -50,7 +50,6 @@ pub struct State {
     pub(crate) losses: Vec<(u32, LinkLoss)>,
     pub(crate) fifo: FifoState,
     /// What they know of their paths, by branch, if sources learn; else empty.
-    #[serde(default)]
     pub(crate) learnt: Vec<Learnt>,
     /// What sources that learn saw and did, as rings of
     /// [`LOOKS`](crate::engine::feedback::LOOKS) for every branch.
