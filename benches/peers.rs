@@ -1,9 +1,9 @@
 //! What others say of `scenarios/hundred-nodes`, and what it costs: `cargo bench --bench peers [-- --quick]`.
 //!
 //! Goodputs of its 180 TCP transfers beside those of ns-2, in user CPU: this program with packets and with
-//! profiles, SimGrid (its default network model, LV08), and ns-2 with another seed, which tells how much is
-//! chance. Needs `cargo build --release`, `ns`, and for SimGrid a C++ compiler and its headers; what
-//! is not there is skipped and said so. `--quick` leaves out ns-2, and with it the errors.
+//! profiles, SimGrid (its default network model, LV08), ns-3, and ns-2 with another seed, which tells how much is
+//! chance. Needs `cargo build --release`, `ns`, and for SimGrid and ns-3 a C++ compiler and their headers; what
+//! is not there is skipped and said so. `--quick` leaves out ns-2, and with it the errors, and ns-3.
 
 #[path = "common/processes.rs"]
 mod processes;
@@ -45,10 +45,11 @@ fn main() {
         tell("ns 2", *cost_s, delivered, None);
     }
     let delivered = reference.as_ref().map(|(_, delivered)| delivered);
-    let each: [(&str, Option<(f64, Delivered)>); 4] = [
+    let each: [(&str, Option<(f64, Delivered)>); 5] = [
         ("netflow, packets", peers.netflow(true)),
         ("netflow, profiles", peers.netflow(false)),
         ("SimGrid, LV08", peers.simgrid(root)),
+        ("ns 3", if quick { None } else { peers.ns3() }),
         (
             "ns 2, another seed",
             if quick { None } else { peers.ns2(2) },
@@ -128,12 +129,46 @@ impl Peers {
             println!("  ns 2: SKIPPED, `ns` is not installed (apt-get install ns2)");
             return None;
         };
-        let mut table = csv::Reader::from_path(self.place.join("ns-connections.csv")).ok()?;
+        Some((cost_s, self.delivered("ns-connections.csv")?))
+    }
+
+    fn ns3(&self) -> Option<(f64, Delivered)> {
+        let source = self.place.join("scenario.cc");
+        let mut export = Command::new(&self.netflow);
+        export.arg("export").arg(&self.scenario).args(WINDOWS);
+        export.args(["--to", "ns3", "-o"]).arg(&source);
+        export.output().ok()?;
+        // The file says how it is compiled.
+        let text = std::fs::read_to_string(&source).ok()?;
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("//   "));
+        let compile = lines.find(|line| line.starts_with("g++"))?;
+        let compiled = Command::new("sh")
+            .args(["-c", &compile.replace("FILE", "scenario.cc")])
+            .current_dir(&self.place)
+            .stderr(Stdio::null())
+            .status();
+        if !compiled.is_ok_and(|status| status.success()) {
+            println!(
+                "  ns 3: SKIPPED, g++ or its headers are not installed (apt-get install g++ libns3-dev)"
+            );
+            return None;
+        }
+        let cost_s = user_s(1, || {
+            let mut c = Command::new(self.place.join("scenario"));
+            c.arg("1").arg(&self.place);
+            c
+        })?;
+        Some((cost_s, self.delivered("ns3-connections.csv")?))
+    }
+
+    /// What a simulator's table says in all.
+    fn delivered(&self, table: &str) -> Option<Delivered> {
+        let mut table = csv::Reader::from_path(self.place.join(table)).ok()?;
         let mut delivered = Delivered::new();
         for row in table.records().flatten() {
             *delivered.entry(row[1].to_owned()).or_default() += row[3].parse::<f64>().ok()?;
         }
-        Some((cost_s, delivered))
+        Some(delivered)
     }
 
     fn simgrid(&self, root: &Path) -> Option<(f64, Delivered)> {
