@@ -115,11 +115,7 @@ impl Peers {
     }
 
     fn ns2(&self, seed: u32) -> Option<(f64, Delivered)> {
-        let script = self.place.join("script.tcl");
-        let mut export = Command::new(&self.netflow);
-        export.arg("export").arg(&self.scenario).args(WINDOWS);
-        export.args(["--to", "ns2", "-o"]).arg(&script);
-        export.output().ok()?;
+        let script = self.exported("ns2", "script.tcl")?;
         let cost_s = user_s(1, || {
             let mut c = Command::new("ns");
             c.arg(&script).arg(seed.to_string()).arg(&self.place);
@@ -133,32 +129,50 @@ impl Peers {
     }
 
     fn ns3(&self) -> Option<(f64, Delivered)> {
-        let source = self.place.join("scenario.cc");
-        let mut export = Command::new(&self.netflow);
-        export.arg("export").arg(&self.scenario).args(WINDOWS);
-        export.args(["--to", "ns3", "-o"]).arg(&source);
-        export.output().ok()?;
+        let source = self.exported("ns3", "scenario.cc")?;
         // The file says how it is compiled.
         let text = std::fs::read_to_string(&source).ok()?;
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("//   "));
         let compile = lines.find(|line| line.starts_with("g++"))?;
-        let compiled = Command::new("sh")
-            .args(["-c", &compile.replace("FILE", "scenario.cc")])
-            .current_dir(&self.place)
-            .stderr(Stdio::null())
-            .status();
-        if !compiled.is_ok_and(|status| status.success()) {
-            println!(
-                "  ns 3: SKIPPED, g++ or its headers are not installed (apt-get install g++ libns3-dev)"
-            );
-            return None;
-        }
+        self.compile(
+            "ns 3",
+            "libns3-dev",
+            &compile.replace("FILE", "scenario.cc"),
+        )?;
         let cost_s = user_s(1, || {
             let mut c = Command::new(self.place.join("scenario"));
             c.arg("1").arg(&self.place);
             c
-        })?;
-        Some((cost_s, self.delivered("ns3-connections.csv")?))
+        });
+        if cost_s.is_none() {
+            println!("  ns 3: FAILED");
+        }
+        Some((cost_s?, self.delivered("ns3-connections.csv")?))
+    }
+
+    /// The scenario with windows, written for another program.
+    fn exported(&self, to: &str, name: &str) -> Option<PathBuf> {
+        let file = self.place.join(name);
+        let mut export = Command::new(&self.netflow);
+        export.arg("export").arg(&self.scenario).args(WINDOWS);
+        export.args(["--to", to, "-o"]).arg(&file);
+        export.output().ok()?.status.success().then_some(file)
+    }
+
+    /// Runs a compiler's command where results are; if it cannot, says which package there is.
+    fn compile(&self, name: &str, package: &str, command: &str) -> Option<()> {
+        let compiled = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(&self.place)
+            .stderr(Stdio::null())
+            .status();
+        let is_compiled = compiled.is_ok_and(|status| status.success());
+        if !is_compiled {
+            println!(
+                "  {name}: SKIPPED, g++ or its headers are not installed (apt-get install g++ {package})"
+            );
+        }
+        is_compiled.then_some(())
     }
 
     /// What a simulator's table says in all.
@@ -173,19 +187,12 @@ impl Peers {
 
     fn simgrid(&self, root: &Path) -> Option<(f64, Delivered)> {
         let binary = self.place.join("simgrid");
-        let compiled = Command::new("g++")
-            .args(["-O2", "-std=c++17", "-o"])
-            .arg(&binary)
-            .arg(root.join("benches/simgrid/main.cpp"))
-            .arg("-lsimgrid")
-            .stderr(Stdio::null())
-            .status();
-        if !compiled.is_ok_and(|status| status.success()) {
-            println!(
-                "  SimGrid: SKIPPED, g++ or its headers are not installed (apt-get install g++ libsimgrid-dev)"
-            );
-            return None;
-        }
+        let source = root.join("benches/simgrid/main.cpp");
+        let compile = format!(
+            "g++ -O2 -std=c++17 -o simgrid '{}' -lsimgrid",
+            source.display()
+        );
+        self.compile("SimGrid", "libsimgrid-dev", &compile)?;
         let sets = [WINDOWS[1].to_owned()];
         let scenario = netflow::scenario::load(&self.scenario, &sets).expect("the scenario");
         let input = self.place.join("simgrid.txt");

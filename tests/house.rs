@@ -185,40 +185,57 @@ fn results_take_no_mathematics_of_the_system() {
         "gamma",
     ];
     const FREE: [&str; 5] = ["report", "problems", "hostile", "emulation", "testbed"];
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![root.join("src")];
-    for entry in std::fs::read_dir(root.join("crates")).expect("crates") {
-        let folder = entry.expect("an entry").path();
-        let is_free = FREE.iter().any(|it| folder.ends_with(it));
-        if !is_free {
-            folders.push(folder.join("src"));
-        }
-    }
-    let (mut files, mut wrong) = (0, Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            let is_tests = path.file_stem().is_some_and(|it| it == "tests");
-            if path.is_dir() && !is_tests {
-                folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "rs") && !is_tests {
-                let text = std::fs::read_to_string(&path).expect("a file");
-                let before_tests = text.split("#[cfg(test)]\nmod ").next().unwrap_or(&text);
-                files += 1;
-                for (line, i) in before_tests.lines().zip(1..) {
-                    let code = line.split("//").next().unwrap_or(line);
-                    let takes = FUNCTIONS
-                        .iter()
-                        .any(|name| code.contains(&format!(".{name}(")) || has_path(code, name));
-                    if takes {
-                        wrong.push(format!("{}:{i}: {}", path.display(), line.trim()));
-                    }
-                }
+    let files = files_of_code();
+    assert!(files.len() > 300, "{}", files.len());
+    let mut wrong = Vec::new();
+    for path in files
+        .iter()
+        .filter(|path| !FREE.iter().any(|it| is_of(path, it)))
+    {
+        let text = std::fs::read_to_string(path).expect("a file");
+        let before_tests = text.split("#[cfg(test)]\nmod ").next().unwrap_or(&text);
+        for (line, i) in before_tests.lines().zip(1..) {
+            let code = line.split("//").next().unwrap_or(line);
+            let is_method = |name: &str| code.contains(&format!(".{name}("));
+            if (FUNCTIONS.iter()).any(|name| is_method(name) || has_path(code, name)) {
+                wrong.push(format!("{}:{i}: {}", path.display(), line.trim()));
             }
         }
     }
-    assert!(files > 300, "{files}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether a file is one of this crate.
+fn is_of(path: &std::path::Path, name: &str) -> bool {
+    path.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/crates").to_owned() + "/" + name)
+}
+
+/// The files of the crates' `src`, those of tests apart.
+fn files_of_code() -> Vec<std::path::PathBuf> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let entries = |folder: &std::path::Path| -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
+    };
+    let crates = entries(&root.join("crates")).into_iter();
+    let mut folders: Vec<_> = crates.map(|it| it.join("src")).collect();
+    folders.push(root.join("src"));
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            if path.file_stem().is_some_and(|it| it == "tests") {
+                continue;
+            }
+            match path.is_dir() {
+                true => folders.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    files.retain(|path| path.extension().is_some_and(|it| it == "rs"));
+    files
 }
 
 /// Whether the code has `f64::name`, and not only the beginning of another.

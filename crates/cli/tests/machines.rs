@@ -3,11 +3,11 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use common::{Workplace, files, text};
 use netflow_needs::{Need, skip};
-use netflow_problems::{SHARED_QUEUE, random_scenario};
+use netflow_problems::{SHARED_QUEUE, random_scenario, shipped_scenarios};
 
 /// What tells the C library of GNU to do without what this processor has, as on an older one.
 const OLDER: (&str, &str) = (
@@ -72,20 +72,20 @@ fn an_older_machine_says_the_same() {
         }
         now.0
     };
-    const RUN: [&str; 3] = ["--quiet", "-o", "results"];
     let mut done = 0;
     for seed in 0..SCENARIOS {
         let file = format!("random-{seed}.toml");
         fs::write(place.path(&file), random_scenario(seed).text).unwrap();
-        let [a, b, c] = RUN;
-        done += usize::from(same(&["run", &file, "--allow-outside", a, b, c]) == Some(0));
+        let run = ["run", &file, "--allow-outside", "--quiet", "-o", "results"];
+        done += usize::from(same(&run) == Some(0));
         same(&["solve", &file, "--format", "csv"]); // or the same refusal
     }
     assert!(done > SCENARIOS as usize * 3 / 4, "{done}");
-    for path in shipped() {
-        let [a, b, c] = RUN;
-        assert_eq!(same(&["run", &path, a, b, c]), Some(0), "{path}");
-        same(&["solve", &path, "--format", "csv"]);
+    for path in shipped_scenarios() {
+        let path = path.to_str().expect("a path of letters");
+        let run = ["run", path, "--quiet", "-o", "results"];
+        assert_eq!(same(&run), Some(0), "{path}");
+        same(&["solve", path, "--format", "csv"]);
     }
     let range = "link.R->S.bandwidth=1..4 Mbit/s/4x";
     for arguments in [
@@ -98,20 +98,4 @@ fn an_older_machine_says_the_same() {
         assert_eq!(same(arguments), Some(0), "{arguments:?}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// The scenarios that come with the program.
-fn shipped() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let entries = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
-    let mut paths: Vec<_> = entries
-        .map(|path| match path.is_dir() {
-            true => path.join("topology.toml"),
-            false => path,
-        })
-        .filter(|path| path.extension().is_some_and(|it| it == "toml"))
-        .map(|path| path.display().to_string())
-        .collect();
-    paths.sort();
-    paths
 }

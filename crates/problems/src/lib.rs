@@ -12,6 +12,7 @@ mod random;
 mod remade;
 mod scenario;
 mod shared_queue;
+mod shipped;
 mod specs;
 mod wide;
 
@@ -31,6 +32,7 @@ pub use random::{RandomNetwork, random_network};
 pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};
 pub use shared_queue::SHARED_QUEUE;
+pub use shipped::shipped_scenarios;
 pub use specs::{connection, constant_users, link, one_way, some_loss};
 pub use wide::{WideNetwork, wide_network};
 

@@ -23,11 +23,11 @@ use mixture::Mixture;
 use netflow_network::readout::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
 use netflow_units::math::exp;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::bursts::wait_for_own_s;
 use crate::engine::Scratch;
+use crate::engine::parallel::for_cells;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::{Condition, Fixed};
 use crate::filling::Filling;
@@ -217,23 +217,24 @@ impl State {
         plan.count_transfers(&state.branches, transfers_pps);
         let links = links.zip(fillings.iter().zip(transfers_pps.iter()));
         waits.extend(links.map(|((link, l), (filling, &pps))| Wait::of(link, l, filling, pps)));
-        let look = |(b, delays): (usize, &mut BranchDelays)| {
-            delays.look(plan, b, &state.branches[b], &fixed[b], waits);
-        };
         let all = &mut state.told.delays;
-        match plan.forks() {
-            true => (all.par_iter_mut().enumerate())
-                .with_min_len(FEWEST)
-                .for_each(look),
-            false => all.iter_mut().enumerate().for_each(look),
-        }
+        for_cells(all, plan.forks(), FEWEST, |b, delays| {
+            let (branch, now) = (&plan.branches[b], &state.branches[b]);
+            delays.look(plan, branch, now, &fixed[b], waits);
+        });
     }
 }
 
 impl BranchDelays {
     /// Adds what packets meet that were sent since it was looked at last.
-    fn look(&mut self, plan: &Plan, b: usize, now: &BranchState, fixed: &Fixed, waits: &[Wait]) {
-        let branch = &plan.branches[b];
+    fn look(
+        &mut self,
+        plan: &Plan,
+        branch: &BranchPlan,
+        now: &BranchState,
+        fixed: &Fixed,
+        waits: &[Wait],
+    ) {
         let sent_pkts = now.sent_pkts - self.sent_pkts;
         if sent_pkts <= 0.0 {
             return;

@@ -3,10 +3,10 @@
 //! Links have their turns one after the other, and some feed links that have had theirs. What these forward waits for
 //! the next step, which may be shorter: then it arrives at the rate at which it was forwarded, and not all at once.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
+use super::parallel::for_cells;
 use super::plan::Plan;
 use crate::state::State;
 
@@ -65,16 +65,13 @@ impl Moving<'_> {
         } = &mut *self.state;
         let first = forwarded.len() - carried.pkts.len();
         let part = (FASTER * self.span.length_s / carried.collected_s).min(1.0);
-        let arrives = |(waits, arrives): (&mut f64, &mut f64)| {
-            *arrives = part * *waits;
-            *waits -= *arrives;
-        };
-        match self.setup.plan.forks() {
-            true => (carried.pkts.par_iter_mut().zip(&mut forwarded[first..]))
-                .with_min_len(FEWEST)
-                .for_each(arrives),
-            false => (carried.pkts.iter_mut().zip(&mut forwarded[first..])).for_each(arrives),
-        }
+        let (fork, arrives) = (self.setup.plan.forks(), &mut forwarded[first..]);
+        for_cells(arrives, fork, FEWEST, |i, arrives| {
+            *arrives = part * carried.pkts[i]
+        });
+        for_cells(&mut carried.pkts, fork, FEWEST, |i, waits| {
+            *waits -= arrives[i]
+        });
         carried.collected_s *= 1.0 - part;
     }
 
@@ -85,20 +82,10 @@ impl Moving<'_> {
             forwarded, carried, ..
         } = &mut *self.state;
         let forwarded = &forwarded[plan.branches.len()..];
-        let waits = |(waits, &hop): (&mut f64, &u32)| {
-            *waits += forwarded[hop as usize];
-            *waits > 0.0
-        };
-        let any = |some: bool, more: bool| some | more;
-        let waits_any = match plan.forks() {
-            true => (carried.pkts.par_iter_mut().zip(&plan.carried))
-                .with_min_len(FEWEST)
-                .map(waits)
-                .reduce(|| false, any),
-            false => (carried.pkts.iter_mut().zip(&plan.carried))
-                .map(waits)
-                .fold(false, any),
-        };
+        for_cells(&mut carried.pkts, plan.forks(), FEWEST, |i, waits| {
+            *waits += forwarded[plan.carried[i] as usize];
+        });
+        let waits_any = carried.pkts.iter().any(|&waits| waits > 0.0);
         carried.collected_s = match waits_any {
             true => carried.collected_s + self.span.length_s,
             false => 0.0,

@@ -172,7 +172,9 @@ impl Learnt {
         match grown > 1.0 && last.pps < enough_pps {
             true => {
                 let most = LN_2 * ahead_s / rtt_s;
-                last.pps * exp((ln(grown) * ahead_s / between_s).min(most))
+                // From nothing, it has grown by any factor.
+                let grown = ln(grown.min(f64::MAX));
+                last.pps * exp((grown * ahead_s / between_s).min(most))
             }
             false => last.pps,
         }

@@ -14,7 +14,7 @@ pub(crate) mod marked;
 pub(crate) mod on_the_way;
 pub(crate) mod order;
 mod pace;
-mod parallel;
+pub(crate) mod parallel;
 pub(crate) mod plan;
 pub(crate) mod queue;
 pub(crate) mod rio;

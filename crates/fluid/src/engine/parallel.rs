@@ -1,7 +1,9 @@
-//! Work on blocks of hops, by one thread or several, with the same result to the last bit.
+//! Work on blocks of hops, or on cells, by one thread or several, with the same result to the last bit.
 //!
-//! Blocks are fixed by the network, each is worked on by one thread, and sums over blocks are
+//! Blocks are fixed by the network, each block, or cell, is worked on by one thread, and sums over blocks are
 //! formed in order afterwards: nothing depends on who did what when.
+
+use rayon::prelude::*;
 
 use super::plan::Block;
 
@@ -35,5 +37,20 @@ pub(crate) fn for_blocks<W: Divide>(
                 for_blocks(right, second, fork, each);
             }
         }
+    }
+}
+
+/// Does something with each cell and its place; if `fork` is set, in parallel, and each thread with at least so many.
+pub(crate) fn for_cells<T: Send>(
+    cells: &mut [T],
+    fork: bool,
+    fewest: usize,
+    each: impl Fn(usize, &mut T) + Sync,
+) {
+    match fork {
+        true => (cells.par_iter_mut().enumerate())
+            .with_min_len(fewest)
+            .for_each(|(i, cell)| each(i, cell)),
+        false => (cells.iter_mut().enumerate()).for_each(|(i, cell)| each(i, cell)),
     }
 }

@@ -563,14 +563,16 @@ impl Plan {
     }
 
     /// Data leaves from the last hop of its way, acknowledgements from the last of all.
-    fn find_ends(&mut self, ways: &[Way<'_>]) {
+    fn ends(&self, ways: &[Way<'_>]) -> Vec<u32> {
+        let mut all_ends = Vec::new();
         for (b, way) in ways.iter().enumerate() {
             let hops = self.hops_of_branch(b);
             let (data, all) = (way.data.len(), hops.len());
             let ends = [Some(hops[data - 1]), (all > data).then(|| hops[all - 1])];
-            self.ends.extend(ends.into_iter().flatten());
+            all_ends.extend(ends.into_iter().flatten());
         }
-        self.ends.sort_unstable();
+        all_ends.sort_unstable();
+        all_ends
     }
 
     fn add_levels(&mut self, level_of: &[u32], tied: &[bool]) {
@@ -622,8 +624,7 @@ impl Plan {
     fn add_branches(&mut self, inner: &Tables, ways: &[Way<'_>]) {
         let mut known: HashMap<*const (), u32> = HashMap::new();
         let mut ramps: HashMap<*const (), u32> = HashMap::new();
-        self.find_ends(ways);
-        let ends = std::mem::take(&mut self.ends);
+        let ends = self.ends(ways);
         let place_of_end = |hop: u32| ends.partition_point(|&end| end < hop) as u32;
         for (b, way) in ways.iter().enumerate() {
             let class = inner.branches[b].class;

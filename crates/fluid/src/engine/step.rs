@@ -3,11 +3,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::arrays::{ArriveWork, ShareWork};
 use super::early::{Early, EarlyStep, PieStep, RedStep};
-use super::parallel::for_blocks;
+use super::parallel::{for_blocks, for_cells};
 use super::plan::{Block, FORK_HOPS, LinkPlan, NOTHING_PKTS};
 use super::queue::{self, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
@@ -367,13 +365,9 @@ impl Moving<'_> {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let sources = plan.branches.len();
         let forwarded = &state.forwarded[sources..];
-        let count = |(ended, &hop): (&mut f64, &u32)| *ended += forwarded[hop as usize];
-        match plan.forks() {
-            true => (state.ended.par_iter_mut().zip(&plan.ends))
-                .with_min_len(FEWEST_ENDS)
-                .for_each(count),
-            false => state.ended.iter_mut().zip(&plan.ends).for_each(count),
-        }
+        for_cells(&mut state.ended, plan.forks(), FEWEST_ENDS, |i, ended| {
+            *ended += forwarded[plan.ends[i] as usize];
+        });
         for branches in plan.limited_classes() {
             let one = &plan.branches[branches[0] as usize];
             let each = branches.iter().map(|&b| b as usize);

@@ -1,24 +1,11 @@
 //! The scenarios in `scenarios/` are without problems, and are what they say they are.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use netflow_problems::shipped_scenarios;
 use netflow_scenario::{Prepared, load};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
-
-fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the folder of scenarios") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            scenarios(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
-            found.push(path);
-        }
-    }
-}
 
 fn good(path: &Path) -> Prepared {
     load(path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
@@ -26,8 +13,7 @@ fn good(path: &Path) -> Prepared {
 
 #[test]
 fn every_shipped_scenario_is_without_problems() {
-    let mut found = Vec::new();
-    scenarios(FOLDER.as_ref(), &mut found);
+    let found = shipped_scenarios();
     assert!(found.len() >= 8, "{found:?}");
     for path in found {
         let prepared = good(&path);
