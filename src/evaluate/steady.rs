@@ -53,9 +53,9 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     let note = |wanted: Estimate| {
         let is = |&(id, filled): &(LinkId, &FilledBy)| {
             let busy = steady.link(id).utilization;
-            // Of transfers there is a warning of their own.
+            // Of what is carried as its mean there are warnings of their own.
             let mut reasons = filled.reasons(network.link_spec(id).queue, busy);
-            reasons.find(|&it| it != Estimate::Transfers) == Some(wanted)
+            reasons.find(|&it| !matches!(it, Estimate::Transfers | Estimate::Bursts)) == Some(wanted)
         };
         let of = network.links().zip(&filled).filter(is);
         let names: Vec<&str> = of.map(|(id, _)| network.link_name(id)).collect();
@@ -73,8 +73,9 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             Estimate::Classes
             | Estimate::EarlyDrops
             | Estimate::Transfers
+            | Estimate::Bursts
             | Estimate::Nanoseconds => return None,
-            Estimate::Constant | Estimate::InOrder | Estimate::Sizes => {
+            Estimate::Constant | Estimate::InOrder | Estimate::Sizes | Estimate::Alike => {
                 let why = reason(wanted);
                 format!(
                     "{queues}: {why}; `netflow run --set simulation.model=packets` follows them"

@@ -1,6 +1,6 @@
 //! What a link's data is of, which says how far a fluid's queue there is to be trusted.
 
-use crate::{Buffer, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source};
+use crate::{Application, Buffer, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source};
 
 /// What sends data, as far as that matters to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum Kind {
     Constant,
     /// Transfers that come and go, carried as their mean.
     Transfers,
+    /// Users of a workload, or TCP that waits for an application that switches on and off, carried as their mean.
+    Bursts,
     /// Packets at random, or of TCP that waits for its application.
     Other,
 }
@@ -22,6 +24,8 @@ impl Kind {
             Source::Profile(_) if has_more => Kind::Bulk,
             Source::Constant { .. } => Kind::Constant,
             _ if spec.transfers.is_some() => Kind::Transfers,
+            Source::Users(_) => Kind::Bursts,
+            _ if matches!(spec.application, Application::OnOff { .. }) => Kind::Bursts,
             _ => Kind::Other,
         }
     }
@@ -37,6 +41,7 @@ pub struct FilledBy {
     bulk_bits: f64,
     constant_bits: f64,
     transfers_bits: f64,
+    bursts_bits: f64,
     /// What came over a link before that is no faster.
     after: Vec<(LinkId, f64)>,
 }
@@ -52,6 +57,7 @@ impl FilledBy {
             Kind::Bulk => self.bulk_bits += bits,
             Kind::Constant => self.constant_bits += bits,
             Kind::Transfers => self.transfers_bits += bits,
+            Kind::Bursts => self.bursts_bits += bits,
             Kind::Other => {}
         }
         if let Some(link) = after {
@@ -84,8 +90,8 @@ impl FilledBy {
         /// Such a part fills a queue.
         const FILLING: f64 = 0.1;
         const MOSTLY: f64 = 0.5;
-        /// So many times as many wait as if sizes were exponential.
-        const LONGER: f64 = 1.05;
+        /// So many times as many, or as few, wait as if sizes were exponential.
+        const OTHERWISE: f64 = 1.05;
         let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
         let mostly = |bits| fills(bits, MOSTLY);
         let bulk = fills(self.bulk_bits, FILLING);
@@ -96,17 +102,20 @@ impl FilledBy {
         };
         let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
         let is_busy = busy > Estimate::BUSY;
-        let transfers = busy > Estimate::SOMETIMES && fills(self.transfers_bits, FILLING);
+        let at_times = |bits| busy > Estimate::SOMETIMES && fills(bits, FILLING);
+        let longer = self.longer();
         let all = [
             (
                 is_busy && bulk && queue == DropPolicy::DropTail,
                 Estimate::Profiles,
             ),
             (is_busy && drops_early, Estimate::EarlyDrops),
-            (transfers, Estimate::Transfers),
+            (at_times(self.transfers_bits), Estimate::Transfers),
+            (at_times(self.bursts_bits), Estimate::Bursts),
             (is_busy && mostly(self.constant_bits), Estimate::Constant),
             (is_busy && in_order, Estimate::InOrder),
-            (is_busy && self.longer() > LONGER, Estimate::Sizes),
+            (is_busy && longer > OTHERWISE, Estimate::Sizes),
+            (is_busy && longer < 1.0 / OTHERWISE, Estimate::Alike),
         ];
         all.into_iter().filter_map(|(is, of)| is.then_some(of))
     }

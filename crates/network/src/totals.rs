@@ -59,6 +59,9 @@ pub enum Estimate {
     EarlyDrops,
     /// Transfers that come and go (demands of TCP and video) are carried as their mean, with a law for their bursts.
     Transfers,
+    /// Users of workloads, and applications that switch on and off, are carried as their mean: nothing is told of what their
+    /// bursts do.
+    Bursts,
     /// Sources at a constant rate are taken for packets at random (Poisson).
     Constant,
     /// Most of the data comes over one link that is no faster, one packet after the other: it hardly waits again, which
@@ -66,6 +69,8 @@ pub enum Estimate {
     InOrder,
     /// Packets differ so much in size that more wait than the equations say.
     Sizes,
+    /// Packets differ so little in size that fewer wait, and are lost, than the equations say.
+    Alike,
     /// Of packets: they are sent in so little time that whole nanoseconds are too coarse
     /// ([`Network::is_too_fast`](crate::Network::is_too_fast)), so that the bandwidth is another than was said.
     Nanoseconds,
@@ -73,14 +78,16 @@ pub enum Estimate {
 
 impl Estimate {
     /// All of them.
-    pub const ALL: [Estimate; 8] = [
+    pub const ALL: [Estimate; 10] = [
         Estimate::Classes,
         Estimate::Profiles,
         Estimate::EarlyDrops,
         Estimate::Transfers,
+        Estimate::Bursts,
         Estimate::Constant,
         Estimate::InOrder,
         Estimate::Sizes,
+        Estimate::Alike,
         Estimate::Nanoseconds,
     ];
 

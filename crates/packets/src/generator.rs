@@ -1,6 +1,7 @@
 //! What makes packets: the clocks of applications and of sources without a window.
 
 use netflow_network::{Application, Source};
+use netflow_units::math::ln;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
@@ -172,7 +173,7 @@ impl PacketGenerator {
 
 /// An exponentially distributed number with mean 1.
 pub(crate) fn exponential(random: &mut Pcg32) -> f64 {
-    -libm::log(1.0 - random.random::<f64>())
+    -ln(1.0 - random.random::<f64>())
 }
 
 #[cfg(test)]

@@ -658,9 +658,11 @@ impl Summary {
             }
             Estimate::Classes
             | Estimate::Transfers
+            | Estimate::Bursts
             | Estimate::Constant
             | Estimate::InOrder
-            | Estimate::Sizes => {
+            | Estimate::Sizes
+            | Estimate::Alike => {
                 format!(
                     "{ESTIMATE} {}; `model = \"packets\"` follows them, which takes about {}",
                     reason(of),

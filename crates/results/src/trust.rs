@@ -64,6 +64,10 @@ pub fn reason(estimate: Estimate) -> &'static str {
         Estimate::Transfers => {
             "transfers that come and go are carried as their mean, with a law for their bursts"
         }
+        Estimate::Bursts => {
+            "users of workloads, and applications that switch on and off, are carried as their mean: queues that their bursts fill, and \
+             what is lost there, are not told"
+        }
         Estimate::Constant => {
             "sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long as they fit"
         }
@@ -73,6 +77,9 @@ pub fn reason(estimate: Estimate) -> &'static str {
         }
         Estimate::Sizes => {
             "packets differ so much in size that queues are longer, and lose more, than is told"
+        }
+        Estimate::Alike => {
+            "packets are nearly of one size, for which queues are shorter, down to half, and lose less than is told"
         }
         Estimate::Nanoseconds => {
             "packets are followed in whole nanoseconds, and take so few to be sent that the link is another hundredth, or more, faster or \

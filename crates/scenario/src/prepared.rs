@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netflow_document::{Problem, Sources};
-use netflow_network::{Change, ConnectionId, Model, Network, NodeId, Options, Source};
+use netflow_network::{Application, Change, ConnectionId, Model, Network, NodeId, Options, Source};
 use netflow_workload::Transfers;
 use sha2::{Digest, Sha256};
 
@@ -71,16 +71,30 @@ impl Prepared {
              bursts lose is not told; `--set simulation.model=packets` follows them",
         );
         let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
-        let users = (is_fluid && self.network.workloads().len() > 0).then_some(
-            "users of workloads are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
-             are not told; packets follow them (`netflow run --set simulation.model=packets`)",
+        let switches = |id| {
+            let application = self.network.connection_spec(id).application;
+            matches!(application, Application::OnOff { .. })
+        };
+        let users = ("users of workloads", self.network.workloads().len() > 0);
+        let switched = (
+            "applications that switch on and off",
+            self.network.connections().any(switches),
         );
+        let bursts = [users, switched].map(|(who, any)| {
+            (is_fluid && any).then(|| {
+                format!(
+                    "{who} are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
+                     are not told; packets follow them (`netflow run --set simulation.model=packets`)"
+                )
+            })
+        });
         let failures = match self.links_fail_by(at_s) {
             true => self.failure_warnings(is_solved),
             false => Vec::new(),
         };
-        let others = demands.into_iter().chain(users).map(str::to_owned);
-        others.chain(failures).collect()
+        let demands = demands.into_iter().map(str::to_owned);
+        let bursts = bursts.into_iter().flatten();
+        demands.chain(bursts).chain(failures).collect()
     }
 
     /// Whether its events take links down before this time.
