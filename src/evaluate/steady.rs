@@ -32,6 +32,24 @@ pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<Stri
     notes
 }
 
+/// Whether a queue is an estimate at rest for how its packets come, or how large they are.
+fn is_of_packets(why: Estimate) -> bool {
+    match why {
+        Estimate::Acks
+        | Estimate::Constant
+        | Estimate::InOrder
+        | Estimate::Sizes
+        | Estimate::Alike => true,
+        // At rest there is nothing but the mean, and no packets.
+        Estimate::Classes
+        | Estimate::Profiles
+        | Estimate::EarlyDrops
+        | Estimate::Transfers
+        | Estimate::Bursts
+        | Estimate::Nanoseconds => false,
+    }
+}
+
 /// Which queues are estimates, and why, as those of a run as a fluid.
 fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     let mut filled = vec![FilledBy::default(); network.link_count()];
@@ -49,41 +67,41 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             filled[link.index()].add(kind, it.rate_pps, 8.0 * spec.packet_size_bytes, after);
             above = Some(link);
         }
+        for link in network.return_path_at(id, at_s.next_down()) {
+            filled[link.index()].add_acks(it.goodput_pps * spec.acks.per_data());
+        }
     }
-    let note = |wanted: Estimate| {
-        let is = |&(id, filled): &(LinkId, &FilledBy)| {
-            let busy = steady.link(id).utilization;
-            // Of what is carried as its mean there are warnings of their own.
-            let mut reasons = filled.reasons(network.link_spec(id).queue, busy);
-            reasons.find(|&it| !matches!(it, Estimate::Transfers | Estimate::Bursts)) == Some(wanted)
-        };
-        let of = network.links().zip(&filled).filter(is);
-        let names: Vec<&str> = of.map(|(id, _)| network.link_name(id)).collect();
-        let first = names.first()?;
-        let queues = match names.len() - 1 {
+    // Of what is carried as its mean there are warnings of their own.
+    let reason_of = |(id, filled): (LinkId, &FilledBy)| {
+        let mut reasons = filled.reasons(network.link_spec(id).queue, steady.link(id).utilization);
+        let why = reasons.find(|&it| !matches!(it, Estimate::Transfers | Estimate::Bursts));
+        why.map(|why| (id, why))
+    };
+    let all: Vec<(LinkId, Estimate)> = network.links().zip(&filled).filter_map(reason_of).collect();
+    let queues = |of: &dyn Fn(Estimate) -> bool| {
+        let mut names = all.iter().filter(|(_, why)| of(*why));
+        let first = network.link_name(names.next()?.0);
+        Some(match names.count() {
             0 => format!("the queue of {first}"),
             more => format!("the queues of {first} and {}", count(more, "other link")),
-        };
-        Some(match wanted {
-            Estimate::Profiles => format!(
-                "{queues}, filled by TCP with profiles: {}; `netflow run` follows packets of sources with `window` or `stack`",
-                Within::of_fluids(network.is_calibrated()).queues_in_words()
-            ),
-            // At rest there is nothing but the mean, and no packets.
-            Estimate::Classes
-            | Estimate::EarlyDrops
-            | Estimate::Transfers
-            | Estimate::Bursts
-            | Estimate::Nanoseconds => return None,
-            Estimate::Constant | Estimate::InOrder | Estimate::Sizes | Estimate::Alike => {
-                let why = reason(wanted);
-                format!(
-                    "{queues}: {why}; `netflow run --set simulation.model=packets` follows them"
-                )
-            }
         })
     };
-    let mut notes: Vec<String> = Estimate::ALL.into_iter().filter_map(note).collect();
+    let mut notes = Vec::new();
+    if let Some(queues) = queues(&|why| why == Estimate::Profiles) {
+        notes.push(format!(
+            "{queues}, filled by TCP with profiles: {}; `netflow run` follows packets of sources with `window` or `stack`",
+            Within::of_fluids(network.is_calibrated()).queues_in_words()
+        ));
+    }
+    if let Some(queues) = queues(&is_of_packets) {
+        let whys = Estimate::ALL.into_iter().filter(|&why| is_of_packets(why));
+        let whys = whys.filter(|&why| all.iter().any(|it| it.1 == why));
+        let whys: Vec<&str> = whys.map(reason).collect();
+        notes.push(format!(
+            "{queues}: {}; `netflow run --set simulation.model=packets` follows them",
+            whys.join("; or ")
+        ));
+    }
     let by_size = network.links().zip(&filled);
     let mut by_size = by_size.filter(|(id, filled)| {
         let loss = steady.link(*id).loss_probability;

@@ -260,7 +260,7 @@ impl Fluid {
         &self.state
     }
 
-    /// What the data is of that was sent over a link since `before`.
+    /// What was sent over a link since `before`.
     pub fn filled_by(&self, id: LinkId, before: &[BranchCounts]) -> FilledBy {
         let (plan, inner) = (&self.setup.plan, self.network().tables());
         let rank = self.rank(id);
@@ -269,11 +269,17 @@ impl Fluid {
         let windows_fill = self.scratch.fillings[rank].windows > 0.0;
         let bandwidth_bps = |rank: usize| self.state.links[rank].bandwidth_bps;
         let mut filled = FilledBy::default();
-        for h in (l.first_hop..l.end_hop).filter(|&h| !plan.is_ack(h)) {
+        for h in l.first_hop..l.end_hop {
             let b = plan.branch_of[h as usize];
             let branch = &plan.branches[b as usize];
             let before = before.get(b as usize).copied().unwrap_or_default();
-            let all_sent_pkts = self.branch_counts_of(b).sent_pkts;
+            let now = self.branch_counts_of(b);
+            if plan.is_ack(h) {
+                let data_pkts = now.delivered_pkts - before.delivered_pkts;
+                filled.add_acks(data_pkts * branch.packets_per_data);
+                continue;
+            }
+            let all_sent_pkts = now.sent_pkts;
             let spec = inner.spec_of_class(branch.class);
             let has_more = match spec.application {
                 Application::Bulk => true,

@@ -1,6 +1,8 @@
 //! What a link's data is of, which says how far a fluid's queue there is to be trusted.
 
-use crate::{Application, Buffer, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source};
+use crate::{
+    ACK_BYTES, Application, Buffer, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source,
+};
 
 /// What sends data, as far as that matters to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ impl Kind {
     }
 }
 
-/// The data that a link has sent, or sends in a second, summed up.
+/// What a link has sent, or sends in a second, summed up: of data, but for `acks_bits`.
 #[derive(Clone, Debug, Default)]
 pub struct FilledBy {
     pkts: f64,
@@ -42,6 +44,7 @@ pub struct FilledBy {
     constant_bits: f64,
     transfers_bits: f64,
     bursts_bits: f64,
+    acks_bits: f64,
     /// What came over a link before that is no faster.
     after: Vec<(LinkId, f64)>,
 }
@@ -66,6 +69,11 @@ impl FilledBy {
                 None => self.after.push((link, bits)),
             }
         }
+    }
+
+    /// Adds so many acknowledgements.
+    pub fn add_acks(&mut self, pkts: f64) {
+        self.acks_bits += 8.0 * ACK_BYTES * pkts;
     }
 
     /// So many times as many packets wait as in M/M/1, by Pollaczek and Khinchin: (1 + c²)/2 with c the coefficient of
@@ -102,22 +110,20 @@ impl FilledBy {
         };
         let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
         let is_busy = busy > Estimate::BUSY;
-        let at_times = |bits| busy > Estimate::SOMETIMES && fills(bits, FILLING);
         let longer = self.longer();
         let all = [
-            (
-                is_busy && bulk && queue == DropPolicy::DropTail,
-                Estimate::Profiles,
-            ),
-            (is_busy && drops_early, Estimate::EarlyDrops),
-            (at_times(self.transfers_bits), Estimate::Transfers),
-            (at_times(self.bursts_bits), Estimate::Bursts),
-            (is_busy && mostly(self.constant_bits), Estimate::Constant),
-            (is_busy && in_order, Estimate::InOrder),
-            (is_busy && longer > OTHERWISE, Estimate::Sizes),
-            (is_busy && longer < 1.0 / OTHERWISE, Estimate::Alike),
+            (bulk && queue == DropPolicy::DropTail, Estimate::Profiles),
+            (drops_early, Estimate::EarlyDrops),
+            (fills(self.transfers_bits, FILLING), Estimate::Transfers),
+            (fills(self.bursts_bits, FILLING), Estimate::Bursts),
+            (self.acks_bits > self.bits, Estimate::Acks),
+            (mostly(self.constant_bits), Estimate::Constant),
+            (in_order, Estimate::InOrder),
+            (longer > OTHERWISE, Estimate::Sizes),
+            (longer < 1.0 / OTHERWISE, Estimate::Alike),
         ];
-        all.into_iter().filter_map(|(is, of)| is.then_some(of))
+        let of = all.into_iter().filter_map(|(is, of)| is.then_some(of));
+        of.filter(move |_| is_busy)
     }
 
     /// The first of the [reasons](Self::reasons).
@@ -145,18 +151,28 @@ mod tests {
             }
             filled.estimate(DropPolicy::DropTail, 0.6)
         };
+        // Their sizes are about as different as exponential ones.
+        let of_sizes = |pkts| {
+            [
+                (Kind::Other, pkts, 2e3, None),
+                (Kind::Other, 0.25 * pkts, 12e3, None),
+            ]
+        };
         let random = |pkts| (Kind::Other, pkts, 1e4, None);
         assert_eq!(of(&[]), None);
-        assert_eq!(of(&[random(1.0)]), None);
+        assert_eq!(of(&of_sizes(1.0)), None);
+        assert_eq!(of(&[random(1.0)]), Some(Estimate::Alike));
+        let alike = Some(Estimate::Alike);
         let with = |kind, pkts| of(&[random(9.0), (kind, pkts, 1e4, None)]);
         assert_eq!(with(Kind::Bulk, 1.1), Some(Estimate::Profiles));
-        assert_eq!(with(Kind::Bulk, 0.9), None);
+        assert_eq!(with(Kind::Bulk, 0.9), alike);
         assert_eq!(with(Kind::Transfers, 1.1), Some(Estimate::Transfers));
-        assert_eq!(with(Kind::Constant, 8.0), None);
+        assert_eq!(with(Kind::Bursts, 1.1), Some(Estimate::Bursts));
+        assert_eq!(with(Kind::Constant, 8.0), alike);
         assert_eq!(with(Kind::Constant, 9.1), Some(Estimate::Constant));
         // Half of the traffic from each of two links meets; all of it over one does not.
         let from = |after| (Kind::Other, 1.0, 1e4, Some(after));
-        assert_eq!(of(&[from(above), from(other), random(0.1)]), None);
+        assert_eq!(of(&[from(above), from(other), random(0.1)]), alike);
         assert_eq!(
             of(&[from(above), from(above), random(0.1)]),
             Some(Estimate::InOrder)
@@ -186,7 +202,14 @@ mod tests {
         some.add(Kind::Constant, 6.0, 1e4, None);
         let at = |busy| some.estimate(DropPolicy::DropTail, busy);
         assert_eq!([at(0.05), at(0.2)], [None, Some(Estimate::Transfers)]);
-        assert_eq!(bulk.estimate(DropPolicy::DropTail, 0.4), None);
+        // So many acknowledgements have more bits than the data.
+        let mut acked = FilledBy::default();
+        acked.add(Kind::Other, 1.0, 1e4, None);
+        acked.add_acks(31.0);
+        assert_eq!(acked.estimate(DropPolicy::DropTail, 0.6), alike);
+        acked.add_acks(1.0);
+        let acks = acked.estimate(DropPolicy::DropTail, 0.6);
+        assert_eq!(acks, Some(Estimate::Acks));
         // Half as large, and as many.
         let mut mixed = FilledBy::default();
         mixed.add(Kind::Other, 1.0, 6e3, None);

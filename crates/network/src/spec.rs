@@ -224,6 +224,17 @@ pub enum Acks {
     EverySecond,
 }
 
+impl Acks {
+    /// How many there are for each data packet that arrives.
+    pub fn per_data(self) -> f64 {
+        match self {
+            Acks::None => 0.0,
+            Acks::EveryPacket => 1.0,
+            Acks::EverySecond => 0.5,
+        }
+    }
+}
+
 /// `count` identical connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionSpec {

@@ -32,12 +32,12 @@ pub struct LinkTotals {
     pub marked_pkts: Option<f64>,
     /// Packets in the queue now.
     pub queued_pkts: f64,
-    /// Why its mean and its longest queue, and the queueing delay, are estimates, if they are: of busy links, in the fluid
-    /// models.
+    /// Why its mean and its longest queue, the queueing delay and what is lost are estimates, if they are: of busy links, in
+    /// the fluid models.
     pub estimate: Option<Estimate>,
-    /// Whether what single connections lose here is an estimate in the fluid models: the room is bytes, and packets differ
-    /// in size, so that small ones still fit in where large ones do not. The equations let all of them lose the same.
-    pub loss_is_estimate: bool,
+    /// Whether, in the fluid models, what single connections lose here is an estimate in any case: the room is bytes, and packets
+    /// differ in size, so that small ones still fit in where large ones do not. The equations let all of them lose the same.
+    pub loses_by_size: bool,
     /// Standard deviation over mean of the packets that arrived in an interval of
     /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
     /// arrived, and of fluids.
@@ -62,6 +62,8 @@ pub enum Estimate {
     /// Users of workloads, and applications that switch on and off, are carried as their mean: nothing is told of what their
     /// bursts do.
     Bursts,
+    /// Acknowledgements fill it, clocked by the data that they are of, and are taken for packets at random.
+    Acks,
     /// Sources at a constant rate are taken for packets at random (Poisson).
     Constant,
     /// Most of the data comes over one link that is no faster, one packet after the other: it hardly waits again, which
@@ -78,12 +80,13 @@ pub enum Estimate {
 
 impl Estimate {
     /// All of them.
-    pub const ALL: [Estimate; 10] = [
+    pub const ALL: [Estimate; 11] = [
         Estimate::Classes,
         Estimate::Profiles,
         Estimate::EarlyDrops,
         Estimate::Transfers,
         Estimate::Bursts,
+        Estimate::Acks,
         Estimate::Constant,
         Estimate::InOrder,
         Estimate::Sizes,
@@ -91,11 +94,9 @@ impl Estimate {
         Estimate::Nanoseconds,
     ];
 
-    /// Links that send for no more than this part of the time, all their queues together, have no queue that is an estimate.
-    pub const SOMETIMES: f64 = 0.1;
-    /// Links that send for more than this part of the time count as busy. Below, only bursts of transfers make a queue an
-    /// estimate.
-    pub const BUSY: f64 = 0.5;
+    /// Links that send for more than this part of the time, all their queues together, count as busy. Others have no queue that
+    /// is an estimate.
+    pub const BUSY: f64 = 0.1;
 }
 
 /// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.

@@ -127,6 +127,9 @@ pub struct Link {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
     pub loss: Short,
+    /// The sign at what is lost in the queue, if that is an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_sign: Option<&'static str>,
     pub offered: Short,
     pub lost: Short,
     /// What was lost on the way, after the queue.
@@ -183,6 +186,9 @@ pub struct Connection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
     pub loss: Short,
+    /// The sign at that if it is an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_sign: Option<&'static str>,
     pub outside: Short,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_use: Option<String>,

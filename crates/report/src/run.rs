@@ -126,6 +126,7 @@ pub fn read(
             queueing: Short(link.queueing_delay_s.unwrap_or(f64::NAN)),
             sign: link.queue_is_estimate.then_some(ESTIMATE),
             loss: Short(link.loss_probability),
+            loss_sign: link.loss_is_estimate.then_some(ESTIMATE),
             offered: Short(link.offered_pkts),
             lost: Short(link.lost_pkts),
             link_lost: link.link_lost_pkts.map(Short),
@@ -166,6 +167,7 @@ pub fn read(
             jitter: Short(connection.jitter_s.unwrap_or(f64::NAN)),
             sign: connection.delay_is_estimate.then_some(ESTIMATE),
             loss: Short(connection.loss_probability.unwrap_or(f64::NAN)),
+            loss_sign: connection.loss_is_estimate.then_some(ESTIMATE),
             outside: Short(connection.outside_profile_fraction),
             profile_use: connection.profile_use.clone(),
             curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {

@@ -169,11 +169,13 @@ fn a_queue_that_is_an_estimate_has_its_sign_and_what_it_means() {
     let run = &data["runs"][0];
     let signed = run["links"].as_array().unwrap().iter();
     let signed: Vec<&Value> = signed.filter(|link| link.get("sign").is_some()).collect();
-    assert_eq!(signed.len(), 1, "{signed:?}");
-    assert_eq!(
-        (&signed[0]["name"], &signed[0]["sign"]),
-        (&"N5->N7".into(), &"~".into())
-    );
+    let names: Vec<&Value> = signed.iter().map(|link| &link["name"]).collect();
+    assert!(names.contains(&&"N5->N7".into()), "{names:?}");
+    // Acknowledgements of one connection hardly wait.
+    assert!(!names.contains(&&"N7->N5".into()), "{names:?}");
+    for link in &signed {
+        assert_eq!([&link["sign"], &link["loss_sign"]], ["~", "~"]);
+    }
     let note = run["estimate"][0].as_str().unwrap();
     assert!(
         note.starts_with("~ an estimate") && note.ends_with("20 ms"),

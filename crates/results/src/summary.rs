@@ -181,18 +181,22 @@ pub struct LinkSummary {
     /// departed.
     #[serde(default)]
     pub queueing_delay_s: Option<f64>,
-    /// Whether the three about its queue (mean, longest, delay) are estimates.
+    /// Whether the three about its queue (mean, longest, delay) are estimates, and what is lost.
     #[serde(default)]
     pub queue_is_estimate: bool,
     /// Why, if they are: `classes`, queues of classes share the link; `profiles`, TCP by profiles fills a drop-tail queue; `early-drops`, it fills one that drops early, whose
-    /// mean is near that of packets; `transfers`, transfers come and go there; `constant`, sources at a constant rate are taken for
-    /// random ones; `in-order`, most of the data comes over one link that is no faster; `sizes`, packets differ much in size;
+    /// mean is near that of packets; `transfers`, transfers come and go there; `bursts`, users of workloads or applications that
+    /// switch on and off do; `constant`, sources at a constant rate are taken for random ones; `acks`, acknowledgements are; `in-order`, most of the data comes over one link
+    /// that is no faster; `sizes`, packets differ much in size; `alike`, they hardly differ;
     /// `nanoseconds`, packets take too few of them, so that utilization, throughput and losses are estimates as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// Whether what single connections lose there is an estimate: the buffer is bytes, and packets differ in size.
+    /// Whether what is lost there is an estimate: its queue is one, or `loses_by_size`.
     #[serde(default)]
     pub loss_is_estimate: bool,
+    /// Whether small packets lose less than is told, and large ones more: the buffer is bytes, and packets differ in size.
+    #[serde(default)]
+    pub loses_by_size: bool,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost in the queue.
@@ -313,7 +317,7 @@ pub struct ConnectionSummary {
     /// Loss probability of the path; null where nothing was sent.
     #[serde(default)]
     pub loss_probability: Option<f64>,
-    /// Whether that is an estimate: what single connections lose at a link of the path is.
+    /// Whether that is an estimate: what a link of the path loses is.
     #[serde(default)]
     pub loss_is_estimate: bool,
     /// Fraction of its sending time that it spent outside the measured domain of its profile.
@@ -435,6 +439,7 @@ impl LinkSummary {
             queueing_delay_s: Some(0.0),
             queue_is_estimate: false,
             loss_is_estimate: false,
+            loses_by_size: false,
             estimate: Some(Estimate::Profiles),
             offered_pkts: 0.0,
             lost_pkts: 0.0,
@@ -543,7 +548,8 @@ impl Summary {
                 queueing_delay_s: totals.queueing_delay_s,
                 queue_is_estimate: totals.estimate.is_some(),
                 estimate: totals.estimate,
-                loss_is_estimate: totals.loss_is_estimate,
+                loss_is_estimate: totals.estimate.is_some() || totals.loses_by_size,
+                loses_by_size: totals.loses_by_size,
                 offered_pkts: totals.offered_pkts,
                 lost_pkts: totals.lost_pkts,
                 link_lost_pkts: totals.link_lost_pkts,
@@ -659,6 +665,7 @@ impl Summary {
             Estimate::Classes
             | Estimate::Transfers
             | Estimate::Bursts
+            | Estimate::Acks
             | Estimate::Constant
             | Estimate::InOrder
             | Estimate::Sizes
@@ -678,7 +685,7 @@ impl Summary {
             .filter(|&of| is(of))
             .map(note)
             .collect();
-        if self.links.iter().any(|link| link.loss_is_estimate) {
+        if self.links.iter().any(|link| link.loses_by_size) {
             notes.push(format!("{ESTIMATE} {LOSS_BY_SIZE}"));
         }
         notes
@@ -803,6 +810,7 @@ mod tests {
                 queueing_delay_s: Some(0.25),
                 queue_is_estimate: true,
                 loss_is_estimate: true,
+                loses_by_size: false,
                 estimate: Some(Estimate::Profiles),
                 offered_pkts: 1e9,
                 lost_pkts: 0.0,

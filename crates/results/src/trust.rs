@@ -7,6 +7,8 @@ use netflow_network::Estimate;
 pub struct Within {
     /// Σ|error|/Σ of a network's twelve longest queues.
     pub queues: f64,
+    /// Of links that lose packets, the median of the factor between their losses.
+    pub link_loss: f64,
     /// Median relative error of a connection's goodput.
     pub goodput: f64,
     /// Its 90th percentile.
@@ -19,11 +21,13 @@ impl Within {
         match calibrated {
             false => Within {
                 queues: 0.194,
+                link_loss: 1.27,
                 goodput: 0.094,
                 goodput_p90: 0.267,
             },
             true => Within {
                 queues: 0.121,
+                link_loss: 1.20,
                 goodput: 0.071,
                 goodput_p90: 0.210,
             },
@@ -32,10 +36,13 @@ impl Within {
 }
 
 impl Within {
-    /// How far queues are to be trusted that TCP with profiles fills, in words.
+    /// How far queues are to be trusted that TCP with profiles fills, and what they lose, in words.
     pub fn queues_in_words(&self) -> String {
         let within = whole_percent(self.queues);
-        format!("an estimate, within {within} on half of the networks tried")
+        let factor = self.link_loss;
+        format!(
+            "an estimate, the longest within {within} on half of the networks tried, losses within a factor of {factor:.2}"
+        )
     }
 }
 
@@ -67,6 +74,10 @@ pub fn reason(estimate: Estimate) -> &'static str {
         Estimate::Bursts => {
             "users of workloads, and applications that switch on and off, are carried as their mean: queues that their bursts fill, and \
              what is lost there, are not told"
+        }
+        Estimate::Acks => {
+            "acknowledgements are taken for packets at random; clocked by data, they wait and are lost less than is told as long as they \
+             fit, and more where they do not"
         }
         Estimate::Constant => {
             "sources at a constant rate are taken for random ones, whose queues are longer, and lose more, as long as they fit"

@@ -37,8 +37,9 @@ struct Took {
     rtt: Option<Percentiles>,
 }
 
-/// A queue counts as busy once it has refused so many packets, too.
+/// A queue counts as busy once it has refused so many packets, too, or has had so many on average at some time.
 const FULL_PKTS: f64 = 1.0;
+const WAITING_PKTS: f64 = 1.0;
 
 impl Run for Simulation {
     fn network(&self) -> &Network {
@@ -100,23 +101,26 @@ impl Run for Simulation {
         let start = &self.start;
         let sums = self.sums_of(id);
         let per_s = self.per_s();
-        // What loses packets was busy when it did.
-        let busy = match sums.lost_pkts >= FULL_PKTS {
+        let longest = self.longest.iter().skip(start.longest);
+        let longest = longest.filter_map(|of_links| of_links.get(id.index()));
+        let longest_pkts = longest.fold(self.engine().longest_pkts(id), |a, &b| a.max(b));
+        let is_fluid = matches!(self.stepper(), Stepper::Fluid(_));
+        let waiting = is_fluid && longest_pkts >= WAITING_PKTS;
+        // What loses packets, or lets them wait, was busy when it did.
+        let busy = match sums.lost_pkts >= FULL_PKTS || waiting {
             true => 1.0,
             false => sums.busy_s * per_s,
         };
         let spec = self.network().link_spec(id);
         let filled = match self.stepper() {
-            Stepper::Fluid(fluid) if busy > Estimate::SOMETIMES => {
+            Stepper::Fluid(fluid) if busy > Estimate::BUSY => {
                 Some(fluid.filled_by(id, &start.branches))
             }
             _ => None,
         };
-        let longest = self.longest.iter().skip(start.longest);
-        let longest = longest.filter_map(|of_links| of_links.get(id.index()));
         LinkTotals {
             mean_queue_pkts: sums.queue_time * per_s,
-            max_queue_pkts: longest.fold(self.engine().longest_pkts(id), |a, &b| a.max(b)),
+            max_queue_pkts: longest_pkts,
             loss_probability: sums.loss_probability(),
             // Shares of classes are rounded.
             utilization: (sums.busy_s * per_s).min(1.0),
@@ -133,11 +137,10 @@ impl Run for Simulation {
             estimate: match self.stepper() {
                 Stepper::Fluid(_) if self.shares_a_busy_link(id) => Some(Estimate::Classes),
                 Stepper::Fluid(_) => filled.as_ref().and_then(|it| it.estimate(spec.queue, busy)),
-                Stepper::Packets(_) => (busy > Estimate::SOMETIMES
-                    && self.network().is_too_fast(id))
-                .then_some(Estimate::Nanoseconds),
+                Stepper::Packets(_) => (busy > Estimate::BUSY && self.network().is_too_fast(id))
+                    .then_some(Estimate::Nanoseconds),
             },
-            loss_is_estimate: (filled.as_ref())
+            loses_by_size: (filled.as_ref())
                 .is_some_and(|it| it.loses_by_size(spec, sums.loss_probability())),
             arrival_cov: match self.stepper() {
                 Stepper::Fluid(_) => None,
@@ -244,7 +247,7 @@ impl Simulation {
             return false;
         };
         let busy_s: f64 = queues.map(|it| self.sums_of(it).busy_s).sum();
-        busy_s * self.per_s() > Estimate::SOMETIMES
+        busy_s * self.per_s() > Estimate::BUSY
     }
 
     /// What the link has done since the period began.

@@ -256,6 +256,7 @@ pub fn check(found: &[Found]) -> Result<(), String> {
         let told = Within::of_fluids(is_calibrated);
         let apart = [
             told.queues - m.queues,
+            told.link_loss - m.link_loss,
             told.goodput - m.goodput,
             told.goodput_p90 - m.goodput_p90,
         ];

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use netflow_network::tables::{Tables, Way};
 use netflow_network::{
-    ACK_BYTES, Acks, AggregateId, Calibration, ConnectionSpec, Room, Source, WorkloadSpec,
+    ACK_BYTES, AggregateId, Calibration, ConnectionSpec, Room, Source, WorkloadSpec,
 };
 use netflow_profile::Profile;
 use netflow_workload::Transfers;
@@ -791,10 +791,7 @@ const ALIKE: f64 = 20.0;
 /// from then on every second packet is acknowledged. Others acknowledge as their specification says.
 pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: &[u32]) -> f64 {
     let Some(transfers) = &spec.transfers else {
-        return match spec.acks {
-            Acks::EverySecond => 0.5,
-            Acks::None | Acks::EveryPacket => 1.0,
-        };
+        return spec.acks.per_data();
     };
     let link = |&l: &u32| &inner.links[l as usize];
     let narrowest_bps = data

@@ -1,9 +1,11 @@
 //! Nodes and links.
 
-use netflow_document::{Place, ProblemKind, Spanned};
+use std::collections::BTreeMap;
+
+use netflow_document::{FileId, Place, ProblemKind, Spanned};
 use netflow_network::{
-    Buffer, Calibration, ClassedLink, DropPolicy, LinkId, LinkSpec, NodeId, QueueClass,
-    Red as FluidRed, Scheduler,
+    Buffer, Calibration, ClassedLink, ConnectionId, DropPolicy, LinkId, LinkSpec, Network, NodeId,
+    QueueClass, Red as FluidRed, Scheduler,
 };
 use netflow_units::{BitsPerSecond, Bytes, Rate, Room, Size};
 
@@ -271,6 +273,49 @@ impl Assembly<'_> {
                 }
                 Buffer::Bytes(bytes.get())
             }
+        }
+    }
+
+    /// No buffer of bytes is too small for a packet that comes by. (Those of the simulation's size are looked at where the
+    /// buffer is read.)
+    pub(super) fn refuse_packets_without_room(&mut self, network: &Network) {
+        let room = |link| match network.link_spec(link).buffer {
+            Buffer::Bytes(bytes) => bytes,
+            Buffer::Packets(_) | Buffer::BandwidthDelay => f64::INFINITY,
+        };
+        let least = network.links().map(room).fold(f64::INFINITY, f64::min);
+        let looked_at = least.max(self.settings.packet_size.get());
+        let mut times_s: Vec<f64> = network.events().map(|event| event.at_s).collect();
+        times_s.dedup();
+        let mut largest: BTreeMap<LinkId, (f64, ConnectionId)> = BTreeMap::new();
+        for id in network.connections() {
+            let spec = network.connection_spec(id);
+            let bytes = spec.packet_size_bytes;
+            if bytes <= looked_at {
+                continue;
+            }
+            let changes_s = times_s.iter().filter(|&&at_s| at_s > spec.start_s);
+            let ways = std::iter::once(&spec.start_s).chain(changes_s);
+            let crossed = ways.flat_map(|&at_s| network.path_at(id, at_s));
+            for link in crossed.filter(|&link| bytes > room(link)) {
+                let known = largest.entry(link).or_insert((bytes, id));
+                if bytes > known.0 {
+                    *known = (bytes, id);
+                }
+            }
+        }
+        for (link, (bytes, id)) in largest {
+            let placed = self.link_list.get(link.index());
+            let place = placed.map_or(Place::new(FileId::FIRST, 0..0), |it| it.place);
+            let message = format!(
+                "`buffer` of `{}` holds no packet of `{}`: {}, and its packets are {}",
+                network.link_name(link),
+                network.connection_name(id),
+                Bytes(room(link)),
+                Bytes(bytes)
+            );
+            let help = "the packet in service needs a place too; make `buffer` larger, or `packet-size` smaller";
+            self.error(ProblemKind::OutOfRange, place, message, help);
         }
     }
 

@@ -315,6 +315,7 @@ impl Assembly<'_> {
         let built = std::mem::take(&mut self.builder).build();
         match built {
             Ok(network) => {
+                self.refuse_packets_without_room(&network);
                 self.warn_of_ecn_without_marks(&network);
                 changes::tell(scenario, &network, &self.settings.options, self.findings);
                 (!self.findings.has_errors()).then(|| Valid {

@@ -150,7 +150,7 @@ fn where_small_packets_lose_less_losses_are_estimates() {
         let loss = |it: &Simulation, id| it.connection_totals(id).loss_probability.unwrap();
         assert!(loss(&fluid, small) > 1.3 * loss(&packets, small), "{case}");
         assert!(loss(&fluid, large) < loss(&packets, large), "{case}");
-        let told = [&fluid, &packets].map(|it| it.link_totals(link).loss_is_estimate);
+        let told = [&fluid, &packets].map(|it| it.link_totals(link).loses_by_size);
         assert_eq!(told, [true, false], "{case}");
     }
 }

@@ -74,11 +74,13 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         })
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
-            beside(it.loss_probability, std, percent)
+            let loss = beside(it.loss_probability, std, percent);
+            sign(it.loss_is_estimate, loss)
         })
         .number("offered pkt", |it| short(it.offered_pkts))
         .number("lost pkt", |it| {
             let queue = beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short);
+            let queue = sign(it.loss_is_estimate, queue);
             match it.link_lost_pkts {
                 None => queue,
                 Some(pkts) => format!("{queue} + {} on the way", short(pkts)),

@@ -6,11 +6,11 @@ const METRICS = [
   { title: "short of what connections would get alone", kind: "connection", value: (it) => it.short, text: (it) => percent(it.short), share: true },
   { title: "mean delay of connections, ms", kind: "connection", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)) },
   { title: "delay that 99 % stay below, ms", kind: "connection", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)) },
-  { title: "loss of connections", kind: "connection", value: (it) => it.loss, text: (it) => percent(it.loss), share: true },
+  { title: "loss of connections", kind: "connection", value: (it) => it.loss, text: lossOf, share: true },
   { title: "utilization of links", kind: "link", value: (it) => it.utilization, text: (it) => percent(it.utilization), share: true },
   { title: "mean queue of links, pkt", kind: "link", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
   { title: "queueing delay of links, ms", kind: "link", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)) },
-  { title: "loss of links", kind: "link", value: (it) => it.loss, text: (it) => percent(it.loss), share: true },
+  { title: "loss of links", kind: "link", value: (it) => it.loss, text: lossOf, share: true },
 ];
 let compared = 100;
 /* How far a value is from the first result's; null where either is missing. */

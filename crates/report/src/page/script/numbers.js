@@ -19,6 +19,8 @@ const clock = (v) => (known(v) ? `${Number(v.toPrecision(6))}\u00a0s` : "–");
 const percent = (v) => (known(v) ? (v > 0 && v < 1e-5 ? "<0.001" : short(100 * v)) + "\u00a0%" : "–");
 /* With the sign of an estimate where the link's queue, or one on the connection's way, is one. */
 const signed = (it, text) => (it.sign || "") + text;
+/* The part of the packets that is lost, likewise. */
+const lossOf = (it) => (it.loss_sign || "") + percent(it.loss);
 const ms = (v) => (known(v) ? short(1000 * v) : "–");
 const packets = (v) => (known(v) ? short(v) + "\u00a0pkt" : "–");
 function rate(bps) {

@@ -22,7 +22,7 @@ function described() {
       known(link.room) ? `room for ${packets(link.room)}` : null,
       `${percent(link.utilization)} utilized`, `mean queue ${signed(link, packets(link.mean_queue))}`, `longest ${signed(link, packets(link.max_queue))}`,
       `queueing delay ${signed(link, ms(link.queueing))} ms`,
-      `loss ${percent(link.loss)}: ${short(link.lost)} of ${packets(link.offered)}`,
+      `loss ${lossOf(link)}: ${short(link.lost)} of ${packets(link.offered)}`,
       known(link.link_lost) ? `${short(link.link_lost)} more on the way` : null,
       known(link.marked) ? `${short(link.marked)} marked` : null,
     ].filter(Boolean).join(" · ") : "These results have no such link.";
@@ -37,7 +37,7 @@ function described() {
       known(c.short) ? `short of what it would get alone by ${percent(c.short)}` : null,
       `delay ${signed(c, ms(c.delay))} ms` + (parts.length > 0 ? ` (${parts.map(([part, v]) => `${part} up to ${signed(c, ms(v))}`).join(", ")})` : ""),
       known(c.jitter) ? `jitter ${signed(c, ms(c.jitter))} ms` : null,
-      `rtt ${signed(c, ms(c.rtt))} ms`, `loss ${percent(c.loss)}`,
+      `rtt ${signed(c, ms(c.rtt))} ms`, `loss ${lossOf(c)}`,
       c.profile_use ? `outside its profile ${percent(c.outside)} of the time${notUsable(c)}` : null,
     ].filter(Boolean).join(" · ");
   }

@@ -84,7 +84,7 @@ const lists = [
     { title: "mean queue pkt", value: (it) => it.mean_queue, text: (it) => signed(it, short(it.mean_queue)) },
     { title: "longest", value: (it) => it.max_queue, text: (it) => signed(it, short(it.max_queue)), aside: true },
     { title: "delay ms", value: (it) => it.queueing, text: (it) => signed(it, ms(it.queueing)), aside: true },
-    { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss), aside: true },
+    { title: "loss", value: (it) => it.loss, text: lossOf, aside: true },
     { title: "bandwidth", value: (it) => it.bps, text: (it) => rate(it.bps), aside: true },
   ]),
   list("connections", "connection", "connection", () => here().connections, () => [
@@ -94,7 +94,7 @@ const lists = [
     { title: "delay ms", value: (it) => it.delay, text: (it) => signed(it, ms(it.delay)), aside: true },
     { title: "95 %", value: (it) => it.delay95, text: (it) => signed(it, ms(it.delay95)), aside: true },
     { title: "99 %", value: (it) => it.delay99, text: (it) => signed(it, ms(it.delay99)), aside: true },
-    { title: "loss", value: (it) => it.loss, text: (it) => percent(it.loss), aside: true },
+    { title: "loss", value: (it) => it.loss, text: lossOf, aside: true },
     ...(anyOutside() ? [{ title: "outside profile", value: (it) => it.outside, text: (it) => percent(it.outside) + notUsable(it), aside: true }] : []),
   ]),
 ];
