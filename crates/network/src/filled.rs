@@ -13,16 +13,23 @@ pub enum Kind {
     Constant,
     /// Transfers that come and go, carried as their mean.
     Transfers,
-    /// Users of a workload, or TCP that waits for an application that switches on and off, carried as their mean.
+    /// Users of a workload, TCP that waits for an application that switches on and off, or that sends little more than its first
+    /// windows, carried as their mean.
     Bursts,
     /// Packets at random, or of TCP that waits for its application.
     Other,
 }
 
+/// Transfers of so many packets are over within a few of their first windows.
+const SHORT_PKTS: f64 = 100.0;
+
 impl Kind {
     /// Of a connection that always has more to send, or not.
     pub fn of(spec: &ConnectionSpec, has_more: bool) -> Kind {
         match spec.source {
+            Source::Profile(_) if spec.size_pkts.is_some_and(|size| size <= SHORT_PKTS) => {
+                Kind::Bursts
+            }
             Source::Profile(_) if has_more => Kind::Bulk,
             Source::Constant { .. } => Kind::Constant,
             _ if spec.transfers.is_some() => Kind::Transfers,
@@ -92,8 +99,8 @@ impl FilledBy {
         by_room && loss > LITTLE_LOSS && self.longer() > ALIKE
     }
 
-    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time: all reasons, the
-    /// weightiest first.
+    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time (bursts wait at any): all
+    /// reasons, the weightiest first.
     pub fn reasons(&self, queue: DropPolicy, busy: f64) -> impl Iterator<Item = Estimate> {
         /// Such a part fills a queue.
         const FILLING: f64 = 0.1;
@@ -123,7 +130,7 @@ impl FilledBy {
             (longer < 1.0 / OTHERWISE, Estimate::Alike),
         ];
         let of = all.into_iter().filter_map(|(is, of)| is.then_some(of));
-        of.filter(move |_| is_busy)
+        of.filter(move |&of| is_busy || of == Estimate::Bursts)
     }
 
     /// The first of the [reasons](Self::reasons).

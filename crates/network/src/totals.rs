@@ -59,8 +59,8 @@ pub enum Estimate {
     EarlyDrops,
     /// Transfers that come and go (demands of TCP and video) are carried as their mean, with a law for their bursts.
     Transfers,
-    /// Users of workloads, and applications that switch on and off, are carried as their mean: nothing is told of what their
-    /// bursts do.
+    /// Users of workloads, applications that switch on and off, and transfers of little more than first windows are carried as
+    /// their mean: nothing is told of what their bursts do.
     Bursts,
     /// Acknowledgements fill it, clocked by the data that they are of, and are taken for packets at random.
     Acks,
@@ -94,9 +94,9 @@ impl Estimate {
         Estimate::Nanoseconds,
     ];
 
-    /// Links that send for more than this part of the time, all their queues together, count as busy. Others have no queue that
-    /// is an estimate.
-    pub const BUSY: f64 = 0.1;
+    /// Links that send for more than this part of the time, all their queues together, count as busy: of a hundred packets more than
+    /// one meets another. Others have no queue that is an estimate, but for that of bursts.
+    pub const BUSY: f64 = 0.01;
 }
 
 /// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.

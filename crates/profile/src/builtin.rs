@@ -45,6 +45,10 @@ const NAMES: &[&str] = &[
     "linux-cubic",
 ];
 
+/// Those of TCP that gives way to any queue, whatever it loses: what it gets beside others does not follow from losses and
+/// round-trip times.
+pub const GIVE_WAY: [&str; 2] = ["ns-vegas", "ns-vegas-w64"];
+
 const ALIASES: &[(&str, &str)] = &[
     ("nt", "windows-nt-4-sp3"),
     ("sun", "sunos-5.5"),

@@ -121,7 +121,7 @@ mod scaled;
 mod slopes;
 
 pub use analytic::{Analytic, Formula, FormulaParameters};
-pub use builtin::{aliases, builtin, builtin_names};
+pub use builtin::{GIVE_WAY, aliases, builtin, builtin_names};
 pub use compare::{
     Comparison, Excess, Extreme, FRIENDLY, Faster, REASONABLY_FAIR, Region, common_axes, compare,
 };

@@ -172,6 +172,9 @@ pub struct Connection {
     pub short: Short,
     pub send: Short,
     pub goodput: Short,
+    /// The sign at that if it is an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput_sign: Option<&'static str>,
     pub delivered: Short,
     pub lost: Short,
     pub rtt: Short,

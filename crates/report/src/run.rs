@@ -156,6 +156,7 @@ pub fn read(
             short: Short(short_by(connection, known, scope_s).unwrap_or(f64::NAN)),
             send: Short(connection.mean_send_pps),
             goodput: Short(connection.mean_goodput_pps),
+            goodput_sign: connection.goodput_is_estimate.then_some(ESTIMATE),
             delivered: Short(connection.delivered_pkts),
             lost: Short(connection.lost_pkts),
             rtt: Short(connection.mean_rtt_s.unwrap_or(f64::NAN)),

@@ -13,6 +13,9 @@ use crate::moments::half_width;
 use crate::trust::{LOSS_BY_SIZE, Within, reason, whole_percent};
 use crate::users::{self, WorkloadSummary};
 
+/// Where so much is lost, and that is an estimate, what is left is one, too.
+const MUCH_LOSS: f64 = 0.01;
+
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
 /// with `_std` behind it; and, if not all runs have it, how many do, with `_seeds` behind it.
 pub type Spread = BTreeMap<String, Beside>;
@@ -194,9 +197,6 @@ pub struct LinkSummary {
     /// Whether what is lost there is an estimate: its queue is one, or `loses_by_size`.
     #[serde(default)]
     pub loss_is_estimate: bool,
-    /// Whether small packets lose less than is told, and large ones more: the buffer is bytes, and packets differ in size.
-    #[serde(default)]
-    pub loses_by_size: bool,
     /// Packets that arrived, data and acknowledgements.
     pub offered_pkts: f64,
     /// Packets lost in the queue.
@@ -214,6 +214,9 @@ pub struct LinkSummary {
     /// `burstiness-interval`; only where packets are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_cov: Option<f64>,
+    /// Whether small packets lose less than large ones, and all are told to lose alike: the buffer is bytes, and packets differ in size.
+    #[serde(default)]
+    pub loses_by_size: bool,
     /// With several seeds: the standard deviation over them of every number above.
     #[serde(flatten)]
     pub spread: Spread,
@@ -345,6 +348,10 @@ pub struct ConnectionSummary {
     /// In queues and on the way at the end.
     #[serde(default)]
     pub under_way_pkts: f64,
+    /// Whether its goodput is an estimate: TCP by a profile crosses a queue that is one, or another source loses a hundredth or more of
+    /// what it sends, which is one.
+    #[serde(default)]
+    pub goodput_is_estimate: bool,
     /// With several seeds: the standard deviation over them, as of links.
     #[serde(flatten)]
     pub spread: Spread,
@@ -469,6 +476,7 @@ impl ConnectionSummary {
             connection: String::new(),
             mean_send_pps: 0.0,
             mean_goodput_pps: 0.0,
+            goodput_is_estimate: false,
             offered_pkts: 0.0,
             delivered_pkts: 0.0,
             lost_pkts: 0.0,
@@ -583,10 +591,16 @@ impl Summary {
         let has_lossy = links.iter().any(|link| link.loss_is_estimate);
         let connection = |id| {
             let totals = simulation.connection_totals(id);
+            let crosses_estimate = has_estimates && crosses(id, |link| link.queue_is_estimate);
+            let loses_about = has_lossy && crosses(id, |link| link.loss_is_estimate);
             ConnectionSummary {
                 connection: network.connection_name(id).to_owned(),
                 mean_send_pps: totals.mean_send_pps,
                 mean_goodput_pps: totals.mean_goodput_pps,
+                goodput_is_estimate: match network.connection_spec(id).source {
+                    Source::Profile(_) => crosses_estimate,
+                    _ => loses_about && totals.loss_probability >= Some(MUCH_LOSS),
+                },
                 offered_pkts: totals.offered_pkts,
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
@@ -603,11 +617,9 @@ impl Summary {
                 delay_p99_s: totals.delay.map(|of| of.p99_s),
                 delay_p999_s: totals.delay.map(|of| of.p999_s),
                 jitter_s: totals.jitter_s,
-                delay_is_estimate: totals.mean_delay_s.is_some()
-                    && has_estimates
-                    && crosses(id, |link| link.queue_is_estimate),
+                delay_is_estimate: totals.mean_delay_s.is_some() && crosses_estimate,
                 loss_probability: totals.loss_probability,
-                loss_is_estimate: has_lossy && crosses(id, |link| link.loss_is_estimate),
+                loss_is_estimate: loses_about,
                 outside_profile_fraction: totals.outside_profile_fraction,
                 unusable_profile_fraction: totals.unusable_profile_fraction,
                 profile_use: matches!(network.connection_spec(id).source, Source::Profile(_))
@@ -698,9 +710,11 @@ impl Summary {
         let within = Within::of_fluids(self.calibrated);
         is_estimate.then(|| {
             format!(
-                "goodput of TCP with profiles: half of the connections within {}, nine in ten within {}, on half of the networks tried",
+                "goodput of TCP with profiles: half of the connections within {}, nine in ten within {}, busy links within {:.2} of their \
+                 utilization, on half of the networks tried",
                 whole_percent(within.goodput),
-                whole_percent(within.goodput_p90)
+                whole_percent(within.goodput_p90),
+                within.utilization
             )
         })
     }

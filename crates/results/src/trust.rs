@@ -13,6 +13,8 @@ pub struct Within {
     pub goodput: f64,
     /// Its 90th percentile.
     pub goodput_p90: f64,
+    /// The largest error of a utilization, of links that are busy for half of the time or more.
+    pub utilization: f64,
 }
 
 impl Within {
@@ -24,12 +26,14 @@ impl Within {
                 link_loss: 1.27,
                 goodput: 0.094,
                 goodput_p90: 0.267,
+                utilization: 0.099,
             },
             true => Within {
                 queues: 0.121,
                 link_loss: 1.20,
                 goodput: 0.071,
                 goodput_p90: 0.210,
+                utilization: 0.063,
             },
         }
     }
@@ -52,8 +56,8 @@ pub(crate) fn whole_percent(part: f64) -> String {
 }
 
 /// What is wrong with losses that are estimates.
-pub const LOSS_BY_SIZE: &str = "where a buffer is bytes, or a time, small packets are lost less than is told, about in proportion to their size, and large ones \
-     more";
+pub const LOSS_BY_SIZE: &str = "where a buffer is bytes, or a time, small packets are lost less than large ones, about in proportion to their size, and not alike, as \
+     is told; where it has room for few of the large ones, more of all are lost";
 
 /// Why the queue of a link is an estimate, and what that means, in words; of TCP by profiles it is said by numbers
 /// ([`Within`]).
@@ -72,8 +76,8 @@ pub fn reason(estimate: Estimate) -> &'static str {
             "transfers that come and go are carried as their mean, with a law for their bursts"
         }
         Estimate::Bursts => {
-            "users of workloads, and applications that switch on and off, are carried as their mean: queues that their bursts fill, and \
-             what is lost there, are not told"
+            "users of workloads, applications that switch on and off, and transfers of a hundred packets or less are carried as their mean: \
+             queues that their bursts fill, and what is lost there, are not told"
         }
         Estimate::Acks => {
             "acknowledgements are taken for packets at random; clocked by data, they wait and are lost less than is told as long as they \

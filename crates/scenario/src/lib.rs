@@ -40,6 +40,7 @@ pub mod new;
 mod prepared;
 mod reference;
 mod schema;
+mod untold;
 mod validate;
 
 pub use load::{FileWorkload, Reach, from_str, load, load_within, parse, workloads};

@@ -8,6 +8,7 @@ use netflow_workload::Transfers;
 use sha2::{Digest, Sha256};
 
 use crate::load::Reach;
+use crate::untold;
 
 /// A scenario that was checked and turned into a network.
 #[derive(Clone, Debug)]
@@ -94,7 +95,12 @@ impl Prepared {
         };
         let demands = demands.into_iter().map(str::to_owned);
         let bursts = bursts.into_iter().flatten();
-        demands.chain(bursts).chain(failures).collect()
+        let untold = match is_fluid {
+            true => untold::warnings(&self.network),
+            false => Vec::new(),
+        };
+        let others = demands.chain(bursts).chain(untold);
+        others.chain(failures).collect()
     }
 
     /// Whether its events take links down before this time.

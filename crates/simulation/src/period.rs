@@ -113,10 +113,8 @@ impl Run for Simulation {
         };
         let spec = self.network().link_spec(id);
         let filled = match self.stepper() {
-            Stepper::Fluid(fluid) if busy > Estimate::BUSY => {
-                Some(fluid.filled_by(id, &start.branches))
-            }
-            _ => None,
+            Stepper::Fluid(fluid) => Some(fluid.filled_by(id, &start.branches)),
+            Stepper::Packets(_) => None,
         };
         LinkTotals {
             mean_queue_pkts: sums.queue_time * per_s,

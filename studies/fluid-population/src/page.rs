@@ -259,6 +259,7 @@ pub fn check(found: &[Found]) -> Result<(), String> {
             told.link_loss - m.link_loss,
             told.goodput - m.goodput,
             told.goodput_p90 - m.goodput_p90,
+            told.utilization - m.utilization,
         ];
         if apart.iter().any(|apart| apart.abs() > 0.005) {
             return Err(format!(

@@ -246,8 +246,8 @@ pub(crate) fn active_s(branch: &BranchPlan, t0: f64, t1: f64) -> f64 {
     (branch.stop_s.min(t1) - branch.start_s.max(t0)).max(0.0)
 }
 
-/// Packets that a limited class may send until `end_s`, over all its branches: what its
-/// application has made until then, or what there is of it, and is neither delivered nor on its way.
+/// Packets that a limited class may send until `end_s`, over all its branches: what its application has made until then, or
+/// what there is of it, and is neither delivered nor on its way. At a rate of its own it sends until all is delivered.
 pub(crate) fn may_send(plan: &Plan, branches: &[u32], state: &State, end_s: f64) -> f64 {
     let one = &plan.branches[branches[0] as usize];
     let mut left = one.size_pkts;
@@ -256,6 +256,10 @@ pub(crate) fn may_send(plan: &Plan, branches: &[u32], state: &State, end_s: f64)
     }
     for &b in branches {
         let branch = &plan.branches[b as usize];
+        if branch.profile == NO_PROFILE {
+            left -= state.delivered_pkts(branch);
+            continue;
+        }
         let data = (branch.path.1 - branch.path.0) as usize;
         let hops = &plan.hops_of_branch(b as usize)[..data];
         let lost: f64 = hops.iter().map(|&h| state.lost[h as usize]).sum();

@@ -5,8 +5,8 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    AggregateId, Change, ConnectionId, Explanation, LinkId, MarkerRates, Network, PrecedenceTotals,
-    Set, Totals,
+    AggregateId, Change, ConnectionId, ConnectionSpec, Explanation, LinkId, MarkerRates, Network,
+    PrecedenceTotals, Set, Totals,
 };
 
 use super::Fluid;
@@ -137,6 +137,7 @@ impl Engine for Fluid {
             sum.lost += branch.loss_time;
             sum.loss_weight += branch.active_s;
         }
+        sum.delivered_pkts = useful_pkts(network.connection_spec(id), sum.delivered_pkts);
         let (blocked_pkts, blocked_s) = self.blocked(id);
         if blocked_pkts > 0.0 {
             sum.sent_pkts += blocked_pkts;
@@ -163,10 +164,11 @@ impl Engine for Fluid {
             counts.finished_s = counts.finished_s.or(branch.finished_s);
         }
         let (blocked_pkts, _) = self.blocked(id);
+        let arrived_pkts = data.delivered_pkts * share;
         ConnectionCounts {
             sent_pkts: data.offered_pkts * share + blocked_pkts,
-            delivered_pkts: data.delivered_pkts * share,
-            arrived_pkts: data.delivered_pkts * share,
+            delivered_pkts: useful_pkts(self.network().connection_spec(id), arrived_pkts),
+            arrived_pkts,
             lost_pkts: data.lost_pkts * share,
             blocked_pkts,
             made_pkts: (self.network().connection_spec(id)).made_until(self.time_s()),
@@ -180,7 +182,6 @@ impl Engine for Fluid {
         let inner = self.setup.network.tables();
         let state = &self.state.aggregates[id.index()];
         let mut sums = [Totals::default(); 3];
-        let mut delivered_bits = 0.0;
         for (b, branch) in inner.branches.iter().enumerate() {
             let class = &inner.classes[branch.class as usize];
             if class.aggregate != Some(id.index() as u32) {
@@ -188,15 +189,19 @@ impl Engine for Fluid {
             }
             let (data, _) = self.branch_totals(b);
             sums[branch.precedence as usize].add(&data);
-            delivered_bits += data.delivered_pkts * self.setup.plan.branches[b].data_bits;
         }
-        let delivered_pkts = sums.map(|data| data.delivered_pkts);
+        let (mut goodput_pkts, mut goodput_bits) = (0.0, 0.0);
+        for &member in &self.network().aggregate_spec(id).members {
+            let pkts = self.connection_sums(member).delivered_pkts;
+            goodput_pkts += pkts;
+            goodput_bits += pkts * 8.0 * self.network().connection_spec(member).packet_size_bytes;
+        }
         AggregateCounts {
             sent_pkts: sums.map(|data| data.offered_pkts),
-            delivered_pkts,
+            delivered_pkts: sums.map(|data| data.delivered_pkts),
             lost_pkts: sums.map(|data| data.lost_pkts),
-            goodput_pkts: delivered_pkts.iter().sum(),
-            goodput_bits: delivered_bits,
+            goodput_pkts,
+            goodput_bits,
             measured_bps: state.measured_bps,
             marking: state.marking,
             rtt_s: state.rtt_s,
@@ -225,5 +230,14 @@ impl Engine for Fluid {
 
     fn ack_totals(&self) -> Totals {
         self.sum_of_branches(|(_, acks)| acks)
+    }
+}
+
+/// Of so many packets that have arrived, those that are of use: what a source at a rate of its own sends until all that it is for has
+/// arrived comes on top of its size.
+fn useful_pkts(spec: &ConnectionSpec, arrived_pkts: f64) -> f64 {
+    match (spec.source.own_pps(), spec.size_pkts) {
+        (Some(_), Some(size_pkts)) => arrived_pkts.min(size_pkts * f64::from(spec.count)),
+        _ => arrived_pkts,
     }
 }

@@ -18,5 +18,6 @@ mod schema;
 mod shipped;
 mod slips;
 mod stacks;
+mod untold;
 mod valid;
 mod workload;

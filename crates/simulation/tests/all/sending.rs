@@ -2,6 +2,8 @@
 
 use netflow_simulation::*;
 use netflow_tcpmodel::Stack;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg32;
 use std::sync::Arc;
 
 use super::as_packets;
@@ -225,4 +227,67 @@ fn the_wait_does_not_limit_sources_on_short_ways() {
     let (default, never) = (at(None), at(Some(0.0)));
     println!("{default} {never}");
     assert!(default < 0.5 && never > 0.95, "{default} {never}");
+}
+
+/// A source at a rate of its own sends until its size has arrived: what is on its way then comes on top, in fluids as among packets,
+/// and is of no use to anybody.
+#[test]
+fn what_is_on_its_way_comes_on_top_of_a_size() {
+    let mut rng = Pcg32::seed_from_u64(netflow_problems::population(31));
+    for case in 0..24 {
+        let delay_s = rng.random_range(0.001..0.3);
+        let rate_pps = rng.random_range(50.0..800.0);
+        let size_pkts = f64::from(rng.random_range(50..1500_u32));
+        let count = rng.random_range(1..4);
+        let mut builder = NetworkBuilder::new();
+        let [a, b] = ["a", "b"].map(|name| builder.node(name));
+        builder.link(LinkSpec {
+            loss: LinkLoss::from(rng.random_range(0.0..0.1)),
+            ..netflow_problems::link(a, b, 5e7, delay_s, 1000.0)
+        });
+        let id = builder.connection(ConnectionSpec {
+            size_pkts: Some(size_pkts),
+            count,
+            ..netflow_problems::one_way("c", a, b, Source::Constant { rate_pps })
+        });
+        let network = builder.build().unwrap();
+        let [fluid, packets] = [Model::FLUID, Model::PACKETS].map(|model| {
+            let options = Options {
+                duration_s: 2.0 * size_pkts / rate_pps + 1.0,
+                model,
+                ..Options::default()
+            };
+            let mut simulation = Simulation::new(network.clone(), options).unwrap();
+            while !simulation.is_done() {
+                simulation.step().unwrap();
+            }
+            simulation.connection_totals(id)
+        });
+        let told = format!(
+            "{case}: {count} × {size_pkts} at {rate_pps}, {delay_s} s: {fluid:?} {packets:?}"
+        );
+        let near = |a: f64, b: f64, part: f64| (a - b).abs() <= part * b + 3.0 * f64::from(count);
+        // Which packets are lost is chance.
+        assert!(
+            near(fluid.offered_pkts, packets.offered_pkts, 0.05),
+            "{told}"
+        );
+        assert!(
+            near(fluid.delivered_pkts, packets.delivered_pkts, 0.04),
+            "{told}"
+        );
+        let useful =
+            [&fluid, &packets].map(|it| it.mean_goodput_pps * (2.0 * size_pkts / rate_pps + 1.0));
+        assert!(
+            useful
+                .iter()
+                .all(|&it| near(it, size_pkts * f64::from(count), 1e-9)),
+            "{told} {useful:?}"
+        );
+        let [finished_s, others_s] = [&fluid, &packets].map(|it| it.finished_s.unwrap());
+        assert!(
+            (finished_s - others_s).abs() < 0.06 * others_s + 3.0 / rate_pps,
+            "{told}"
+        );
+    }
 }

@@ -117,10 +117,12 @@ fn print_connections(
         .number("sent pkt/s", |(_, it)| short(it.mean_send_pps))
         .number("goodput pkt/s", |(_, it)| {
             let std = std_of(&it.spread, "mean_goodput_pps");
-            beside(it.mean_goodput_pps, std, short)
+            let goodput = beside(it.mean_goodput_pps, std, short);
+            sign(it.goodput_is_estimate, goodput)
         })
         .number("goodput Mbit/s", |(spec, it)| {
-            short(it.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6)
+            let goodput = short(it.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6);
+            sign(it.goodput_is_estimate, goodput)
         })
         .number("loss", |(_, it)| {
             let std = std_of(&it.spread, "loss_probability");

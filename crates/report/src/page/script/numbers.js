@@ -35,6 +35,6 @@ const byPackets = (run) => run.manifest.options.model === "window";
 const model = (run) => (byPackets(run) ? "packets" : `${run.manifest.options.model} model`);
 const plural = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 const bps = (c) => (known(c.goodput) && known(c.bytes) ? c.goodput * c.bytes * 8 : null);
-const goodput = (c) => (known(bps(c)) ? rate(bps(c)) : `${short(c.goodput)}\u00a0pkt/s`);
+const goodput = (c) => (c.goodput_sign || "") + (known(bps(c)) ? rate(bps(c)) : `${short(c.goodput)}\u00a0pkt/s`);
 const notUsable = (connection) => (connection.profile_use === "not usable" ? ", not usable" : "");
 const most = (items, value) => items.reduce((best, it) => (known(value(it)) && (!best || value(it) > value(best)) ? it : best), null);

@@ -33,7 +33,7 @@ function described() {
     const parts = [["half", c.delay50], ["95 %", c.delay95], ["99 %", c.delay99], ["99.9 %", c.delay999]].filter(([, v]) => known(v));
     return [
       c.from ? `${c.from} to ${c.to}` : null, c.source || null, c.count > 1 ? `×${c.count}` : null,
-      `goodput ${short(c.goodput)} pkt/s` + (known(bps(c)) ? ` = ${rate(bps(c))}` : ""),
+      `goodput ${c.goodput_sign || ""}${short(c.goodput)} pkt/s` + (known(bps(c)) ? ` = ${rate(bps(c))}` : ""),
       known(c.short) ? `short of what it would get alone by ${percent(c.short)}` : null,
       `delay ${signed(c, ms(c.delay))} ms` + (parts.length > 0 ? ` (${parts.map(([part, v]) => `${part} up to ${signed(c, ms(v))}`).join(", ")})` : ""),
       known(c.jitter) ? `jitter ${signed(c, ms(c.jitter))} ms` : null,

@@ -1,0 +1,122 @@
+//! What fluids do not know of some scenarios, in words: outside of what they were compared on they are several times off.
+
+use std::collections::BTreeSet;
+
+use netflow_network::{
+    Acks, Application, Change, ConnectionSpec, DropPolicy, LinkId, Network, Source,
+};
+use netflow_profile::GIVE_WAY;
+
+/// The networks that fluids were compared on had buffers of this part of what is on its way in a round trip, and of so many
+/// packets, at least (studies/fluid-population).
+const LEAST_ROOM: f64 = 0.25;
+const LEAST_PKTS: f64 = 5.0;
+/// A link that is so many times as fast as the slowest of a way is hardly filled by what comes over it.
+const FASTER: f64 = 2.0;
+
+/// TCP with a profile, and its name.
+struct Tcp<'a> {
+    spec: &'a ConnectionSpec,
+    profile: &'a str,
+    /// Its ways when it starts.
+    data: Vec<LinkId>,
+    back: Vec<LinkId>,
+}
+
+/// Warnings of a network that a fluid follows.
+pub(crate) fn warnings(network: &Network) -> Vec<String> {
+    let tcp = network.connections().filter_map(|id| {
+        let spec = network.connection_spec(id);
+        let Source::Profile(profile) = &spec.source else {
+            return None;
+        };
+        Some(Tcp {
+            spec,
+            profile: profile.name(),
+            data: network.path_at(id, spec.start_s),
+            back: network.return_path_at(id, spec.start_s),
+        })
+    });
+    let in_bursts = lossy_in_bursts(network);
+    let (mut bursts, mut short) = (BTreeSet::new(), BTreeSet::new());
+    let (mut gives_way, mut takes, mut waits) = (false, false, false);
+    for it in tcp {
+        bursts.extend(it.data.iter().filter(|link| in_bursts.contains(link)));
+        short.extend(short_buffers(network, &it));
+        match GIVE_WAY.contains(&it.profile) {
+            true => gives_way = true,
+            false => takes = true,
+        }
+        waits |= it.spec.acks == Acks::EverySecond && it.spec.application != Application::Bulk;
+    }
+    let bursts = named(network, &bursts).map(|links| {
+        format!(
+            "losses in bursts at {links} are taken for as many single ones: TCP waits for timeouts meanwhile, and may get many times less than \
+             is told; packets follow them (`netflow run --set simulation.model=packets`)"
+        )
+    });
+    let short = named(network, &short).map(|links| {
+        format!(
+            "the buffer of {links} holds less than a quarter of what TCP has on its way in a round trip, or less than 5 packets: no network that \
+             fluids were compared on was so, and what TCP gets there may be several times as much as is told, or as little; packets follow it"
+        )
+    });
+    let gives_way = (gives_way && takes).then(|| {
+        "Vegas gives way to any queue, also on its way back, and its profiles know losses and round-trip times only: beside other TCP it may get \
+         many times less than is told; packets follow it"
+            .to_owned()
+    });
+    let waits = waits.then(|| {
+        "round-trip times of TCP that waits for its application are told without the time that acknowledgements are delayed"
+            .to_owned()
+    });
+    [bursts, short, gives_way, waits]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The links of its way that it may fill and that have less room than any that fluids were compared on.
+fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
+    let spec = it.spec;
+    if spec.application != Application::Bulk || spec.transfers.is_some() {
+        return Vec::new();
+    }
+    let bps = |link: &LinkId| network.link_spec(*link).bandwidth_bps;
+    let narrowest_bps = it.data.iter().map(bps).fold(f64::INFINITY, f64::min);
+    let delays_s = it.data.iter().chain(&it.back);
+    let round_trip_s: f64 = delays_s.map(|&link| network.link_spec(link).delay_s).sum();
+    let least_pkts = LEAST_ROOM * narrowest_bps * round_trip_s / (8.0 * spec.packet_size_bytes);
+    if spec
+        .max_window_pkts
+        .is_some_and(|window| window < least_pkts)
+    {
+        return Vec::new();
+    }
+    let is_short = |link: &LinkId| {
+        let is_tail = network.link_spec(*link).queue == DropPolicy::DropTail;
+        let room_pkts = network.buffer_pkts(*link);
+        bps(link) <= FASTER * narrowest_bps && is_tail && room_pkts < least_pkts.max(LEAST_PKTS)
+    };
+    it.data.iter().copied().filter(is_short).collect()
+}
+
+/// The links that lose packets in bursts, from the start or by an event.
+fn lossy_in_bursts(network: &Network) -> BTreeSet<LinkId> {
+    let from_start = |link: &LinkId| network.link_spec(*link).loss.gilbert.is_some();
+    let later = network.events().filter_map(|event| match event.change {
+        Change::Loss(loss) if loss.gilbert.is_some() => Some(event.link),
+        _ => None,
+    });
+    network.links().filter(from_start).chain(later).collect()
+}
+
+/// The first of these links, and how many others there are; none if there are none.
+fn named(network: &Network, links: &BTreeSet<LinkId>) -> Option<String> {
+    let first = network.link_name(*links.first()?);
+    Some(match links.len() - 1 {
+        0 => first.to_owned(),
+        1 => format!("{first} and 1 other link"),
+        more => format!("{first} and {more} other links"),
+    })
+}

@@ -1,0 +1,74 @@
+//! What fluids do not know of a scenario is said when it is followed as one.
+
+use netflow_network::Model;
+use netflow_scenario::from_str;
+
+/// One link there and back with these keys, and these connections over it.
+fn warned(link: &str, connections: &[&str]) -> Vec<String> {
+    let mut text = format!(
+        "simulation = {{ duration = '10 s', model = 'fluid' }}
+        link = [{{ from = 'A', to = 'B', bandwidth = '12 Mbit/s', delay = '50 ms', {link} }}]\n"
+    );
+    let each = |keys: &&str| format!("{{ from = 'A', to = 'B', {keys} }}");
+    let all: Vec<String> = connections.iter().map(each).collect();
+    text += &format!("connection = [{}]", all.join(", "));
+    let loaded = from_str("untold.toml", &text, "".as_ref(), &[]);
+    let mut prepared = loaded.unwrap_or_else(|problems| panic!("{problems}"));
+    let told = prepared.means_warnings(false, 10.0);
+    prepared.options.model = Model::PACKETS;
+    let of_packets = prepared.means_warnings(false, 10.0);
+    assert!(of_packets.is_empty(), "{text}: {of_packets:?}");
+    told
+}
+
+const RENO: &str = "source = { profile = 'ns-reno' }";
+
+#[test]
+fn what_fluids_do_not_know_is_said() {
+    let bursts = "loss = { gilbert = { p = 0.01, r = 0.1 } }";
+    let constant = "source = { constant = '1 Mbit/s' }";
+    // 100 packets of 1500 B are on their way in a round trip.
+    for (link, connections, told) in [
+        ("buffer = '26 pkt'", &[RENO][..], ""),
+        (
+            "buffer = '24 pkt'",
+            &[RENO],
+            "the buffer of A->B holds less",
+        ),
+        ("buffer = '36 KB'", &[RENO], "the buffer of A->B holds less"),
+        ("buffer = '24 pkt'", &[constant], ""),
+        (
+            "buffer = '24 pkt'",
+            &["source = { profile = 'ns-reno' }, max-window = '20 pkt'"],
+            "",
+        ),
+        (bursts, &[RENO], "losses in bursts at A->B"),
+        (bursts, &[constant], ""),
+        ("loss = 0.01", &[RENO], ""),
+        (
+            "",
+            &[RENO, "source = { profile = 'ns-vegas' }"],
+            "Vegas gives way",
+        ),
+        ("", &["source = { profile = 'ns-vegas' }"], ""),
+        (
+            "",
+            &[
+                "source = { profile = 'ns-reno' }, delayed-ack = true, application = { poisson = '5 pkt/s' }",
+            ],
+            "round-trip times of TCP that waits",
+        ),
+        (
+            "",
+            &["source = { profile = 'ns-reno' }, delayed-ack = true"],
+            "",
+        ),
+    ] {
+        let found = warned(link, connections);
+        let is_right = match told {
+            "" => found.is_empty(),
+            told => found.len() == 1 && found[0].starts_with(told),
+        };
+        assert!(is_right, "{link} {connections:?}: {found:?}");
+    }
+}
