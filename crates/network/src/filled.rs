@@ -208,7 +208,7 @@ mod tests {
         some.add(Kind::Transfers, 1.0, 1e4, None);
         some.add(Kind::Constant, 6.0, 1e4, None);
         let at = |busy| some.estimate(DropPolicy::DropTail, busy);
-        assert_eq!([at(0.05), at(0.2)], [None, Some(Estimate::Transfers)]);
+        assert_eq!([at(0.005), at(0.02)], [None, Some(Estimate::Transfers)]);
         // So many acknowledgements have more bits than the data.
         let mut acked = FilledBy::default();
         acked.add(Kind::Other, 1.0, 1e4, None);

@@ -171,8 +171,8 @@ fn a_queue_that_is_an_estimate_has_its_sign_and_what_it_means() {
     let signed: Vec<&Value> = signed.filter(|link| link.get("sign").is_some()).collect();
     let names: Vec<&Value> = signed.iter().map(|link| &link["name"]).collect();
     assert!(names.contains(&&"N5->N7".into()), "{names:?}");
-    // Acknowledgements of one connection hardly wait.
-    assert!(!names.contains(&&"N7->N5".into()), "{names:?}");
+    // It is busy for 0.2 % of the time.
+    assert!(!names.contains(&&"N5->N6".into()), "{names:?}");
     for link in &signed {
         assert_eq!([&link["sign"], &link["loss_sign"]], ["~", "~"]);
     }
