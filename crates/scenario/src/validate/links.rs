@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netflow_document::{FileId, Place, ProblemKind, Spanned};
 use netflow_network::{
     Buffer, Calibration, ClassedLink, ConnectionId, DropPolicy, LinkId, LinkSpec, Network, NodeId,
-    QueueClass, Red as FluidRed, Scheduler,
+    QueueClass, Red as FluidRed, Scheduler, Source,
 };
 use netflow_units::{BitsPerSecond, Bytes, Rate, Room, Size};
 
@@ -290,7 +290,11 @@ impl Assembly<'_> {
         let mut largest: BTreeMap<LinkId, (f64, ConnectionId)> = BTreeMap::new();
         for id in network.connections() {
             let spec = network.connection_spec(id);
-            let bytes = spec.packet_size_bytes;
+            let bytes = match &spec.source {
+                // Of most replies all packets but the last are full; requests are mostly one.
+                Source::Users(traffic) if traffic.replies => traffic.workload.packet_size_bytes,
+                _ => spec.packet_size_bytes,
+            };
             if bytes <= looked_at {
                 continue;
             }
@@ -312,7 +316,8 @@ impl Assembly<'_> {
                 network.link_name(link),
                 network.connection_name(id),
                 Bytes(room(link)),
-                Bytes(bytes)
+                // That of transfers is a mean.
+                Bytes(bytes.round())
             );
             let help = "the packet in service needs a place too; make `buffer` larger, or `packet-size` smaller";
             self.error(ProblemKind::OutOfRange, place, message, help);
