@@ -79,12 +79,11 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
     };
     let all: Vec<(LinkId, Estimate)> = network.links().zip(&filled).filter_map(reason_of).collect();
     let queues = |of: &dyn Fn(Estimate) -> bool| {
-        let mut names = all.iter().filter(|(_, why)| of(*why));
-        let first = network.link_name(names.next()?.0);
-        Some(match names.count() {
-            0 => format!("the queue of {first}"),
-            more => format!("the queues of {first} and {}", count(more, "other link")),
-        })
+        let links = all.iter().filter(|(_, why)| of(*why));
+        let links: Vec<LinkId> = links.map(|it| it.0).collect();
+        let queues = if links.len() == 1 { "queue" } else { "queues" };
+        let names = network.first_named(&links)?;
+        Some(format!("the {queues} of {names}"))
     };
     let mut notes = Vec::new();
     if let Some(queues) = queues(&|why| why == Estimate::Profiles) {
@@ -102,17 +101,12 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             whys.join("; or ")
         ));
     }
-    let by_size = network.links().zip(&filled);
-    let mut by_size = by_size.filter(|(id, filled)| {
+    let by_size = network.links().zip(&filled).filter(|(id, filled)| {
         let loss = steady.link(*id).loss_probability;
         filled.loses_by_size(network.link_spec(*id), loss)
     });
-    if let Some((first, _)) = by_size.next() {
-        let first = network.link_name(first);
-        let links = match by_size.count() {
-            0 => first.to_owned(),
-            more => format!("{first} and {}", count(more, "other link")),
-        };
+    let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
+    if let Some(links) = network.first_named(&by_size) {
         notes.push(format!(
             "losses at {links}: {LOSS_BY_SIZE}; `netflow run --set simulation.model=packets` follows them"
         ));

@@ -289,7 +289,7 @@ impl Fluid {
                     windows_fill || all_sent_pkts < SENDS_ALL * made_pkts
                 }
             };
-            let kind = Kind::of(spec, has_more);
+            let kind = Kind::in_run(spec, has_more);
             let way = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
             let place = way.iter().position(|&it| it as usize == rank);
             let above = place

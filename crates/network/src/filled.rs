@@ -27,15 +27,21 @@ impl Kind {
     /// Of a connection that always has more to send, or not.
     pub fn of(spec: &ConnectionSpec, has_more: bool) -> Kind {
         match spec.source {
-            Source::Profile(_) if spec.size_pkts.is_some_and(|size| size <= SHORT_PKTS) => {
-                Kind::Bursts
-            }
             Source::Profile(_) if has_more => Kind::Bulk,
             Source::Constant { .. } => Kind::Constant,
             _ if spec.transfers.is_some() => Kind::Transfers,
             Source::Users(_) => Kind::Bursts,
             _ if matches!(spec.application, Application::OnOff { .. }) => Kind::Bursts,
             _ => Kind::Other,
+        }
+    }
+
+    /// The same in a run, where short transfers of TCP are soon over.
+    pub fn in_run(spec: &ConnectionSpec, has_more: bool) -> Kind {
+        let is_short = spec.size_pkts.is_some_and(|size| size <= SHORT_PKTS);
+        match spec.source {
+            Source::Profile(_) if is_short => Kind::Bursts,
+            _ => Kind::of(spec, has_more),
         }
     }
 }

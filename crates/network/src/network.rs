@@ -113,6 +113,17 @@ impl Network {
         &self.inner.link_names[id.within(self.inner.owner)]
     }
 
+    /// The first of these links by name, and how many others there are, in words; none of none.
+    pub fn first_named(&self, links: &[LinkId]) -> Option<String> {
+        let (&first, others) = links.split_first()?;
+        let first = self.link_name(first);
+        Some(match others.len() {
+            0 => first.to_owned(),
+            1 => format!("{first} and 1 other link"),
+            others => format!("{first} and {others} other links"),
+        })
+    }
+
     /// The connection's name.
     pub fn connection_name(&self, id: ConnectionId) -> &str {
         &self.inner.connections[id.within(self.inner.owner)].name

@@ -33,7 +33,7 @@ pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};
 pub use shared_queue::SHARED_QUEUE;
 pub use shipped::shipped_scenarios;
-pub use specs::{connection, constant_users, link, one_way, some_loss};
+pub use specs::{connection, constant_users, link, one_way, some_loss, workload};
 pub use wide::{WideNetwork, wide_network};
 
 /// Bits of the packets in the reference cases.

@@ -76,6 +76,36 @@ pub fn one_way(name: &str, from: NodeId, to: NodeId, source: Source) -> Connecti
     }
 }
 
+/// So many users in a second who do this at one node, all the time, and are answered by another, with the stack of today's
+/// Linux and packets of 1500 B.
+///
+/// # Panics
+/// Never: the stack is built in.
+pub fn workload(
+    name: &str,
+    application: netflow_workload::Application,
+    users_per_s: f64,
+    [client, server]: [NodeId; 2],
+) -> WorkloadSpec {
+    WorkloadSpec {
+        name: name.to_owned(),
+        application,
+        users_per_s,
+        clients: vec![client],
+        servers: vec![server],
+        start_s: 0.0,
+        stop_s: None,
+        source: None,
+        delayed_ack: false,
+        packet_size_bytes: 1500.0,
+        stack: Stack::builtin("linux-6").expect("it is built in"),
+        flow: None,
+        path: None,
+        return_path: None,
+        class: None,
+    }
+}
+
 /// Users of the web who do all the same, between two nodes of clients and three of servers, which are
 /// added: three pages of two files of 2000 B, and 10 s between them; four come in a second, from 5 s on
 /// until 65 s.
@@ -84,27 +114,20 @@ pub fn one_way(name: &str, from: NodeId, to: NodeId, source: Source) -> Connecti
 /// Never: the stack is built in.
 pub fn constant_users(builder: &mut NetworkBuilder) -> WorkloadSpec {
     let nodes = ["a", "b", "c", "d", "e"].map(|name| builder.node(name));
+    let application = netflow_workload::Application::Http(Http {
+        request_bytes: Distribution::Constant(300.0),
+        reply_bytes: Distribution::Constant(2000.0),
+        files: Distribution::Constant(2.0),
+        think_s: Distribution::Constant(10.0),
+        pages: Distribution::Constant(3.0),
+    });
     WorkloadSpec {
-        name: "web".to_owned(),
-        application: netflow_workload::Application::Http(Http {
-            request_bytes: Distribution::Constant(300.0),
-            reply_bytes: Distribution::Constant(2000.0),
-            files: Distribution::Constant(2.0),
-            think_s: Distribution::Constant(10.0),
-            pages: Distribution::Constant(3.0),
-        }),
-        users_per_s: 4.0,
         clients: nodes[..2].to_vec(),
         servers: nodes[2..].to_vec(),
         start_s: 5.0,
         stop_s: Some(65.0),
         source: Some(WindowSource::default()),
-        delayed_ack: false,
         packet_size_bytes: 1000.0,
-        stack: Stack::builtin("linux-6").expect("it is built in"),
-        flow: None,
-        path: None,
-        return_path: None,
-        class: None,
+        ..workload("web", application, 4.0, [nodes[0], nodes[2]])
     }
 }

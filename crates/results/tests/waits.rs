@@ -6,7 +6,6 @@ use netflow_simulation::{
     Experience, Model, Network, NetworkBuilder, Options, Simulation, WaitFor, WindowSource,
     WorkloadSpec,
 };
-use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Http, Telnet};
 
 /// Users of two kinds between `a` and `b`.
@@ -21,21 +20,8 @@ fn network() -> Network {
         ("terminals", Application::Telnet(Telnet::default())),
     ] {
         builder.workload(WorkloadSpec {
-            name: name.to_owned(),
-            application,
-            users_per_s: 1.0,
-            clients: vec![a],
-            servers: vec![b],
-            start_s: 0.0,
-            stop_s: None,
             source: Some(WindowSource::default()),
-            delayed_ack: false,
-            packet_size_bytes: 1500.0,
-            stack: Stack::builtin("linux-6").unwrap(),
-            flow: None,
-            path: None,
-            return_path: None,
-            class: None,
+            ..netflow_problems::workload(name, application, 1.0, [a, b])
         });
     }
     builder.build().unwrap()

@@ -49,13 +49,17 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
         }
         waits |= it.spec.acks == Acks::EverySecond && it.spec.application != Application::Bulk;
     }
-    let bursts = named(network, &bursts).map(|links| {
+    let named = |links: &BTreeSet<LinkId>| {
+        let links: Vec<LinkId> = links.iter().copied().collect();
+        network.first_named(&links)
+    };
+    let bursts = named(&bursts).map(|links| {
         format!(
             "losses in bursts at {links} are taken for as many single ones: TCP waits for timeouts meanwhile, and may get many times less than \
              is told; packets follow them (`netflow run --set simulation.model=packets`)"
         )
     });
-    let short = named(network, &short).map(|links| {
+    let short = named(&short).map(|links| {
         format!(
             "the buffer of {links} holds less than a quarter of what TCP has on its way in a round trip, or less than 5 packets: no network that \
              fluids were compared on was so, and what TCP gets there may be several times as much as is told, or as little; packets follow it"
@@ -84,8 +88,8 @@ fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
     }
     let bps = |link: &LinkId| network.link_spec(*link).bandwidth_bps;
     let narrowest_bps = it.data.iter().map(bps).fold(f64::INFINITY, f64::min);
-    let delays_s = it.data.iter().chain(&it.back);
-    let round_trip_s: f64 = delays_s.map(|&link| network.link_spec(link).delay_s).sum();
+    let way = it.data.iter().chain(&it.back);
+    let round_trip_s: f64 = way.map(|&link| network.link_spec(link).delay_s).sum();
     let least_pkts = LEAST_ROOM * narrowest_bps * round_trip_s / (8.0 * spec.packet_size_bytes);
     if spec
         .max_window_pkts
@@ -109,14 +113,4 @@ fn lossy_in_bursts(network: &Network) -> BTreeSet<LinkId> {
         _ => None,
     });
     network.links().filter(from_start).chain(later).collect()
-}
-
-/// The first of these links, and how many others there are; none if there are none.
-fn named(network: &Network, links: &BTreeSet<LinkId>) -> Option<String> {
-    let first = network.link_name(*links.first()?);
-    Some(match links.len() - 1 {
-        0 => first.to_owned(),
-        1 => format!("{first} and 1 other link"),
-        more => format!("{first} and {more} other links"),
-    })
 }

@@ -104,18 +104,17 @@ impl Run for Simulation {
         let longest = self.longest.iter().skip(start.longest);
         let longest = longest.filter_map(|of_links| of_links.get(id.index()));
         let longest_pkts = longest.fold(self.engine().longest_pkts(id), |a, &b| a.max(b));
-        let is_fluid = matches!(self.stepper(), Stepper::Fluid(_));
-        let waiting = is_fluid && longest_pkts >= WAITING_PKTS;
-        // What loses packets, or lets them wait, was busy when it did.
+        let filled = match self.stepper() {
+            Stepper::Fluid(fluid) => Some(fluid.filled_by(id, &start.branches)),
+            Stepper::Packets(_) => None,
+        };
+        // What loses packets, or of a fluid lets them wait, was busy when it did.
+        let waiting = filled.is_some() && longest_pkts >= WAITING_PKTS;
         let busy = match sums.lost_pkts >= FULL_PKTS || waiting {
             true => 1.0,
             false => sums.busy_s * per_s,
         };
         let spec = self.network().link_spec(id);
-        let filled = match self.stepper() {
-            Stepper::Fluid(fluid) => Some(fluid.filled_by(id, &start.branches)),
-            Stepper::Packets(_) => None,
-        };
         LinkTotals {
             mean_queue_pkts: sums.queue_time * per_s,
             max_queue_pkts: longest_pkts,

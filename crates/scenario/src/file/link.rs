@@ -31,7 +31,7 @@ pub struct Link {
     #[key(allowed = allowed::METRIC, example = 10)]
     pub metric: Option<Spanned<f64>>,
     /// How much the queue holds, the packet in service included: `"100 pkt"`, `"150 KB"`, or what the link
-    /// sends in `"50 ms"`, at least one packet, and two where the queue is managed (`codel`, `fq-codel`, `pie`).
+    /// sends in `"50 ms"`, at least one packet, of those that cross the link too, and two where the queue is managed (`codel`, `fq-codel`, `pie`).
     /// Packets count alike, small ones and acknowledgements as others; of bytes and times each packet
     /// takes its own bytes (in fluids they are so many of the mean size of those that are there). Default: what it sends during the longest round trip, queues
     /// aside, of the connections that cross it at the start (the bandwidth-delay product), at least 10

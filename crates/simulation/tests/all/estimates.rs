@@ -3,9 +3,8 @@
 use netflow_profile::builtin;
 use netflow_simulation::{
     Application, ConnectionSpec, DropPolicy, Estimate, LinkSpec, Model, Network, NetworkBuilder,
-    Options, Red, Run, Simulation, Source, TcpVariant, WindowSource, WorkloadSpec,
+    Options, Red, Run, Simulation, Source, TcpVariant, WindowSource,
 };
-use netflow_tcpmodel::Stack;
 use netflow_workload::{Application as Asks, Http};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
@@ -289,23 +288,8 @@ fn bursts_of_users_are_said_not_to_be_told() {
             let link = netflow_problems::link(from, to, bandwidth_bps, 0.01, f64::from(room));
             builder.link(link)
         });
-        builder.workload(WorkloadSpec {
-            name: "web".to_owned(),
-            application: Asks::Http(Http::default()),
-            users_per_s,
-            clients: vec![b],
-            servers: vec![a],
-            start_s: 0.0,
-            stop_s: None,
-            source: None,
-            delayed_ack: false,
-            packet_size_bytes: 1500.0,
-            stack: Stack::builtin("linux-6").unwrap(),
-            flow: None,
-            path: None,
-            return_path: None,
-            class: None,
-        });
+        let web = Asks::Http(Http::default());
+        builder.workload(netflow_problems::workload("web", web, users_per_s, [b, a]));
         let network = builder.build().unwrap();
         let [fluid, packets] = [Model::FLUID, Model::PACKETS]
             .map(|model| run(&network, model, 60.0).link_totals(links[0]));

@@ -1,0 +1,24 @@
+//! What a connection is to a queue.
+
+use netflow_network::filled::Kind;
+use netflow_network::{ConnectionSpec, NetworkBuilder, Source};
+
+/// In a run a short transfer is a burst; at rest it sends for good, whatever its size.
+#[test]
+fn a_short_transfer_is_a_burst() {
+    let mut builder = NetworkBuilder::new();
+    let [a, b] = [builder.node("a"), builder.node("b")];
+    for (size_pkts, in_run) in [
+        (None, Kind::Bulk),
+        (Some(100.0), Kind::Bursts),
+        (Some(101.0), Kind::Bulk),
+    ] {
+        let reno = Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
+        let spec = ConnectionSpec {
+            size_pkts,
+            ..netflow_problems::connection("c", a, b, reno)
+        };
+        let kinds = [Kind::in_run(&spec, true), Kind::of(&spec, true)];
+        assert_eq!(kinds, [in_run, Kind::Bulk], "{size_pkts:?}");
+    }
+}
