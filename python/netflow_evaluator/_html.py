@@ -58,7 +58,7 @@ def failures(it: Failures) -> str:
         parts.append(f"<p>down already: {escape(', '.join(it.down_already))}</p>")
     if it.cases_not_at_rest:
         parts.append(f"<p>{it.cases_not_at_rest} do not come to rest: nothing is known of those</p>")
-    columns = ["failure", "max_utilization", "max_utilization_link", "max_loss", "lost_goodput", "blocked_connections", "hardest_hit"]
+    columns = ["failure", "max_load", "max_load_link", "max_loss", "lost_goodput", "blocked_connections", "hardest_hit"]
     parts.append(_some(cases, columns, "cases"))
     return "".join(parts)
 

@@ -291,6 +291,7 @@ class Headroom:
     scaled: str
     rate_pps: float
     goodput_bps: float
+    loss_probability: float
     binding: str | None
     """`utilization`, `delay` or `loss`; None, if no bound is met."""
     binding_at: str | None
@@ -306,7 +307,7 @@ class Failures:
     cases_not_at_rest: int
     goodput_bps: float
     """Of the intact network."""
-    max_utilization: float | None
+    max_load: float | None
     """Of the intact network."""
     cases: Table
     """The worst first."""

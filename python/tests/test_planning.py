@@ -90,7 +90,7 @@ def test_failures(triangle):
     by = {row["failure"]: row for row in found.cases.to_rows()}
     assert set(by) == {"A<->B", "B<->C", "A<->C"}
     # Without A-C all goes over A-B.
-    assert by["A<->C"]["max_utilization"] == pytest.approx(0.5, abs=0.01)
+    assert by["A<->C"]["max_load"] == pytest.approx(0.5, abs=0.01)
     html = found._repr_html_()
     assert "3 of 3 cases" in html and "A&lt;-&gt;C" in html and "hardest_hit" in html
     assert len(triangle.failures(links=True, pairs=True).cases) == 3

@@ -1,9 +1,10 @@
-//! Whether more is demanded of links than they carry.
+//! Warnings of overloaded links: demand exceeds bandwidth.
 
-use netflow_network::ConnectionSpec;
+use netflow_network::{ConnectionSpec, LinkId, Network};
 use netflow_scenario::Prepared;
+use netflow_steady::Steady;
 
-use crate::number::short;
+use crate::number::percent;
 
 /// Links that are named.
 const NAMED: usize = 3;
@@ -27,25 +28,34 @@ pub fn overload(scenario: &Prepared) -> Option<String> {
     let carried_bps = network.bandwidths_at_bps(0.0);
     let links = network.links().zip(carried_bps);
     let links = links.filter(|&(id, _)| !network.is_of_class(id));
-    let times = links.map(|(id, carried)| {
+    let loads = links.map(|(id, carried)| {
         let demanded = network.over_queues(id, |queue| demanded_bps[queue.index()]);
         (id, demanded / carried)
     });
-    let mut over: Vec<_> = times.filter(|(_, times)| *times > 1.0 + 1e-9).collect();
+    in_words(network, loads)
+}
+
+/// The same warning about the demands at the time of a steady state.
+pub(super) fn steady_overload(network: &Network, steady: &Steady) -> Option<String> {
+    in_words(network, steady.demands(network))
+}
+
+/// The links whose demand exceeds their bandwidth, the worst first; `None` if there are none.
+fn in_words(network: &Network, loads: impl Iterator<Item = (LinkId, f64)>) -> Option<String> {
+    let mut over: Vec<_> = loads.filter(|(_, load)| *load > 1.0 + 1e-9).collect();
     over.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     if over.is_empty() {
         return None;
     }
     let named = over.iter().take(NAMED);
-    let named =
-        named.map(|(id, times)| format!("{} {} times", network.link_name(*id), short(*times)));
+    let named = named.map(|(id, load)| format!("{} {}", network.link_name(*id), percent(*load)));
     let mut named: Vec<String> = named.collect();
     let more = over.len().saturating_sub(NAMED);
     if more > 0 {
         named.push(format!("and {more} more"));
     }
     Some(format!(
-        "links are to carry more than their bandwidths: {}",
+        "demand exceeds the bandwidth of links: {}",
         named.join(", ")
     ))
 }
@@ -89,7 +99,7 @@ mod tests {
         "#;
         let scenario = netflow_scenario::from_str("o.toml", text, ".".as_ref(), &[]);
         let found = overload(&scenario.expect("a scenario")).expect("an overload");
-        assert!(found.ends_with("A->B 1.300 times"), "{found}");
+        assert!(found.ends_with("A->B 130.0 %"), "{found}");
     }
 
     #[test]
@@ -101,16 +111,14 @@ mod tests {
         };
         assert_eq!(
             demand("12 Mbit/s", "").as_deref(),
-            Some(
-                "links are to carry more than their bandwidths: A->B 12.00 times, B->C 3.000 times"
-            )
+            Some("demand exceeds the bandwidth of links: A->B 1200 %, B->C 300.0 %")
         );
         assert_eq!(demand("1 Mbit/s", ""), None);
         // Over the whole run it is half of that.
         assert_eq!(demand("2 Mbit/s", ", stop = \"30 s\""), None);
         let tcp = r#"demand = [{ from = "A", to = "B", rate = "3 Mbit/s" }]"#;
         let found = told(tcp).expect("an overload");
-        assert!(found.ends_with("A->B 3.000 times"), "{found}");
+        assert!(found.ends_with("A->B 300.0 %"), "{found}");
         let greedy = r#"connection = [{ from = "A", to = "C", count = 9, source = { profile = "ns-reno" } }]"#;
         assert_eq!(told(greedy), None);
     }

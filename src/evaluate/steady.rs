@@ -6,12 +6,14 @@ use netflow_results::{LOSS_BY_SIZE, Within, reason};
 use netflow_scenario::Prepared;
 use netflow_steady::{Held, Steady};
 
+use super::overload::steady_overload;
 use crate::number::{count, plain};
 
 /// What a steady state leaves out, or is not what the scenario asks for: in words.
 pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<String> {
     let (network, model) = (&scenario.network, scenario.options.model);
     let mut notes = scenario.means_warnings(true, at_s);
+    notes.extend(steady_overload(network, steady));
     notes.extend(estimates(network, steady, at_s));
     let at_s = plain(at_s);
     if steady.later_events > 0 {

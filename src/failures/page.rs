@@ -44,7 +44,7 @@ impl FailuresSeen<'_> {
         let busy = network.links().zip(&self.links).map(|(id, row)| MapLine {
             ends: ends(self, id),
             effect: Effect {
-                strength: Strength::Part(row.max_utilization),
+                strength: Strength::Part(row.max_load),
                 text: busy(row),
                 case: row.case.filter(|&case| case < MOST_ROWS),
             },
@@ -78,10 +78,10 @@ fn ends(seen: &FailuresSeen<'_>, id: LinkId) -> (usize, usize) {
 }
 
 fn busy(row: &LinkUnderFailureRow<'_>) -> String {
-    let (now, worst) = (percent(row.utilization), percent(row.max_utilization));
+    let (now, worst) = (percent(row.load), percent(row.max_load));
     match &row.failure {
-        Some(failure) => format!("{}: {now} busy, {worst} if {failure} fails", row.link),
-        None => format!("{}: {now} busy, and no failure makes it busier", row.link),
+        Some(failure) => format!("{}: load {now}, {worst} if {failure} fails", row.link),
+        None => format!("{}: load {now}, and no failure raises it", row.link),
     }
 }
 

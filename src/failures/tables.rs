@@ -26,10 +26,8 @@ impl FailuresSeen<'_> {
                 0 => "0".to_owned(),
                 n => format!("{n} ({})", percent(it.blocked_goodput)),
             }),
-            number("max utilization", |it| {
-                known(it.max_utilization, percent, NOTHING)
-            }),
-            text("at", |it| named(it.max_utilization_link)),
+            number("max load", |it| known(it.max_load, percent, NOTHING)),
+            text("at", |it| named(it.max_load_link)),
             number("links above 90 %", |it| {
                 known(it.links_above_90_percent, |n| n.to_string(), NOTHING)
             }),
@@ -50,24 +48,24 @@ impl FailuresSeen<'_> {
         table(&self.cases, &columns, most)
     }
 
-    /// The links with traffic, the busiest first, in hundredths of a percent; then by what they are offered, then by
-    /// name; at most so many.
+    /// The links with traffic, the highest load first, in steps of 0.01 %; then by demanded kbit/s, then by name; at
+    /// most `most`.
     pub fn link_table(&self, most: usize) -> Rows {
         let links = self.links.iter();
-        let mut used: Vec<_> = links.filter(|it| it.max_utilization > 0.0).collect();
-        let steps = |it: &LinkUnderFailureRow<'_>| (it.max_utilization * 1e4).round();
-        let kbps = |it: &LinkUnderFailureRow<'_>| (it.offered_bps * 1e-3).round();
+        let mut used: Vec<_> = links.filter(|it| it.max_load > 0.0).collect();
+        let steps = |it: &LinkUnderFailureRow<'_>| (it.max_load * 1e4).round();
+        let kbps = |it: &LinkUnderFailureRow<'_>| (it.load_bps * 1e-3).round();
         used.sort_by(|a, b| {
             let by_use = steps(b).total_cmp(&steps(a));
-            let by_offer = kbps(b).total_cmp(&kbps(a));
-            by_use.then(by_offer).then_with(|| a.link.cmp(b.link))
+            let by_demand = kbps(b).total_cmp(&kbps(a));
+            by_use.then(by_demand).then_with(|| a.link.cmp(b.link))
         });
         let columns: [Column<&LinkUnderFailureRow<'_>>; 5] = [
             text("link", |it| it.link.to_owned()),
-            number("utilization", |it| percent(it.utilization)),
-            number("under failures", |it| percent(it.max_utilization)),
-            number("offered Mbit/s", |it| short(it.offered_bps / 1e6)),
-            text("if this fails", |it| {
+            number("load", |it| percent(it.load)),
+            number("worst-case load", |it| percent(it.max_load)),
+            number("Mbit/s", |it| short(it.load_bps / 1e6)),
+            text("worst failure", |it| {
                 known(it.failure.clone(), |it| it, NOTHING)
             }),
         ];

@@ -10,8 +10,8 @@ impl FailuresSeen<'_> {
     /// What is to be known of all, a line each.
     pub fn summary(&self) -> Vec<String> {
         let intact = rows::intact(self.network, self.found);
-        let busy = match intact.max_utilization_link.zip(intact.max_utilization) {
-            Some((link, part)) => format!("; {link} is busy for {} of the time", percent(part)),
+        let busy = match intact.max_load_link.zip(intact.max_load) {
+            Some((link, load)) => format!("; highest load {} at {link}", percent(load)),
             None => String::new(),
         };
         let goodput = short(intact.goodput_bps / 1e6);
@@ -27,7 +27,7 @@ impl FailuresSeen<'_> {
             false => format!(" of {}", self.found.possible),
         };
         lines.push(format!(
-            "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by utilization",
+            "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by load",
             count(self.cases.len(), "case"),
             plain(self.at_s),
         ));
@@ -59,8 +59,8 @@ pub fn told(row: &FailureRow<'_>) -> String {
         };
         told += &format!("; {blocked} {verb} no route");
     }
-    if let Some((link, part)) = row.max_utilization_link.zip(row.max_utilization) {
-        told += &format!("; {link} is busy for {} of the time", percent(part));
+    if let Some((link, load)) = row.max_load_link.zip(row.max_load) {
+        told += &format!("; highest load {} at {link}", percent(load));
     }
     told
 }

@@ -1,12 +1,14 @@
 //! How many packets the queue of every link holds.
 
+use std::collections::HashMap;
+
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
 use crate::tables::{Class, NO_BRANCH, Tables};
-use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, Source};
+use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Source};
 
 /// Least room of a queue that is to hold a bandwidth-delay product, in packets.
 const LEAST_PKTS: f64 = 10.0;
-/// What such a queue holds where nothing crosses the link: what is sent in so many seconds.
+/// The round trip that sizes such a queue in a network without traffic, in seconds.
 const IDLE_S: f64 = 0.1;
 
 /// The room of a link's queue, as fluids see it.
@@ -100,6 +102,17 @@ impl Sizes {
         self.mean_bytes().unwrap_or(others)
     }
 
+    fn merge(&mut self, other: &Sizes) {
+        for (all, more) in [
+            (&mut self.tcp, &other.tcp),
+            (&mut self.others, &other.others),
+        ] {
+            all.weights += more.weights;
+            all.bytes += more.bytes;
+        }
+        self.acks |= other.acks;
+    }
+
     fn mean_bytes(&self) -> Option<f64> {
         let filling = [self.tcp, self.others];
         let filling = filling.iter().find(|kind| kind.weights > 0.0)?;
@@ -112,6 +125,38 @@ impl Sizes {
 struct Trip {
     longest_s: f64,
     sizes: Sizes,
+}
+
+impl Trip {
+    fn is_idle(&self) -> bool {
+        self.sizes.mean_bytes().is_none()
+    }
+
+    fn merge(&mut self, other: &Trip) {
+        self.longest_s = self.longest_s.max(other.longest_s);
+        self.sizes.merge(&other.sizes);
+    }
+}
+
+/// Gives links that nothing crosses the round trips of the links that leave the same node or enter the same node, whose
+/// traffic they carry after a failure; without any, those of the whole network.
+fn size_backups(links: &[LinkSpec], trips: &mut [Trip]) {
+    let mut network = Trip::default();
+    let (mut leaving, mut entering): (HashMap<NodeId, Trip>, HashMap<NodeId, Trip>) =
+        Default::default();
+    for (link, trip) in links.iter().zip(&*trips) {
+        network.merge(trip);
+        leaving.entry(link.from).or_default().merge(trip);
+        entering.entry(link.to).or_default().merge(trip);
+    }
+    for (link, trip) in links.iter().zip(trips) {
+        if !trip.is_idle() {
+            continue;
+        }
+        let mut near = leaving[&link.from];
+        near.merge(&entering[&link.to]);
+        *trip = if near.is_idle() { network } else { near };
+    }
 }
 
 impl Crossed<'_> {
@@ -171,6 +216,7 @@ impl Crossed<'_> {
                 trip.sizes.add(self.spec(class), class.weight);
             }
         }
+        size_backups(self.links, &mut trips);
         trips
     }
 

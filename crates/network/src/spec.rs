@@ -21,9 +21,9 @@ pub enum Buffer {
     Bytes(f64),
     /// The bandwidth-delay product: what the link sends during the longest round trip, queues aside, of the
     /// connections that cross it at the start, in packets of the mean size of their data; at least 10
-    /// packets, and at least twice the upper threshold of RED and RIO. Where nothing crosses, what it sends
-    /// in 100 ms, in packets of
-    /// [`PACKET_BYTES`](crate::PACKET_BYTES).
+    /// packets, and at least twice the upper threshold of RED and RIO. A link that
+    /// nothing crosses is sized by the round trips of the links that leave or enter the same node, or of the
+    /// network; 100 ms without traffic.
     BandwidthDelay,
 }
 

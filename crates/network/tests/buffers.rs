@@ -5,7 +5,7 @@ use netflow_network::{
 };
 use netflow_problems::{connection, link};
 
-/// A—B 12 Mbit/s and 20 ms, B—C 1.2 Mbit/s and 30 ms, C—D nobody's, both ways each.
+/// A—B 12 Mbit/s and 20 ms, B—C 1.2 Mbit/s and 30 ms, C—D without traffic, in both directions.
 fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
     let mut b = NetworkBuilder::new();
     let nodes = ["A", "B", "C", "D"].map(|name| b.node(name));
@@ -39,11 +39,14 @@ fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
 fn a_queue_holds_the_longest_round_trip() {
     let both = [(0, 2, 1500.0), (0, 1, 1500.0)];
     let pkts = line(DropPolicy::DropTail, &both);
-    // What nobody crosses: 100 ms at 12 Mbit/s.
-    assert_eq!(pkts, [112.0, 112.0, 12.0, 12.0, 100.0, 100.0]);
+    // A link without traffic takes the round trips of those at its ends.
+    assert_eq!(pkts, [112.0, 112.0, 12.0, 12.0, 112.0, 112.0]);
     let near = line(DropPolicy::DropTail, &both[1..]);
-    // 100 ms at 1.2 Mbit/s.
-    assert_eq!(near, [42.0, 42.0, 10.0, 10.0, 100.0, 100.0]);
+    // None of those at C and D has traffic: the network's, 41.03 ms.
+    assert_eq!(near, [42.0, 42.0, 10.0, 10.0, 42.0, 42.0]);
+    // 100 ms without traffic anywhere.
+    let idle = line(DropPolicy::DropTail, &[]);
+    assert_eq!(idle, [100.0, 100.0, 10.0, 10.0, 100.0, 100.0]);
     // 106.2 ms, in packets of 750 B.
     let small = line(DropPolicy::DropTail, &[(0, 2, 750.0)]);
     assert_eq!(small[..4], [212.0, 212.0, 22.0, 22.0]);

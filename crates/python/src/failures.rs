@@ -33,7 +33,7 @@ pub struct Failures {
     #[pyo3(get)]
     goodput_bps: f64,
     #[pyo3(get)]
-    max_utilization: Option<f64>,
+    max_load: Option<f64>,
     #[pyo3(get)]
     cases: Table,
     #[pyo3(get)]
@@ -68,7 +68,7 @@ impl Failures {
         };
         let seen = FailuresSeen::new(network, &found, at_s);
         let intact = rows::intact(network, &found);
-        let (goodput_bps, max_utilization) = (intact.goodput_bps, intact.max_utilization);
+        let (goodput_bps, max_load) = (intact.goodput_bps, intact.max_load);
         let cases_not_at_rest = seen.not_at_rest();
         let cases = Table::of(&FailureRow::with_all_columns(), &seen.cases)?;
         let links = Table::of(&LinkUnderFailureRow::with_all_columns(), &seen.links)?;
@@ -80,7 +80,7 @@ impl Failures {
             possible_cases: found.possible,
             cases_not_at_rest,
             goodput_bps,
-            max_utilization,
+            max_load,
             cases,
             links,
             down_already,

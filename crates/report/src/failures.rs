@@ -191,7 +191,7 @@ impl FailuresPage {
     }
 
     fn busy(&self, places: &Places) -> String {
-        let mut map = self.begin("Map of links by how busy failures make them", places);
+        let mut map = self.begin("Map of links by their highest load under failures", places);
         for (line, beside) in self
             .busy
             .iter()
@@ -204,7 +204,7 @@ impl FailuresPage {
             map += &drawn_node(node, place, None);
         }
         map += "</svg>";
-        let scale = format!("utilization 0{}100 %", scale());
+        let scale = format!("load 0{}100 % and more", scale());
         map + &self.legend(&scale, self.busy.iter().map(|it| &it.effect))
     }
 

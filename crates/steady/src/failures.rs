@@ -19,11 +19,11 @@ pub use worst::{BUSY, Worst};
 
 /// Goodput of which less is no loss: what Newton's method leaves is far below.
 const NOTHING: f64 = 1e-8;
-/// A utilization that is higher by no more is the same.
+/// Loads that differ by no more are the same.
 const SAME: f64 = 1e-6;
 /// Lost goodput is ranked in steps of this part of the intact goodput: what differs by less is as bad.
 const STEP: f64 = 1e-4;
-/// So many utilizations of links are kept until they are looked at, in order.
+/// Loads of links that are kept in memory until they are evaluated in order.
 const KEPT: usize = 4_000_000;
 
 /// What is to fail, and how steady states are looked for.
@@ -118,13 +118,13 @@ pub struct AfterFailure {
 /// A link over all failures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkUnderFailure {
-    /// Utilization when nothing fails.
+    /// Load when nothing fails: demand over bandwidth.
     pub intact: f64,
-    /// The largest utilization.
+    /// The highest load.
     pub worst: f64,
-    /// Bit/s that are offered to it then.
-    pub offered_bps: f64,
-    /// The case that it is in; `None` if no failure makes it busier than it is, or offers it more if it is full.
+    /// Bit/s demanded of it then.
+    pub load_bps: f64,
+    /// The case with the highest load; `None` if no failure raises the load.
     pub by: Option<usize>,
 }
 
@@ -142,7 +142,7 @@ impl Failures {
     }
 
     /// The cases from the worst on: first those that do not come to rest; then by lost goodput, in hundredths
-    /// of a percent of the intact; then by the largest utilization; then in order.
+    /// of a percent of the intact; then by the highest load; then in order.
     pub fn ranked(&self) -> Vec<usize> {
         let mut ranked: Vec<usize> = (0..self.cases.len()).collect();
         let intact_bps = self.intact.totals.goodput_bps;
@@ -150,7 +150,7 @@ impl Failures {
             Err(_) => (i64::MAX, 0.0),
             Ok(after) => {
                 let lost = after.lost_bps / intact_bps.max(f64::MIN_POSITIVE) / STEP;
-                let busiest = after.worst.utilization.map_or(0.0, |(_, it)| it);
+                let busiest = after.worst.load.map_or(0.0, |(_, it)| it);
                 (lost.round() as i64, (busiest / SAME).round())
             }
         };
@@ -215,21 +215,17 @@ pub fn failures(
 impl LinkUnderFailure {
     fn new(intact: &crate::LinkSteady) -> LinkUnderFailure {
         LinkUnderFailure {
-            intact: intact.utilization,
-            worst: intact.utilization,
-            offered_bps: intact.offered_bps,
+            intact: intact.load,
+            worst: intact.load,
+            load_bps: intact.load_bps,
             by: None,
         }
     }
 
-    /// In this case it is this busy, and offered so much. Of cases in which it is as busy, since it is full in all
-    /// of them, the one counts that offers it most.
-    fn under(&mut self, case: usize, (utilization, offered_bps): (f64, f64)) {
-        let busier = utilization > self.worst + SAME;
-        let as_full = utilization > BUSY.max(self.worst - SAME);
-        if busier || (as_full && offered_bps > self.offered_bps * (1.0 + SAME)) {
-            self.worst = self.worst.max(utilization);
-            (self.offered_bps, self.by) = (offered_bps, Some(case));
+    /// Takes in the load of one case. Of equal loads the first case counts.
+    fn under(&mut self, case: usize, (load, load_bps): (f64, f64)) {
+        if load > self.worst + SAME {
+            (self.worst, self.load_bps, self.by) = (load, load_bps, Some(case));
         }
     }
 }
@@ -245,7 +241,7 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// One case, and of every link its utilization and what it is offered; nothing, where there is no rest.
+    /// One case, and the load of every link as a fraction and in bit/s; nothing without a steady state.
     fn case(&self, cases: &Cases, case: cases::Case) -> (FailureCase, Vec<(f64, f64)>) {
         let failing = cases.failing(case);
         let routes = self.detours.around(&cases.links(self.network, case));
@@ -260,7 +256,7 @@ impl Analysis<'_> {
             solver.solve_from(self.intact, self.options)
         });
         let used = rest.iter().flat_map(|steady| &steady.links);
-        let links = used.map(|link| (link.utilization, link.offered_bps));
+        let links = used.map(|link| (link.load, link.load_bps));
         let links = links.collect();
         let case = FailureCase {
             rest: rest.map(|steady| self.after(&failing, &steady)),

@@ -9,7 +9,7 @@ use crate::{Steady, SteadyError, SteadyOptions};
 /// What may not be exceeded anywhere; infinity where nothing is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Part of the time that a link sends.
+    /// Load of a link: traffic demanded of it over its bandwidth ([`LinkSteady::load`](crate::LinkSteady::load)).
     pub utilization: f64,
     /// Mean time of a connection's packets from sending to arrival, in seconds.
     pub delay_s: f64,
@@ -85,15 +85,6 @@ impl Solver {
             if bound.is_nan() || bound <= 0.0 {
                 check(name, bound, false, "positive")?;
             }
-        }
-        if bounds.utilization.is_finite() && bounds.utilization >= 1.0 {
-            let allowed =
-                "less than 1: no link sends for more than all of the time, whatever is asked of it";
-            return Err(SteadyError::BadOption {
-                option: "max-utilization",
-                value: bounds.utilization,
-                allowed,
-            });
         }
         if self.scale(scale, 1.0)? == 0 {
             return Err(SteadyError::NothingScales);
@@ -184,11 +175,7 @@ impl Solver {
             }
         };
         for (id, link) in self.network().links().zip(&at.links) {
-            look(
-                link.utilization,
-                bounds.utilization,
-                Binding::Utilization(id),
-            );
+            look(link.load, bounds.utilization, Binding::Utilization(id));
         }
         for (id, it) in self.network().connections().zip(&at.connections) {
             if it.sending {

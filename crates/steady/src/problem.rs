@@ -105,6 +105,16 @@ impl Flow {
         self.back.0 as usize..self.back.1 as usize
     }
 
+    /// Packets/s that one connection demands whatever the network does, where it sends at `rate_pps`; 0 of TCP that
+    /// always has data.
+    pub fn demanded_pps(&self, rate_pps: f64) -> f64 {
+        match self.profile {
+            NO_PROFILE => rate_pps,
+            _ if self.application_pps.is_finite() => self.application_pps,
+            _ => 0.0,
+        }
+    }
+
     /// Packets/s of data that all its connections send, each at this rate.
     pub fn sent_pps(&self, rate_pps: f64) -> f64 {
         rate_pps * self.count * self.demand

@@ -24,7 +24,11 @@ use crate::{Held, Steady};
 pub struct LinkRow<'a> {
     /// `FROM->TO`.
     pub link: &'a str,
-    /// Part of the time that it sends.
+    /// Traffic demanded of it over its bandwidth; above 1 on an overloaded link.
+    pub load: f64,
+    /// Traffic demanded of it in bits/s: without losses upstream.
+    pub load_bps: f64,
+    /// Fraction of the time that the link is busy.
     pub utilization: f64,
     /// Packets/s that arrive.
     pub offered_pps: f64,
@@ -81,6 +85,8 @@ pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
         let it = steady.link(id);
         LinkRow {
             link: network.link_name(id),
+            load: it.load,
+            load_bps: it.load_bps,
             utilization: it.utilization,
             offered_pps: it.offered_pps,
             offered_bps: it.offered_bps,

@@ -1,7 +1,7 @@
 //! What a network at rest does.
 
 use netflow_fluid::rest::wait_for_own_s;
-use netflow_network::{ConnectionId, LinkId};
+use netflow_network::{ConnectionId, LinkId, Network};
 use netflow_profile::ProfileUse;
 use serde::Serialize;
 
@@ -46,7 +46,16 @@ pub struct LinkSteady {
     pub offered_pps: f64,
     /// See [`offered_pps`](Self::offered_pps).
     pub offered_bps: f64,
-    /// Part of the time that it sends.
+    /// Traffic demanded of the link over its bandwidth: [`load_bps`](Self::load_bps) / bandwidth. It exceeds 1 on an
+    /// overloaded link.
+    pub load: f64,
+    /// Traffic demanded of the link in bits/s: fixed-rate sources, demands and applications at their full rate, without
+    /// losses upstream; TCP that always has data, and acknowledgements, as they arrive.
+    pub load_bps: f64,
+    /// The share of [`load_bps`](Self::load_bps) that does not depend on the network: TCP that always has data and
+    /// acknowledgements left out.
+    pub demand_bps: f64,
+    /// Fraction of the time that the link is busy.
     pub utilization: f64,
     /// Mean queue, the packet in service included.
     pub queue_pkts: f64,
@@ -99,6 +108,13 @@ pub struct TotalsSteady {
 }
 
 impl Steady {
+    /// Demands over bandwidth of every link with traffic: above 1 where no queue and no TCP can help.
+    pub fn demands<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = (LinkId, f64)> + 'a {
+        let links = network.links().zip(&self.links);
+        let loaded = links.filter(|(_, it)| it.load_bps > 0.0);
+        loaded.map(|(id, it)| (id, it.load * it.demand_bps / it.load_bps))
+    }
+
     /// One link.
     pub fn link(&self, id: LinkId) -> &LinkSteady {
         &self.links[id.index()]
@@ -112,7 +128,9 @@ impl Steady {
     /// The solver's point, which is at `z`, in numbers.
     pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: Reached) -> Steady {
         let inner = solver.network.tables();
-        let links = (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
+        let mut links: Vec<LinkSteady> =
+            (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
+        solver.add_loads(&mut links);
         let aside_s = solver.waits_beside_the_mean();
         let flows = 0..solver.problem.flows.len();
         let flows: Vec<ConnectionSteady> = flows.map(|i| solver.flow_at(i, &aside_s)).collect();
@@ -177,6 +195,9 @@ impl Solver {
         LinkSteady {
             offered_pps: at.pkts_ps,
             offered_bps: at.bits_ps,
+            load: 0.0,
+            load_bps: 0.0,
+            demand_bps: 0.0,
             utilization: at.rest.utilization,
             queue_pkts: at.rest.queue_pkts,
             buffer_pkts: at.buffer_pkts,
@@ -184,6 +205,28 @@ impl Solver {
             delay_s: (at.rest.found_pkts + 1.0) * at.packet_s,
             loss_probability: lost(at.rest.ln_pass),
             at_jump: at.rest.at_jump,
+        }
+    }
+
+    /// The load of every link: per hop of a flow, its demand or the traffic that arrives there, whichever is larger.
+    fn add_loads(&self, links: &mut [LinkSteady]) {
+        for (flow, at) in self.problem.flows.iter().zip(&self.point.flows) {
+            let demand_pps = flow.sent_pps(flow.demanded_pps(at.rate_pps));
+            let load_pps = |hop: usize| self.point.hops[hop].max(demand_pps);
+            for hop in flow.data_hops() {
+                let link = &mut links[self.problem.hop_link[hop] as usize];
+                link.load_bps += load_pps(hop) * flow.data_bits;
+                link.demand_bps += demand_pps * flow.data_bits;
+            }
+            if flow.answers {
+                for hop in flow.back_hops() {
+                    let link = &mut links[self.problem.hop_link[hop] as usize];
+                    link.load_bps += load_pps(hop) * flow.ack_bits;
+                }
+            }
+        }
+        for (link, of) in links.iter_mut().zip(&self.problem.links) {
+            link.load = link.load_bps / of.bandwidth_bps;
         }
     }
 

@@ -35,8 +35,8 @@ pub struct Link {
     /// Packets count alike, small ones and acknowledgements as others; of bytes and times each packet
     /// takes its own bytes (in fluids they are so many of the mean size of those that are there). Default: what it sends during the longest round trip, queues
     /// aside, of the connections that cross it at the start (the bandwidth-delay product), at least 10
-    /// packets and twice the upper threshold of a RED queue; in 100 ms where nothing crosses it. `netflow
-    /// check` shows it.
+    /// packets and twice the upper threshold of a RED queue. A link that nothing crosses takes the round trips of links that leave or enter
+    /// the same node, or of the network; 100 ms without traffic. `netflow check` shows it.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<RoomSetting>,
     /// Whether there is the same link, with a queue of its own, in the other direction. Default:

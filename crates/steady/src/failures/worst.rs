@@ -4,15 +4,15 @@ use netflow_network::{ConnectionId, LinkId, Network};
 
 use crate::Steady;
 
-/// A link that sends for more than this part of the time is busy.
+/// A link with a higher load is busy. Loads are compared as tables print them, in steps of 0.01 %.
 pub const BUSY: f64 = 0.9;
 
 /// The worst that happens in a network at rest, and where; `None` where nothing does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Worst {
-    /// The largest part of the time that a link sends.
-    pub utilization: Option<(LinkId, f64)>,
-    /// Links that send for more than [`BUSY`] of the time.
+    /// The highest load of a link: demand over bandwidth.
+    pub load: Option<(LinkId, f64)>,
+    /// Links whose load exceeds [`BUSY`].
     pub busy_links: usize,
     /// The longest mean time from sending to arrival of a connection's packets, in seconds.
     pub delay_s: Option<(ConnectionId, f64)>,
@@ -26,19 +26,24 @@ impl Worst {
         let connections = network.connections().zip(&steady.connections);
         let arriving = connections.filter(|(_, it)| it.goodput_pps > 0.0);
         Worst {
-            utilization: largest(links().map(|(id, it)| (id, it.utilization))),
-            busy_links: links().filter(|(_, it)| it.utilization > BUSY).count(),
+            load: largest(links().map(|(id, it)| (id, it.load))),
+            busy_links: links().filter(|(_, it)| is_busy(it.load)).count(),
             delay_s: largest(arriving.map(|(id, it)| (id, it.delay_s))),
             loss: largest(links().map(|(id, it)| (id, it.loss_probability))),
         }
     }
 }
 
-/// The largest of positive numbers, the first of equal ones.
+/// Whether a load, rounded to 0.01 %, exceeds [`BUSY`].
+fn is_busy(load: f64) -> bool {
+    (load * 1e4).round() > BUSY * 1e4
+}
+
+/// The largest of positive numbers, the first of those that differ by rounding only.
 fn largest<T>(of: impl Iterator<Item = (T, f64)>) -> Option<(T, f64)> {
     let mut most: Option<(T, f64)> = None;
     for (id, value) in of {
-        if value > most.as_ref().map_or(0.0, |it| it.1) {
+        if value > most.as_ref().map_or(0.0, |it| it.1 * (1.0 + 1e-9)) {
             most = Some((id, value));
         }
     }

@@ -20,11 +20,11 @@ pub struct FailureRow<'a> {
     pub why_not: Option<String>,
     /// How far from rest it is.
     pub residual: Option<f64>,
-    /// The largest utilization of a link.
-    pub max_utilization: Option<f64>,
-    /// Of which.
-    pub max_utilization_link: Option<&'a str>,
-    /// How many links send for more than 90 % of the time.
+    /// The highest load of a link: demand over bandwidth.
+    pub max_load: Option<f64>,
+    /// The link with that load.
+    pub max_load_link: Option<&'a str>,
+    /// Number of links with a load above 90 %, rounded to 0.01 %.
     pub links_above_90_percent: Option<usize>,
     /// The largest mean delay of a connection's packets, one way.
     pub max_delay_s: Option<f64>,
@@ -36,9 +36,9 @@ pub struct FailureRow<'a> {
     pub max_loss_link: Option<&'a str>,
     /// Bit/s that arrive.
     pub goodput_bps: Option<f64>,
-    /// How much less that is than without the failure.
+    /// Goodput lost by the failure; 0 if goodput rises.
     pub lost_goodput_bps: Option<f64>,
-    /// As a part of the intact network's.
+    /// The same as a fraction of the intact network's goodput.
     pub lost_goodput: Option<f64>,
     /// Connections that have no route any more; one with `count = n` is n.
     pub blocked_connections: u64,
@@ -81,13 +81,13 @@ pub struct HurtRow<'a> {
 pub struct LinkUnderFailureRow<'a> {
     /// `FROM->TO`.
     pub link: &'a str,
-    /// Part of the time that it sends when nothing fails.
-    pub utilization: f64,
-    /// The largest that a failure makes of it.
-    pub max_utilization: f64,
-    /// Bit/s that it is offered then.
-    pub offered_bps: f64,
-    /// Which failure; nothing, if none makes it busier.
+    /// Load when nothing fails: demand over bandwidth.
+    pub load: f64,
+    /// The highest load under any failure.
+    pub max_load: f64,
+    /// Bit/s demanded of it then.
+    pub load_bps: f64,
+    /// The failure with the highest load; nothing if no failure raises the load.
     pub failure: Option<String>,
     /// The place of that failure among the cases, by rank.
     #[serde(skip)]
@@ -99,11 +99,11 @@ pub struct LinkUnderFailureRow<'a> {
 pub struct IntactRow<'a> {
     /// How far from rest it is.
     pub residual: f64,
-    /// The largest utilization of a link.
-    pub max_utilization: Option<f64>,
-    /// Of which.
-    pub max_utilization_link: Option<&'a str>,
-    /// How many links send for more than 90 % of the time.
+    /// The highest load of a link: demand over bandwidth.
+    pub max_load: Option<f64>,
+    /// The link with that load.
+    pub max_load_link: Option<&'a str>,
+    /// Number of links with a load above 90 %, rounded to 0.01 %.
     pub links_above_90_percent: usize,
     /// The largest mean delay of a connection's packets, one way.
     pub max_delay_s: Option<f64>,
@@ -122,7 +122,7 @@ impl FailureRow<'_> {
     pub fn with_all_columns() -> FailureRow<'static> {
         FailureRow {
             why_not: Some(String::new()),
-            max_utilization_link: Some(""),
+            max_load_link: Some(""),
             links_above_90_percent: Some(0),
             hurt_connections: Some(0),
             max_delay_connection: Some(""),
@@ -209,16 +209,16 @@ fn case<'a>(
     FailureRow {
         rests: true,
         residual: Some(after.residual),
-        max_utilization: worst.utilization.0,
-        max_utilization_link: worst.utilization.1,
+        max_load: worst.load.0,
+        max_load_link: worst.load.1,
         links_above_90_percent: Some(after.worst.busy_links),
         max_delay_s: worst.delay_s.0,
         max_delay_connection: worst.delay_s.1,
         max_loss: worst.loss.0,
         max_loss_link: worst.loss.1,
         goodput_bps: Some(after.goodput_bps),
-        lost_goodput_bps: Some(after.lost_bps),
-        lost_goodput: Some(share(after.lost_bps)),
+        lost_goodput_bps: Some(after.lost_bps.max(0.0)),
+        lost_goodput: Some(share(after.lost_bps.max(0.0))),
         hurt_connections: Some(after.suffering),
         hardest_hit: after.hit.map(|(id, _)| network.connection_name(id)),
         hardest_hit_lost: after.hit.map(|(_, lost)| lost),
@@ -241,9 +241,9 @@ pub fn under_failures<'a>(network: &'a Network, found: &Failures) -> Vec<LinkUnd
     let links = network.links().zip(&found.links);
     let rows = links.map(|(id, it)| LinkUnderFailureRow {
         link: network.link_name(id),
-        utilization: it.intact,
-        max_utilization: it.worst,
-        offered_bps: it.offered_bps,
+        load: it.intact,
+        max_load: it.worst,
+        load_bps: it.load_bps,
         failure: it.by.map(|i| name(network, &found.cases[i].failing)),
         case: it.by.map(|i| rank[i]),
     });
@@ -256,8 +256,8 @@ pub fn intact<'a>(network: &'a Network, found: &Failures) -> IntactRow<'a> {
     let worst = Places::of(network, at);
     IntactRow {
         residual: found.intact.residual,
-        max_utilization: worst.utilization.0,
-        max_utilization_link: worst.utilization.1,
+        max_load: worst.load.0,
+        max_load_link: worst.load.1,
         links_above_90_percent: at.busy_links,
         max_delay_s: worst.delay_s.0,
         max_delay_connection: worst.delay_s.1,
@@ -283,7 +283,7 @@ pub fn kinds_of_failures(rows: &[FailureRow<'_>]) -> Vec<String> {
 
 /// The worst of a state, and the names of where it is.
 struct Places<'a> {
-    utilization: (Option<f64>, Option<&'a str>),
+    load: (Option<f64>, Option<&'a str>),
     delay_s: (Option<f64>, Option<&'a str>),
     loss: (Option<f64>, Option<&'a str>),
 }
@@ -291,8 +291,8 @@ struct Places<'a> {
 impl<'a> Places<'a> {
     fn of(network: &'a Network, worst: &Worst) -> Places<'a> {
         Places {
-            utilization: worst
-                .utilization
+            load: worst
+                .load
                 .map(|(id, it)| (it, network.link_name(id)))
                 .unzip(),
             delay_s: worst

@@ -225,8 +225,8 @@ pub struct UpgradeRow<'a> {
     pub delay_s: f64,
     /// By how much more loss probability.
     pub loss_probability: f64,
-    /// How much of the time the link then sends.
-    pub utilization: f64,
+    /// Load of the link then: demand over bandwidth.
+    pub load: f64,
 }
 
 /// The rows of links that have more in a steady state of their own than in this one; what gains most goodput stands
@@ -242,7 +242,7 @@ pub fn upgrades<'a>(
         goodput_bps: with.totals.goodput_bps - without.totals.goodput_bps,
         delay_s: with.totals.delay_s - without.totals.delay_s,
         loss_probability: with.totals.loss_probability - without.totals.loss_probability,
-        utilization: with.link(*link).utilization,
+        load: with.link(*link).load,
     });
     let mut rows: Vec<UpgradeRow<'_>> = rows.collect();
     let (goodput_bps, delay_s) = (without.totals.goodput_bps, without.totals.delay_s);

@@ -24,6 +24,8 @@ pub struct HeadroomRow<'a> {
     pub rate_pps: f64,
     /// Bit/s that arrive then.
     pub goodput_bps: f64,
+    /// Fraction of the packets that is lost then.
+    pub loss_probability: f64,
     /// What is met first.
     pub binding: Option<BindingKind>,
     /// Of which link or connection.
@@ -48,6 +50,7 @@ pub fn headroom<'a>(
         factor: found.factor,
         rate_pps: found.at.totals.rate_pps,
         goodput_bps: found.at.totals.goodput_bps,
+        loss_probability: found.at.totals.loss_probability,
         binding: found.binding.map(|binding| binding.kind()),
         binding_at: found.binding.map(|binding| binding.name(network)),
     }

@@ -40,25 +40,6 @@ fn viewers_of_video_are_refused() {
     assert!(said.contains("viewers load chunk after chunk"), "{said}");
 }
 
-/// All is below 100 %: a million times the demand came out.
-#[test]
-fn headroom_up_to_all_of_a_link_is_refused() {
-    let mut pair = pair(10.0);
-    pair.poisson("c", 100.0);
-    let mut solver = Solver::new(&pair.build(), 1.0).unwrap();
-    let bounds = Bounds {
-        utilization: 1.0,
-        delay_s: f64::INFINITY,
-        loss: f64::INFINITY,
-    };
-    let no = solver.headroom(&bounds, Which::All, &SteadyOptions::default());
-    let no = no.unwrap_err().to_string();
-    assert!(
-        no.contains("max-utilization: 1 must be less than 1"),
-        "{no}"
-    );
-}
-
 #[test]
 fn a_transfer_that_ends_is_refused_while_it_sends() {
     let mut pair = pair(10.0);

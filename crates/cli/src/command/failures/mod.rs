@@ -28,7 +28,7 @@ use crate::threads::on_threads;
 /// Every link fails by itself (a duplex link with both directions), every node with all its links, every
 /// shared-risk group (`srlg` in [[link]]) with all of its links. Connections go where a run would have them go after
 /// such a failure, and the network's steady state is found as by `netflow solve`. Prints the failures, worst
-/// first, and for every link how busy any of them makes it.
+/// first, and for every link its highest load (demand over bandwidth) under any of them.
 #[derive(Args)]
 pub struct FailuresArguments {
     #[command(flatten)]

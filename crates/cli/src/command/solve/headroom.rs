@@ -11,6 +11,9 @@ use super::{Seen, cannot};
 use crate::failure::Failure;
 use crate::output::csv;
 
+/// Fraction of lost packets from which the answer states its losses.
+const LEAST_LOSS: f64 = 1e-6;
+
 pub(super) fn answer(
     seen: &Seen<'_>,
     solver: &mut Solver,
@@ -52,7 +55,8 @@ fn print_text(
                 short(factor),
                 short(answer.goodput_bps / 1e6),
             )?;
-            writeln!(out, " what binds there: {}", held(network, binding, found))
+            writeln!(out, " what binds there: {}", held(network, binding, found))?;
+            print_loss(network, found, out)
         }
         (factor, None) => writeln!(
             out,
@@ -63,13 +67,30 @@ fn print_text(
     }
 }
 
+/// Losses at the answer, which bounds on load or delay allow.
+fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::Result<()> {
+    let loss = found.at.totals.loss_probability;
+    let links = network.links().zip(&found.at.links);
+    let worst = links.max_by(|(_, a), (_, b)| a.loss_probability.total_cmp(&b.loss_probability));
+    match worst {
+        Some((id, link)) if loss >= LEAST_LOSS => writeln!(
+            out,
+            " loss at that load: {} of all packets, at most {} at {}; `--max-loss` limits it, a larger `buffer` lowers it",
+            percent(loss),
+            percent(link.loss_probability),
+            network.link_name(id),
+        ),
+        _ => Ok(()),
+    }
+}
+
 fn held(network: &Network, binding: Binding, found: &Headroom) -> String {
     let name = binding.name(network);
     match binding {
         Binding::Utilization(id) => {
             format!(
-                "link {name} is busy for {} of the time",
-                percent(found.at.link(id).utilization)
+                "link {name} has a load of {}",
+                percent(found.at.link(id).load)
             )
         }
         Binding::Delay(id) => {

@@ -25,7 +25,7 @@ use crate::problems;
 /// Find where a scenario comes to rest, without stepping
 ///
 /// Solves the equations that a settled run of the fluid model obeys: every queue's law and every source's
-/// profile. Prints the links, busiest first, and the connections, fastest first, how far all that is from
+/// profile. Prints the links, highest load first, and the connections, fastest first, how far all that is from
 /// rest, and how many different steady states random starts led to. What is found is an equilibrium; a run
 /// may swing around it for ever.
 #[derive(Args)]
@@ -63,7 +63,7 @@ pub struct SolveArguments {
     #[arg(long, requires = "bound")]
     headroom: bool,
 
-    /// No link may send for more than this part of the time
+    /// Highest load of any link: traffic demanded of it over its bandwidth
     #[arg(long, value_name = "PART", value_parser = probability, group = "bound", requires = "headroom")]
     max_utilization: Option<f64>,
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use netflow::number::short;
+use netflow::number::{percent, short};
 use netflow::steady::rows::{self, UpgradeRow};
 use netflow::steady::{Solver, SteadyOptions};
 use netflow::units::BitsPerSecond;
@@ -82,7 +82,7 @@ fn print_text(
         .number("goodput", |it| little(it.goodput_bps / 1e6))
         .number("delay", |it| little(it.delay_s * 1e3))
         .number("loss", |it| little(it.loss_probability * 1e2))
-        .number("then busy %", |it| short(it.utilization * 1e2))
+        .number("new load", |it| percent(it.load))
         .print_top(seen.top, "link", out)?;
     writeln!(out)?;
     print::print_found(seen, out)

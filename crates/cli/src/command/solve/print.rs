@@ -29,12 +29,15 @@ pub fn print(
 
 fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut used: Vec<_> = links.iter().filter(|it| it.offered_pps > 0.0).collect();
-    used.sort_by(|a, b| b.utilization.total_cmp(&a.utilization));
+    // Loads that print alike keep the network's order.
+    let steps = |it: &LinkRow<'_>| (it.load * 1e4).round();
+    used.sort_by(|a, b| steps(b).total_cmp(&steps(a)));
     let idle = links.len() - used.len();
     Table::of(used)
         .text("link", |it| it.link)
+        .number("load", |it| percent(it.load))
+        .number("load Mbit/s", |it| short(it.load_bps / 1e6))
         .number("utilization", |it| percent(it.utilization))
-        .number("offered Mbit/s", |it| short(it.offered_bps / 1e6))
         .number("queue pkt", |it| short(it.queue_pkts))
         .number("delay ms", |it| short(it.delay_s * 1e3))
         .number("loss", |it| percent(it.loss_probability))

@@ -145,10 +145,10 @@ fn some(names: &[&str]) -> String {
 pub(super) const NO_LINK_LIMITS: &str =
     "no link limits anything: more bandwidth gains no goodput anywhere";
 
-/// The link that sends for most of the time, as the end of a sentence.
+/// The link with the highest load, as the end of a sentence.
 pub(super) fn busiest(seen: &Seen<'_>) -> String {
-    let of = |id: LinkId| seen.steady.link(id).utilization;
-    // The first of those that are as busy.
+    let of = |id: LinkId| seen.steady.link(id).load;
+    // The first of equal loads.
     let steps = |id: LinkId| (of(id) * 1e6).round();
     let most = seen
         .network
@@ -157,7 +157,7 @@ pub(super) fn busiest(seen: &Seen<'_>) -> String {
     most.filter(|&id| of(id) > 0.0)
         .map_or_else(String::new, |id| {
             let (name, part) = (seen.network.link_name(id), percent(of(id)));
-            format!("; the busiest, {name}, sends for {part} of the time")
+            format!("; the highest load is {part}, at {name}")
         })
 }
 
