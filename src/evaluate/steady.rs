@@ -1,10 +1,9 @@
 //! What is to be said about a steady state.
 
-use netflow_network::filled::{FilledBy, Kind};
-use netflow_network::{Application, Estimate, LinkId, ModelName, Network};
+use netflow_network::{Estimate, LinkId, ModelName, Network};
 use netflow_results::{LOSS_BY_SIZE, Within, reason};
 use netflow_scenario::Prepared;
-use netflow_steady::{Held, Steady};
+use netflow_steady::Steady;
 
 use super::overload::steady_overload;
 use crate::number::{count, plain};
@@ -14,7 +13,7 @@ pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<Stri
     let (network, model) = (&scenario.network, scenario.options.model);
     let mut notes = scenario.means_warnings(true, at_s);
     notes.extend(steady_overload(network, steady));
-    notes.extend(estimates(network, steady, at_s));
+    notes.extend(estimates(network, steady));
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");
@@ -52,34 +51,12 @@ fn is_of_packets(why: Estimate) -> bool {
     }
 }
 
-/// Which queues are estimates, and why, as those of a run as a fluid.
-fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
-    let mut filled = vec![FilledBy::default(); network.link_count()];
-    let bandwidth_bps = |id: LinkId| network.link_spec(id).bandwidth_bps;
-    for id in network.connections() {
-        let (spec, it) = (network.connection_spec(id), steady.connection(id));
-        if !it.sending {
-            continue;
-        }
-        let is_bulk = spec.application == Application::Bulk || it.held != Held::Application;
-        let kind = Kind::of(spec, is_bulk);
-        let mut above = None;
-        for link in network.path_at(id, at_s.next_down()) {
-            let after = above.filter(|&above| bandwidth_bps(above) <= bandwidth_bps(link));
-            filled[link.index()].add(kind, it.rate_pps, 8.0 * spec.packet_size_bytes, after);
-            above = Some(link);
-        }
-        for link in network.return_path_at(id, at_s.next_down()) {
-            filled[link.index()].add_acks(it.goodput_pps * spec.acks.per_data());
-        }
-    }
-    // Of what is carried as its mean there are warnings of their own.
-    let reason_of = |(id, filled): (LinkId, &FilledBy)| {
-        let mut reasons = filled.reasons(network.link_spec(id).queue, steady.link(id).utilization);
-        let why = reasons.find(|&it| !matches!(it, Estimate::Transfers | Estimate::Bursts));
-        why.map(|why| (id, why))
-    };
-    let all: Vec<(LinkId, Estimate)> = network.links().zip(&filled).filter_map(reason_of).collect();
+/// Which queues are estimates, and why, as in a run of the fluid model.
+fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
+    let links = || network.links().zip(&steady.links);
+    let all: Vec<(LinkId, Estimate)> = links()
+        .filter_map(|(id, link)| Some((id, link.estimate?)))
+        .collect();
     let queues = |of: &dyn Fn(Estimate) -> bool| {
         let links = all.iter().filter(|(_, why)| of(*why));
         let links: Vec<LinkId> = links.map(|it| it.0).collect();
@@ -103,10 +80,7 @@ fn estimates(network: &Network, steady: &Steady, at_s: f64) -> Vec<String> {
             whys.join("; or ")
         ));
     }
-    let by_size = network.links().zip(&filled).filter(|(id, filled)| {
-        let loss = steady.link(*id).loss_probability;
-        filled.loses_by_size(network.link_spec(*id), loss)
-    });
+    let by_size = links().filter(|(_, link)| link.loses_by_size);
     let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
     if let Some(links) = network.first_named(&by_size) {
         notes.push(format!(

@@ -147,8 +147,11 @@ pub(crate) struct BranchState {
     pub active_s: f64,
     pub outside_s: f64,
     pub unusable_s: f64,
-    /// When its size was delivered.
+    /// When its size was delivered: on average over its connections, whose last packets arrive half a packet before
+    /// the fluid has delivered everything.
     pub finished_s: Option<f64>,
+    /// When everything was delivered.
+    pub done_s: Option<f64>,
 }
 
 /// What a source with a profile has learnt of its path. It is forgotten when the source could not

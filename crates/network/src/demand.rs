@@ -51,11 +51,13 @@ impl Network {
     /// would send their rate; TCP its largest window in every round trip of an empty network (none that the
     /// way cannot hold with all its queues full: losses come before), as much as
     /// its application makes, and no more than the narrowest other link of its way carries: infinitely
-    /// much where there is none of these limits. Over the link's bandwidth then it says how far the link is from carrying all of it.
+    /// much where there is none of these limits, and where TCP that only other links limit can fill the link. Over the
+    /// link's bandwidth then it says how far the link is from carrying all of it.
     pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
         let now = Now::new(self, from_s);
         let bandwidths_bps = &now.bandwidths_bps;
         let mut demands = vec![Sum::default(); self.link_count()];
+        let mut has_unlimited = vec![false; self.link_count()];
         for id in self.connections() {
             let path = self.path_at(id, from_s);
             let spec = self.connection_spec(id);
@@ -76,9 +78,19 @@ impl Network {
                     false => wanted_bps.min(before_bps(&path, link, bandwidths_bps)),
                 };
                 demands[link.index()].add(active * sent_bps);
+                has_unlimited[link.index()] |= wanted_bps == f64::INFINITY;
             }
         }
-        demands.iter().map(Sum::bps).collect()
+        let demands = demands.iter().map(Sum::bps);
+        let limits = has_unlimited.iter().zip(bandwidths_bps);
+        let demands = demands.zip(limits).map(|(bps, (&unlimited, &width_bps))| {
+            if unlimited && bps > width_bps {
+                f64::INFINITY
+            } else {
+                bps
+            }
+        });
+        demands.collect()
     }
 
     /// The bandwidth of every link in bit/s at this time (s), in the order of the links; the events of that

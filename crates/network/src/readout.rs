@@ -230,8 +230,10 @@ pub struct ConnectionCounts {
     pub queued_pkts: f64,
     /// Packets between queues now.
     pub in_flight_pkts: f64,
-    /// When it had delivered all of its size, in seconds.
+    /// When it had delivered all of its size, in seconds; the last of `count` connections.
     pub finished_s: Option<f64>,
+    /// The mean of these times over its `count` connections.
+    pub mean_finished_s: Option<f64>,
 }
 
 /// What an aggregate has come to since the start.

@@ -3,6 +3,8 @@
 use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
+use crate::Source;
+
 /// One link since the period began. Packets are packets of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
@@ -97,6 +99,19 @@ impl Estimate {
     /// Links that send for more than this part of the time, all their queues together, count as busy: of a hundred packets more than
     /// one meets another. Others have no queue that is an estimate, but for that of bursts.
     pub const BUSY: f64 = 0.01;
+
+    /// From this share of a link's traffic on, sources whose goodput is an estimate make its utilization one.
+    pub const SHARE: f64 = 0.1;
+
+    /// Whether the goodput of a connection is an estimate: it crosses queues, or losses, that are estimates.
+    pub fn of_goodput(source: &Source, queues: bool, losses: bool, loss: Option<f64>) -> bool {
+        /// Smaller losses hardly change the goodput of a source that does not back off.
+        const MUCH_LOSS: f64 = 0.01;
+        match source {
+            Source::Profile(_) => queues,
+            _ => losses && loss >= Some(MUCH_LOSS),
+        }
+    }
 }
 
 /// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.
@@ -155,6 +170,8 @@ pub struct ConnectionTotals {
     pub unusable_profile_fraction: f64,
     /// When its size was delivered, in seconds; `None` without a size, or if that was not in the period.
     pub finished_s: Option<f64>,
+    /// The mean of these times over its `count` connections, of which `finished_s` is the last.
+    pub mean_finished_s: Option<f64>,
     /// Retransmission timeouts; `None` of sources without a congestion window.
     pub timeouts: Option<f64>,
     /// Losses found by duplicate acknowledgements; `None` likewise.

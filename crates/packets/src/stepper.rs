@@ -237,11 +237,13 @@ impl Packets {
         sum.map(|ns| ns as f64 * 1e-9)
     }
 
-    /// When the last of its transfers had delivered its size.
-    fn finished_s(&self, id: ConnectionId) -> Option<f64> {
+    /// When its transfers had delivered their sizes, in seconds: the mean, and the last; `None` while one has not.
+    fn finished_s(&self, id: ConnectionId) -> Option<[f64; 2]> {
         let ends = self.transfers(id).map(|t| t.receiving.finished_ns);
-        let last = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
-        Some(last as f64 / 1e9)
+        let ends = ends.collect::<Option<Vec<u64>>>()?;
+        let sum: u128 = ends.iter().map(|&ns| u128::from(ns)).sum();
+        let last = *ends.iter().max()?;
+        Some([sum as f64 / ends.len() as f64, last as f64].map(|ns| ns / 1e9))
     }
 
     /// What users met with since then, by workload.

@@ -60,6 +60,7 @@ mod tests {
             lost_pkts: 10.0,
             made_pkts: None,
             finished_s: None,
+            mean_finished_s: None,
             ..ConnectionSummary::with_all_columns()
         }
     }
@@ -120,6 +121,7 @@ mod tests {
     fn who_is_done_or_has_not_begun_is_not_short_of_anything() {
         let done = ConnectionSummary {
             finished_s: Some(9.0),
+            mean_finished_s: Some(9.0),
             ..connection()
         };
         assert_eq!(share(&done, Some(20.0)), 0.0);

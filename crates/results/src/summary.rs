@@ -1,10 +1,10 @@
 //! `summary.json`: the whole run in numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netflow_network::{
-    Change, ConnectionTotals, Estimate, EventSpec, Experience, ModelName, Network, PacketOptions,
-    PrecedenceTotals, Run, Source, Totals,
+    ACK_BYTES, Change, ConnectionTotals, Estimate, EventSpec, Experience, LinkId, ModelName,
+    Network, PacketOptions, PrecedenceTotals, Run, Source, Totals,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,6 @@ use crate::lines::to_lines;
 use crate::moments::half_width;
 use crate::trust::{LOSS_BY_SIZE, Within, reason, whole_percent};
 use crate::users::{self, WorkloadSummary};
-
-/// Where so much is lost, and that is an estimate, what is left is one, too.
-const MUCH_LOSS: f64 = 0.01;
 
 /// What several seeds add to a row of numbers: their standard deviations, each under the number's name
 /// with `_std` behind it; and, if not all runs have it, how many do, with `_seeds` behind it.
@@ -167,14 +164,17 @@ pub struct LinkSummary {
     pub loss_probability: f64,
     /// Fraction of the time the link was busy; for the queue of a class, with its packets.
     pub utilization: f64,
+    /// Whether utilization and throughput are estimates: sources whose goodput is one send 10 % of its traffic or more.
+    #[serde(default)]
+    pub utilization_is_estimate: bool,
     /// The same of the busiest recording interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_utilization: Option<f64>,
     /// Seconds of the intervals in which it was busy for 99 % of the time or more ([`SATURATED`](crate::SATURATED)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_s: Option<f64>,
-    /// Demand over bandwidth: what sources would send over this link if it were the only limit
-    /// ([`Network::demand_bps`]); null where nothing limits them.
+    /// Demand over bandwidth: the traffic that sources would send over this link if it were the only limit
+    /// ([`Network::demand_bps`]); null where TCP without a limit of its own can fill the link.
     #[serde(default)]
     pub offered_load: Option<f64>,
     /// Bits/s carried; null if the bandwidth changed within the time that is summarized.
@@ -332,10 +332,13 @@ pub struct ConnectionSummary {
     /// profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_use: Option<String>,
-    /// When its size was delivered, in seconds; only of a connection that has one and came to its end
-    /// within the time that is summarized.
+    /// When its size was delivered, in seconds, by the last of its `count` connections; only of a connection that has
+    /// one and came to its end within the time that is summarized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_s: Option<f64>,
+    /// The mean of these times over its `count` connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_finished_s: Option<f64>,
     /// Retransmission timeouts; only of sources with a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<f64>,
@@ -439,6 +442,7 @@ impl LinkSummary {
             max_queue_pkts: 0.0,
             loss_probability: 0.0,
             utilization: 0.0,
+            utilization_is_estimate: false,
             peak_utilization: Some(0.0),
             saturated_s: Some(0.0),
             offered_load: Some(0.0),
@@ -500,6 +504,7 @@ impl ConnectionSummary {
             unusable_profile_fraction: 0.0,
             profile_use: Some(String::new()),
             finished_s: Some(0.0),
+            mean_finished_s: Some(0.0),
             timeouts: Some(0.0),
             fast_retransmits: Some(0.0),
             made_pkts: Some(0.0),
@@ -520,6 +525,31 @@ impl ConnectionSummary {
                 .to_owned();
         }
     }
+}
+
+/// By link, the bits of connections whose goodput is an estimate: their data, and their acknowledgements.
+fn estimated_bits(
+    network: &Network,
+    connections: &[ConnectionSummary],
+    [from_s, to_s]: [f64; 2],
+) -> Vec<f64> {
+    let mut bits = vec![0.0; network.link_count()];
+    for (id, it) in network.connections().zip(connections) {
+        if !it.goodput_is_estimate {
+            continue;
+        }
+        let spec = network.connection_spec(id);
+        let mut add = |path_at: &dyn Fn(f64) -> Vec<LinkId>, of_packet: f64| {
+            let links = [from_s, to_s.next_down()].map(path_at).concat();
+            for link in BTreeSet::from_iter(links) {
+                bits[link.index()] += 8.0 * it.delivered_pkts * of_packet;
+            }
+        };
+        add(&|at_s| network.path_at(id, at_s), spec.packet_size_bytes);
+        let acks_bytes = ACK_BYTES * spec.acks.per_data();
+        add(&|at_s| network.return_path_at(id, at_s), acks_bytes);
+    }
+    bits
 }
 
 impl Summary {
@@ -545,6 +575,7 @@ impl Summary {
                 max_queue_pkts: totals.max_queue_pkts,
                 loss_probability: totals.loss_probability,
                 utilization: totals.utilization,
+                utilization_is_estimate: false,
                 peak_utilization: None,
                 saturated_s: None,
                 offered_load: demand_bps
@@ -582,7 +613,7 @@ impl Summary {
                 spread: Spread::new(),
             }
         };
-        let links: Vec<LinkSummary> = network.links().map(link).collect();
+        let mut links: Vec<LinkSummary> = network.links().map(link).collect();
         let has_estimates = links.iter().any(|link| link.queue_is_estimate);
         let crosses = |id, is: fn(&LinkSummary) -> bool| {
             let crossed = network.crossed(id, from_s, to_s);
@@ -597,10 +628,12 @@ impl Summary {
                 connection: network.connection_name(id).to_owned(),
                 mean_send_pps: totals.mean_send_pps,
                 mean_goodput_pps: totals.mean_goodput_pps,
-                goodput_is_estimate: match network.connection_spec(id).source {
-                    Source::Profile(_) => crosses_estimate,
-                    _ => loses_about && totals.loss_probability >= Some(MUCH_LOSS),
-                },
+                goodput_is_estimate: Estimate::of_goodput(
+                    &network.connection_spec(id).source,
+                    crosses_estimate,
+                    loses_about,
+                    totals.loss_probability,
+                ),
                 offered_pkts: totals.offered_pkts,
                 delivered_pkts: totals.delivered_pkts,
                 lost_pkts: totals.lost_pkts,
@@ -625,6 +658,7 @@ impl Summary {
                 profile_use: matches!(network.connection_spec(id).source, Source::Profile(_))
                     .then(|| totals.profile_use().name().to_owned()),
                 finished_s: totals.finished_s,
+                mean_finished_s: totals.mean_finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,
                 made_pkts: totals.made_pkts,
@@ -632,7 +666,14 @@ impl Summary {
                 spread: Spread::new(),
             }
         };
-        let connections = network.connections().map(connection).collect();
+        let connections: Vec<ConnectionSummary> = network.connections().map(connection).collect();
+        let estimated_bits = estimated_bits(network, &connections, [from_s, to_s]);
+        for (id, link) in network.links().zip(&mut links) {
+            let bits = network.over_queues(id, |queue| estimated_bits[queue.index()]);
+            let sent_bits = link.utilization * bandwidths_bps[id.index()] * (to_s - from_s);
+            link.utilization_is_estimate = link.estimate == Some(Estimate::Nanoseconds)
+                || (bits > 0.0 && bits >= Estimate::SHARE * sent_bits);
+        }
         Summary {
             from_s,
             duration_s: to_s - from_s,
@@ -817,6 +858,7 @@ mod tests {
                 max_queue_pkts: 2.0,
                 loss_probability: 1e-300,
                 utilization: 0.5,
+                utilization_is_estimate: false,
                 peak_utilization: Some(1.0),
                 saturated_s: Some(2.0),
                 offered_load: Some(1.5),

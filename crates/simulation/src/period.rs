@@ -189,6 +189,7 @@ impl Run for Simulation {
             outside_profile_fraction: fraction(outside_s, active_s),
             unusable_profile_fraction: fraction(unusable_s, active_s),
             finished_s: now.finished_s.filter(|_| before.finished_s.is_none()),
+            mean_finished_s: (now.mean_finished_s).filter(|_| before.finished_s.is_none()),
             timeouts,
             fast_retransmits,
         }

@@ -22,6 +22,7 @@
 
 mod beside;
 mod error;
+mod estimates;
 mod failures;
 mod filling;
 mod gmres;

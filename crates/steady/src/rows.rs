@@ -30,6 +30,8 @@ pub struct LinkRow<'a> {
     pub load_bps: f64,
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
+    /// Whether load and utilization are estimates: sources whose goodput is one send 10 % of its traffic or more.
+    pub utilization_is_estimate: bool,
     /// Packets/s that arrive.
     pub offered_pps: f64,
     /// Bits/s that arrive.
@@ -38,8 +40,12 @@ pub struct LinkRow<'a> {
     pub queue_pkts: f64,
     /// Mean time that a packet spends there which gets in.
     pub delay_s: f64,
+    /// Whether queue and delay are estimates.
+    pub queue_is_estimate: bool,
     /// Probability that a packet is refused.
     pub loss_probability: f64,
+    /// Whether it is an estimate.
+    pub loss_is_estimate: bool,
 }
 
 /// A connection at rest, as [`ConnectionSteady`](crate::ConnectionSteady) has it.
@@ -57,10 +63,16 @@ pub struct ConnectionRow<'a> {
     pub goodput_pps: f64,
     /// Bits/s that arrive.
     pub goodput_bps: f64,
+    /// Whether goodput and rate are estimates.
+    pub goodput_is_estimate: bool,
     /// Probability that a packet is lost on its way.
     pub loss_probability: f64,
+    /// Whether it is an estimate.
+    pub loss_is_estimate: bool,
     /// Mean time of a packet from sending to arrival.
     pub delay_s: f64,
+    /// Whether delay and round-trip time are estimates.
+    pub delay_is_estimate: bool,
     /// Round-trip time; nothing of sources that hear nothing of their packets.
     pub rtt_s: Option<f64>,
     /// What holds it at that rate, in words, if it sends.
@@ -88,11 +100,14 @@ pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
             load: it.load,
             load_bps: it.load_bps,
             utilization: it.utilization,
+            utilization_is_estimate: it.utilization_is_estimate,
             offered_pps: it.offered_pps,
             offered_bps: it.offered_bps,
             queue_pkts: it.queue_pkts,
             delay_s: it.delay_s,
+            queue_is_estimate: it.estimate.is_some(),
             loss_probability: it.loss_probability,
+            loss_is_estimate: it.loss_is_estimate(),
         }
     });
     rows.collect()
@@ -109,8 +124,11 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
             rate_pps: it.rate_pps,
             goodput_pps: it.goodput_pps,
             goodput_bps: 8.0 * spec.packet_size_bytes * it.goodput_pps,
+            goodput_is_estimate: it.goodput_is_estimate,
             loss_probability: it.loss_probability,
+            loss_is_estimate: it.loss_is_estimate,
             delay_s: it.delay_s,
+            delay_is_estimate: it.delay_is_estimate,
             rtt_s: it.rtt_s,
             held_by: it.sending.then(|| held_by(it.held)),
             profile_use: match it.rests_on {

@@ -1,7 +1,7 @@
 //! What a network at rest does.
 
 use netflow_fluid::rest::wait_for_own_s;
-use netflow_network::{ConnectionId, LinkId, Network};
+use netflow_network::{ConnectionId, Estimate, LinkId, Network};
 use netflow_profile::ProfileUse;
 use serde::Serialize;
 
@@ -57,6 +57,8 @@ pub struct LinkSteady {
     pub demand_bps: f64,
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
+    /// Whether load and utilization are estimates: sources whose goodput is one send 10 % of its traffic or more.
+    pub utilization_is_estimate: bool,
     /// Mean queue, the packet in service included.
     pub queue_pkts: f64,
     /// Its room; where that is bytes, in packets of the mean size of those that come.
@@ -69,6 +71,10 @@ pub struct LinkSteady {
     pub loss_probability: f64,
     /// Whether random early detection's drop probability jumps at this queue: it stays there.
     pub at_jump: bool,
+    /// Why its queue, delay and losses are estimates; `None` if they are not.
+    pub estimate: Option<Estimate>,
+    /// Whether its losses are estimates because they depend on the size of packets.
+    pub loses_by_size: bool,
 }
 
 /// A connection at rest; rates are of all `count` of it together.
@@ -90,6 +96,12 @@ pub struct ConnectionSteady {
     pub held: Held,
     /// What its rate rests on.
     pub rests_on: ProfileUse,
+    /// Whether its delay is an estimate: so is a queue on its path.
+    pub delay_is_estimate: bool,
+    /// Whether its loss is one: so are losses of a link on its path.
+    pub loss_is_estimate: bool,
+    /// Whether its goodput is one.
+    pub goodput_is_estimate: bool,
 }
 
 /// All data together.
@@ -105,6 +117,13 @@ pub struct TotalsSteady {
     pub loss_probability: f64,
     /// Mean time of a packet from sending to arrival; 0 if none arrives.
     pub delay_s: f64,
+}
+
+impl LinkSteady {
+    /// Whether its losses are estimates.
+    pub fn loss_is_estimate(&self) -> bool {
+        self.estimate.is_some() || self.loses_by_size
+    }
 }
 
 impl Steady {
@@ -131,9 +150,12 @@ impl Steady {
         let mut links: Vec<LinkSteady> =
             (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
         solver.add_loads(&mut links);
+        solver.mark_estimates(&mut links);
         let aside_s = solver.waits_beside_the_mean();
         let flows = 0..solver.problem.flows.len();
-        let flows: Vec<ConnectionSteady> = flows.map(|i| solver.flow_at(i, &aside_s)).collect();
+        let flows = flows.map(|i| solver.flow_at(i, &aside_s, &links));
+        let flows: Vec<ConnectionSteady> = flows.collect();
+        solver.mark_utilizations(&flows, &mut links);
         let connections = solver.network.connections().map(|id| {
             let own = solver.problem.flows_of(&solver.network, id);
             if own.is_empty() {
@@ -199,12 +221,15 @@ impl Solver {
             load_bps: 0.0,
             demand_bps: 0.0,
             utilization: at.rest.utilization,
+            utilization_is_estimate: false,
             queue_pkts: at.rest.queue_pkts,
             buffer_pkts: at.buffer_pkts,
             waiting_s: at.waiting_s,
             delay_s: (at.rest.found_pkts + 1.0) * at.packet_s,
             loss_probability: lost(at.rest.ln_pass),
             at_jump: at.rest.at_jump,
+            estimate: None,
+            loses_by_size: false,
         }
     }
 
@@ -258,11 +283,19 @@ impl Solver {
         links.map(aside_s).collect()
     }
 
-    fn flow_at(&self, i: usize, aside_s: &[[f64; 2]]) -> ConnectionSteady {
+    fn flow_at(&self, i: usize, aside_s: &[[f64; 2]], links: &[LinkSteady]) -> ConnectionSteady {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         let spec = self.network.tables().spec_of_class(flow.class);
         let rate_pps = flow.sent_pps(at.rate_pps);
         let in_bursts = self.problem.transfers[flow.class as usize].is_some();
+        let crosses = |is: fn(&LinkSteady) -> bool| {
+            let hops = flow.data_hops().start..flow.back_hops().end;
+            self.problem.hop_link[hops]
+                .iter()
+                .any(|&l| is(&links[l as usize]))
+        };
+        let queues = crosses(|link| link.estimate.is_some());
+        let losses = crosses(LinkSteady::loss_is_estimate);
         let hops = self.problem.hop_link[flow.data_hops()].iter();
         let aside_s = hops.map(|&l| aside_s[l as usize][usize::from(in_bursts)]);
         ConnectionSteady {
@@ -277,6 +310,14 @@ impl Solver {
                 NO_PROFILE => ProfileUse::Measured,
                 p => self.problem.profiles[p as usize].rests_on(at.learnt, at.rtt_s),
             },
+            delay_is_estimate: queues,
+            loss_is_estimate: losses,
+            goodput_is_estimate: Estimate::of_goodput(
+                &spec.source,
+                queues,
+                losses,
+                Some(at.loss()),
+            ),
         }
     }
 

@@ -5,8 +5,17 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, presets};
 use netflow::number::plural;
 use netflow::report::Rows;
+use netflow::results::ESTIMATE;
 
 use super::visible::visible;
+
+/// A number with the sign of estimates, if it is one.
+pub fn sign(is_estimate: bool, number: String) -> String {
+    match is_estimate {
+        true => ESTIMATE.to_owned() + &number,
+        false => number,
+    }
+}
 
 /// Rows, and columns that say what of a row they show.
 pub struct Table<'a, T> {

@@ -67,7 +67,7 @@ impl Setup {
             explanation.loss_probability = -libm::expm1(ln_pass);
         }
         let source = &state.branches[b as usize];
-        let (now, finished) = (state.time_s, source.finished_s.is_some());
+        let (now, finished) = (state.time_s, source.done_s.is_some());
         explanation.sending = branch.start_s <= now && now < branch.stop_s && !finished;
         if branch.application_pps < f64::INFINITY {
             explanation.application_pps = Some(branch.application_pps);

@@ -191,7 +191,7 @@ pub(crate) struct BranchPlan {
     pub stop_s: f64,
     /// Infinite if nothing limits it.
     pub window_pkts: f64,
-    /// Packets to deliver for all of the class; infinite if nothing limits it.
+    /// Whole packets to deliver for all of the class; infinite if nothing limits it.
     pub size_pkts: f64,
     /// Packets/s that the application of one connection makes; infinite if it always has some.
     pub application_pps: f64,
@@ -654,7 +654,7 @@ impl Plan {
                 start_s: spec.start_s,
                 stop_s: spec.stop_s.unwrap_or(f64::INFINITY),
                 window_pkts: spec.max_window_pkts.unwrap_or(f64::INFINITY),
-                size_pkts: spec.size_pkts.map_or(f64::INFINITY, |s| s * weight),
+                size_pkts: (spec.size_pkts).map_or(f64::INFINITY, |size| size.ceil() * weight),
                 application_pps: match profile {
                     NO_PROFILE => f64::INFINITY,
                     _ => spec.application.mean_pps(),

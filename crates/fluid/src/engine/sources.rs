@@ -83,7 +83,7 @@ impl ActiveSources {
                 self.until_s = self.until_s.min(branch.start_s);
                 continue;
             }
-            if branch.stop_s <= now || state.branches[b as usize].finished_s.is_some() {
+            if branch.stop_s <= now || state.branches[b as usize].done_s.is_some() {
                 continue;
             }
             // A list that holds sources which have stopped is only longer than needed.

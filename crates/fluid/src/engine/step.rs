@@ -371,20 +371,32 @@ impl Moving<'_> {
         for branches in plan.limited_classes() {
             let one = &plan.branches[branches[0] as usize];
             let each = branches.iter().map(|&b| b as usize);
-            let before = each.clone().any(|b| state.branches[b].finished_s.is_some());
+            if each.clone().any(|b| state.branches[b].done_s.is_some()) {
+                continue;
+            }
             let delivered = each
                 .clone()
                 .map(|b| state.delivered_pkts(&plan.branches[b]));
             let delivered: f64 = delivered.sum();
-            // Half a packet of each connection is less than the fluid can tell.
-            let excess = delivered - (one.size_pkts - 0.5 * one.weight);
-            if before || excess < 0.0 {
-                continue;
-            }
             let last_hop = |b: usize| sources + plan.branches[b].last_data_hop as usize;
             let now: f64 = each.clone().map(|b| state.forwarded[last_hop(b)]).sum();
-            let finished_s = span.end_s - (excess / now).min(1.0) * span.length_s;
-            each.for_each(|b| state.branches[b].finished_s = Some(finished_s));
+            let slowest_s = each.clone().map(|b| self.scratch.least_s(self.setup, state, b));
+            let earliest_s = slowest_s.fold(f64::INFINITY, f64::min).min(span.end_s);
+            // When each connection lacks no more than this.
+            let reached_s = |lacking_pkts: f64| {
+                let excess = delivered - (one.size_pkts - lacking_pkts * one.weight);
+                let end_s = span.end_s - (excess / now).min(1.0) * span.length_s;
+                (excess >= 0.0).then_some(end_s.max(earliest_s))
+            };
+            let (finished_s, done_s) = (reached_s(0.5), reached_s(LITTLE_PKTS));
+            for b in each {
+                let branch = &mut state.branches[b];
+                branch.finished_s = branch.finished_s.or(finished_s);
+                branch.done_s = done_s;
+            }
+            if done_s.is_none() {
+                continue;
+            }
             let until_s = &mut self.scratch.active.until_s;
             *until_s = until_s.min(span.end_s);
         }

@@ -161,7 +161,9 @@ impl Engine for Fluid {
             counts.outside_s[0] += branch.outside_s;
             counts.outside_s[1] += branch.unusable_s;
             counts.outside_s[2] += branch.active_s;
-            counts.finished_s = counts.finished_s.or(branch.finished_s);
+            let [mean_s, last_s] = last_finished_s(branch, self.network().connection_spec(id).count);
+            counts.mean_finished_s = counts.mean_finished_s.or(mean_s.filter(|_| last_s.is_some()));
+            counts.finished_s = counts.finished_s.or(last_s);
         }
         let (blocked_pkts, _) = self.blocked(id);
         let arrived_pkts = data.delivered_pkts * share;
@@ -233,11 +235,22 @@ impl Engine for Fluid {
     }
 }
 
+/// When connections with a size had delivered it, on average and the last of `count`. Last packets are spread evenly around
+/// the mean, up to when everything was delivered: the last of n has (n − 1)/(n + 1) of that way behind it.
+fn last_finished_s(branch: &BranchState, count: u32) -> [Option<f64>; 2] {
+    let n = f64::from(count);
+    let last_s = match (branch.finished_s, branch.done_s) {
+        (Some(mean_s), Some(done_s)) => Some(mean_s + (done_s - mean_s) * (n - 1.0) / (n + 1.0)),
+        (mean_s, _) => mean_s.filter(|_| count == 1),
+    };
+    [branch.finished_s, last_s]
+}
+
 /// Of so many packets that have arrived, those that are of use: what a source at a rate of its own sends until all that it is for has
 /// arrived comes on top of its size.
 fn useful_pkts(spec: &ConnectionSpec, arrived_pkts: f64) -> f64 {
     match (spec.source.own_pps(), spec.size_pkts) {
-        (Some(_), Some(size_pkts)) => arrived_pkts.min(size_pkts * f64::from(spec.count)),
+        (Some(_), Some(size_pkts)) => arrived_pkts.min(size_pkts.ceil() * f64::from(spec.count)),
         _ => arrived_pkts,
     }
 }

@@ -115,7 +115,7 @@ impl Fluid {
     pub(super) fn blocked(&self, id: ConnectionId) -> (f64, f64) {
         let (branches, _) = self.branches_of(id);
         let branches = branches.iter();
-        let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].finished_s);
+        let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].done_s);
         let until_s = finished_s.fold(self.state.time_s, f64::min);
         let inner = self.setup.network.tables();
         let place = inner.settable_of(id.index() as u32);

@@ -244,7 +244,8 @@ impl Engine for Packets {
             losses_found: self.losses_found(id),
             queued_pkts: mine(|&(queued, _)| queued),
             in_flight_pkts: mine(|&(_, flying)| flying),
-            finished_s: self.finished_s(id),
+            finished_s: self.finished_s(id).map(|[_, last_s]| last_s),
+            mean_finished_s: self.finished_s(id).map(|[mean_s, _]| mean_s),
         }
     }
 

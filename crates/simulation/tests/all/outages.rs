@@ -177,3 +177,13 @@ fn a_window_that_the_way_cannot_hold_limits_no_demand() {
     assert!((demand_bps(Some(10.0)) - 4e6).abs() < 1.0);
     assert_eq!(demand_bps(None), f64::INFINITY);
 }
+
+/// TCP without a limit of its own was given the bandwidth of the other links: 100000 % of a slow one.
+#[test]
+fn tcp_that_only_other_links_limit_demands_any_rate_of_the_slowest() {
+    let mut line = line(&[1e9, 1e6]);
+    let source = Source::Profile(netflow_profile::builtin("ns-newreno").unwrap());
+    line.send_within(0, 2, source, None);
+    let demand_bps = line.builder.build().unwrap().demand_bps(0.0, 60.0);
+    assert_eq!((demand_bps[0], demand_bps[2]), (1e6, f64::INFINITY));
+}

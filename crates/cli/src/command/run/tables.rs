@@ -4,14 +4,12 @@ use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::ProfileUse;
-use netflow::results::{
-    ConnectionSummary, ESTIMATE, LinkSummary, Summary, TotalsSummary, seeds_of, std_of,
-};
+use netflow::results::{ConnectionSummary, LinkSummary, Summary, TotalsSummary, seeds_of, std_of};
 use netflow::simulation::Network;
 
 use super::spread::beside;
 use super::{diffserv, users};
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, known, sign};
 
 /// Where nothing was measured.
 const NOTHING: &str = "-";
@@ -22,7 +20,7 @@ pub fn print(
     top: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    print_links(&summary.links, top, out)?;
+    print_links(&with_sums(network, &summary.links), top, out)?;
     for note in summary.estimate_notes() {
         writeln!(out, " {note}")?;
     }
@@ -41,6 +39,64 @@ pub fn print(
     Ok(())
 }
 
+/// The rows of links. One with classes has the sums of its queues; packets without a class have a row of their own.
+fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
+    let mut rows = links.to_vec();
+    for link in network.classed_links() {
+        let own = &links[link.index()];
+        let queues = network.queues_of(link);
+        let queues: Vec<&LinkSummary> = queues.iter().map(|it| &links[it.index()]).collect();
+        let sum = |of: fn(&LinkSummary) -> f64| queues.iter().map(|it| of(it)).sum::<f64>();
+        let known = |of: fn(&LinkSummary) -> Option<f64>| {
+            let all: Option<Vec<f64>> = queues.iter().map(|it| of(it)).collect();
+            all.map(|all| all.iter().sum::<f64>())
+        };
+        let (offered_pkts, lost_pkts) = (sum(|it| it.offered_pkts), sum(|it| it.lost_pkts));
+        let departed = |it: &LinkSummary| it.offered_pkts - it.lost_pkts;
+        let waited =
+            sum(|it| it.queueing_delay_s.unwrap_or(0.0) * (it.offered_pkts - it.lost_pkts));
+        let left_pkts: f64 = queues.iter().map(|it| departed(it)).sum();
+        rows[link.index()] = LinkSummary {
+            mean_queue_pkts: sum(|it| it.mean_queue_pkts),
+            // Queues are longest at different times.
+            max_queue_pkts: f64::NAN,
+            loss_probability: if offered_pkts > 0.0 {
+                lost_pkts / offered_pkts
+            } else {
+                0.0
+            },
+            offered_load: known(|it| it.offered_load),
+            queueing_delay_s: (left_pkts > 0.0).then(|| waited / left_pkts),
+            utilization_is_estimate: queues.iter().any(|it| it.utilization_is_estimate),
+            queue_is_estimate: queues.iter().any(|it| it.queue_is_estimate),
+            loss_is_estimate: queues.iter().any(|it| it.loss_is_estimate),
+            offered_pkts,
+            lost_pkts,
+            marked_pkts: known(|it| it.marked_pkts),
+            // The spread over seeds of a sum is not the sum of the spreads.
+            spread: (own.spread.iter())
+                .filter(|(name, _)| name.starts_with("utilization"))
+                .map(|(name, it)| (name.clone(), it.clone()))
+                .collect(),
+            ..own.clone()
+        };
+        if own.offered_pkts > 0.0 {
+            rows.push(LinkSummary {
+                link: format!("{} (no class)", own.link),
+                utilization: own.utilization
+                    - queues[1..].iter().map(|it| it.utilization).sum::<f64>(),
+                peak_utilization: None,
+                saturated_s: None,
+                throughput_bps: known(|it| it.throughput_bps)
+                    .zip(own.throughput_bps)
+                    .map(|(all, own)| own - (all - own)),
+                ..own.clone()
+            });
+        }
+    }
+    rows
+}
+
 fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
     // What sends for queues of classes is busy though nothing waits in its own; what fails loses what waits.
     let used = (links.iter())
@@ -53,20 +109,28 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         .text("link", |it| it.link.clone())
         .number("utilization", |it| {
             let std = std_of(&it.spread, "utilization");
-            beside(it.utilization, std, percent)
+            let text = beside(it.utilization, std, percent);
+            sign(it.utilization_is_estimate, text)
         })
-        .number("peak", |it| known(it.peak_utilization, percent, NOTHING))
+        .number("peak", |it| {
+            let text = |peak| sign(it.utilization_is_estimate, percent(peak));
+            known(it.peak_utilization, text, NOTHING)
+        })
         .number("saturated s", |it| known(it.saturated_s, short, NOTHING))
-        .number("offered load", |it| known(it.offered_load, percent, "any"))
+        .number("offered load", |it| {
+            known(it.offered_load, percent, "unlimited")
+        })
         .number("Mbit/s", |it| {
-            known(it.throughput_bps, |bps| short(bps / 1e6), NOTHING)
+            let text = |bps| sign(it.utilization_is_estimate, short(bps / 1e6));
+            known(it.throughput_bps, text, NOTHING)
         })
         .number("mean queue pkt", |it| {
             let std = std_of(&it.spread, "mean_queue_pkts");
             sign(it.queue_is_estimate, beside(it.mean_queue_pkts, std, short))
         })
-        .number("max queue pkt", |it| {
-            sign(it.queue_is_estimate, short(it.max_queue_pkts))
+        .number("max queue pkt", |it| match it.max_queue_pkts.is_nan() {
+            true => NOTHING.to_owned(),
+            false => sign(it.queue_is_estimate, short(it.max_queue_pkts)),
         })
         .number("queueing ms", |it| {
             let std = std_of(&it.spread, "queueing_delay_s");
@@ -108,7 +172,9 @@ fn print_connections(
     let specs = network.connections().map(|id| network.connection_spec(id));
     let mut rows: Vec<_> = specs.zip(connections).collect();
     rows.sort_by(|(_, a), (_, b)| b.mean_goodput_pps.total_cmp(&a.mean_goodput_pps));
-    let is_sized = rows.iter().any(|(spec, _)| spec.size_pkts.is_some());
+    let mut sized = rows.iter().filter(|(spec, _)| spec.size_pkts.is_some());
+    let is_sized = sized.clone().next().is_some();
+    let has_several = sized.any(|(spec, _)| spec.count > 1);
     let mut table = Table::of(rows)
         .text("connection", |(spec, it)| match spec.count {
             1 => it.connection.clone(),
@@ -143,6 +209,12 @@ fn print_connections(
         })
         .number("delivered pkt", |(_, it)| short(it.delivered_pkts))
         .number("outside profile", |(_, it)| outside_profile(it));
+    if has_several {
+        table = table.number("mean finished s", |(_, it)| {
+            let std = std_of(&it.spread, "mean_finished_s");
+            known(it.mean_finished_s, |at_s| beside(at_s, std, short), NOTHING)
+        });
+    }
     if is_sized {
         table = table.number("finished s", |(_, it)| {
             let std = std_of(&it.spread, "finished_s");
@@ -197,14 +269,6 @@ fn outside_profile(connection: &ConnectionSummary) -> String {
             format!("{outside}; rate {rests_on}")
         }
         _ => outside,
-    }
-}
-
-/// With a sign, if it is an estimate.
-fn sign(is_estimate: bool, number: String) -> String {
-    match is_estimate {
-        true => ESTIMATE.to_owned() + &number,
-        false => number,
     }
 }
 

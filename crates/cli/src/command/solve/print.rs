@@ -6,7 +6,7 @@ use netflow::number::{count, percent, plain, short};
 use netflow::steady::rows::{ConnectionRow, LinkRow, TransferRow};
 
 use super::Seen;
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, known, sign};
 
 pub fn print(
     seen: &Seen<'_>,
@@ -35,12 +35,24 @@ fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
     let idle = links.len() - used.len();
     Table::of(used)
         .text("link", |it| it.link)
-        .number("load", |it| percent(it.load))
-        .number("load Mbit/s", |it| short(it.load_bps / 1e6))
-        .number("utilization", |it| percent(it.utilization))
-        .number("queue pkt", |it| short(it.queue_pkts))
-        .number("delay ms", |it| short(it.delay_s * 1e3))
-        .number("loss", |it| percent(it.loss_probability))
+        .number("load", |it| {
+            sign(it.utilization_is_estimate, percent(it.load))
+        })
+        .number("load Mbit/s", |it| {
+            sign(it.utilization_is_estimate, short(it.load_bps / 1e6))
+        })
+        .number("utilization", |it| {
+            sign(it.utilization_is_estimate, percent(it.utilization))
+        })
+        .number("queue pkt", |it| {
+            sign(it.queue_is_estimate, short(it.queue_pkts))
+        })
+        .number("delay ms", |it| {
+            sign(it.queue_is_estimate, short(it.delay_s * 1e3))
+        })
+        .number("loss", |it| {
+            sign(it.loss_is_estimate, percent(it.loss_probability))
+        })
         .print_top(top, "link", out)?;
     match idle {
         0 => Ok(()),
@@ -62,12 +74,21 @@ fn print_connections(
             n => format!("{} ×{n}", it.connection),
         })
         .number("sent pkt/s", |it| short(it.rate_pps))
-        .number("goodput pkt/s", |it| short(it.goodput_pps))
-        .number("goodput Mbit/s", |it| short(it.goodput_bps / 1e6))
-        .number("loss", |it| percent(it.loss_probability))
-        .number("delay ms", |it| short(it.delay_s * 1e3))
+        .number("goodput pkt/s", |it| {
+            sign(it.goodput_is_estimate, short(it.goodput_pps))
+        })
+        .number("goodput Mbit/s", |it| {
+            sign(it.goodput_is_estimate, short(it.goodput_bps / 1e6))
+        })
+        .number("loss", |it| {
+            sign(it.loss_is_estimate, percent(it.loss_probability))
+        })
+        .number("delay ms", |it| {
+            sign(it.delay_is_estimate, short(it.delay_s * 1e3))
+        })
         .number("rtt ms", |it| {
-            known(it.rtt_s, |rtt_s| short(rtt_s * 1e3), "-")
+            let text = |rtt_s| sign(it.delay_is_estimate, short(rtt_s * 1e3));
+            known(it.rtt_s, text, "-")
         })
         .text("held by", |it| it.held_by.unwrap_or(""))
         .text("outside profile", |it| it.profile_use)

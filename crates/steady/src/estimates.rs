@@ -1,0 +1,72 @@
+//! Which numbers of a steady state are estimates: queues whose traffic differs from the random packets of M/M/1/K.
+
+use std::ops::Range;
+
+use netflow_network::filled::{FilledBy, Kind};
+use netflow_network::{Application, Estimate, LinkId};
+
+use crate::point::Held;
+use crate::solver::Solver;
+use crate::steady::{ConnectionSteady, LinkSteady};
+
+impl Solver {
+    /// Marks the queues and losses that are estimates.
+    pub(crate) fn mark_estimates(&self, links: &mut [LinkSteady]) {
+        let filled = self.filled_by();
+        for (l, (link, filled)) in links.iter_mut().zip(&filled).enumerate() {
+            let spec = &self.network.tables().links[l];
+            link.estimate = filled.estimate(spec.queue, link.utilization);
+            link.loses_by_size = filled.loses_by_size(spec, link.loss_probability);
+        }
+    }
+
+    /// Marks the loads and utilizations to which sources contribute whose goodput is an estimate.
+    pub(crate) fn mark_utilizations(&self, flows: &[ConnectionSteady], links: &mut [LinkSteady]) {
+        let mut bits_ps = vec![0.0; links.len()];
+        for (flow, it) in self.problem.flows.iter().zip(flows) {
+            if !it.goodput_is_estimate {
+                continue;
+            }
+            let mut add = |hops: Range<usize>, bits: f64| {
+                for hop in hops {
+                    bits_ps[self.problem.hop_link[hop] as usize] += self.point.hops[hop] * bits;
+                }
+            };
+            add(flow.data_hops(), flow.data_bits);
+            if flow.answers {
+                add(flow.back_hops(), flow.ack_bits);
+            }
+        }
+        for (link, bits_ps) in links.iter_mut().zip(bits_ps) {
+            link.utilization_is_estimate =
+                bits_ps > 0.0 && bits_ps >= Estimate::SHARE * link.offered_bps;
+        }
+    }
+
+    /// By link, the traffic that fills its queue.
+    fn filled_by(&self) -> Vec<FilledBy> {
+        let (problem, owner) = (&self.problem, self.network.tables().owner);
+        let mut filled = vec![FilledBy::default(); problem.links.len()];
+        let bandwidth_bps = |l: u32| problem.links[l as usize].bandwidth_bps;
+        for (flow, at) in problem.flows.iter().zip(&self.point.flows) {
+            let spec = self.network.tables().spec_of_class(flow.class);
+            let has_more = spec.application == Application::Bulk || at.limit != Held::Application;
+            let kind = Kind::of(spec, has_more);
+            let mut above = None;
+            for hop in flow.data_hops() {
+                let link = problem.hop_link[hop];
+                let after = above.filter(|&above| bandwidth_bps(above) <= bandwidth_bps(link));
+                let after = after.map(|l| LinkId::new(l, owner));
+                filled[link as usize].add(kind, self.point.hops[hop], flow.data_bits, after);
+                above = Some(link);
+            }
+            if flow.answers {
+                for hop in flow.back_hops() {
+                    let link = problem.hop_link[hop] as usize;
+                    filled[link].add_acks(self.point.hops[hop] * flow.acks);
+                }
+            }
+        }
+        filled
+    }
+}
