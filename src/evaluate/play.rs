@@ -78,6 +78,10 @@ impl Task<'_> {
             end = End::Stopped("stopped while users were being played".to_owned());
             self.judge(seed, &end)?;
         }
+        let is_fluid = matches!(simulation.options().model, netflow_network::Model::Fluid(_));
+        let loss = |link| simulation.link_totals(link).loss_probability;
+        let lost_acks = is_fluid.then(|| warnings::lost_acks(simulation.network(), time_s, loss));
+        let lost_acks = lost_acks.flatten();
         Ok(Played {
             writer: recorder.writer,
             series: recorder.series,
@@ -88,7 +92,9 @@ impl Task<'_> {
             time_s,
             steps: simulation.steps(),
             steps_s: simulation.chosen_steps_s(),
-            warnings: warnings::held_by_default(&simulation).into_iter().collect(),
+            warnings: (warnings::held_by_default(&simulation).into_iter())
+                .chain(lost_acks)
+                .collect(),
             end,
         })
     }

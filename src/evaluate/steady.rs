@@ -6,6 +6,7 @@ use netflow_scenario::Prepared;
 use netflow_steady::Steady;
 
 use super::overload::steady_overload;
+use super::warnings;
 use crate::number::{count, plain};
 
 /// What a steady state leaves out, or is not what the scenario asks for: in words.
@@ -14,6 +15,8 @@ pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<Stri
     let mut notes = scenario.means_warnings(true, at_s);
     notes.extend(steady_overload(network, steady));
     notes.extend(estimates(network, steady));
+    let loss = |link| steady.link(link).loss_probability;
+    notes.extend(warnings::lost_acks(network, at_s, loss));
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");

@@ -1,6 +1,8 @@
 //! What a run shows to be suspicious.
 
-use netflow_network::{DEFAULT_MOST_WINDOW, Run, Source};
+use netflow_network::{
+    ACK_BYTES, Acks, ConnectionId, DEFAULT_MOST_WINDOW, LinkId, Network, Run, Source,
+};
 use netflow_profile::ProfileUse;
 use netflow_results::ConnectionSummary;
 use netflow_simulation::Simulation;
@@ -54,6 +56,44 @@ pub fn held_by_default(run: &Simulation) -> Option<String> {
         "{} had {DEFAULT_MOST_WINDOW} packets under way, {first} the first of them: no more are by default; \
          `max-window` says another limit",
         count(1 + held.count(), "connection"),
+    ))
+}
+
+/// From this share of lost acknowledgements on, TCP with small windows times out where the fluid model lets it send.
+const MANY_LOST_ACKS: f64 = 0.1;
+
+/// Connections of the fluid model that lose many of their acknowledgements, which it ignores: `queue_loss` is what each queue
+/// loses at `at_s`.
+pub fn lost_acks(
+    network: &Network,
+    at_s: f64,
+    queue_loss: impl Fn(LinkId) -> f64,
+) -> Option<String> {
+    let lost = |id: ConnectionId| {
+        let spec = network.connection_spec(id);
+        if spec.acks == Acks::None || !matches!(spec.source, Source::Profile(_)) {
+            return 0.0;
+        }
+        let pass = |link: LinkId| {
+            let on_the_link = network.link_spec(link).loss.probability(ACK_BYTES);
+            (1.0 - queue_loss(link)) * (1.0 - on_the_link)
+        };
+        let path = network.return_path_at(id, at_s.next_down());
+        1.0 - path.into_iter().map(pass).product::<f64>()
+    };
+    let lossy = network.connections().map(|id| (id, lost(id)));
+    let lossy: Vec<_> = lossy.filter(|(_, loss)| *loss >= MANY_LOST_ACKS).collect();
+    let (first, _) = lossy.first()?;
+    let most = lossy.iter().fold(0.0, |most: f64, it| most.max(it.1));
+    let others = match lossy.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {}", count(others, "other connection")),
+    };
+    Some(format!(
+        "{}{others}: {} of the acknowledgements are lost, which the fluid model ignores; it overestimates small windows. Use \
+         `window` or `stack` and `--set simulation.model=packets`",
+        network.connection_name(*first),
+        percent(most),
     ))
 }
 

@@ -33,9 +33,7 @@ impl Solver {
                 }
             };
             add(flow.data_hops(), flow.data_bits);
-            if flow.answers {
-                add(flow.back_hops(), flow.ack_bits);
-            }
+            add(flow.ack_hops(), flow.ack_bits);
         }
         for (link, bits_ps) in links.iter_mut().zip(bits_ps) {
             link.utilization_is_estimate =
@@ -60,11 +58,9 @@ impl Solver {
                 filled[link as usize].add(kind, self.point.hops[hop], flow.data_bits, after);
                 above = Some(link);
             }
-            if flow.answers {
-                for hop in flow.back_hops() {
-                    let link = problem.hop_link[hop] as usize;
-                    filled[link].add_acks(self.point.hops[hop] * flow.acks);
-                }
+            for hop in flow.ack_hops() {
+                let link = problem.hop_link[hop] as usize;
+                filled[link].add_acks(self.point.hops[hop] * flow.acks);
             }
         }
         filled

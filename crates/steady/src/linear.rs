@@ -56,7 +56,7 @@ impl Linear<'_> {
                     .sum()
             };
             let rtt_s =
-                sum(&looks.waiting_s, flow.data_hops()) + sum(&looks.waiting_s, flow.back_hops());
+                sum(&looks.waiting_s, flow.data_hops()) + sum(&looks.waiting_s, flow.ack_hops());
             let mut d_ln = at.by_pass * sum(&looks.ln_pass, flow.data_hops()) + at.by_rtt * rtt_s;
             for (hops, pkts, bits) in crossings(flow) {
                 for h in hops {
@@ -133,7 +133,7 @@ impl Linear<'_> {
             looks.ln_pass[l] += by_pass;
             looks.waiting_s[l] += by_rtt;
         }
-        for h in flow.back_hops() {
+        for h in flow.ack_hops() {
             looks.waiting_s[links[h] as usize] += by_rtt;
         }
     }
@@ -183,13 +183,9 @@ impl Linear<'_> {
 
 /// The hops on which a flow is traffic, with packets and bits per packet of data.
 fn crossings(flow: &Flow) -> [(std::ops::Range<usize>, f64, f64); 2] {
-    let back = match flow.answers {
-        true => flow.back_hops(),
-        false => flow.back.0 as usize..flow.back.0 as usize,
-    };
     [
         (flow.data_hops(), 1.0, flow.data_bits),
-        (back, flow.acks, flow.ack_bits),
+        (flow.ack_hops(), flow.acks, flow.ack_bits),
     ]
 }
 

@@ -177,7 +177,7 @@ impl Point {
                     at.ln_pass += link.rest.ln_pass;
                     at.rtt_s += link.waiting_s;
                 }
-                at.rtt_s += links(flow.back_hops())
+                at.rtt_s += links(flow.ack_hops())
                     .map(|link| link.waiting_s)
                     .sum::<f64>();
             }
@@ -217,9 +217,7 @@ impl Point {
                 }
             };
             over(flow.data_hops(), 1.0, flow.data_bits);
-            if flow.answers {
-                over(flow.back_hops(), flow.acks, flow.ack_bits);
-            }
+            over(flow.ack_hops(), flow.acks, flow.ack_bits);
         }
     }
 }

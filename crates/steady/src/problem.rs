@@ -105,6 +105,14 @@ impl Flow {
         self.back.0 as usize..self.back.1 as usize
     }
 
+    /// Hops of the return path on which acknowledgements are traffic, and wait; empty with `acks = false`.
+    pub fn ack_hops(&self) -> Range<usize> {
+        match self.answers {
+            true => self.back_hops(),
+            false => self.back.1 as usize..self.back.1 as usize,
+        }
+    }
+
     /// Packets/s that one connection demands whatever the network does, where it sends at `rate_pps`; 0 of TCP that
     /// always has data.
     pub fn demanded_pps(&self, rate_pps: f64) -> f64 {
@@ -112,6 +120,14 @@ impl Flow {
             NO_PROFILE => rate_pps,
             _ if self.application_pps.is_finite() => self.application_pps,
             _ => 0.0,
+        }
+    }
+
+    /// Bits of an acknowledgement that is traffic.
+    pub fn ack_sent_bits(&self) -> f64 {
+        match self.answers {
+            true => 8.0 * ACK_BYTES,
+            false => 0.0,
         }
     }
 
@@ -337,13 +353,8 @@ impl Problem {
         }
         let mut used = vec![false; self.links.len()];
         for flow in &self.flows {
-            let carried = if flow.answers {
-                flow.back.1
-            } else {
-                flow.data.1
-            };
-            for &l in &self.hop_link[flow.data.0 as usize..carried as usize] {
-                used[l as usize] = true;
+            for hop in flow.data_hops().chain(flow.ack_hops()) {
+                used[self.hop_link[hop] as usize] = true;
             }
         }
         let all = 0..self.links.len() as u32;
@@ -404,7 +415,7 @@ impl Problem {
         };
         [
             over(flow.data_hops(), flow.data_bits),
-            over(flow.back_hops(), 8.0 * ACK_BYTES),
+            over(flow.back_hops(), flow.ack_sent_bits()),
         ]
     }
 }

@@ -261,7 +261,7 @@ impl Solver {
             let by_rtt = pulls.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
             let ways = [
                 (flow.data_hops(), flow.data_bits, by_rtt + direct.fixed[i]),
-                (flow.back_hops(), 8.0 * netflow_network::ACK_BYTES, by_rtt),
+                (flow.back_hops(), flow.ack_sent_bits(), by_rtt),
             ];
             for (hops, bits, per_second) in ways {
                 for h in hops {

@@ -243,11 +243,9 @@ impl Solver {
                 link.load_bps += load_pps(hop) * flow.data_bits;
                 link.demand_bps += demand_pps * flow.data_bits;
             }
-            if flow.answers {
-                for hop in flow.back_hops() {
-                    let link = &mut links[self.problem.hop_link[hop] as usize];
-                    link.load_bps += load_pps(hop) * flow.ack_bits;
-                }
+            for hop in flow.ack_hops() {
+                let link = &mut links[self.problem.hop_link[hop] as usize];
+                link.load_bps += load_pps(hop) * flow.ack_bits;
             }
         }
         for (link, of) in links.iter_mut().zip(&self.problem.links) {

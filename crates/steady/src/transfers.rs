@@ -154,9 +154,7 @@ impl Solver {
                 .is_answered();
             if hears || problem.transfers[flow.class as usize].is_some() {
                 add(flow.data_hops(), data_bps);
-                if flow.answers {
-                    add(flow.back_hops(), pps * flow.acks * flow.ack_bits);
-                }
+                add(flow.ack_hops(), pps * flow.acks * flow.ack_bits);
             } else {
                 for &l in &problem.hop_link[flow.data_hops()] {
                     fixed_bps[l as usize] += data_bps;
@@ -182,7 +180,7 @@ impl Solver {
         let bits = 8.0 * transfers.mean_wire_bytes(HEADER_BYTES);
         let own = |flow: &Flow| {
             let links = &problem.hop_link[flow.data_hops()];
-            let back_links = &problem.hop_link[flow.back_hops()];
+            let back_links = &problem.hop_link[flow.ack_hops()];
             let [there_s, back_s] = problem.fixed_s(flow);
             let share = flow.count / all;
             Own {

@@ -266,6 +266,6 @@ fn ways(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, waits: &[Wait], gap_s: 
         way
     };
     let there = over(branch.path, branch.data_bits, fixed.forward_s, is_transfers);
-    let round = over(branch.way_back, 8.0 * ACK_BYTES, fixed.back_s, false);
+    let round = over(branch.ack_path(), 8.0 * ACK_BYTES, fixed.back_s, false);
     (there, round)
 }

@@ -6,7 +6,7 @@ use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explan
 use super::Setup;
 use super::marked::ln_pass_queues;
 use super::on_the_way::ln_pass_of;
-use super::plan::NO_PROFILE;
+use super::plan::{NO_PROFILE, NOTHING_PKTS};
 use super::sources::Condition;
 use crate::state::State;
 
@@ -38,10 +38,13 @@ impl Setup {
                 None => link.refused,
             };
             let link_loss = state.loss(rank as usize).probability(bits / 8.0);
-            let mean_bits = match link.queue_pkts > 0.0 {
+            // The rest of a drained queue has no size.
+            let mean_bits = match link.queue_pkts > NOTHING_PKTS {
                 true => link.queue_bits / link.queue_pkts,
                 false => l.nominal_bits,
             };
+            // Acknowledgements that are no traffic take propagation only.
+            let is_traffic = !back || branch.acknowledged != u32::MAX;
             ExplainedHop {
                 link: LinkId::new(l.link, inner.owner),
                 back,
@@ -49,8 +52,16 @@ impl Setup {
                 utilization: link.utilization,
                 queue_pkts: link.queue_pkts,
                 service_pps: link.bandwidth_bps * link.share / mean_bits,
-                waiting_s: Condition::of(link).waiting_s,
-                transmission_s: bits / link.bandwidth_bps,
+                waiting_s: if is_traffic {
+                    Condition::of(link).waiting_s
+                } else {
+                    0.0
+                },
+                transmission_s: if is_traffic {
+                    bits / link.bandwidth_bps
+                } else {
+                    0.0
+                },
                 propagation_s: link.propagation_s(l),
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
                 link_loss_probability: link_loss,

@@ -219,6 +219,14 @@ pub(crate) const NOTHING_SET: u32 = u32::MAX;
 pub(crate) const NO_RAMP: u32 = u32::MAX;
 
 impl BranchPlan {
+    /// Where its acknowledgements are traffic, and wait: the return path, or nothing with `acks = false`.
+    pub fn ack_path(&self) -> (u32, u32) {
+        match self.acknowledged {
+            u32::MAX => (self.way_back.1, self.way_back.1),
+            _ => self.way_back,
+        }
+    }
+
     /// Whether it may run out of packets to send.
     pub fn is_limited(&self) -> bool {
         self.size_pkts < f64::INFINITY || self.application_pps < f64::INFINITY

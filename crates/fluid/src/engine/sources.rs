@@ -178,7 +178,7 @@ impl Fixed {
             round_trip_s: forward_s
                 + back_s
                 + transmission(branch.path, branch.data_bits)
-                + transmission(branch.way_back, 8.0 * ACK_BYTES),
+                + transmission(branch.ack_path(), 8.0 * ACK_BYTES),
         }
     }
 
@@ -229,7 +229,8 @@ pub(crate) fn look(
         rtt_s += c.waiting_s;
         steepness_per_s += c.steepness_per_s;
     }
-    for &p in &plan.path[branch.way_back.0 as usize..branch.way_back.1 as usize] {
+    let ack_path = branch.ack_path();
+    for &p in &plan.path[ack_path.0 as usize..ack_path.1 as usize] {
         rtt_s += conditions[p as usize].waiting_s;
     }
     Sight {

@@ -6,11 +6,30 @@ use std::ops::Range;
 use super::arrays::{ArriveWork, ShareWork};
 use super::early::{Early, EarlyStep, PieStep, RedStep};
 use super::parallel::{for_blocks, for_cells};
-use super::plan::{Block, FORK_HOPS, LinkPlan, NOTHING_PKTS};
+use super::plan::{Block, BranchPlan, FORK_HOPS, LinkPlan, NO_PROFILE, NOTHING_PKTS, Plan};
 use super::queue::{self, Solution, Step};
 use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
+use super::sources::Fixed;
 use super::{Moving, Scratch, Setup};
 use crate::state::State;
+
+/// A transfer that lacks no more than this, per connection, has delivered everything: fluid queues never drain to nothing.
+const LITTLE_PKTS: f64 = 1e-3;
+
+/// The earliest time at which the last packet of a transfer arrives: packets follow each other at their source's own rate, or
+/// at that of the slowest link, over an empty path.
+fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State) -> f64 {
+    let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
+    let packet_s = |&p: &u32| branch.data_bits / state.links[p as usize].bandwidth_bps;
+    let slowest_s = ranks.iter().map(packet_s).fold(0.0, f64::max);
+    let gap_s = match branch.profile {
+        NO_PROFILE => slowest_s.max(1.0 / state.own_pps(branch)),
+        _ => slowest_s,
+    };
+    let gaps = branch.size_pkts / branch.weight - 1.0;
+    let path_s = fixed.forward_s + ranks.iter().map(packet_s).sum::<f64>();
+    branch.start_s + path_s + gaps * gap_s
+}
 
 /// One thread counts what leaves from so many hops at least.
 const FEWEST_ENDS: usize = 8192;
@@ -380,13 +399,16 @@ impl Moving<'_> {
             let delivered: f64 = delivered.sum();
             let last_hop = |b: usize| sources + plan.branches[b].last_data_hop as usize;
             let now: f64 = each.clone().map(|b| state.forwarded[last_hop(b)]).sum();
-            let slowest_s = each.clone().map(|b| self.scratch.least_s(self.setup, state, b));
-            let earliest_s = slowest_s.fold(f64::INFINITY, f64::min).min(span.end_s);
+            let earliest_s = each.clone().map(|b| {
+                let (branch, fixed) = (&plan.branches[b], &self.scratch.fixed[b]);
+                earliest_end_s(plan, branch, fixed, state)
+            });
+            let earliest_s = earliest_s.fold(f64::INFINITY, f64::min);
             // When each connection lacks no more than this.
             let reached_s = |lacking_pkts: f64| {
                 let excess = delivered - (one.size_pkts - lacking_pkts * one.weight);
                 let end_s = span.end_s - (excess / now).min(1.0) * span.length_s;
-                (excess >= 0.0).then_some(end_s.max(earliest_s))
+                (excess >= 0.0 && earliest_s <= span.end_s).then_some(end_s.max(earliest_s))
             };
             let (finished_s, done_s) = (reached_s(0.5), reached_s(LITTLE_PKTS));
             for b in each {

@@ -10,6 +10,7 @@ use netflow_network::{
 };
 
 use super::Fluid;
+use crate::state::BranchState;
 
 impl Engine for Fluid {
     fn network(&self) -> &Network {
@@ -161,8 +162,11 @@ impl Engine for Fluid {
             counts.outside_s[0] += branch.outside_s;
             counts.outside_s[1] += branch.unusable_s;
             counts.outside_s[2] += branch.active_s;
-            let [mean_s, last_s] = last_finished_s(branch, self.network().connection_spec(id).count);
-            counts.mean_finished_s = counts.mean_finished_s.or(mean_s.filter(|_| last_s.is_some()));
+            let [mean_s, last_s] =
+                last_finished_s(branch, self.network().connection_spec(id).count);
+            counts.mean_finished_s = counts
+                .mean_finished_s
+                .or(mean_s.filter(|_| last_s.is_some()));
             counts.finished_s = counts.finished_s.or(last_s);
         }
         let (blocked_pkts, _) = self.blocked(id);

@@ -5,8 +5,8 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, MarkerRates, Network,
-    PrecedenceTotals, Set, Source, Totals,
+    ACK_BYTES, Acks, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, MarkerRates,
+    Network, PrecedenceTotals, Set, Source, Totals,
 };
 use netflow_queues::Buffer;
 
@@ -93,7 +93,12 @@ impl Engine for Packets {
                 false => 8.0 * spec.packet_size_bytes,
             };
             let queue_pkts = self.queue_pkts(link);
-            let waiting_s = self.engine.waiting_ns(link.index()) as f64 * 1e-9;
+            // Acknowledgements that are no traffic take propagation only.
+            let is_traffic = !back || spec.acks != Acks::None;
+            let waiting_s = match is_traffic {
+                true => self.engine.waiting_ns(link.index()) as f64 * 1e-9,
+                false => 0.0,
+            };
             let sums = self.link_sums(link);
             let queue_loss = sums.lost_of(if back { OF_ACKS } else { marking });
             let link_loss = self.engine.links[link.index()]
@@ -107,7 +112,11 @@ impl Engine for Packets {
                 queue_pkts,
                 service_pps: bandwidth_bps / bits,
                 waiting_s,
-                transmission_s: bits / bandwidth_bps,
+                transmission_s: if is_traffic {
+                    bits / bandwidth_bps
+                } else {
+                    0.0
+                },
                 propagation_s: self.engine.links[link.index()].delay_ns as f64 / 1e9,
                 loss_probability: 1.0 - (1.0 - queue_loss) * (1.0 - link_loss),
                 link_loss_probability: link_loss,

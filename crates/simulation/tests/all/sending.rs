@@ -291,3 +291,60 @@ fn what_is_on_its_way_comes_on_top_of_a_size() {
         );
     }
 }
+
+/// Sizes below half a packet were never sent, small ones were cut by half a packet, and a transfer could end before its start. In
+/// both models whole packets are sent, and the last arrives when it can at the earliest or later.
+#[test]
+fn small_transfers_are_delivered_whole_and_after_their_start() {
+    let reno = || Source::Profile(netflow_profile::builtin("ns-reno").unwrap());
+    let constant = || Source::Constant {
+        rate_pps: 25.0 / 3.0,
+    };
+    let well_mixed = FluidOptions::new(Transport::WellMixed, Coupling::Lagged, Step::auto(0.05));
+    let well_mixed = Model::Fluid(well_mixed);
+    let cases: [(Source, f64, u32, f64, Model); 5] = [
+        (reno(), 0.42, 1, 4.0, Model::FLUID),
+        (reno(), 1.0, 1, 1.74, well_mixed),
+        (reno(), 2.5, 3, 1.74, Model::FLUID),
+        (constant(), 2.0, 100, 4.0, Model::FLUID),
+        (constant(), 0.3, 1, 4.0, Model::FLUID),
+    ];
+    for (source, size_pkts, count, start_s, fluid) in cases {
+        let own_gap_s = source.own_pps().map_or(0.0, |pps| 1.0 / pps);
+        let network = one(1e7, |a, b| ConnectionSpec {
+            size_pkts: Some(size_pkts),
+            count,
+            start_s,
+            ..netflow_problems::connection("c", a, b, source)
+        });
+        let whole_pkts = size_pkts.ceil();
+        for model in [fluid, Model::PACKETS] {
+            let options = Options {
+                duration_s: 10.0,
+                model,
+                ..Options::default()
+            };
+            let mut simulation = Simulation::new(network.clone(), options).unwrap();
+            while !simulation.is_done() {
+                simulation.step().unwrap();
+            }
+            let id = network.connections().next().unwrap();
+            let totals = simulation.connection_totals(id);
+            let all_pkts = whole_pkts * f64::from(count);
+            let useful_pkts = totals.mean_goodput_pps * 10.0;
+            assert!(
+                (useful_pkts / all_pkts - 1.0).abs() < 2e-3,
+                "{model:?} {totals:?}"
+            );
+            let spec = network.link_spec(network.links().next().unwrap());
+            let packet_s = 8.0 * network.connection_spec(id).packet_size_bytes / spec.bandwidth_bps;
+            let gap_s = own_gap_s.max(packet_s);
+            let earliest_s = start_s + spec.delay_s + packet_s + (whole_pkts - 1.0) * gap_s;
+            let [mean_s, last_s] = [totals.mean_finished_s, totals.finished_s].map(Option::unwrap);
+            assert!(
+                earliest_s <= mean_s + 1e-9 && mean_s <= last_s,
+                "{model:?} {totals:?}"
+            );
+        }
+    }
+}
