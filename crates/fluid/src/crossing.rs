@@ -59,6 +59,9 @@ pub struct Crossing {
     pub buffer_bits: Option<f64>,
     /// Bits of the largest packet of data of windows that cross it.
     pub largest_bits: f64,
+    /// Whether all its traffic comes over one link that is no faster: its packets follow each other as far apart as this
+    /// link sends them, and hardly wait or get lost again.
+    pub is_paced: bool,
     /// Windows whose data crosses it.
     pub windows: f64,
     /// Acknowledgements per packet of each window that has its way back over it.
@@ -173,7 +176,46 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
             link.swinging += reacting * sender.swing;
         }
     }
+    mark_paced(links, crossers.clone());
     add_bursts(links, crossers);
+}
+
+/// The links over which traffic comes to a link.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Nothing,
+    One(u32),
+    Several,
+}
+
+/// Finds the links whose traffic all comes over one link that is no faster.
+fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>>) {
+    let mut before = vec![Before::Nothing; links.len()];
+    for Crosser { sender, data, back } in crossers {
+        if !sender.reacts() && sender.wanted_bps() <= 0.0 {
+            continue;
+        }
+        let back = if sender.acks > 0.0 { back } else { &[] };
+        for path in [data, back] {
+            for (place, &l) in path.iter().enumerate() {
+                let comes = place
+                    .checked_sub(1)
+                    .map_or(Before::Several, |it| Before::One(path[it]));
+                let so_far = &mut before[l as usize];
+                *so_far = match *so_far {
+                    Before::Nothing => comes,
+                    same if same == comes => same,
+                    _ => Before::Several,
+                };
+            }
+        }
+    }
+    for (l, before) in before.into_iter().enumerate() {
+        links[l].is_paced = match before {
+            Before::One(above) => links[above as usize].bandwidth_bps <= links[l].bandwidth_bps,
+            Before::Nothing | Before::Several => false,
+        };
+    }
 }
 
 /// What sources that do not react want to send from one link to the next, in bit/s, by the numbers of both.
@@ -360,6 +402,9 @@ impl Crossing {
         if drops_early {
             return Filling::default();
         }
+        if self.is_paced && !calibration.with_windows(self.windows).is_some() {
+            return Filling::paced();
+        }
         let bursts = self.bursts();
         if self.windows <= 0.0 {
             return Filling {
@@ -424,6 +469,9 @@ impl Crossing {
 
     /// What a measure changes by with each of these numbers that changes so with the filling.
     pub fn pull(&self, by: &ByFilling) -> Crossing {
+        if self.is_paced {
+            return Crossing::default();
+        }
         let of_bursts = self.pull_of_bursts(&by.bursts);
         if self.windows <= 0.0 {
             return of_bursts;
@@ -448,6 +496,7 @@ impl Crossing {
             buffer_pkts: by_buffer,
             buffer_bits: None,
             largest_bits: 0.0,
+            is_paced: false,
             windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
             acks: by.acks * self.windows / (all * all),
             reacting: by.windows - by_mean * self.swing() + of_bursts.reacting,
@@ -608,6 +657,7 @@ mod tests {
                 buffer_pkts: 9.0,
                 buffer_bits: in_bytes.then_some(54e3),
                 largest_bits: 8e3,
+                is_paced: false,
                 windows,
                 acks,
                 reacting: reacting * if some_react { 1.0 } else { windows },

@@ -54,6 +54,9 @@ const ONE_SIZE: f64 = 0.5;
 /// Of the packets that wait in M/M/1/K, about so many do of windows under PIE.
 const CONTROLLED: f64 = 0.1;
 
+/// Of the packets that wait in M/M/1/K, the share that waits behind a link that is no faster: nearly none.
+const PACED: f64 = 1e-5;
+
 /// In a queue of so many packets half of its swings are there.
 const SWINGS_FROM: f64 = 3.0;
 
@@ -223,6 +226,19 @@ impl Default for Filling {
     }
 }
 
+impl Filling {
+    /// The queue behind a link that is no faster, of packets that do not wait again.
+    pub fn paced() -> Filling {
+        Filling {
+            calibration: Calibration {
+                waiting: PACED,
+                ..Calibration::default()
+            },
+            ..Filling::default()
+        }
+    }
+}
+
 impl Bursts {
     /// The part of a queue's room that it fills: f = U n/(n + K e) with n = D e + X U, e = 1 − U.
     #[inline]
@@ -344,7 +360,12 @@ impl Filling {
 
     /// Whether it differs from M/M/1/K.
     pub fn is_some(&self) -> bool {
-        self.poisson < 1.0 || self.has_bursts()
+        self.poisson < 1.0 || self.has_bursts() || self.is_paced()
+    }
+
+    /// Whether its packets come from a link that is no faster, and do not wait again.
+    pub fn is_paced(&self) -> bool {
+        self.calibration.waiting == PACED
     }
 
     /// How many packets bursts add to the queue at ln ρ = `x`.

@@ -111,6 +111,7 @@ impl FilledBy {
         /// Such a part fills a queue.
         const FILLING: f64 = 0.1;
         const MOSTLY: f64 = 0.5;
+        const ALL: f64 = 1.0 - 1e-9;
         /// So many times as many, or as few, wait as if sizes were exponential.
         const OTHERWISE: f64 = 1.05;
         let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
@@ -122,6 +123,9 @@ impl FilledBy {
             DropPolicy::Managed(_) => self.bits > 0.0,
         };
         let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
+        // Behind one link that is no faster packets do not wait, whatever they are.
+        let is_paced =
+            self.acks_bits == 0.0 && self.after.iter().any(|&(_, bits)| fills(bits, ALL));
         let is_busy = busy > Estimate::BUSY;
         let longer = self.longer();
         let all = [
@@ -130,10 +134,10 @@ impl FilledBy {
             (fills(self.transfers_bits, FILLING), Estimate::Transfers),
             (fills(self.bursts_bits, FILLING), Estimate::Bursts),
             (self.acks_bits > self.bits, Estimate::Acks),
-            (mostly(self.constant_bits), Estimate::Constant),
-            (in_order, Estimate::InOrder),
-            (longer > OTHERWISE, Estimate::Sizes),
-            (longer < 1.0 / OTHERWISE, Estimate::Alike),
+            (mostly(self.constant_bits) && !is_paced, Estimate::Constant),
+            (in_order && !is_paced, Estimate::InOrder),
+            (longer > OTHERWISE && !is_paced, Estimate::Sizes),
+            (longer < 1.0 / OTHERWISE && !is_paced, Estimate::Alike),
         ];
         let of = all.into_iter().filter_map(|(is, of)| is.then_some(of));
         of.filter(move |&of| is_busy || of == Estimate::Bursts)

@@ -46,7 +46,7 @@ impl Linear<'_> {
             let (at, [du, dv]) = (&point.links[l], [change[2 * l], change[2 * l + 1]]);
             let (by_load, by_v) = (&at.rest.by_load, at.by_v());
             looks.ln_pass[l] = by_load.ln_pass * du + by_v[0] * dv;
-            looks.waiting_s[l] = at.packet_s * by_load.queue_pkts * du + by_v[1] * dv;
+            looks.waiting_s[l] = at.wait_packet_s * by_load.queue_pkts * du + by_v[1] * dv;
         }
         for (flow, at) in problem.flows.iter().zip(&point.flows) {
             let sum = |which: &[f64], hops: std::ops::Range<usize>| -> f64 {
@@ -147,7 +147,7 @@ impl Linear<'_> {
             let at = &point.links[l];
             let by_load = &at.rest.by_load;
             out[2 * l] = by_load.ln_pass * looks.ln_pass[l]
-                + by_load.queue_pkts * at.packet_s * looks.waiting_s[l];
+                + by_load.queue_pkts * at.wait_packet_s * looks.waiting_s[l];
             let by_v = at.by_v();
             out[2 * l + 1] = by_v[0] * looks.ln_pass[l] + by_v[1] * looks.waiting_s[l];
         }
@@ -165,8 +165,8 @@ impl Linear<'_> {
                     let link = &point.links[l];
                     let by_pass = if forward { at.by_pass } else { 0.0 };
                     let by_load = &link.rest.by_load;
-                    let by_u =
-                        by_pass * by_load.ln_pass + at.by_rtt * link.packet_s * by_load.queue_pkts;
+                    let by_u = by_pass * by_load.ln_pass
+                        + at.by_rtt * link.wait_packet_s * by_load.queue_pkts;
                     let of_link = link.by_v();
                     let by_v = by_pass * of_link[0] + at.by_rtt * of_link[1];
                     let (bits, pkts) = (bits / link.bits_ps, pkts / link.pkts_ps);

@@ -72,7 +72,7 @@ impl Solver {
         for &l in &problem.used {
             let l = l as usize;
             let queue_pkts = point.links[l].rest.queue_pkts;
-            if queue_pkts > NOTHING_PKTS {
+            if queue_pkts > NOTHING_PKTS && !point.fillings[l].is_paced() {
                 found[l] = Found::of(queue_pkts, point.links[l].buffer_pkts);
             }
         }
@@ -153,7 +153,7 @@ impl Solver {
         for &l in &problem.used {
             let l = l as usize;
             let (link, queue_pkts) = (&point.links[l], point.links[l].rest.queue_pkts);
-            if queue_pkts <= NOTHING_PKTS {
+            if queue_pkts <= NOTHING_PKTS || self.point.fillings[l].is_paced() {
                 continue;
             }
             let buffer_pkts = link.buffer_pkts;

@@ -28,6 +28,8 @@ pub(crate) struct LinkAt {
     pub waiting_s: f64,
     /// Seconds that a mean packet takes to send.
     pub packet_s: f64,
+    /// By how much an arriving packet waits longer with each packet in the queue, in seconds; 0 behind a link that is no faster.
+    pub wait_packet_s: f64,
     /// Room in mean packets, and how it changes with ln of their bits.
     pub buffer_pkts: f64,
     pub buffer_by_v: f64,
@@ -146,11 +148,16 @@ impl Point {
             let buffer_pkts = queue.buffer_pkts;
             let rest = queue.at_rest(z[2 * l], &self.fillings[l]);
             let packet_s = mean_bits / link.bandwidth_bps;
+            let wait_packet_s = match self.fillings[l].is_paced() {
+                true => 0.0,
+                false => packet_s,
+            };
             self.links[l] = LinkAt {
                 rest,
                 pass: libm::exp(rest.ln_pass),
-                waiting_s: rest.queue_pkts * packet_s,
+                waiting_s: rest.queue_pkts * wait_packet_s,
                 packet_s,
+                wait_packet_s,
                 buffer_pkts,
                 buffer_by_v: -link.room.by_ln_bits(mean_bits),
                 bits_ps: 0.0,
@@ -226,7 +233,7 @@ impl LinkAt {
     /// How ln of what gets in, and the waiting time, change with ln of the mean packet's bits.
     pub fn by_v(&self) -> [f64; 2] {
         let by_buffer = &self.rest.by_buffer;
-        let more_s = self.packet_s * by_buffer.queue_pkts * self.buffer_by_v;
+        let more_s = self.wait_packet_s * by_buffer.queue_pkts * self.buffer_by_v;
         [
             by_buffer.ln_pass * self.buffer_by_v,
             self.waiting_s + more_s,

@@ -224,7 +224,7 @@ impl Solver {
                 let (link, by) = (&point.links[l], &point.links[l].rest.by_filling);
                 let worth_of = |slopes: &QueueSlopes| {
                     looks.ln_pass[l] * slopes.ln_pass
-                        + looks.waiting_s[l] * link.packet_s * slopes.queue_pkts
+                        + looks.waiting_s[l] * link.wait_packet_s * slopes.queue_pkts
                         + direct.links[l].change(slopes)
                 };
                 ByFilling {
@@ -249,7 +249,7 @@ impl Solver {
                 worth[2 * l] - looks.waiting_s[l] * link.waiting_s - direct.links[l].ln_packet_s;
             let by_buffer = &link.rest.by_buffer;
             all.by_buffer[l] = looks.ln_pass[l] * by_buffer.ln_pass
-                + looks.waiting_s[l] * link.packet_s * by_buffer.queue_pkts
+                + looks.waiting_s[l] * link.wait_packet_s * by_buffer.queue_pkts
                 + direct.links[l].change(by_buffer)
                 + direct.links[l].buffer_pkts
                 + filling.buffer_pkts[l] * problem.links[l].room.nominal_pkts / link.buffer_pkts;

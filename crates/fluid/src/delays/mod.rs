@@ -119,13 +119,13 @@ pub(crate) struct Wait {
 impl Wait {
     /// At a link that is filled so, and to which transfers bring so many packets in a second.
     fn of(link: &LinkState, plan: &LinkPlan, filling: &Filling, transfers_pps: f64) -> Wait {
-        let here = Condition::of(link);
+        let here = Condition::of(link, filling);
         let nothing = Wait {
             ln_pass: here.ln_pass,
             bandwidth_bps: link.bandwidth_bps,
             ..Wait::default()
         };
-        if link.queue_pkts <= NOTHING_PKTS || link.down {
+        if link.queue_pkts <= NOTHING_PKTS || link.down || filling.is_paced() {
             return nothing;
         }
         let (mean_pkts, buffer_pkts) = (link.queue_pkts, plan.buffer_now_pkts(link));

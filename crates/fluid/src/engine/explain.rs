@@ -8,11 +8,17 @@ use super::marked::ln_pass_queues;
 use super::on_the_way::ln_pass_of;
 use super::plan::{NO_PROFILE, NOTHING_PKTS};
 use super::sources::Condition;
+use crate::filling::Filling;
 use crate::state::State;
 
 impl Setup {
     /// The chain for one connection at the state's time.
-    pub(crate) fn explain(&self, state: &State, id: ConnectionId) -> Explanation {
+    pub(crate) fn explain(
+        &self,
+        state: &State,
+        fillings: &[Filling],
+        id: ConnectionId,
+    ) -> Explanation {
         let inner = &**self.network.tables();
         let class = inner.class_of[id.index()];
         let count = inner.connections[id.index()].count;
@@ -53,7 +59,7 @@ impl Setup {
                 queue_pkts: link.queue_pkts,
                 service_pps: link.bandwidth_bps * link.share / mean_bits,
                 waiting_s: if is_traffic {
-                    Condition::of(link).waiting_s
+                    Condition::of(link, &fillings[rank as usize]).waiting_s
                 } else {
                     0.0
                 },

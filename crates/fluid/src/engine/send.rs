@@ -35,8 +35,14 @@ impl Moving<'_> {
 
     /// What each link does to a packet that arrives now.
     fn look_at_links(&mut self) {
-        for (c, link) in self.scratch.conditions.iter_mut().zip(&self.state.links) {
-            *c = Condition::of(link);
+        let Scratch {
+            conditions,
+            fillings,
+            ..
+        } = &mut *self.scratch;
+        let links = self.state.links.iter().zip(&*fillings);
+        for (c, (link, filling)) in conditions.iter_mut().zip(links) {
+            *c = Condition::of(link, filling);
         }
         self.look_at_rio_queues();
     }

@@ -6,6 +6,7 @@ use netflow_units::math::{exp_m1, ln_1p};
 
 use super::Setup;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
+use crate::filling::Filling;
 use crate::state::{LinkState, State};
 
 /// Sources evaluated at a time: what they see fits into the first-level cache.
@@ -22,14 +23,18 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    pub fn of(link: &LinkState) -> Condition {
+    /// Of a link that is filled so.
+    pub fn of(link: &LinkState, filling: &Filling) -> Condition {
         Condition {
             ln_pass: if link.refused == 0.0 {
                 0.0
             } else {
                 ln_pass(link.refused)
             },
-            waiting_s: link.queue_bits / (link.bandwidth_bps * link.share),
+            waiting_s: match filling.is_paced() {
+                true => 0.0,
+                false => link.queue_bits / (link.bandwidth_bps * link.share),
+            },
             steepness_per_s: link.steepness_per_s,
         }
     }

@@ -85,7 +85,7 @@ impl Engine for Fluid {
     }
 
     fn explain(&self, id: ConnectionId) -> Explanation {
-        let mut explanation = self.setup.explain(&self.state, id);
+        let mut explanation = self.setup.explain(&self.state, &self.scratch.fillings, id);
         for hop in &mut explanation.hops {
             hop.utilization = self.utilization(hop.link);
         }

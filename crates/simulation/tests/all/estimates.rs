@@ -135,8 +135,8 @@ fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
     }
 }
 
-/// Packets of a stream hardly wait at a second link that is as fast as the first, and those of very different sizes wait
-/// longer than the equations say: both are said.
+/// Packets of a stream do not wait again at a second link that is as fast as the first. Where others join it they wait less
+/// than the equations say, and packets of very different sizes wait longer: both are estimates.
 #[test]
 fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(5));
@@ -144,12 +144,16 @@ fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
         let load = rng.random_range(0.6..0.9);
         let mut builder = NetworkBuilder::new();
         let [a, b, c] = ["a", "b", "c"].map(|name| builder.node(name));
-        let links = [(a, b), (b, c)]
-            .map(|(from, to)| builder.link(netflow_problems::link(from, to, 8e6, 0.01, 1000.0)));
+        for (from, to) in [(a, b), (b, c)] {
+            builder.link(netflow_problems::link(from, to, 8e6, 0.01, 1000.0));
+        }
         let source = Source::Poisson {
             rate_pps: 1000.0 * load,
         };
         builder.connection(netflow_problems::one_way("in a row", a, c, source));
+        let paced = builder.clone().build().unwrap();
+        let source = Source::Poisson { rate_pps: 50.0 };
+        builder.connection(netflow_problems::one_way("joins", b, c, source));
         let row = builder.build().unwrap();
 
         let mut builder = NetworkBuilder::new();
@@ -171,10 +175,18 @@ fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
                 (totals.estimate, totals.mean_queue_pkts)
             })
         };
-        let [(reason, first), (_, as_packets)] = told(&row, links[0]);
+        let ids: Vec<_> = paced.links().collect();
+        let [(reason, first), (_, as_packets)] = told(&paced, ids[0]);
         assert_eq!(reason, Some(Estimate::Alike));
         assert!(first > 0.95 * as_packets);
-        let [(reason, fluid), (_, packets)] = told(&row, links[1]);
+        let [(reason, fluid), (_, packets)] = told(&paced, ids[1]);
+        assert_eq!(reason, None);
+        assert!(
+            (fluid / packets - 1.0).abs() < 0.03,
+            "{load}: {fluid} {packets}"
+        );
+        let ids: Vec<_> = row.links().collect();
+        let [(reason, fluid), (_, packets)] = told(&row, ids[1]);
         assert_eq!(reason, Some(Estimate::InOrder));
         assert!(fluid > 1.2 * packets, "{load}: {fluid} {packets}");
         let [(reason, fluid), (_, packets)] = told(&sizes, link);
