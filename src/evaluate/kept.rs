@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use netflow_files::{Kind, read_text, write_own};
+use netflow_files::{Kind, make_inside, read_text, write_own};
 use netflow_results::{self as results, is_results, write_whole};
 use netflow_scenario::{Prepared, digest};
 
@@ -34,15 +34,12 @@ impl Kept {
         }
     }
 
-    fn copy(&mut self, copy: &Path, text: &str) -> Result<(), results::Error> {
-        let parent = copy.parent().unwrap_or(Path::new(""));
-        let missing: Vec<&Path> = parent.ancestors().take_while(|it| !it.exists()).collect();
-        fs::create_dir_all(parent).map_err(|source| results::Error::MakeDirectory {
-            path: parent.to_owned(),
-            source,
-        })?;
-        self.made
-            .extend(missing.iter().rev().map(|it| it.to_path_buf()));
+    fn copy(&mut self, directory: &Path, inner: &Path, text: &str) -> Result<(), results::Error> {
+        let folders = inner.parent().unwrap_or(Path::new(""));
+        let made = make_inside(directory, folders);
+        let made = made.map_err(|(path, source)| results::Error::MakeDirectory { path, source })?;
+        self.made.extend(made);
+        let copy = &directory.join(inner);
         if !copy.exists() {
             self.made.push(copy.to_owned());
         }
@@ -84,7 +81,7 @@ pub fn keep(scenario: &Prepared, directory: &Path) -> Result<Kept, results::Erro
     }
     for (path, text) in places.iter().zip(&texts) {
         let inner = Path::new(DIRECTORY).join(path.strip_prefix(&common).unwrap_or(path));
-        if let Err(error) = kept.copy(&directory.join(&inner), text) {
+        if let Err(error) = kept.copy(directory, &inner, text) {
             kept.undo();
             return Err(error);
         }

@@ -179,12 +179,15 @@ impl Fluid {
             .min(self.setup.next_change_s(&self.state))
             .min(switch_s);
         let result = match self.setup.options {
-            FluidOptions::Adaptive { step, .. } => self.take_adaptive_step(step, limit_s),
+            FluidOptions::Adaptive { step, .. } => {
+                let result = self.take_adaptive_step(step, limit_s);
+                self.note_step(self.state.time_s - start_s);
+                result
+            }
             options => {
                 let chosen_s = self.scratch.next_step_s(&self.setup, &mut self.state);
                 let step_s = chosen_s.unwrap_or(options.longest_step_s());
-                let (shortest_s, longest_s) = self.chosen_s.unwrap_or((step_s, step_s));
-                self.chosen_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
+                self.note_step(step_s);
                 // Grid times are multiples of the step, so that errors do not add up.
                 let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
                 // Nothing is left over that is too short to be told.
@@ -199,6 +202,11 @@ impl Fluid {
             self.look_at_paths();
         }
         result
+    }
+
+    fn note_step(&mut self, step_s: f64) {
+        let (shortest_s, longest_s) = self.chosen_s.unwrap_or((step_s, step_s));
+        self.chosen_s = Some((shortest_s.min(step_s), longest_s.max(step_s)));
     }
 
     fn look_at_paths(&mut self) {
@@ -234,20 +242,15 @@ impl Fluid {
     }
 
     /// The shortest and the longest step in seconds that was chosen so far; before the first, those
-    /// between which it will be. `None` where steps adapt.
-    pub fn chosen_s(&self) -> Option<(f64, f64)> {
+    /// between which it will be.
+    pub fn chosen_s(&self) -> (f64, f64) {
         let longest_s = self.setup.options.longest_step_s();
-        let between_s = match self.setup.pace {
-            _ if self.adapts() => return None,
-            Some(pace) => (pace.shortest_s, pace.longest_s),
-            None => (longest_s, longest_s),
+        let between_s = match (self.setup.options, self.setup.pace) {
+            (FluidOptions::Adaptive { step, .. }, _) => (step.min_s, step.max_s),
+            (_, Some(pace)) => (pace.shortest_s, pace.longest_s),
+            (_, None) => (longest_s, longest_s),
         };
-        Some(self.chosen_s.unwrap_or(between_s))
-    }
-
-    /// Whether steps are tried and compared, and may end at any time.
-    pub fn adapts(&self) -> bool {
-        matches!(self.setup.options, FluidOptions::Adaptive { .. })
+        self.chosen_s.unwrap_or(between_s)
     }
 
     /// How often the whole network was evaluated: once a step, three times an adaptive one.

@@ -93,15 +93,13 @@ impl Paths {
         explain: impl Fn(netflow_network::ConnectionId) -> Explanation,
         loss: impl Fn(LinkId) -> LinkLoss,
     ) {
-        for pair in network
-            .tables()
-            .workloads
-            .iter()
-            .flat_map(|users| &users.pairs)
-        {
+        let users = network.tables().workloads.iter();
+        let pairs = users.flat_map(|it| it.pairs.iter().map(|pair| (pair, &it.spec)));
+        for (pair, workload) in pairs {
+            let full_bits = 8.0 * workload.packet_size_bytes;
             let [to_server, to_client] = pair.map(|id| {
                 let packet_bits = 8.0 * network.connection_spec(id).packet_size_bytes;
-                direction(network, &explain(id), packet_bits, &loss)
+                direction(network, &explain(id), packet_bits, full_bits, &loss)
             });
             let path = to_server.zip(to_client);
             self.paths.push(path.map(|(there, back)| [there, back]));
@@ -130,6 +128,7 @@ fn direction(
     network: &Network,
     it: &Explanation,
     packet_bits: f64,
+    full_bits: f64,
     loss: &impl Fn(LinkId) -> LinkLoss,
 ) -> Option<Way> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
@@ -139,7 +138,7 @@ fn direction(
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
     let onset = |hop: &ExplainedHop| loss(hop.link).error_onset();
     let ln_bit: f64 = there().map(|hop| libm::log1p(-onset(hop))).sum();
-    let (loss, bit_error_rate) = harm(it.loss_probability, ln_bit, packet_bits);
+    let (loss, bit_error_rate) = harm(it.loss_probability, ln_bit, packet_bits, full_bits);
     Some(Way {
         delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
         loss,
@@ -149,15 +148,21 @@ fn direction(
     })
 }
 
-/// The loss whatever a packet's size and the bit error rate, of which full packets are lost with the
-/// probability `all`, and of a bit ln of the probability that it is not in error is `ln_bit`. Both are such
-/// that something gets through.
-fn harm(all: f64, ln_bit: f64, packet_bits: f64) -> (f64, f64) {
+/// The loss whatever a packet's size, and the bit error rate, by which packets of `packet_bits` are lost with the
+/// probability `all`; of a bit ln of the probability that it is not in error is `ln_bit`. Both are such that packets of
+/// `full_bits` get through, at least one in ten.
+fn harm(all: f64, ln_bit: f64, packet_bits: f64, full_bits: f64) -> (f64, f64) {
     let least = libm::log1p(-MOST_LOSS);
     let ln_all = libm::log1p(-all).max(least);
     let ln_bit = ln_bit.max(ln_all / packet_bits);
     let ln_packet = (ln_all - packet_bits * ln_bit).min(0.0);
-    (-libm::expm1(ln_packet), -libm::expm1(ln_bit))
+    let ln_full = ln_packet + full_bits * ln_bit;
+    let most = if ln_full < least {
+        least / ln_full
+    } else {
+        1.0
+    };
+    (-libm::expm1(most * ln_packet), -libm::expm1(most * ln_bit))
 }
 
 /// What users meet with who come between two times (s): all of their sessions, to the end. None are begun
@@ -291,7 +296,7 @@ mod tests {
     #[test]
     fn small_packets_are_lost_less_by_bit_errors() {
         let ln_bit = (1.0_f64 - 0.08).ln() / 8000.0;
-        let (loss, rate) = harm(1.0 - 0.98 * 0.92, ln_bit, 8000.0);
+        let (loss, rate) = harm(1.0 - 0.98 * 0.92, ln_bit, 8000.0, 8000.0);
         assert!((loss - 0.02).abs() < 1e-12, "{loss}");
         let arrives = (1.0 - rate).powf(8.0 * HEADER_BYTES);
         assert!((arrives - 0.92_f64.powf(0.04)).abs() < 1e-12, "{arrives}");
@@ -305,12 +310,15 @@ mod tests {
             (1.0, 0.0),
             (0.95, -1.0),
         ] {
-            let (loss, rate) = harm(all, ln_bit, 8000.0);
-            let arrives = (1.0 - loss) * (1.0 - rate).powf(8000.0);
-            assert!(
-                (arrives - (1.0 - MOST_LOSS)).abs() < 1e-9,
-                "{all} {ln_bit}: {arrives}"
-            );
+            // Requests are smaller than full packets.
+            for packet_bits in [3000.0, 8000.0] {
+                let (loss, rate) = harm(all, ln_bit, packet_bits, 8000.0);
+                let arrives = (1.0 - loss) * (1.0 - rate).powf(8000.0);
+                assert!(
+                    (arrives - (1.0 - MOST_LOSS)).abs() < 1e-9,
+                    "{all} {ln_bit}: {arrives}"
+                );
+            }
         }
     }
 }

@@ -1038,12 +1038,11 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Requests of users whose ways are given ask for those of their replies, so that what is not given follows from
-    /// the same.
+    /// Requests of users, and so acknowledgements, take the path of their replies reversed, unless a return path is given.
     fn of(spec: &'a ConnectionSpec) -> Asked<'a> {
         let (path, return_path) = (spec.path.as_deref(), spec.return_path.as_deref());
         match &spec.source {
-            Source::Users(it) if !it.replies && it.workload.has_given_ways() => Asked {
+            Source::Users(it) if !it.replies => Asked {
                 spec,
                 from: spec.to,
                 to: spec.from,

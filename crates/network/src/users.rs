@@ -68,11 +68,6 @@ impl WorkloadSpec {
             .collect()
     }
 
-    /// Whether its ways are not the shortest paths of both of its connections.
-    pub(crate) fn has_given_ways(&self) -> bool {
-        self.path.is_some() || self.return_path.is_some()
-    }
-
     pub(crate) fn too_many_pairs(&self) -> bool {
         self.pairs().len() > MOST_PAIRS
     }

@@ -189,8 +189,8 @@ impl Simulation {
         }
     }
 
-    /// Goes on until `time_s`, as exactly as time is told: packets to the nanosecond, fluids by
-    /// adaptive steps to the time, and by others to the end of the step that it lies in; but never
+    /// Goes on until `time_s`: packets to the nanosecond, fluids to the end of the step that it lies in, so that recording
+    /// intervals do not change steps; but never
     /// beyond `limit_s`, nor when it is told to stop. Events of that time are still to come: what a failure loses counts
     /// in the next interval.
     fn reach(
@@ -214,11 +214,6 @@ impl Simulation {
                 }
                 return Ok(());
             }
-        };
-        // Where steps follow a grid of their own, an interval ends with the step.
-        let limit_s = match fluid.adapts() {
-            true => time_s.min(limit_s),
-            false => limit_s,
         };
         while fluid.time_s() < time_s.min(limit_s) - slack_s && !fluid.is_done() && !stop() {
             fluid.step_until(limit_s)?;
@@ -344,7 +339,7 @@ impl Simulation {
     /// adapt, and of the window model, which takes what it needs.
     pub fn chosen_steps_s(&self) -> Option<(f64, f64)> {
         match &self.stepper {
-            Stepper::Fluid(fluid) => fluid.chosen_s(),
+            Stepper::Fluid(fluid) => Some(fluid.chosen_s()),
             Stepper::Packets(_) => None,
         }
     }

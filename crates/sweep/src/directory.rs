@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use netflow_files::{Claim, Kind, PartialFile, publish, read_text, write_whole};
+use netflow_files::{Claim, Kind, PartialFile, make_inside, publish, read_text, write_whole};
 use netflow_results::{
     Format, SWEEP_FILE, SWEEP_RECEIPTS, SweepColumns, SweepTable, chunk_file, is_results,
     sweep_mark,
@@ -147,9 +147,10 @@ impl Directory {
     }
 
     fn make(&self) -> Result<(), Error> {
+        fs::create_dir_all(&self.path).map_err(Error::write(&self.path))?;
         for part in Directory::parts() {
-            let path = self.path.join(part);
-            fs::create_dir_all(&path).map_err(Error::write(&path))?;
+            make_inside(&self.path, Path::new(part))
+                .map_err(|(path, source)| Error::Write { path, source })?;
         }
         Ok(())
     }

@@ -122,8 +122,15 @@ impl ActiveSources {
         let first_rank = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
         let profile = |b: u32| plan.branches[b as usize].profile;
         self.by_link.clone_from(&self.implicit);
+        // Profiles are numbered as they come in the file; sums are in the order of their first branches.
+        let rank = |b: u32| plan.branch_rank[b as usize];
+        let mut first_of = vec![u32::MAX; plan.profiles.len()];
+        for &b in &self.implicit {
+            let first = &mut first_of[profile(b) as usize];
+            *first = rank(b).min(*first);
+        }
         self.by_link
-            .sort_unstable_by_key(|&b| (first_rank(b), profile(b), plan.branch_rank[b as usize]));
+            .sort_unstable_by_key(|&b| (first_rank(b), first_of[profile(b) as usize], rank(b)));
         self.runs.clear();
         self.runs_at.clear();
         self.runs_at.resize(plan.links.len(), (0, 0));

@@ -142,19 +142,25 @@ fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(5));
     for _ in 0..20 {
         let load = rng.random_range(0.6..0.9);
-        let mut builder = NetworkBuilder::new();
-        let [a, b, c] = ["a", "b", "c"].map(|name| builder.node(name));
-        for (from, to) in [(a, b), (b, c)] {
-            builder.link(netflow_problems::link(from, to, 8e6, 0.01, 1000.0));
-        }
-        let source = Source::Poisson {
-            rate_pps: 1000.0 * load,
+        let row = |joining_pps: f64| {
+            let mut builder = NetworkBuilder::new();
+            let [a, b, c] = ["a", "b", "c"].map(|name| builder.node(name));
+            for (from, to) in [(a, b), (b, c)] {
+                builder.link(netflow_problems::link(from, to, 8e6, 0.01, 1000.0));
+            }
+            let source = Source::Poisson {
+                rate_pps: 1000.0 * load,
+            };
+            builder.connection(netflow_problems::one_way("in a row", a, c, source));
+            if joining_pps > 0.0 {
+                let source = Source::Poisson {
+                    rate_pps: joining_pps,
+                };
+                builder.connection(netflow_problems::one_way("joins", b, c, source));
+            }
+            builder.build().unwrap()
         };
-        builder.connection(netflow_problems::one_way("in a row", a, c, source));
-        let paced = builder.clone().build().unwrap();
-        let source = Source::Poisson { rate_pps: 50.0 };
-        builder.connection(netflow_problems::one_way("joins", b, c, source));
-        let row = builder.build().unwrap();
+        let (paced, row) = (row(0.0), row(50.0));
 
         let mut builder = NetworkBuilder::new();
         let [a, b] = ["a", "b"].map(|name| builder.node(name));

@@ -13,6 +13,7 @@ use clap::{Args, ValueHint};
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::fit::{DesignedCell, Fit, Names, fit_designed};
 use netflow::profile::to_toml;
+use netflow_files::make_inside;
 use netflow_testbed::{become_root, check_congestion_control, control_doubt};
 
 use super::fit::{print_cells, print_slices};
@@ -123,11 +124,14 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
     }
     become_root()?;
     let captures = arguments.output.join("captures");
-    fs::create_dir_all(&captures).map_err(|source| Failure::File {
+    let cannot = |(path, source)| Failure::File {
         action: "create",
-        path: captures.clone(),
+        path,
         source,
-    })?;
+    };
+    fs::create_dir_all(&arguments.output)
+        .map_err(|source| cannot((arguments.output.clone(), source)))?;
+    make_inside(&arguments.output, "captures".as_ref()).map_err(cannot)?;
     let plan = Plan {
         transfer: Duration::from_secs_f64(arguments.transfer),
         parallel: arguments.parallel.get(),

@@ -1,0 +1,67 @@
+//! Folders inside a directory that a user names.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Makes the folders of `inner` inside `directory`, which exists; the ones that were missing. A folder that is a symbolic link is
+/// not followed: it would lead out of the directory, and files there would be replaced.
+///
+/// # Errors
+/// The path, and [`io::ErrorKind::AlreadyExists`] if it is a symbolic link, [`io::ErrorKind::NotADirectory`] if it is a file; or
+/// that it cannot be made.
+pub fn make_inside(directory: &Path, inner: &Path) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+    let mut path = directory.to_owned();
+    let mut made = Vec::new();
+    for component in inner.components() {
+        path.push(component);
+        let cannot = |error| (path.clone(), error);
+        match fs::symlink_metadata(&path) {
+            Ok(it) if it.is_symlink() => {
+                let message = "it is a symbolic link, which is not followed: remove it or choose another directory";
+                let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
+                return Err(cannot(error));
+            }
+            Ok(it) if it.is_dir() => {}
+            Ok(_) => return Err(cannot(io::ErrorKind::NotADirectory.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match fs::create_dir(&path) {
+                    Ok(()) => made.push(path.clone()),
+                    // Another process has made it meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(cannot(error)),
+                }
+            }
+            Err(error) => return Err(cannot(error)),
+        }
+    }
+    Ok(made)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_that_are_links_are_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (own, other) = (place.path().join("own"), place.path().join("other"));
+        fs::create_dir(&own).unwrap();
+        fs::create_dir(&other).unwrap();
+        let made = make_inside(&own, Path::new("a/b")).unwrap();
+        assert_eq!(made, [own.join("a"), own.join("a/b")]);
+        assert!(make_inside(&own, Path::new("a/b")).unwrap().is_empty());
+        std::os::unix::fs::symlink(&other, own.join("linked")).unwrap();
+        let (path, error) = make_inside(&own, Path::new("linked/c")).unwrap_err();
+        assert_eq!(
+            (path, error.kind()),
+            (own.join("linked"), io::ErrorKind::AlreadyExists)
+        );
+        assert!(!other.join("c").exists());
+        fs::write(own.join("file"), "").unwrap();
+        let (_, error) = make_inside(&own, Path::new("file")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+        // The directory itself may be a link: its user has named it.
+        assert!(make_inside(&own.join("linked"), Path::new("d")).is_ok());
+    }
+}
