@@ -6,16 +6,24 @@ use netflow_tcpmodel::model_c::ModelC;
 use netflow_tcpmodel::rounds::{self, Rounds};
 use netflow_tcpmodel::rto::{ExactDistribution, MonteCarlo, MonteCarloUnless};
 use netflow_tcpmodel::short::{Exponent, Short};
-use netflow_tcpmodel::{Error, Stack, Transfer};
+use netflow_tcpmodel::{CongestionControl, Error, Recovery, Stack, Transfer};
 use serde::Serialize;
+
+/// How precise the mean of played transfers is: half of its 95 % confidence interval, as a part of it.
+const PRECISION: f64 = 0.01;
+
+/// Packets that are played at most to come to that: some ten seconds of a processor.
+const MOST_PACKETS_PLAYED: u64 = 30_000_000;
+/// But no fewer transfers than this.
+const FEWEST: u64 = 100;
 
 /// The models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {
     /// Zhang, Wang & Keshav.
-    #[default]
     Short,
     /// Transfers of the stack, played packet by packet.
+    #[default]
     Rounds,
     /// The earlier form of CSA that Zhang, Wang & Keshav compare with.
     ModelC,
@@ -25,7 +33,7 @@ pub enum Model {
 
 impl Model {
     /// Every model.
-    pub const ALL: [Model; 4] = [Model::Short, Model::Rounds, Model::ModelC, Model::Csa];
+    pub const ALL: [Model; 4] = [Model::Rounds, Model::Short, Model::ModelC, Model::Csa];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
@@ -34,6 +42,14 @@ impl Model {
             Model::Rounds => "rounds",
             Model::ModelC => "model-c",
             Model::Csa => "csa",
+        }
+    }
+
+    /// The stack that it plays, or describes, by default.
+    pub fn default_stack(self) -> &'static str {
+        match self {
+            Model::Rounds => "linux-6",
+            Model::Short | Model::ModelC | Model::Csa => "linux-2.0.34",
         }
     }
 
@@ -95,11 +111,29 @@ pub struct Method {
     pub mss_bytes: u32,
     /// Bits/s of the path each way, of [`Model::Rounds`]; packets take no time without.
     pub bandwidth_bps: Option<f64>,
-    /// So many transfers are played: 100 000 of [`Model::Rounds`] without; none of [`Model::Short`].
+    /// Transfers that are played. Without, [`Model::Rounds`] plays 4096 to 100 000, until the mean is known to 1 % with 95 %
+    /// confidence, and fewer of large transfers: 30 million packets at most. [`Model::Short`] plays none.
     pub samples: Option<u64>,
 }
 
 impl Method {
+    /// Why the model does not describe the stack, if it does not: formulas are of Reno with a small initial window, without probes.
+    pub fn refused_stack(&self) -> Option<String> {
+        let stack = &self.stack;
+        let is_described = self.model == Model::Rounds
+            || stack.congestion == CongestionControl::Reno
+                && stack.recovery == Recovery::Reno
+                && !stack.tail_loss_probe
+                && stack.initial_window_pkts <= 2;
+        (!is_described).then(|| {
+            format!(
+                "the model {} describes Reno with an initial window of 2 packets or less, not {}",
+                self.model.name(),
+                stack.name
+            )
+        })
+    }
+
     /// The setting that is given and has no effect on the model, if one is.
     pub fn unused(&self) -> Option<&'static str> {
         let is_formula = matches!(self.model, Model::ModelC | Model::Csa);
@@ -218,7 +252,14 @@ fn rounds(
         transfer,
     };
     let mut options = rounds::Options::default();
-    options.trials = method.samples.unwrap_or(options.trials);
+    match method.samples {
+        Some(samples) => options.trials = samples,
+        None => {
+            options.precision = Some(PRECISION);
+            let most = (MOST_PACKETS_PLAYED / question.packets.max(1)).max(FEWEST);
+            options.trials = options.trials.min(most);
+        }
+    }
     let latency = rounds.solve_unless(&options, stop)?;
     Ok(Answer {
         mean_s: latency.mean_s(),

@@ -67,13 +67,15 @@ def test_latency_is_the_commands():
     with pytest.raises(ValueError, match="stack"):
         nf.latency("3 KB", "20 ms", stack="linux-7")
     with pytest.raises(ValueError, match="no effect"):
-        nf.latency("3 KB", "20 ms", bandwidth="1 Mbit/s")
+        nf.latency("3 KB", "20 ms", bandwidth="1 Mbit/s", model="short")
+    with pytest.raises(ValueError, match="describes Reno"):
+        nf.latency("3 KB", "20 ms", model="csa", stack="linux-6")
     bbr = "--size 2MB --delay 20ms --loss 1% --model rounds --stack linux-6 --congestion bbr --bandwidth 20Mbit/s --samples 20"
     told = json.loads(command("latency", *bbr.split(), "--format", "json"))
     rounds = dict(model="rounds", stack="linux-6", bandwidth="20 Mbit/s", samples=20)
     assert nf.latency("2 MB", "20 ms", 0.01, congestion="bbr", **rounds).to_rows()[0]["mean_s"] == told["mean_s"]
     assert nf.latency("2 MB", "20 ms", 0.01, **rounds).to_rows()[0]["mean_s"] != told["mean_s"]
-    for wrong in (dict(congestion="bbr"), dict(congestion="brb", **rounds), dict(rounds, congestion="bbr", stack="ns-2.35")):
+    for wrong in (dict(congestion="bbr", model="short"), dict(congestion="brb", **rounds), dict(rounds, congestion="bbr", stack="ns-2.35")):
         with pytest.raises(ValueError, match="congestion"):
             nf.latency("3 KB", "20 ms", **wrong)
     for bad in (dict(size=0), dict(delay=-1), dict(loss=2), dict(loss=float("nan")), dict(mss=0), dict(mss=65_536)):

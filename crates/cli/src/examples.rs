@@ -185,7 +185,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "by a model",
             ),
             (
-                "netflow latency --size 10KB --delay 50ms --grid loss=0%,1%,5% --model rounds --stack linux-6",
+                "netflow latency --size 10KB --delay 50ms --grid loss=0%,1%,5%",
                 "today's Linux, a table",
             ),
         ],

@@ -14,7 +14,7 @@ use crate::work::work;
 
 /// A row for every combination of sizes, delays and losses.
 #[pyfunction]
-#[pyo3(signature = (sizes, delays, losses, *, model = "short", stack = "linux-2.0.34", congestion = None, mss = None,
+#[pyo3(signature = (sizes, delays, losses, *, model = "rounds", stack = None, congestion = None, mss = None,
     bandwidth = None, samples = None, threads = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn latency(
@@ -23,7 +23,7 @@ pub fn latency(
     delays: Vec<Bound<'_, PyAny>>,
     losses: Vec<f64>,
     model: &str,
-    stack: &str,
+    stack: Option<&str>,
     congestion: Option<&str>,
     mss: Option<u32>,
     bandwidth: Option<&Bound<'_, PyAny>>,
@@ -33,6 +33,7 @@ pub fn latency(
     let known = Model::ALL.into_iter().map(Model::name);
     let found = Model::ALL.into_iter().find(|it| it.name() == model);
     let model = found.ok_or_else(|| errors::unknown("model", model, known))?;
+    let stack = stack.unwrap_or(model.default_stack());
     let mut stack = find::stack(stack).map_err(|error| errors::find(py, "stack", stack, &error))?;
     if let Some(name) = congestion {
         let found = CongestionControl::named(name);
@@ -67,6 +68,9 @@ pub fn latency(
         bandwidth_bps,
         samples,
     };
+    if let Some(message) = method.refused_stack() {
+        return Err(errors::value(message));
+    }
     if let Some(setting) = method.unused() {
         let name = method.model.name();
         let message = format!("`{setting}` has no effect with the model {name}");

@@ -49,6 +49,7 @@ pub use connection::{HEADER_BYTES, segment_bytes};
 pub use conversation::{Conversations, Direction, Path, Played};
 pub use distribution::Distribution;
 
+use crate::rto::HALF_INTERVAL;
 use crate::{Error, Stack};
 
 /// One transfer over one path, to be repeated.
@@ -121,8 +122,10 @@ pub enum Until {
 /// How a transfer is repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How many transfers are played; at least 2.
+    /// How many transfers are played at most; at least 2.
     pub trials: u64,
+    /// Fewer are played once the 95 % confidence interval of the mean is within this part of it; `None` plays all.
+    pub precision: Option<f64>,
     /// Names the random numbers: the same seed gives the same transfers.
     pub seed: u64,
 }
@@ -131,6 +134,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             trials: 100_000,
+            precision: None,
             seed: 1,
         }
     }
@@ -146,7 +150,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Plays the transfer `options.trials` times.
+    /// Plays the transfer `options.trials` times, or until the mean is precise enough.
     ///
     /// # Errors
     ///
@@ -169,10 +173,16 @@ impl Rounds {
         self.transfer.check()?;
         options.check()?;
         let setting = Setting::new(self.stack.clone(), &self.transfer);
-        let blocks = options.trials.div_ceil(BLOCK);
-        let taken: Vec<Taken> = (0..blocks)
-            .into_par_iter()
-            .flat_map_iter(|block| {
+        let all_blocks = options.trials.div_ceil(BLOCK);
+        let mut taken: Vec<Taken> = Vec::new();
+        let mut begun = 0;
+        // Twice as many each time: how many are played does not depend on threads.
+        let mut blocks = match options.precision {
+            None => all_blocks,
+            Some(_) => FIRST_BLOCKS.min(all_blocks),
+        };
+        loop {
+            let more = (begun..blocks).into_par_iter().flat_map_iter(|block| {
                 let trials = BLOCK.min(options.trials - block * BLOCK);
                 let all = play(&setting, options.seed, block, trials);
                 // Of none there is no distribution. One may take long, so it is asked before each.
@@ -183,14 +193,24 @@ impl Rounds {
                     goes_on.then_some(())
                 });
                 goes_on.zip(all).map(|((), taken)| taken)
-            })
-            .collect();
-        Ok(Distribution::of(&taken))
+            });
+            taken.par_extend(more);
+            let found = Distribution::of(&taken);
+            let half_s = HALF_INTERVAL * found.standard_error_s();
+            let is_precise = (options.precision).is_none_or(|part| half_s <= part * found.mean_s());
+            if blocks == all_blocks || is_precise || stop() {
+                return Ok(found);
+            }
+            (begun, blocks) = (blocks, (2 * blocks).min(all_blocks));
+        }
     }
 }
 
 /// So many transfers share a stream of random numbers.
 const BLOCK: u64 = 256;
+
+/// Blocks that are played before the precision is looked at: enough for a 99th percentile.
+const FIRST_BLOCKS: u64 = 16;
 
 /// So many are played whatever happens.
 const FEWEST: u64 = 2;

@@ -6,7 +6,7 @@ pub mod stack;
 use std::io::Write;
 
 use clap::Args;
-use netflow::latency::{Method, Model, Question, latency as answer};
+use netflow::latency::{Method, Model, Question, latency_unless as answer};
 use netflow::number::plain;
 use netflow::tcpmodel::{Error, MOST_PACKETS};
 use netflow::units::{Bytes, Size};
@@ -15,7 +15,9 @@ use stack::Changes;
 
 use crate::failure::Failure;
 use crate::output::csv;
+use crate::interrupt;
 use crate::output::format::{Format, HELP};
+use crate::output::progress::Progress;
 use crate::parse::{
     Axis, axis, bandwidth, mss, one_of, positive_size, probability, time_from_zero,
 };
@@ -45,12 +47,12 @@ pub struct LatencyArguments {
     grid: Vec<Axis>,
 
     /// Which model
-    #[arg(long, default_value = "short")]
+    #[arg(long, default_value = Model::default().name())]
     #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
-    #[arg(long, value_name = "NAME", default_value = print::PAPERS, help = stack::help())]
-    stack: String,
+    #[arg(long, value_name = "NAME", help = stack::help() + " [default: linux-6; of the papers' models linux-2.0.34]")]
+    stack: Option<String>,
 
     #[command(flatten)]
     changes: Changes,
@@ -63,8 +65,8 @@ pub struct LatencyArguments {
     #[arg(long, value_name = "RATE", value_parser = bandwidth)]
     bandwidth: Option<f64>,
 
-    /// Play so many transfers at random: the only way of --model rounds (100000 unless given), an
-    /// alternative for --model short
+    /// Number of transfers to play at random. Without it --model rounds plays 4096 to 100000, until the mean is
+    /// known to 1 %, but no more than 30 million packets; --model short plays none
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     samples: Option<u64>,
 
@@ -80,10 +82,16 @@ pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), 
     let method = method(arguments)?;
     let questions = questions(arguments, method.mss_bytes)?;
     let mut answers = Vec::with_capacity(questions.len());
-    for question in &questions {
-        let answer = answer(&method, question);
+    let mut progress = Progress::of("the transfers", true);
+    for (done, question) in questions.iter().enumerate() {
+        progress.at(done as f64 / questions.len() as f64);
+        let answer = answer(&method, question, &interrupt::requested);
+        if interrupt::requested() {
+            return Err(Failure::Interrupted("no results".to_owned()));
+        }
         answers.push(answer.map_err(|error| cannot(error, method.model, question))?);
     }
+    progress.finish();
     let single = match answers.as_slice() {
         [answer] if arguments.grid.is_empty() => Some(answer),
         _ => None,
@@ -131,7 +139,8 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         let help = "--model rounds knows how windows move";
         return Err(without_effect("--congestion", help));
     }
-    let stack = stack::find(&arguments.stack, &arguments.changes)?;
+    let name = arguments.stack.as_deref();
+    let stack = stack::find(name.unwrap_or(model.default_stack()), &arguments.changes)?;
     if arguments.exact && model == Model::Rounds {
         let help = "transfers are played at random; --samples says how many";
         return Err(without_effect("--exact", help));
@@ -143,6 +152,13 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         bandwidth_bps: arguments.bandwidth,
         samples: arguments.samples,
     };
+    if let Some(message) = method.refused_stack() {
+        let help = "--model rounds plays any stack".to_owned();
+        return Err(Failure::Usage {
+            message,
+            help: Some(help),
+        });
+    }
     match method.unused() {
         Some("bandwidth") => {
             let help = "--model rounds knows how long packets take to send";

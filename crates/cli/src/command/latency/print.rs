@@ -9,8 +9,8 @@ use netflow::units::{BitsPerSecond, Bytes, Seconds};
 
 use crate::output::table::{Table, known};
 
-/// The stack of the paper, which is the default.
-pub const PAPERS: &str = "linux-2.0.34";
+/// The stack of the papers.
+const PAPERS: &str = "linux-2.0.34";
 
 /// One answer.
 pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
@@ -56,7 +56,7 @@ pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
     match method.stack.name == PAPERS {
         true => writeln!(
             out,
-            "\nTCP of 1998, as in the paper; today's: --model rounds --stack linux-6"
+            "\nTCP of 1998, as in the paper; --model rounds plays today's"
         ),
         false => Ok(()),
     }
