@@ -237,7 +237,8 @@ impl<'t> Draft<'t> {
         Ok(())
     }
 
-    pub(crate) fn finish(mut self, reading: &Reading) -> Read<Topology> {
+    /// The network, and the identifier that the file has for each of its nodes.
+    pub(crate) fn finish(mut self, reading: &Reading) -> Read<(Topology, Vec<String>)> {
         let positions = self.positions(reading)?;
         let names = self.names();
         for (place, node) in self.nodes.iter().enumerate() {
@@ -255,18 +256,20 @@ impl<'t> Draft<'t> {
         }
         let links = self.settle_links(reading)?;
         let demands = self.settle_demands(reading)?;
+        let ids = self.nodes.iter().map(|node| node.id.clone()).collect();
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
-            let label = node.says.label.or(node.says.name);
-            let label = label.map(|label| shortened(&label));
+            // Without a label of its own, a node is labelled as the file calls it.
+            let label = node.says.label.or(node.says.name).unwrap_or(node.id);
+            let label = shortened(&label);
             Node {
-                label: label.filter(|label| *label != name),
+                label: Some(label).filter(|label| *label != name),
                 name,
                 position,
                 population: node.says.population,
             }
         });
-        Ok(Topology {
+        let topology = Topology {
             format: Some(self.format),
             name: self.name,
             origin: self.origin,
@@ -274,7 +277,8 @@ impl<'t> Draft<'t> {
             links,
             demands,
             assumptions: self.assumptions.finish(),
-        })
+        };
+        Ok((topology, ids))
     }
 
     fn names(&mut self) -> Vec<String> {
@@ -299,6 +303,16 @@ impl<'t> Draft<'t> {
                 );
                 let line = self.lines.of_byte(self.nodes[place].span.start);
                 self.assumptions.about(text, About::Node(place, line));
+                continue;
+            }
+            let legal = names::legal(wish.wished);
+            if names[place] != legal {
+                let text = format!(
+                    "node `{}` is named `{}`, because `{legal}` would be the name of several nodes",
+                    cut(wish.wished),
+                    names[place]
+                );
+                self.assumptions.whole(text);
             }
         }
         names

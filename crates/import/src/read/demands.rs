@@ -9,7 +9,6 @@ use netflow_units::{BitsPerSecond, Bounds};
 use crate::attributes::{Stated, cut, unit_of_bare_bps};
 use crate::draft::unit_in_words;
 use crate::lines::Lines;
-use crate::names;
 use crate::wrong::{Read, Wrong};
 use crate::{Demand, Reading, Topology};
 
@@ -41,11 +40,8 @@ pub(super) enum End {
 
 impl Demands {
     /// Those of a network without links.
-    pub(super) fn of(matrix: Topology) -> Demands {
-        let name = |node: usize| {
-            let node = &matrix.nodes[node];
-            End::Name(node.label.clone().unwrap_or_else(|| node.name.clone()))
-        };
+    pub(super) fn of(matrix: &Topology, ids: &[String]) -> Demands {
+        let name = |node: usize| End::Name(ids[node].clone());
         let rows = matrix.demands.iter().map(|demand| Row {
             from: name(demand.from),
             to: name(demand.to),
@@ -60,7 +56,13 @@ impl Demands {
     }
 
     /// Adds them to the network.
-    pub(super) fn join(self, topology: &mut Topology, text: &str, reading: &Reading) -> Read<()> {
+    pub(super) fn join(
+        self,
+        topology: &mut Topology,
+        ids: &[String],
+        text: &str,
+        reading: &Reading,
+    ) -> Read<()> {
         let lines = Lines::of(text);
         let bare = self.rows.iter().filter_map(|row| row.rate.bare());
         let largest = bare.reduce(f64::max);
@@ -72,7 +74,7 @@ impl Demands {
             let words = unit_in_words(&BitsPerSecond(unit).to_string());
             assumptions.whole(format!("demands without a unit are taken as {words}"));
         }
-        let known = Known::of(topology);
+        let known = Known::of(topology, ids);
         let mut joined = Vec::with_capacity(self.rows.len());
         let mut seen = HashSet::new();
         for row in self.rows {
@@ -109,28 +111,31 @@ impl Demands {
     }
 }
 
-/// The nodes by everything that a file may call them; nothing where several are called the same.
-struct Known(HashMap<String, Option<usize>>);
+/// The nodes by everything that a file may call them: identifier, label, and name in the scenario. A name that is the
+/// identifier of one node and the label of another one is no name.
+struct Known(HashMap<String, Called>);
+
+/// The nodes that have a name.
+#[derive(Clone, Copy)]
+enum Called {
+    One(usize),
+    /// The first two of them.
+    Several(usize, usize),
+}
 
 impl Known {
-    fn of(topology: &Topology) -> Known {
-        let mut known: HashMap<String, Option<usize>> = HashMap::new();
+    fn of(topology: &Topology, ids: &[String]) -> Known {
+        let mut known: HashMap<String, Called> = HashMap::new();
         for (place, node) in topology.nodes.iter().enumerate() {
-            known.insert(node.name.clone(), Some(place));
-        }
-        for (place, node) in topology.nodes.iter().enumerate() {
-            let Some(label) = node.label.clone() else {
-                continue;
-            };
-            let several = |it: &mut Option<usize>| {
-                if *it != Some(place) {
-                    *it = None;
+            let names = [ids.get(place), node.label.as_ref(), Some(&node.name)];
+            for name in names.into_iter().flatten() {
+                let called = known.entry(name.clone()).or_insert(Called::One(place));
+                if let Called::One(first) = *called
+                    && first != place
+                {
+                    *called = Called::Several(first, place);
                 }
-            };
-            known
-                .entry(label)
-                .and_modify(several)
-                .or_insert(Some(place));
+            }
         }
         Known(known)
     }
@@ -149,21 +154,21 @@ impl Known {
                     format!("the network has the nodes 0 to {}", count.saturating_sub(1)),
                 ))
             }
-            End::Name(name) => match self.0.get(name).or_else(|| self.0.get(&names::legal(name))) {
-                Some(Some(place)) => Ok(*place),
-                Some(None) => {
-                    let message = format!("several nodes are called `{}`", cut(name));
-                    Err(unknown(
-                        message,
-                        "write their names in the scenario".to_owned(),
-                    ))
+            End::Name(name) => match self.0.get(name).copied() {
+                Some(Called::One(place)) => Ok(place),
+                Some(Called::Several(first, second)) => {
+                    let [first, second] = [first, second].map(|at| &topology.nodes[at].name);
+                    let message = format!("`{}` is the name of several nodes", cut(name));
+                    let help = format!(
+                        "the nodes are `{first}` and `{second}` in the scenario; give each a name of its own in all files"
+                    );
+                    Err(unknown(message, help))
                 }
                 None => {
-                    let names = topology
-                        .nodes
-                        .iter()
-                        .take(10_000)
-                        .map(|node| node.name.as_str());
+                    let names = topology.nodes.iter().take(10_000).map(|node| {
+                        let label = node.label.as_deref();
+                        label.unwrap_or(&node.name)
+                    });
                     let near = netflow_units::nearest_name(name, names, &[]);
                     let help = near.map(|near| format!("did you mean `{near}`?"));
                     let message = format!("the network has no node `{}`", cut(name));

@@ -83,7 +83,7 @@ type Text<'t> = (&'t Path, FileId, &'t str);
 
 /// One network of all texts: one has links, the others demands.
 fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Option<Topology> {
-    let mut network: Option<(Topology, FileId)> = None;
+    let mut network: Option<(Topology, Vec<String>, FileId)> = None;
     let mut demands = Vec::new();
     let count = texts.len();
     let is_csv = |path: &Path, text: &str| {
@@ -112,12 +112,12 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     for (path, file, text) in texts {
         let of_nodes = nodes.as_ref().filter(|_| is_csv(path, text));
         let read = one(path, text, reading, count > 1, of_nodes);
-        let topology = match read {
+        let (topology, ids) = match read {
             Ok(Parsed::Demands(said)) => {
                 demands.push((file, text, said));
                 continue;
             }
-            Ok(Parsed::Network(topology)) => topology,
+            Ok(Parsed::Network(topology, ids)) => (topology, ids),
             Err(wrong) => {
                 wrong.tell(file, findings);
                 return None;
@@ -131,9 +131,9 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
                 .tell(file, findings);
             return None;
         }
-        network = Some((topology, file));
+        network = Some((topology, ids, file));
     }
-    let Some((mut topology, file)) = network else {
+    let Some((mut topology, ids, file)) = network else {
         let first = demands.first().map(|(file, ..)| *file);
         let what = match first {
             Some(_) => "there are demands, but no links",
@@ -156,7 +156,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         return None;
     }
     for (demands_file, text, said) in demands {
-        if let Err(wrong) = said.join(&mut topology, text, reading) {
+        if let Err(wrong) = said.join(&mut topology, &ids, text, reading) {
             wrong.tell(demands_file, findings);
             return None;
         }
@@ -176,7 +176,8 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
 
 /// What a file has.
 enum Parsed {
-    Network(Topology),
+    /// With what it calls each node.
+    Network(Topology, Vec<String>),
     Demands(Demands),
 }
 
@@ -226,9 +227,11 @@ fn one(
     let sndlib = matches!(format, Format::SndlibNative | Format::SndlibXml);
     match draft.finish(reading)? {
         // A matrix of SNDlib's dynamic traffic has the nodes, but no links.
-        matrix if sndlib && several && matrix.links.is_empty() && !matrix.demands.is_empty() => {
-            Ok(Parsed::Demands(Demands::of(matrix)))
+        (matrix, ids)
+            if sndlib && several && matrix.links.is_empty() && !matrix.demands.is_empty() =>
+        {
+            Ok(Parsed::Demands(Demands::of(&matrix, &ids)))
         }
-        topology => Ok(Parsed::Network(topology)),
+        (topology, ids) => Ok(Parsed::Network(topology, ids)),
     }
 }
