@@ -7,7 +7,9 @@ use netflow_document::ProblemKind;
 use netflow_units::{BitsPerSecond, Bounds, Seconds};
 
 use crate::assumption::Assumptions;
-use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut, scaled, unit_of_bare_bps};
+use crate::attributes::{
+    Attribute, LinkSays, NodeSays, Stated, cut, is_up, scaled, unit_of_bare_bps,
+};
 use crate::lines::Lines;
 use crate::names::{self, Wish};
 use crate::wrong::{Read, Wrong};
@@ -36,6 +38,16 @@ pub(crate) struct Draft<'t> {
     places: HashMap<String, usize>,
     links: Vec<DraftLink>,
     demands: Vec<DraftDemand>,
+    zero_demands: usize,
+}
+
+/// A network of which everything in its file is known.
+pub(crate) struct Finished {
+    pub(crate) topology: Topology,
+    /// What the file calls each of the nodes.
+    pub(crate) ids: Vec<String>,
+    /// The unit of rates without one, in bit/s.
+    pub(crate) rate_unit: f64,
 }
 
 struct DraftNode {
@@ -75,7 +87,27 @@ impl<'t> Draft<'t> {
             places: HashMap::new(),
             links: Vec::new(),
             demands: Vec::new(),
+            zero_demands: 0,
         }
+    }
+
+    /// Whether it has demands and no links.
+    pub(crate) fn is_matrix(&self) -> bool {
+        self.links.is_empty() && !self.demands.is_empty()
+    }
+
+    /// Whether any rate has no unit.
+    pub(crate) fn has_bare_rates(&self) -> bool {
+        self.bare_rates().next().is_some()
+    }
+
+    /// The rates without a unit, of links and of demands.
+    fn bare_rates(&self) -> impl Iterator<Item = f64> {
+        let of_links = self.links.iter().filter_map(|link| {
+            let (stated, _) = link.says.bandwidth.as_ref()?;
+            stated.bare()
+        });
+        of_links.chain(self.demands.iter().filter_map(|it| it.rate.bare()))
     }
 
     pub(crate) fn line(&self, span: &Range<usize>) -> usize {
@@ -163,6 +195,14 @@ impl<'t> Draft<'t> {
             self.assumptions.about(text, about);
             return Ok(());
         }
+        if says.is_down() {
+            let status = says.status.as_deref().map(cut).unwrap_or_default();
+            let text = format!("a link with the status \"{status}\" is out of service: left out");
+            let [from, to] = [from, to].map(|end| cut(&self.nodes[end].id));
+            let about = About::Other(format!("{from}--{to}"), self.line(&span));
+            self.assumptions.about(text, about);
+            return Ok(());
+        }
         self.links.push(DraftLink {
             from,
             to,
@@ -192,12 +232,35 @@ impl<'t> Draft<'t> {
             }
             return true;
         }
+        // One that repeats a link with its ends exchanged is its other direction, which is there already.
+        let mut seen: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+        let mut repeats = Vec::new();
+        for (place, link) in self.links.iter().enumerate() {
+            let back = seen.get_mut(&(link.to, link.from));
+            let found = back.and_then(|back| {
+                let is_alike = |&other: &usize| self.links[other].says.is_alike(&link.says);
+                let at = back.iter().position(is_alike)?;
+                Some(back.remove(at))
+            });
+            match found {
+                Some(_) => repeats.push(place),
+                None => seen.entry((link.from, link.to)).or_default().push(place),
+            }
+        }
+        for &place in repeats.iter().rev() {
+            let link = self.links.remove(place);
+            let [from, to] = [link.from, link.to].map(|end| cut(&self.nodes[end].id));
+            let text =
+                "a row repeats a link with its ends exchanged: one link, which leads both ways";
+            let about = About::Other(format!("{from}--{to}"), self.line(&link.span));
+            self.assumptions.about(text, about);
+        }
         let mut seen = HashSet::new();
         for (place, link) in self.links.iter().enumerate() {
             seen.insert((link.from, link.to));
             if seen.contains(&(link.to, link.from)) {
                 let text = format!(
-                    "taken as one more link beside the one the other way, for not every link is there in both \
+                    "a further link, although one leads the other way, because not every link is there in both \
                      directions: {silence}"
                 );
                 let about = About::Link(place, self.lines.of_byte(link.span.start));
@@ -224,6 +287,7 @@ impl<'t> Draft<'t> {
                 true => "a demand of a node to itself needs no network: left out",
                 false => "a demand of 0 is none: left out",
             };
+            self.zero_demands += usize::from(number == 0.0);
             let about = About::Other(String::new(), self.line(&span));
             self.assumptions.about(text, about);
             return Ok(());
@@ -237,8 +301,12 @@ impl<'t> Draft<'t> {
         Ok(())
     }
 
-    /// The network, and the identifier that the file has for each of its nodes.
-    pub(crate) fn finish(mut self, reading: &Reading) -> Read<(Topology, Vec<String>)> {
+    /// The network. `elsewhere` is the largest rate without a unit in the other files, 0 if there is none: links and demands
+    /// have one unit.
+    pub(crate) fn finish(mut self, reading: &Reading, elsewhere: f64) -> Read<Finished> {
+        let said = reading.rate_unit_bps.or(self.rate_unit);
+        let rate_unit =
+            said.unwrap_or_else(|| unit_of_bare_bps(self.bare_rates().fold(elsewhere, f64::max)));
         let positions = self.positions(reading)?;
         let names = self.names();
         for (place, node) in self.nodes.iter().enumerate() {
@@ -254,8 +322,8 @@ impl<'t> Draft<'t> {
                 self.assumptions.about(text, about);
             }
         }
-        let links = self.settle_links(reading)?;
-        let demands = self.settle_demands(reading)?;
+        let links = self.settle_links(reading, rate_unit)?;
+        let demands = self.settle_demands(reading, rate_unit)?;
         let ids = self.nodes.iter().map(|node| node.id.clone()).collect();
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
@@ -276,9 +344,14 @@ impl<'t> Draft<'t> {
             nodes: nodes.collect(),
             links,
             demands,
+            zero_demands: self.zero_demands,
             assumptions: self.assumptions.finish(),
         };
-        Ok((topology, ids))
+        Ok(Finished {
+            topology,
+            ids,
+            rate_unit,
+        })
     }
 
     fn names(&mut self) -> Vec<String> {
@@ -380,18 +453,17 @@ impl<'t> Draft<'t> {
         Ok(positions)
     }
 
-    fn settle_links(&mut self, reading: &Reading) -> Read<Vec<Link>> {
+    fn settle_links(&mut self, reading: &Reading, rate_unit: f64) -> Read<Vec<Link>> {
         let bare = |stated: &Option<(Stated, Range<usize>)>| {
             stated.as_ref().and_then(|(stated, _)| stated.bare())
         };
-        let rates = self
+        if self
             .links
             .iter()
-            .filter_map(|link| bare(&link.says.bandwidth));
-        let rate_unit = match rates.reduce(f64::max) {
-            None => 1.0,
-            Some(most) => self.unit_of_rates(reading, most, "bandwidths"),
-        };
+            .any(|link| bare(&link.says.bandwidth).is_some())
+        {
+            self.note_unit(reading, rate_unit, "bandwidths");
+        }
         let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
         let has_bare_times = self
             .links
@@ -433,7 +505,7 @@ impl<'t> Draft<'t> {
                 self.assumptions
                     .about("a bandwidth of 0 says nothing", about.clone());
             } else {
-                check_rate(bps, "bandwidth", at)?;
+                check_rate(bps, &stated, "bandwidth", at)?;
                 bandwidth_bps = Some(bps);
             }
         }
@@ -442,7 +514,7 @@ impl<'t> Draft<'t> {
             (Some(bps), Some((told, label)))
                 if told.times > 1.0 && (bps * told.times / told.bps - 1.0).abs() < 1e-3 =>
             {
-                check_rate(told.bps, "bandwidth", span.clone())?;
+                check_rate(told.bps, &Stated::Sure(told.bps), "bandwidth", span.clone())?;
                 remark = Some(format!(
                     "by the label \"{}\", not {}",
                     cut(&label),
@@ -451,7 +523,7 @@ impl<'t> Draft<'t> {
                 bandwidth_bps = Some(told.bps);
             }
             (None, Some((told, label))) => {
-                check_rate(told.bps, "bandwidth", span.clone())?;
+                check_rate(told.bps, &Stated::Sure(told.bps), "bandwidth", span.clone())?;
                 let (label, how) = (cut(&label), told.remark());
                 remark = Some(format!("by the label \"{label}\"{how}"));
                 bandwidth_bps = Some(told.bps);
@@ -469,7 +541,7 @@ impl<'t> Draft<'t> {
         for text in says.passed_over {
             self.assumptions.about(text, about.clone());
         }
-        if let Some(status) = says.status {
+        if let Some(status) = says.status.filter(|status| !is_up(status)) {
             let text = format!("a link that is \"{}\" is taken as there", cut(&status));
             self.assumptions.about(text, about);
         }
@@ -500,37 +572,29 @@ impl<'t> Draft<'t> {
             length_km: says.length_km,
             metric: says.metric,
             buffer: says.buffer,
+            srlg: says.srlg,
         })
     }
 
-    fn settle_demands(&mut self, reading: &Reading) -> Read<Vec<Demand>> {
-        let rates = self.demands.iter().filter_map(|it| it.rate.bare());
-        let unit = match rates.reduce(f64::max) {
-            Some(most) => self.unit_of_rates(reading, most, "demands"),
-            None => 1.0,
-        };
+    fn settle_demands(&mut self, reading: &Reading, unit: f64) -> Read<Vec<Demand>> {
+        if self.demands.iter().any(|it| it.rate.bare().is_some()) {
+            self.note_unit(reading, unit, "demands");
+        }
         let demands = std::mem::take(&mut self.demands).into_iter().map(|demand| {
             let rate_bps = demand.rate.in_units_of(unit);
-            check_rate(rate_bps, "demand", demand.span)?;
-            Ok(Demand {
-                from: demand.from,
-                to: demand.to,
-                rate_bps,
-            })
+            check_rate(rate_bps, &demand.rate, "demand", demand.span)?;
+            Ok(Demand::new(demand.from, demand.to, rate_bps))
         });
         demands.collect()
     }
 
-    /// What rates without a unit are in, of which this is the largest.
-    fn unit_of_rates(&mut self, reading: &Reading, most: f64, what: &str) -> f64 {
-        if let Some(unit) = reading.rate_unit_bps {
-            return unit;
+    /// Lists the unit that rates without one are in, unless the reader states it.
+    fn note_unit(&mut self, reading: &Reading, unit: f64, what: &str) {
+        if reading.rate_unit_bps.is_none() {
+            let words = unit_in_words(&BitsPerSecond(unit).to_string());
+            let text = format!("{what} without a unit are taken as {words}");
+            self.assumptions.whole(text);
         }
-        let unit = self.rate_unit.unwrap_or_else(|| unit_of_bare_bps(most));
-        let words = unit_in_words(&BitsPerSecond(unit).to_string());
-        self.assumptions
-            .whole(format!("{what} without a unit are taken as {words}"));
-        unit
     }
 }
 
@@ -548,12 +612,21 @@ pub(crate) fn unit_in_words(quantity: &str) -> String {
     quantity.strip_prefix("1 ").unwrap_or(quantity).to_owned()
 }
 
-fn check_rate(bps: f64, what: &str, span: Range<usize>) -> Read<()> {
+/// The rates that scenarios allow, and what to do if the unit of one was assumed.
+pub(crate) fn allowed_rates(stated: &Stated) -> String {
+    let unit = match stated.bare() {
+        Some(_) => "; --unit states the unit of rates without one",
+        None => "",
+    };
+    format!("{}{unit}", Bounds::BIT_RATE.text)
+}
+
+fn check_rate(bps: f64, stated: &Stated, what: &str, span: Range<usize>) -> Read<()> {
     match bps > 0.0 && Bounds::BIT_RATE.allow(bps) {
         true => Ok(()),
         false => {
             let message = format!("a {what} of {}", BitsPerSecond(bps));
-            Err(Wrong::new(ProblemKind::OutOfRange, span, message).help(Bounds::BIT_RATE.text))
+            Err(Wrong::new(ProblemKind::OutOfRange, span, message).help(allowed_rates(stated)))
         }
     }
 }

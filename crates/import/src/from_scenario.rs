@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use netflow_network::Buffer;
+use netflow_network::{Buffer, LinkId};
 use netflow_scenario::Prepared;
 use netflow_units::{Bytes, Packets, Room, Size};
 
@@ -16,6 +16,7 @@ struct Way {
     delay_s: f64,
     metric: Option<f64>,
     buffer: Option<Room>,
+    srlg: Vec<String>,
 }
 
 impl Topology {
@@ -40,6 +41,12 @@ impl Topology {
             node.population = note.population;
             node.position = note.position.map(|(x, y)| Position::Plane { x, y });
         }
+        let mut groups: HashMap<LinkId, Vec<String>> = HashMap::new();
+        for (name, links) in network.risk_groups() {
+            for link in links {
+                groups.entry(link).or_default().push(name.to_owned());
+            }
+        }
         let ways = network.links().map(|id| {
             let spec = network.link_spec(id);
             Way {
@@ -49,6 +56,7 @@ impl Topology {
                 delay_s: spec.delay_s,
                 metric: spec.metric,
                 buffer: room(spec.buffer),
+                srlg: groups.remove(&id).unwrap_or_default(),
             }
         });
         let ways: Vec<Way> = ways.collect();
@@ -59,6 +67,7 @@ impl Topology {
             nodes,
             links: paired(&ways),
             demands: Vec::new(),
+            zero_demands: 0,
             assumptions: Vec::new(),
         }
     }
@@ -86,6 +95,7 @@ fn paired(ways: &[Way]) -> Vec<Link> {
                 && link.delay_s == Some(way.delay_s)
                 && link.metric == way.metric
                 && link.buffer == way.buffer
+                && link.srlg == way.srlg
         };
         if let Some(at) = others.iter().position(|&other| same(&links[other])) {
             let other = others.remove(at);
@@ -107,6 +117,7 @@ fn paired(ways: &[Way]) -> Vec<Link> {
             length_km: None,
             metric: way.metric,
             buffer: way.buffer,
+            srlg: way.srlg.clone(),
         });
     }
     links

@@ -3,6 +3,7 @@
 use netflow_import::{
     Link, Node, Position, Reading, Topology, demands, from_text, graphml, great_circle_km, scenario,
 };
+use netflow_scenario::file::DemandKind;
 use netflow_units::{Packets, Room, Size};
 use proptest::prelude::*;
 
@@ -36,9 +37,10 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
         prop::option::of(0.0..4e4),
         prop::option::of(0.0..1e5),
         prop::option::of(1.0..1e6),
+        prop::collection::vec("[a-z]{1,4}-[1-9]", 0..3),
     );
     (ends, said).prop_map(
-        |((from, to), (name, directed, bandwidth_bps, delay_s, km, metric, pkts))| Link {
+        |((from, to), (name, directed, bandwidth_bps, delay_s, km, metric, pkts, srlg))| Link {
             name,
             from,
             to,
@@ -49,6 +51,7 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
             length_km: km,
             metric,
             buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+            srlg,
         },
     )
 }
@@ -63,7 +66,8 @@ fn topology() -> impl Strategy<Value = Topology> {
             let nodes = nodes.map(|(place, (label, position, population))| Node {
                 name: format!("N{place}"),
                 label: label
-                    .filter(|label| !matches!(label.as_str(), "None" | "null" | "NaN" | "nan")),
+                    .filter(|label| !matches!(label.as_str(), "None" | "null" | "NaN" | "nan"))
+                    .filter(|label| *label != format!("N{place}")),
                 position,
                 population,
             });
@@ -74,6 +78,7 @@ fn topology() -> impl Strategy<Value = Topology> {
                 nodes: nodes.collect(),
                 links,
                 demands: Vec::new(),
+                zero_demands: 0,
                 assumptions: Vec::new(),
             }
         })
@@ -199,8 +204,10 @@ fn distances_are_those_of_topohub() {
 fn a_table_of_demands_is_read_as_it_was_written() {
     let csv = "from,to\nA,B\nB,C\n";
     let mut before = from_text("a.csv", csv, &Reading::default()).unwrap();
-    let demand = |from, to, rate_bps| netflow_import::Demand { from, to, rate_bps };
+    let demand = netflow_import::Demand::new;
     before.demands = vec![demand(0, 2, 1.5e6), demand(2, 1, 1e9 / 3.0)];
+    before.demands[0].kind = Some(DemandKind::Poisson);
+    before.demands[1].path = Some(vec![2, 1]);
     let folder = tempfile::tempdir().unwrap();
     let (links, table) = (
         folder.path().join("links.csv"),

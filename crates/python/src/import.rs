@@ -59,6 +59,7 @@ pub fn import_topology(
             .transpose()
             .map_err(|error| errors::value(format!("`buffer`: {error}")))?,
         detour,
+        ..default
     };
     let topology: Result<Topology, _> = py.detach(|| match text {
         Some(text) => {

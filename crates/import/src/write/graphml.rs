@@ -19,6 +19,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("km", "edge", "length_km", "double"),
     ("m", "edge", "metric", "double"),
     ("b", "edge", "buffer", "string"),
+    ("r", "edge", "srlg", "string"),
     ("g", "graph", "label", "string"),
 ];
 
@@ -88,6 +89,8 @@ fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
         said(text, "km", link.length_km)?;
         said(text, "m", link.metric)?;
         said(text, "b", link.buffer)?;
+        let groups = (!link.srlg.is_empty()).then(|| link.srlg.join(";"));
+        said(text, "r", groups.as_deref().map(Escaped))?;
         writeln!(text, "    </edge>")?;
     }
     writeln!(text, "  </graph>\n</graphml>")

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
+use netflow_document::Words;
+use netflow_scenario::file::DemandKind;
 use netflow_units::{BitsPerSecond, Room, Seconds};
 
 use super::parts::Parts;
@@ -22,6 +24,10 @@ pub struct Choices {
     pub buffer: Option<Room>,
     /// How much longer than the great circle the way of a fibre is.
     pub detour: f64,
+    /// What the traffic of demands is whose files do not state it.
+    pub kind: DemandKind,
+    /// Whether traffic is divided among paths of equal cost; otherwise it is where all links have a metric.
+    pub ecmp: Option<bool>,
 }
 
 impl Default for Choices {
@@ -31,6 +37,8 @@ impl Default for Choices {
             delay_s: 0.005,
             buffer: None,
             detour: 1.5,
+            kind: DemandKind::Constant,
+            ecmp: None,
         }
     }
 }
@@ -63,16 +71,31 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
     let settled = settle(topology, choices, &mut assumptions);
     let parts = Parts::of(topology);
     let mut topology = topology.clone();
+    for demand in &mut topology.demands {
+        demand.kind.get_or_insert(choices.kind);
+    }
+    let ends = topology.demands.iter().map(|it| (it.from, it.to));
+    let mut leads = parts.lead(&ends.collect::<Vec<_>>()).into_iter();
     topology.demands.retain(|demand| {
-        let reached = parts.reach(demand.from, demand.to);
+        let leads = leads.next().unwrap_or_default();
+        // Packets that are acknowledged need a path back.
+        let answers = matches!(demand.kind, Some(DemandKind::Tcp | DemandKind::Video));
+        let reached = match answers {
+            true => parts.reach(demand.from, demand.to),
+            false => leads,
+        };
         if !reached {
             let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
             let name = format!("{}->{}", name(demand.from), name(demand.to));
-            let text = "demands between nodes that do not reach each other: left out";
+            let text = match leads {
+                true => "demands of kind `tcp` or `video` without a return path: left out",
+                false => "demands without a path from sender to receiver: left out",
+            };
             assumptions.about(text, About::Other(name, 0));
         }
         reached
     });
+    note_kinds(&topology, &mut assumptions);
     if let [_, _, ..] = parts.sizes[..] {
         let sizes: Vec<String> = parts
             .sizes
@@ -112,20 +135,35 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         unlike: false,
     };
     let links = layout.links(&settled);
-    let shares = !layout.circuits.is_empty() && !layout.unlike;
+    let alike = !layout.circuits.is_empty() && !layout.unlike;
+    let shares = choices.ecmp.unwrap_or(alike || by_metric);
+    if by_metric && choices.ecmp.is_none() {
+        assumptions.whole(
+            "all links have a metric: paths of equal metric share traffic (`ecmp = true`), as with IS-IS and OSPF; \
+             --ecmp=false uses one of them",
+        );
+    }
     for &place in &layout.circuits {
-        let text = match shares {
-            true => {
+        let text = match (shares, alike) {
+            (true, true) => {
                 "several links between the same two nodes share traffic, as all paths of equal cost do with `ecmp`"
             }
-            false => {
+            (true, false) => {
+                "of several links between the same two nodes those of the lowest cost share traffic equally, also if their \
+                 bandwidths differ (`ecmp = true`)"
+            }
+            (false, true) => {
+                "of several equal links between the same two nodes one carries the traffic"
+            }
+            (false, false) => {
                 "of several links between the same two nodes the shortest carries the traffic, or the fastest of \
-                 those, for they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
+                 those, because they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
             }
         };
         assumptions.about(text, About::Link(place, 0));
     }
-    let example = match topology.demands.is_empty() {
+    let zeros = topology.zero_demands;
+    let example = match topology.demands.is_empty() && zeros == 0 {
         true => parts.far_pair(),
         false => None,
     };
@@ -135,6 +173,11 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         assumptions.whole(format!(
             "no traffic is known: one connection, {from}->{to}, is there as an example"
         ));
+    } else if topology.demands.is_empty() && zeros > 0 {
+        let text = format!(
+            "no traffic: of the demands {zeros} are 0, and no other is left; the scenario runs once you add a demand"
+        );
+        assumptions.whole(text);
     } else if topology.demands.is_empty() {
         let text = "no traffic is known, and no node that reaches another is reached from it: the scenario has no connection, \
                     and runs once you add one";
@@ -147,7 +190,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         origin,
         assumptions: &assumptions,
         alone: parts.alone.iter().copied().collect(),
-        shares,
+        ecmp: (shares || by_metric || choices.ecmp.is_some()).then_some(shares),
     };
     // Writing to a string cannot fail.
     let _ = writer.head(&mut text);
@@ -159,6 +202,35 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         text,
         topology,
         assumptions,
+    }
+}
+
+/// Lists the kinds of the demands, and what follows for acknowledgements.
+fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
+    let has = |kind| topology.demands.iter().any(|it| it.kind == Some(kind));
+    for kind in DemandKind::WORDS
+        .iter()
+        .map(|it| it.meaning)
+        .filter(|&it| has(it))
+    {
+        let text = match kind {
+            DemandKind::Tcp | DemandKind::Video => {
+                "acknowledgements add load in the reverse direction"
+            }
+            DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice => {
+                "a measured matrix contains its acknowledgements, so none are added; bursts of TCP are not modelled, so queues are \
+                 underestimated"
+            }
+        };
+        assumptions.whole(format!(
+            "demands are of kind `{}` (--kind): {text}",
+            kind.name()
+        ));
+    }
+    if topology.demands.iter().any(|it| it.class.is_some()) {
+        let text = "classes of demands are part of their names: add `[[link.class]]` to links and `class` to demands \
+                    for queues of their own";
+        assumptions.whole(text);
     }
 }
 
@@ -204,6 +276,7 @@ impl Layout<'_> {
                 duplex,
                 settled,
                 buffer: link.buffer.or(self.choices.buffer),
+                srlg: &link.srlg,
                 remark: [
                     link.name
                         .as_ref()
@@ -256,6 +329,7 @@ impl Layout<'_> {
                 && a_s.delay_s == b_s.delay_s
                 && links[a].metric == links[b].metric
                 && links[a].buffer == links[b].buffer
+                && links[a].srlg == links[b].srlg
         };
         for (place, link) in self.topology.links.iter().enumerate() {
             let mut opposite = Opposite::None;
@@ -292,6 +366,7 @@ struct Row<'a> {
     duplex: bool,
     settled: &'a Settled,
     buffer: Option<Room>,
+    srlg: &'a [String],
     metric: Option<f64>,
     remark: [Option<String>; 2],
 }
@@ -326,10 +401,15 @@ impl Row<'_> {
         if let Some(metric) = self.metric {
             writeln!(text, "metric    = {metric}")?;
         }
-        match self.buffer {
-            Some(buffer) => writeln!(text, "buffer    = \"{buffer}\""),
-            None => Ok(()),
+        if let Some(buffer) = self.buffer {
+            writeln!(text, "buffer    = \"{buffer}\"")?;
         }
+        if !self.srlg.is_empty() {
+            let names = self.srlg.iter().map(|name| Quoted(name).to_string());
+            let names = names.collect::<Vec<_>>().join(", ");
+            writeln!(text, "srlg      = [{names}]")?;
+        }
+        Ok(())
     }
 }
 
@@ -367,8 +447,8 @@ struct Writer<'a> {
     origin: &'a Origin,
     assumptions: &'a [Assumption],
     alone: HashSet<usize>,
-    /// Whether paths of equal cost share traffic.
-    shares: bool,
+    /// Whether paths of equal cost share traffic, where the scenario states it.
+    ecmp: Option<bool>,
 }
 
 impl Writer<'_> {
@@ -411,8 +491,8 @@ impl Writer<'_> {
             comment(text, "# - ", &plain(&listed))?;
         }
         writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
-        if self.shares {
-            writeln!(text, "ecmp     = true")?;
+        if let Some(ecmp) = self.ecmp {
+            writeln!(text, "ecmp     = {ecmp}")?;
         }
         if let Some(demands) = self
             .origin
@@ -420,7 +500,7 @@ impl Writer<'_> {
             .as_ref()
             .filter(|_| !topology.demands.is_empty())
         {
-            writeln!(text, "\n# The demands, as transfers that come and go.")?;
+            writeln!(text, "\n# The demands.")?;
             writeln!(text, "[include]\ndemands = {}", Quoted(demands))?;
         }
         Ok(())
@@ -476,7 +556,7 @@ impl Writer<'_> {
     fn traffic(&self, example: Option<(usize, usize)>, text: &mut String) -> fmt::Result {
         let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
         if self.origin.demands.is_none() && !self.topology.demands.is_empty() {
-            text.push_str("\n# The demands, as transfers that come and go.\n");
+            text.push_str("\n# The demands.\n");
             let names = super::demands::names(self.topology);
             for (demand, called) in self.topology.demands.iter().zip(names) {
                 let (from, to) = (Quoted(name(demand.from)), Quoted(name(demand.to)));
@@ -486,6 +566,13 @@ impl Writer<'_> {
                     writeln!(text, "name = {}", Quoted(&called))?;
                 }
                 writeln!(text, "from = {from}\nto   = {to}\nrate = \"{rate}\"")?;
+                if let Some(kind) = demand.kind.filter(|kind| *kind != DemandKind::Tcp) {
+                    writeln!(text, "kind = \"{}\"", kind.name())?;
+                }
+                if let Some(path) = &demand.path {
+                    let nodes = path.iter().map(|&node| Quoted(name(node)).to_string());
+                    writeln!(text, "path = [{}]", nodes.collect::<Vec<_>>().join(", "))?;
+                }
             }
         }
         let Some((from, to)) = example else {
