@@ -6,6 +6,7 @@ use netflow_results::{LOSS_BY_SIZE, Within, reason};
 use netflow_scenario::Prepared;
 use netflow_steady::{Held, Steady};
 
+use super::{equal_paths_note, on_one_of_several_paths};
 use crate::number::{count, plain};
 
 /// What a steady state leaves out, or is not what the scenario asks for: in words.
@@ -13,6 +14,12 @@ pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<Stri
     let (network, model) = (&scenario.network, scenario.options.model);
     let mut notes = scenario.means_warnings(true, at_s);
     notes.extend(estimates(network, steady, at_s));
+    let chosen = on_one_of_several_paths(scenario);
+    notes.extend(equal_paths_note(
+        scenario,
+        chosen,
+        "--set simulation.ecmp=true",
+    ));
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");
