@@ -143,6 +143,8 @@ pub(crate) struct LinkSays {
     pub(crate) buffer: Option<Room>,
     /// Shared-risk groups.
     pub(crate) srlg: Vec<String>,
+    /// What is said of the other direction alone.
+    pub(crate) reverse: Option<Box<LinkSays>>,
     /// Attributes that say something else than others, which count.
     pub(crate) passed_over: Vec<String>,
 }
@@ -153,18 +155,56 @@ impl LinkSays {
         self.status.as_deref().is_some_and(is_down)
     }
 
-    /// Whether both state the same, wherever they stand.
+    /// Whether both state the same and have one name, wherever they stand.
     pub(crate) fn is_alike(&self, other: &LinkSays) -> bool {
+        self.name == other.name && self.states_the_same(other)
+    }
+
+    /// Whether both state the same.
+    pub(crate) fn states_the_same(&self, other: &LinkSays) -> bool {
+        let reverse = match (&self.reverse, &other.reverse) {
+            (Some(a), Some(b)) => a.states_the_same(b),
+            (None, None) => true,
+            _ => false,
+        };
         let stated = |it: &Option<(Stated, Range<usize>)>| it.as_ref().map(|(it, _)| it.clone());
         let label = |it: &LinkSays| it.label.as_ref().map(|(_, label)| label.clone());
-        stated(&self.bandwidth) == stated(&other.bandwidth)
+        reverse
+            && stated(&self.bandwidth) == stated(&other.bandwidth)
             && stated(&self.delay) == stated(&other.delay)
             && label(self) == label(other)
-            && (&self.name, &self.silent, &self.status)
-                == (&other.name, &other.silent, &other.status)
+            && (&self.silent, &self.status) == (&other.silent, &other.status)
             && (self.length_km, self.metric) == (other.length_km, other.metric)
             && (&self.buffer, &self.srlg) == (&other.buffer, &other.srlg)
     }
+
+    /// Takes what is not stated here from the other direction.
+    pub(crate) fn complete_by(&mut self, other: &LinkSays) {
+        let has_rate = |it: &LinkSays| it.bandwidth.is_some() || it.label.is_some();
+        if !has_rate(self) {
+            self.bandwidth.clone_from(&other.bandwidth);
+            self.label.clone_from(&other.label);
+        }
+        if self.delay.is_none() && self.length_km.is_none() {
+            self.delay.clone_from(&other.delay);
+            self.length_km = other.length_km;
+        }
+        self.metric = self.metric.or(other.metric);
+        self.buffer = self.buffer.or(other.buffer);
+        for group in &other.srlg {
+            if !self.srlg.contains(group) {
+                self.srlg.push(group.clone());
+            }
+        }
+    }
+}
+
+/// The name of an attribute of the other direction without its first word: `metric` of `reverse_metric`.
+fn of_reverse(name: &str) -> Option<&str> {
+    const WORD: &str = "reverse";
+    let begins = name.get(..WORD.len())?.eq_ignore_ascii_case(WORD);
+    let rest = name[WORD.len()..].trim_start_matches(['_', '-', ' ', '.']);
+    (begins && !rest.is_empty()).then_some(rest)
 }
 
 /// A text in lower case without white space and punctuation.
@@ -305,6 +345,14 @@ pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
 
 pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     let mut says = LinkSays::default();
+    let reverse = attributes.iter().filter_map(|it| {
+        let name = of_reverse(&it.name)?;
+        Some(Attribute::new(name, it.value.clone(), it.span.clone()))
+    });
+    let reverse: Vec<Attribute<'_>> = reverse.collect();
+    if reverse.iter().any(|it| said(&it.value).is_some()) {
+        says.reverse = Some(Box::new(link(&reverse)?));
+    }
     let (mut speed, mut speed_unit) = (None, None);
     // From the one that says most about the bandwidth to the one that says least.
     let mut labels: [Option<String>; 5] = Default::default();
@@ -517,7 +565,7 @@ pub(crate) fn near_of_link(name: &str) -> Option<&'static str> {
 
 /// Whether a key is understood of a link.
 pub(crate) fn is_of_link(name: &str) -> bool {
-    let key = Attribute::new(name, "", 0..0).key();
+    let key = letters(of_reverse(name).unwrap_or(name));
     let known = [(TIMES, TIME_UNITS), (LENGTHS, LENGTH_UNITS)];
     let words = [NAMED, METRICS, STATUS, GROUPS];
     words.into_iter().flatten().any(|word| *word == key)

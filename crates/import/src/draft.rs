@@ -14,7 +14,8 @@ use crate::lines::Lines;
 use crate::names::{self, Wish};
 use crate::wrong::{Read, Wrong};
 use crate::{
-    About, Coordinates, Demand, Format, Link, Node, Position, Reading, Topology, attributes,
+    About, Coordinates, Demand, Format, Link, Node, Position, Reading, Reverse, Topology,
+    attributes,
 };
 
 /// The most nodes, links and demands that are read: a scenario of more belongs to nobody's editor.
@@ -33,6 +34,8 @@ pub(crate) struct Draft<'t> {
     /// What the file says that coordinates are.
     pub(crate) coordinates: Option<Coordinates>,
     pub(crate) assumptions: Assumptions,
+    /// Whether links that lead one way, in opposite directions, are one link.
+    pub(crate) pairs: bool,
     lines: Lines,
     nodes: Vec<DraftNode>,
     places: HashMap<String, usize>,
@@ -61,6 +64,8 @@ struct DraftLink {
     to: usize,
     directed: bool,
     says: LinkSays,
+    /// The other direction, if it leads both ways and is listed by itself.
+    back: Option<(LinkSays, Range<usize>)>,
     span: Range<usize>,
 }
 
@@ -82,6 +87,7 @@ impl<'t> Draft<'t> {
             time_unit: 1e-3,
             coordinates: None,
             assumptions: Assumptions::default(),
+            pairs: true,
             lines: Lines::of(text),
             nodes: Vec::new(),
             places: HashMap::new(),
@@ -103,10 +109,11 @@ impl<'t> Draft<'t> {
 
     /// The rates without a unit, of links and of demands.
     fn bare_rates(&self) -> impl Iterator<Item = f64> {
-        let of_links = self.links.iter().filter_map(|link| {
-            let (stated, _) = link.says.bandwidth.as_ref()?;
-            stated.bare()
+        let says = self.links.iter().flat_map(|link| {
+            let reverse = link.says.reverse.as_deref();
+            std::iter::once(&link.says).chain(reverse)
         });
+        let of_links = says.filter_map(|says| says.bandwidth.as_ref()?.0.bare());
         of_links.chain(self.demands.iter().filter_map(|it| it.rate.bare()))
     }
 
@@ -208,6 +215,7 @@ impl<'t> Draft<'t> {
             to,
             directed,
             says,
+            back: None,
             span,
         });
         Ok(())
@@ -224,8 +232,7 @@ impl<'t> Draft<'t> {
         let paired = |link: &DraftLink| back(link) == Some(ways[&(link.from, link.to)]);
         if !self.links.is_empty() && self.links.iter().all(paired) {
             self.assumptions.whole(format!(
-                "every link is there in both directions, so each leads one way, and two that are the same are one: \
-                 {silence}"
+                "every link is listed in both directions, which are one link: {silence}"
             ));
             for link in &mut self.links {
                 link.directed = true;
@@ -268,6 +275,50 @@ impl<'t> Draft<'t> {
             }
         }
         false
+    }
+
+    /// Makes one link of two that lead between the same nodes in opposite directions: of those that state the same, then of those
+    /// with one name, then of those that are left, in order.
+    fn pair_directions(&mut self) {
+        let mut partner: Vec<Option<usize>> = vec![None; self.links.len()];
+        let rules: [fn(&LinkSays, &LinkSays) -> bool; 3] = [
+            LinkSays::states_the_same,
+            |a, b| a.name.is_some() && a.name == b.name,
+            |_, _| true,
+        ];
+        for rule in rules {
+            let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+            for (place, link) in self.links.iter().enumerate() {
+                if !link.directed || partner[place].is_some() {
+                    continue;
+                }
+                let others = waiting.entry((link.to, link.from)).or_default();
+                let fits = |&other: &usize| rule(&self.links[other].says, &link.says);
+                match others.iter().position(fits) {
+                    Some(at) => {
+                        let first = others.remove(at);
+                        (partner[first], partner[place]) = (Some(place), Some(first));
+                    }
+                    None => waiting.entry((link.from, link.to)).or_default().push(place),
+                }
+            }
+        }
+        let links = std::mem::take(&mut self.links);
+        let mut links: Vec<Option<DraftLink>> = links.into_iter().map(Some).collect();
+        for place in 0..links.len() {
+            let Some(mut link) = links[place].take() else {
+                continue;
+            };
+            if let Some(mut back) = partner[place].and_then(|other| links[other].take()) {
+                link.directed = false;
+                if !link.says.states_the_same(&back.says) {
+                    link.says.complete_by(&back.says);
+                    back.says.complete_by(&link.says);
+                    link.back = Some((back.says, back.span));
+                }
+            }
+            self.links.push(link);
+        }
     }
 
     pub(crate) fn add_demand(
@@ -321,6 +372,9 @@ impl<'t> Draft<'t> {
                 let about = About::Node(place, self.lines.of_byte(node.span.start));
                 self.assumptions.about(text, about);
             }
+        }
+        if self.pairs {
+            self.pair_directions();
         }
         let links = self.settle_links(reading, rate_unit)?;
         let demands = self.settle_demands(reading, rate_unit)?;
@@ -457,18 +511,19 @@ impl<'t> Draft<'t> {
         let bare = |stated: &Option<(Stated, Range<usize>)>| {
             stated.as_ref().and_then(|(stated, _)| stated.bare())
         };
-        if self
-            .links
-            .iter()
-            .any(|link| bare(&link.says.bandwidth).is_some())
-        {
+        let says = || {
+            self.links.iter().flat_map(|link| {
+                let reverse = link.says.reverse.as_deref();
+                let back = link.back.as_ref().map(|(says, _)| says);
+                [Some(&link.says), reverse, back].into_iter().flatten()
+            })
+        };
+        let has_bare_rates = says().any(|says| bare(&says.bandwidth).is_some());
+        let has_bare_times = says().any(|says| bare(&says.delay).is_some());
+        if has_bare_rates {
             self.note_unit(reading, rate_unit, "bandwidths");
         }
         let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
-        let has_bare_times = self
-            .links
-            .iter()
-            .any(|link| bare(&link.says.delay).is_some());
         if has_bare_times && reading.time_unit_s.is_none() {
             let unit = unit_in_words(&Seconds(time_unit).to_string());
             let text = format!("delays without a unit are taken as {unit}");
@@ -493,9 +548,50 @@ impl<'t> Draft<'t> {
             from,
             to,
             directed,
-            says,
+            mut says,
+            back,
             span,
         } = link;
+        let own = says.reverse.take().map(|says| (*says, span.clone()));
+        if directed && own.is_some() {
+            let message = "a link that leads one way has attributes of its reverse direction";
+            return Err(Wrong::new(ProblemKind::Conflict, span, message));
+        }
+        let ends = (from, to, directed);
+        let line = self.line(&span);
+        let mut link = self.settle_direction(place, ends, says, span, rate_unit, time_unit)?;
+        let is_pair = back.is_some();
+        let Some((says, span)) = back.or(own) else {
+            return Ok(link);
+        };
+        let back = self.settle_direction(place, ends, says, span, rate_unit, time_unit)?;
+        let reverse = Reverse {
+            bandwidth_bps: back
+                .bandwidth_bps
+                .filter(|it| Some(*it) != link.bandwidth_bps),
+            delay_s: back.delay_s.filter(|it| Some(*it) != link.delay_s),
+            length_km: back.length_km.filter(|it| Some(*it) != link.length_km),
+            metric: back.metric.filter(|it| Some(*it) != link.metric),
+            buffer: back.buffer.filter(|it| Some(*it) != link.buffer),
+        };
+        link.reverse = reverse.if_any();
+        if link.reverse.is_some() && is_pair {
+            let text = "two directions that differ are one link (`reverse`), and fail together";
+            self.assumptions.about(text, About::Link(place, line));
+        }
+        Ok(link)
+    }
+
+    /// One direction of a link; `ends` are its nodes, and whether it leads one way.
+    fn settle_direction(
+        &mut self,
+        place: usize,
+        (from, to, directed): (usize, usize, bool),
+        says: LinkSays,
+        span: Range<usize>,
+        rate_unit: f64,
+        time_unit: f64,
+    ) -> Read<Link> {
         let about = About::Link(place, self.line(&span));
         let mut remark = None;
         let mut bandwidth_bps = None;
@@ -566,6 +662,7 @@ impl<'t> Draft<'t> {
             from,
             to,
             directed,
+            reverse: None,
             bandwidth_bps,
             bandwidth_remark: remark,
             delay_s,

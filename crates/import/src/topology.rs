@@ -67,8 +67,10 @@ pub struct Link {
     pub from: usize,
     /// Where it ends.
     pub to: usize,
-    /// Whether it leads one way; otherwise there is the same link in the other direction.
+    /// Whether it leads one way.
     pub directed: bool,
+    /// What is different in the other direction, if it leads both ways.
+    pub reverse: Option<Reverse>,
     /// Its bandwidth in bit/s.
     pub bandwidth_bps: Option<f64>,
     /// What there is to say about the bandwidth: which label tells it, or does not.
@@ -83,6 +85,28 @@ pub struct Link {
     pub buffer: Option<Room>,
     /// The shared-risk groups that it is in.
     pub srlg: Vec<String>,
+}
+
+/// The direction from the end of a link to its beginning: what is not there is as in the other direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reverse {
+    /// Its bandwidth in bit/s.
+    pub bandwidth_bps: Option<f64>,
+    /// Its propagation delay in seconds.
+    pub delay_s: Option<f64>,
+    /// Its length in km.
+    pub length_km: Option<f64>,
+    /// What routing takes it to cost.
+    pub metric: Option<f64>,
+    /// How much its queue holds.
+    pub buffer: Option<Room>,
+}
+
+impl Reverse {
+    /// This, if anything of it is there.
+    pub(crate) fn if_any(self) -> Option<Reverse> {
+        (self != Reverse::default()).then_some(self)
+    }
 }
 
 /// What is to be carried.

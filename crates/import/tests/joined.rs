@@ -430,3 +430,78 @@ fn utf16_is_named() {
         assert!(said.contains("the file is UTF-16, not UTF-8"), "{said}");
     }
 }
+
+/// A cable whose directions differ was two links, which failed one by one.
+#[test]
+fn opposite_directions_are_one_link() {
+    let links = "from,to,capacity_gbps,delay_ms,metric\nA,B,10,5,10\nB,A,10,5,20\nB,C,10,5,10\nC,B,10,5,10\nA,C,1,5,50\nC,A,1,5,50\n";
+    let read = written(&network(&[("links.csv", links)]));
+    assert_eq!(read.topology.links.len(), 3);
+    assert!(
+        read.text
+            .contains("metric    = 10\nreverse   = { metric = 20 }\n"),
+        "{}",
+        read.text
+    );
+    let text = assumed(&read);
+    assert!(
+        text.contains(
+            "two directions that differ are one link (`reverse`), and fail together: A--B (line 2)"
+        ),
+        "{text}"
+    );
+    let prepared = netflow_scenario::from_str("a.toml", &read.text, "/nonexistent".as_ref(), &[]);
+    let network_of = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(network_of.network.physical_links().count(), 3);
+    // As a network of the scenario, too, and through GraphML.
+    let again = Topology::of(&network_of);
+    assert_eq!(
+        again.links[0].reverse.as_ref().and_then(|it| it.metric),
+        Some(20.0)
+    );
+    let graphml = netflow_import::graphml::write(&again);
+    assert_eq!(network(&[("a.graphml", &graphml)]).links, again.links);
+    let two = r#"{"directed": true, "multigraph": false, "nodes": [{"id": "A"}, {"id": "B"}],
+        "links": [{"source": "A", "target": "B", "capacity": 200.0}, {"source": "B", "target": "A", "capacity": 300.0}]}"#;
+    let read = written(&network(&[("two.json", two)]));
+    assert!(
+        read.text
+            .contains("reverse   = { bandwidth = \"300 Mbit/s\" }"),
+        "{}",
+        read.text
+    );
+    // What one direction does not state is as in the other.
+    let half = "from,to,capacity_gbps,metric\nA,B,10,5\nB,A,,7\n";
+    let link = network(&[("links.csv", half)]).links.remove(0);
+    let reverse = link.reverse.expect("its metric is another");
+    assert_eq!((reverse.bandwidth_bps, reverse.metric), (None, Some(7.0)));
+    // Pairs have the same name, if there is one.
+    let named = "from,to,gbps,name,metric\nA,B,10,x,1\nA,B,10,y,2\nB,A,10,y,3\nB,A,10,x,4\n";
+    let links = network(&[("links.csv", named)]).links;
+    let metrics: Vec<_> = links
+        .iter()
+        .map(|it| it.reverse.as_ref().and_then(|it| it.metric))
+        .collect();
+    assert_eq!(metrics, [Some(4.0), Some(3.0)]);
+    // Columns say it of one row as well.
+    let columns = "from,to,capacity_gbps,reverse_capacity_gbps,reverse_km\nA,B,10,1,200\n";
+    let read = network(&[("links.csv", columns)]);
+    assert_eq!(
+        read.links[0]
+            .reverse
+            .as_ref()
+            .and_then(|it| it.bandwidth_bps),
+        Some(1e9)
+    );
+    assert!(
+        read.assumptions
+            .iter()
+            .all(|it| !it.text.contains("nothing that is known"))
+    );
+    let one_way = "from,to,directed,reverse_metric\nA,B,yes,10\n";
+    let said = wrong(&[("links.csv", one_way)]);
+    assert!(
+        said.contains("attributes of its reverse direction"),
+        "{said}"
+    );
+}

@@ -1,7 +1,8 @@
 //! What is written is read as it was.
 
 use netflow_import::{
-    Link, Node, Position, Reading, Topology, demands, from_text, graphml, great_circle_km, scenario,
+    Link, Node, Position, Reading, Reverse, Topology, demands, from_text, graphml, great_circle_km,
+    scenario,
 };
 use netflow_scenario::file::DemandKind;
 use netflow_units::{Packets, Room, Size};
@@ -27,6 +28,25 @@ fn node() -> impl Strategy<Value = (Option<String>, Option<Position>, Option<f64
     )
 }
 
+fn reverse() -> impl Strategy<Value = Reverse> {
+    let said = (
+        prop::option::of(1.0..1e14),
+        1e-9..3600.0,
+        prop::option::of(0.0..4e4),
+        prop::option::of(0.0..1e5),
+        prop::option::of(1.0..1e6),
+    );
+    said.prop_map(
+        |(bandwidth_bps, delay_s, length_km, metric, pkts)| Reverse {
+            bandwidth_bps,
+            delay_s: Some(delay_s),
+            length_km,
+            metric,
+            buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+        },
+    )
+}
+
 fn link(nodes: usize) -> impl Strategy<Value = Link> {
     let ends = (0..nodes, 1..nodes).prop_map(move |(from, step)| (from, (from + step) % nodes));
     let said = (
@@ -38,9 +58,13 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
         prop::option::of(0.0..1e5),
         prop::option::of(1.0..1e6),
         prop::collection::vec("[a-z]{1,4}-[1-9]", 0..3),
+        prop::option::of(reverse()),
     );
     (ends, said).prop_map(
-        |((from, to), (name, directed, bandwidth_bps, delay_s, km, metric, pkts, srlg))| Link {
+        |(
+            (from, to),
+            (name, directed, bandwidth_bps, delay_s, km, metric, pkts, srlg, reverse),
+        )| Link {
             name,
             from,
             to,
@@ -52,6 +76,7 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
             metric,
             buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
             srlg,
+            reverse: reverse.filter(|_| !directed),
         },
     )
 }
@@ -101,7 +126,11 @@ fn ways(topology: &Topology) -> Vec<String> {
         let name = |node: usize| &topology.nodes[node].name;
         let both = [(link.from, link.to), (link.to, link.from)];
         for (from, to) in both.into_iter().take(if link.directed { 1 } else { 2 }) {
-            let (bandwidth, delay) = (link.bandwidth_bps, link.delay_s);
+            let reverse = link.reverse.as_ref().filter(|_| from != link.from);
+            let bandwidth = reverse
+                .and_then(|it| it.bandwidth_bps)
+                .or(link.bandwidth_bps);
+            let delay = reverse.and_then(|it| it.delay_s).or(link.delay_s);
             ways.push(format!(
                 "{} {} {bandwidth:?} {delay:?}",
                 name(from),
@@ -138,7 +167,7 @@ proptest! {
         // A ring, so that something can be sent.
         let count = before.nodes.len();
         for from in 0..count {
-            let link = Link { from, to: (from + 1) % count, directed: false, ..before.links[0].clone() };
+            let link = Link { from, to: (from + 1) % count, directed: false, reverse: None, ..before.links[0].clone() };
             before.links.push(link);
         }
         let after = through_scenario(&before);

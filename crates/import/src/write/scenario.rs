@@ -11,7 +11,7 @@ use super::parts::Parts;
 use super::settle::{Settled, settle};
 use crate::assumption::Assumptions;
 use crate::attributes::plain;
-use crate::{About, Assumption, Node, Position, Topology};
+use crate::{About, Assumption, Node, Position, Reverse, Topology};
 
 /// What is taken where a file does not say it.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,12 +115,13 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         assumptions.about(text, About::Node(node, 0));
     }
     let sound = |metric: f64| (0.0..=1e9).contains(&metric);
-    let metrics = topology.links.iter().filter_map(|link| link.metric);
-    let (known, good) = (
-        metrics.clone().count(),
-        metrics.filter(|it| sound(*it)).count(),
-    );
-    let by_metric = known > 0 && good == topology.links.len();
+    let known = topology.links.iter().filter(|link| link.metric.is_some());
+    let known = known.count();
+    let by_metric = known > 0
+        && topology.links.iter().all(|link| {
+            let reverse = link.reverse.as_ref().and_then(|it| it.metric);
+            link.metric.is_some_and(sound) && reverse.is_none_or(sound)
+        });
     if known > 0 && !by_metric {
         assumptions.whole(
             "the metrics of the links stand in comments, for not all of them have one: routing goes by delay",
@@ -261,13 +262,8 @@ struct Between {
 impl Layout<'_> {
     fn links(&mut self, settled: &[Settled]) -> String {
         let mut text = String::new();
-        let back = self.opposites(settled);
         for (place, (link, settled)) in self.topology.links.iter().zip(settled).enumerate() {
-            let duplex = match back.get(place) {
-                Some(Opposite::IsThere) => continue,
-                Some(Opposite::Same) => true,
-                _ => !link.directed,
-            };
+            let duplex = !link.directed;
             let circuit = self.circuit(place, settled, duplex);
             let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
             let row = Row {
@@ -286,6 +282,7 @@ impl Layout<'_> {
                         .map(|metric| format!("metric {metric}")),
                 ],
                 metric: link.metric.filter(|_| self.by_metric),
+                reverse: link.reverse.as_ref(),
             };
             // Writing to a string cannot fail.
             let _ = row.write(&mut text);
@@ -318,44 +315,6 @@ impl Layout<'_> {
         }
         busy.then_some(between.links)
     }
-
-    /// One-way links that are the same in both directions are one duplex link.
-    fn opposites(&self, settled: &[Settled]) -> Vec<Opposite> {
-        let mut found: Vec<Opposite> = Vec::new();
-        let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
-        let same = |a: usize, b: usize| {
-            let (links, a_s, b_s) = (&self.topology.links, &settled[a], &settled[b]);
-            a_s.bandwidth_bps == b_s.bandwidth_bps
-                && a_s.delay_s == b_s.delay_s
-                && links[a].metric == links[b].metric
-                && links[a].buffer == links[b].buffer
-                && links[a].srlg == links[b].srlg
-        };
-        for (place, link) in self.topology.links.iter().enumerate() {
-            let mut opposite = Opposite::None;
-            if link.directed {
-                let others = waiting.entry((link.to, link.from)).or_default();
-                if let Some(at) = others.iter().position(|&other| same(other, place)) {
-                    let other = others.remove(at);
-                    found[other] = Opposite::Same;
-                    opposite = Opposite::IsThere;
-                } else {
-                    waiting.entry((link.from, link.to)).or_default().push(place);
-                }
-            }
-            found.push(opposite);
-        }
-        found
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Opposite {
-    None,
-    /// There is a link like this one the other way.
-    Same,
-    /// That is this link.
-    IsThere,
 }
 
 /// What is written of a link.
@@ -368,6 +327,7 @@ struct Row<'a> {
     buffer: Option<Room>,
     srlg: &'a [String],
     metric: Option<f64>,
+    reverse: Option<&'a Reverse>,
     remark: [Option<String>; 2],
 }
 
@@ -409,7 +369,30 @@ impl Row<'_> {
             let names = names.collect::<Vec<_>>().join(", ");
             writeln!(text, "srlg      = [{names}]")?;
         }
+        let reverse = self.reversed();
+        if !reverse.is_empty() {
+            writeln!(text, "reverse   = {{ {} }}", reverse.join(", "))?;
+        }
         Ok(())
+    }
+}
+
+impl Row<'_> {
+    /// The keys of the other direction that are different.
+    fn reversed(&self) -> Vec<String> {
+        let metric = self.reverse.and_then(|it| it.metric);
+        // Without metrics of all links, the scenario has none.
+        let metric = metric.filter(|_| self.metric.is_some());
+        let rate = self.settled.reverse_bandwidth_bps.map(BitsPerSecond);
+        let delay = self.settled.reverse_delay_s.map(Seconds);
+        let buffer = self.reverse.and_then(|it| it.buffer);
+        let keys = [
+            rate.map(|it| format!("bandwidth = \"{it}\"")),
+            delay.map(|it| format!("delay = \"{it}\"")),
+            metric.map(|it| format!("metric = {it}")),
+            buffer.map(|it| format!("buffer = \"{it}\"")),
+        ];
+        keys.into_iter().flatten().collect()
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) struct Settled {
     pub(super) bandwidth_remark: String,
     pub(super) delay_s: f64,
     pub(super) delay_remark: String,
+    /// Of the other direction, where they are different.
+    pub(super) reverse_bandwidth_bps: Option<f64>,
+    pub(super) reverse_delay_s: Option<f64>,
 }
 
 /// No link is shorter than the way through a building and out of it.
@@ -88,11 +91,17 @@ pub(super) fn settle(
                 "assumed; an end has no place on the earth".to_owned(),
             )
         };
+        let reverse = link.reverse.as_ref();
+        let reverse_delay_s = reverse.and_then(|it| it.delay_s.or(it.length_km.map(of_fibre)));
         Settled {
             bandwidth_bps,
             bandwidth_remark,
             delay_s,
             delay_remark,
+            reverse_bandwidth_bps: reverse
+                .and_then(|it| it.bandwidth_bps)
+                .filter(|bps| *bps != bandwidth_bps),
+            reverse_delay_s: reverse_delay_s.filter(|it| *it != delay_s),
         }
     });
     let links: Vec<Settled> = links.collect();
