@@ -384,7 +384,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
                 }
             }
             key if GROUPS.contains(&key) => {
-                let names = value.split([';', ',', '|']).map(plain);
+                let names = value.split(';').map(plain);
                 says.srlg.extend(names.filter(|name| !name.is_empty()));
             }
             "buffer" => says.buffer = Some(buffer(attribute)?),

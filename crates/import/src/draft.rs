@@ -8,7 +8,7 @@ use netflow_units::{BitsPerSecond, Bounds, Seconds};
 
 use crate::assumption::Assumptions;
 use crate::attributes::{
-    Attribute, LinkSays, NodeSays, Stated, cut, is_up, scaled, unit_of_bare_bps,
+    Attribute, LinkSays, NodeSays, Stated, cut, is_up, plain, scaled, unit_of_bare_bps,
 };
 use crate::lines::Lines;
 use crate::names::{self, Wish};
@@ -382,10 +382,10 @@ impl<'t> Draft<'t> {
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
             // Without a label of its own, a node is labelled as the file calls it.
-            let label = node.says.label.or(node.says.name).unwrap_or(node.id);
-            let label = shortened(&label);
+            let label = node.says.label.or(node.says.name);
+            let label = shortened(&label.unwrap_or_else(|| plain(&node.id)));
             Node {
-                label: Some(label).filter(|label| *label != name),
+                label: Some(label).filter(|label| !label.is_empty() && *label != name),
                 name,
                 position,
                 population: node.says.population,

@@ -253,7 +253,7 @@ fn columns_of_demands_have_the_usual_names() {
     }
     for links in [
         "A End,Z End,Speed\nA,B,10G\n",
-        ":START_ID,:END_ID,gbps,km\nA,B,10,7\n",
+        ":START_ID,:END_ID(Node),gbps:float,km\nA,B,10,7\n",
         "from_node;to_node;Speed (Gbps)\nA;B;10\n",
         "Node A,Node Z,capacity [Gbit/s]\nA,B,10\n",
     ] {
@@ -276,6 +276,10 @@ fn a_square_matrix_is_read() {
         .map(|it| (it.from, it.to, it.rate_bps))
         .collect();
     assert_eq!(rates, [(0, 2, 3e6), (0, 1, 2e6), (1, 0, 1e9), (2, 1, 4e6)]);
+    // The corner may have the unit.
+    let matrix = "Gbps,A,B\nA,0,2\nB,1,0\n";
+    let read_gbps = network(&[("links.csv", links), ("matrix.csv", matrix)]);
+    assert_eq!(read_gbps.demands[0].rate_bps, 2e9);
     let text = assumed(&written(&read));
     assert!(
         text.contains("rows are the senders and columns the receivers"),
@@ -343,7 +347,7 @@ fn risk_groups_paths_and_classes_are_kept() {
         .connections()
         .map(|id| of.network.connection_name(id))
         .collect();
-    assert_eq!(names, ["A->C+EF", "A->C/constant", "A->C/constant+2"]);
+    assert_eq!(names, ["A->C:EF", "A->C/constant", "A->C/constant+2"]);
     assert!(near(load_of(&read.text, "A->B"), 0.1) && near(load_of(&read.text, "A->C"), 0.1));
     // They stay in a network of a scenario, too.
     let again = Topology::of(&of);

@@ -71,6 +71,15 @@ pub(super) fn role(name: &str) -> String {
     }
 }
 
+/// The name of a column without the type that Neo4j writes behind it: `capacity` of `capacity:float`.
+fn without_type(name: &str) -> &str {
+    const TYPES: &[&str] = &["int", "long", "float", "double", "boolean", "string"];
+    match name.rsplit_once(':') {
+        Some((name, of)) if !name.is_empty() && TYPES.contains(&of) => name,
+        _ => name,
+    }
+}
+
 /// A table with its columns found.
 pub(super) struct Table<'t> {
     text: &'t str,
@@ -244,6 +253,8 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
 /// A row and a column for each node; a cell has the rate from the node of the row to that of the column.
 fn matrix(text: &str) -> Read<Demands> {
     let table = Table::between(text, 0, 0)?;
+    let corner = table.columns.get(0).unwrap_or_default();
+    let unit = unit_words(corner).map_or(Ok(None), |words| unit_of_column(corner, &words));
     let mut found = Demands::default();
     found.assumptions.push(
         "in the matrix of demands, rows are the senders and columns the receivers".to_owned(),
@@ -255,7 +266,7 @@ fn matrix(text: &str) -> Read<Demands> {
             if matches!(cell, "" | "-") {
                 continue;
             }
-            let (rate, remark) = rate_of_demand(cell, to, &Ok(None), &span)?;
+            let (rate, remark) = rate_of_demand(cell, corner, &unit, &span)?;
             if rate.is_zero() {
                 found.zeros += 1;
                 continue;
@@ -457,7 +468,9 @@ impl<'t> Table<'t> {
     /// The other columns.
     pub(super) fn others(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.columns.iter().enumerate();
-        all.filter(|(column, name)| ![self.from, self.to].contains(column) && !name.is_empty())
+        let others =
+            all.filter(|(column, name)| ![self.from, self.to].contains(column) && !name.is_empty());
+        others.map(|(column, name)| (column, without_type(name)))
     }
 
     pub(super) fn rows(

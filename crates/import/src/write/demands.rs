@@ -56,14 +56,14 @@ pub fn write(topology: &Topology) -> String {
 }
 
 /// Names of demands that have a class, or whose nodes had one of the same kind before; the others are called after their nodes. No
-/// node has a `+` in its name.
+/// name of a node or class has a `:` or a `+`.
 pub(super) fn names(topology: &Topology) -> Vec<Option<String>> {
     let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
     let mut seen: HashMap<String, usize> = HashMap::new();
     let named = topology.demands.iter().map(|demand| {
         let mut called = format!("{}->{}", name(demand.from), name(demand.to));
         match (&demand.class, demand.kind) {
-            (Some(class), _) => called += &format!("+{}", legal(class)),
+            (Some(class), _) => called += &format!(":{}", legal(class)),
             (None, Some(kind)) if kind != DemandKind::Tcp => called += &format!("/{}", kind.name()),
             _ => {}
         }
