@@ -314,7 +314,7 @@ fn a_row_that_repeats_another_is_one_link() {
         let read = written(&network(&[("links.csv", &links), demands]));
         assert_eq!(loads(&read.text).len(), 4, "{}", read.text);
         assert!(near(load_of(&read.text, "Paris->Lyon"), 1.2), "{again}");
-        assert!(!read.text.contains("ecmp"), "{}", read.text);
+        assert!(!read.text.contains("ecmp     ="), "{}", read.text);
         let text = assumed(&read);
         assert!(text.contains(word) && text.contains("(line 3)"), "{text}");
     }
@@ -409,11 +409,16 @@ fn paths_of_equal_metric_share_traffic() {
     };
     let read = write(&topology, &choices, &Origin::default());
     assert!(read.text.contains("ecmp     = false"), "{}", read.text);
+    let text = assumed(&read);
+    assert!(
+        text.contains("1 of 1 demands uses one of several shortest paths: --ecmp"),
+        "{text}"
+    );
     assert!(near(load_of(&read.text, "A->B"), 1.2));
     // Without metrics, equal delays are chance.
     let links = links.replace(",metric", ",note").replace(",10\n", ",x\n");
     let topology = network(&[("links.csv", &links), ("demands.csv", demands)]);
-    assert!(!written(&topology).text.contains("ecmp"));
+    assert!(!written(&topology).text.contains("ecmp     ="));
     let choices = Choices {
         ecmp: Some(true),
         ..Choices::default()

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::document::Words;
-use netflow::evaluate::{equal_paths_note, load, on_one_of_several_paths};
 use netflow::import::scenario::{self, Choices, Origin, Written};
 use netflow::import::{Coordinates, Format, Reading, demands, read};
 use netflow::scenario::file::DemandKind;
-use netflow::scenario::{Reach, from_str};
 use netflow::units::Room;
 use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 
@@ -19,7 +17,6 @@ use crate::output::visible::Visible;
 use crate::parse::{
     bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit, word,
 };
-use crate::problems;
 
 /// Write a scenario of a network that another program's file has
 ///
@@ -139,8 +136,6 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
         // If the standard error cannot be written, there is nowhere to say so.
         let _ = writeln!(stderr, "assumed: {}", assumption.short(&written.topology));
     }
-    drop(stderr);
-    arguments.warn_of_equal_paths(&written);
     Ok(())
 }
 
@@ -182,23 +177,6 @@ impl ImportArguments {
         };
         let called = called.to_owned();
         Ok(Some(Table { path, called }))
-    }
-
-    /// Warns of demands that have several shortest paths and use one of them.
-    fn warn_of_equal_paths(&self, written: &Written) {
-        if written.topology.demands.is_empty() {
-            return;
-        }
-        let scenario = match &self.output {
-            Some(path) => load(path, &[], Reach::Below),
-            None => from_str("import.toml", &written.text, Path::new("."), &[]),
-        };
-        // A scenario with errors has other problems, which `netflow check` reports.
-        let Ok(scenario) = scenario else { return };
-        let chosen = on_one_of_several_paths(&scenario);
-        if let Some(note) = equal_paths_note(&scenario, chosen, "--ecmp") {
-            problems::warn_of(&note);
-        }
     }
 
     /// What makes the same scenario again.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use netflow_document::Words;
+use netflow_network::{LinkSpec, NetworkBuilder, NodeId};
 use netflow_scenario::file::DemandKind;
 use netflow_units::{BitsPerSecond, Room, Seconds};
 
@@ -163,6 +164,16 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         };
         assumptions.about(text, About::Link(place, 0));
     }
+    if !shares {
+        let chosen = on_one_of_several_paths(&topology, &settled, by_metric);
+        let all = topology.demands.len();
+        if chosen > 0 {
+            let verb = if chosen == 1 { "uses" } else { "use" };
+            assumptions.whole(format!(
+                "{chosen} of {all} demands {verb} one of several shortest paths: --ecmp divides traffic among them"
+            ));
+        }
+    }
     let zeros = topology.zero_demands;
     let example = match topology.demands.is_empty() && zeros == 0 {
         true => parts.far_pair(),
@@ -204,6 +215,32 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         topology,
         assumptions,
     }
+}
+
+/// How many demands have several shortest paths, of which a scenario without `ecmp` uses one.
+fn on_one_of_several_paths(topology: &Topology, settled: &[Settled], by_metric: bool) -> usize {
+    let mut builder = NetworkBuilder::new();
+    let nodes = topology.nodes.iter().map(|node| builder.node(&node.name));
+    let nodes: Vec<NodeId> = nodes.collect();
+    for (link, settled) in topology.links.iter().zip(settled) {
+        let (from, to) = (nodes[link.from], nodes[link.to]);
+        let spec = |from, to, delay_s, metric: Option<f64>| LinkSpec {
+            delay_s,
+            metric: metric.filter(|_| by_metric),
+            ..LinkSpec::new(from, to, settled.bandwidth_bps)
+        };
+        builder.link(spec(from, to, settled.delay_s, link.metric));
+        if !link.directed {
+            let reverse = link.reverse.as_ref().and_then(|it| it.metric);
+            let delay_s = settled.reverse_delay_s.unwrap_or(settled.delay_s);
+            builder.link(spec(to, from, delay_s, reverse.or(link.metric)));
+        }
+    }
+    let mut paths = builder.equal_paths();
+    let demands = topology.demands.iter();
+    let free = demands.filter(|demand| demand.path.is_none());
+    free.filter(|demand| paths.are_several(nodes[demand.from], nodes[demand.to]))
+        .count()
 }
 
 /// Lists the kinds of the demands, and what follows for acknowledgements.
