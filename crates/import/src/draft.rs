@@ -373,6 +373,16 @@ impl<'t> Draft<'t> {
                 self.assumptions.about(text, about);
             }
         }
+        let one_way = self
+            .links
+            .iter()
+            .find(|it| it.directed && it.says.reverse.is_some());
+        if let Some(link) = one_way {
+            let message = "a link that leads one way has attributes of its reverse direction";
+            let help = "describe both directions in one row, or each in a row of its own";
+            let wrong = Wrong::new(ProblemKind::Conflict, link.span.clone(), message);
+            return Err(wrong.help(help));
+        }
         if self.pairs {
             self.pair_directions();
         }
@@ -553,10 +563,6 @@ impl<'t> Draft<'t> {
             span,
         } = link;
         let own = says.reverse.take().map(|says| (*says, span.clone()));
-        if directed && own.is_some() {
-            let message = "a link that leads one way has attributes of its reverse direction";
-            return Err(Wrong::new(ProblemKind::Conflict, span, message));
-        }
         let ends = (from, to, directed);
         let line = self.line(&span);
         let mut link = self.settle_direction(place, ends, says, span, rate_unit, time_unit)?;

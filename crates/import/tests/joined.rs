@@ -507,10 +507,12 @@ fn opposite_directions_are_one_link() {
             .iter()
             .all(|it| !it.text.contains("nothing that is known"))
     );
-    let one_way = "from,to,directed,reverse_metric\nA,B,yes,10\n";
-    let said = wrong(&[("links.csv", one_way)]);
-    assert!(
-        said.contains("attributes of its reverse direction"),
-        "{said}"
-    );
+    for one_way in [
+        "from,to,directed,reverse_metric\nA,B,yes,10\n",
+        "from,to,metric,reverse_metric\nA,B,1,10\nB,A,10,1\n",
+    ] {
+        let said = wrong(&[("links.csv", one_way)]);
+        let text = "attributes of its reverse direction";
+        assert!(said.contains(text), "{said}");
+    }
 }
