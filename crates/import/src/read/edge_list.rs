@@ -58,7 +58,7 @@ const TO: &[&str] = &[
     "z",
     "v",
 ];
-/// Of demands, beside the ends and a rate.
+/// Of demands, next to the ends and a rate.
 const OF_DEMANDS: &[&str] = &["name", "id", "class", "path", "kind"];
 
 /// What a column is for: its name in lower case without other characters. Neo4j writes it behind a colon:
