@@ -19,11 +19,13 @@ def import_topology(
     delay: float | str | None = None,
     buffer: str | None = None,
     detour: float | None = None,
+    kind: str | None = None,
+    ecmp: bool | None = None,
 ) -> Scenario:
     """A scenario of a network that another program's file has (GraphML, GML, SNDlib, Repetita, node-link JSON, CSV, ns-2).
 
-    More files have demands. What the files do not say is taken from `bandwidth`, `delay`, `buffer`, `detour`, as
-    `netflow import` does; each assumption is told by a warning, and stands in the scenario's `text`.
+    More files have demands. What the files do not say is taken from `bandwidth`, `delay`, `buffer`, `detour`, the `kind` of
+    demands and `ecmp`, as `netflow import` does; each assumption is told by a warning, and stands in the scenario's `text`.
     """
     if not files:
         raise ValueError("there is no file to import")
@@ -34,6 +36,8 @@ def import_topology(
         delay=delay,
         buffer=buffer,
         detour=detour,
+        kind=kind,
+        ecmp=ecmp,
     )
     for assumption in assumptions:
         warnings.warn(f"assumed: {assumption}", stacklevel=2)

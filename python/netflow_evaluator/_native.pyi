@@ -429,6 +429,8 @@ def import_topology(
     delay: _Quantity | None = None,
     buffer: str | None = None,
     detour: float | None = None,
+    kind: str | None = None,
+    ecmp: bool | None = None,
 ) -> tuple[Scenario, list[str], list[str]]: ...
 
 @final

@@ -90,6 +90,16 @@ def test_an_import_tells_what_it_assumes(tmp_path):
         scenario = nf.import_topology(file, delay="2 ms")
     assert scenario.links == ["A->B", "B->A", "B->C", "C->B"]
     assert scenario.run().is_complete
+    matrix = tmp_path / "matrix.csv"
+    matrix.write_text("from,to,rate_mbps\nA,C,1\n")
+    with pytest.warns(UserWarning, match="kind `constant`"):
+        scenario = nf.import_topology(file, matrix)
+    assert 'kind = "constant"' in scenario.text
+    with pytest.warns(UserWarning, match="kind `poisson`"):
+        scenario = nf.import_topology(file, matrix, kind="poisson", ecmp=True)
+    assert "ecmp     = true" in scenario.text
+    with pytest.raises(ValueError, match="kind"):
+        nf.import_topology(file, matrix, kind="poison")
     file.write_text("from,to,bandwidth\nA,B,10 Mbq\n")
     with pytest.raises(nf.ScenarioError) as caught:
         nf.import_topology(file)

@@ -35,6 +35,7 @@
 
 mod calibrate;
 mod directory;
+mod equal_paths;
 mod error;
 mod explain;
 mod kept;
@@ -58,6 +59,7 @@ use rayon::prelude::*;
 
 pub use calibrate::calibrated;
 pub use directory::Directory;
+pub use equal_paths::{equal_paths_note, on_one_of_several_paths};
 pub use error::{Error, ScopeError};
 pub use explain::explain;
 pub use load::{load, warning_texts};

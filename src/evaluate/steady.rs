@@ -6,7 +6,7 @@ use netflow_scenario::Prepared;
 use netflow_steady::Steady;
 
 use super::overload::steady_overload;
-use super::warnings;
+use super::{equal_paths_note, on_one_of_several_paths, warnings};
 use crate::number::{count, plain};
 
 /// What a steady state leaves out, or is not what the scenario asks for: in words.
@@ -17,6 +17,12 @@ pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<Stri
     notes.extend(estimates(network, steady));
     let loss = |link| steady.link(link).loss_probability;
     notes.extend(warnings::lost_acks(network, at_s, loss));
+    let chosen = on_one_of_several_paths(scenario);
+    notes.extend(equal_paths_note(
+        scenario,
+        chosen,
+        "--set simulation.ecmp=true",
+    ));
     let at_s = plain(at_s);
     if steady.later_events > 0 {
         let events = count(steady.later_events, "event");

@@ -43,8 +43,8 @@ impl Sources {
 pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
-    if let Refusal::NotUtf8 { before } = refusal {
-        not_utf8(&mut sources, &mut findings, path, before);
+    if let Refusal::NotUtf8 { before, utf16 } = refusal {
+        not_utf8(&mut sources, &mut findings, path, before, utf16);
         return findings.into_problems(sources);
     }
     let place = Place::new(sources.add_unread(path), 0..0);
@@ -99,11 +99,20 @@ fn nearest_file(path: &Path) -> Option<PathBuf> {
 }
 
 /// Reports a file that is not UTF-8, at the first byte that is not.
-pub fn not_utf8(sources: &mut Sources, findings: &mut Findings, path: &Path, before: String) {
+pub fn not_utf8(
+    sources: &mut Sources,
+    findings: &mut Findings,
+    path: &Path,
+    before: String,
+    utf16: bool,
+) {
     let (file, text) = sources.add(path, before);
     let byte = text.len();
     let place = Place::new(file, byte..byte);
-    let message = format!("not UTF-8 at byte {byte}");
+    let message = match utf16 {
+        true => "the file is UTF-16, not UTF-8".to_owned(),
+        false => format!("not UTF-8 at byte {byte}"),
+    };
     findings
         .error(ProblemKind::Syntax, place, message)
         .help("save the file as UTF-8");

@@ -71,6 +71,8 @@ pub enum Refusal {
     NotUtf8 {
         /// What stands before the first byte that is none.
         before: String,
+        /// Whether it is UTF-16.
+        utf16: bool,
     },
 }
 
@@ -96,7 +98,8 @@ impl std::fmt::Display for Refusal {
                     kind.name()
                 )
             }
-            Refusal::NotUtf8 { before } => {
+            Refusal::NotUtf8 { utf16: true, .. } => f.write_str("it is UTF-16, not UTF-8"),
+            Refusal::NotUtf8 { before, .. } => {
                 let line = before.matches('\n').count() + 1;
                 write!(f, "it is not UTF-8: see line {line}")
             }
@@ -148,14 +151,33 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
 /// # Errors
 /// As [`read`], and if it is not UTF-8.
 pub fn read_text(path: &Path, kind: Kind) -> Result<String, Refusal> {
-    String::from_utf8(read(path, kind)?).map_err(|error| {
+    let bytes = read(path, kind)?;
+    if is_utf16(&bytes) {
+        let before = String::new();
+        return Err(Refusal::NotUtf8 {
+            before,
+            utf16: true,
+        });
+    }
+    String::from_utf8(bytes).map_err(|error| {
         let end = error.utf8_error().valid_up_to();
         let mut bytes = error.into_bytes();
         bytes.truncate(end);
         Refusal::NotUtf8 {
             before: String::from_utf8(bytes).unwrap_or_default(),
+            utf16: false,
         }
     })
+}
+
+/// Whether a text begins with the byte order mark of UTF-16 (RFC 2781, section 3.2), or with two characters of ASCII in it.
+fn is_utf16(bytes: &[u8]) -> bool {
+    let [a, b, ..] = *bytes else { return false };
+    let ascii = match *bytes {
+        [a, 0, b, 0, ..] | [0, a, 0, b, ..] => a != 0 && b != 0,
+        _ => false,
+    };
+    ascii || matches!([a, b], [0xff, 0xfe] | [0xfe, 0xff])
 }
 
 fn read_at_most(from: impl Read, expected: u64, kind: Kind) -> Result<Vec<u8>, Refusal> {

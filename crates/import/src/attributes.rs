@@ -31,8 +31,7 @@ impl<'t> Attribute<'t> {
 
     /// Its name without what people write it differently with.
     fn key(&self) -> String {
-        let letters = self.name.chars().filter(|c| c.is_alphanumeric());
-        letters.flat_map(char::to_lowercase).collect()
+        letters(&self.name)
     }
 
     fn number(&self) -> Read<f64> {
@@ -92,7 +91,7 @@ pub(crate) enum Stated {
 
 impl Stated {
     /// Whether it is nothing, in whatever unit.
-    fn is_zero(&self) -> bool {
+    pub(crate) fn is_zero(&self) -> bool {
         matches!(*self, Stated::Sure(number) | Stated::Bare(number) if number == 0.0)
     }
 
@@ -142,8 +141,119 @@ pub(crate) struct LinkSays {
     /// `Planned` and the like.
     pub(crate) status: Option<String>,
     pub(crate) buffer: Option<Room>,
+    /// Shared-risk groups.
+    pub(crate) srlg: Vec<String>,
+    /// What is said of the other direction alone.
+    pub(crate) reverse: Option<Box<LinkSays>>,
     /// Attributes that say something else than others, which count.
     pub(crate) passed_over: Vec<String>,
+}
+
+impl LinkSays {
+    /// Whether the link is out of service.
+    pub(crate) fn is_down(&self) -> bool {
+        self.status.as_deref().is_some_and(is_down)
+    }
+
+    /// Whether both state the same and have one name, wherever they stand.
+    pub(crate) fn is_alike(&self, other: &LinkSays) -> bool {
+        self.name == other.name && self.states_the_same(other)
+    }
+
+    /// Whether both state the same.
+    pub(crate) fn states_the_same(&self, other: &LinkSays) -> bool {
+        let reverse = match (&self.reverse, &other.reverse) {
+            (Some(a), Some(b)) => a.states_the_same(b),
+            (None, None) => true,
+            _ => false,
+        };
+        let stated = |it: &Option<(Stated, Range<usize>)>| it.as_ref().map(|(it, _)| it.clone());
+        let label = |it: &LinkSays| it.label.as_ref().map(|(_, label)| label.clone());
+        reverse
+            && stated(&self.bandwidth) == stated(&other.bandwidth)
+            && stated(&self.delay) == stated(&other.delay)
+            && label(self) == label(other)
+            && (&self.silent, &self.status) == (&other.silent, &other.status)
+            && (self.length_km, self.metric) == (other.length_km, other.metric)
+            && (&self.buffer, &self.srlg) == (&other.buffer, &other.srlg)
+    }
+
+    /// Takes what is not stated here from the other direction.
+    pub(crate) fn complete_by(&mut self, other: &LinkSays) {
+        let has_rate = |it: &LinkSays| it.bandwidth.is_some() || it.label.is_some();
+        if !has_rate(self) {
+            self.bandwidth.clone_from(&other.bandwidth);
+            self.label.clone_from(&other.label);
+        }
+        if self.delay.is_none() && self.length_km.is_none() {
+            self.delay.clone_from(&other.delay);
+            self.length_km = other.length_km;
+        }
+        self.metric = self.metric.or(other.metric);
+        self.buffer = self.buffer.or(other.buffer);
+        for group in &other.srlg {
+            if !self.srlg.contains(group) {
+                self.srlg.push(group.clone());
+            }
+        }
+    }
+}
+
+/// The name of an attribute of the other direction without its first word: `metric` of `reverse_metric`.
+fn of_reverse(name: &str) -> Option<&str> {
+    const WORD: &str = "reverse";
+    let begins = name.get(..WORD.len())?.eq_ignore_ascii_case(WORD);
+    let rest = name[WORD.len()..].trim_start_matches(['_', '-', ' ', '.']);
+    (begins && !rest.is_empty()).then_some(rest)
+}
+
+/// A text in lower case without white space and punctuation.
+pub(crate) fn letters(text: &str) -> String {
+    let letters = text.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a status says that a link is out of service.
+fn is_down(status: &str) -> bool {
+    const DOWN: &[&str] = &[
+        "down",
+        "admindown",
+        "administrativelydown",
+        "inactive",
+        "disabled",
+        "disconnected",
+        "offline",
+        "outofservice",
+        "failed",
+        "shut",
+        "shutdown",
+        "decommissioned",
+        "retired",
+        "off",
+        "false",
+        "no",
+        "0",
+    ];
+    DOWN.contains(&&*letters(status))
+}
+
+/// Whether a status says that a link is in service.
+pub(crate) fn is_up(status: &str) -> bool {
+    const UP: &[&str] = &[
+        "up",
+        "upup",
+        "active",
+        "enabled",
+        "connected",
+        "online",
+        "inservice",
+        "operational",
+        "on",
+        "true",
+        "yes",
+        "1",
+    ];
+    UP.contains(&&*letters(status))
 }
 
 /// What several attributes say of the same thing.
@@ -235,6 +345,14 @@ pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
 
 pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     let mut says = LinkSays::default();
+    let reverse = attributes.iter().filter_map(|it| {
+        let name = of_reverse(&it.name)?;
+        Some(Attribute::new(name, it.value.clone(), it.span.clone()))
+    });
+    let reverse: Vec<Attribute<'_>> = reverse.collect();
+    if reverse.iter().any(|it| said(&it.value).is_some()) {
+        says.reverse = Some(Box::new(link(&reverse)?));
+    }
     let (mut speed, mut speed_unit) = (None, None);
     // From the one that says most about the bandwidth to the one that says least.
     let mut labels: [Option<String>; 5] = Default::default();
@@ -259,11 +377,20 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
             "linknote" | "note" => labels[3] = Some(value),
             "description" => labels[4] = Some(value),
             "name" | "id" => says.name = Some(value),
-            "linkstatus" | "status" => says.status = Some(value),
+            key if STATUS.contains(&key) => {
+                // Out of service counts.
+                if !says.is_down() {
+                    says.status = Some(value);
+                }
+            }
+            key if GROUPS.contains(&key) => {
+                let names = value.split(';').map(plain);
+                says.srlg.extend(names.filter(|name| !name.is_empty()));
+            }
             "buffer" => says.buffer = Some(buffer(attribute)?),
             _ => {
                 let name = &*attribute.name;
-                if let Some((rank, unit)) = of(&key, RATES, RATE_UNITS) {
+                if let Some((rank, unit)) = rate_key(&key) {
                     let said = (rate(attribute, unit)?, value, attribute.span.clone());
                     rates.add(1 + rank, name, said);
                 } else if let Some((rank, unit)) = of(&key, TIMES, TIME_UNITS) {
@@ -318,6 +445,21 @@ const RATES: &[&str] = &[
     "rate",
     "datarate",
 ];
+/// Of links: whether they are in service.
+const STATUS: &[&str] = &[
+    "status",
+    "linkstatus",
+    "linkstate",
+    "operstatus",
+    "operstate",
+    "adminstatus",
+    "adminstate",
+    "up",
+    "isup",
+    "enabled",
+];
+/// Of links: what fails together.
+const GROUPS: &[&str] = &["srlg", "srlgs", "riskgroup", "sharedriskgroup"];
 /// Units of rates, as names of columns have them: `capacity_gbps`, `rate_mbit`.
 pub(crate) const RATE_UNITS: &[(&str, f64)] = &[
     ("bps", 1.0),
@@ -351,6 +493,20 @@ const METRICS: &[&str] = &[
     "ospfcost",
     "ospfweight",
 ];
+
+/// As [`of`] of rates, where the unit alone is a name, too: `mbps`.
+fn rate_key(key: &str) -> Option<(usize, Option<f64>)> {
+    of(key, RATES, RATE_UNITS).or_else(|| {
+        let named = RATE_UNITS.iter().filter(|(name, _)| is_rate_unit(name));
+        let unit = named.clone().find(|(name, _)| *name == key)?;
+        Some((RATES.len(), Some(unit.1)))
+    })
+}
+
+/// Whether a unit alone is a name of rates: `bit` alone is none.
+pub(crate) fn is_rate_unit(unit: &str) -> bool {
+    !matches!(unit, "bit" | "bits")
+}
 
 /// Which of these words a key is, and the unit that it names behind it, if it names one.
 fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<(usize, Option<f64>)> {
@@ -396,27 +552,24 @@ const NAMED: &[&str] = &[
     "type",
     "note",
     "linknote",
-    "status",
     "buffer",
     "key",
 ];
 
 /// The word that somebody may have meant by a key that is not understood of a link.
 pub(crate) fn near_of_link(name: &str) -> Option<&'static str> {
-    let words = [RATES, TIMES, LENGTHS, METRICS].into_iter().flatten();
+    let words = [RATES, TIMES, LENGTHS, METRICS, STATUS, GROUPS];
+    let words = words.into_iter().flatten();
     nearest_name(name, words.copied(), &[])
 }
 
 /// Whether a key is understood of a link.
 pub(crate) fn is_of_link(name: &str) -> bool {
-    let key = Attribute::new(name, "", 0..0).key();
-    let known = [
-        (RATES, RATE_UNITS),
-        (TIMES, TIME_UNITS),
-        (LENGTHS, LENGTH_UNITS),
-    ];
-    NAMED.contains(&key.as_str())
-        || METRICS.contains(&key.as_str())
+    let key = letters(of_reverse(name).unwrap_or(name));
+    let known = [(TIMES, TIME_UNITS), (LENGTHS, LENGTH_UNITS)];
+    let words = [NAMED, METRICS, STATUS, GROUPS];
+    words.into_iter().flatten().any(|word| *word == key)
+        || rate_key(&key).is_some()
         || known
             .iter()
             .any(|(words, units)| of(&key, words, units).is_some())

@@ -7,12 +7,15 @@ use netflow_document::ProblemKind;
 use netflow_units::{BitsPerSecond, Bounds, Seconds};
 
 use crate::assumption::Assumptions;
-use crate::attributes::{Attribute, LinkSays, NodeSays, Stated, cut, scaled, unit_of_bare_bps};
+use crate::attributes::{
+    Attribute, LinkSays, NodeSays, Stated, cut, is_up, plain, scaled, unit_of_bare_bps,
+};
 use crate::lines::Lines;
 use crate::names::{self, Wish};
 use crate::wrong::{Read, Wrong};
 use crate::{
-    About, Coordinates, Demand, Format, Link, Node, Position, Reading, Topology, attributes,
+    About, Coordinates, Demand, Format, Link, Node, Position, Reading, Reverse, Topology,
+    attributes,
 };
 
 /// The most nodes, links and demands that are read: a scenario of more belongs to nobody's editor.
@@ -31,11 +34,23 @@ pub(crate) struct Draft<'t> {
     /// What the file says that coordinates are.
     pub(crate) coordinates: Option<Coordinates>,
     pub(crate) assumptions: Assumptions,
+    /// Whether links that lead one way, in opposite directions, are one link.
+    pub(crate) pairs: bool,
     lines: Lines,
     nodes: Vec<DraftNode>,
     places: HashMap<String, usize>,
     links: Vec<DraftLink>,
     demands: Vec<DraftDemand>,
+    zero_demands: usize,
+}
+
+/// A network of which everything in its file is known.
+pub(crate) struct Finished {
+    pub(crate) topology: Topology,
+    /// What the file calls each of the nodes.
+    pub(crate) ids: Vec<String>,
+    /// The unit of rates without one, in bit/s.
+    pub(crate) rate_unit: f64,
 }
 
 struct DraftNode {
@@ -49,6 +64,8 @@ struct DraftLink {
     to: usize,
     directed: bool,
     says: LinkSays,
+    /// The other direction, if it leads both ways and is listed by itself.
+    back: Option<(LinkSays, Range<usize>)>,
     span: Range<usize>,
 }
 
@@ -70,12 +87,34 @@ impl<'t> Draft<'t> {
             time_unit: 1e-3,
             coordinates: None,
             assumptions: Assumptions::default(),
+            pairs: true,
             lines: Lines::of(text),
             nodes: Vec::new(),
             places: HashMap::new(),
             links: Vec::new(),
             demands: Vec::new(),
+            zero_demands: 0,
         }
+    }
+
+    /// Whether it has demands and no links.
+    pub(crate) fn is_matrix(&self) -> bool {
+        self.links.is_empty() && !self.demands.is_empty()
+    }
+
+    /// Whether any rate has no unit.
+    pub(crate) fn has_bare_rates(&self) -> bool {
+        self.bare_rates().next().is_some()
+    }
+
+    /// The rates without a unit, of links and of demands.
+    fn bare_rates(&self) -> impl Iterator<Item = f64> {
+        let says = self.links.iter().flat_map(|link| {
+            let reverse = link.says.reverse.as_deref();
+            std::iter::once(&link.says).chain(reverse)
+        });
+        let of_links = says.filter_map(|says| says.bandwidth.as_ref()?.0.bare());
+        of_links.chain(self.demands.iter().filter_map(|it| it.rate.bare()))
     }
 
     pub(crate) fn line(&self, span: &Range<usize>) -> usize {
@@ -163,11 +202,20 @@ impl<'t> Draft<'t> {
             self.assumptions.about(text, about);
             return Ok(());
         }
+        if says.is_down() {
+            let status = says.status.as_deref().map(cut).unwrap_or_default();
+            let text = format!("a link with the status \"{status}\" is out of service: left out");
+            let [from, to] = [from, to].map(|end| cut(&self.nodes[end].id));
+            let about = About::Other(format!("{from}--{to}"), self.line(&span));
+            self.assumptions.about(text, about);
+            return Ok(());
+        }
         self.links.push(DraftLink {
             from,
             to,
             directed,
             says,
+            back: None,
             span,
         });
         Ok(())
@@ -184,20 +232,42 @@ impl<'t> Draft<'t> {
         let paired = |link: &DraftLink| back(link) == Some(ways[&(link.from, link.to)]);
         if !self.links.is_empty() && self.links.iter().all(paired) {
             self.assumptions.whole(format!(
-                "every link is there in both directions, so each leads one way, and two that are the same are one: \
-                 {silence}"
+                "every link is listed in both directions, which are one link: {silence}"
             ));
             for link in &mut self.links {
                 link.directed = true;
             }
             return true;
         }
+        // One that repeats a link with its ends exchanged is its other direction, which is there already.
+        let mut seen: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+        let mut repeats = Vec::new();
+        for (place, link) in self.links.iter().enumerate() {
+            let back = seen.get_mut(&(link.to, link.from));
+            let found = back.and_then(|back| {
+                let is_alike = |&other: &usize| self.links[other].says.is_alike(&link.says);
+                let at = back.iter().position(is_alike)?;
+                Some(back.remove(at))
+            });
+            match found {
+                Some(_) => repeats.push(place),
+                None => seen.entry((link.from, link.to)).or_default().push(place),
+            }
+        }
+        for &place in repeats.iter().rev() {
+            let link = self.links.remove(place);
+            let [from, to] = [link.from, link.to].map(|end| cut(&self.nodes[end].id));
+            let text =
+                "a row repeats a link with its ends exchanged: one link, which leads both ways";
+            let about = About::Other(format!("{from}--{to}"), self.line(&link.span));
+            self.assumptions.about(text, about);
+        }
         let mut seen = HashSet::new();
         for (place, link) in self.links.iter().enumerate() {
             seen.insert((link.from, link.to));
             if seen.contains(&(link.to, link.from)) {
                 let text = format!(
-                    "taken as one more link beside the one the other way, for not every link is there in both \
+                    "a further link, although one leads the other way, because not every link is there in both \
                      directions: {silence}"
                 );
                 let about = About::Link(place, self.lines.of_byte(link.span.start));
@@ -205,6 +275,50 @@ impl<'t> Draft<'t> {
             }
         }
         false
+    }
+
+    /// Makes one link of two that lead between the same nodes in opposite directions: of those that state the same, then of those
+    /// with one name, then of those that are left, in order.
+    fn pair_directions(&mut self) {
+        let mut partner: Vec<Option<usize>> = vec![None; self.links.len()];
+        let rules: [fn(&LinkSays, &LinkSays) -> bool; 3] = [
+            LinkSays::states_the_same,
+            |a, b| a.name.is_some() && a.name == b.name,
+            |_, _| true,
+        ];
+        for rule in rules {
+            let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+            for (place, link) in self.links.iter().enumerate() {
+                if !link.directed || partner[place].is_some() {
+                    continue;
+                }
+                let others = waiting.entry((link.to, link.from)).or_default();
+                let fits = |&other: &usize| rule(&self.links[other].says, &link.says);
+                match others.iter().position(fits) {
+                    Some(at) => {
+                        let first = others.remove(at);
+                        (partner[first], partner[place]) = (Some(place), Some(first));
+                    }
+                    None => waiting.entry((link.from, link.to)).or_default().push(place),
+                }
+            }
+        }
+        let links = std::mem::take(&mut self.links);
+        let mut links: Vec<Option<DraftLink>> = links.into_iter().map(Some).collect();
+        for place in 0..links.len() {
+            let Some(mut link) = links[place].take() else {
+                continue;
+            };
+            if let Some(mut back) = partner[place].and_then(|other| links[other].take()) {
+                link.directed = false;
+                if !link.says.states_the_same(&back.says) {
+                    link.says.complete_by(&back.says);
+                    back.says.complete_by(&link.says);
+                    link.back = Some((back.says, back.span));
+                }
+            }
+            self.links.push(link);
+        }
     }
 
     pub(crate) fn add_demand(
@@ -224,6 +338,7 @@ impl<'t> Draft<'t> {
                 true => "a demand of a node to itself needs no network: left out",
                 false => "a demand of 0 is none: left out",
             };
+            self.zero_demands += usize::from(number == 0.0);
             let about = About::Other(String::new(), self.line(&span));
             self.assumptions.about(text, about);
             return Ok(());
@@ -237,7 +352,12 @@ impl<'t> Draft<'t> {
         Ok(())
     }
 
-    pub(crate) fn finish(mut self, reading: &Reading) -> Read<Topology> {
+    /// The network. `elsewhere` is the largest rate without a unit in the other files, 0 if there is none: links and demands
+    /// have one unit.
+    pub(crate) fn finish(mut self, reading: &Reading, elsewhere: f64) -> Read<Finished> {
+        let said = reading.rate_unit_bps.or(self.rate_unit);
+        let rate_unit =
+            said.unwrap_or_else(|| unit_of_bare_bps(self.bare_rates().fold(elsewhere, f64::max)));
         let positions = self.positions(reading)?;
         let names = self.names();
         for (place, node) in self.nodes.iter().enumerate() {
@@ -253,27 +373,48 @@ impl<'t> Draft<'t> {
                 self.assumptions.about(text, about);
             }
         }
-        let links = self.settle_links(reading)?;
-        let demands = self.settle_demands(reading)?;
+        let one_way = self
+            .links
+            .iter()
+            .find(|it| it.directed && it.says.reverse.is_some());
+        if let Some(link) = one_way {
+            let message = "a link that leads one way has attributes of its reverse direction";
+            let help = "describe both directions in one row, or each in a row of its own";
+            let wrong = Wrong::new(ProblemKind::Conflict, link.span.clone(), message);
+            return Err(wrong.help(help));
+        }
+        if self.pairs {
+            self.pair_directions();
+        }
+        let links = self.settle_links(reading, rate_unit)?;
+        let demands = self.settle_demands(reading, rate_unit)?;
+        let ids = self.nodes.iter().map(|node| node.id.clone()).collect();
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
+            // Without a label of its own, a node is labelled as the file calls it.
             let label = node.says.label.or(node.says.name);
-            let label = label.map(|label| shortened(&label));
+            let label = shortened(&label.unwrap_or_else(|| plain(&node.id)));
             Node {
-                label: label.filter(|label| *label != name),
+                label: Some(label).filter(|label| !label.is_empty() && *label != name),
                 name,
                 position,
                 population: node.says.population,
             }
         });
-        Ok(Topology {
+        let topology = Topology {
             format: Some(self.format),
             name: self.name,
             origin: self.origin,
             nodes: nodes.collect(),
             links,
             demands,
+            zero_demands: self.zero_demands,
             assumptions: self.assumptions.finish(),
+        };
+        Ok(Finished {
+            topology,
+            ids,
+            rate_unit,
         })
     }
 
@@ -299,6 +440,16 @@ impl<'t> Draft<'t> {
                 );
                 let line = self.lines.of_byte(self.nodes[place].span.start);
                 self.assumptions.about(text, About::Node(place, line));
+                continue;
+            }
+            let legal = names::legal(wish.wished);
+            if names[place] != legal {
+                let text = format!(
+                    "node `{}` is named `{}`, because `{legal}` would be the name of several nodes",
+                    cut(wish.wished),
+                    names[place]
+                );
+                self.assumptions.whole(text);
             }
         }
         names
@@ -366,23 +517,23 @@ impl<'t> Draft<'t> {
         Ok(positions)
     }
 
-    fn settle_links(&mut self, reading: &Reading) -> Read<Vec<Link>> {
+    fn settle_links(&mut self, reading: &Reading, rate_unit: f64) -> Read<Vec<Link>> {
         let bare = |stated: &Option<(Stated, Range<usize>)>| {
             stated.as_ref().and_then(|(stated, _)| stated.bare())
         };
-        let rates = self
-            .links
-            .iter()
-            .filter_map(|link| bare(&link.says.bandwidth));
-        let rate_unit = match rates.reduce(f64::max) {
-            None => 1.0,
-            Some(most) => self.unit_of_rates(reading, most, "bandwidths"),
+        let says = || {
+            self.links.iter().flat_map(|link| {
+                let reverse = link.says.reverse.as_deref();
+                let back = link.back.as_ref().map(|(says, _)| says);
+                [Some(&link.says), reverse, back].into_iter().flatten()
+            })
         };
+        let has_bare_rates = says().any(|says| bare(&says.bandwidth).is_some());
+        let has_bare_times = says().any(|says| bare(&says.delay).is_some());
+        if has_bare_rates {
+            self.note_unit(reading, rate_unit, "bandwidths");
+        }
         let time_unit = reading.time_unit_s.unwrap_or(self.time_unit);
-        let has_bare_times = self
-            .links
-            .iter()
-            .any(|link| bare(&link.says.delay).is_some());
         if has_bare_times && reading.time_unit_s.is_none() {
             let unit = unit_in_words(&Seconds(time_unit).to_string());
             let text = format!("delays without a unit are taken as {unit}");
@@ -407,9 +558,46 @@ impl<'t> Draft<'t> {
             from,
             to,
             directed,
-            says,
+            mut says,
+            back,
             span,
         } = link;
+        let own = says.reverse.take().map(|says| (*says, span.clone()));
+        let ends = (from, to, directed);
+        let line = self.line(&span);
+        let mut link = self.settle_direction(place, ends, says, span, rate_unit, time_unit)?;
+        let is_pair = back.is_some();
+        let Some((says, span)) = back.or(own) else {
+            return Ok(link);
+        };
+        let back = self.settle_direction(place, ends, says, span, rate_unit, time_unit)?;
+        let reverse = Reverse {
+            bandwidth_bps: back
+                .bandwidth_bps
+                .filter(|it| Some(*it) != link.bandwidth_bps),
+            delay_s: back.delay_s.filter(|it| Some(*it) != link.delay_s),
+            length_km: back.length_km.filter(|it| Some(*it) != link.length_km),
+            metric: back.metric.filter(|it| Some(*it) != link.metric),
+            buffer: back.buffer.filter(|it| Some(*it) != link.buffer),
+        };
+        link.reverse = reverse.if_any();
+        if link.reverse.is_some() && is_pair {
+            let text = "two directions that differ are one link (`reverse`), and fail together";
+            self.assumptions.about(text, About::Link(place, line));
+        }
+        Ok(link)
+    }
+
+    /// One direction of a link; `ends` are its nodes, and whether it leads one way.
+    fn settle_direction(
+        &mut self,
+        place: usize,
+        (from, to, directed): (usize, usize, bool),
+        says: LinkSays,
+        span: Range<usize>,
+        rate_unit: f64,
+        time_unit: f64,
+    ) -> Read<Link> {
         let about = About::Link(place, self.line(&span));
         let mut remark = None;
         let mut bandwidth_bps = None;
@@ -419,7 +607,7 @@ impl<'t> Draft<'t> {
                 self.assumptions
                     .about("a bandwidth of 0 says nothing", about.clone());
             } else {
-                check_rate(bps, "bandwidth", at)?;
+                check_rate(bps, &stated, "bandwidth", at)?;
                 bandwidth_bps = Some(bps);
             }
         }
@@ -428,7 +616,7 @@ impl<'t> Draft<'t> {
             (Some(bps), Some((told, label)))
                 if told.times > 1.0 && (bps * told.times / told.bps - 1.0).abs() < 1e-3 =>
             {
-                check_rate(told.bps, "bandwidth", span.clone())?;
+                check_rate(told.bps, &Stated::Sure(told.bps), "bandwidth", span.clone())?;
                 remark = Some(format!(
                     "by the label \"{}\", not {}",
                     cut(&label),
@@ -437,7 +625,7 @@ impl<'t> Draft<'t> {
                 bandwidth_bps = Some(told.bps);
             }
             (None, Some((told, label))) => {
-                check_rate(told.bps, "bandwidth", span.clone())?;
+                check_rate(told.bps, &Stated::Sure(told.bps), "bandwidth", span.clone())?;
                 let (label, how) = (cut(&label), told.remark());
                 remark = Some(format!("by the label \"{label}\"{how}"));
                 bandwidth_bps = Some(told.bps);
@@ -455,7 +643,7 @@ impl<'t> Draft<'t> {
         for text in says.passed_over {
             self.assumptions.about(text, about.clone());
         }
-        if let Some(status) = says.status {
+        if let Some(status) = says.status.filter(|status| !is_up(status)) {
             let text = format!("a link that is \"{}\" is taken as there", cut(&status));
             self.assumptions.about(text, about);
         }
@@ -480,43 +668,36 @@ impl<'t> Draft<'t> {
             from,
             to,
             directed,
+            reverse: None,
             bandwidth_bps,
             bandwidth_remark: remark,
             delay_s,
             length_km: says.length_km,
             metric: says.metric,
             buffer: says.buffer,
+            srlg: says.srlg,
         })
     }
 
-    fn settle_demands(&mut self, reading: &Reading) -> Read<Vec<Demand>> {
-        let rates = self.demands.iter().filter_map(|it| it.rate.bare());
-        let unit = match rates.reduce(f64::max) {
-            Some(most) => self.unit_of_rates(reading, most, "demands"),
-            None => 1.0,
-        };
+    fn settle_demands(&mut self, reading: &Reading, unit: f64) -> Read<Vec<Demand>> {
+        if self.demands.iter().any(|it| it.rate.bare().is_some()) {
+            self.note_unit(reading, unit, "demands");
+        }
         let demands = std::mem::take(&mut self.demands).into_iter().map(|demand| {
             let rate_bps = demand.rate.in_units_of(unit);
-            check_rate(rate_bps, "demand", demand.span)?;
-            Ok(Demand {
-                from: demand.from,
-                to: demand.to,
-                rate_bps,
-            })
+            check_rate(rate_bps, &demand.rate, "demand", demand.span)?;
+            Ok(Demand::new(demand.from, demand.to, rate_bps))
         });
         demands.collect()
     }
 
-    /// What rates without a unit are in, of which this is the largest.
-    fn unit_of_rates(&mut self, reading: &Reading, most: f64, what: &str) -> f64 {
-        if let Some(unit) = reading.rate_unit_bps {
-            return unit;
+    /// Lists the unit that rates without one are in, unless the reader states it.
+    fn note_unit(&mut self, reading: &Reading, unit: f64, what: &str) {
+        if reading.rate_unit_bps.is_none() {
+            let words = unit_in_words(&BitsPerSecond(unit).to_string());
+            let text = format!("{what} without a unit are taken as {words}");
+            self.assumptions.whole(text);
         }
-        let unit = self.rate_unit.unwrap_or_else(|| unit_of_bare_bps(most));
-        let words = unit_in_words(&BitsPerSecond(unit).to_string());
-        self.assumptions
-            .whole(format!("{what} without a unit are taken as {words}"));
-        unit
     }
 }
 
@@ -534,12 +715,21 @@ pub(crate) fn unit_in_words(quantity: &str) -> String {
     quantity.strip_prefix("1 ").unwrap_or(quantity).to_owned()
 }
 
-fn check_rate(bps: f64, what: &str, span: Range<usize>) -> Read<()> {
+/// The rates that scenarios allow, and what to do if the unit of one was assumed.
+pub(crate) fn allowed_rates(stated: &Stated) -> String {
+    let unit = match stated.bare() {
+        Some(_) => "; --unit states the unit of rates without one",
+        None => "",
+    };
+    format!("{}{unit}", Bounds::BIT_RATE.text)
+}
+
+fn check_rate(bps: f64, stated: &Stated, what: &str, span: Range<usize>) -> Read<()> {
     match bps > 0.0 && Bounds::BIT_RATE.allow(bps) {
         true => Ok(()),
         false => {
             let message = format!("a {what} of {}", BitsPerSecond(bps));
-            Err(Wrong::new(ProblemKind::OutOfRange, span, message).help(Bounds::BIT_RATE.text))
+            Err(Wrong::new(ProblemKind::OutOfRange, span, message).help(allowed_rates(stated)))
         }
     }
 }

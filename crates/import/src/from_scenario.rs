@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use netflow_network::Buffer;
+use netflow_network::{Buffer, LinkId};
 use netflow_scenario::Prepared;
 use netflow_units::{Bytes, Packets, Room, Size};
 
-use crate::{Link, Node, Position, Topology};
+use crate::{Link, Node, Position, Reverse, Topology};
 
 /// One direction of a link in a scenario.
 struct Way {
@@ -16,10 +16,13 @@ struct Way {
     delay_s: f64,
     metric: Option<f64>,
     buffer: Option<Room>,
+    srlg: Vec<String>,
+    /// The place of the other direction of the same link.
+    other: Option<usize>,
 }
 
 impl Topology {
-    /// The nodes and links of a scenario. Two that differ only in their direction are one link. What queues are like,
+    /// The nodes and links of a scenario. Two links that differ only in their direction are one link. What queues are like,
     /// and connections, have no place in it.
     pub fn of(scenario: &Prepared) -> Topology {
         let network = &scenario.network;
@@ -40,6 +43,12 @@ impl Topology {
             node.population = note.population;
             node.position = note.position.map(|(x, y)| Position::Plane { x, y });
         }
+        let mut groups: HashMap<LinkId, Vec<String>> = HashMap::new();
+        for (name, links) in network.risk_groups() {
+            for link in links {
+                groups.entry(link).or_default().push(name.to_owned());
+            }
+        }
         let ways = network.links().map(|id| {
             let spec = network.link_spec(id);
             Way {
@@ -49,6 +58,8 @@ impl Topology {
                 delay_s: spec.delay_s,
                 metric: spec.metric,
                 buffer: room(spec.buffer),
+                srlg: groups.remove(&id).unwrap_or_default(),
+                other: network.other_way(id).map(|other| other.index()),
             }
         });
         let ways: Vec<Way> = ways.collect();
@@ -59,6 +70,7 @@ impl Topology {
             nodes,
             links: paired(&ways),
             demands: Vec::new(),
+            zero_demands: 0,
             assumptions: Vec::new(),
         }
     }
@@ -75,38 +87,57 @@ fn room(buffer: Buffer) -> Option<Room> {
     }
 }
 
-/// One link of two ways that differ only in their direction.
+/// One link of the two directions of a link, and of two links that differ only in their direction.
 fn paired(ways: &[Way]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
-    for way in ways {
+    for (place, way) in ways.iter().enumerate() {
+        let back = way.other.and_then(|other| ways.get(other));
+        if way.other.is_some_and(|other| other < place) {
+            continue;
+        }
         let others = waiting.entry((way.to, way.from)).or_default();
         let same = |link: &Link| {
             link.bandwidth_bps == Some(way.bandwidth_bps)
                 && link.delay_s == Some(way.delay_s)
                 && link.metric == way.metric
                 && link.buffer == way.buffer
+                && link.srlg == way.srlg
         };
-        if let Some(at) = others.iter().position(|&other| same(&links[other])) {
+        let twin = others.iter().position(|&other| same(&links[other]));
+        if let (None, Some(at)) = (back, twin) {
             let other = others.remove(at);
             links[other].directed = false;
             continue;
         }
-        waiting
-            .entry((way.from, way.to))
-            .or_default()
-            .push(links.len());
+        if back.is_none() {
+            let of_same = waiting.entry((way.from, way.to)).or_default();
+            of_same.push(links.len());
+        }
+        let reverse = back.and_then(|back| {
+            let reverse = Reverse {
+                bandwidth_bps: (back.bandwidth_bps != way.bandwidth_bps)
+                    .then_some(back.bandwidth_bps),
+                delay_s: (back.delay_s != way.delay_s).then_some(back.delay_s),
+                length_km: None,
+                metric: back.metric.filter(|_| back.metric != way.metric),
+                buffer: back.buffer.filter(|_| back.buffer != way.buffer),
+            };
+            reverse.if_any()
+        });
         links.push(Link {
             name: None,
             from: way.from,
             to: way.to,
-            directed: true,
+            directed: back.is_none(),
+            reverse,
             bandwidth_bps: Some(way.bandwidth_bps),
             bandwidth_remark: None,
             delay_s: Some(way.delay_s),
             length_km: None,
             metric: way.metric,
             buffer: way.buffer,
+            srlg: way.srlg.clone(),
         });
     }
     links

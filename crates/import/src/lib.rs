@@ -38,5 +38,5 @@ pub use assumption::{About, Assumption};
 pub use distance::{fibre_delay_s, great_circle_km};
 pub use format::Format;
 pub use read::{Coordinates, Reading, from_text, read};
-pub use topology::{Demand, Link, Node, Position, Topology};
+pub use topology::{Demand, Link, Node, Position, Reverse, Topology};
 pub use write::{demands, graphml, scenario};

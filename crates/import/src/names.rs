@@ -9,20 +9,29 @@ pub(crate) struct Wish<'a> {
 }
 
 /// Names for all nodes, each unique, of letters, digits, `_` and `-`. Where several wish the same, each gets
-/// its identifier behind it.
+/// its identifier behind it. A node whose name is legal as it stands keeps it: `POP-1` next to `POP 1`.
 pub(crate) fn unique(wishes: &[Wish<'_>]) -> Vec<String> {
     let legal: Vec<String> = wishes.iter().map(|wish| legal(wish.wished)).collect();
-    let mut wanted: HashMap<&str, usize> = HashMap::new();
-    for name in &legal {
-        *wanted.entry(name).or_default() += 1;
+    // How many nodes have this name, and how many of them without a change.
+    let mut wanted: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (wish, name) in wishes.iter().zip(&legal) {
+        let (all, unchanged) = wanted.entry(name).or_default();
+        *all += 1;
+        *unchanged += usize::from(wish.wished == name);
     }
-    let alone = |name: &str| wanted.get(name) == Some(&1);
-    // Who wishes a name alone has it before others can make it up.
-    let mut taken: HashSet<String> = legal.iter().filter(|it| alone(it)).cloned().collect();
+    let keeps = |wish: &Wish<'_>, name: &str| match wanted.get(name) {
+        Some((1, _)) => true,
+        Some((_, 1)) => wish.wished == name,
+        _ => false,
+    };
+    // These names are given before others can be made up.
+    let given = wishes.iter().zip(&legal);
+    let given = given.filter(|(wish, name)| keeps(wish, name));
+    let mut taken: HashSet<String> = given.map(|(_, name)| name.clone()).collect();
     let mut next: HashMap<String, usize> = HashMap::new();
     let mut names = Vec::with_capacity(legal.len());
     for (wish, name) in wishes.iter().zip(&legal) {
-        if alone(name) {
+        if keeps(wish, name) {
             names.push(name.clone());
             continue;
         }
@@ -65,6 +74,18 @@ pub(crate) fn legal(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_legal_name_is_kept_whatever_the_order() {
+        for (wished, expected) in [
+            (["POP-1", "POP 1"], ["POP-1", "POP-1-2"]),
+            (["POP 1", "POP-1"], ["POP-1-2", "POP-1"]),
+            (["a/b", "a b"], ["a-b", "a-b-2"]),
+        ] {
+            let wishes = wished.map(|wished| Wish { id: wished, wished });
+            assert_eq!(unique(&wishes), expected);
+        }
+    }
 
     #[test]
     fn names_are_legal_and_unique() {

@@ -1,5 +1,6 @@
 //! A network, whichever file it came from.
 
+use netflow_scenario::file::DemandKind;
 use netflow_units::Room;
 
 use crate::{Assumption, Format};
@@ -19,6 +20,8 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// What is to be carried from where to where.
     pub demands: Vec<Demand>,
+    /// How many demands of the files are 0; they are left out.
+    pub zero_demands: usize,
     /// What was assumed while it was read.
     pub assumptions: Vec<Assumption>,
 }
@@ -64,8 +67,10 @@ pub struct Link {
     pub from: usize,
     /// Where it ends.
     pub to: usize,
-    /// Whether it leads one way; otherwise there is the same link in the other direction.
+    /// Whether it leads one way.
     pub directed: bool,
+    /// What is different in the other direction, if it leads both ways.
+    pub reverse: Option<Reverse>,
     /// Its bandwidth in bit/s.
     pub bandwidth_bps: Option<f64>,
     /// What there is to say about the bandwidth: which label tells it, or does not.
@@ -78,6 +83,30 @@ pub struct Link {
     pub metric: Option<f64>,
     /// How much its queue holds.
     pub buffer: Option<Room>,
+    /// The shared-risk groups that it is in.
+    pub srlg: Vec<String>,
+}
+
+/// The direction from the end of a link to its beginning: what is not there is as in the other direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reverse {
+    /// Its bandwidth in bit/s.
+    pub bandwidth_bps: Option<f64>,
+    /// Its propagation delay in seconds.
+    pub delay_s: Option<f64>,
+    /// Its length in km.
+    pub length_km: Option<f64>,
+    /// What routing takes it to cost.
+    pub metric: Option<f64>,
+    /// How much its queue holds.
+    pub buffer: Option<Room>,
+}
+
+impl Reverse {
+    /// This, if anything of it is there.
+    pub(crate) fn if_any(self) -> Option<Reverse> {
+        (self != Reverse::default()).then_some(self)
+    }
 }
 
 /// What is to be carried.
@@ -89,6 +118,26 @@ pub struct Demand {
     pub to: usize,
     /// In bit/s.
     pub rate_bps: f64,
+    /// What the traffic is, where the file states it.
+    pub kind: Option<DemandKind>,
+    /// The class of its packets, where the file states it.
+    pub class: Option<String>,
+    /// The nodes on its path, sender and receiver included, where the file states it.
+    pub path: Option<Vec<usize>>,
+}
+
+impl Demand {
+    /// So much between two nodes, of which the file states nothing else.
+    pub fn new(from: usize, to: usize, rate_bps: f64) -> Demand {
+        Demand {
+            from,
+            to,
+            rate_bps,
+            kind: None,
+            class: None,
+            path: None,
+        }
+    }
 }
 
 impl Topology {
@@ -97,6 +146,14 @@ impl Topology {
         let name = |node: usize| self.nodes.get(node).map_or("?", |node| &*node.name);
         let arrow = if link.directed { "->" } else { "--" };
         format!("{}{arrow}{}", name(link.from), name(link.to))
+    }
+
+    /// The ends of every direction that a link leads in.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.links.iter().flat_map(|link| {
+            let back = (!link.directed).then_some((link.to, link.from));
+            std::iter::once((link.from, link.to)).chain(back)
+        })
     }
 
     /// For every link how many links before it have the same ends, either way round.

@@ -1,8 +1,10 @@
 //! What is written is read as it was.
 
 use netflow_import::{
-    Link, Node, Position, Reading, Topology, demands, from_text, graphml, great_circle_km, scenario,
+    Link, Node, Position, Reading, Reverse, Topology, demands, from_text, graphml, great_circle_km,
+    scenario,
 };
+use netflow_scenario::file::DemandKind;
 use netflow_units::{Packets, Room, Size};
 use proptest::prelude::*;
 
@@ -26,6 +28,25 @@ fn node() -> impl Strategy<Value = (Option<String>, Option<Position>, Option<f64
     )
 }
 
+fn reverse() -> impl Strategy<Value = Reverse> {
+    let said = (
+        prop::option::of(1.0..1e14),
+        1e-9..3600.0,
+        prop::option::of(0.0..4e4),
+        prop::option::of(0.0..1e5),
+        prop::option::of(1.0..1e6),
+    );
+    said.prop_map(
+        |(bandwidth_bps, delay_s, length_km, metric, pkts)| Reverse {
+            bandwidth_bps,
+            delay_s: Some(delay_s),
+            length_km,
+            metric,
+            buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+        },
+    )
+}
+
 fn link(nodes: usize) -> impl Strategy<Value = Link> {
     let ends = (0..nodes, 1..nodes).prop_map(move |(from, step)| (from, (from + step) % nodes));
     let said = (
@@ -36,9 +57,14 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
         prop::option::of(0.0..4e4),
         prop::option::of(0.0..1e5),
         prop::option::of(1.0..1e6),
+        prop::collection::vec("[a-z]{1,4}-[1-9]", 0..3),
+        prop::option::of(reverse()),
     );
     (ends, said).prop_map(
-        |((from, to), (name, directed, bandwidth_bps, delay_s, km, metric, pkts))| Link {
+        |(
+            (from, to),
+            (name, directed, bandwidth_bps, delay_s, km, metric, pkts, srlg, reverse),
+        )| Link {
             name,
             from,
             to,
@@ -49,6 +75,8 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
             length_km: km,
             metric,
             buffer: pkts.map(|pkts| Room::Size(Size::Packets(Packets(pkts)))),
+            srlg,
+            reverse: reverse.filter(|_| !directed),
         },
     )
 }
@@ -63,7 +91,8 @@ fn topology() -> impl Strategy<Value = Topology> {
             let nodes = nodes.map(|(place, (label, position, population))| Node {
                 name: format!("N{place}"),
                 label: label
-                    .filter(|label| !matches!(label.as_str(), "None" | "null" | "NaN" | "nan")),
+                    .filter(|label| !matches!(label.as_str(), "None" | "null" | "NaN" | "nan"))
+                    .filter(|label| *label != format!("N{place}")),
                 position,
                 population,
             });
@@ -74,6 +103,7 @@ fn topology() -> impl Strategy<Value = Topology> {
                 nodes: nodes.collect(),
                 links,
                 demands: Vec::new(),
+                zero_demands: 0,
                 assumptions: Vec::new(),
             }
         })
@@ -96,7 +126,11 @@ fn ways(topology: &Topology) -> Vec<String> {
         let name = |node: usize| &topology.nodes[node].name;
         let both = [(link.from, link.to), (link.to, link.from)];
         for (from, to) in both.into_iter().take(if link.directed { 1 } else { 2 }) {
-            let (bandwidth, delay) = (link.bandwidth_bps, link.delay_s);
+            let reverse = link.reverse.as_ref().filter(|_| from != link.from);
+            let bandwidth = reverse
+                .and_then(|it| it.bandwidth_bps)
+                .or(link.bandwidth_bps);
+            let delay = reverse.and_then(|it| it.delay_s).or(link.delay_s);
             ways.push(format!(
                 "{} {} {bandwidth:?} {delay:?}",
                 name(from),
@@ -133,7 +167,7 @@ proptest! {
         // A ring, so that something can be sent.
         let count = before.nodes.len();
         for from in 0..count {
-            let link = Link { from, to: (from + 1) % count, directed: false, ..before.links[0].clone() };
+            let link = Link { from, to: (from + 1) % count, directed: false, reverse: None, ..before.links[0].clone() };
             before.links.push(link);
         }
         let after = through_scenario(&before);
@@ -199,8 +233,10 @@ fn distances_are_those_of_topohub() {
 fn a_table_of_demands_is_read_as_it_was_written() {
     let csv = "from,to\nA,B\nB,C\n";
     let mut before = from_text("a.csv", csv, &Reading::default()).unwrap();
-    let demand = |from, to, rate_bps| netflow_import::Demand { from, to, rate_bps };
+    let demand = netflow_import::Demand::new;
     before.demands = vec![demand(0, 2, 1.5e6), demand(2, 1, 1e9 / 3.0)];
+    before.demands[0].kind = Some(DemandKind::Poisson);
+    before.demands[1].path = Some(vec![2, 1]);
     let folder = tempfile::tempdir().unwrap();
     let (links, table) = (
         folder.path().join("links.csv"),

@@ -127,6 +127,23 @@ impl EqualPaths {
         (&self.router, &self.toward[&to])
     }
 
+    /// Whether there are several paths between two nodes.
+    pub fn are_several(&mut self, from: NodeId, to: NodeId) -> bool {
+        let (router, next) = self.toward(to);
+        let mut at = from.0;
+        while at != to.0 {
+            match *next.of(at) {
+                [link] => match router.end(link) {
+                    Some(end) => at = end,
+                    None => return false,
+                },
+                [] => return false,
+                _ => return true,
+            }
+        }
+        false
+    }
+
     /// Paths between two nodes with their shares, which sum to 1; none where there is no way. These are all paths that
     /// there are, or of more than [`MOST_PATHS`] some that together load every link as all would; where not even these
     /// can be told apart, flows of equal shares stand for them.

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use netflow::document::Words;
 use netflow::import::scenario::{Choices, Origin, write};
 use netflow::import::{Format, Reading, Topology, from_text, read};
 use netflow::scenario::Reach;
+use netflow::scenario::file::DemandKind;
 use netflow::units::Room;
 use pyo3::prelude::*;
 
@@ -17,7 +19,7 @@ use crate::spec::{Place, Source, Spec};
 /// files' order.
 #[pyfunction]
 #[pyo3(signature = (files, *, text = None, format = None, bandwidth = None, delay = None, buffer = None,
-    detour = None))]
+    detour = None, kind = None, ecmp = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn import_topology(
     py: Python<'_>,
@@ -28,6 +30,8 @@ pub fn import_topology(
     delay: Option<&Bound<'_, PyAny>>,
     buffer: Option<&str>,
     detour: Option<f64>,
+    kind: Option<&str>,
+    ecmp: Option<bool>,
 ) -> PyResult<(Scenario, Vec<String>, Vec<String>)> {
     let format = format.map(|name| {
         let found = Format::ALL.into_iter().find(|it| it.name() == name);
@@ -44,6 +48,10 @@ pub fn import_topology(
         let message = format!("`detour` is a factor of 1 or more, not {detour}");
         return Err(errors::value(message));
     }
+    let kind = kind.map(|word| {
+        let known = DemandKind::names();
+        DemandKind::named(word).ok_or_else(|| errors::unknown("kind", word, known))
+    });
     let delay_s = match delay {
         Some(it) => seconds_from_0("delay", it)?,
         None => default.delay_s,
@@ -59,6 +67,8 @@ pub fn import_topology(
             .transpose()
             .map_err(|error| errors::value(format!("`buffer`: {error}")))?,
         detour,
+        kind: kind.transpose()?.unwrap_or(default.kind),
+        ecmp,
     };
     let topology: Result<Topology, _> = py.detach(|| match text {
         Some(text) => {

@@ -57,6 +57,12 @@ impl Prepared {
         })
     }
 
+    /// How many demands and connections the scenario states: each is one, in however many parts the network has it.
+    pub fn declared_count(&self) -> usize {
+        let further = self.divided.iter().map(|it| it.parts.len() - 1);
+        self.network.connection_count() - further.sum::<usize>()
+    }
+
     /// The names that stand for connections.
     pub fn connection_names(&self) -> impl Iterator<Item = &str> {
         let ids = self.network.connections();

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use netflow::evaluate::{overload, packets_take_at_most_s};
+use netflow::evaluate::{
+    equal_paths_note, on_one_of_several_paths, overload, packets_take_at_most_s,
+};
 use netflow::network::{Buffer, LinkId, Network};
 use netflow::number::{count, plain};
 use netflow::prelude::Simulation;
@@ -135,8 +137,16 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
             rounded_time(at_most_s.max(LEAST_S))
         )?;
     }
-    let buffers = [default_buffers(network), converted_buffers(network)];
-    for text in buffers.into_iter().flatten() {
+    let notes = [
+        equal_paths_note(
+            scenario,
+            size.on_one_of_several_paths,
+            "--set simulation.ecmp=true",
+        ),
+        default_buffers(network),
+        converted_buffers(network),
+    ];
+    for text in notes.into_iter().flatten() {
         writeln!(out, " {text}")?;
     }
     for id in network.connections() {
@@ -188,7 +198,10 @@ fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
 struct Size {
     nodes: usize,
     links: usize,
+    /// Demands in several parts are one.
     connections: usize,
+    /// Those that have several shortest paths and use one of them.
+    on_one_of_several_paths: usize,
     classes: usize,
     workloads: usize,
 }
@@ -199,7 +212,8 @@ impl Size {
         Size {
             nodes: network.node_count(),
             links: network.link_count(),
-            connections: network.connection_count(),
+            connections: scenario.declared_count(),
+            on_one_of_several_paths: on_one_of_several_paths(scenario),
             classes: network.class_count(),
             workloads: network.workloads().len(),
         }

@@ -4,15 +4,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
+use netflow::document::Words;
 use netflow::import::scenario::{self, Choices, Origin, Written};
 use netflow::import::{Coordinates, Format, Reading, demands, read};
+use netflow::scenario::file::DemandKind;
 use netflow::units::Room;
 use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 
 use crate::failure::Failure;
 use crate::output::file;
 use crate::output::visible::Visible;
-use crate::parse::{bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit};
+use crate::parse::{
+    bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit, word,
+};
 
 /// Write a scenario of a network that another program's file has
 ///
@@ -21,7 +25,7 @@ use crate::parse::{bandwidth, factor_from_1, one_of, rate_unit, room, time_from_
 /// assumed, and every assumption is told: in the scenario's comments, and in short on the standard
 /// error.
 ///
-/// The scenario runs as it is, if some node reaches another and back. Demands are transfers that come and go, in a table beside it:
+/// The scenario runs as it is, if some node reaches another and back. Demands are rates, in a table of their own:
 /// FILE-demands.csv. Where no traffic is known, there is one connection as an example.
 #[derive(Args)]
 pub struct ImportArguments {
@@ -75,6 +79,16 @@ pub struct ImportArguments {
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     time_unit: Option<f64>,
 
+    /// Kind of the demands whose file does not state it: a measured matrix contains its acknowledgements; `tcp` and `video` add
+    /// them in the reverse direction
+    #[arg(long, value_name = "KIND", default_value = Choices::default().kind.name(), value_parser = word::<DemandKind>())]
+    kind: DemandKind,
+
+    /// Divide traffic among paths of equal cost [default: true if all links have a metric, as with IS-IS and OSPF, or links
+    /// between two nodes are equal]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    ecmp: Option<bool>,
+
     /// What coordinates are that nobody tells [default: degrees, if they can be]
     #[arg(long, value_enum)]
     coordinates: Option<Places>,
@@ -107,6 +121,8 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
         delay_s: arguments.delay,
         buffer: arguments.buffer,
         detour: arguments.detour,
+        kind: arguments.kind,
+        ecmp: arguments.ecmp,
     };
     let origin = Origin {
         files: paths.iter().map(|path| called(path)).collect(),
@@ -186,6 +202,12 @@ impl ImportArguments {
         }
         if self.detour != default.detour {
             add(format!("--detour {}", self.detour));
+        }
+        if self.kind != default.kind {
+            add(format!("--kind {}", self.kind.name()));
+        }
+        if let Some(ecmp) = self.ecmp {
+            add(format!("--ecmp={ecmp}"));
         }
         if let Some(unit) = self.unit {
             add(format!("--unit '{}'", netflow::units::BitsPerSecond(unit)));

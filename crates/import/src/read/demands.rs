@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use netflow_document::ProblemKind;
+use netflow_document::{ProblemKind, Words};
+use netflow_scenario::file::DemandKind;
 use netflow_units::{BitsPerSecond, Bounds};
 
-use crate::attributes::{Stated, cut, unit_of_bare_bps};
-use crate::draft::unit_in_words;
+use crate::assumption::Assumptions;
+use crate::attributes::{Stated, cut};
+use crate::draft::{Finished, allowed_rates, unit_in_words};
 use crate::lines::Lines;
-use crate::names;
 use crate::wrong::{Read, Wrong};
 use crate::{Demand, Reading, Topology};
 
@@ -19,6 +20,10 @@ pub(super) struct Demands {
     pub(super) rows: Vec<Row>,
     /// What the format says rates without a unit are in.
     pub(super) unit_bps: Option<f64>,
+    /// What is to be said of the file.
+    pub(super) assumptions: Vec<String>,
+    /// Further demands that are 0.
+    pub(super) zeros: usize,
 }
 
 /// One of them.
@@ -26,9 +31,28 @@ pub(super) struct Row {
     pub(super) from: End,
     pub(super) to: End,
     pub(super) rate: Stated,
-    /// The rate as it stands there, if that is in bytes per second.
-    pub(super) bytes: Option<String>,
+    /// The rate as it stands there, if that is to be mentioned, and how it was read.
+    pub(super) remark: Option<(String, &'static str)>,
+    pub(super) kind: Option<DemandKind>,
+    pub(super) class: Option<String>,
+    /// The nodes on its path; none where the file does not state it.
+    pub(super) path: Vec<String>,
     pub(super) span: Range<usize>,
+}
+
+impl Row {
+    pub(super) fn new(from: End, to: End, rate: Stated, span: Range<usize>) -> Row {
+        Row {
+            from,
+            to,
+            rate,
+            remark: None,
+            kind: None,
+            class: None,
+            path: Vec::new(),
+            span,
+        }
+    }
 }
 
 /// A node.
@@ -41,98 +65,169 @@ pub(super) enum End {
 
 impl Demands {
     /// Those of a network without links.
-    pub(super) fn of(matrix: Topology) -> Demands {
-        let name = |node: usize| {
-            let node = &matrix.nodes[node];
-            End::Name(node.label.clone().unwrap_or_else(|| node.name.clone()))
-        };
-        let rows = matrix.demands.iter().map(|demand| Row {
-            from: name(demand.from),
-            to: name(demand.to),
-            rate: Stated::Sure(demand.rate_bps),
-            bytes: None,
-            span: 0..0,
+    pub(super) fn of(matrix: &Finished) -> Demands {
+        let name = |node: usize| End::Name(matrix.ids[node].clone());
+        let rows = matrix.topology.demands.iter().map(|demand| {
+            let rate = Stated::Sure(demand.rate_bps);
+            Row::new(name(demand.from), name(demand.to), rate, 0..0)
         });
         Demands {
             rows: rows.collect(),
-            unit_bps: None,
+            zeros: matrix.topology.zero_demands,
+            ..Demands::default()
+        }
+    }
+
+    fn bare_rates(&self) -> impl Iterator<Item = f64> {
+        self.rows.iter().filter_map(|row| row.rate.bare())
+    }
+
+    /// Whether any rate has no unit.
+    pub(super) fn has_bare_rates(&self) -> bool {
+        self.bare_rates().next().is_some()
+    }
+
+    /// The largest rate without a unit, where the format does not say it either; else 0.
+    pub(super) fn largest_of_no_unit(&self) -> f64 {
+        match self.unit_bps {
+            Some(_) => 0.0,
+            None => self.bare_rates().fold(0.0, f64::max),
         }
     }
 
     /// Adds them to the network.
-    pub(super) fn join(self, topology: &mut Topology, text: &str, reading: &Reading) -> Read<()> {
+    pub(super) fn join(self, network: &mut Finished, text: &str, reading: &Reading) -> Read<()> {
         let lines = Lines::of(text);
-        let bare = self.rows.iter().filter_map(|row| row.rate.bare());
-        let largest = bare.reduce(f64::max);
         let said = reading.rate_unit_bps.or(self.unit_bps);
-        let unit = said.unwrap_or_else(|| unit_of_bare_bps(largest.unwrap_or(0.0)));
-        let mut assumptions =
-            crate::assumption::Assumptions::after(std::mem::take(&mut topology.assumptions));
-        if reading.rate_unit_bps.is_none() && largest.is_some() {
+        let unit = said.unwrap_or(network.rate_unit);
+        let topology = &mut network.topology;
+        let before = std::mem::take(&mut topology.assumptions);
+        let mut assumptions = Assumptions::after(before);
+        for text in &self.assumptions {
+            assumptions.whole(text.clone());
+        }
+        if reading.rate_unit_bps.is_none() && self.has_bare_rates() {
             let words = unit_in_words(&BitsPerSecond(unit).to_string());
             assumptions.whole(format!("demands without a unit are taken as {words}"));
         }
-        let known = Known::of(topology);
+        let known = Known::of(topology, &network.ids);
+        let mut ways: Option<HashSet<(usize, usize)>> = None;
         let mut joined = Vec::with_capacity(self.rows.len());
         let mut seen = HashSet::new();
+        let mut zeros = self.zeros;
         for row in self.rows {
             let from = known.place(&row.from, topology, &row.span)?;
             let to = known.place(&row.to, topology, &row.span)?;
             let rate_bps = row.rate.in_units_of(unit);
             let about = || crate::About::Other(String::new(), lines.of_byte(row.span.start));
-            if from == to {
+            if rate_bps == 0.0 {
+                assumptions.about("a demand of 0 is none: left out", about());
+                zeros += 1;
+            } else if from == to {
                 let text = "a demand of a node to itself needs no network: left out";
                 assumptions.about(text, about());
-            } else if rate_bps == 0.0 {
-                assumptions.about("a demand of 0 is none: left out", about());
             } else if rate_bps < 0.0 || !Bounds::BIT_RATE.allow(rate_bps) {
                 let message = format!("a demand of {}", BitsPerSecond(rate_bps));
                 let wrong = Wrong::new(ProblemKind::OutOfRange, row.span, message);
-                return Err(wrong.help(Bounds::BIT_RATE.text));
+                return Err(wrong.help(allowed_rates(&row.rate)));
             } else {
-                if let Some(text) = &row.bytes {
+                if let Some((text, how)) = &row.remark {
                     let rate = BitsPerSecond(rate_bps);
-                    let text = format!("a demand of \"{}\" is {rate}: read as bytes", cut(text));
+                    let text = format!("a demand of \"{}\" is {rate}{how}", cut(text));
                     assumptions.about(text, about());
                 }
-                if !seen.insert((from, to)) {
+                if !seen.insert((
+                    from,
+                    to,
+                    row.kind.map(|kind| kind.name()),
+                    row.class.clone(),
+                )) {
                     let text = "a further demand from a node to another: all of them count";
                     assumptions.about(text, about());
                 }
-                joined.push(Demand { from, to, rate_bps });
+                let path = match row.path.is_empty() {
+                    true => None,
+                    false => {
+                        let ways = ways.get_or_insert_with(|| topology.ways().collect());
+                        Some(known.path(&row, [from, to], topology, ways)?)
+                    }
+                };
+                joined.push(Demand {
+                    kind: row.kind,
+                    class: row.class,
+                    path,
+                    ..Demand::new(from, to, rate_bps)
+                });
             }
         }
         drop(known);
         topology.demands.extend(joined);
+        topology.zero_demands += zeros;
         topology.assumptions = assumptions.finish();
         Ok(())
     }
 }
 
-/// The nodes by everything that a file may call them; nothing where several are called the same.
-struct Known(HashMap<String, Option<usize>>);
+/// The nodes by everything that a file may call them: identifier, label, and name in the scenario. A name that is the
+/// identifier of one node and the label of another one is no name.
+struct Known(HashMap<String, Called>);
+
+/// The nodes that have a name.
+#[derive(Clone, Copy)]
+enum Called {
+    One(usize),
+    /// The first two of them.
+    Several(usize, usize),
+}
 
 impl Known {
-    fn of(topology: &Topology) -> Known {
-        let mut known: HashMap<String, Option<usize>> = HashMap::new();
+    fn of(topology: &Topology, ids: &[String]) -> Known {
+        let mut known: HashMap<String, Called> = HashMap::new();
         for (place, node) in topology.nodes.iter().enumerate() {
-            known.insert(node.name.clone(), Some(place));
-        }
-        for (place, node) in topology.nodes.iter().enumerate() {
-            let Some(label) = node.label.clone() else {
-                continue;
-            };
-            let several = |it: &mut Option<usize>| {
-                if *it != Some(place) {
-                    *it = None;
+            let names = [ids.get(place), node.label.as_ref(), Some(&node.name)];
+            for name in names.into_iter().flatten() {
+                let called = known.entry(name.clone()).or_insert(Called::One(place));
+                if let Called::One(first) = *called
+                    && first != place
+                {
+                    *called = Called::Several(first, place);
                 }
-            };
-            known
-                .entry(label)
-                .and_modify(several)
-                .or_insert(Some(place));
+            }
         }
         Known(known)
+    }
+
+    /// The places of the nodes on a path between these ends, over links that there are.
+    fn path(
+        &self,
+        row: &Row,
+        ends: [usize; 2],
+        topology: &Topology,
+        ways: &HashSet<(usize, usize)>,
+    ) -> Read<Vec<usize>> {
+        let wrong = |message: String| {
+            let wrong = Wrong::new(ProblemKind::Conflict, row.span.clone(), message);
+            wrong.help("write all nodes from sender to receiver: `A > R1 > B`")
+        };
+        let node = |name: &String| self.place(&End::Name(name.clone()), topology, &row.span);
+        let places: Vec<usize> = row.path.iter().map(node).collect::<Read<_>>()?;
+        let name = |place: usize| topology.nodes.get(place).map_or("", |node| &*node.name);
+        if places.first() != Some(&ends[0]) || places.last() != Some(&ends[1]) {
+            let [from, to] = ends.map(name);
+            return Err(wrong(format!(
+                "the path does not lead from `{from}` to `{to}`"
+            )));
+        }
+        let mut pairs = places.windows(2);
+        match pairs.find(|pair| !ways.contains(&(pair[0], pair[1]))) {
+            None => Ok(places),
+            Some(pair) => {
+                let (from, to) = (name(pair[0]), name(pair[1]));
+                Err(wrong(format!(
+                    "the path has no link from `{from}` to `{to}`"
+                )))
+            }
+        }
     }
 
     fn place(&self, end: &End, topology: &Topology, span: &Range<usize>) -> Read<usize> {
@@ -149,21 +244,21 @@ impl Known {
                     format!("the network has the nodes 0 to {}", count.saturating_sub(1)),
                 ))
             }
-            End::Name(name) => match self.0.get(name).or_else(|| self.0.get(&names::legal(name))) {
-                Some(Some(place)) => Ok(*place),
-                Some(None) => {
-                    let message = format!("several nodes are called `{}`", cut(name));
-                    Err(unknown(
-                        message,
-                        "write their names in the scenario".to_owned(),
-                    ))
+            End::Name(name) => match self.0.get(name).copied() {
+                Some(Called::One(place)) => Ok(place),
+                Some(Called::Several(first, second)) => {
+                    let [first, second] = [first, second].map(|at| &topology.nodes[at].name);
+                    let message = format!("`{}` is the name of several nodes", cut(name));
+                    let help = format!(
+                        "the nodes are `{first}` and `{second}` in the scenario; give each a name of its own in all files"
+                    );
+                    Err(unknown(message, help))
                 }
                 None => {
-                    let names = topology
-                        .nodes
-                        .iter()
-                        .take(10_000)
-                        .map(|node| node.name.as_str());
+                    let names = topology.nodes.iter().take(10_000).map(|node| {
+                        let label = node.label.as_deref();
+                        label.unwrap_or(&node.name)
+                    });
                     let near = netflow_units::nearest_name(name, names, &[]);
                     let help = near.map(|near| format!("did you mean `{near}`?"));
                     let message = format!("the network has no node `{}`", cut(name));

@@ -1,62 +1,130 @@
 //! CSV tables: of links, `from,to,bandwidth,delay`, or of demands, `from,to,rate`.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
-use netflow_document::ProblemKind;
+use netflow_document::{ProblemKind, Words};
+use netflow_scenario::file::DemandKind;
 use netflow_units::BitsPerSecond;
 
 use super::demands::{Demands, End, Row};
 use super::node_table::Nodes;
 use super::sndlib_native::number;
-use crate::attributes::{self, Attribute, Stated, cut, is_of_link, near_of_link, with_point};
+use crate::About;
+use crate::attributes::{
+    self, Attribute, Stated, cut, is_of_link, letters, near_of_link, plain, with_point,
+};
 use crate::draft::Draft;
+use crate::label::{self, Bytes};
 use crate::lines::lines;
 use crate::wrong::{Read, Wrong};
 
-const FROM: &[&str] = &["from", "source", "src", "a", "node1", "u"];
+/// What the columns with the ends are called, in lower case and without other characters; the likeliest first.
+const FROM: &[&str] = &[
+    "from",
+    "source",
+    "src",
+    "origin",
+    "fromnode",
+    "sourcenode",
+    "srcnode",
+    "startnode",
+    "startid",
+    "node1",
+    "nodea",
+    "aend",
+    "a",
+    "u",
+];
 const TO: &[&str] = &[
     "to",
     "target",
     "dst",
     "dest",
     "destination",
-    "b",
+    "tonode",
+    "targetnode",
+    "dstnode",
+    "destinationnode",
+    "endnode",
+    "endid",
     "node2",
+    "nodeb",
+    "nodez",
+    "zend",
+    "bend",
+    "b",
+    "z",
     "v",
 ];
+/// Of demands, next to the ends and a rate.
+const OF_DEMANDS: &[&str] = &["name", "id", "class", "path", "kind"];
+
+/// What a column is for: its name in lower case without other characters. Neo4j writes it behind a colon:
+/// `:START_ID`, `node:ID(Router)`.
+pub(super) fn role(name: &str) -> String {
+    let name = name.split('(').next().unwrap_or_default();
+    match name.rsplit_once(':') {
+        Some((_, role @ ("ID" | "START_ID" | "END_ID"))) => letters(role),
+        _ => letters(name),
+    }
+}
+
+/// The name of a column without the type that Neo4j writes behind it: `capacity` of `capacity:float`.
+fn without_type(name: &str) -> &str {
+    const TYPES: &[&str] = &["int", "long", "float", "double", "boolean", "string"];
+    match name.rsplit_once(':') {
+        Some((name, of)) if !name.is_empty() && TYPES.contains(&of) => name,
+        _ => name,
+    }
+}
 
 /// A table with its columns found.
 pub(super) struct Table<'t> {
     text: &'t str,
+    /// The bytes of the file before the text.
+    skipped: usize,
     columns: StringRecord,
     from: usize,
     to: usize,
     delimiter: u8,
 }
 
-/// Whether a table has demands: the nodes, a rate, and nothing else.
+/// Whether a table has demands: a matrix, or the nodes, a rate, and nothing of links.
 pub(super) fn has_demands(text: &str) -> bool {
+    if is_matrix(text) {
+        return true;
+    }
     let Ok(table) = Table::of(text) else {
         return false;
     };
-    let others: Vec<&str> = table.others().map(|(_, name)| name).collect();
-    match others.as_slice() {
-        [one] => is_demand(one),
-        [one, other] => {
-            (is_demand(one) && *other == "name") || (is_demand(other) && *one == "name")
-        }
-        _ => false,
-    }
+    let (rates, others): (Vec<&str>, Vec<&str>) = table
+        .others()
+        .map(|(_, name)| name)
+        .partition(|name| unit_words(name).is_some());
+    let [rate] = rates[..] else { return false };
+    let known = |name: &&str| OF_DEMANDS.contains(&&*role(name));
+    let is_told = |name: &&str| !is_of_link(name) || role(name) == "type";
+    // `rate` may be a bandwidth, `demand` is none.
+    let or_bandwidth = is_of_link(rate);
+    others.iter().all(known) || !or_bandwidth && others.iter().all(|it| known(it) || is_told(it))
 }
 
-/// A column that is a rate of demands, and no bandwidth of links.
-fn is_demand(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let words = ["demand", "rate", "volume", "traffic", "constant"];
-    words
-        .iter()
-        .any(|word| name == *word || name.starts_with(&format!("{word}_")))
+/// Of a column that is a rate of demands, the part of its name that may have the unit: `_mbps` of `demand_mbps`, all of `mbps`.
+fn unit_words(name: &str) -> Option<String> {
+    const WORDS: &[&str] = &["demand", "rate", "volume", "traffic", "load", "constant"];
+    let between = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '_');
+    let words: Vec<&str> = name.split(between).filter(|it| !it.is_empty()).collect();
+    match words.split_first() {
+        Some((first, rest)) if WORDS.iter().any(|word| first.eq_ignore_ascii_case(word)) => {
+            Some(rest.join("_"))
+        }
+        Some((only, [])) if attributes::is_rate_unit(only) => {
+            unit_of(only).map(|_| (*only).to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// Links, between the nodes of another table, if there is one, and further ones.
@@ -82,7 +150,18 @@ pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
         }
     }
     let (mut undirected, mut known) = (true, false);
+    let mut seen: HashMap<Vec<String>, usize> = HashMap::new();
     table.rows(|row, span| {
+        let cells = row.iter().map(str::to_owned).collect();
+        let line = draft.line(&span);
+        let first = *seen.entry(cells).or_insert(line);
+        if first != line {
+            let ends = [table.from, table.to].map(|end| cut(row.get(end).unwrap_or_default()));
+            let text = "a row repeats one above it cell by cell: one link; two links differ in a column, such as `name`";
+            let about = About::Other(ends.join("--"), line);
+            draft.assumptions.about(text, about);
+            return Ok(());
+        }
         let from = draft.named(table.cell(row, table.from, &span)?, span.clone())?;
         let to = draft.named(table.cell(row, table.to, &span)?, span.clone())?;
         known |= from.min(to) < listed;
@@ -126,41 +205,128 @@ pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
 }
 
 pub(super) fn demands(text: &str) -> Read<Demands> {
+    if is_matrix(text) {
+        return matrix(text);
+    }
     let table = Table::of(text)?;
-    let column = table.others().find(|(_, name)| is_demand(name));
-    let (column, name) = column.unwrap_or_default();
-    let unit = unit_of_column(name);
-    let mut found = Vec::new();
+    let rate = table
+        .others()
+        .find_map(|(column, name)| Some((column, name, unit_words(name)?)));
+    let (column, name, words) = rate.unwrap_or_default();
+    let unit = unit_of_column(name, &words);
+    let mut found = Demands::default();
+    for (_, name) in table.others() {
+        if unit_words(name).is_none() && !OF_DEMANDS.contains(&&*role(name)) {
+            let name = cut(name);
+            let text = format!("the column `{name}` of the demands says nothing that is known");
+            found.assumptions.push(text);
+        }
+    }
     table.rows(|row, span| {
         let cell = table.cell(row, column, &span)?;
-        let mut says_bytes = attributes::is_of_bytes(cell).then_some(cell);
-        let rate = match (cell.parse::<BitsPerSecond>(), &unit) {
-            (Ok(rate), _) => Stated::Sure(rate.get()),
-            (Err(_), Ok(Some(unit))) => {
-                says_bytes = unit.is_of_bytes.then_some(name);
-                Stated::Sure(unit.bps * of_cell(cell, &span)?)
+        let (rate, remark) = rate_of_demand(cell, name, &unit, &span)?;
+        let end =
+            |column| -> Read<End> { Ok(End::Name(table.cell(row, column, &span)?.to_owned())) };
+        let mut demand = Row::new(end(table.from)?, end(table.to)?, rate, span.clone());
+        demand.remark = remark;
+        for (column, name) in table.others() {
+            let value = row.get(column).unwrap_or_default();
+            if value.is_empty() {
+                continue;
             }
-            (Err(_), Ok(None)) => Stated::Bare(of_cell(cell, &span)?),
-            (Err(_), Err(message)) => {
-                of_cell(cell, &span)?;
-                let help = "call the column `rate_bps`, `rate_kbps`, `rate_mbps`, `rate_gbps` or `rate_tbps`, or `rate` and write \
-                            units beside the numbers";
-                return Err(Wrong::value(span, message.clone()).help(help));
+            match &*role(name) {
+                "kind" => demand.kind = Some(kind(value, &span)?),
+                "class" => demand.class = Some(plain(value)),
+                "path" => {
+                    let nodes = value.replace("->", ">");
+                    demand.path = nodes.split('>').map(plain).collect();
+                }
+                _ => {}
             }
-        };
-        found.push(Row {
-            from: End::Name(table.cell(row, table.from, &span)?.to_owned()),
-            to: End::Name(table.cell(row, table.to, &span)?.to_owned()),
-            rate,
-            bytes: says_bytes.map(str::to_owned),
-            span,
-        });
+        }
+        found.rows.push(demand);
         Ok(())
     })?;
-    Ok(Demands {
-        rows: found,
-        unit_bps: None,
+    Ok(found)
+}
+
+/// A row and a column for each node; a cell has the rate from the node of the row to that of the column.
+fn matrix(text: &str) -> Read<Demands> {
+    let table = Table::between(text, 0, 0)?;
+    let corner = table.columns.get(0).unwrap_or_default();
+    let unit = unit_words(corner).map_or(Ok(None), |words| unit_of_column(corner, &words));
+    let mut found = Demands::default();
+    found.assumptions.push(
+        "in the matrix of demands, rows are the senders and columns the receivers".to_owned(),
+    );
+    table.rows(|row, span| {
+        let from = table.cell(row, 0, &span)?;
+        for (column, to) in table.columns.iter().enumerate().skip(1) {
+            let cell = row.get(column).unwrap_or_default();
+            if matches!(cell, "" | "-") {
+                continue;
+            }
+            let (rate, remark) = rate_of_demand(cell, corner, &unit, &span)?;
+            if rate.is_zero() {
+                found.zeros += 1;
+                continue;
+            }
+            let [from, to] = [from, to].map(|end| End::Name(end.to_owned()));
+            let mut demand = Row::new(from, to, rate, span.clone());
+            demand.remark = remark;
+            found.rows.push(demand);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn kind(value: &str, span: &Range<usize>) -> Read<DemandKind> {
+    DemandKind::named(&value.to_ascii_lowercase()).ok_or_else(|| {
+        let message = format!("unknown kind `{}` of demands", cut(value));
+        let names: Vec<&str> = DemandKind::names().collect();
+        let help = format!("allowed: {}", names.join(", "));
+        Wrong::value(span.clone(), message).help(help)
     })
+}
+
+/// How a rate was read, where that is to be mentioned: its text, and a remark.
+type Remark = Option<(String, &'static str)>;
+
+/// The rate in a cell of a column of this name.
+fn rate_of_demand(
+    cell: &str,
+    name: &str,
+    unit: &Result<Option<Unit>, String>,
+    span: &Range<usize>,
+) -> Read<(Stated, Remark)> {
+    const BYTES: &str = ": read as bytes";
+    if let Ok(rate) = cell.parse::<BitsPerSecond>() {
+        let remark = attributes::is_of_bytes(cell).then(|| (cell.to_owned(), BYTES));
+        return Ok((Stated::Sure(rate.get()), remark));
+    }
+    let number = match of_cell(cell, span) {
+        Ok(number) => number,
+        // As links have it: `10G`.
+        Err(wrong) if cell.contains(|c: char| c.is_alphabetic()) => {
+            let told = label::bandwidth(cell, Bytes::Meant).ok_or(wrong)?;
+            let bytes = if told.bytes.is_some() { BYTES } else { "" };
+            return Ok((Stated::Sure(told.bps), Some((cell.to_owned(), bytes))));
+        }
+        Err(wrong) => return Err(wrong),
+    };
+    match unit {
+        Ok(Some(unit)) => {
+            let remark = unit.is_of_bytes.then(|| (name.to_owned(), BYTES));
+            Ok((Stated::Sure(unit.bps * number), remark))
+        }
+        Ok(None) => Ok((Stated::Bare(number), None)),
+        Err(message) => {
+            let help = "name the column `rate_bps`, `rate_kbps`, `rate_mbps`, `rate_gbps` or `rate_tbps`, or `rate` and write units \
+                        behind the numbers";
+            Err(Wrong::value(span.clone(), message.clone()).help(help))
+        }
+    }
 }
 
 /// A unit of rates that the name of a column says.
@@ -169,47 +335,43 @@ struct Unit {
     is_of_bytes: bool,
 }
 
-/// The unit that the name of a column of demands says behind its first `_`, if it does: `demand_peak_mbps`. A word that is
+/// The unit that a word is, if it is one: as names of columns have it, or as scenarios have it.
+fn unit_of(word: &str) -> Option<Unit> {
+    let mut known = attributes::RATE_UNITS.iter();
+    if let Some((_, bps)) = known.find(|(unit, _)| word.eq_ignore_ascii_case(unit)) {
+        let is_of_bytes = attributes::counts_bytes(&format!("_{word}"), *bps);
+        let bits = if is_of_bytes { 8.0 } else { 1.0 };
+        return Some(Unit {
+            bps: bits * bps,
+            is_of_bytes,
+        });
+    }
+    let one = format!("1 {word}").parse::<BitsPerSecond>().ok()?;
+    Some(Unit {
+        bps: one.get(),
+        is_of_bytes: attributes::is_of_bytes(word),
+    })
+}
+
+/// The unit among the words that a column of demands has behind its first. A word that is
 /// none, where none says it, may be one that is not known; so may one of two that do.
-fn unit_of_column(name: &str) -> Result<Option<Unit>, String> {
+fn unit_of_column(name: &str, words: &str) -> Result<Option<Unit>, String> {
     // Words that are there beside a unit, or instead of one.
     const NEUTRAL: [&str; 17] = [
         "value", "mean", "avg", "average", "rate", "volume", "demand", "traffic", "load", "peak",
         "max", "min", "median", "total", "sum", "busy", "hour",
     ];
-    let Some((_, behind)) = name.split_once('_') else {
-        return Ok(None);
-    };
-    let unit = |word: &str| {
-        let mut known = attributes::RATE_UNITS.iter();
-        let (_, bps) = known.find(|(unit, _)| word.eq_ignore_ascii_case(unit))?;
-        let is_of_bytes = attributes::counts_bytes(&format!("_{word}"), *bps);
-        let bits = if is_of_bytes { 8.0 } else { 1.0 };
-        Some(Unit {
-            bps: bits * bps,
-            is_of_bytes,
-        })
-    };
-    let of_scenarios = |word: &str| {
-        let one = format!("1 {word}").parse::<BitsPerSecond>().ok()?;
-        Some(Unit {
-            bps: one.get(),
-            is_of_bytes: attributes::is_of_bytes(word),
-        })
-    };
-    let mut units = behind
-        .split('_')
-        .filter_map(|word| unit(word).or_else(|| of_scenarios(word)));
+    let words = || words.split('_').filter(|word| !word.is_empty());
+    let mut units = words().filter_map(unit_of);
     match (units.next(), units.next()) {
         (Some(unit), None) => Ok(Some(unit)),
         (Some(_), Some(_)) => Err(format!("`{}` says two units of rates", cut(name))),
         (None, _) => {
-            let mut words = behind.split('_');
             let is_neutral = |word: &str| {
                 let word = word.to_ascii_lowercase();
                 NEUTRAL.contains(&&*word) || word.bytes().all(|byte| byte.is_ascii_digit())
             };
-            match words.find(|word| !is_neutral(word)) {
+            match words().find(|word| !is_neutral(word)) {
                 None => Ok(None),
                 Some(word) => Err(format!(
                     "`{}` says no unit of rates: `{}`",
@@ -237,11 +399,25 @@ fn truth(name: &str, value: &str, span: &Range<usize>) -> Read<Option<bool>> {
     }
 }
 
+/// The text behind a byte order mark and Excel's line `sep=;`, how many bytes these have, and the separator that the line states.
+fn content(text: &str) -> (&str, usize, Option<u8>) {
+    let bare = text.trim_start_matches('\u{feff}');
+    let (first, rest) = bare.split_once('\n').unwrap_or((bare, ""));
+    let separator = match first.trim().trim_matches('"').as_bytes() {
+        [s, e, p, b'=', separator] if [s, e, p].map(u8::to_ascii_lowercase) == *b"sep" => {
+            Some(*separator)
+        }
+        _ => None,
+    };
+    let rest = if separator.is_some() { rest } else { bare };
+    (rest, text.len() - rest.len(), separator)
+}
+
 impl<'t> Table<'t> {
     /// What separates columns, and what they are called.
     pub(super) fn head(text: &str) -> Read<(u8, StringRecord)> {
-        let text = text.trim_start_matches('\u{feff}');
         let (span, head) = first_line(text);
+        let (text, _, separator) = content(text);
         let count = |c: char| head.matches(c).count();
         let delimiter = [b',', b'\t', b';']
             .into_iter()
@@ -249,6 +425,7 @@ impl<'t> Table<'t> {
         let delimiter = delimiter
             .filter(|&it| count(char::from(it)) > 0)
             .unwrap_or(b',');
+        let delimiter = separator.unwrap_or(delimiter);
         let mut reader = reader(delimiter).from_reader(text.as_bytes());
         match reader.headers() {
             Ok(columns) => Ok((delimiter, columns.clone())),
@@ -258,33 +435,17 @@ impl<'t> Table<'t> {
 
     /// Whose rows are about two nodes.
     pub(super) fn of(text: &'t str) -> Read<Table<'t>> {
-        let (delimiter, columns) = Table::head(text)?;
-        // Before columns are looked for: a node may be called `A` or `to`.
-        if is_square(text, delimiter, &columns) {
-            let message =
-                "a row and a column for each node are a matrix of traffic, and no table".to_owned();
-            let help = "write a row for each pair, with the columns `from,to,rate`".to_owned();
-            let (span, _) = first_line(text.trim_start_matches('\u{feff}'));
-            return Err(Wrong::new(ProblemKind::BadValue, span, message).help(help));
-        }
+        let (_, columns) = Table::head(text)?;
+        let roles: Vec<String> = columns.iter().map(role).collect();
         let find = |names: &[&str]| {
-            columns
-                .iter()
-                .position(|it| names.contains(&it.to_ascii_lowercase().as_str()))
+            let place = |name: &&str| roles.iter().position(|role| role == name);
+            names.iter().find_map(place)
         };
         let (Some(from), Some(to)) = (find(FROM), find(TO)) else {
-            let missing = if find(FROM).is_none() {
-                ("from", FROM)
-            } else {
-                ("to", TO)
-            };
-            let message = format!("the first row has no column `{}`", missing.0);
-            let help = format!(
-                "it names the columns: one of {}, one of {}, and bandwidth, delay, km, metric, directed",
-                FROM.join(", "),
-                TO.join(", ")
-            );
-            let (span, _) = first_line(text.trim_start_matches('\u{feff}'));
+            let missing = if find(FROM).is_none() { "from" } else { "to" };
+            let message = format!("the first row has no column `{missing}`");
+            let help = "the first row names the columns: `from` and `to`, and for example `bandwidth`, `delay`, `km`, `metric`, `directed`";
+            let (span, _) = first_line(text);
             return Err(Wrong::new(ProblemKind::Missing, span, message).help(help));
         };
         Table::between(text, from, to)
@@ -293,9 +454,10 @@ impl<'t> Table<'t> {
     /// With the columns that name nodes.
     pub(super) fn between(text: &'t str, from: usize, to: usize) -> Read<Table<'t>> {
         let (delimiter, columns) = Table::head(text)?;
-        let text = text.trim_start_matches('\u{feff}');
+        let (text, skipped, _) = content(text);
         Ok(Table {
             text,
+            skipped,
             columns,
             from,
             to,
@@ -306,7 +468,9 @@ impl<'t> Table<'t> {
     /// The other columns.
     pub(super) fn others(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.columns.iter().enumerate();
-        all.filter(|(column, name)| ![self.from, self.to].contains(column) && !name.is_empty())
+        let others =
+            all.filter(|(column, name)| ![self.from, self.to].contains(column) && !name.is_empty());
+        others.map(|(column, name)| (column, without_type(name)))
     }
 
     pub(super) fn rows(
@@ -325,6 +489,7 @@ impl<'t> Table<'t> {
             let line = self.text.get(start..).unwrap_or_default();
             let white = line.len() - line.trim_start().len();
             let (start, line) = (start + white, line.trim_start());
+            let start = self.skipped + start;
             let span = start..start + line.lines().next().map_or(0, str::len);
             match more {
                 Ok(true) => each(&row, span)?,
@@ -367,8 +532,13 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Whether the rows begin with the names of the columns but the first, in any order.
-fn is_square(text: &str, delimiter: u8, columns: &StringRecord) -> bool {
+/// Whether a table has a row and a column for each node: the rows begin with the names of the columns but the first, in any
+/// order.
+fn is_matrix(text: &str) -> bool {
+    let Ok((delimiter, columns)) = Table::head(text) else {
+        return false;
+    };
+    let (text, ..) = content(text);
     let mut reader = reader(delimiter).from_reader(text.as_bytes());
     let rows = reader.records().map_while(Result::ok);
     let mut rows: Vec<String> = rows
@@ -383,8 +553,10 @@ fn is_square(text: &str, delimiter: u8, columns: &StringRecord) -> bool {
 
 /// The line that names the columns, and its bytes.
 fn first_line(text: &str) -> (Range<usize>, &str) {
+    let (text, skipped, _) = content(text);
     let head = lines(text).find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let (start, head) = head.unwrap_or_default();
+    let start = skipped + start;
     (start..start + head.len(), head)
 }
 
@@ -405,6 +577,22 @@ mod tests {
     fn a_table_of_rates_has_demands_and_one_of_bandwidths_links() {
         assert!(has_demands("from,to,rate\nA,B,1\n"));
         assert!(has_demands("from,to,rate_bps\nA,B,1\n"));
+        for head in [
+            "Source,Destination,bps",
+            "from,to,mbps",
+            "from,to,Gbps",
+            "from,to,Mbit/s",
+            "from,to,volume",
+            "origin,destination,demand",
+            "from,to,Traffic (Mbit/s),comment",
+            "from,to,rate,class,path,kind",
+        ] {
+            assert!(has_demands(&format!("{head}\nA,B,1\n")), "{head}");
+        }
+        assert!(has_demands("node,A,B\nB,1,2\nA,0,0\n"));
+        assert!(!has_demands("from,to,rate,delay\nA,B,1,2\n"));
+        assert!(!has_demands("from,to,demand,capacity\nA,B,1,2\n"));
+        assert!(!has_demands("from,to,bit\nA,B,1\n"));
         assert!(!has_demands("from,to,bandwidth\nA,B,1\n"));
         assert!(!has_demands("from,to\nA,B\n"));
     }

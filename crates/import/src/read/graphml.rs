@@ -9,6 +9,7 @@ use super::xml::{attribute, child, children, parse, tag, text_of};
 use crate::About;
 use crate::attributes::{self, Attribute, cut, plain};
 use crate::draft::Draft;
+use crate::write::graphml::MARK;
 use crate::wrong::{Read, Wrong};
 
 /// What is kept of what the Topology Zoo says about a network.
@@ -64,6 +65,8 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         return Err(Wrong::new(ProblemKind::NotAvailable, tag(second), message).help(help));
     }
     about(draft, graph, &keys)?;
+    // Where netflow writes links that lead one way, they are no directions of one link.
+    draft.pairs = !draft.text.contains(MARK);
     let directed = match graph.attribute("edgedefault") {
         Some("directed") => true,
         Some("undirected") | None => false,

@@ -16,10 +16,11 @@ use std::path::Path;
 
 use netflow_document::{FileId, Findings, Problems, Sources};
 use netflow_files::{Kind, read_text};
+use netflow_units::BitsPerSecond;
 
 use crate::draft::Draft;
 use crate::wrong::{Read, Wrong};
-use crate::{Format, Topology};
+use crate::{Assumption, Format, Topology};
 use demands::Demands;
 use node_table::Nodes;
 
@@ -83,8 +84,8 @@ type Text<'t> = (&'t Path, FileId, &'t str);
 
 /// One network of all texts: one has links, the others demands.
 fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Option<Topology> {
-    let mut network: Option<(Topology, FileId)> = None;
-    let mut demands = Vec::new();
+    let mut network: Option<(Draft<'_>, FileId)> = None;
+    let mut demands: Vec<(FileId, &str, Demands)> = Vec::new();
     let count = texts.len();
     let is_csv = |path: &Path, text: &str| {
         let format = reading.format.or_else(|| Format::of(path, text));
@@ -112,42 +113,43 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     for (path, file, text) in texts {
         let of_nodes = nodes.as_ref().filter(|_| is_csv(path, text));
         let read = one(path, text, reading, count > 1, of_nodes);
-        let topology = match read {
+        let draft = match read {
             Ok(Parsed::Demands(said)) => {
                 demands.push((file, text, said));
                 continue;
             }
-            Ok(Parsed::Network(topology)) => topology,
+            Ok(Parsed::Network(draft)) => draft,
             Err(wrong) => {
                 wrong.tell(file, findings);
                 return None;
             }
         };
         if network.is_some() {
-            let help = "several files are one network: one with links, the others with demands; other \
-                networks are imported one by one";
+            let help = "several files are one network: one with links, the others with demands (columns `from`, `to`, `rate`); \
+                other networks are imported one by one";
             Wrong::syntax(0..0, "this is a second network")
                 .help(help)
                 .tell(file, findings);
             return None;
         }
-        network = Some((topology, file));
+        network = Some((*draft, file));
     }
-    let Some((mut topology, file)) = network else {
+    let Some((draft, file)) = network else {
         let first = demands.first().map(|(file, ..)| *file);
         let what = match first {
             Some(_) => "there are demands, but no links",
             None => "there are nodes, but no links",
         };
         let first = first.or_else(|| tables.first().map(|(_, file, _)| *file));
-        let help = "name the file with the links as well, before or behind it";
+        let help = "name the file with the links as well, before or after it; a column of bandwidths is named, for example, \
+                    `bandwidth_mbps`";
         Wrong::syntax(0..0, what)
             .help(help)
             .tell(first.unwrap_or(FileId::FIRST), findings);
         return None;
     };
     if let Some((_, of_nodes, _)) = tables.first()
-        && topology.format != Some(Format::EdgeList)
+        && draft.format != Format::EdgeList
     {
         let help = "other formats say themselves where their nodes are: leave the table out";
         Wrong::syntax(0..0, "a table of nodes goes with a CSV table of links")
@@ -155,11 +157,25 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
             .tell(*of_nodes, findings);
         return None;
     }
+    let has_bare_rates = draft.has_bare_rates() || demands.iter().any(|it| it.2.has_bare_rates());
+    let elsewhere = demands.iter().map(|(.., said)| said.largest_of_no_unit());
+    let elsewhere = elsewhere.fold(0.0, f64::max);
+    let mut network = match draft.finish(reading, elsewhere) {
+        Ok(network) => network,
+        Err(wrong) => {
+            wrong.tell(file, findings);
+            return None;
+        }
+    };
     for (demands_file, text, said) in demands {
-        if let Err(wrong) = said.join(&mut topology, text, reading) {
+        if let Err(wrong) = said.join(&mut network, text, reading) {
             wrong.tell(demands_file, findings);
             return None;
         }
+    }
+    let mut topology = network.topology;
+    if has_bare_rates && reading.rate_unit_bps.is_none() {
+        topology.assumptions.extend(units_are_apart(&topology));
     }
     if topology.links.is_empty() {
         let message = match topology.nodes.len() {
@@ -174,9 +190,31 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     Some(topology)
 }
 
+/// What is said where rates are so far from each other that a unit is likely wrong: the largest demand is more than 10 times the
+/// fastest link, or all demands are less than 1/10 000 of the slowest.
+fn units_are_apart(topology: &Topology) -> Option<Assumption> {
+    let links = || topology.links.iter().filter_map(|link| link.bandwidth_bps);
+    let demands = || topology.demands.iter().map(|demand| demand.rate_bps);
+    let (fastest, slowest) = (links().reduce(f64::max)?, links().reduce(f64::min)?);
+    let (largest, all) = (demands().reduce(f64::max)?, demands().sum::<f64>());
+    let help =
+        "if a unit is wrong, name columns by it (`rate_mbps`), or use --unit for links and demands";
+    let text = if largest > 10.0 * fastest {
+        let times = (largest / fastest).round();
+        format!("the largest demand is {times} times the bandwidth of the fastest link: {help}")
+    } else if all < 1e-4 * slowest {
+        let [all, slowest] = [all, slowest].map(BitsPerSecond);
+        format!("all demands are {all}, and the slowest link has {slowest}: {help}")
+    } else {
+        return None;
+    };
+    let about = Vec::new();
+    Some(Assumption { text, about })
+}
+
 /// What a file has.
-enum Parsed {
-    Network(Topology),
+enum Parsed<'t> {
+    Network(Box<Draft<'t>>),
     Demands(Demands),
 }
 
@@ -186,13 +224,13 @@ fn is_scenario(text: &str) -> bool {
     lines.any(|line| matches!(line, "[[link]]" | "[simulation]"))
 }
 
-fn one(
+fn one<'t>(
     path: &Path,
-    text: &str,
+    text: &'t str,
     reading: &Reading,
     several: bool,
     nodes: Option<&Nodes>,
-) -> Read<Parsed> {
+) -> Read<Parsed<'t>> {
     let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
         let help = format!("name the format: --format with one of {}", names.join(", "));
@@ -224,11 +262,10 @@ fn one(
         Format::Ns2 => ns2::read(&mut draft)?,
     }
     let sndlib = matches!(format, Format::SndlibNative | Format::SndlibXml);
-    match draft.finish(reading)? {
-        // A matrix of SNDlib's dynamic traffic has the nodes, but no links.
-        matrix if sndlib && several && matrix.links.is_empty() && !matrix.demands.is_empty() => {
-            Ok(Parsed::Demands(Demands::of(matrix)))
-        }
-        topology => Ok(Parsed::Network(topology)),
+    // A matrix of SNDlib's dynamic traffic has the nodes, but no links.
+    if sndlib && several && draft.is_matrix() {
+        let matrix = draft.finish(reading, 0.0)?;
+        return Ok(Parsed::Demands(Demands::of(&matrix)));
     }
+    Ok(Parsed::Network(Box::new(draft)))
 }

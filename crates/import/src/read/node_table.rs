@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use netflow_document::ProblemKind;
 
-use super::edge_list::Table;
+use super::edge_list::{Table, role};
 use crate::attributes::{self, Attribute, NodeSays, cut, is_of_node};
 use crate::wrong::{Read, Wrong};
 
@@ -33,7 +33,7 @@ pub(super) fn has_nodes(text: &str) -> bool {
 /// The column with the names.
 fn key(text: &str) -> Option<usize> {
     let (_, columns) = Table::head(text).ok()?;
-    let place = |name: &&str| columns.iter().position(|it| it.eq_ignore_ascii_case(name));
+    let place = |name: &&str| columns.iter().position(|it| role(it) == **name);
     NAMES.iter().find_map(place)
 }
 

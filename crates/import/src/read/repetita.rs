@@ -87,18 +87,18 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
                 Wrong::value(word.span.clone(), message)
             })
         };
-        found.push(Row {
-            from: node(from)?,
-            to: node(to)?,
-            rate: Stated::Bare(number(rate.text, &rate.span)?),
-            bytes: None,
-            span: label.span.start..rate.span.end,
-        });
+        found.push(Row::new(
+            node(from)?,
+            node(to)?,
+            Stated::Bare(number(rate.text, &rate.span)?),
+            label.span.start..rate.span.end,
+        ));
     }
     rows.end()?;
     Ok(Demands {
         rows: found,
         unit_bps: Some(RATE_UNIT_BPS),
+        ..Demands::default()
     })
 }
 

@@ -3,25 +3,51 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use netflow_document::Words;
+use netflow_scenario::file::DemandKind;
 use netflow_units::BitsPerSecond;
 
-use crate::Topology;
+use crate::names::legal;
+use crate::{Demand, Topology};
 
 /// A table of demands, with the columns `from`, `to` and `rate`: what a scenario includes, and what
-/// [`read`](crate::read()) takes as demands. Where some come between the same nodes again there is a column
-/// `name` as well, in which these have one.
+/// [`read`](crate::read()) takes as demands. Further columns are there where they say something: `kind` of demands
+/// that are not `tcp`, `path`, and `name` of demands that have a class, or whose nodes had one before.
 pub fn write(topology: &Topology) -> String {
     let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
     let names = names(topology);
-    let is_named = names.iter().any(Option::is_some);
+    let kind = |demand: &Demand| demand.kind.filter(|kind| *kind != DemandKind::Tcp);
+    let [has_kinds, has_paths, has_names] = [
+        topology.demands.iter().any(|it| kind(it).is_some()),
+        topology.demands.iter().any(|it| it.path.is_some()),
+        names.iter().any(Option::is_some),
+    ];
     let mut text = String::from("from,to,rate");
-    text.push_str(if is_named { ",name\n" } else { "\n" });
+    for (column, is_there) in [
+        ("kind", has_kinds),
+        ("path", has_paths),
+        ("name", has_names),
+    ] {
+        if is_there {
+            text.push(',');
+            text.push_str(column);
+        }
+    }
+    text.push('\n');
     for (demand, called) in topology.demands.iter().zip(names) {
         let rate = BitsPerSecond(demand.rate_bps);
         let (from, to) = (name(demand.from), name(demand.to));
         // Writing to a string cannot fail.
         let _ = write!(text, "{from},{to},{rate}");
-        if is_named {
+        if has_kinds {
+            let kind = kind(demand).map_or("", |kind| kind.name());
+            let _ = write!(text, ",{kind}");
+        }
+        if has_paths {
+            let nodes = demand.path.iter().flatten().map(|&node| name(node));
+            let _ = write!(text, ",{}", nodes.collect::<Vec<_>>().join(" > "));
+        }
+        if has_names {
             let _ = write!(text, ",{}", called.unwrap_or_default());
         }
         text.push('\n');
@@ -29,15 +55,24 @@ pub fn write(topology: &Topology) -> String {
     text
 }
 
-/// Names of demands whose nodes had one before; the others are called after their nodes.
+/// Names of demands that have a class, or whose nodes had one of the same kind before; the others are called after their nodes. No
+/// name of a node or class has a `:` or a `+`.
 pub(super) fn names(topology: &Topology) -> Vec<Option<String>> {
     let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
-    let mut seen: HashMap<(usize, usize), usize> = HashMap::new();
+    let mut seen: HashMap<String, usize> = HashMap::new();
     let named = topology.demands.iter().map(|demand| {
-        let times = seen.entry((demand.from, demand.to)).or_insert(0);
+        let mut called = format!("{}->{}", name(demand.from), name(demand.to));
+        match (&demand.class, demand.kind) {
+            (Some(class), _) => called += &format!(":{}", legal(class)),
+            (None, Some(kind)) if kind != DemandKind::Tcp => called += &format!("/{}", kind.name()),
+            _ => {}
+        }
+        let times = seen.entry(called.clone()).or_insert(0);
         *times += 1;
-        let (from, to) = (name(demand.from), name(demand.to));
-        (*times > 1).then(|| format!("{from}->{to}/{times}"))
+        match *times {
+            1 => demand.class.is_some().then_some(called),
+            times => Some(format!("{called}+{times}")),
+        }
     });
     named.collect()
 }

@@ -19,6 +19,12 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("km", "edge", "length_km", "double"),
     ("m", "edge", "metric", "double"),
     ("b", "edge", "buffer", "string"),
+    ("r", "edge", "srlg", "string"),
+    ("rbw", "edge", "reverse_LinkSpeedRaw", "double"),
+    ("rd", "edge", "reverse_delay_s", "double"),
+    ("rkm", "edge", "reverse_length_km", "double"),
+    ("rm", "edge", "reverse_metric", "double"),
+    ("rb", "edge", "reverse_buffer", "string"),
     ("g", "graph", "label", "string"),
 ];
 
@@ -88,6 +94,15 @@ fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
         said(text, "km", link.length_km)?;
         said(text, "m", link.metric)?;
         said(text, "b", link.buffer)?;
+        let groups = (!link.srlg.is_empty()).then(|| link.srlg.join(";"));
+        said(text, "r", groups.as_deref().map(Escaped))?;
+        if let Some(reverse) = &link.reverse {
+            said(text, "rbw", reverse.bandwidth_bps)?;
+            said(text, "rd", reverse.delay_s)?;
+            said(text, "rkm", reverse.length_km)?;
+            said(text, "rm", reverse.metric)?;
+            said(text, "rb", reverse.buffer)?;
+        }
         writeln!(text, "    </edge>")?;
     }
     writeln!(text, "  </graph>\n</graphml>")

@@ -55,6 +55,27 @@ impl Parts {
         }
     }
 
+    /// For every pair whether the first node reaches the second.
+    pub(super) fn lead(&self, pairs: &[(usize, usize)]) -> Vec<bool> {
+        let mut lead: Vec<bool> = pairs
+            .iter()
+            .map(|&(from, to)| self.reach(from, to))
+            .collect();
+        let mut open: Vec<usize> = (0..pairs.len()).filter(|&pair| !lead[pair]).collect();
+        open.sort_by_key(|&pair| pairs[pair].0);
+        for same in open.chunk_by(|&a, &b| pairs[a].0 == pairs[b].0) {
+            let mut reached = vec![false; self.both_ways.len()];
+            let mut search = Bfs::new(&self.graph, NodeIndex::new(pairs[same[0]].0));
+            while let Some(node) = search.next(&self.graph) {
+                reached[node.index()] = true;
+            }
+            for &pair in same {
+                lead[pair] = reached[pairs[pair].1];
+            }
+        }
+        lead
+    }
+
     /// Whether two nodes reach each other.
     pub(super) fn reach(&self, from: usize, to: usize) -> bool {
         self.both_ways[from] == self.both_ways[to]

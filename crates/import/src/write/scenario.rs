@@ -3,13 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
+use netflow_document::Words;
+use netflow_network::{LinkSpec, NetworkBuilder, NodeId};
+use netflow_scenario::file::DemandKind;
 use netflow_units::{BitsPerSecond, Room, Seconds};
 
 use super::parts::Parts;
 use super::settle::{Settled, settle};
 use crate::assumption::Assumptions;
 use crate::attributes::plain;
-use crate::{About, Assumption, Node, Position, Topology};
+use crate::{About, Assumption, Node, Position, Reverse, Topology};
 
 /// What is taken where a file does not say it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +25,10 @@ pub struct Choices {
     pub buffer: Option<Room>,
     /// How much longer than the great circle the way of a fibre is.
     pub detour: f64,
+    /// What the traffic of demands is whose files do not state it.
+    pub kind: DemandKind,
+    /// Whether traffic is divided among paths of equal cost; otherwise it is where all links have a metric.
+    pub ecmp: Option<bool>,
 }
 
 impl Default for Choices {
@@ -31,6 +38,8 @@ impl Default for Choices {
             delay_s: 0.005,
             buffer: None,
             detour: 1.5,
+            kind: DemandKind::Constant,
+            ecmp: None,
         }
     }
 }
@@ -63,16 +72,31 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
     let settled = settle(topology, choices, &mut assumptions);
     let parts = Parts::of(topology);
     let mut topology = topology.clone();
+    for demand in &mut topology.demands {
+        demand.kind.get_or_insert(choices.kind);
+    }
+    let ends = topology.demands.iter().map(|it| (it.from, it.to));
+    let mut leads = parts.lead(&ends.collect::<Vec<_>>()).into_iter();
     topology.demands.retain(|demand| {
-        let reached = parts.reach(demand.from, demand.to);
+        let leads = leads.next().unwrap_or_default();
+        // Packets that are acknowledged need a path back.
+        let answers = matches!(demand.kind, Some(DemandKind::Tcp | DemandKind::Video));
+        let reached = match answers {
+            true => parts.reach(demand.from, demand.to),
+            false => leads,
+        };
         if !reached {
             let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
             let name = format!("{}->{}", name(demand.from), name(demand.to));
-            let text = "demands between nodes that do not reach each other: left out";
+            let text = match leads {
+                true => "demands of kind `tcp` or `video` without a return path: left out",
+                false => "demands without a path from sender to receiver: left out",
+            };
             assumptions.about(text, About::Other(name, 0));
         }
         reached
     });
+    note_kinds(&topology, &mut assumptions);
     if let [_, _, ..] = parts.sizes[..] {
         let sizes: Vec<String> = parts
             .sizes
@@ -92,12 +116,13 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         assumptions.about(text, About::Node(node, 0));
     }
     let sound = |metric: f64| (0.0..=1e9).contains(&metric);
-    let metrics = topology.links.iter().filter_map(|link| link.metric);
-    let (known, good) = (
-        metrics.clone().count(),
-        metrics.filter(|it| sound(*it)).count(),
-    );
-    let by_metric = known > 0 && good == topology.links.len();
+    let known = topology.links.iter().filter(|link| link.metric.is_some());
+    let known = known.count();
+    let by_metric = known > 0
+        && topology.links.iter().all(|link| {
+            let reverse = link.reverse.as_ref().and_then(|it| it.metric);
+            link.metric.is_some_and(sound) && reverse.is_none_or(sound)
+        });
     if known > 0 && !by_metric {
         assumptions.whole(
             "the metrics of the links stand in comments, for not all of them have one: routing goes by delay",
@@ -112,20 +137,45 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         unlike: false,
     };
     let links = layout.links(&settled);
-    let shares = !layout.circuits.is_empty() && !layout.unlike;
+    let alike = !layout.circuits.is_empty() && !layout.unlike;
+    let shares = choices.ecmp.unwrap_or(alike || by_metric);
+    if by_metric && choices.ecmp.is_none() {
+        assumptions.whole(
+            "all links have a metric: paths of equal metric share traffic (`ecmp = true`), as with IS-IS and OSPF; \
+             --ecmp=false uses one of them",
+        );
+    }
     for &place in &layout.circuits {
-        let text = match shares {
-            true => {
+        let text = match (shares, alike) {
+            (true, true) => {
                 "several links between the same two nodes share traffic, as all paths of equal cost do with `ecmp`"
             }
-            false => {
+            (true, false) => {
+                "of several links between the same two nodes those of the lowest cost share traffic equally, also if their \
+                 bandwidths differ (`ecmp = true`)"
+            }
+            (false, true) => {
+                "of several equal links between the same two nodes one carries the traffic"
+            }
+            (false, false) => {
                 "of several links between the same two nodes the shortest carries the traffic, or the fastest of \
-                 those, for they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
+                 those, because they differ in bandwidth or in length; with `ecmp = true` links of equal cost have equal shares"
             }
         };
         assumptions.about(text, About::Link(place, 0));
     }
-    let example = match topology.demands.is_empty() {
+    if !shares {
+        let chosen = on_one_of_several_paths(&topology, &settled, by_metric);
+        let all = topology.demands.len();
+        if chosen > 0 {
+            let verb = if chosen == 1 { "uses" } else { "use" };
+            assumptions.whole(format!(
+                "{chosen} of {all} demands {verb} one of several shortest paths: --ecmp divides traffic among them"
+            ));
+        }
+    }
+    let zeros = topology.zero_demands;
+    let example = match topology.demands.is_empty() && zeros == 0 {
         true => parts.far_pair(),
         false => None,
     };
@@ -135,6 +185,11 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         assumptions.whole(format!(
             "no traffic is known: one connection, {from}->{to}, is there as an example"
         ));
+    } else if topology.demands.is_empty() && zeros > 0 {
+        let text = format!(
+            "no traffic: of the demands {zeros} are 0, and no other is left; the scenario runs once you add a demand"
+        );
+        assumptions.whole(text);
     } else if topology.demands.is_empty() {
         let text = "no traffic is known, and no node that reaches another is reached from it: the scenario has no connection, \
                     and runs once you add one";
@@ -147,7 +202,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         origin,
         assumptions: &assumptions,
         alone: parts.alone.iter().copied().collect(),
-        shares,
+        ecmp: (shares || by_metric || choices.ecmp.is_some()).then_some(shares),
     };
     // Writing to a string cannot fail.
     let _ = writer.head(&mut text);
@@ -159,6 +214,61 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         text,
         topology,
         assumptions,
+    }
+}
+
+/// How many demands have several shortest paths, of which a scenario without `ecmp` uses one.
+fn on_one_of_several_paths(topology: &Topology, settled: &[Settled], by_metric: bool) -> usize {
+    let mut builder = NetworkBuilder::new();
+    let nodes = topology.nodes.iter().map(|node| builder.node(&node.name));
+    let nodes: Vec<NodeId> = nodes.collect();
+    for (link, settled) in topology.links.iter().zip(settled) {
+        let (from, to) = (nodes[link.from], nodes[link.to]);
+        let spec = |from, to, delay_s, metric: Option<f64>| LinkSpec {
+            delay_s,
+            metric: metric.filter(|_| by_metric),
+            ..LinkSpec::new(from, to, settled.bandwidth_bps)
+        };
+        builder.link(spec(from, to, settled.delay_s, link.metric));
+        if !link.directed {
+            let reverse = link.reverse.as_ref().and_then(|it| it.metric);
+            let delay_s = settled.reverse_delay_s.unwrap_or(settled.delay_s);
+            builder.link(spec(to, from, delay_s, reverse.or(link.metric)));
+        }
+    }
+    let mut paths = builder.equal_paths();
+    let demands = topology.demands.iter();
+    let free = demands.filter(|demand| demand.path.is_none());
+    free.filter(|demand| paths.are_several(nodes[demand.from], nodes[demand.to]))
+        .count()
+}
+
+/// Lists the kinds of the demands, and what follows for acknowledgements.
+fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
+    let has = |kind| topology.demands.iter().any(|it| it.kind == Some(kind));
+    for kind in DemandKind::WORDS
+        .iter()
+        .map(|it| it.meaning)
+        .filter(|&it| has(it))
+    {
+        let text = match kind {
+            DemandKind::Tcp | DemandKind::Video => {
+                "acknowledgements add load in the reverse direction"
+            }
+            DemandKind::Constant | DemandKind::Poisson | DemandKind::Voice => {
+                "a measured matrix contains its acknowledgements, so none are added; bursts of TCP are not modelled, so queues are \
+                 underestimated"
+            }
+        };
+        assumptions.whole(format!(
+            "demands are of kind `{}` (--kind): {text}",
+            kind.name()
+        ));
+    }
+    if topology.demands.iter().any(|it| it.class.is_some()) {
+        let text = "classes of demands are part of their names: add `[[link.class]]` to links and `class` to demands \
+                    for queues of their own";
+        assumptions.whole(text);
     }
 }
 
@@ -189,13 +299,8 @@ struct Between {
 impl Layout<'_> {
     fn links(&mut self, settled: &[Settled]) -> String {
         let mut text = String::new();
-        let back = self.opposites(settled);
         for (place, (link, settled)) in self.topology.links.iter().zip(settled).enumerate() {
-            let duplex = match back.get(place) {
-                Some(Opposite::IsThere) => continue,
-                Some(Opposite::Same) => true,
-                _ => !link.directed,
-            };
+            let duplex = !link.directed;
             let circuit = self.circuit(place, settled, duplex);
             let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
             let row = Row {
@@ -204,6 +309,7 @@ impl Layout<'_> {
                 duplex,
                 settled,
                 buffer: link.buffer.or(self.choices.buffer),
+                srlg: &link.srlg,
                 remark: [
                     link.name
                         .as_ref()
@@ -213,6 +319,7 @@ impl Layout<'_> {
                         .map(|metric| format!("metric {metric}")),
                 ],
                 metric: link.metric.filter(|_| self.by_metric),
+                reverse: link.reverse.as_ref(),
             };
             // Writing to a string cannot fail.
             let _ = row.write(&mut text);
@@ -245,43 +352,6 @@ impl Layout<'_> {
         }
         busy.then_some(between.links)
     }
-
-    /// One-way links that are the same in both directions are one duplex link.
-    fn opposites(&self, settled: &[Settled]) -> Vec<Opposite> {
-        let mut found: Vec<Opposite> = Vec::new();
-        let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
-        let same = |a: usize, b: usize| {
-            let (links, a_s, b_s) = (&self.topology.links, &settled[a], &settled[b]);
-            a_s.bandwidth_bps == b_s.bandwidth_bps
-                && a_s.delay_s == b_s.delay_s
-                && links[a].metric == links[b].metric
-                && links[a].buffer == links[b].buffer
-        };
-        for (place, link) in self.topology.links.iter().enumerate() {
-            let mut opposite = Opposite::None;
-            if link.directed {
-                let others = waiting.entry((link.to, link.from)).or_default();
-                if let Some(at) = others.iter().position(|&other| same(other, place)) {
-                    let other = others.remove(at);
-                    found[other] = Opposite::Same;
-                    opposite = Opposite::IsThere;
-                } else {
-                    waiting.entry((link.from, link.to)).or_default().push(place);
-                }
-            }
-            found.push(opposite);
-        }
-        found
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Opposite {
-    None,
-    /// There is a link like this one the other way.
-    Same,
-    /// That is this link.
-    IsThere,
 }
 
 /// What is written of a link.
@@ -292,7 +362,9 @@ struct Row<'a> {
     duplex: bool,
     settled: &'a Settled,
     buffer: Option<Room>,
+    srlg: &'a [String],
     metric: Option<f64>,
+    reverse: Option<&'a Reverse>,
     remark: [Option<String>; 2],
 }
 
@@ -326,10 +398,38 @@ impl Row<'_> {
         if let Some(metric) = self.metric {
             writeln!(text, "metric    = {metric}")?;
         }
-        match self.buffer {
-            Some(buffer) => writeln!(text, "buffer    = \"{buffer}\""),
-            None => Ok(()),
+        if let Some(buffer) = self.buffer {
+            writeln!(text, "buffer    = \"{buffer}\"")?;
         }
+        if !self.srlg.is_empty() {
+            let names = self.srlg.iter().map(|name| Quoted(name).to_string());
+            let names = names.collect::<Vec<_>>().join(", ");
+            writeln!(text, "srlg      = [{names}]")?;
+        }
+        let reverse = self.reversed();
+        if !reverse.is_empty() {
+            writeln!(text, "reverse   = {{ {} }}", reverse.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Row<'_> {
+    /// The keys of the other direction that are different.
+    fn reversed(&self) -> Vec<String> {
+        let metric = self.reverse.and_then(|it| it.metric);
+        // Without metrics of all links, the scenario has none.
+        let metric = metric.filter(|_| self.metric.is_some());
+        let rate = self.settled.reverse_bandwidth_bps.map(BitsPerSecond);
+        let delay = self.settled.reverse_delay_s.map(Seconds);
+        let buffer = self.reverse.and_then(|it| it.buffer);
+        let keys = [
+            rate.map(|it| format!("bandwidth = \"{it}\"")),
+            delay.map(|it| format!("delay = \"{it}\"")),
+            metric.map(|it| format!("metric = {it}")),
+            buffer.map(|it| format!("buffer = \"{it}\"")),
+        ];
+        keys.into_iter().flatten().collect()
     }
 }
 
@@ -367,8 +467,8 @@ struct Writer<'a> {
     origin: &'a Origin,
     assumptions: &'a [Assumption],
     alone: HashSet<usize>,
-    /// Whether paths of equal cost share traffic.
-    shares: bool,
+    /// Whether paths of equal cost share traffic, where the scenario states it.
+    ecmp: Option<bool>,
 }
 
 impl Writer<'_> {
@@ -411,8 +511,8 @@ impl Writer<'_> {
             comment(text, "# - ", &plain(&listed))?;
         }
         writeln!(text, "\n[simulation]\nduration = \"60 s\"")?;
-        if self.shares {
-            writeln!(text, "ecmp     = true")?;
+        if let Some(ecmp) = self.ecmp {
+            writeln!(text, "ecmp     = {ecmp}")?;
         }
         if let Some(demands) = self
             .origin
@@ -420,7 +520,7 @@ impl Writer<'_> {
             .as_ref()
             .filter(|_| !topology.demands.is_empty())
         {
-            writeln!(text, "\n# The demands, as transfers that come and go.")?;
+            writeln!(text, "\n# The demands.")?;
             writeln!(text, "[include]\ndemands = {}", Quoted(demands))?;
         }
         Ok(())
@@ -476,7 +576,7 @@ impl Writer<'_> {
     fn traffic(&self, example: Option<(usize, usize)>, text: &mut String) -> fmt::Result {
         let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
         if self.origin.demands.is_none() && !self.topology.demands.is_empty() {
-            text.push_str("\n# The demands, as transfers that come and go.\n");
+            text.push_str("\n# The demands.\n");
             let names = super::demands::names(self.topology);
             for (demand, called) in self.topology.demands.iter().zip(names) {
                 let (from, to) = (Quoted(name(demand.from)), Quoted(name(demand.to)));
@@ -486,6 +586,13 @@ impl Writer<'_> {
                     writeln!(text, "name = {}", Quoted(&called))?;
                 }
                 writeln!(text, "from = {from}\nto   = {to}\nrate = \"{rate}\"")?;
+                if let Some(kind) = demand.kind.filter(|kind| *kind != DemandKind::Tcp) {
+                    writeln!(text, "kind = \"{}\"", kind.name())?;
+                }
+                if let Some(path) = &demand.path {
+                    let nodes = path.iter().map(|&node| Quoted(name(node)).to_string());
+                    writeln!(text, "path = [{}]", nodes.collect::<Vec<_>>().join(", "))?;
+                }
             }
         }
         let Some((from, to)) = example else {

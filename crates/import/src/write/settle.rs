@@ -13,10 +13,21 @@ pub(super) struct Settled {
     pub(super) bandwidth_remark: String,
     pub(super) delay_s: f64,
     pub(super) delay_remark: String,
+    /// Of the other direction, where they are different.
+    pub(super) reverse_bandwidth_bps: Option<f64>,
+    pub(super) reverse_delay_s: Option<f64>,
 }
 
 /// No link is shorter than the way through a building and out of it.
 const SHORTEST_DELAY_S: f64 = 10e-6;
+
+/// A stated length this close to the great-circle distance of the ends, as a fraction of it, is that distance.
+const SAME_LENGTH: f64 = 0.01;
+
+/// The delay of a fibre of this length, to the microsecond.
+fn of_fibre(km: f64) -> f64 {
+    ((fibre_delay_s(km) * 1e6).round() / 1e6).clamp(SHORTEST_DELAY_S, 3600.0)
+}
 
 /// Completes the links of a network; what is assumed about them is listed.
 pub(super) fn settle(
@@ -34,45 +45,63 @@ pub(super) fn settle(
                 let text = format!("bandwidth {rate} (--bandwidth), for nothing tells it");
                 assumptions.about(text, about());
                 let why = link.bandwidth_remark.clone();
-                (choices.bandwidth_bps, format!("assumed; {}", why.unwrap_or_else(|| "nothing tells it".to_owned())))
+                (
+                    choices.bandwidth_bps,
+                    format!(
+                        "assumed; {}",
+                        why.unwrap_or_else(|| "nothing tells it".to_owned())
+                    ),
+                )
             }
         };
-        let ends = [link.from, link.to].map(|end| topology.nodes.get(end).and_then(|it| it.position));
+        let ends =
+            [link.from, link.to].map(|end| topology.nodes.get(end).and_then(|it| it.position));
         let km = match ends {
             [Some(from), Some(to)] => great_circle_km(from, to),
             _ => None,
         };
-        let of_length = |km: f64| {
-            let delay_s = fibre_delay_s(km * choices.detour);
-            ((delay_s * 1e6).round() / 1e6).clamp(SHORTEST_DELAY_S, 3600.0)
-        };
+        // A length that is the distance of the ends was computed from their places.
+        let straight = |length: f64| km.is_some_and(|km| (length - km).abs() <= SAME_LENGTH * km);
+        let stated = link.length_km.filter(|&km| !straight(km));
         let (delay_s, delay_remark) = if let Some(delay_s) = link.delay_s {
             if km.is_some_and(|km| delay_s < 0.99 * least_delay_s(km)) {
-                let text = "the delay that the file tells is less than light takes between the ends";
+                let text =
+                    "the delay that the file tells is less than light takes between the ends";
                 assumptions.about(text, about());
             }
             (delay_s, String::new())
+        } else if let Some(length) = stated {
+            if km.is_some_and(|km| length < km) {
+                let text = "the length that the file states is less than the distance of the ends";
+                assumptions.about(text, about());
+            }
+            let text =
+                "delay by the length that the file states, at two thirds of the speed of light";
+            assumptions.about(text, about());
+            (of_fibre(length), format!("{length} km"))
         } else if let Some(km) = km {
             far += 1;
-            (of_length(km), format!("{km:.1} km"))
-        } else if let Some(km) = link.length_km {
-            let text = format!(
-                "delay by the length that the file tells, taken as km in a straight line, × {} (--detour)",
-                choices.detour
-            );
-            assumptions.about(text, about());
-            (of_length(km), format!("{km} km"))
+            (of_fibre(km * choices.detour), format!("{km:.1} km"))
         } else {
             let delay = Seconds(choices.delay_s);
             let text = format!("delay {delay} (--delay), for an end has no place on the earth");
             assumptions.about(text, about());
-            (choices.delay_s, "assumed; an end has no place on the earth".to_owned())
+            (
+                choices.delay_s,
+                "assumed; an end has no place on the earth".to_owned(),
+            )
         };
+        let reverse = link.reverse.as_ref();
+        let reverse_delay_s = reverse.and_then(|it| it.delay_s.or(it.length_km.map(of_fibre)));
         Settled {
             bandwidth_bps,
             bandwidth_remark,
             delay_s,
             delay_remark,
+            reverse_bandwidth_bps: reverse
+                .and_then(|it| it.bandwidth_bps)
+                .filter(|bps| *bps != bandwidth_bps),
+            reverse_delay_s: reverse_delay_s.filter(|it| *it != delay_s),
         }
     });
     let links: Vec<Settled> = links.collect();

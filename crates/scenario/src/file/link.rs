@@ -1,6 +1,6 @@
 //! `[[link]]`
 
-use netflow_document::{Section, Spanned, Table, table};
+use netflow_document::{ProblemKind, Section, Spanned, Table, table};
 use netflow_units::link_name;
 
 use super::{
@@ -26,7 +26,7 @@ pub struct Link {
     /// Propagation delay, one way. Default: 0 s.
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
-    /// What it costs to lead traffic over it, both ways: the path with the smallest sum is taken. Either all
+    /// What it costs to lead traffic over it, both ways unless `reverse` has another metric: the path with the smallest sum is taken. Either all
     /// links have a metric or none. Default: the delay is what it costs.
     #[key(allowed = allowed::METRIC, example = 10)]
     pub metric: Option<Spanned<f64>>,
@@ -43,12 +43,16 @@ pub struct Link {
     /// true.
     #[key(fixed, example = false)]
     pub duplex: Option<Spanned<bool>>,
+    /// The other direction of a duplex link where it is different. Keys that it does not have are as in this direction. Both directions
+    /// are one link, and fail together. Default: both directions are equal.
+    #[key(fixed, example = "{ bandwidth = \"1 Mbit/s\", metric = 20 }")]
+    pub reverse: Option<Spanned<Reverse>>,
     /// Which packets a filling queue refuses: `"drop-tail"`, `"codel"`, `"fq-codel"`, `"pie"`, or a table with
     /// `discipline` and its settings, which may also be `red`, `rio`, `rio-d` or `wred`. Default: drop-tail.
     #[key(example = "{ discipline = \"red\", min = \"10 pkt\", max = \"40 pkt\" }")]
     pub queue: Option<Spanned<QueueSetting>>,
     /// What is lost on the way, after the queue, whatever the queue is like: a fraction of the packets, or
-    /// a table. Of a duplex link both directions lose as much, acknowledgements too. Default: nothing.
+    /// a table. Of a duplex link both directions lose as much unless `reverse` states another loss, acknowledgements too. Default: nothing.
     #[key(example = "1 %")]
     pub loss: Option<Spanned<LossSetting>>,
     /// The shared-risk groups that the link is in, both directions of it: links of one group fail together,
@@ -59,10 +63,29 @@ pub struct Link {
     /// Queues for classes of packets, where `queue` is "priority" or "wfq".
     #[key(name = "class")]
     pub classes: Vec<LinkClass>,
-    /// The other direction of a duplex link where it is different: a file cannot say so but by a
-    /// link of its own, `--set` can.
+    /// The other direction of a duplex link where `reverse` or `--set` makes it different.
     #[key(skip)]
     pub back: Option<Box<Link>>,
+}
+
+/// The other direction of a duplex link, where it is different.
+#[table]
+pub struct Reverse {
+    /// Bandwidth.
+    #[key(allowed = allowed::RATE, example = "1 Mbit/s")]
+    pub bandwidth: Option<RateSetting>,
+    /// Propagation delay, one way.
+    #[key(allowed = allowed::DELAY, example = "25 ms")]
+    pub delay: Option<Time>,
+    /// Routing metric.
+    #[key(allowed = allowed::METRIC, example = 20)]
+    pub metric: Option<Spanned<f64>>,
+    /// Buffer size of the queue, as `buffer` of the link.
+    #[key(allowed = allowed::BUFFER, example = "50 pkt")]
+    pub buffer: Option<RoomSetting>,
+    /// Losses after the queue, as `loss` of the link.
+    #[key(example = "2 %")]
+    pub loss: Option<Spanned<LossSetting>>,
 }
 
 impl Link {
@@ -78,19 +101,37 @@ fn called(section: &Section<'_, '_>) -> Option<String> {
     Some(format!("link.{name}"))
 }
 
-/// The other direction, if `--set` options call it by its own name: `link.B->A` of a link from A to B.
-/// What they do not set is as in this direction.
+/// The other direction, if `reverse` describes it or `--set` options call it by its own name: `link.B->A` of a link from A to B.
+/// What these do not set is as in this direction.
 fn read_back(link: &mut Link, s: &mut Section<'_, '_>) {
-    let circuit = link.circuit.as_ref().map(|circuit| circuit.as_str());
-    let name = format!("link.{}", link_name(&link.to, &link.from, circuit));
-    if !link.is_duplex() || !s.is_set(&name) {
+    if !link.is_duplex() {
+        if let Some(reverse) = &link.reverse {
+            let message = "`reverse` describes a direction that `duplex = false` excludes";
+            s.findings
+                .error(ProblemKind::Conflict, reverse.place(), message)
+                .help("leave out `duplex` or `reverse`");
+        }
         return;
     }
-    s.call(name);
-    link.back = Some(Box::new(Link {
-        from: link.to.clone(),
-        to: link.from.clone(),
-        duplex: None,
-        ..link.overridden(s)
-    }));
+    let circuit = link.circuit.as_ref().map(|circuit| circuit.as_str());
+    let name = format!("link.{}", link_name(&link.to, &link.from, circuit));
+    let is_set = s.is_set(&name);
+    if !is_set && link.reverse.is_none() {
+        return;
+    }
+    let mut back = link.clone();
+    std::mem::swap(&mut back.from, &mut back.to);
+    back.duplex = None;
+    if let Some(reverse) = back.reverse.take().map(Spanned::into_inner) {
+        back.bandwidth = reverse.bandwidth.unwrap_or(back.bandwidth);
+        back.delay = reverse.delay.or(back.delay);
+        back.metric = reverse.metric.or(back.metric);
+        back.buffer = reverse.buffer.or(back.buffer);
+        back.loss = reverse.loss.or(back.loss);
+    }
+    if is_set {
+        s.call(name);
+        back = back.overridden(s);
+    }
+    link.back = Some(Box::new(back));
 }

@@ -33,7 +33,7 @@ pub(crate) use distribution::distribution;
 pub use distribution::{DistributionSetting, Exponential, LogNormal, Pareto, Rows, Variable};
 pub use event::{Event, Set};
 pub use include::{Gravity, GravityWeight, Include};
-pub use link::Link;
+pub use link::{Link, Reverse};
 pub use link_class::LinkClass;
 pub use loss::{Gilbert, LossCauses, LossSetting};
 pub use node::Node;

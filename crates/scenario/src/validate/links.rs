@@ -99,6 +99,7 @@ impl Assembly<'_> {
             metric,
             buffer,
             duplex: _,
+            reverse: _,
             queue,
             loss,
             srlg: _,

@@ -162,6 +162,6 @@ pub(super) fn refused(
             let message = format!("cannot read {what}, {shown}: {refusal}");
             findings.error(ProblemKind::TooLarge, place, message);
         }
-        Refusal::NotUtf8 { before } => not_utf8(sources, findings, path, before),
+        Refusal::NotUtf8 { before, utf16 } => not_utf8(sources, findings, path, before, utf16),
     }
 }

@@ -141,3 +141,66 @@ fn events_without_effect_are_named_by_what_they_happen_to() {
         ]
     );
 }
+
+/// Two directions of different bandwidth were two links of one direction each, which failed one by one.
+#[test]
+fn directions_of_one_link_may_differ_and_fail_together() {
+    let reverse = "delay = \"5 ms\"\nmetric = 10\nbuffer = \"50 ms\"\nloss = 0.01\nsrlg = \"river\"\n\
+        reverse = { bandwidth = \"1 Mbit/s\", delay = \"7 ms\", metric = 20, loss = 0.02 }\n";
+    let text = link("A", "B", reverse);
+    let network = read(&[&text], &[]).network;
+    let spec = |network: &Network, name: &str| {
+        let id = network.link_by_name(name).unwrap();
+        network.link_spec(id).clone()
+    };
+    let (there, back) = (spec(&network, "A->B"), spec(&network, "B->A"));
+    assert_eq!((there.bandwidth_bps, back.bandwidth_bps), (8e6, 1e6));
+    assert_eq!((there.delay_s, back.delay_s), (5e-3, 7e-3));
+    assert_eq!((there.metric, back.metric), (Some(10.0), Some(20.0)));
+    assert_eq!((there.loss.random, back.loss.random), (0.01, 0.02));
+    // What it does not have is as in the other direction: 50 ms at the bandwidth of each.
+    assert_eq!(there.buffer, netflow_network::Buffer::Bytes(50_000.0));
+    assert_eq!(back.buffer, netflow_network::Buffer::Bytes(6250.0));
+    assert_eq!(network.physical_links().count(), 1);
+    assert_eq!(groups(&network), [("river", vec!["A->B", "B->A"])]);
+    // Options of the one name are of the link, those of the other of its other direction.
+    let options = [
+        "link.A->B.bandwidth=4 Mbit/s",
+        "link.B->A.metric=30",
+        "link.A->B.reverse.delay=9 ms",
+    ];
+    let network = read(&[&text], &options).network;
+    let (there, back) = (spec(&network, "A->B"), spec(&network, "B->A"));
+    assert_eq!((there.bandwidth_bps, back.bandwidth_bps), (4e6, 1e6));
+    assert_eq!((there.metric, back.metric), (Some(10.0), Some(30.0)));
+    assert_eq!((there.delay_s, back.delay_s), (5e-3, 9e-3));
+    let both = read(&[&text], &["link.A<->B.bandwidth=3 Mbit/s"]).network;
+    assert_eq!(spec(&both, "A->B").bandwidth_bps, 3e6);
+    assert_eq!(spec(&both, "B->A").bandwidth_bps, 3e6);
+    // An event takes down both directions under the name of both.
+    let event = "[[event]]\nat = \"5 s\"\nlink = \"A<->B\"\ndown = true\n";
+    assert_eq!(read(&[&text, event], &[]).network.events().count(), 2);
+    for (more, said) in [
+        (
+            "duplex = false\nreverse = { metric = 1 }",
+            "`reverse` describes a direction",
+        ),
+        ("reverse = { colour = 1 }", "unknown key `colour`"),
+        ("reverse = { bandwidth = \"-1 bit/s\" }", "bandwidth"),
+        (
+            "metric = 1\nreverse = { buffer = \"10 B\" }",
+            "holds no packet",
+        ),
+        (
+            "buffer = \"10 B\"\nreverse = { metric = 1 }\nmetric = 1",
+            "holds no packet",
+        ),
+    ] {
+        let text = [START, &link("A", "B", more), CONNECTION].concat();
+        let problems = from_str("test.toml", &text, "".as_ref(), &[])
+            .expect_err(more)
+            .into_vec();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].message.contains(said), "{problems:?}");
+    }
+}

@@ -219,7 +219,7 @@ prop_compose! {
         name in text(),
         weight in of(fraction()),
         buffer in of(room(1.0..1e8)),
-        queue in of(queue()),
+        queue in of(queue().boxed()),
     ) -> LinkClass {
         LinkClass { name, weight, buffer, queue }
     }
@@ -278,6 +278,18 @@ fn groups() -> impl Strategy<Value = Spanned<RiskGroups>> {
 }
 
 prop_compose! {
+    fn reverse()(
+        bandwidth in of(rate()),
+        delay in of(time(0.0..3600.0)),
+        metric in of((0.0..1e9).prop_map(Spanned::from)),
+        buffer in of(room(1.0..1e8)),
+        loss in of(loss().boxed()),
+    ) -> Spanned<Reverse> {
+        Spanned::from(Reverse { bandwidth, delay, metric, buffer, loss })
+    }
+}
+
+prop_compose! {
     fn link()(
         from in text(),
         to in text(),
@@ -286,13 +298,16 @@ prop_compose! {
         delay in of(time(0.0..3600.0)),
         buffer in of(room(1.0..1e8)),
         duplex in of(flag()),
-        queue in of(queue()),
-        loss in of(loss()),
+        reverse in of(reverse().boxed()),
+        queue in of(queue().boxed()),
+        loss in of(loss().boxed()),
         srlg in of(groups()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
-        classes in prop::collection::vec(link_class(), 0..3),
+        classes in prop::collection::vec(link_class().boxed(), 0..3),
     ) -> Link {
-        Link { from, to, circuit, bandwidth, delay, metric, buffer, duplex, queue, loss, srlg, classes, back: None }
+        // A link of one direction has no other one.
+        let reverse = reverse.filter(|_| duplex.as_ref().is_none_or(|duplex: &Spanned<bool>| **duplex));
+        Link { from, to, circuit, bandwidth, delay, metric, buffer, duplex, reverse, queue, loss, srlg, classes, back: None }
     }
 }
 
@@ -459,10 +474,10 @@ prop_compose! {
         simulation in simulation(),
         include in of(include()),
         nodes in prop::collection::vec(node(), 0..3),
-        links in prop::collection::vec(link(), 0..4),
-        connections in prop::collection::vec(connection(), 0..4),
+        links in prop::collection::vec(link().boxed(), 0..4),
+        connections in prop::collection::vec(connection().boxed(), 0..4),
         aggregates in prop::collection::vec(aggregate(), 0..3),
-        (workloads, events) in (prop::collection::vec(workload(), 0..3), prop::collection::vec(event(), 0..3)),
+        (workloads, events) in (prop::collection::vec(workload().boxed(), 0..3), prop::collection::vec(event(), 0..3)),
         (demands, days) in (prop::collection::vec(demand(), 0..3), prop::collection::vec(day(), 0..3)),
     ) -> Scenario {
         Scenario { simulation, include, nodes, links, connections, demands, days, aggregates, workloads, events }
@@ -474,7 +489,11 @@ proptest! {
     fn what_is_written_reads_back_as_the_same_scenario(scenario in scenario()) {
         let text = scenario.to_toml().expect("a text");
         let again = parse("again.toml", &text);
-        let again = again.map_err(|problems| TestCaseError::fail(format!("{problems}\n{text}")))?;
+        let mut again = again.map_err(|problems| TestCaseError::fail(format!("{problems}\n{text}")))?;
+        for link in &mut again.links {
+            // Reading makes it of the link.
+            prop_assert_eq!(link.back.take().is_some(), link.reverse.is_some());
+        }
         prop_assert_eq!(again, scenario);
     }
 }

@@ -14,8 +14,8 @@ use netflow::units::{Bytes, Size};
 use stack::Changes;
 
 use crate::failure::Failure;
-use crate::output::csv;
 use crate::interrupt;
+use crate::output::csv;
 use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
 use crate::parse::{

@@ -1,0 +1,518 @@
+//! Several files as one network: names of nodes, units, directions and demands.
+
+use netflow_document::Problems;
+use netflow_import::scenario::{Choices, Origin, Written, write};
+use netflow_import::{Reading, Topology, read};
+use netflow_network::Source;
+use netflow_scenario::file::DemandKind;
+
+/// Files by their names and texts, read as one network.
+fn joined(files: &[(&str, &str)]) -> Result<Topology, Problems> {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = files
+        .iter()
+        .map(|(name, text)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        })
+        .collect();
+    let paths: Vec<_> = paths.iter().map(AsRef::as_ref).collect();
+    read(&paths, &Reading::default())
+}
+
+/// The same, where the files are right.
+fn network(files: &[(&str, &str)]) -> Topology {
+    joined(files).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// What is wrong with the files.
+fn wrong(files: &[(&str, &str)]) -> String {
+    joined(files).expect_err("they are wrong").to_string()
+}
+
+fn written(topology: &Topology) -> Written {
+    write(topology, &Choices::default(), &Origin::default())
+}
+
+/// The links, as `FROM->TO BANDWIDTH`, that carry the first demand by the shortest path: here the link at its sender.
+fn first_link(topology: &Topology) -> (String, f64) {
+    let from = topology.demands[0].from;
+    let link = topology.links.iter().find(|link| link.from == from);
+    let link = link.expect("the sender has a link");
+    let label = topology.nodes[from].label.clone();
+    let name = label.unwrap_or_else(|| topology.nodes[from].name.clone());
+    (name, link.bandwidth_bps.unwrap())
+}
+
+/// `POP 1` and `POP-1` are one name without what names of scenarios cannot have. The demand of one was that of the other.
+#[test]
+fn demands_stay_at_their_nodes_where_names_are_nearly_equal() {
+    let there = "from,to,capacity_gbps,delay_ms\nPOP-1,core,10,1\nPOP 1,core,1,1\n";
+    let back = "from,to,capacity_gbps,delay_ms\nPOP 1,core,1,1\nPOP-1,core,10,1\n";
+    for links in [there, back] {
+        for (name, bps) in [("POP 1", 1e9), ("POP-1", 10e9)] {
+            let demands = format!("from,to,rate_mbps\n{name},core,800\n");
+            let topology = network(&[("links.csv", links), ("demands.csv", &demands)]);
+            assert_eq!(first_link(&topology), (name.to_owned(), bps), "{links}");
+            let text = written(&topology).text;
+            assert!(
+                text.contains("name  = \"POP-1-2\"\nlabel = \"POP 1\""),
+                "{text}"
+            );
+            assert!(text.contains("node `POP 1` is named `POP-1-2`"), "{text}");
+        }
+    }
+    let links = "from,to,capacity_gbps\nSao Paulo,core,1\nSão-Paulo,core,1\n";
+    for name in ["Sao Paulo", "São-Paulo"] {
+        let demands = format!("from,to,rate_mbps\n{name},core,800\n");
+        let topology = network(&[("links.csv", links), ("demands.csv", &demands)]);
+        assert_eq!(first_link(&topology).0, name);
+    }
+    // A name that is nearly that of a node is none.
+    for name in ["Sao-Paulo-2", "São Paulo"] {
+        let demands = format!("from,to,rate_mbps\n{name},core,800\n");
+        let said = wrong(&[("links.csv", links), ("demands.csv", &demands)]);
+        assert!(said.contains("has no node"), "{said}");
+    }
+    let text = written(&network(&[("links.csv", links)])).text;
+    assert!(text.contains("label = \"Sao Paulo\""), "{text}");
+}
+
+/// `0` is the identifier of one node and the name of another: no demand can mean one of them.
+#[test]
+fn an_identifier_that_is_the_name_of_another_node_is_rejected() {
+    let nodes =
+        r#""nodes": [{"id": 0, "name": "1"}, {"id": 1, "name": "0"}, {"id": 2, "name": "x"}]"#;
+    let links = r#""links": [{"source": 0, "target": 2, "bandwidth": "10 Gbit/s"}, {"source": 1, "target": 2, "bandwidth": "1 Gbit/s"}]"#;
+    let json = format!(r#"{{"directed": false, "multigraph": false, {nodes}, {links}}}"#);
+    let said = wrong(&[("g.json", &json), ("d.csv", "from,to,rate_mbps\n0,x,800\n")]);
+    assert!(said.contains("`0` is the name of several nodes"), "{said}");
+    assert!(
+        said.contains("the nodes are `1` and `0` in the scenario"),
+        "{said}"
+    );
+    // Identifiers and names of one node are both known.
+    for name in ["2", "x"] {
+        let demands = format!("from,to,rate_mbps\n{name},{name},8\n");
+        network(&[("g.json", &json), ("d.csv", &demands)]);
+    }
+}
+
+/// The directions of a scenario's links and the load of its demands on each, as a fraction of its bandwidth.
+fn loads(text: &str) -> Vec<(String, f64)> {
+    let prepared = netflow_scenario::from_str("a.toml", text, "/nonexistent".as_ref(), &[]);
+    let network = prepared
+        .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+        .network;
+    let mut loads = vec![0.0; network.link_count()];
+    for id in network.connections() {
+        let spec = network.connection_spec(id);
+        for link in network.path_at(id, 0.0) {
+            let (Source::Constant { rate_pps } | Source::Poisson { rate_pps }) = spec.source else {
+                continue;
+            };
+            loads[link.index()] += 8.0 * f64::from(spec.count) * spec.packet_size_bytes * rate_pps;
+        }
+    }
+    let links = network.links().zip(loads);
+    let links = links.map(|(id, bps)| {
+        let name = network.link_name(id).to_owned();
+        (name, bps / network.link_spec(id).bandwidth_bps)
+    });
+    links.collect()
+}
+
+fn assumed(written: &Written) -> String {
+    let all = written.assumptions.iter();
+    let all: Vec<String> = all.map(|it| it.whole(&written.topology)).collect();
+    all.join("\n")
+}
+
+fn load_of(text: &str, link: &str) -> f64 {
+    let found = loads(text).into_iter().find(|(name, _)| name == link);
+    found.unwrap_or_else(|| panic!("no {link}:\n{text}")).1
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-9
+}
+
+/// A cable of 980 km between nodes that are 504 km apart.
+#[test]
+fn a_stated_length_is_that_of_the_fibre() {
+    let nodes = "id,lat,lon\nber,52.52,13.40\nmuc,48.14,11.58\n";
+    let read = |km: &str| {
+        let links = format!("from,to,capacity_gbps,km\nber,muc,10,{km}\n");
+        written(&network(&[("nodes.csv", nodes), ("links.csv", &links)]))
+    };
+    let (stated, text) = (read("980"), "delay by the length that the file states");
+    assert!(
+        stated.text.contains("delay     = \"4.903 ms\"  # 980 km"),
+        "{}",
+        stated.text
+    );
+    assert!(assumed(&stated).contains(text));
+    // The distance of the ends is no length of a fibre: topohub has it.
+    let straight = read("503.9");
+    assert!(
+        straight
+            .text
+            .contains("delay     = \"3.781 ms\"  # 503.8 km"),
+        "{}",
+        straight.text
+    );
+    assert!(!assumed(&straight).contains(text));
+    assert!(assumed(&read("400")).contains("is less than the distance of the ends"));
+}
+
+#[test]
+fn links_and_demands_have_one_unit() {
+    let links = "from,to,capacity,delay_ms\nA,B,7000000,5\n";
+    let demands = "from,to,rate\nA,B,950000\nB,A,400000\n";
+    let read = written(&network(&[("links.csv", links), ("demands.csv", demands)]));
+    assert!(near(load_of(&read.text, "A->B"), 0.95 / 7.0));
+    assert!(!assumed(&read).contains("--unit"), "{}", assumed(&read));
+    for demands in ["from,to,rate_gbps\nA,B,1\n", "from,to,rate\nA,B,50\n"] {
+        let read = written(&network(&[("links.csv", links), ("demands.csv", demands)]));
+        assert!(assumed(&read).contains("--unit"), "{}", assumed(&read));
+    }
+    let files = [("links.csv", links), ("d.csv", "from,to,rate\nA,B,0.5\n")];
+    assert!(wrong(&files).contains("--unit"), "{}", wrong(&files));
+    // The unit of a format is that of the tables with it.
+    let graph = "NODES 2\na 0 0\nb 1 1\nEDGES 2\ne0 0 1 1 1000000 5\ne1 1 0 1 1000000 5\n";
+    let read = network(&[("a.graph", graph), ("d.csv", "from,to,rate\na,b,200000\n")]);
+    assert_eq!(read.demands[0].rate_bps, 200e6);
+}
+
+#[test]
+fn one_way_links_carry_one_way_demands() {
+    let links = "from,to,capacity_gbps,delay_ms,directed\nA,B,10,1,yes\nB,C,10,1,yes\n";
+    let demands = "from,to,rate_mbps\nA,C,4000\nC,A,1\n";
+    let topology = network(&[("links.csv", links), ("demands.csv", demands)]);
+    let read = written(&topology);
+    assert_eq!(
+        loads(&read.text),
+        [("A->B".to_owned(), 0.4), ("B->C".to_owned(), 0.4)]
+    );
+    let none = "demands without a path from sender to receiver: left out: C->A";
+    assert!(assumed(&read).contains(none), "{}", assumed(&read));
+    // TCP needs its acknowledgements.
+    let choices = Choices {
+        kind: DemandKind::Tcp,
+        ..Choices::default()
+    };
+    let read = write(&topology, &choices, &Origin::default());
+    assert!(read.topology.demands.is_empty());
+    assert!(
+        assumed(&read).contains("without a return path"),
+        "{}",
+        assumed(&read)
+    );
+}
+
+#[test]
+fn a_measured_matrix_has_no_further_acknowledgements() {
+    let links = "from,to,capacity_gbps,delay_ms\nA,B,10,5\n";
+    let demands = "from,to,rate_mbps\nA,B,8000\nB,A,1000\n";
+    let topology = network(&[("links.csv", links), ("demands.csv", demands)]);
+    let read = written(&topology);
+    assert!(near(load_of(&read.text, "B->A"), 0.1));
+    assert!(assumed(&read).contains("demands are of kind `constant` (--kind)"));
+    let choices = Choices {
+        kind: DemandKind::Tcp,
+        ..Choices::default()
+    };
+    let read = write(&topology, &choices, &Origin::default());
+    assert!(!read.text.contains("kind = "), "{}", read.text);
+    assert!(assumed(&read).contains("acknowledgements add load"));
+}
+
+#[test]
+fn columns_of_demands_have_the_usual_names() {
+    let links = "from,to,capacity_gbps\nA,B,10\n";
+    for demands in [
+        "Source,Destination,bps\nA,B,100000000\n",
+        "from,to,mbps\nA,B,100\n",
+        "from,to,volume\nA,B,100\n",
+        "from,to,Gbps\nA,B,0.1\n",
+        "origin,destination,demand\nA,B,100\n",
+        "from,to,Traffic [Mbit/s],comment\nA,B,100,x\n",
+        "from_node,to_node,rate\nA,B,100M\n",
+        "node,A,B\nA,0,100\nB,,0\n",
+        "sep=;\nfrom;to;rate_mbps\nA;B;100\n",
+        "\u{feff}sep=;\r\nfrom;to;rate_mbps\r\nA;B;100\r\n",
+    ] {
+        let read = network(&[("links.csv", links), ("demands.csv", demands)]);
+        let rates: Vec<_> = read
+            .demands
+            .iter()
+            .map(|it| (it.from, it.to, it.rate_bps))
+            .collect();
+        assert_eq!(rates, [(0, 1, 100e6)], "{demands}");
+    }
+    for links in [
+        "A End,Z End,Speed\nA,B,10G\n",
+        ":START_ID,:END_ID(Node),gbps:float,km\nA,B,10,7\n",
+        "from_node;to_node;Speed (Gbps)\nA;B;10\n",
+        "Node A,Node Z,capacity [Gbit/s]\nA,B,10\n",
+    ] {
+        let read = network(&[("links.csv", links)]);
+        assert_eq!(read.links[0].bandwidth_bps, Some(10e9), "{links}");
+    }
+    // A line that is wrong is the line of the file.
+    let said = wrong(&[("links.csv", "sep=;\nfrom;to;metric\nA;B;-1\n")]);
+    assert!(said.contains("links.csv:3:1"), "{said}");
+}
+
+#[test]
+fn a_square_matrix_is_read() {
+    let links = "from,to,capacity_gbps\nA,B,10\nB,to,10\n";
+    let matrix = "mbps,to,A,B\nA,3,0,2\nB,0,1e3,7\nto,,-,4\n";
+    let read = network(&[("links.csv", links), ("matrix.csv", matrix)]);
+    let rates: Vec<_> = read
+        .demands
+        .iter()
+        .map(|it| (it.from, it.to, it.rate_bps))
+        .collect();
+    assert_eq!(rates, [(0, 2, 3e6), (0, 1, 2e6), (1, 0, 1e9), (2, 1, 4e6)]);
+    // The corner may have the unit.
+    let matrix = "Gbps,A,B\nA,0,2\nB,1,0\n";
+    let read_gbps = network(&[("links.csv", links), ("matrix.csv", matrix)]);
+    assert_eq!(read_gbps.demands[0].rate_bps, 2e9);
+    let text = assumed(&written(&read));
+    assert!(
+        text.contains("rows are the senders and columns the receivers"),
+        "{text}"
+    );
+}
+
+/// An example was sent where the matrix says that nothing is.
+#[test]
+fn a_matrix_of_zeros_stays_zero() {
+    let links = "from,to,capacity_gbps\nA,B,10\n";
+    for matrix in ["node,A,B\nA,0,0\nB,0,0\n", "from,to,rate\nA,B,0\nB,A,0\n"] {
+        let read = written(&network(&[("links.csv", links), ("matrix.csv", matrix)]));
+        assert!(!read.text.contains("[[connection]]"), "{}", read.text);
+        assert!(
+            assumed(&read).contains("no traffic: of the demands"),
+            "{}",
+            assumed(&read)
+        );
+    }
+}
+
+#[test]
+fn a_row_that_repeats_another_is_one_link() {
+    let demands = ("demands.csv", "from,to,rate_mbps\nParis,Lyon,12000\n");
+    for (again, word) in [
+        ("Paris,Lyon,10,4", "repeats one above it"),
+        ("Lyon,Paris,10,4", "its ends exchanged"),
+    ] {
+        let links =
+            format!("from,to,capacity_gbps,delay_ms\nParis,Lyon,10,4\n{again}\nLyon,Nice,10,3\n");
+        let read = written(&network(&[("links.csv", &links), demands]));
+        assert_eq!(loads(&read.text).len(), 4, "{}", read.text);
+        assert!(near(load_of(&read.text, "Paris->Lyon"), 1.2), "{again}");
+        assert!(!read.text.contains("ecmp     ="), "{}", read.text);
+        let text = assumed(&read);
+        assert!(text.contains(word) && text.contains("(line 3)"), "{text}");
+    }
+    let named = "from,to,capacity_gbps,name\nParis,Lyon,10,x\nParis,Lyon,10,y\nLyon,Nice,10,z\n";
+    assert_eq!(network(&[("links.csv", named)]).links.len(), 3);
+}
+
+#[test]
+fn risk_groups_paths_and_classes_are_kept() {
+    let links = "from,to,capacity_gbps,delay_ms,srlg\nA,B,10,1,duct1\nB,C,10,1,duct1; bridge\nA,C,10,1,duct2\n";
+    let demands = "from,to,rate_mbps,path,class,kind\nA,C,1000,A > B > C,EF,voice\nA,C,500,,,\nA,C,500,A->C,,\n";
+    let read = written(&network(&[("links.csv", links), ("demands.csv", demands)]));
+    let prepared = netflow_scenario::from_str("a.toml", &read.text, "/nonexistent".as_ref(), &[]);
+    let of = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+    let groups: Vec<(String, usize)> = of
+        .network
+        .risk_groups()
+        .map(|(name, links)| (name.to_owned(), links.len()))
+        .collect();
+    assert_eq!(
+        groups,
+        [
+            ("bridge".to_owned(), 2),
+            ("duct1".to_owned(), 4),
+            ("duct2".to_owned(), 2)
+        ]
+    );
+    let names: Vec<&str> = of
+        .network
+        .connections()
+        .map(|id| of.network.connection_name(id))
+        .collect();
+    assert_eq!(names, ["A->C:EF", "A->C/constant", "A->C/constant+2"]);
+    assert!(near(load_of(&read.text, "A->B"), 0.1) && near(load_of(&read.text, "A->C"), 0.1));
+    // They stay in a network of a scenario, too.
+    let again = Topology::of(&of);
+    assert_eq!(again.links[1].srlg, ["bridge", "duct1"]);
+    for (path, text) in [
+        ("A > C > B", "does not lead from"),
+        ("B > C", "does not lead from"),
+        ("A > D > C", "no node `D`"),
+    ] {
+        let demands = format!("from,to,rate_mbps,path\nA,C,1,{path}\n");
+        let said = wrong(&[("links.csv", links), ("demands.csv", &demands)]);
+        assert!(said.contains(text), "{said}");
+    }
+    let short = "from,to\nA,B\nB,C\n";
+    let said = wrong(&[
+        ("links.csv", short),
+        ("d.csv", "from,to,rate,path\nA,C,1,A > C\n"),
+    ]);
+    assert!(
+        said.contains("the path has no link from `A` to `C`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn links_out_of_service_are_left_out() {
+    let links =
+        "from,to,capacity_gbps,status\nA,B,10,up\nB,C,10,Active\nA,C,10,down\nC,D,10,Planned\n";
+    let read = network(&[("links.csv", links)]);
+    assert_eq!(read.links.len(), 3);
+    let text = assumed(&written(&read));
+    assert!(
+        text.contains("the status \"down\" is out of service: left out: A--C (line 4)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("a link that is \"Planned\"") && !text.contains("\"up\""),
+        "{text}"
+    );
+    let json = r#"{"nodes": [{"id": "A"}, {"id": "B"}, {"id": "C"}], "edges": [
+        {"source": "A", "target": "B", "up": false}, {"source": "B", "target": "C", "oper_status": "UP"}]}"#;
+    assert_eq!(network(&[("a.json", json)]).links.len(), 1);
+}
+
+#[test]
+fn paths_of_equal_metric_share_traffic() {
+    let links = "from,to,capacity_gbps,delay_ms,metric\nA,B,10,2,10\nB,D,10,2,10\nA,C,10,2,10\nC,D,10,2,10\n";
+    let demands = "from,to,rate_mbps\nA,D,12000\n";
+    let topology = network(&[("links.csv", links), ("demands.csv", demands)]);
+    let read = written(&topology);
+    assert!(read.text.contains("ecmp     = true"), "{}", read.text);
+    assert!(assumed(&read).contains("paths of equal metric share traffic"));
+    for link in ["A->B", "B->D", "A->C", "C->D"] {
+        assert!(near(load_of(&read.text, link), 0.6), "{link}");
+    }
+    let choices = Choices {
+        ecmp: Some(false),
+        ..Choices::default()
+    };
+    let read = write(&topology, &choices, &Origin::default());
+    assert!(read.text.contains("ecmp     = false"), "{}", read.text);
+    let text = assumed(&read);
+    assert!(
+        text.contains("1 of 1 demands uses one of several shortest paths: --ecmp"),
+        "{text}"
+    );
+    assert!(near(load_of(&read.text, "A->B"), 1.2));
+    // Without metrics, equal delays are chance.
+    let links = links.replace(",metric", ",note").replace(",10\n", ",x\n");
+    let topology = network(&[("links.csv", &links), ("demands.csv", demands)]);
+    assert!(!written(&topology).text.contains("ecmp     ="));
+    let choices = Choices {
+        ecmp: Some(true),
+        ..Choices::default()
+    };
+    let read = write(&topology, &choices, &Origin::default());
+    assert!(near(load_of(&read.text, "A->B"), 0.6));
+}
+
+#[test]
+fn utf16_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("links.csv");
+    for mark in ["\u{feff}", ""] {
+        let text = format!("{mark}from,to\nA,B\n");
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        std::fs::write(&path, bytes).unwrap();
+        let said = read(&[&path], &Reading::default()).unwrap_err().to_string();
+        assert!(said.contains("the file is UTF-16, not UTF-8"), "{said}");
+    }
+}
+
+/// A cable whose directions differ was two links, which failed one by one.
+#[test]
+fn opposite_directions_are_one_link() {
+    let links = "from,to,capacity_gbps,delay_ms,metric\nA,B,10,5,10\nB,A,10,5,20\nB,C,10,5,10\nC,B,10,5,10\nA,C,1,5,50\nC,A,1,5,50\n";
+    let read = written(&network(&[("links.csv", links)]));
+    assert_eq!(read.topology.links.len(), 3);
+    assert!(
+        read.text
+            .contains("metric    = 10\nreverse   = { metric = 20 }\n"),
+        "{}",
+        read.text
+    );
+    let text = assumed(&read);
+    assert!(
+        text.contains(
+            "two directions that differ are one link (`reverse`), and fail together: A--B (line 2)"
+        ),
+        "{text}"
+    );
+    let prepared = netflow_scenario::from_str("a.toml", &read.text, "/nonexistent".as_ref(), &[]);
+    let network_of = prepared.unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(network_of.network.physical_links().count(), 3);
+    // As a network of the scenario, too, and through GraphML.
+    let again = Topology::of(&network_of);
+    assert_eq!(
+        again.links[0].reverse.as_ref().and_then(|it| it.metric),
+        Some(20.0)
+    );
+    let graphml = netflow_import::graphml::write(&again);
+    assert_eq!(network(&[("a.graphml", &graphml)]).links, again.links);
+    let two = r#"{"directed": true, "multigraph": false, "nodes": [{"id": "A"}, {"id": "B"}],
+        "links": [{"source": "A", "target": "B", "capacity": 200.0}, {"source": "B", "target": "A", "capacity": 300.0}]}"#;
+    let read = written(&network(&[("two.json", two)]));
+    assert!(
+        read.text
+            .contains("reverse   = { bandwidth = \"300 Mbit/s\" }"),
+        "{}",
+        read.text
+    );
+    // What one direction does not state is as in the other.
+    let half = "from,to,capacity_gbps,metric\nA,B,10,5\nB,A,,7\n";
+    let link = network(&[("links.csv", half)]).links.remove(0);
+    let reverse = link.reverse.expect("its metric is another");
+    assert_eq!((reverse.bandwidth_bps, reverse.metric), (None, Some(7.0)));
+    // Pairs have the same name, if there is one.
+    let named = "from,to,gbps,name,metric\nA,B,10,x,1\nA,B,10,y,2\nB,A,10,y,3\nB,A,10,x,4\n";
+    let links = network(&[("links.csv", named)]).links;
+    let metrics: Vec<_> = links
+        .iter()
+        .map(|it| it.reverse.as_ref().and_then(|it| it.metric))
+        .collect();
+    assert_eq!(metrics, [Some(4.0), Some(3.0)]);
+    // Columns say it of one row as well.
+    let columns = "from,to,capacity_gbps,reverse_capacity_gbps,reverse_km\nA,B,10,1,200\n";
+    let read = network(&[("links.csv", columns)]);
+    assert_eq!(
+        read.links[0]
+            .reverse
+            .as_ref()
+            .and_then(|it| it.bandwidth_bps),
+        Some(1e9)
+    );
+    assert!(
+        read.assumptions
+            .iter()
+            .all(|it| !it.text.contains("nothing that is known"))
+    );
+    for one_way in [
+        "from,to,directed,reverse_metric\nA,B,yes,10\n",
+        "from,to,metric,reverse_metric\nA,B,1,10\nB,A,10,1\n",
+    ] {
+        let said = wrong(&[("links.csv", one_way)]);
+        let text = "attributes of its reverse direction";
+        assert!(said.contains(text), "{said}");
+    }
+}

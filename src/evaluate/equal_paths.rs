@@ -1,0 +1,41 @@
+//! Traffic that uses one of several shortest paths.
+
+use std::collections::HashSet;
+
+use netflow_network::ConnectionId;
+use netflow_scenario::Prepared;
+
+/// How many demands and connections have several shortest paths and use one of them, because the scenario has no `ecmp`. Those
+/// whose path is given are none of them.
+pub fn on_one_of_several_paths(scenario: &Prepared) -> usize {
+    if scenario.ecmp {
+        return 0;
+    }
+    let network = &scenario.network;
+    let mut paths = network.to_builder().equal_paths();
+    let chosen = network.connections().filter(|&id| {
+        let spec = network.connection_spec(id);
+        spec.path.is_none() && paths.are_several(spec.from, spec.to)
+    });
+    let chosen: HashSet<ConnectionId> = chosen.collect();
+    // The parts of a demand are one demand.
+    let parts = scenario.divided.iter().map(|divided| {
+        let parts = divided.parts.iter();
+        parts
+            .filter(|id| chosen.contains(id))
+            .count()
+            .saturating_sub(1)
+    });
+    chosen.len() - parts.sum::<usize>()
+}
+
+/// That so many demands and connections of a scenario do so, in words; `how` is the option that divides their traffic.
+pub fn equal_paths_note(scenario: &Prepared, chosen: usize, how: &str) -> Option<String> {
+    let all = scenario.declared_count();
+    let verb = if chosen == 1 { "uses" } else { "use" };
+    (chosen > 0).then(|| {
+        format!(
+            "{chosen} of {all} demands and connections {verb} one of several shortest paths: `{how}` divides traffic among them"
+        )
+    })
+}
