@@ -50,7 +50,8 @@ impl Setup {
                 false => l.nominal_bits,
             };
             // Acknowledgements that are no traffic take propagation only.
-            let is_traffic = !back || branch.acknowledged != u32::MAX;
+            let is_traffic =
+                !back || branch.acknowledged != u32::MAX || branch.profile == NO_PROFILE;
             ExplainedHop {
                 link: LinkId::new(l.link, inner.owner),
                 back,

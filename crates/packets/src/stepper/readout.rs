@@ -94,7 +94,7 @@ impl Engine for Packets {
             };
             let queue_pkts = self.queue_pkts(link);
             // Acknowledgements that are no traffic take propagation only.
-            let is_traffic = !back || spec.acks != Acks::None;
+            let is_traffic = !back || spec.acks != Acks::None || !spec.source.is_answered();
             let waiting_s = match is_traffic {
                 true => self.engine.waiting_ns(link.index()) as f64 * 1e-9,
                 false => 0.0,
