@@ -410,6 +410,7 @@ mod tests {
             weight: 0.002,
             gentle,
             ecn: false,
+            hard_drop: true,
         }
     }
 

@@ -440,7 +440,7 @@ impl NetworkBuilder {
                 check(
                     "red max_pkts",
                     red.max_pkts - red.min_pkts,
-                    Allowed::Positive,
+                    Allowed::NotNegative,
                 );
                 check("red max_p", red.max_p, Allowed::UnitInterval);
                 check("red weight", red.weight, Allowed::UnitInterval);

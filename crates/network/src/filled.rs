@@ -207,6 +207,7 @@ mod tests {
             weight: 0.002,
             gentle: false,
             ecn: false,
+            hard_drop: true,
         };
         let mut bulk = FilledBy::default();
         bulk.add(Kind::Bulk, 1.0, 1e4, None);

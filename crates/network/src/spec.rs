@@ -32,7 +32,8 @@ pub enum Buffer {
 pub struct Red {
     /// Average queue in packets below which nothing is dropped.
     pub min_pkts: f64,
-    /// Average queue in packets at which the drop probability reaches `max_p`.
+    /// Average queue in packets at which the drop probability reaches `max_p`; where it is `min_pkts`, the probability is a step
+    /// from 0 to 1.
     pub max_pkts: f64,
     /// Drop probability at `max_pkts`, in (0, 1].
     pub max_p: f64,
@@ -43,6 +44,9 @@ pub struct Red {
     /// Whether packets of senders with ECN are marked where others are dropped by chance; packets only,
     /// since fluids know no such senders.
     pub ecn: bool,
+    /// Whether all packets are dropped where the probability is 1; else those of senders with ECN are marked there, too,
+    /// as by Linux without `harddrop` and by ns-3 without `UseHardDrop`.
+    pub hard_drop: bool,
 }
 
 impl Red {

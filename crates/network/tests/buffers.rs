@@ -61,6 +61,7 @@ fn thresholds_of_red_are_within_the_queue() {
         weight: 0.002,
         gentle: true,
         ecn: false,
+        hard_drop: true,
     });
     assert_eq!(
         line(red, &[(0, 2, 1500.0)])[..4],

@@ -13,7 +13,7 @@ use crate::managed::ManagedQueue;
 use crate::numbers::Numbers;
 use crate::parts::Parts;
 use crate::plan::{Ends, HopSpec, Plan};
-use crate::queue::{Arrivals, Link, LinkCounts, Lossy, Queue};
+use crate::queue::{Arrivals, Link, LinkCounts, Lossy, Queue, RedMarks};
 use crate::schedule::Schedule;
 use crate::sharing::Turn;
 use crate::transfer::Transfer;
@@ -108,7 +108,7 @@ impl Engine {
                             red.weight,
                             MEAN_BITS / spec.bandwidth_bps * 1e9,
                         ),
-                        red.ecn,
+                        RedMarks::of(&red),
                         random(seed, Purpose::Queue, numbers.links[i]),
                     ),
                 },

@@ -191,6 +191,7 @@ fn random_network(seed: u64) -> Network {
                     weight: 0.01,
                     gentle: true,
                     ecn: bps > 1.5e6,
+                    hard_drop: true,
                 });
             }
             if rng.random_bool(0.3) {
@@ -280,6 +281,7 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
                 weight: 0.02,
                 gentle: true,
                 ecn: true,
+                hard_drop: true,
             }),
             _ => DropPolicy::DropTail,
         },

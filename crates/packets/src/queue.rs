@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
-use netflow_network::service_ns;
+use netflow_network::{Red, service_ns};
 use netflow_queues::{Buffer, Departures, LinkLoss, Losses};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
@@ -216,9 +216,27 @@ pub(crate) struct LinkCounts {
 #[derive(Clone, Debug)]
 struct RedQueue {
     average: RedAverage,
-    /// Whether packets of senders with ECN are marked.
-    marks: bool,
+    marks: RedMarks,
     random: Pcg32,
+}
+
+/// Where random early detection marks packets of senders with ECN instead of dropping them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RedMarks {
+    Never,
+    /// Where its probability is below 1.
+    BelowMax,
+    Always,
+}
+
+impl RedMarks {
+    pub fn of(red: &Red) -> RedMarks {
+        match (red.ecn, red.hard_drop) {
+            (false, _) => RedMarks::Never,
+            (true, true) => RedMarks::BelowMax,
+            (true, false) => RedMarks::Always,
+        }
+    }
 }
 
 impl LinkCounts {
@@ -246,7 +264,7 @@ impl Queue {
     }
 
     /// One with random early detection in front.
-    pub fn with_red(buffer: Buffer, average: RedAverage, marks: bool, random: Pcg32) -> Queue {
+    pub fn with_red(buffer: Buffer, average: RedAverage, marks: RedMarks, random: Pcg32) -> Queue {
         let red = RedQueue {
             average,
             marks,
@@ -600,7 +618,11 @@ impl Queue {
         let early = red.average.judge(waiting, idle_ns, || random.random());
         match (early, congested) {
             (Early::Taken, _) => false,
-            (Early::ByChance, Some(congested)) if red.marks => {
+            (Early::ByChance, Some(congested)) if red.marks != RedMarks::Never => {
+                *congested = true;
+                false
+            }
+            (Early::All, Some(congested)) if red.marks == RedMarks::Always => {
                 *congested = true;
                 false
             }

@@ -69,6 +69,7 @@ pub fn random_network(r: RandomNetwork) -> Network {
             weight: 0.002,
             gentle: rng.random(),
             ecn: false,
+            hard_drop: true,
         };
         let spec = LinkSpec {
             queue: if !r.plain && rng.random_bool(0.2) {

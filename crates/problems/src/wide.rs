@@ -64,6 +64,7 @@ pub fn wide_network(seed: u64) -> WideNetwork {
             weight: 0.002,
             gentle: true,
             ecn: false,
+            hard_drop: true,
         };
         let link = LinkSpec {
             queue: match room > 20.0 && rng.random_bool(0.15) {

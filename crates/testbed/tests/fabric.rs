@@ -111,6 +111,7 @@ fn discipline() -> impl Strategy<Value = DropPolicy> {
         weight: 0.1,
         gentle: true,
         ecn: true,
+        hard_drop: true,
     };
     prop_oneof![
         Just(DropPolicy::DropTail),

@@ -120,6 +120,7 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
         weight: 0.002,
         gentle: false,
         ecn: false,
+        hard_drop: true,
     };
     let link = |from, to, bandwidth_bps, room| LinkSpec {
         delay_s: 0.025,

@@ -49,7 +49,7 @@ pub struct Red {
     /// Average length below which nothing is refused. Bytes are so many packets of the simulation's `packet-size`.
     #[key(allowed = allowed::THRESHOLD, example = "10 pkt")]
     pub min: SizeSetting,
-    /// Average length at which the probability reaches `max-p`.
+    /// Average length at which the probability reaches `max-p`. Where it is `min`, all are refused from there on: a step.
     #[key(allowed = allowed::THRESHOLD, example = "40 pkt")]
     pub max: SizeSetting,
     /// Probability at `max`. Default: 0.1.
@@ -66,6 +66,10 @@ pub struct Red {
     /// Default: false.
     #[key(example = true)]
     pub ecn: Option<Spanned<bool>>,
+    /// Whether all packets are dropped where all are refused. With `false` those of senders with ECN are marked there, too, as
+    /// Linux does without `harddrop` and ns-3 without `UseHardDrop`. Default: true.
+    #[key(fixed, example = false)]
+    pub hard_drop: Option<Spanned<bool>>,
 }
 
 /// The name of random early detection.

@@ -328,10 +328,10 @@ impl Assembly<'_> {
     fn red(&mut self, red: &Red, buffer: Buffer) -> DropPolicy {
         let min_pkts = self.packets(red.min.0);
         let max_pkts = self.packets(red.max.0);
-        if max_pkts <= min_pkts {
+        if max_pkts < min_pkts {
             if red.min.is_sound() && red.max.is_sound() {
                 let message = format!(
-                    "`max` is {}, not above `min`, which is {}",
+                    "`max` is {}, below `min`, which is {}",
                     **red.max, **red.min
                 );
                 let help = "the probability rises from 0 at `min` to `max-p` at `max`";
@@ -350,14 +350,29 @@ impl Assembly<'_> {
             let help = "the average never gets there: the queue is full first";
             self.warning(ProblemKind::WithoutEffect, red.max.place(), message, help);
         }
-        DropPolicy::Red(FluidRed {
+        let policy = FluidRed {
             min_pkts,
             max_pkts,
             max_p: red.max_p.as_deref().copied().unwrap_or(MAX_P),
             weight: red.weight.as_deref().copied().unwrap_or(WEIGHT),
             gentle: red.gentle.as_deref().copied().unwrap_or(false),
             ecn: red.ecn.as_deref().copied().unwrap_or(false),
-        })
+            hard_drop: red.hard_drop.as_deref().copied().unwrap_or(true),
+        };
+        // Averages between the thresholds mark; with the whole weight on the last packet they are whole numbers.
+        let between = match policy.weight < 1.0 {
+            true => max_pkts > min_pkts,
+            false => min_pkts.floor() + 1.0 < max_pkts,
+        };
+        let marks = between || policy.gentle || !policy.hard_drop;
+        if let Some(ecn) = red.ecn.as_ref().filter(|_| policy.ecn && !marks) {
+            let message =
+                "`ecn` has no effect: no average queue is between `min` and `max`".to_owned();
+            let help =
+                "above `max` all packets are dropped: write `hard-drop = false` to mark them";
+            self.warning(ProblemKind::WithoutEffect, ecn.place(), message, help);
+        }
+        DropPolicy::Red(policy)
     }
 
     /// What a `[[node]]` says.

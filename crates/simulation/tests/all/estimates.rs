@@ -68,6 +68,7 @@ fn busy_queues_are_estimates_by_what_fills_them() {
         weight: 0.002,
         gentle: true,
         ecn: false,
+        hard_drop: true,
     });
     let fluid = |queue: &DropPolicy, sources: &[Source], application| {
         estimates(&network(*queue, sources, application), Model::FLUID)

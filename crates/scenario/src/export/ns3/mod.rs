@@ -229,6 +229,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
                 ("QW", red.weight.to_string()),
                 ("Gentle", red.gentle.to_string()),
                 ("UseEcn", red.ecn.to_string()),
+                ("UseHardDrop", red.hard_drop.to_string()),
                 ("MeanPktSize", "1000".to_owned()),
                 (
                     "LinkBandwidth",
