@@ -1,12 +1,14 @@
 //! What acknowledgements of a stack say, in the 64 bits that a packet has for it: two blocks of segments
-//! that have arrived behind one that has not (kernels send three), the receive window, and two flags.
+//! that have arrived behind one that has not, whether there is a third, the receive window, and two flags.
 
 use netflow_tcpmodel::tcp::{Ack, Sacks};
 
 /// Of each block the bits of where it begins behind the first missing segment, and of its length. Of a longer block only the end
 /// is told: receivers tell of arrivals before 45 wait, so that what is before has been told of, unless many acknowledgements in a row
 /// were lost.
-const BLOCKS: [(u32, u32); 2] = [(17, 11), (17, 7)];
+const BLOCKS: [(u32, u32); 2] = [(17, 10), (17, 7)];
+/// Where it says that there are more blocks.
+const MORE: u64 = 1 << 51;
 /// Where the receive window begins.
 const WINDOW: u32 = 52;
 /// Bits of it that count, and of how often they are doubled.
@@ -36,6 +38,18 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
     told | u64::from(pack_number(ack.window)) << WINDOW
         | flag(ack.duplicate, DUPLICATE)
         | flag(ack.congested, CONGESTED)
+        | flag(ack.sacks.blocks().len() > BLOCKS.len(), MORE)
+}
+
+/// How many SACK blocks such an acknowledgement lists, that of a duplicate included (RFC 2883); three at most are of interest.
+pub(crate) fn listed_blocks(told: u64) -> u32 {
+    let mut at = 0;
+    let blocks = BLOCKS.iter().filter(|&&(start_bits, length_bits)| {
+        let length = told >> at & ((1 << length_bits) - 1);
+        at += start_bits + length_bits;
+        length > 0
+    });
+    blocks.count() as u32 + u32::from(told & DUPLICATE != 0) + u32::from(told & MORE != 0)
 }
 
 /// A number of at least 1 in ten bits, of which no more than a 64th is cut; 0 where there is none.
@@ -116,11 +130,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn blocks_are_counted() {
+        let listed =
+            |blocks: &[_], duplicate| listed_blocks(pack(&ack(7, blocks, duplicate, true)));
+        let blocks = [(20, 31), (9, 10), (12, 13)];
+        for n in 0..=3 {
+            assert_eq!(listed(&blocks[..n], false), n as u32);
+            assert_eq!(listed(&blocks[..n], true), n as u32 + 1);
+        }
+    }
+
     /// The end of what is too long, and nothing of what is too far.
     #[test]
     fn what_is_too_large_is_cut() {
         let long = unpack(5, pack(&ack(5, &[(6, 30_000)], false, false)));
-        assert_eq!(long.sacks.blocks(), [(30_000 - 2_047, 30_000)]);
+        assert_eq!(long.sacks.blocks(), [(30_000 - 1_023, 30_000)]);
         let far = unpack(
             5,
             pack(&ack(5, &[(200_000, 200_001), (9, 10)], false, false)),

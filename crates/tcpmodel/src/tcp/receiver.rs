@@ -61,8 +61,6 @@ const MOST_COMPRESSED: u32 = 44;
 
 /// What a packet with SYN tells of at most.
 const FIRST_WINDOW_BYTES: u32 = 65_535;
-/// What timestamps leave no room for in a segment (RFC 7323, 3.2).
-const TIMESTAMPS_BYTES: u32 = 12;
 
 impl Receiver {
     /// Nothing has arrived of segments of so many bytes. `phases`, from 0 to 1, say where its clocks stand at time 0: that of
@@ -101,11 +99,7 @@ impl Receiver {
     /// The receive window in segments of so many bytes that a handshake tells of, if it is one that holds the other end: packets with SYN
     /// tell of less than 64 KB (RFC 7323, 2.2).
     pub fn first_window(stack: &Stack, segment_bytes: u32) -> Option<u32> {
-        let options_bytes = if stack.timestamps {
-            TIMESTAMPS_BYTES
-        } else {
-            0
-        };
+        let options_bytes = stack.timestamps_bytes();
         let data_bytes = segment_bytes.saturating_sub(options_bytes).max(1);
         let told = (FIRST_WINDOW_BYTES / data_bytes).max(1);
         stack.quick_while_growing.then_some(told)
