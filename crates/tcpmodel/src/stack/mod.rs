@@ -97,6 +97,9 @@ pub struct Stack {
     /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Where packets are not
     /// given, segments are no larger than half of it.
     pub receive_window_bytes: Option<u32>,
+    /// The largest send buffer in bytes, with what the kernel keeps with each packet (the third number of Linux's
+    /// `tcp_wmem`): 4096 to 1 GiB; without, no limit. Only of senders with congestion controls.
+    pub send_buffer_bytes: Option<u32>,
     /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
     /// acknowledgements. The models' b.
     pub segments_per_ack: u32,
@@ -261,6 +264,12 @@ impl Stack {
                 1 << 30,
                 "1 B to 1 GiB",
             ),
+            (
+                "send-buffer",
+                self.send_buffer_bytes.map_or(1, |bytes| bytes / 4096),
+                1 << 18,
+                "4 KiB to 1 GiB",
+            ),
         ];
         for (what, count, most, allowed) in counts {
             ensure((1..=most).contains(&count), what, count.into(), allowed);
@@ -301,6 +310,11 @@ impl Stack {
     /// Bytes of the timestamps option, padded to 32-bit words; 0 without.
     pub(crate) fn timestamps_bytes(&self) -> u32 {
         if self.timestamps { 12 } else { 0 }
+    }
+
+    /// Bytes of data in a segment of this size, which includes options.
+    pub(crate) fn data_bytes(&self, segment_bytes: u32) -> u32 {
+        segment_bytes.saturating_sub(self.timestamps_bytes()).max(1)
     }
 
     /// Bytes of a SYN and of its answer. With timestamps, both carry all options of Linux: MSS, SACK permitted,
