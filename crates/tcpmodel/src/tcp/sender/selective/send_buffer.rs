@@ -77,8 +77,11 @@ impl Selective {
         let buffer = &self.send_buffer;
         let most = f64::from(buffer.most_together);
         let unsent = buffer.written.saturating_sub(self.segments.next());
-        let queued = f64::from(self.segments.out()) * buffer.charged(self.together())
-            + f64::from(unsent) * buffer.charged(most);
+        // Those that have arrived out of order are merged again (`tcp_shift_skb_data`).
+        let sacked = self.segments.sacked.min(self.segments.out());
+        let split = self.segments.out() - sacked;
+        let queued = f64::from(split) * buffer.charged(self.together())
+            + f64::from(unsent + sacked) * buffer.charged(most);
         if buffer.waits && 1.5 * queued > buffer.bytes {
             return;
         }
