@@ -222,14 +222,22 @@ pub(crate) enum Gaps {
     Poisson(f64, SplitMix64),
 }
 
-/// Sockets have room for what the widest way holds, where Linux's defaults have less.
+/// Sockets have room for what the widest way holds, where Linux's defaults have less. Send buffers are those of the
+/// stacks, if connections have one: the largest, since there is one setting for all.
 fn widest(network: &Network, stack: &mut StackOptions) {
-    let held = network.connections().map(|id| way_holds_bytes(network, id));
-    let wanted = held.fold(0.0, f64::max).min(f64::from(1_u32 << 30)) as u32;
-    for buffer in [
-        &mut stack.send_buffer_bytes,
-        &mut stack.receive_buffer_bytes,
-    ] {
-        buffer[2] = buffer[2].max(wanted);
+    const MOST_BYTES: u32 = 1 << 30;
+    let least = stack.send_buffer_bytes[2];
+    let (mut send_bytes, mut receive_bytes) = (0, stack.receive_buffer_bytes[2]);
+    for id in network.connections() {
+        let held_bytes = way_holds_bytes(network, id).min(f64::from(MOST_BYTES)) as u32;
+        receive_bytes = receive_bytes.max(held_bytes);
+        send_bytes = send_bytes.max(match &network.connection_spec(id).source {
+            Source::Stack(stack) => stack.send_buffer_bytes.unwrap_or(MOST_BYTES),
+            _ => held_bytes.max(least),
+        });
+    }
+    stack.receive_buffer_bytes[2] = receive_bytes;
+    if send_bytes > 0 {
+        stack.send_buffer_bytes[2] = send_bytes;
     }
 }

@@ -208,7 +208,7 @@ impl Crossed<'_> {
             let trip_s = match ways[1] {
                 // Nobody answers; what comes back to others comes the same way.
                 [] => 2.0 * there_s,
-                back => there_s + self.empty_s(back, ACK_BYTES),
+                back => there_s + self.empty_s(back, self.spec(class).source.ack_bytes()),
             };
             for &link in ways.into_iter().flatten() {
                 let trip = &mut trips[link as usize];

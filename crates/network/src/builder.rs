@@ -732,9 +732,9 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
 
 /// The largest window of a [stack](Source::Stack) in packets: beyond, an acknowledgement cannot say which of them have
 /// arrived.
-pub const MOST_STACK_WINDOW: f64 = 1e5;
+pub const MOST_STACK_WINDOW: f64 = 1e6;
 
-/// The largest window in packets of a source with a congestion window, or of a stack, that does not say one.
+/// The largest window in packets of a source with a congestion window that does not say one. A stack has a send buffer.
 pub const DEFAULT_MOST_WINDOW: f64 = 1e4;
 
 #[derive(Clone, Copy)]
@@ -758,7 +758,7 @@ fn check_range(
         Allowed::AtLeastOne => (value >= 1.0, "at least 1"),
         Allowed::StackWindow => (
             (1.0..=MOST_STACK_WINDOW).contains(&value),
-            "1 to 100000 with a stack",
+            "1 to 1000000 with a stack",
         ),
         Allowed::UnitInterval => (value > 0.0 && value <= 1.0, "above 0 and at most 1"),
     };

@@ -65,6 +65,8 @@ pub enum Limit {
     Handshake,
     /// The receive window of the other end.
     ReceiveWindow,
+    /// Its send buffer, which is full of data in flight.
+    SendBuffer,
     /// Its congestion window.
     CongestionWindow,
     /// The rate at which it lets packets go.

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use netflow_tcpmodel::Stack;
+
 use crate::tables::{NO_BRANCH, Tables};
 use crate::{
-    Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkLoss, LinkSpec, NodeId, Source,
-    WorkloadSpec,
+    ACK_BYTES, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkLoss, LinkSpec, NodeId,
+    Source, WorkloadSpec,
 };
 
 /// A source with a window waits no longer before it sends, in seconds, unless it says so.
@@ -48,6 +50,22 @@ impl Source {
             Source::Users(traffic) => Some(traffic.mean_pps),
             Source::Profile(_) | Source::Window(_) | Source::Stack(_) => None,
         }
+    }
+
+    /// The stack of its ends, of sources that have one.
+    pub fn stack(&self) -> Option<&Stack> {
+        match self {
+            Source::Stack(stack) => Some(stack),
+            Source::Users(traffic) if traffic.workload.source.is_none() => {
+                Some(&traffic.workload.stack)
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of an acknowledgement on the wire, without SACK blocks.
+    pub fn ack_bytes(&self) -> f64 {
+        self.stack().map_or(ACK_BYTES, |stack| stack.ack_bytes(0))
     }
 }
 

@@ -157,7 +157,7 @@ impl Engine {
         let sender = self.plan.sender(l as u32) as usize;
         for packet in queued {
             let hop = packet.hop as usize;
-            let bytes = bits_of(&self.transfers, &self.plan.specs[hop], packet.seq) / 8.0;
+            let bytes = bits_of(&self.transfers, &self.plan.specs[hop], &packet) / 8.0;
             // There is one wire for all queues of a link, whose own event comes before those of its classes.
             let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
             match &mut self.links[l].lossy {

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 
 use netflow_network::tables::{NO_BRANCH, Tables};
 use netflow_network::{ACK_BYTES, Acks, Network, Source, service_ns};
+use netflow_tcpmodel::Stack;
 
 use crate::managed::SENT_AGAIN;
 use crate::numbers::Numbers;
 use crate::queue::Link;
 use crate::sharing::senders;
+use crate::told::{SYN_ANSWERED, listed_blocks};
 use crate::wire::{Packet, Wires};
 
 /// Where packets on a wire arrive.
@@ -41,6 +43,8 @@ pub(crate) struct HopSpec {
     /// Transmission of the very first packet, which may have no payload (of an acknowledgement: of
     /// all).
     pub header_ns: u64,
+    /// That of the smallest.
+    pub least_ns: u64,
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
@@ -50,11 +54,22 @@ pub(crate) struct HopSpec {
     /// behind the other, `stride` hops apart.
     pub precedence: u8,
     pub stride: u32,
-    /// Whether its packets differ in size: `bits` are those of the largest.
-    pub varied: bool,
-    /// Bits of its packets, and of the first.
+    /// Whether its packets differ in size.
+    pub sizes: Sizes,
+    /// Bits of its packets (of the largest of messages, of the smallest acknowledgements), and of the first.
     pub bits: f64,
     pub header_bits: f64,
+}
+
+/// How the packets of a way differ in size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// Only the first one may have another size.
+    Alike,
+    /// The last packets of a user's messages have any size.
+    Messages,
+    /// Acknowledgements of a stack: bytes by the number of SACK blocks that they list.
+    Acks([u16; 5]),
 }
 
 /// Transmission of packets that differ in size.
@@ -71,6 +86,18 @@ pub(crate) struct Way {
 }
 
 impl HopSpec {
+    /// Bits of an acknowledgement.
+    pub fn ack_bits(&self, packet: &Packet) -> f64 {
+        match self.sizes {
+            Sizes::Acks(_) if packet.seq == SYN_ANSWERED => self.header_bits,
+            Sizes::Acks(bytes) => {
+                let blocks = listed_blocks(packet.tells) as usize;
+                8.0 * f64::from(bytes[blocks.min(bytes.len() - 1)])
+            }
+            Sizes::Alike | Sizes::Messages => self.bits,
+        }
+    }
+
     /// A number that tells the flows apart that queues know.
     pub fn flow(&self) -> u64 {
         2 * u64::from(self.transfer) + u64::from(self.is_ack)
@@ -127,7 +154,7 @@ const ENDS: u32 = u32::MAX;
 struct Packets {
     transfer: u32,
     end: Target,
-    varied: bool,
+    sizes: Sizes,
     bits: f64,
     /// Of the first.
     header_bits: f64,
@@ -196,22 +223,21 @@ impl Plan {
                 Source::Users(traffic) => 8.0 * traffic.workload.packet_size_bytes,
                 _ => 8.0 * spec.packet_size_bytes,
             };
+            let stack = spec.source.stack();
+            let syn_bits = 8.0 * stack.map_or(ACK_BYTES, Stack::syn_bytes);
             let packets = Packets {
                 transfer,
                 end: Target::Receiver(transfer),
-                varied: matches!(spec.source, Source::Users(_)),
+                sizes: match spec.source {
+                    Source::Users(_) => Sizes::Messages,
+                    _ => Sizes::Alike,
+                },
                 bits,
                 header_bits: match &spec.source {
                     Source::Window(w) if !w.variant.opens_connections() => bits,
-                    _ => bits.min(8.0 * ACK_BYTES),
+                    _ => bits.min(syn_bits),
                 },
-                ecn: match &spec.source {
-                    Source::Stack(stack) => stack.has_ecn(),
-                    Source::Users(traffic) => {
-                        traffic.workload.source.is_none() && traffic.workload.stack.has_ecn()
-                    }
-                    _ => false,
-                },
+                ecn: stack.is_some_and(Stack::has_ecn),
                 marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
             };
             (ends.data, ends.data_in) = self.way(data, &packets, links);
@@ -231,9 +257,14 @@ impl Plan {
                     let acks = Packets {
                         transfer,
                         end: target,
-                        varied: false,
-                        bits: 8.0 * ACK_BYTES,
-                        header_bits: 8.0 * ACK_BYTES,
+                        sizes: match stack {
+                            Some(stack) => {
+                                Sizes::Acks([0, 1, 2, 3, 4].map(|n| stack.ack_bytes(n) as u16))
+                            }
+                            None => Sizes::Alike,
+                        },
+                        bits: 8.0 * spec.source.ack_bytes(),
+                        header_bits: syn_bits,
                         ecn: false,
                         marks: None,
                     };
@@ -267,7 +298,7 @@ impl Plan {
         let &Packets {
             transfer,
             end,
-            varied,
+            sizes,
             bits,
             header_bits,
             ecn,
@@ -303,13 +334,14 @@ impl Plan {
                 });
                 self.specs.push(HopSpec {
                     header_ns: 0,
+                    least_ns: 0,
                     transfer,
                     link,
                     is_ack,
                     ecn,
                     precedence,
                     stride: path.len() as u32,
-                    varied,
+                    sizes,
                     bits,
                     header_bits,
                 });
@@ -334,9 +366,13 @@ impl Plan {
         let ns = |bits: f64| service_ns(bits, bps);
         let spec = &mut self.specs[hop];
         spec.header_ns = ns(spec.header_bits);
-        self.hops[hop].service_ns = match spec.varied {
-            true => VARIED,
-            false => ns(spec.bits),
+        spec.least_ns = match spec.sizes {
+            Sizes::Messages => 1,
+            Sizes::Alike | Sizes::Acks(_) => ns(spec.bits).min(spec.header_ns),
+        };
+        self.hops[hop].service_ns = match spec.sizes {
+            Sizes::Alike => ns(spec.bits),
+            Sizes::Messages | Sizes::Acks(_) => VARIED,
         };
     }
 

@@ -6,7 +6,7 @@ use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::moments::Moments;
 use crate::order::Order;
-use crate::plan::{NOWHERE, Plan, Target};
+use crate::plan::{NOWHERE, Plan, Sizes, Target};
 use crate::users::NO_SLOT;
 
 /// What is due, and how far each part of the network has come.
@@ -232,10 +232,8 @@ impl Engine {
         }
         for (hop, spec) in plan.hops.iter().zip(&plan.specs) {
             let place = &mut schedule.places[plan.sender(spec.link) as usize];
-            // The last packet of a user's message is of any size.
-            let own_ns = if spec.varied { 1 } else { hop.service_ns };
-            place.least_service_ns = place.least_service_ns.min(own_ns).min(spec.header_ns);
-            place.alike &= hop.edge == 0 && !spec.varied;
+            place.least_service_ns = place.least_service_ns.min(spec.least_ns);
+            place.alike &= hop.edge == 0 && spec.sizes != Sizes::Messages;
         }
         for (t, transfer) in (0..).zip(&self.transfers) {
             let slot = self.visits.slot_of[t as usize];

@@ -4,7 +4,7 @@ use netflow_network::service_ns;
 
 use crate::engine::{Engine, lose};
 use crate::managed::{CONGESTED, Waits};
-use crate::plan::{HopSpec, VARIED};
+use crate::plan::{HopSpec, Sizes, VARIED};
 use crate::queue::Link;
 use crate::sharing::Turn;
 use crate::transfer::Transfer;
@@ -95,9 +95,14 @@ impl Engine {
                 .count(packet.time_ns, link.queue.counts.offered());
             let hop = &mut self.plan.hops[packet.hop as usize];
             hop.arrived += 1;
-            let service_ns = match packet.seq {
-                0 => self.plan.specs[packet.hop as usize].header_ns,
-                _ => hop.service_ns,
+            let service_ns = match (hop.service_ns, packet.seq) {
+                // Acknowledgements: the fast way is closed to messages.
+                (VARIED, _) => {
+                    let spec = &self.plan.specs[packet.hop as usize];
+                    service_ns(spec.ack_bits(&packet), link.bandwidth_bps)
+                }
+                (_, 0) => self.plan.specs[packet.hop as usize].header_ns,
+                (alike_ns, _) => alike_ns,
             };
             match link.queue.take(packet.time_ns, service_ns) {
                 Some(left_ns) => {
@@ -133,13 +138,13 @@ impl Engine {
         }
         hop.arrived += 1;
         let spec = &self.plan.specs[packet.hop as usize];
-        let (service_ns, bits) = match packet.seq {
-            0 => (spec.header_ns, spec.header_bits),
-            _ if hop.service_ns == VARIED => {
-                let bits = bits_of(&self.transfers, spec, packet.seq);
+        let (service_ns, bits) = match (hop.service_ns, packet.seq) {
+            (VARIED, _) => {
+                let bits = bits_of(&self.transfers, spec, &packet);
                 (service_ns(bits, link.bandwidth_bps), bits)
             }
-            _ => (hop.service_ns, spec.bits),
+            (_, 0) => (spec.header_ns, spec.header_bits),
+            (alike_ns, _) => (alike_ns, spec.bits),
         };
         if link.queue.managed.is_some() {
             return self.serve_managed(sender, l, Waits { packet, bits });
@@ -276,11 +281,12 @@ impl Engine {
 }
 
 /// Bits of a packet on a hop.
-pub(crate) fn bits_of(transfers: &[Transfer], hop: &HopSpec, seq: i32) -> f64 {
-    match seq {
-        0 => hop.header_bits,
-        _ if hop.varied => 8.0 * transfers[hop.transfer as usize].wire_bytes(seq),
-        _ => hop.bits,
+pub(crate) fn bits_of(transfers: &[Transfer], hop: &HopSpec, packet: &Packet) -> f64 {
+    match (hop.sizes, packet.seq) {
+        (Sizes::Acks(_), _) => hop.ack_bits(packet),
+        (_, 0) => hop.header_bits,
+        (Sizes::Messages, seq) => 8.0 * transfers[hop.transfer as usize].wire_bytes(seq),
+        (Sizes::Alike, _) => hop.bits,
     }
 }
 

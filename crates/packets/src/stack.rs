@@ -1,9 +1,8 @@
 //! The ends of a connection by the rules of a real stack: what its state machines are told, and what
 //! they send.
 //!
-//! The packet 0 is the SYN, its answer says [`SYN_ANSWERED`]; segment n is packet n + 1. Left out: options'
-//! bytes beyond the 40 B of headers, how much the largest buffers of sockets hold (the window's limit stands for
-//! that), what hosts add between a socket and the wire.
+//! The packet 0 is the SYN, its answer says [`SYN_ANSWERED`]; segment n is packet n + 1. Left out: a limit of the
+//! receive buffer (`tcp_rmem`), and what hosts add between a socket and the wire.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use rand_pcg::Pcg32;
 
 use crate::generator::PacketGenerator;
 use crate::managed::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
-use crate::told::{SYN_ANSWERED, pack, pack_number, unpack, unpack_number};
+use crate::told::{SYN_ANSWERED, lists, pack, pack_number, unpack, unpack_number};
 
 /// How long a host may keep an acknowledgement at most, in nanoseconds: interrupts and whoever else runs.
 /// Without it phases lock behind a drop-tail queue, and always the same connections lose (Floyd & Jacobson,
@@ -324,6 +323,7 @@ impl StackSender {
             return Limit::Handshake;
         }
         match self.sender.sent() >= self.sender.offered() {
+            false if self.sender.is_buffer_empty() => Limit::SendBuffer,
             true if has_size => Limit::Size,
             true => Limit::Application,
             false
@@ -393,7 +393,7 @@ impl StackReceiver {
 
     /// Before a packet with data arrives: what is said first of those that wait.
     pub fn settle(&mut self, seq: i32, congested: bool) -> Option<(i32, u64)> {
-        let ack = (seq != 0).then(|| self.receiver.settle(congested))??;
+        let ack = (seq != 0).then(|| self.receiver.settle(seq as u32 - 1, congested, lists))??;
         Some((ack.cumulative as i32, pack(&ack)))
     }
 

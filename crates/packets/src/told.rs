@@ -1,12 +1,17 @@
 //! What acknowledgements of a stack say, in the 64 bits that a packet has for it: two blocks of segments
-//! that have arrived behind one that has not (kernels send three), the receive window, and two flags.
+//! that have arrived behind one that has not, whether there is a third, the receive window, and two flags.
 
-use netflow_tcpmodel::tcp::{Ack, Sacks};
+use netflow_tcpmodel::tcp::{Ack, FurtherBlock, Sacks};
 
 /// Of each block the bits of where it begins behind the first missing segment, and of its length. Of a longer block only the end
 /// is told: receivers tell of arrivals before 45 wait, so that what is before has been told of, unless many acknowledgements in a row
 /// were lost.
-const BLOCKS: [(u32, u32); 2] = [(17, 11), (17, 7)];
+const BLOCKS: [(u32, u32); 2] = [(17, 9), (17, 7)];
+/// The same where the first block begins too far behind for that. Here the second begins so far before the first.
+const FAR_BLOCKS: [(u32, u32); 2] = [(26, 9), (9, 6)];
+/// Where it says that blocks are far, and that there are more.
+const FAR: u64 = 1 << 50;
+const MORE: u64 = 1 << 51;
 /// Where the receive window begins.
 const WINDOW: u32 = 52;
 /// Bits of it that count, and of how often they are doubled.
@@ -20,13 +25,23 @@ pub(crate) const SYN_ANSWERED: i32 = -1;
 
 /// As a packet carries it, with the segments before `cumulative` as its sequence number.
 pub(crate) fn pack(ack: &Ack) -> u64 {
-    let (mut told, mut at) = (0, 0);
-    let mut blocks = ack.sacks.blocks().iter();
-    for (start_bits, length_bits) in BLOCKS {
+    let blocks = ack.sacks.blocks();
+    let is_far = blocks
+        .first()
+        .is_some_and(|&(_, end)| end - ack.cumulative >= 1 << BLOCKS[0].0);
+    let (mut told, mut at) = (if is_far { FAR } else { 0 }, 0);
+    let mut blocks = blocks.iter();
+    let mut first_start = None;
+    for (start_bits, length_bits) in layout(is_far) {
         let block = blocks.find_map(|&(first, end)| {
             // Of a long block the end: what is before has been told of.
             let length = (end - first).min((1 << length_bits) - 1);
-            let start = end - length - ack.cumulative;
+            let begin = end - length;
+            let start = match first_start {
+                Some(after) if is_far => u32::checked_sub(after, begin)?,
+                _ => begin - ack.cumulative,
+            };
+            first_start.get_or_insert(begin);
             (start < 1 << start_bits).then_some(u64::from(start << length_bits | length))
         });
         told |= block.unwrap_or(0) << at;
@@ -36,6 +51,35 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
     told | u64::from(pack_number(ack.window)) << WINDOW
         | flag(ack.duplicate, DUPLICATE)
         | flag(ack.congested, CONGESTED)
+        | flag(ack.sacks.blocks().len() > BLOCKS.len(), MORE)
+}
+
+/// Whether one acknowledgement lists a further block, with those that wait.
+pub(crate) fn lists(block: FurtherBlock) -> bool {
+    let is_near = block.first.max(block.latest_end) < 1 << BLOCKS[0].0;
+    let [_, (start_bits, length_bits)] = FAR_BLOCKS;
+    let follows = |gap| gap < (1 << start_bits) - (1 << length_bits);
+    let is_close = block
+        .first
+        .checked_sub(block.latest_end)
+        .is_some_and(follows);
+    block.waiting < BLOCKS.len() && (is_near || is_close)
+}
+
+fn layout(is_far: bool) -> [(u32, u32); 2] {
+    if is_far { FAR_BLOCKS } else { BLOCKS }
+}
+
+/// How many SACK blocks such an acknowledgement lists, that of a duplicate included (RFC 2883); three at most are of interest.
+pub(crate) fn listed_blocks(told: u64) -> u32 {
+    let mut at = 0;
+    let blocks = layout(told & FAR != 0);
+    let blocks = blocks.iter().filter(|&&(start_bits, length_bits)| {
+        let length = told >> at & ((1 << length_bits) - 1);
+        at += start_bits + length_bits;
+        length > 0
+    });
+    blocks.count() as u32 + u32::from(told & DUPLICATE != 0) + u32::from(told & MORE != 0)
 }
 
 /// A number of at least 1 in ten bits, of which no more than a 64th is cut; 0 where there is none.
@@ -62,11 +106,19 @@ pub(crate) fn unpack_number(packed: u32) -> Option<u32> {
 pub(crate) fn unpack(seq: i32, told: u64) -> Ack {
     let cumulative = seq.max(0) as u32;
     let (mut sacks, mut at) = (Sacks::default(), 0);
-    for (start_bits, length_bits) in BLOCKS {
-        let block = (told >> at) as u32 & ((1 << (start_bits + length_bits)) - 1);
-        let (start, length) = (block >> length_bits, block & ((1 << length_bits) - 1));
+    let is_far = told & FAR != 0;
+    let mut first_start = None;
+    for (start_bits, length_bits) in layout(is_far) {
+        let block = told >> at & ((1 << (start_bits + length_bits)) - 1);
+        let start = (block >> length_bits) as u32;
+        let length = (block & ((1 << length_bits) - 1)) as u32;
         if length > 0 {
-            sacks.push(cumulative + start, cumulative + start + length);
+            let begin = match first_start {
+                Some(after) if is_far => u32::saturating_sub(after, start),
+                _ => cumulative + start,
+            };
+            first_start.get_or_insert(begin);
+            sacks.push(begin, begin + length);
         }
         at += start_bits + length_bits;
     }
@@ -111,8 +163,21 @@ mod tests {
             ack(1_000_000_000, &[(1_000_131_071, 1_000_131_072)], true, true),
             ack(7, &[(100_000, 100_045), (9, 10)], false, false),
             ack(7, &[(9, 54), (100_000, 100_045)], false, false),
+            ack(7, &[(900_000, 900_045), (899_700, 899_745)], false, true),
+            ack(7, &[(900_000, 900_045)], true, false),
         ] {
             assert_eq!(unpack(ack.cumulative as i32, pack(&ack)), ack);
+        }
+    }
+
+    #[test]
+    fn blocks_are_counted() {
+        let listed =
+            |blocks: &[_], duplicate| listed_blocks(pack(&ack(7, blocks, duplicate, true)));
+        let blocks = [(20, 31), (9, 10), (12, 13)];
+        for n in 0..=3 {
+            assert_eq!(listed(&blocks[..n], false), n as u32);
+            assert_eq!(listed(&blocks[..n], true), n as u32 + 1);
         }
     }
 
@@ -120,11 +185,14 @@ mod tests {
     #[test]
     fn what_is_too_large_is_cut() {
         let long = unpack(5, pack(&ack(5, &[(6, 30_000)], false, false)));
-        assert_eq!(long.sacks.blocks(), [(30_000 - 2_047, 30_000)]);
+        assert_eq!(long.sacks.blocks(), [(30_000 - 511, 30_000)]);
         let far = unpack(
             5,
             pack(&ack(5, &[(200_000, 200_001), (9, 10)], false, false)),
         );
+        assert_eq!(far.sacks.blocks(), [(200_000, 200_001)]);
+        let later = &[(9, 10), (200_000, 200_001)];
+        let far = unpack(5, pack(&ack(5, later, false, false)));
         assert_eq!(far.sacks.blocks(), [(9, 10)]);
         let second = unpack(5, pack(&ack(5, &[(2_000, 2_001), (9, 209)], false, false)));
         assert_eq!(second.sacks.blocks(), [(2_000, 2_001), (82, 209)]);

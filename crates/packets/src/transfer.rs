@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit, Source,
-    WindowSource, WorkloadSpec, segment_bytes,
+    Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit,
+    MOST_STACK_WINDOW, Source, WindowSource, WorkloadSpec, segment_bytes,
 };
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::agents::{Receiver, Sender, Sent};
@@ -103,7 +103,10 @@ const USER_LIMIT: f64 = DEFAULT_MOST_WINDOW;
 
 /// The largest window of a connection.
 pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
-    spec.max_window_pkts.unwrap_or(DEFAULT_MOST_WINDOW)
+    spec.max_window_pkts.unwrap_or(match spec.source {
+        Source::Stack(_) => MOST_STACK_WINDOW,
+        _ => DEFAULT_MOST_WINDOW,
+    })
 }
 
 /// The stack with segments of packets of this size.
@@ -746,7 +749,7 @@ impl Kind {
             None => {
                 let stack = Arc::new(workload.stack.clone());
                 let stack = fitted(&stack, workload.packet_size_bytes);
-                let sender = StackSender::silent(&stack, USER_LIMIT, unused, random);
+                let sender = StackSender::silent(&stack, MOST_STACK_WINDOW, unused, random);
                 Kind::Stack(Box::new(sender))
             }
         }

@@ -22,14 +22,14 @@ impl Within {
     pub const fn of_fluids(calibrated: bool) -> Within {
         match calibrated {
             false => Within {
-                queues: 0.194,
-                link_loss: 1.27,
-                goodput: 0.094,
-                goodput_p90: 0.267,
-                utilization: 0.099,
+                queues: 0.186,
+                link_loss: 1.26,
+                goodput: 0.093,
+                goodput_p90: 0.262,
+                utilization: 0.098,
             },
             true => Within {
-                queues: 0.121,
+                queues: 0.119,
                 link_loss: 1.20,
                 goodput: 0.071,
                 goodput_p90: 0.210,

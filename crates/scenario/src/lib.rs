@@ -32,6 +32,7 @@
 #![warn(missing_docs)]
 
 pub mod changes;
+mod compared;
 pub mod export;
 pub mod file;
 mod load;

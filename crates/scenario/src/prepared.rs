@@ -8,7 +8,7 @@ use netflow_workload::Transfers;
 use sha2::{Digest, Sha256};
 
 use crate::load::Reach;
-use crate::untold;
+use crate::{compared, untold};
 
 /// A scenario that was checked and turned into a network.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Prepared {
         let bursts = bursts.into_iter().flatten();
         let untold = match is_fluid {
             true => untold::warnings(&self.network),
-            false => Vec::new(),
+            false => compared::warning(&self.network).into_iter().collect(),
         };
         let others = demands.chain(bursts).chain(untold);
         others.chain(failures).collect()

@@ -122,6 +122,11 @@ pub fn cells() -> Vec<Cell> {
                 cells.push(Cell::new(&alike(senders), 40, bdp, 100));
             }
         }
+        // Long paths, where the send buffer limits what is in flight.
+        for rtt_ms in [300, 600] {
+            cells.push(Cell::new(congestion, rtt_ms, 1.0, 20));
+        }
+        cells.push(Cell::new(congestion, 1000, 1.0, 40));
         cells.push(Cell {
             detour_ms: 60,
             ..Cell::new(&alike(2), 20, 2.0, 20)

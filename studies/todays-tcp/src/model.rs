@@ -20,10 +20,6 @@ pub const SEEDS: u32 = 5;
 /// So fast that packets do not wait, in bit/s.
 const FAST_BPS: f64 = 1e11;
 
-/// What Linux's largest send buffer holds (`tcp_wmem`, 4 MiB) of packets of 1500 B, which the measured hosts had: by
-/// what slow start of one Reno loses over 100 Mbit/s, 40 ms and room for 1333 packets.
-const SENT_PKTS: f64 = 2763.0;
-
 /// Room for everything.
 const ROOM_PKTS: f64 = 1e5;
 
@@ -103,7 +99,6 @@ fn network(cell: &Cell) -> Result<(Network, LinkId), Box<dyn Error + Send + Sync
         b.connection(ConnectionSpec {
             start_s: Cell::start_s(i),
             packet_size_bytes: PACKET_BYTES,
-            max_window_pkts: Some(SENT_PKTS),
             ..connection(&format!("c{i}"), from, to, linux(congestion)?)
         });
     }

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use netflow_testbed::{Detour, DirectionOptions, End, LinkOptions, Outcome, StackOptions, Testbed};
 use netflow_units::{BitsPerSecond, Packets, Rate, Seconds, Size};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion};
 
 use crate::cell::{Cell, OVERSHOOT_S};
@@ -141,14 +143,16 @@ impl Transfer {
         // The route's is taken when the connection begins: another one only now.
         set_tcp_congestion(&sender, &self.congestion)?;
         set_socket_linger(&sender, Some(Duration::ZERO))?;
-        sender.set_write_timeout(Some(PATIENCE))?;
+        sender.set_nonblocking(true)?;
         let (mut receiver, _) = self.listener.accept()?;
         receiver.set_read_timeout(Some(PATIENCE))?;
         thread::scope(|scope| {
             let sending = scope.spawn(|| {
                 let piece = vec![0; PIECE_BYTES];
                 while !over.load(Ordering::Relaxed) {
-                    unless_it_waits(sender.write(&piece))?;
+                    if unless_it_waits(sender.write(&piece))? == 0 {
+                        wait_until_writable(&sender)?;
+                    }
                 }
                 Ok(())
             });
@@ -161,6 +165,15 @@ impl Transfer {
             let died = |_| Err(io::Error::other("a sender died"));
             sending.join().unwrap_or_else(died)
         })
+    }
+}
+
+/// As programs do that serve many connections: the kernel reports a socket as writable once a third of its send buffer is free.
+fn wait_until_writable(sender: &TcpStream) -> io::Result<()> {
+    let patience = Timespec::try_from(PATIENCE).map_err(io::Error::other)?;
+    match poll(&mut [PollFd::new(sender, PollFlags::OUT)], Some(&patience)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -330,6 +330,7 @@ fn limited_by(limit: Limit) -> &'static str {
         Limit::Window => "the largest window it may have",
         Limit::Handshake => "the handshake, which is not over",
         Limit::ReceiveWindow => "the receive window of the other end",
+        Limit::SendBuffer => "its send buffer",
         Limit::CongestionWindow => "its congestion window",
         Limit::Pacing => "the rate at which it paces its packets",
         Limit::Growth => "at most twice the rate of one round trip before",

@@ -5,8 +5,8 @@ use netflow_network::readout::{
 };
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    ACK_BYTES, Acks, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, MarkerRates,
-    Network, PrecedenceTotals, Set, Source, Totals,
+    Acks, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, MarkerRates, Network,
+    PrecedenceTotals, Set, Source, Totals,
 };
 use netflow_queues::Buffer;
 
@@ -89,7 +89,7 @@ impl Engine for Packets {
         let hop = |link: LinkId, back: bool| {
             let bandwidth_bps = self.engine.links[link.index()].bandwidth_bps;
             let bits = match back {
-                true => 8.0 * ACK_BYTES,
+                true => 8.0 * spec.source.ack_bytes(),
                 false => 8.0 * spec.packet_size_bytes,
             };
             let queue_pkts = self.queue_pkts(link);

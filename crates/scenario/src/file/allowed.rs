@@ -51,6 +51,10 @@ pub(super) const AHEAD: Allowed<Time> = Allowed {
     test: |t| t.get() >= 0.0 && t.get() <= 3600.0,
     text: "0 s to 1 h",
 };
+pub(super) const SEND_BUFFER: Allowed<Quantity<Bytes>> = Allowed {
+    test: |b| b.get() >= 4096.0 && b.get() <= f64::from(1 << 30),
+    text: "4 KiB to 1 GiB",
+};
 pub(super) const PACKET_SIZE: Allowed<Quantity<Bytes>> = Allowed {
     test: |b| b.get() >= 1.0 && b.get() <= 1e6,
     text: "1 B to 1 MB",

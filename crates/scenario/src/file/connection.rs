@@ -38,7 +38,7 @@ pub struct Connection {
     /// This many identical connections, evaluated as cheaply as one. Default: 1.
     #[key(allowed = allowed::COUNT, example = 10)]
     pub count: Option<Spanned<u64>>,
-    /// Largest congestion window. Default: what a profile has; 10 000 pkt of a `window` or a `stack`, which is warned of where it is reached.
+    /// Largest congestion window. Default: what a profile has; 10 000 pkt of a `window`, which is warned of where it is reached; of a `stack` none but its send buffer.
     #[key(allowed = allowed::WINDOW, example = "64 pkt")]
     pub max_window: Option<PacketCount>,
     /// Size of a data packet on the wire. Default: the simulation's.

@@ -39,7 +39,7 @@ pub struct Simulation {
     /// `-w64` or without, `linux-reno`, `linux-cubic`. Default: nothing is calibrated.
     #[key(allowed = allowed::DURATION, example = "10 s")]
     pub calibrate: Option<Time>,
-    /// Whether TCP acknowledgements are traffic: 40 B each, on the way back. Default: true.
+    /// Whether TCP acknowledgements are traffic, on the way back: 40 B each; of stacks with timestamps 52 B, and more with SACK blocks. Default: true.
     #[key(example = true)]
     pub acks: Option<Spanned<bool>>,
     /// How the mix of connections travels. `fifo`: what departs from a queue is what arrived one

@@ -44,6 +44,7 @@ impl UsersSourceSetting {
             stack: String::new().into(),
             congestion: None,
             initial_window: None,
+            send_buffer: None,
             ecn: None,
         }))
     }

@@ -80,6 +80,16 @@ impl Assembly<'_> {
                 self.parts_of_packets.push(part);
             }
         }
+        if let Some(buffer) = &setting.send_buffer {
+            stack.send_buffer_bytes = Some(buffer.get().round() as u32);
+            if !stack.has_congestion_controls() {
+                let message = format!(
+                    "`send-buffer` has no effect: `{}` does not model it",
+                    stack.name
+                );
+                self.warning(ProblemKind::WithoutEffect, buffer.place(), message, "");
+            }
+        }
         if let Some(ecn) = &setting.ecn {
             stack.ecn = **ecn;
             let why = match **ecn {

@@ -72,3 +72,47 @@ fn what_fluids_do_not_know_is_said() {
         assert!(is_right, "{link} {connections:?}: {found:?}");
     }
 }
+
+/// The range of the study of today's TCP, and what is just outside.
+#[test]
+fn paths_of_linux_outside_the_compared_range_are_named() {
+    let warned = |bandwidth: &str, delay: &str, more: &str| {
+        let text = format!(
+            "simulation = {{ duration = '10 s', model = 'packets' }}
+            link = [{{ from = 'A', to = 'B', bandwidth = '{bandwidth}', delay = '{delay}', buffer = '5000 pkt' }}]
+            connection = [
+                {{ name = 'c', from = 'A', to = 'B', source = {{ stack = 'linux-6'{more} }},
+                {{ from = 'A', to = 'B', source = {{ stack = 'linux-6'{more} }} ]"
+        );
+        let loaded = from_str("compared.toml", &text, "".as_ref(), &[]);
+        let prepared = loaded.unwrap_or_else(|problems| panic!("{problems}"));
+        prepared.means_warnings(false, 10.0)
+    };
+    for (bandwidth, delay, more) in [
+        ("100 Mbit/s", "20 ms", " }"),
+        ("20 Mbit/s", "150 ms", ", congestion = 'bbr' }"),
+        ("1 Gbit/s", "20 ms", " }, max-window = '300 pkt'"),
+        ("20 Mbit/s", "5 ms", ", send-buffer = '1 MiB' }"),
+    ] {
+        assert_eq!(
+            warned(bandwidth, delay, more),
+            [""; 0],
+            "{bandwidth} {delay} {more}"
+        );
+    }
+    for (bandwidth, delay, more) in [
+        ("1 Gbit/s", "20 ms", " }"),
+        ("20 Mbit/s", "300 ms", " }"),
+        ("100 Mbit/s", "1 ms", " }"),
+        ("20 Mbit/s", "50 ms", ", send-buffer = '16 MiB' }"),
+    ] {
+        let told = warned(bandwidth, delay, more);
+        let [only] = &told[..] else {
+            panic!("{bandwidth} {delay} {more}: {told:?}")
+        };
+        assert!(
+            only.starts_with("Linux TCP on `c` and 1 more is outside"),
+            "{only}"
+        );
+    }
+}

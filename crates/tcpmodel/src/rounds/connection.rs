@@ -10,7 +10,7 @@ use super::{
 use crate::Stack;
 use crate::tcp::{NEVER, Opening, Receiver, Sender};
 
-/// Headers of a packet, in bytes.
+/// Bytes of the IPv4 and TCP headers of a packet, without options.
 pub const HEADER_BYTES: f64 = 40.0;
 
 /// The payload of packets of this size on the wire, a byte at least.

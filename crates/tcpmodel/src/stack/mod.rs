@@ -7,6 +7,12 @@ pub use builtin::builtin_names;
 
 use netflow_document::{FileId, Findings, Problems, Sources, Words, words};
 
+use crate::rounds::HEADER_BYTES;
+
+/// Bytes of a SACK option without blocks, with the padding that Linux puts before it, and of each block.
+const SACK_BYTES: u32 = 4;
+const BLOCK_BYTES: u32 = 8;
+
 /// The constants of a TCP implementation: what makes one stack's transfer take longer than
 /// another's over the same path.
 ///
@@ -91,6 +97,9 @@ pub struct Stack {
     /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Where packets are not
     /// given, segments are no larger than half of it.
     pub receive_window_bytes: Option<u32>,
+    /// The largest send buffer in bytes, with what the kernel keeps with each packet (the third number of Linux's
+    /// `tcp_wmem`): 4096 to 1 GiB; without, no limit. Only of senders with congestion controls.
+    pub send_buffer_bytes: Option<u32>,
     /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
     /// acknowledgements. The models' b.
     pub segments_per_ack: u32,
@@ -255,6 +264,12 @@ impl Stack {
                 1 << 30,
                 "1 B to 1 GiB",
             ),
+            (
+                "send-buffer",
+                self.send_buffer_bytes.map_or(1, |bytes| bytes / 4096),
+                1 << 18,
+                "4 KiB to 1 GiB",
+            ),
         ];
         for (what, count, most, allowed) in counts {
             ensure((1..=most).contains(&count), what, count.into(), allowed);
@@ -284,6 +299,46 @@ impl Stack {
         let name = &self.name;
         let why = || format!("the senders of `{name}` do not answer marks");
         (!self.has_congestion_controls()).then(why)
+    }
+
+    /// Bytes of the headers of every packet after the handshake: IPv4, TCP and, in Linux's layout, timestamps
+    /// (RFC 7323, appendix A).
+    pub fn header_bytes(&self) -> f64 {
+        HEADER_BYTES + f64::from(self.timestamps_bytes())
+    }
+
+    /// Bytes of the timestamps option, padded to 32-bit words; 0 without.
+    pub(crate) fn timestamps_bytes(&self) -> u32 {
+        if self.timestamps { 12 } else { 0 }
+    }
+
+    /// Bytes of data in a segment of this size, which includes options.
+    pub(crate) fn data_bytes(&self, segment_bytes: u32) -> u32 {
+        segment_bytes.saturating_sub(self.timestamps_bytes()).max(1)
+    }
+
+    /// Bytes of a SYN and of its answer. With timestamps, both carry all options of Linux: MSS, SACK permitted,
+    /// timestamps and window scale.
+    pub fn syn_bytes(&self) -> f64 {
+        HEADER_BYTES + if self.timestamps { 20.0 } else { 0.0 }
+    }
+
+    /// Bytes of an acknowledgement that lists this number of SACK blocks (RFC 2018, 3), as far as the options field
+    /// of 40 B has space for them: three blocks with timestamps, four without.
+    pub fn ack_bytes(&self, blocks: u32) -> f64 {
+        const OPTIONS_BYTES: u32 = 40;
+        let most = (OPTIONS_BYTES - self.timestamps_bytes() - SACK_BYTES) / BLOCK_BYTES;
+        let sack_bytes = match blocks.min(most) {
+            0 => 0,
+            _ if !self.has_sack() => 0,
+            blocks => SACK_BYTES + BLOCK_BYTES * blocks,
+        };
+        self.header_bytes() + f64::from(sack_bytes)
+    }
+
+    /// Whether its receivers report what arrived out of order (RFC 2018).
+    pub fn has_sack(&self) -> bool {
+        matches!(self.recovery, Recovery::Sack | Recovery::Rack)
     }
 
     /// Whether its packets may be marked instead of being dropped.
@@ -345,5 +400,26 @@ impl Stack {
             RtoRule::Linux => rtt_s + self.min_rto_s.max(2.0 * rtt_s),
         };
         rto_s.min(self.max_rto_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `tcpdump` shows them on Linux 6.18: 52 B, and 64, 72 and 80 B with SACK blocks; SYNs of 60 B.
+    #[test]
+    fn acks_have_the_sizes_of_linux() {
+        let linux = Stack::builtin("linux-6").unwrap();
+        let sizes: Vec<f64> = (0..5).map(|blocks| linux.ack_bytes(blocks)).collect();
+        assert_eq!(sizes, [52.0, 64.0, 72.0, 80.0, 80.0]);
+        assert_eq!((linux.header_bytes(), linux.syn_bytes()), (52.0, 60.0));
+        let plain = Stack {
+            timestamps: false,
+            ..linux
+        };
+        assert_eq!(plain.ack_bytes(4), 40.0 + 4.0 + 32.0);
+        let old = Stack::builtin("legacy").unwrap();
+        assert_eq!((old.ack_bytes(3), old.syn_bytes()), (40.0, 40.0));
     }
 }

@@ -91,6 +91,9 @@ struct StackFile {
     /// The most that a receiver lets be under way.
     #[key(allowed = WHOLE_BYTES, example = "64 KiB")]
     receive_window: Option<Size>,
+    /// The largest send buffer, with what the kernel keeps with each packet (the third number of `tcp_wmem`).
+    #[key(allowed = WHOLE_BYTES, example = "4 MiB")]
+    send_buffer: Option<Size>,
     /// Every so many full segments are acknowledged at once.
     #[key(allowed = U32, example = 2)]
     segments_per_ack: Option<Count>,
@@ -217,6 +220,7 @@ fn over(file: StackFile) -> Stack {
         congestion,
         ecn,
         receive_window,
+        send_buffer,
         segments_per_ack,
         ack_delay,
         ack_delay_beats,
@@ -271,6 +275,9 @@ fn over(file: StackFile) -> Stack {
     set(&mut stack.window_after_loss, window_after_loss, |it| *it);
     set(&mut stack.ecn, ecn, |it| *it);
     set(&mut stack.receive_window_bytes, receive_window, |it| {
+        Some(bytes(it))
+    });
+    set(&mut stack.send_buffer_bytes, send_buffer, |it| {
         Some(bytes(it))
     });
     set(&mut stack.segments_per_ack, segments_per_ack, count);

@@ -19,7 +19,7 @@ pub(crate) use clock::Clock;
 pub(crate) use rtt::RttEstimator;
 
 pub use opening::Opening;
-pub use receiver::Receiver;
+pub use receiver::{FurtherBlock, Receiver};
 pub use sender::{Sender, TcpState};
 
 /// No time at all.

@@ -43,6 +43,8 @@ pub struct Receiver {
     duplicates: u32,
     /// Duplicate acknowledgements that wait.
     compressing: u32,
+    /// Blocks that are new, or have grown, since the last acknowledgement.
+    fresh_blocks: usize,
     told_twice: bool,
     /// Whether the last packet had met congestion.
     congested: bool,
@@ -50,6 +52,17 @@ pub struct Receiver {
     exact: bool,
     echo_ns: u64,
     due_ns: u64,
+}
+
+/// A block that begins while an acknowledgement waits.
+#[derive(Clone, Copy, Debug)]
+pub struct FurtherBlock {
+    /// Blocks that wait to be listed.
+    pub waiting: usize,
+    /// Where the latest of them ends, and where this one begins, behind the segments acknowledged cumulatively.
+    pub latest_end: u32,
+    /// The first segment of this one, from there on, too.
+    pub first: u32,
 }
 
 /// Further duplicate acknowledgements wait for this part of a round trip, and this long at most
@@ -61,8 +74,6 @@ const MOST_COMPRESSED: u32 = 44;
 
 /// What a packet with SYN tells of at most.
 const FIRST_WINDOW_BYTES: u32 = 65_535;
-/// What timestamps leave no room for in a segment (RFC 7323, 3.2).
-const TIMESTAMPS_BYTES: u32 = 12;
 
 impl Receiver {
     /// Nothing has arrived of segments of so many bytes. `phases`, from 0 to 1, say where its clocks stand at time 0: that of
@@ -90,6 +101,7 @@ impl Receiver {
             duplicates_at: 0,
             duplicates: 0,
             compressing: 0,
+            fresh_blocks: 0,
             told_twice: false,
             congested: false,
             exact: stack.congestion == CongestionControl::Dctcp,
@@ -101,13 +113,7 @@ impl Receiver {
     /// The receive window in segments of so many bytes that a handshake tells of, if it is one that holds the other end: packets with SYN
     /// tell of less than 64 KB (RFC 7323, 2.2).
     pub fn first_window(stack: &Stack, segment_bytes: u32) -> Option<u32> {
-        let options_bytes = if stack.timestamps {
-            TIMESTAMPS_BYTES
-        } else {
-            0
-        };
-        let data_bytes = segment_bytes.saturating_sub(options_bytes).max(1);
-        let told = (FIRST_WINDOW_BYTES / data_bytes).max(1);
+        let told = (FIRST_WINDOW_BYTES / stack.data_bytes(segment_bytes)).max(1);
         stack.quick_while_growing.then_some(told)
     }
 
@@ -140,6 +146,7 @@ impl Receiver {
     pub fn acknowledge(&mut self, pure: bool) -> Ack {
         self.due_ns = NEVER;
         self.compressing = 0;
+        self.fresh_blocks = 0;
         self.acknowledged = self.next;
         self.quick_left = self.quick_left.saturating_sub(1);
         Ack {
@@ -184,10 +191,32 @@ impl Receiver {
     }
 
     /// Before a packet arrives that `congested` says met congestion, or not: what is said first of those that
-    /// wait to be acknowledged and did not, or did (RFC 8257, 3.2). Else it would be taken for true of them.
-    pub fn settle(&mut self, congested: bool) -> Option<Ack> {
+    /// wait to be acknowledged and did not, or did (RFC 8257, 3.2). Else it would be taken for true of them. Where one
+    /// acknowledgement cannot list a further block, which is `listed`'s to decide, it leaves before (Linux:
+    /// `tcp_sack_new_ofo_skb`).
+    pub fn settle(
+        &mut self,
+        segment: u32,
+        congested: bool,
+        listed: impl FnOnce(FurtherBlock) -> bool,
+    ) -> Option<Ack> {
         let waits = self.due_ns != NEVER;
-        (self.exact && waits && congested != self.congested).then(|| self.acknowledge(true))
+        let is_other = self.exact && waits && congested != self.congested;
+        let is_full = self.compressing > 0
+            && self.latest_block().is_some_and(|(first, end)| {
+                !(first..=end).contains(&segment)
+                    && !listed(FurtherBlock {
+                        waiting: self.fresh_blocks,
+                        latest_end: end.saturating_sub(self.next),
+                        first: segment.saturating_sub(self.next),
+                    })
+            });
+        (is_other || is_full).then(|| self.acknowledge(true))
+    }
+
+    /// The block that grew last.
+    fn latest_block(&self) -> Option<(u32, u32)> {
+        self.beyond.run_of(*self.recent.front()?)
     }
 
     /// A segment arrives that was sent at `sent_ns`; `full` says that it is as large as segments are, and
@@ -214,6 +243,10 @@ impl Receiver {
         }
         (self.is_new, self.arrived_ns) = (false, now_ns);
         if segment != self.next {
+            let extends = |(first, end)| (first..=end).contains(&segment);
+            if self.fresh_blocks == 0 || !self.latest_block().is_some_and(extends) {
+                self.fresh_blocks += 1;
+            }
             self.beyond.add(segment, segment + 1, |_| ());
             self.held += 1;
             if let Some(growth) = &mut self.growth {
@@ -432,7 +465,7 @@ mod tests {
         };
         for segment in 0..8 {
             let congested = segment == 3;
-            receiver.settle(congested).map(&mut hear);
+            receiver.settle(segment, congested, |_| true).map(&mut hear);
             let (_, at_once) = receiver.receive(0, segment, true, 0, 0, congested);
             at_once.then(|| hear(receiver.acknowledge(true)));
         }
@@ -540,6 +573,24 @@ mod tests {
         assert_eq!(waits(100, 50), COMPRESSED_NS);
         assert_eq!(waits(10, 8), 500_000);
         assert_eq!(waits(10, 2), 200_000);
+    }
+
+    /// Segments 0, 2 to 5, 7 and 8 come; the first three behind the hole are acknowledged at once. An acknowledgement that lists two
+    /// blocks leaves before a third begins.
+    #[test]
+    fn no_block_is_forgotten() {
+        let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), 1460, [0.0, 0.0]);
+        receiver.quick = 0;
+        let mut said = Vec::new();
+        for segment in [0, 2, 3, 4, 5, 7, 8, 10] {
+            if let Some(first) = receiver.settle(segment, false, |it| it.waiting < 2) {
+                said.push((segment, first.sacks.blocks().to_vec()));
+            }
+            if receiver.receive(0, segment, true, 0, u64::MAX, false).1 {
+                receiver.acknowledge(true);
+            }
+        }
+        assert_eq!(said, [(10, vec![(7, 9), (2, 6)])]);
     }
 
     /// Three blocks, the latest first; a filled hole makes two of them one.

@@ -7,7 +7,7 @@ mod segments;
 mod selective;
 
 use super::congestion::NO_SSTHRESH;
-use super::{Ack, Clock, Receiver};
+use super::{Ack, Clock};
 use crate::Stack;
 use classic::Classic;
 pub(crate) use rate::RateSample;
@@ -54,10 +54,13 @@ impl Sender {
         let [phase, ticks] = phases;
         let clock = Clock::new(stack, phase);
         let most_out = most_out.min(stack.most_out(segment_bytes));
-        let told = Receiver::first_window(stack, segment_bytes);
         Self(match stack.has_congestion_controls() {
             true => Kind::Selective(Box::new(Selective::new(
-                stack, most_out, told, clock, ticks,
+                stack,
+                segment_bytes,
+                most_out,
+                clock,
+                ticks,
             ))),
             false => Kind::Classic(Box::new(Classic::new(stack, most_out, clock, ticks))),
         })
@@ -229,6 +232,14 @@ impl Sender {
         match &self.0 {
             Kind::Classic(_) => false,
             Kind::Selective(sender) => sender.is_out_of_room(),
+        }
+    }
+
+    /// Whether all of its send buffer is in flight, while its program waits for space there.
+    pub fn is_buffer_empty(&self) -> bool {
+        match &self.0 {
+            Kind::Classic(_) => false,
+            Kind::Selective(sender) => sender.is_buffer_empty(),
         }
     }
 

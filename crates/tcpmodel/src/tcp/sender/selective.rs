@@ -5,6 +5,7 @@
 mod counted;
 mod lost;
 mod marks;
+mod send_buffer;
 mod state;
 mod timers;
 mod usage;
@@ -12,11 +13,12 @@ mod window;
 
 use super::super::congestion::{Congestion, NO_SSTHRESH, Window};
 use super::super::ranges::Ranges;
-use super::super::{Ack, Clock, NEVER, RttEstimator};
+use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
 use super::pause::Pause;
 use super::rate::Rate;
 use super::segments::Segments;
 use crate::{Recovery, Stack};
+use send_buffer::SendBuffer;
 use usage::Usage;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +115,7 @@ pub(super) struct Selective {
     edge: Option<u32>,
     /// So many there are to send.
     pub offered: u32,
+    send_buffer: SendBuffer,
     segments: Segments,
     /// Those that are known to have arrived out of order.
     known: Ranges,
@@ -146,8 +149,8 @@ pub(super) struct Selective {
 impl Selective {
     pub(super) fn new(
         stack: &Stack,
+        segment_bytes: u32,
         most_out: u32,
-        told: Option<u32>,
         clock: Clock,
         phase: f64,
     ) -> Self {
@@ -171,8 +174,9 @@ impl Selective {
             rate: Rate::default(),
             pause: Pause::default(),
             most_out,
-            edge: told,
+            edge: Receiver::first_window(stack, segment_bytes),
             offered: 0,
+            send_buffer: SendBuffer::new(stack, segment_bytes),
             segments: Segments::default(),
             known: Ranges::default(),
             new: Vec::new(),
@@ -242,6 +246,7 @@ impl Selective {
     /// Sends new segments as the window allows.
     pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let (mut any, mut rearms) = (false, false);
+        self.write();
         while self.may_send_new()
             && self.segments.in_flight() < self.window.cwnd
             && self.pause.lets_go(now_ns, self.congestion.pacing())
@@ -253,7 +258,7 @@ impl Selective {
             self.rearm(now_ns);
         }
         let in_flight = self.segments.in_flight();
-        if self.segments.next() >= self.offered
+        if self.segments.next() >= self.written()
             && in_flight < self.window.cwnd
             && self.segments.lost <= self.segments.again
         {
@@ -282,7 +287,7 @@ impl Selective {
 
     /// Is there anything new, and room for it at the other end?
     fn may_send_new(&self) -> bool {
-        self.segments.next() < self.offered && !self.is_out_of_room()
+        self.segments.next() < self.written() && !self.is_out_of_room()
     }
 
     /// Sends the next segment. Whether the timer starts anew for it, if it is not set to probe.

@@ -1,0 +1,171 @@
+//! What was published or measured elsewhere about TCP at one link, beside Linux's senders packet by packet. docs/trust.md
+//! lists hits and misses.
+
+mod common;
+
+use common::Workplace;
+use serde_json::Value;
+
+const BYTES: f64 = 1500.0;
+const PAYLOAD_BYTES: f64 = 1448.0;
+
+/// A sender, a link with these keys, and one back.
+struct Case<'a> {
+    seconds: u32,
+    warmup: u32,
+    rate: &'a str,
+    back: &'a str,
+    oneway_ms: f64,
+    link: &'a str,
+    connection: &'a str,
+}
+
+impl Case<'_> {
+    /// The summary of a run.
+    fn run(&self) -> Value {
+        let Case {
+            seconds,
+            warmup,
+            rate,
+            back,
+            oneway_ms,
+            link,
+            connection,
+        } = self;
+        let scenario = format!(
+            "simulation = {{ duration = '{seconds} s', warmup = '{warmup} s', packet-size = '1500 B', model = 'packets' }}
+            link = [
+                {{ from = 'A', to = 'B', bandwidth = '{rate}', delay = '{oneway_ms} ms', duplex = false, {link} }},
+                {{ from = 'B', to = 'A', bandwidth = '{back}', delay = '{oneway_ms} ms', duplex = false, buffer = '20 pkt' }}]
+            connection = [{{ name = 'c', from = 'A', to = 'B', {connection} }}]"
+        );
+        let place = Workplace::new();
+        std::fs::write(place.path("case.toml"), scenario).expect("a scenario");
+        let output = place.expect("run case.toml --format json", 0);
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// Packets/s delivered.
+    fn pps(&self) -> f64 {
+        number(&self.run()["connections"][0]["mean_goodput_pps"])
+    }
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("a number: {value}"))
+}
+
+/// RFC 9438, tables 1 and 2: mean windows of CUBIC at a loss of 1e-4, for periodic losses; here they are random.
+#[test]
+fn cubic_has_the_windows_of_rfc_9438() {
+    for (rtt_ms, published) in [(100.0, 187.0), (10.0, 120.0)] {
+        let case = Case {
+            seconds: 400,
+            warmup: 50,
+            rate: "10 Gbit/s",
+            back: "10 Gbit/s",
+            oneway_ms: rtt_ms / 2.0,
+            link: "buffer = '20000 pkt', loss = 1e-4",
+            connection: "source = { stack = 'linux-6' }",
+        };
+        let window = case.pps() * 1e-3 * rtt_ms;
+        assert!(
+            (0.9..1.25).contains(&(window / published)),
+            "{rtt_ms} ms: {window}"
+        );
+    }
+}
+
+/// github.com/multipath-tcp/mptcp, issue 278: one subflow over 30 Mbit/s, 20 ms and 1 % of loss has 5.7 Mbit/s.
+#[test]
+fn cubic_over_one_percent_of_loss() {
+    let case = Case {
+        seconds: 200,
+        warmup: 10,
+        rate: "30 Mbit/s",
+        back: "30 Mbit/s",
+        oneway_ms: 10.0,
+        link: "buffer = '1000 pkt', loss = 0.01",
+        connection: "source = { stack = 'linux-6' }",
+    };
+    let mbps = case.pps() * 8e-6 * PAYLOAD_BYTES;
+    assert!((mbps / 5.7 - 1.0).abs() < 0.05, "{mbps}");
+}
+
+/// The commit that added BBR to Linux (0f8782ea1497): 9.1 of 10 Gbit/s over 100 ms and 1 % of loss. The link is a tenth as fast here.
+#[test]
+fn bbr_fills_a_fast_link_that_loses_packets() {
+    let case = Case {
+        seconds: 40,
+        warmup: 20,
+        rate: "1 Gbit/s",
+        back: "1 Gbit/s",
+        oneway_ms: 50.0,
+        link: "buffer = '8333 pkt', loss = 0.01",
+        connection: "source = { stack = 'linux-6', congestion = 'bbr', send-buffer = '1 GiB' }",
+    };
+    let share = case.pps() * 8.0 * BYTES / 1e9;
+    assert!((share - 0.91).abs() < 0.05, "{share}");
+}
+
+/// Linux 6.18 over the same link, emulated (50 s): a mean queue of 366 packets, 11 299 lost. Its send buffer of 4 MiB keeps BBR in startup.
+#[test]
+fn bbr_over_a_long_path_is_limited_by_its_send_buffer() {
+    let mut case = Case {
+        seconds: 50,
+        warmup: 0,
+        rate: "20 Mbit/s",
+        back: "20 Mbit/s",
+        oneway_ms: 300.0,
+        link: "buffer = '1000 pkt'",
+        connection: "source = { stack = 'linux-6', congestion = 'bbr' }",
+    };
+    let run = case.run();
+    let link = &run["links"][0];
+    assert_eq!(link["link"], "A->B");
+    let (queue, lost) = (number(&link["mean_queue_pkts"]), number(&link["lost_pkts"]));
+    assert!((queue / 366.0 - 1.0).abs() < 0.15, "{queue}");
+    assert!((lost / 11_299.0 - 1.0).abs() < 0.25, "{lost}");
+    // With a larger one it leaves startup.
+    case.connection = "source = { stack = 'linux-6', congestion = 'bbr', send-buffer = '64 MiB' }";
+    let lost = number(&case.run()["links"][0]["lost_pkts"]);
+    assert!(lost < 3_000.0, "{lost}");
+}
+
+/// Linux 6.18 over the same link, emulated (30 s): 27 063 of the acknowledgements do not fit into a return path of 0.5 Mbit/s, which
+/// is 98.8 % utilized.
+#[test]
+fn acknowledgements_have_the_size_of_linux() {
+    let case = Case {
+        seconds: 30,
+        warmup: 0,
+        rate: "50 Mbit/s",
+        back: "0.5 Mbit/s",
+        oneway_ms: 10.0,
+        link: "buffer = '200 pkt'",
+        connection: "source = { stack = 'linux-6' }",
+    };
+    let run = case.run();
+    let links = run["links"].as_array().expect("links");
+    let back = links.iter().find(|it| it["link"] == "B->A").expect("B->A");
+    let lost = number(&back["lost_pkts"]);
+    assert!((lost / 27_063.0 - 1.0).abs() < 0.07, "{lost}");
+}
+
+/// ns-3's `tcp-validation`, case `dctcp-10ms`: 48 to 49 Mbit/s of payload from 0.6 s on.
+#[test]
+fn dctcp_fills_the_link_as_in_ns_3() {
+    let case = Case {
+        seconds: 10,
+        warmup: 1,
+        rate: "50 Mbit/s",
+        back: "50 Mbit/s",
+        oneway_ms: 5.0,
+        link: "buffer = '1000 pkt', queue = { discipline = 'codel', ecn = true, ce-threshold = '1 ms' }",
+        connection: "source = { stack = 'linux-6', congestion = 'dctcp' }",
+    };
+    let mbps = case.pps() * 8e-6 * PAYLOAD_BYTES;
+    assert!((48.0..49.0).contains(&mbps), "{mbps}");
+}

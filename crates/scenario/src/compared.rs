@@ -1,0 +1,61 @@
+//! Which paths of Linux's TCP are outside of the range where netflow agrees with a real Linux (studies/todays-tcp).
+
+use netflow_network::{ConnectionId, Network, Source};
+
+/// The round-trip times, without queues, in seconds: 10 to 300 ms. Above, queues are 20 to 40 % off.
+const ROUND_TRIPS_S: std::ops::RangeInclusive<f64> = 0.009..=0.31;
+/// The highest rate compared, in bit/s.
+const MOST_BPS: f64 = 100e6;
+/// The largest send buffer compared, in bytes.
+const MOST_BUFFER_BYTES: u32 = 4 << 20;
+/// What such a buffer contains at most, in packets of 1500 B.
+const MOST_PKTS: f64 = 2800.0;
+
+/// A warning that names the connections of Linux's TCP outside.
+pub(crate) fn warning(network: &Network) -> Option<String> {
+    let outside: Vec<_> = network
+        .connections()
+        .filter(|&id| is_outside(network, id))
+        .collect();
+    let (&first, others) = outside.split_first()?;
+    let others = match others.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    Some(format!(
+        "Linux TCP on `{}`{others} is outside the validated range (10 to 300 ms, 100 Mbit/s, 4 MiB): check with \
+         `netflow compare --with linux`",
+        network.connection_name(first)
+    ))
+}
+
+fn is_outside(network: &Network, id: ConnectionId) -> bool {
+    let spec = network.connection_spec(id);
+    let Source::Stack(stack) = &spec.source else {
+        return false;
+    };
+    if stack.name != "linux-6" {
+        return false;
+    }
+    let data = network.path_at(id, spec.start_s);
+    let back = network.return_path_at(id, spec.start_s);
+    let Some(narrowest) = data.iter().copied().min_by(|&a, &b| {
+        let bps = |link| network.link_spec(link).bandwidth_bps;
+        bps(a).total_cmp(&bps(b))
+    }) else {
+        return false;
+    };
+    let ways = data.iter().chain(&back);
+    let round_trip_s: f64 = ways.map(|&link| network.link_spec(link).delay_s).sum();
+    let bandwidth_bps = network.link_spec(narrowest).bandwidth_bps;
+    let packet_bits = 8.0 * spec.packet_size_bytes;
+    let window_pkts = spec.max_window_pkts.unwrap_or(f64::INFINITY);
+    let rate_bps = bandwidth_bps.min(window_pkts * packet_bits / round_trip_s.max(1e-9));
+    let path_pkts = bandwidth_bps * round_trip_s / packet_bits + network.buffer_pkts(narrowest);
+    let is_large = stack
+        .send_buffer_bytes
+        .is_none_or(|bytes| bytes > MOST_BUFFER_BYTES);
+    !ROUND_TRIPS_S.contains(&round_trip_s)
+        || rate_bps > MOST_BPS
+        || is_large && window_pkts.min(path_pkts) > MOST_PKTS
+}

@@ -1,0 +1,168 @@
+//! The send buffer of a socket (`tcp_wmem` of Linux): how much a program can write before it waits.
+//!
+//! The kernel charges a socket for whole socket buffers (`truesize`), and wakes a program that waits once a third of
+//! the send buffer is free (`sk_stream_is_writeable`).
+
+use super::Selective;
+use crate::Stack;
+
+/// Bytes of a socket buffer without data: `struct sk_buff`, room for headers, `struct skb_shared_info`. Measured on
+/// Linux 6.18.
+const BUFFER_BYTES: f64 = 864.0;
+/// Most bytes of data in one (`GSO_LEGACY_MAX_SIZE`).
+const MOST_BYTES: u32 = 65_536;
+/// The size of socket buffers is the pacing rate times this, two segments at least (`tcp_tso_autosize`).
+const LASTS_S: f64 = 1.0 / 1024.0;
+const LEAST_TOGETHER: f64 = 2.0;
+/// The pacing rate over window and round trip, in slow start and after it (`tcp_update_pacing_rate`).
+const SLOW_START_RATIO: f64 = 2.0;
+const RATIO: f64 = 1.2;
+
+/// The send buffer, and what the program has written.
+#[derive(Clone, Debug)]
+pub(super) struct SendBuffer {
+    /// The largest send buffer; infinite without a limit.
+    bytes: f64,
+    /// Data in a segment.
+    data_bytes: f64,
+    /// Segments in the largest socket buffer.
+    most_together: u32,
+    /// Segments that the program has written, from the first on.
+    written: u32,
+    /// Whether the program waits for space.
+    waits: bool,
+}
+
+impl SendBuffer {
+    pub(super) fn new(stack: &Stack, segment_bytes: u32) -> Self {
+        let data_bytes = stack.data_bytes(segment_bytes);
+        Self {
+            bytes: stack.send_buffer_bytes.map_or(f64::INFINITY, f64::from),
+            data_bytes: f64::from(data_bytes),
+            most_together: (MOST_BYTES / data_bytes).max(1),
+            written: 0,
+            waits: false,
+        }
+    }
+
+    /// Bytes charged for a segment in socket buffers of this many.
+    fn charged(&self, together: f64) -> f64 {
+        self.data_bytes + BUFFER_BYTES / together
+    }
+}
+
+impl Selective {
+    /// Segments in the send buffer or before, from the first on.
+    pub(super) fn written(&self) -> u32 {
+        self.send_buffer.written
+    }
+
+    /// Whether all of the send buffer is in flight, while the program waits for space there.
+    pub(in super::super) fn is_buffer_empty(&self) -> bool {
+        self.send_buffer.waits && self.segments.next() >= self.send_buffer.written
+    }
+
+    /// The program writes what it has, as far as there is space.
+    pub(super) fn write(&mut self) {
+        let buffer = &mut self.send_buffer;
+        // One that stops takes back what it has not sent.
+        buffer.written = buffer.written.min(self.offered);
+        buffer.waits &= buffer.written < self.offered;
+        if buffer.bytes == f64::INFINITY {
+            buffer.written = self.offered;
+        }
+        if buffer.written == self.offered {
+            return;
+        }
+        let buffer = &self.send_buffer;
+        let most = f64::from(buffer.most_together);
+        let unsent = buffer.written.saturating_sub(self.segments.next());
+        // Those that have arrived out of order are merged again (`tcp_shift_skb_data`).
+        let sacked = self.segments.sacked.min(self.segments.out());
+        let split = self.segments.out() - sacked;
+        let queued = f64::from(split) * buffer.charged(self.together())
+            + f64::from(unsent + sacked) * buffer.charged(most);
+        if buffer.waits && 1.5 * queued > buffer.bytes {
+            return;
+        }
+        let whole = buffer.charged(most) * most;
+        let free = ((buffer.bytes - queued) / whole).ceil().max(0.0) as u32;
+        let until = buffer
+            .written
+            .saturating_add(free.saturating_mul(buffer.most_together));
+        self.send_buffer.written = until.min(self.offered);
+        self.send_buffer.waits = self.send_buffer.written < self.offered;
+    }
+
+    /// Segments that leave in one socket buffer.
+    fn together(&self) -> f64 {
+        let most = f64::from(self.send_buffer.most_together);
+        if let Some((_, together)) = self.congestion.pacing() {
+            return f64::from(together).min(most);
+        }
+        let srtt_s = 1e-9 * self.rtt.srtt_ns() as f64;
+        if srtt_s <= 0.0 {
+            return LEAST_TOGETHER.min(most);
+        }
+        let ratio = match self.window.cwnd < self.window.ssthresh / 2 {
+            true => SLOW_START_RATIO,
+            false => RATIO,
+        };
+        let window = f64::from(self.window.cwnd.max(self.segments.out()));
+        (ratio * window / srtt_s * LASTS_S)
+            .floor()
+            .max(LEAST_TOGETHER)
+            .min(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Sender;
+    use super::*;
+    use crate::tcp::Ack;
+
+    /// A window of 10 000 packets: a sender with this send buffer, of which everything that fits is in flight.
+    fn sent(send_buffer_bytes: Option<u32>) -> (Sender, Vec<u32>) {
+        let stack = Stack {
+            send_buffer_bytes,
+            ..Stack::builtin("linux-6").unwrap()
+        };
+        let mut sender = Sender::new(&stack, 1460, 100_000, [0.0, 0.0]);
+        sender.measure(500_000_000, 0);
+        sender.open(500_000_000, 10_000, None);
+        sender.offer(1_000_000);
+        let mut out = Vec::new();
+        let window = Ack {
+            window: Some(50_000),
+            ..Ack::default()
+        };
+        sender.receive(500_000_000, &window, &mut out);
+        (sender, out)
+    }
+
+    /// 4 MiB hold 2800 packets of 1448 B, each with a part of what a socket buffer takes; 1 GiB hold the window.
+    #[test]
+    fn the_send_buffer_limits_what_is_in_flight() {
+        let (mut sender, mut out) = sent(Some(4 << 20));
+        assert!((2_700..2_900).contains(&out.len()), "{}", out.len());
+        assert!(sender.is_buffer_empty());
+        // Until a third of it is free, nothing more is written; then as much at once.
+        let first = out.len() as u32;
+        let mut told = |cumulative| {
+            out.clear();
+            let ack = Ack {
+                cumulative,
+                window: Some(50_000),
+                pure: true,
+                ..Ack::default()
+            };
+            sender.receive(1_000_000_000, &ack, &mut out);
+            out.len() as u32
+        };
+        assert_eq!(told(first / 4), 0);
+        assert!(told(2 * first / 5) > 2 * first / 5 - 50);
+        assert_eq!(sent(Some(1 << 30)).1.len(), 10_000);
+        assert_eq!(sent(None).1.len(), 10_000);
+    }
+}
