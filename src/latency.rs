@@ -15,7 +15,7 @@ const PRECISION: f64 = 0.01;
 /// Packets that are played at most to come to that: some ten seconds of a processor.
 const MOST_PACKETS_PLAYED: u64 = 30_000_000;
 /// But no fewer transfers than this.
-const FEWEST: u64 = 100;
+const FEWEST: u64 = 10;
 
 /// The models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

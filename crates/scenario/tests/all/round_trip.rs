@@ -163,8 +163,9 @@ prop_compose! {
         weight in of(fraction()),
         gentle in of(flag()),
         ecn in of(flag()),
+        hard_drop in of(flag()),
     ) -> QueueSetting {
-        QueueSetting::Red(Red { discipline: RedDiscipline::Red, min, max, max_p, weight, gentle, ecn })
+        QueueSetting::Red(Red { discipline: RedDiscipline::Red, min, max, max_p, weight, gentle, ecn, hard_drop })
     }
 }
 

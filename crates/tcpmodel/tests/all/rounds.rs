@@ -115,7 +115,11 @@ fn transfers_end_when_somebody_says_so() {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: lossy(0.05, Transfer::push(20_000, 1000, 0.05)),
     };
-    let of = |trials| Options { trials, seed: 3 };
+    let of = |trials| Options {
+        trials,
+        seed: 3,
+        precision: None,
+    };
     let stopped = rounds.solve_unless(&of(10_000_000), &|| true).unwrap();
     let few = rounds.solve(&of(stopped.trials() as u64)).unwrap();
     assert!(stopped.trials() < 100_000);
@@ -131,6 +135,7 @@ fn the_answer_is_the_same_bits_for_any_number_of_threads() {
     let options = Options {
         trials: 5001,
         seed: 3,
+        precision: None,
     };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -264,7 +269,7 @@ proptest! {
             until: Until::Acknowledged,
             ..transfer
         };
-        let options = Options { trials: 20, seed: packets };
+        let options = Options { trials: 20, seed: packets, precision: None };
         let latency = Rounds { stack, transfer }.solve(&options).unwrap();
         prop_assert!(latency.mean_s().is_finite());
         let least_s = if fetch { 4.0 } else { 3.0 } * delay_s;
@@ -315,7 +320,11 @@ fn what_is_no_transfer_is_refused() {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: good,
     };
-    let one = Options { trials: 1, seed: 1 };
+    let one = Options {
+        trials: 1,
+        seed: 1,
+        precision: None,
+    };
     let error = rounds.solve(&one).unwrap_err();
     assert_eq!(error.to_string(), "trials is 1, allowed is 2 to 10 million");
 }
