@@ -186,7 +186,13 @@ fn a_default_that_holds_a_sender_is_told() {
         assert_eq!(one, several);
         one
     };
-    for source in ["{ window = \"newreno\" }", "{ stack = \"linux-6\" }"] {
+    // A stack has its send buffer instead, and the path is outside the range that was validated.
+    let of_stack = evaluated("{ stack = \"linux-6\" }", "");
+    assert!(
+        of_stack.len() == 1 && of_stack[0].contains("outside the validated range"),
+        "{of_stack:?}"
+    );
+    for source in ["{ window = \"newreno\" }"] {
         let told = evaluated(source, "");
         let [warning] = &*told else {
             panic!("{source}: {told:?}")

@@ -209,6 +209,9 @@ pub fn directory(text: &str) -> Result<PathBuf, String> {
     const OF_FILES: [&str; 9] = [
         "csv", "tsv", "json", "parquet", "html", "svg", "pdf", "png", "toml",
     ];
+    if text.is_empty() {
+        return Err("it is empty: name a directory, `.` for this one".to_owned());
+    }
     let path = PathBuf::from(text);
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
     match OF_FILES.iter().any(|it| ending == *it) && !path.is_dir() {

@@ -189,8 +189,8 @@ impl Solver {
                 links,
                 back_links,
                 rtt_s: there_s + back_s,
-                propagation_s: (links.iter().chain(back_links))
-                    .map(|&l| problem.links[l as usize].delay_s)
+                propagation_s: (flow.data_hops().chain(flow.back_hops()))
+                    .map(|hop| problem.links[problem.hop_link[hop] as usize].delay_s)
                     .sum(),
                 packet_bits: 8.0 * (transfers.payload_bytes() + HEADER_BYTES),
                 bits,

@@ -147,6 +147,11 @@ impl Directory {
     }
 
     fn make(&self) -> Result<(), Error> {
+        if self.path.is_file() {
+            return Err(Error::write(&self.path)(
+                io::ErrorKind::NotADirectory.into(),
+            ));
+        }
         fs::create_dir_all(&self.path).map_err(Error::write(&self.path))?;
         for part in Directory::parts() {
             make_inside(&self.path, Path::new(part))

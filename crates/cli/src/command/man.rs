@@ -15,7 +15,7 @@ use crate::output::file;
 #[derive(Args)]
 pub struct ManArguments {
     /// Write them to this directory, which is made if it is not there
-    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, value_name = "DIR", value_parser = crate::parse::directory, value_hint = ValueHint::DirPath)]
     output: PathBuf,
 }
 

@@ -84,7 +84,7 @@ pub struct MeasureArguments {
     seed: u64,
 
     /// Write profiles and captures into this directory
-    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, value_name = "DIR", value_parser = crate::parse::directory, value_hint = ValueHint::DirPath)]
     output: PathBuf,
 }
 
