@@ -86,6 +86,11 @@ impl Cell {
         }
     }
 
+    /// Whether it is a long path, where the send buffer limits what is in flight: outside the range that netflow models well.
+    pub fn is_long(&self) -> bool {
+        self.rtt_ms >= 300
+    }
+
     /// `5 cubic`, `cubic + bbr`.
     pub fn name(&self) -> String {
         let names: Vec<&str> = self.congestion.split('+').collect();

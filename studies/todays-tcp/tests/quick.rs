@@ -56,7 +56,7 @@ fn the_model_is_what_it_was() {
 fn what_held_holds() {
     let study = study();
     for congestion in CONGESTION {
-        let queue = study.queue_error(congestion);
+        let queue = study.queue_error(congestion, false);
         assert!(queue <= 0.6 * QUEUE_ERROR, "{congestion}: {queue}");
         for rule in Rule::ALL {
             let Count {
