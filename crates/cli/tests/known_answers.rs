@@ -1,0 +1,297 @@
+//! Small scenarios whose answers are known from arithmetic, from the packet model or from the reference, as the whole command
+//! gives them.
+
+mod common;
+
+use std::fs;
+
+use common::{Workplace, text};
+use serde_json::Value;
+
+/// What a command with `--format json` answers about this scenario.
+fn answer(scenario: &str, command: &str, options: &str) -> Value {
+    let place = Workplace::new();
+    fs::write(place.path("case.toml"), scenario).expect("a scenario");
+    let output = place.expect(&format!("{command} case.toml {options} --format json"), 0);
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// What it warns of.
+fn warnings(scenario: &str, command: &str) -> String {
+    let place = Workplace::new();
+    fs::write(place.path("case.toml"), scenario).expect("a scenario");
+    text(&place.expect(&format!("{command} case.toml"), 0).stderr)
+}
+
+fn row<'a>(answer: &'a Value, table: &str, key: &str, name: &str) -> &'a Value {
+    let rows = answer[table].as_array().expect("rows");
+    let found = rows.iter().find(|row| row[key] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {rows:?}"))
+}
+
+#[track_caller]
+fn near(value: &Value, should: f64, part: f64) {
+    let is = value.as_f64().expect("a number");
+    assert!(
+        (is / should - 1.0).abs() <= part,
+        "{is} instead of {should}"
+    );
+}
+
+/// 12 Gbit/s over A->B->C, 1 Gbit/s over B->C, 5 Gbit/s over D->E of 1 Gbit/s.
+#[test]
+fn loads_are_as_demanded_whatever_is_lost_upstream() {
+    let scenario = r#"
+        simulation = { duration = "10 s" }
+        link = [
+            { from = "A", to = "B", bandwidth = "10 Gbit/s", delay = "5 ms" },
+            { from = "B", to = "C", bandwidth = "10 Gbit/s", delay = "5 ms" },
+            { from = "D", to = "E", bandwidth = "1 Gbit/s", delay = "5 ms" },
+        ]
+        demand = [
+            { from = "A", to = "C", rate = "12 Gbit/s", kind = "poisson" },
+            { from = "B", to = "C", rate = "1 Gbit/s", kind = "poisson" },
+            { from = "D", to = "E", rate = "5 Gbit/s", kind = "poisson" },
+        ]
+    "#;
+    let solved = answer(scenario, "solve", "");
+    for (link, load) in [("A->B", 1.2), ("B->C", 1.3), ("D->E", 5.0)] {
+        near(&row(&solved, "links", "link", link)["load"], load, 1e-9);
+    }
+    for command in ["solve", "failures"] {
+        let said = warnings(scenario, command);
+        assert!(
+            said.contains("D->E 500.0 %, B->C 130.0 %, A->B 120.0 %"),
+            "{said}"
+        );
+    }
+}
+
+/// 9 Gbit/s of 10: a buffer that loses much of it makes no headroom.
+#[test]
+fn headroom_is_up_to_a_load() {
+    let scenario = r#"
+        simulation = { duration = "10 s" }
+        link = [{ from = "A", to = "B", bandwidth = "10 Gbit/s", delay = "1 us" }]
+        demand = [{ from = "A", to = "B", rate = "9 Gbit/s", kind = "poisson" }]
+    "#;
+    for (most, factor) in [("90%", 1.0), ("95%", 0.95 / 0.9)] {
+        let found = answer(
+            scenario,
+            "solve",
+            &format!("--headroom --max-utilization {most}"),
+        );
+        near(&found["factor"], factor, 1e-6);
+        assert!(found["loss_probability"].as_f64() > Some(0.01));
+    }
+}
+
+/// Two circuits alike, of which one is unused: failing either changes nothing.
+#[test]
+fn a_backup_link_is_like_the_link_that_it_replaces() {
+    let scenario = r#"
+        simulation = { duration = "10 s" }
+        link = [
+            { from = "A", to = "B", circuit = "1", bandwidth = "10 Gbit/s", delay = "10 us" },
+            { from = "A", to = "B", circuit = "2", bandwidth = "10 Gbit/s", delay = "10 us" },
+        ]
+        demand = [{ from = "A", to = "B", rate = "9.6 Gbit/s", kind = "poisson" }]
+    "#;
+    let found = answer(scenario, "failures", "--links");
+    for case in found["cases"].as_array().expect("cases") {
+        assert!(
+            case["lost_goodput"].as_f64() >= Some(0.0)
+                && case["lost_goodput"].as_f64() < Some(1e-9)
+        );
+        assert_eq!(case["links_above_90_percent"], 1);
+        near(&case["max_delay_s"], 2.009e-5, 1e-3);
+    }
+}
+
+/// Eight links in a row, each faster than the one before: only the first loses.
+#[test]
+fn a_link_does_not_lose_again_what_one_before_has_limited() {
+    let links: Vec<String> = (0..8)
+        .map(|i| {
+            format!(
+                r#"{{ from = "N{i}", to = "N{}", bandwidth = "{} Mbit/s", delay = "2 ms", buffer = "10 pkt" }}"#,
+                i + 1,
+                5.0 + 0.1 * f64::from(i)
+            )
+        })
+        .collect();
+    let scenario = format!(
+        r#"
+        simulation = {{ duration = "60 s", warmup = "10 s", model = "fluid" }}
+        link = [{}]
+        connection = [{{ name = "c1", from = "N0", to = "N8", source = {{ profile = "ns-reno" }} }}]
+        "#,
+        links.join(", ")
+    );
+    for command in ["run", "solve"] {
+        let found = answer(&scenario, command, "");
+        let first = row(&found, "links", "link", "N0->N1");
+        assert!(first["utilization"].as_f64() > Some(0.75), "{first}");
+        let second = row(&found, "links", "link", "N1->N2");
+        assert!(second["loss_probability"].as_f64() < Some(1e-9), "{second}");
+        let queue = if command == "run" {
+            "mean_queue_pkts"
+        } else {
+            "queue_pkts"
+        };
+        near(
+            &second[queue],
+            second["utilization"].as_f64().expect("a number"),
+            0.01,
+        );
+    }
+}
+
+/// Acknowledgements that are no traffic do not wait on the reverse path, in either model.
+#[test]
+fn acknowledgements_that_are_no_traffic_do_not_wait() {
+    let scenario = r#"
+        simulation = { duration = "60 s", warmup = "10 s", acks = false, model = "fluid" }
+        link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "5 ms", buffer = "100 pkt" }]
+        connection = [
+            { name = "up", from = "A", to = "B", source = { profile = "ns-reno" }, max-window = "20 pkt" },
+            { name = "back", from = "B", to = "A", source = { poisson = "20 Mbit/s" } },
+        ]
+    "#;
+    let packets = "--set simulation.model=packets --set connection.up.source={window='reno'}";
+    for (command, options) in [("run", ""), ("solve", ""), ("run", packets)] {
+        let found = answer(scenario, command, options);
+        let up = row(&found, "connections", "connection", "up");
+        let rtt = if command == "run" {
+            &up["mean_rtt_s"]
+        } else {
+            &up["rtt_s"]
+        };
+        // 10 ms of propagation, and what 20 packets wait for each other.
+        near(rtt, 0.025, 0.08);
+    }
+}
+
+#[test]
+fn many_lost_acknowledgements_are_warned_of() {
+    let scenario = r#"
+        simulation = { duration = "20 s", model = "fluid" }
+        link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "20 ms" }]
+        connection = [
+            { name = "up", from = "A", to = "B", source = { profile = "ns-reno" }, max-window = "4 pkt" },
+            { name = "back", from = "B", to = "A", source = { poisson = "20 Mbit/s" } },
+        ]
+    "#;
+    for command in ["run", "solve"] {
+        let said = warnings(scenario, command);
+        assert!(
+            said.contains("up: ") && said.contains("of the acknowledgements are lost"),
+            "{said}"
+        );
+    }
+}
+
+/// DCTCP over a step at K = 65 packets, by RED as by CoDel's threshold: marks only, and a queue of 62 packets.
+#[test]
+fn red_marks_above_its_thresholds_without_hard_drop() {
+    let scenario = |queue: &str| {
+        format!(
+            r#"
+            simulation = {{ duration = "0.6 s", warmup = "0.3 s", packet-size = "1500 B", model = "packets" }}
+            link = [
+                {{ from = "A", to = "R", bandwidth = "100 Gbit/s", delay = "0 us", buffer = "10000 pkt" }},
+                {{ from = "R", to = "B", bandwidth = "10 Gbit/s", delay = "50 us", buffer = "1000 pkt", duplex = false, queue = {queue} }},
+                {{ from = "B", to = "R", bandwidth = "10 Gbit/s", delay = "50 us", buffer = "1000 pkt", duplex = false }},
+            ]
+            connection = [{{ from = "A", to = "B", count = 2, source = {{ stack = "linux-6", congestion = "dctcp" }} }}]
+            "#
+        )
+    };
+    let step = r#"{ discipline = "red", min = "65 pkt", max = "65 pkt", weight = 1, ecn = true, hard-drop = false }"#;
+    let threshold = r#"{ discipline = "codel", ce-threshold = "78 us" }"#;
+    for queue in [step, threshold] {
+        let found = answer(&scenario(queue), "run", "");
+        let link = row(&found, "links", "link", "R->B");
+        near(&link["mean_queue_pkts"], 62.0, 0.02);
+        assert!(
+            link["lost_pkts"] == 0.0 && link["marked_pkts"].as_f64() > Some(1e3),
+            "{link}"
+        );
+    }
+    let never = r#"{ discipline = "red", min = "65 pkt", max = "66 pkt", weight = 1, ecn = true }"#;
+    let said = warnings(&scenario(never), "check");
+    assert!(
+        said.contains("`ecn` has no effect") && said.contains("hard-drop = false"),
+        "{said}"
+    );
+}
+
+/// Bit errors, and a queue that loses nine of ten packets: requests are smaller than full packets.
+#[test]
+fn users_behind_bit_errors_and_a_full_queue_are_played() {
+    let scenario = r#"
+        simulation = { duration = "5 s", model = "fluid" }
+        link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "5 ms", loss = { ber = 1e-6 } }]
+        workload = [{ name = "w", application = "http", interarrival = "500 ms", clients = "A", servers = "B" }]
+        connection = [{ name = "flood", from = "B", to = "A", source = { poisson = "120 Mbit/s" } }]
+    "#;
+    answer(scenario, "run", "");
+}
+
+/// Replies go C->B->A, since A->C leads one way; requests and acknowledgements go back the same way.
+#[test]
+fn requests_take_the_path_of_their_replies_reversed() {
+    let scenario = r#"
+        simulation = { duration = "5 s", model = "packets" }
+        link = [
+            { from = "A", to = "C", duplex = false, bandwidth = "10 Mbit/s", delay = "1 ms" },
+            { from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "50 ms" },
+            { from = "B", to = "C", bandwidth = "10 Mbit/s", delay = "50 ms" },
+        ]
+        demand = [{ name = "d", from = "C", to = "A", rate = "500 kbit/s", kind = "tcp", size = { constant = "20 KB" } }]
+    "#;
+    let found = answer(scenario, "run", "");
+    let carried = |link| row(&found, "links", "link", link)["offered_pkts"].as_f64() > Some(0.0);
+    assert_eq!(["A->C", "A->B", "B->C"].map(carried), [false, true, true]);
+}
+
+/// Rows in another order, and other recording intervals, change no bit.
+#[test]
+fn nothing_depends_on_the_order_of_rows_and_on_recording() {
+    let rows = [
+        r#"{ name = "c4", from = "N2", to = "N0", source = { profile = "pftk-approximate" } }"#,
+        r#"{ name = "c5", from = "N1", to = "N2", source = { profile = "ns-vegas-w64" } }"#,
+        r#"{ name = "c6", from = "N2", to = "N0", source = { profile = "mathis" } }"#,
+    ];
+    let run = |order: [usize; 3], step: &str, every: &str| {
+        let connections = order.map(|i| rows[i]).join(", ");
+        let scenario = format!(
+            r#"
+            simulation = {{ duration = "3 s", model = "fluid", transport = "well-mixed", {step} }}
+            link = [
+                {{ from = "N1", to = "N0", bandwidth = "21 KB/s" }},
+                {{ from = "N2", to = "N1", bandwidth = "1.877e+05 bit/s" }},
+            ]
+            connection = [{connections}]
+            "#
+        );
+        let found = answer(&scenario, "run", &format!("--every {every}"));
+        ["c4", "c5", "c6"].map(|name| {
+            let mut row = row(&found, "connections", "connection", name).clone();
+            row.as_object_mut()
+                .expect("a row")
+                .remove("goodput_is_estimate");
+            row
+        })
+    };
+    let implicit = "coupling = \"implicit\"";
+    assert_eq!(
+        run([0, 1, 2], implicit, "0.5s"),
+        run([2, 0, 1], implicit, "0.5s")
+    );
+    let adaptive = "step = { tolerance = 2e-4 }";
+    assert_eq!(
+        run([0, 1, 2], adaptive, "0.1s"),
+        run([0, 1, 2], adaptive, "0.5s")
+    );
+}
