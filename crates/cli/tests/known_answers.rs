@@ -295,3 +295,67 @@ fn nothing_depends_on_the_order_of_rows_and_on_recording() {
         run([0, 1, 2], adaptive, "0.5s")
     );
 }
+
+/// A full buffer of 100 ms takes 100 ms to send, whatever the bandwidth is after an event.
+#[test]
+fn a_buffer_given_as_a_time_follows_the_bandwidth() {
+    for model in ["packets", "fluid"] {
+        for queue in ["drop-tail", "priority"] {
+            let (class, demand) = match queue {
+                "priority" => (
+                    r#"class = [{ name = "bulk", buffer = "100 ms" }]"#,
+                    r#", class = "bulk""#,
+                ),
+                _ => ("", ""),
+            };
+            let scenario = format!(
+                r#"
+                simulation = {{ duration = "30 s", warmup = "20 s", model = "{model}" }}
+                event = [{{ at = "10 s", link = "A->B", set = {{ bandwidth = "20 Mbit/s" }} }}]
+                demand = [{{ from = "A", to = "B", rate = "120 Mbit/s", kind = "poisson", packet-size = "1500 B"{demand} }}]
+                [[link]]
+                from = "A"
+                to = "B"
+                bandwidth = "100 Mbit/s"
+                delay = "20 ms"
+                buffer = "100 ms"
+                queue = "{queue}"
+                {class}
+                "#
+            );
+            let found = answer(&scenario, "run", "");
+            let link = match queue {
+                "priority" => "A->B/bulk",
+                _ => "A->B",
+            };
+            let delay_s = &row(&found, "links", "link", link)["queueing_delay_s"];
+            near(delay_s, 0.1, 0.03);
+        }
+    }
+    let scenario = r#"
+        simulation = { duration = "30 s" }
+        event = [{ at = "10 s", link = "A->B", set = { bandwidth = "20 Mbit/s" } }]
+        link = [{ from = "A", to = "B", bandwidth = "100 Mbit/s", delay = "20 ms", buffer = "100 ms" }]
+        demand = [{ from = "A", to = "B", rate = "120 Mbit/s", kind = "poisson", packet-size = "1500 B" }]
+    "#;
+    let solved = answer(scenario, "solve", "");
+    near(&row(&solved, "links", "link", "A->B")["delay_s"], 0.1, 0.03);
+}
+
+/// 128 KiB of payload in segments of 1448 B are 90 packets.
+#[test]
+fn a_window_in_bytes_counts_payload() {
+    let goodput = |window: &str| {
+        let scenario = format!(
+            r#"
+            simulation = {{ duration = "20 s", warmup = "10 s", model = "packets" }}
+            link = [{{ from = "A", to = "B", bandwidth = "1 Gbit/s", delay = "50 ms" }}]
+            connection = [{{ name = "c", from = "A", to = "B", source = {{ stack = "linux-6" }}, max-window = "{window}" }}]
+            "#
+        );
+        let found = answer(&scenario, "run", "");
+        row(&found, "connections", "connection", "c")["mean_goodput_pps"].clone()
+    };
+    assert_eq!(goodput("128 KiB"), goodput("90 pkt"));
+    near(&goodput("128 KiB"), 900.0, 0.01);
+}

@@ -447,7 +447,10 @@ impl<'r, 'a> Section<'r, 'a> {
                 continue;
             }
             let message = format!("unknown key `{name}` in {}", self.what);
-            let help = self.findings.allowed(name, "allowed here", self.names());
+            let mut help = self.findings.allowed(name, "allowed here", self.names());
+            if let Some(place) = suggest::misplaced(name) {
+                help = format!("{place}; {help}");
+            }
             self.findings
                 .error(
                     ProblemKind::UnknownKey,

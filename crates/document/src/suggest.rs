@@ -20,6 +20,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("propagation", "delay"),
     ("queue-limit", "buffer"),
     ("queue-size", "buffer"),
+    ("fq", "fq-codel"),
+    ("fifo", "drop-tail"),
+    ("pfifo", "drop-tail"),
+    ("bfifo", "drop-tail"),
+    ("taildrop", "drop-tail"),
+    ("tail-drop", "drop-tail"),
+    ("strict", "priority"),
+    ("drr", "wfq"),
     ("window", "max-window"),
     ("tcp", "source"),
     ("end", "stop"),
@@ -42,6 +50,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("repair", "up"),
     ("repaired", "up"),
 ];
+
+/// Keys of other tools that belong to another table here.
+const MISPLACED: &[(&str, &str)] = &[("limit", "the link's `buffer` limits its queue")];
+
+/// Returns the place of a key that is not allowed where it is.
+pub(crate) fn misplaced(name: &str) -> Option<&'static str> {
+    let found = MISPLACED.iter().find(|(key, _)| *key == name);
+    found.map(|(_, place)| *place)
+}
 
 /// The allowed name that `name` most likely stands for, if any is close.
 pub fn nearest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {

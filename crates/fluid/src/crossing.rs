@@ -344,6 +344,7 @@ impl Crossing {
 
     fn room(&self) -> Room {
         Room {
+            time: None,
             nominal_pkts: self.buffer_pkts,
             bits: self.buffer_bits,
         }

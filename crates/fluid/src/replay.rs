@@ -144,7 +144,8 @@ fn direction(
         loss,
         bit_error_rate,
         bandwidth_bps: slowest_bps,
-        buffer_bytes: network.room(slowest.link).pkts(packet_bits) * packet_bits / 8.0,
+        buffer_bytes: network.room(slowest.link).at(slowest_bps).pkts(packet_bits) * packet_bits
+            / 8.0,
     })
 }
 

@@ -348,9 +348,14 @@ impl State {
     /// The rate of one connection without a profile, in packets/s.
     #[inline]
     pub(crate) fn own_pps(&self, branch: &BranchPlan) -> f64 {
+        self.set_pps(branch).unwrap_or(branch.rate_pps)
+    }
+
+    /// The rate in packets/s that the program has set for one connection, if it has.
+    #[inline]
+    pub(crate) fn set_pps(&self, branch: &BranchPlan) -> Option<f64> {
         let set = self.set.get(branch.settable as usize);
-        let rate_pps = set.and_then(|it| it.now.rate_pps);
-        rate_pps.unwrap_or(branch.rate_pps)
+        set.and_then(|it| it.now.rate_pps)
     }
 }
 
@@ -473,7 +478,7 @@ impl State {
         let within = queues.clone().all(|((h, w), l)| {
             let queue = ahead(h.queue_pkts, w.queue_pkts);
             let bits = ahead(h.queue_bits, w.queue_bits);
-            let most = l.buffer_now_pkts(h).min(l.room_pkts(queue, bits));
+            let most = l.buffer_now_pkts(h).min(l.room_pkts(h, queue, bits));
             (0.0..most).contains(&queue) && bits >= 0.0
         });
         let contents = self.content.iter().zip(&whole.content);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use netflow_network::{Buffer, LinkId};
 use netflow_scenario::Prepared;
-use netflow_units::{Bytes, Packets, Room, Size};
+use netflow_units::{Bytes, Packets, Room, Seconds, Size};
 
 use crate::{Link, Node, Position, Reverse, Topology};
 
@@ -78,12 +78,11 @@ impl Topology {
 
 /// The room of a queue that is a number.
 fn room(buffer: Buffer) -> Option<Room> {
-    if let Buffer::Packets(packets) = buffer {
-        Some(Room::Size(Size::Packets(Packets(packets))))
-    } else if let Buffer::Bytes(bytes) = buffer {
-        Some(Room::Size(Size::Bytes(Bytes(bytes))))
-    } else {
-        None
+    match buffer {
+        Buffer::Packets(packets) => Some(Room::Size(Size::Packets(Packets(packets)))),
+        Buffer::Bytes(bytes) => Some(Room::Size(Size::Bytes(Bytes(bytes)))),
+        Buffer::Time(time) => Some(Room::Time(Seconds(time.s))),
+        Buffer::BandwidthDelay => None,
     }
 }
 

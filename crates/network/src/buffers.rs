@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
 use crate::tables::{Class, NO_BRANCH, Tables};
-use crate::{Buffer, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Source};
+use crate::{Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Source};
 
 /// Least room of a queue that is to hold a bandwidth-delay product, in packets.
 const LEAST_PKTS: f64 = 10.0;
@@ -19,9 +19,33 @@ pub struct Room {
     pub nominal_pkts: f64,
     /// In bits, where packets take their own size.
     pub bits: Option<f64>,
+    /// The time that the bits follow when the bandwidth changes, if the buffer is given as one.
+    pub time: Option<BufferTime>,
 }
 
 impl Room {
+    /// Returns the buffer after a change of the link's bandwidth to this many bit/s.
+    #[inline]
+    pub fn at(self, bandwidth_bps: f64) -> Room {
+        let (Some(time), Some(bits)) = (self.time, self.bits) else {
+            return self;
+        };
+        let changed_bits = 8.0 * time.bytes(bandwidth_bps);
+        if changed_bits == bits {
+            return self;
+        }
+        Room {
+            nominal_pkts: (self.nominal_pkts * changed_bits / bits).max(1.0),
+            bits: Some(changed_bits),
+            time: self.time,
+        }
+    }
+
+    /// Whether the buffer grows in proportion to the link's bandwidth, at this many bit/s.
+    pub fn follows_bandwidth(&self, bandwidth_bps: f64) -> bool {
+        (self.time).is_some_and(|time| time.bytes(bandwidth_bps) > time.least_bytes)
+    }
+
     /// In packets of this mean size, of which it holds one at least.
     pub fn pkts(&self, mean_bits: f64) -> f64 {
         match self.bits {
@@ -44,11 +68,16 @@ impl Tables {
     /// The room of the queue of the link of this number.
     pub fn room(&self, link: u32) -> Room {
         let link = link as usize;
+        let spec = &self.links[link];
         Room {
             nominal_pkts: self.buffer_pkts[link],
-            bits: match self.links[link].buffer {
-                Buffer::Bytes(bytes) => Some(8.0 * bytes),
-                Buffer::Packets(_) | Buffer::BandwidthDelay => None,
+            bits: spec
+                .buffer
+                .bytes(spec.bandwidth_bps)
+                .map(|bytes| 8.0 * bytes),
+            time: match spec.buffer {
+                Buffer::Time(time) => Some(time),
+                Buffer::Bytes(_) | Buffer::Packets(_) | Buffer::BandwidthDelay => None,
             },
         }
     }
@@ -171,6 +200,7 @@ impl Crossed<'_> {
         let room = |((link, data), trip): ((&LinkSpec, &Sizes), &Trip)| match link.buffer {
             Buffer::Packets(pkts) => pkts,
             Buffer::Bytes(bytes) => (bytes / data.expected_bytes()).max(1.0),
+            Buffer::Time(time) => (time.bytes(link.bandwidth_bps) / data.expected_bytes()).max(1.0),
             Buffer::BandwidthDelay => bandwidth_delay_pkts(link, trip),
         };
         self.links.iter().zip(&data).zip(&trips).map(room).collect()

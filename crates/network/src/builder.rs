@@ -433,7 +433,22 @@ impl NetworkBuilder {
             match link.buffer {
                 Buffer::Packets(n) => check("buffer in packets", n, Allowed::AtLeastOne),
                 Buffer::Bytes(n) => check("buffer in bytes", n, Allowed::AtLeastOne),
+                Buffer::Time(time) => {
+                    check("buffer in seconds", time.s, Allowed::Positive);
+                    check(
+                        "smallest buffer in bytes",
+                        time.least_bytes,
+                        Allowed::AtLeastOne,
+                    );
+                }
                 Buffer::BandwidthDelay => {}
+            }
+            if let (DropPolicy::Managed(_), Buffer::Packets(n)) = (link.queue, link.buffer) {
+                check(
+                    "buffer of a managed queue in packets",
+                    n,
+                    Allowed::AtLeastTwo,
+                );
             }
             if let DropPolicy::Red(red) = link.queue {
                 check("red min_pkts", red.min_pkts, Allowed::NotNegative);
@@ -664,9 +679,6 @@ fn workload_errors(spec: &WorkloadSpec) -> Vec<BuildError> {
     if let Err(error) = spec.application.check() {
         bad(error.to_string());
     }
-    if let Err(error) = spec.stack.check() {
-        bad(error.to_string());
-    }
     if !(spec.users_per_s > 0.0 && spec.users_per_s <= 1e6) {
         let is = spec.users_per_s;
         bad(format!(
@@ -742,6 +754,7 @@ enum Allowed {
     Positive,
     NotNegative,
     AtLeastOne,
+    AtLeastTwo,
     StackWindow,
     UnitInterval,
 }
@@ -756,6 +769,7 @@ fn check_range(
         Allowed::Positive => (value > 0.0, "a positive number"),
         Allowed::NotNegative => (value >= 0.0, "zero or a positive number"),
         Allowed::AtLeastOne => (value >= 1.0, "at least 1"),
+        Allowed::AtLeastTwo => (value >= 2.0, "at least 2"),
         Allowed::StackWindow => (
             (1.0..=MOST_STACK_WINDOW).contains(&value),
             "1 to 1000000 with a stack",

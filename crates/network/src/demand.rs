@@ -140,7 +140,9 @@ impl Network {
             let rtt_s: f64 = links.map(|&link| now.delays_s[link.index()]).sum();
             let widths = there.iter().map(|link| now.bandwidths_bps[link.index()]);
             let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-            let rooms = there.iter().map(|&link| self.room(link));
+            let rooms = there
+                .iter()
+                .map(|&link| self.room(link).at(now.bandwidths_bps[link.index()]));
             let queues_pkts: f64 = rooms.map(|room| room.pkts(packet_bits)).sum();
             // A larger window never gets full: packets are lost before.
             let held_pkts = narrowest_bps * rtt_s / packet_bits + queues_pkts;

@@ -1,7 +1,7 @@
 //! What a link's data is of, which says how far a fluid's queue there is to be trusted.
 
 use crate::{
-    ACK_BYTES, Application, Buffer, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source,
+    ACK_BYTES, Application, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source,
 };
 
 /// What sends data, as far as that matters to a queue.
@@ -101,7 +101,8 @@ impl FilledBy {
         const ALIKE: f64 = 0.5 * (1.0 + 0.25 * 0.25);
         /// Of such a loss nobody asks whose it is.
         const LITTLE_LOSS: f64 = 1e-3;
-        let by_room = link.queue == DropPolicy::DropTail && matches!(link.buffer, Buffer::Bytes(_));
+        let by_room =
+            link.queue == DropPolicy::DropTail && link.buffer.bytes(link.bandwidth_bps).is_some();
         by_room && loss > LITTLE_LOSS && self.longer() > ALIKE
     }
 
@@ -152,7 +153,7 @@ impl FilledBy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NetworkBuilder, Red};
+    use crate::{Buffer, NetworkBuilder, Red};
 
     #[test]
     fn the_first_reason_counts() {

@@ -68,7 +68,8 @@ pub use recording::{
 pub use scheduling::{ClassedLink, QueueClass, Shared};
 pub use settable::{Set, Settable};
 pub use spec::{
-    Acks, Application, Buffer, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec, Red, Source,
+    Acks, Application, Buffer, BufferTime, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec,
+    Red, Source,
 };
 pub use totals::{ConnectionTotals, Estimate, LinkTotals, Percentiles, Totals};
 pub use users::{Arrivals, Experience, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s};

@@ -22,7 +22,11 @@ fn link_itself(link: &LinkSpec) -> u64 {
     } = link;
     let buffer = match buffer {
         Buffer::Packets(pkts) => (0, pkts.to_bits()),
-        Buffer::Bytes(bytes) => (1, bytes.to_bits()),
+        // A time counts as the bytes at the link's bandwidth: events are compared on their own.
+        Buffer::Bytes(_) | Buffer::Time(_) => (
+            1,
+            buffer.bytes(*bandwidth_bps).unwrap_or_default().to_bits(),
+        ),
         Buffer::BandwidthDelay => (2, 0),
     };
     let mut queue = match queue {

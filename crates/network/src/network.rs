@@ -214,6 +214,13 @@ impl Network {
         self.inner.buffer_pkts[id.within(self.inner.owner)]
     }
 
+    /// The mean size in bytes of the packets that [`buffer_pkts`](Self::buffer_pkts) counts where the buffer is in bytes.
+    pub fn mean_packet_bytes(&self, id: LinkId) -> f64 {
+        let spec = self.link_spec(id);
+        let bytes = spec.buffer.bytes(spec.bandwidth_bps);
+        bytes.unwrap_or_default() / self.buffer_pkts(id)
+    }
+
     /// The room of the link's queue, as fluids see it.
     pub fn room(&self, id: LinkId) -> crate::Room {
         self.inner.room(id.within(self.inner.owner) as u32)
@@ -222,9 +229,14 @@ impl Network {
     /// What the link's queue holds where packets are followed one by one: bytes if it is said in bytes,
     /// and whole packets else.
     pub fn packet_buffer(&self, id: LinkId) -> netflow_queues::Buffer {
-        match self.link_spec(id).buffer {
-            crate::Buffer::Bytes(bytes) => netflow_queues::Buffer::Bytes(bytes),
-            crate::Buffer::Packets(_) | crate::Buffer::BandwidthDelay => {
+        self.packet_buffer_at(id, self.link_spec(id).bandwidth_bps)
+    }
+
+    /// As [`packet_buffer`](Self::packet_buffer), after a change of the link's bandwidth to this many bit/s.
+    pub fn packet_buffer_at(&self, id: LinkId, bandwidth_bps: f64) -> netflow_queues::Buffer {
+        match self.link_spec(id).buffer.bytes(bandwidth_bps) {
+            Some(bytes) => netflow_queues::Buffer::Bytes(bytes),
+            None => {
                 let pkts = self.buffer_pkts(id).floor().clamp(1.0, 1e9);
                 netflow_queues::Buffer::Packets(pkts as usize)
             }

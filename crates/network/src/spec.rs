@@ -19,12 +19,41 @@ pub enum Buffer {
     /// This many bytes, of which each packet takes its own. In fluids they are as many packets of the mean size
     /// of all that are there.
     Bytes(f64),
+    /// The bytes that the link sends in a given time, whatever its bandwidth is at the moment.
+    Time(BufferTime),
     /// The bandwidth-delay product: what the link sends during the longest round trip, queues aside, of the
     /// connections that cross it at the start, in packets of the mean size of their data; at least 10
     /// packets, and at least twice the upper threshold of RED and RIO. A link that
     /// nothing crosses is sized by the round trips of the links that leave or enter the same node, or of the
     /// network; 100 ms without traffic.
     BandwidthDelay,
+}
+
+/// A buffer size as a transmission time: its bytes follow the link's bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BufferTime {
+    /// Time in seconds that the link needs to send a full buffer.
+    pub s: f64,
+    /// Smallest buffer in bytes, for low bandwidths: one packet.
+    pub least_bytes: f64,
+}
+
+impl BufferTime {
+    /// Returns the buffer in bytes at this bandwidth in bit/s.
+    pub fn bytes(self, bandwidth_bps: f64) -> f64 {
+        (self.s * bandwidth_bps / 8.0).max(self.least_bytes)
+    }
+}
+
+impl Buffer {
+    /// Returns the buffer in bytes at this bandwidth in bit/s; `None` if it counts packets.
+    pub fn bytes(self, bandwidth_bps: f64) -> Option<f64> {
+        match self {
+            Buffer::Bytes(bytes) => Some(bytes),
+            Buffer::Time(time) => Some(time.bytes(bandwidth_bps)),
+            Buffer::Packets(_) | Buffer::BandwidthDelay => None,
+        }
+    }
 }
 
 /// Random early detection: its drop probability rises with the average queue.

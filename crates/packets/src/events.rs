@@ -1,6 +1,6 @@
 //! What happens to links on the way: bandwidth changes, failures and repairs, new routes.
 
-use netflow_network::{Change, LinkLoss};
+use netflow_network::{Buffer, Change, LinkId, LinkLoss};
 use netflow_queues::Losses;
 
 use crate::engine::{Engine, loss_streams};
@@ -101,6 +101,11 @@ impl Engine {
         let now_ns = self.now_ns;
         let ratio = self.links[l].bandwidth_bps / bps;
         self.links[l].bandwidth_bps = bps;
+        let id = LinkId::new(l as u32, self.network.tables().owner);
+        if let Buffer::Time(_) = self.network.link_spec(id).buffer {
+            let buffer = self.network.packet_buffer_at(id, bps);
+            self.links[l].queue.set_buffer(buffer);
+        }
         self.links[l].queue.stretch(now_ns, ratio);
         if let Turn::Sharing(sharing) = &mut self.links[l].turn {
             sharing.stretch(now_ns, ratio, bps);

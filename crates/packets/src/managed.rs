@@ -122,6 +122,14 @@ impl ManagedQueue {
         }
     }
 
+    /// Changes the size of the buffer, the packet in service included. Packets that wait stay there.
+    pub fn set_buffer(&mut self, buffer: Buffer) {
+        match &mut self.queue {
+            Discipline::Managed(managed) => managed.set_buffer(buffer.waiting()),
+            Discipline::DropTail(line) => line.buffer = buffer,
+        }
+    }
+
     /// Whether packets may be dropped that it has taken.
     pub fn drops_late(&self) -> bool {
         matches!(self.queue, Discipline::Managed(_))

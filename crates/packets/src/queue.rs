@@ -298,6 +298,15 @@ impl Queue {
         }
     }
 
+    /// Changes the size of the buffer, the packet in service included. Packets that are in the queue stay there.
+    pub fn set_buffer(&mut self, buffer: Buffer) {
+        if let Some(managed) = &mut self.managed {
+            managed.set_buffer(buffer);
+        } else if let (Some(bytes), Buffer::Bytes(most)) = (&mut self.bytes, buffer) {
+            bytes.most = most;
+        }
+    }
+
     /// From now on it takes turns with other queues, and has room for so much.
     pub fn take_turns(&mut self, buffer: Buffer) {
         self.managed

@@ -1,6 +1,6 @@
 //! `network.json`: what the results are of.
 
-use netflow_network::{Buffer, ConnectionId, LinkId, LinkSpec, Network, NodeId, Source};
+use netflow_network::{ConnectionId, LinkId, LinkSpec, Network, NodeId, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::lines::to_lines;
@@ -143,10 +143,7 @@ impl Topology {
                 bandwidth_bps,
                 delay_s,
                 buffer_pkts: network.buffer_pkts(id),
-                buffer_bytes: match buffer {
-                    Buffer::Bytes(bytes) => Some(bytes),
-                    Buffer::Packets(_) | Buffer::BandwidthDelay => None,
-                },
+                buffer_bytes: buffer.bytes(bandwidth_bps),
                 loss: (!loss.is_none()).then(|| loss.to_string()),
             }
         };

@@ -219,7 +219,7 @@ impl Problem {
         for event in &inner.events[..begun] {
             let link = event.link as usize;
             match event.change {
-                Change::Bandwidth(bps) => links[link].bandwidth_bps = bps,
+                Change::Bandwidth(bps) => links[link].set_bandwidth(bps),
                 Change::Loss(loss) => losses[link] = loss,
                 Change::Delay(delay_s) => links[link].delay_s = delay_s,
                 Change::Down | Change::Up => {} // in the routes
@@ -417,6 +417,14 @@ impl Problem {
             over(flow.data_hops(), flow.data_bits),
             over(flow.back_hops(), flow.ack_sent_bits()),
         ]
+    }
+}
+
+impl LinkOf {
+    /// Sets the bandwidth in bit/s; a buffer given as a time follows it.
+    pub fn set_bandwidth(&mut self, bps: f64) {
+        self.bandwidth_bps = bps;
+        self.room = self.room.at(bps);
     }
 }
 

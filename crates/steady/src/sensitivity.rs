@@ -275,6 +275,10 @@ impl Solver {
         for (l, link) in problem.links.iter().enumerate() {
             all.by_bandwidth[l] =
                 all.by_bandwidth[l] / link.bandwidth_bps + filling.bandwidth_bps[l];
+            if link.room.follows_bandwidth(link.bandwidth_bps) {
+                all.by_bandwidth[l] +=
+                    all.by_buffer[l] * link.room.nominal_pkts / link.bandwidth_bps;
+            }
         }
         let crossings = problem.crossings();
         let bends: Vec<bool> = (0..problem.flows.len())

@@ -75,13 +75,13 @@ impl Solver {
         &self.network
     }
 
-    /// Gives a link another bandwidth, in bit/s.
+    /// Gives a link another bandwidth, in bit/s. A buffer given as a time follows it.
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if it is not positive.
     pub fn set_bandwidth(&mut self, link: LinkId, bandwidth_bps: f64) -> Result<(), SteadyError> {
         check("bandwidth", bandwidth_bps, bandwidth_bps > 0.0, "positive")?;
-        self.problem.links[link.index()].bandwidth_bps = bandwidth_bps;
+        self.problem.links[link.index()].set_bandwidth(bandwidth_bps);
         self.point.inputs_changed();
         Ok(())
     }

@@ -287,10 +287,8 @@ impl Solver {
         let rate_pps = flow.sent_pps(at.rate_pps);
         let in_bursts = self.problem.transfers[flow.class as usize].is_some();
         let crosses = |is: fn(&LinkSteady) -> bool| {
-            let hops = flow.data_hops().start..flow.back_hops().end;
-            self.problem.hop_link[hops]
-                .iter()
-                .any(|&l| is(&links[l as usize]))
+            let mut hops = flow.data_hops().chain(flow.ack_hops());
+            hops.any(|h| is(&links[self.problem.hop_link[h] as usize]))
         };
         let queues = crosses(|link| link.estimate.is_some());
         let losses = crosses(LinkSteady::loss_is_estimate);

@@ -1,8 +1,7 @@
 //! The name that somebody meant.
 
 /// The allowed name that `name` most likely stands for, if any is close: the same but for case,
-/// blanks and hyphens; a slip of the pen or two away; what `elsewhere` says that others call it
-/// (their name, ours); or one that is part of the other. Among equals the first counts.
+/// blanks and hyphens; the name that `elsewhere` maps it to (their name, ours); one or two typing errors away; or one that is part of the other. Among equals the first counts.
 ///
 /// This is the one judgement of nearness: what it does not find near is not offered at all.
 pub fn nearest_name<'a>(
@@ -18,6 +17,12 @@ pub fn nearest_name<'a>(
     if let Some(same) = allowed.clone().find(|other| simplified(other) == plain) {
         return Some(same);
     }
+    let kebab = name.to_lowercase().replace(['_', ' '], "-");
+    let meant = elsewhere.iter().filter(|(other, _)| *other == kebab);
+    let mut meant = meant.filter_map(|(_, key)| allowed.clone().find(|other| other == key));
+    if let Some(key) = meant.next() {
+        return Some(key);
+    }
     let close = allowed
         .clone()
         .map(|other| (strsim::osa_distance(&plain, &simplified(other)), other))
@@ -27,12 +32,6 @@ pub fn nearest_name<'a>(
         .min_by_key(|(edits, _)| *edits);
     if let Some((_, other)) = close {
         return Some(other);
-    }
-    let kebab = name.to_lowercase().replace(['_', ' '], "-");
-    let meant = elsewhere.iter().filter(|(other, _)| *other == kebab);
-    let mut meant = meant.filter_map(|(_, key)| allowed.clone().find(|other| other == key));
-    if let Some(key) = meant.next() {
-        return Some(key);
     }
     // `profile-name` for `profile`, `window` for `max-window`; a short piece says too little.
     let mut parts = allowed.filter(|other| {

@@ -173,7 +173,9 @@ fn default_buffers(network: &Network) -> Option<String> {
 
 /// What those hold in packets that are said in bytes or as a time; nothing if none is.
 fn converted_buffers(network: &Network) -> Option<String> {
-    let list = buffers(network, |buffer| matches!(buffer, Buffer::Bytes(_)))?;
+    let list = buffers(network, |buffer| {
+        matches!(buffer, Buffer::Bytes(_) | Buffer::Time(_))
+    })?;
     Some(format!(
         "buffers said in bytes or as a time, in packets of the size of TCP's data, or of what else crosses them: {list}"
     ))

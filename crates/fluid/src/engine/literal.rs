@@ -62,7 +62,11 @@ impl Moving<'_> {
 
         let exact = before + arriving.pkts - departed;
         // What is there stays, however large what comes is.
-        let buffer_pkts = l.room.pkts(mean_bits).max(before - departed);
+        let buffer_pkts = l
+            .room
+            .at(link.bandwidth_bps)
+            .pkts(mean_bits)
+            .max(before - departed);
         let after = exact.clamp(0.0, buffer_pkts);
         if !exact.is_finite() {
             return Err(rank);

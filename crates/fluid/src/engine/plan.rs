@@ -707,8 +707,12 @@ impl Plan {
         self.shortest_step_s = step_s;
         for l in &mut self.links {
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
+            let slowest_bps = slowest_bps(inner, l.link);
             let room_bits = l.room.bits.unwrap_or(l.room.nominal_pkts * bits).max(bits);
-            let longest_wait_s = room_bits / slowest_bps(inner, l.link);
+            let longest_wait_s = match l.room.time {
+                Some(time) => 8.0 * time.bytes(slowest_bps) / slowest_bps,
+                None => room_bits / slowest_bps,
+            };
             let steps = (longest_wait_s / step_s).ceil().min(1e9) as usize;
             l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
             l.first_slot = self.queue_slots as u32;
@@ -738,16 +742,18 @@ pub(crate) const NOTHING_PKTS: f64 = 1e-9;
 impl LinkPlan {
     /// The room of the queue in packets like those in it now.
     pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
-        let room_pkts = self.room_pkts(link.queue_pkts, link.queue_bits);
+        let room_pkts = self.room_pkts(link, link.queue_pkts, link.queue_bits);
         room_pkts.max(link.queue_pkts)
     }
 
     /// The same where so many packets of so many bits are there.
-    pub fn room_pkts(&self, pkts: f64, bits: f64) -> f64 {
-        self.room.pkts(match self.one_kind || pkts <= NOTHING_PKTS {
-            true => self.nominal_bits,
-            false => bits / pkts,
-        })
+    pub fn room_pkts(&self, link: &LinkState, pkts: f64, bits: f64) -> f64 {
+        self.room
+            .at(link.bandwidth_bps)
+            .pkts(match self.one_kind || pkts <= NOTHING_PKTS {
+                true => self.nominal_bits,
+                false => bits / pkts,
+            })
     }
 }
 

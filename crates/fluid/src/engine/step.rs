@@ -22,9 +22,11 @@ fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State
     let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
     let packet_s = |&p: &u32| branch.data_bits / state.links[p as usize].bandwidth_bps;
     let slowest_s = ranks.iter().map(packet_s).fold(0.0, f64::max);
-    let gap_s = match branch.profile {
-        NO_PROFILE => slowest_s.max(1.0 / state.own_pps(branch)),
-        _ => slowest_s,
+    // A rate set during the run says nothing about the rates before it.
+    let has_fixed_rate = branch.profile == NO_PROFILE && state.set_pps(branch).is_none();
+    let gap_s = match has_fixed_rate {
+        true => slowest_s.max(1.0 / branch.rate_pps),
+        false => slowest_s,
     };
     let gaps = branch.size_pkts / branch.weight - 1.0;
     let path_s = fixed.forward_s + ranks.iter().map(packet_s).sum::<f64>();
@@ -269,7 +271,7 @@ impl Moving<'_> {
         };
         let filling = self.scratch.fillings[rank];
         let step = Step {
-            room_pkts: l.room_pkts(pkts, bits),
+            room_pkts: l.room_pkts(link, pkts, bits),
             light_rho: l.light_rho,
             before_pkts: link.queue_pkts,
             service_pkts,

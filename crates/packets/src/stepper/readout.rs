@@ -54,14 +54,15 @@ impl Engine for Packets {
 
     fn blocking(&self, id: LinkId) -> f64 {
         let network = self.network();
-        let is_full = match network.packet_buffer(id) {
-            Buffer::Packets(most) => self.engine.queue_pkts(id.index()) >= most,
-            Buffer::Bytes(most) => {
-                let pkt_bytes = most / network.buffer_pkts(id);
-                self.engine.queue_bytes(id.index()) as f64 + pkt_bytes > most
-            }
-            Buffer::Unbounded => false,
-        };
+        let is_full =
+            match network.packet_buffer_at(id, self.engine.links[id.index()].bandwidth_bps) {
+                Buffer::Packets(most) => self.engine.queue_pkts(id.index()) >= most,
+                Buffer::Bytes(most) => {
+                    let pkt_bytes = network.mean_packet_bytes(id);
+                    self.engine.queue_bytes(id.index()) as f64 + pkt_bytes > most
+                }
+                Buffer::Unbounded => false,
+            };
         f64::from(u8::from(is_full))
     }
 

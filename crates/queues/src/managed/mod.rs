@@ -129,6 +129,11 @@ impl<P> Managed<P> {
         Managed { buffer, state }
     }
 
+    /// Changes the size of the buffer. Packets that wait stay there.
+    pub fn set_buffer(&mut self, buffer: Buffer) {
+        self.buffer = buffer;
+    }
+
     /// A packet arrives. `flow` is a number that tells flows apart; `ecn`, whether it may be marked
     /// instead of being dropped. What there is no room for is pushed to `dropped`, or what is dropped
     /// early: this packet or others.

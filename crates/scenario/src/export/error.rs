@@ -37,6 +37,14 @@ pub enum ExportError {
         /// Packets that its buffer holds.
         buffer_pkts: f64,
     },
+    /// A buffer that follows a bandwidth that changes.
+    #[error(
+        "link {link}: its bandwidth changes, and ns-2 has no buffer that follows it; give the buffer in packets or bytes"
+    )]
+    BufferTime {
+        /// The link's name.
+        link: String,
+    },
     /// One of several links between the same nodes.
     #[error(
         "link {link}: links with a `circuit` cannot be exported to ns-2, which knows links by their ends"

@@ -103,6 +103,10 @@ pub(super) const WINDOW: Allowed<Quantity<Packets>> = Allowed {
     test: |w| w.get() >= 1.0 && w.get() <= 1e9,
     text: "1 pkt to 1e9 pkt",
 };
+pub(super) const LARGEST_WINDOW: Allowed<Quantity<Size>> = Allowed {
+    test: |w| w.get() >= 1.0 && w.get() <= 1e9,
+    text: "1 pkt to 1e9 pkt, or 1 B to 1 GB",
+};
 pub(super) const COUNT: Allowed<u64> = Allowed {
     test: |n| (1..=1_000_000_000).contains(n),
     text: "1 to 1000000000",

@@ -2,7 +2,7 @@
 
 use netflow_document::{Section, Spanned, table};
 
-use super::{ApplicationSetting, ByteSize, PacketCount, SizeSetting, SourceSetting, Time, allowed};
+use super::{ApplicationSetting, ByteSize, SizeSetting, SourceSetting, Time, allowed};
 
 /// A connection, or several identical ones: traffic from one node to another.
 #[table(name = "connection", called = called)]
@@ -38,9 +38,9 @@ pub struct Connection {
     /// This many identical connections, evaluated as cheaply as one. Default: 1.
     #[key(allowed = allowed::COUNT, example = 10)]
     pub count: Option<Spanned<u64>>,
-    /// Largest congestion window. Default: what a profile has; 10 000 pkt of a `window`, which is warned of where it is reached; of a `stack` none but its send buffer.
-    #[key(allowed = allowed::WINDOW, example = "64 pkt")]
-    pub max_window: Option<PacketCount>,
+    /// Largest congestion window. Bytes count payload, in whole packets. Default: the limit of a profile; 10 000 pkt of a `window`, with a warning where it is reached; of a `stack` its send buffer.
+    #[key(allowed = allowed::LARGEST_WINDOW, example = "64 pkt")]
+    pub max_window: Option<SizeSetting>,
     /// Size of a data packet on the wire. Default: the simulation's.
     #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
     pub packet_size: Option<ByteSize>,

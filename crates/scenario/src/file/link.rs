@@ -37,6 +37,7 @@ pub struct Link {
     /// aside, of the connections that cross it at the start (the bandwidth-delay product), at least 10
     /// packets and twice the upper threshold of a RED queue. A link that nothing crosses takes the round trips of links that leave or enter
     /// the same node, or of the network; 100 ms without traffic. `netflow check` shows it.
+    /// A time follows the bandwidth that events set; CoDel, FQ-CoDel and PIE need at least 2 packets.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
     pub buffer: Option<RoomSetting>,
     /// Whether there is the same link, with a queue of its own, in the other direction. Default:

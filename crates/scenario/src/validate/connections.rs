@@ -2,14 +2,15 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionSpec, MOST_STACK_WINDOW, NodeId, Source, TcpVariant, WindowSource,
+    Acks, Application, ConnectionSpec, HEADER_BYTES, MOST_STACK_WINDOW, NodeId, Source, TcpVariant,
+    WindowSource,
 };
-use netflow_units::{Bytes, Rate};
+use netflow_units::{Bytes, Packets, Rate, Size};
 
 use super::Assembly;
 use super::flows::Part;
 use super::names::Names;
-use crate::file::{ApplicationSetting, Connection, SourceSetting, WindowSetting};
+use crate::file::{ApplicationSetting, Connection, SizeSetting, SourceSetting, WindowSetting};
 use crate::prepared::Divided;
 
 /// More packets than this cannot be counted exactly.
@@ -56,6 +57,49 @@ impl Connections {
 }
 
 impl Assembly<'_> {
+    /// Returns the largest window in packets; bytes count payload, in whole packets.
+    fn max_window_pkts(
+        &mut self,
+        window: &SizeSetting,
+        source: &Source,
+        packet_size: Bytes,
+    ) -> Option<f64> {
+        let pkts = match window.0 {
+            Size::Packets(pkts) => pkts.get(),
+            Size::Bytes(bytes) => {
+                let header_bytes = match source {
+                    Source::Stack(stack) => stack.header_bytes(),
+                    _ => HEADER_BYTES,
+                };
+                let payload_bytes = (packet_size.get() - header_bytes).max(1.0);
+                (bytes.get() / payload_bytes).floor()
+            }
+        };
+        if pkts < 1.0 {
+            let message = format!(
+                "`max-window` is {}, less than the payload of a packet",
+                **window
+            );
+            let help = "make `max-window` larger, or `packet-size` smaller";
+            self.error(ProblemKind::OutOfRange, window.place(), message, help);
+            return None;
+        }
+        if let Source::Stack(_) = source
+            && pkts > MOST_STACK_WINDOW
+        {
+            let message = format!("`max-window` is {}", **window);
+            let help = format!("with a stack it is at most {MOST_STACK_WINDOW} pkt");
+            self.error(ProblemKind::OutOfRange, window.place(), message, &help);
+        }
+        if let Source::Stack(_) | Source::Window(_) = source
+            && pkts.fract() > 0.0
+        {
+            self.parts_of_packets
+                .push((window.place(), "max-window", Packets(pkts)));
+        }
+        Some(pkts)
+    }
+
     pub(super) fn reserve(&mut self, connections: usize) {
         self.connections.names.reserve(connections);
         self.connections.ends.reserve(connections);
@@ -94,7 +138,7 @@ impl Assembly<'_> {
 
         let packet_size = match &connection.packet_size {
             Some(size) => size.0,
-            None => self.packet_size(),
+            None => self.settings.packet_size,
         };
         let (start_s, stop_s) = self.times(&connection.start, &connection.stop);
         let count = connection.count.as_deref().copied().unwrap_or(1);
@@ -131,21 +175,6 @@ impl Assembly<'_> {
             let message = "`max-window` has no effect: only a TCP source has a window";
             self.warning(ProblemKind::WithoutEffect, window.place(), message, "");
         }
-        if let (Some(window), SourceSetting::Stack(_)) =
-            (&connection.max_window, &*connection.source)
-            && window.get() > MOST_STACK_WINDOW
-        {
-            let message = format!("`max-window` is {}", **window);
-            let help = format!("with a stack it is at most {MOST_STACK_WINDOW} pkt");
-            self.error(ProblemKind::OutOfRange, window.place(), message, &help);
-        }
-        if let (Some(window), SourceSetting::Stack(_) | SourceSetting::Window(_)) =
-            (&connection.max_window, &*connection.source)
-            && window.get().fract() > 0.0
-        {
-            let part = (window.place(), "max-window", ***window);
-            self.parts_of_packets.push(part);
-        }
         let application = self.application(
             connection.application.as_ref(),
             is_tcp(&connection.source),
@@ -153,6 +182,9 @@ impl Assembly<'_> {
         );
         let aggregate = self.aggregate_of(connection.aggregate.as_ref());
         let source = self.source(&connection.source, packet_size);
+        let max_window_pkts = (connection.max_window.as_ref())
+            .zip(source.as_ref())
+            .and_then(|(window, source)| self.max_window_pkts(window, source, packet_size));
         let ends = from.zip(to);
         let path = self.path(connection.path.as_ref(), ends, "path");
         let return_path = self.path(
@@ -180,7 +212,7 @@ impl Assembly<'_> {
             stop_s,
             size_pkts,
             count: u32::try_from(count).unwrap_or(u32::MAX),
-            max_window_pkts: connection.max_window.as_ref().map(|window| window.get()),
+            max_window_pkts,
             packet_size_bytes: packet_size.get(),
             path,
             return_path,

@@ -335,7 +335,7 @@ impl Assembly<'_> {
         let packet = match (&demand.packet_size, kind) {
             (Some(size), _) => size.0,
             (None, DemandKind::Voice) => VOICE_PACKET,
-            (None, _) => self.packet_size(),
+            (None, _) => self.settings.packet_size,
         };
         let has_users = match kind {
             DemandKind::Tcp => demand.flows.is_none(),

@@ -50,8 +50,8 @@ impl Assembly<'_> {
                 self.error(ProblemKind::Conflict, queue.place(), message, help);
             }
             let bandwidth_bps = self.rate_bps(link.bandwidth.0);
-            let buffer = self.buffer(class.buffer.as_ref(), bandwidth_bps);
-            let queue = self.queue(class.queue.as_ref(), buffer);
+            let buffer = self.buffer(class.buffer.as_ref());
+            let queue = self.queue(class.queue.as_ref(), buffer, bandwidth_bps);
             self.class_names.insert(class.name.to_string());
             classes.push(QueueClass {
                 name: class.name.to_string(),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use netflow_document::{FileId, Place, ProblemKind, Spanned};
 use netflow_network::{
-    Buffer, Calibration, ClassedLink, ConnectionId, DropPolicy, LinkId, LinkSpec, Network, NodeId,
-    QueueClass, Red as FluidRed, Scheduler, Source,
+    Buffer, BufferTime, Calibration, Change, ClassedLink, ConnectionId, DropPolicy, LinkId,
+    LinkSpec, Network, NodeId, QueueClass, Red as FluidRed, Scheduler, Source,
 };
-use netflow_units::{BitsPerSecond, Bytes, Rate, Room, Size};
+use netflow_units::{Bytes, Rate, Room, Size};
 
 use super::queues::aqm;
 use super::{Assembly, PlacedLink};
@@ -20,23 +20,17 @@ const MAX_P: f64 = 0.1;
 pub(super) const WEIGHT: f64 = 0.002;
 
 impl Assembly<'_> {
-    /// The default packet size, for a value that is counted in packets.
-    pub(super) fn packet_size(&mut self) -> Bytes {
-        self.settings.packet_size_used = true;
-        self.settings.packet_size
-    }
-
     pub(super) fn rate_bps(&mut self, rate: Rate) -> f64 {
         match rate {
             Rate::BitsPerSecond(rate) => rate.get(),
-            Rate::PacketsPerSecond(rate) => rate.in_bits(self.packet_size()).get(),
+            Rate::PacketsPerSecond(rate) => rate.in_bits(self.settings.packet_size).get(),
         }
     }
 
     pub(super) fn packets(&mut self, size: Size) -> f64 {
         match size {
             Size::Packets(packets) => packets.get(),
-            Size::Bytes(bytes) => bytes.in_packets(self.packet_size()).get(),
+            Size::Bytes(bytes) => bytes.in_packets(self.settings.packet_size).get(),
         }
     }
 
@@ -107,7 +101,7 @@ impl Assembly<'_> {
             back: _,
         } = link;
         let bandwidth_bps = self.rate_bps(bandwidth.0);
-        let buffer = self.buffer(buffer.as_ref(), bandwidth_bps);
+        let buffer = self.buffer(buffer.as_ref());
         LinkSpec {
             from,
             to,
@@ -116,7 +110,7 @@ impl Assembly<'_> {
             delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
             metric: metric.as_deref().copied(),
             buffer,
-            queue: self.queue(queue.as_ref(), buffer),
+            queue: self.queue(queue.as_ref(), buffer, bandwidth_bps),
             loss: loss.as_ref().map(|loss| loss.of_link()).unwrap_or_default(),
             // Nobody writes it: packets show it.
             calibration: Calibration::default(),
@@ -228,12 +222,13 @@ impl Assembly<'_> {
         &mut self,
         setting: Option<&Spanned<QueueSetting>>,
         buffer: Buffer,
+        bandwidth_bps: f64,
     ) -> DropPolicy {
         let Some(setting) = setting else {
             return DropPolicy::DropTail;
         };
         match &**setting {
-            QueueSetting::Red(red) => self.red(red, buffer),
+            QueueSetting::Red(red) => self.red(red, buffer, bandwidth_bps),
             QueueSetting::Rio(rio) => self.rio(rio, setting.place()),
             QueueSetting::Plain(_) => DropPolicy::DropTail,
             QueueSetting::CoDel(_) | QueueSetting::Pie(_) => {
@@ -243,20 +238,30 @@ impl Assembly<'_> {
                     _ => &mut self.of_packets,
                 };
                 needs.get_or_insert((setting.place(), what));
+                if let Buffer::Packets(pkts) = buffer
+                    && pkts < 2.0
+                {
+                    let discipline = setting.discipline();
+                    let message = format!(
+                        "\"{discipline}\" needs a buffer of at least 2 pkt, not {pkts} pkt"
+                    );
+                    let help = "one packet is in service, and the discipline manages those that wait; make `buffer` larger";
+                    self.error(ProblemKind::OutOfRange, setting.place(), message, help);
+                }
                 aqm(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)
             }
         }
     }
 
-    /// The room of a queue at a link of this rate.
-    pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>, bandwidth_bps: f64) -> Buffer {
+    /// Reads the buffer of a link or class.
+    pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>) -> Buffer {
         let packet = self.settings.packet_size;
         match setting.map(|buffer| buffer.0) {
             None => Buffer::BandwidthDelay,
-            Some(room @ Room::Time(_)) => {
-                let bytes = room.at(BitsPerSecond(bandwidth_bps)).bytes(packet);
-                Buffer::Bytes(bytes.get().max(packet.get()))
-            }
+            Some(Room::Time(time)) => Buffer::Time(BufferTime {
+                s: time.get(),
+                least_bytes: packet.get(),
+            }),
             Some(Room::Size(Size::Packets(packets))) => {
                 if let Some(setting) = setting.filter(|_| packets.get().fract() > 0.0) {
                     self.parts_of_packets
@@ -280,9 +285,19 @@ impl Assembly<'_> {
     /// No buffer of bytes is too small for a packet that comes by. (Those of the simulation's size are looked at where the
     /// buffer is read.)
     pub(super) fn refuse_packets_without_room(&mut self, network: &Network) {
-        let room = |link| match network.link_spec(link).buffer {
-            Buffer::Bytes(bytes) => bytes,
-            Buffer::Packets(_) | Buffer::BandwidthDelay => f64::INFINITY,
+        let mut slowest: Vec<f64> = network
+            .links()
+            .map(|id| network.link_spec(id).bandwidth_bps)
+            .collect();
+        for event in network.events() {
+            if let Change::Bandwidth(bps) = event.change {
+                let slowest_bps = &mut slowest[event.link.index()];
+                *slowest_bps = slowest_bps.min(bps);
+            }
+        }
+        let room = |link: LinkId| {
+            let bytes = network.link_spec(link).buffer.bytes(slowest[link.index()]);
+            bytes.unwrap_or(f64::INFINITY)
         };
         let least = network.links().map(room).fold(f64::INFINITY, f64::min);
         let looked_at = least.max(self.settings.packet_size.get());
@@ -325,7 +340,7 @@ impl Assembly<'_> {
         }
     }
 
-    fn red(&mut self, red: &Red, buffer: Buffer) -> DropPolicy {
+    fn red(&mut self, red: &Red, buffer: Buffer, bandwidth_bps: f64) -> DropPolicy {
         let min_pkts = self.packets(red.min.0);
         let max_pkts = self.packets(red.max.0);
         if max_pkts < min_pkts {
@@ -341,7 +356,10 @@ impl Assembly<'_> {
         }
         let room = match buffer {
             Buffer::Packets(packets) => packets,
-            Buffer::Bytes(bytes) => bytes / self.settings.packet_size.get(),
+            Buffer::Bytes(_) | Buffer::Time(_) => {
+                let bytes = buffer.bytes(bandwidth_bps).unwrap_or(f64::INFINITY);
+                bytes / self.settings.packet_size.get()
+            }
             // It is made for its thresholds.
             Buffer::BandwidthDelay => f64::INFINITY,
         };

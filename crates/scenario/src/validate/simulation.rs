@@ -19,8 +19,6 @@ pub(super) struct Settings {
     pub(super) options: Options,
     pub(super) warmup_s: f64,
     pub(super) packet_size: Bytes,
-    /// Whether anything has asked for the default packet size.
-    pub(super) packet_size_used: bool,
     pub(super) acks: bool,
     pub(super) acks_used: bool,
     /// By what all demands are multiplied.
@@ -49,7 +47,6 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
             .packet_size
             .as_ref()
             .map_or(PACKET_SIZE, |size| size.0),
-        packet_size_used: false,
         acks: simulation.acks.as_deref().copied().unwrap_or(true),
         acks_used: false,
         demand_scale: simulation.demand_scale.as_deref().copied().unwrap_or(1.0),
@@ -238,14 +235,6 @@ impl super::Assembly<'_> {
         let simulation = &scenario.simulation;
         if self.findings.has_errors() {
             return; // something that would use them may not have been read
-        }
-        if let Some(size) = simulation
-            .packet_size
-            .as_ref()
-            .filter(|_| !self.settings.packet_size_used)
-        {
-            let message = "`packet-size` has no effect: every connection has its own";
-            self.warning(ProblemKind::WithoutEffect, size.place(), message, "");
         }
         if let Some(acks) = simulation
             .acks

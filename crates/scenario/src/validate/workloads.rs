@@ -42,7 +42,7 @@ impl Assembly<'_> {
         let (start_s, stop_s) = self.times(&workload.start, &workload.stop);
         let packet_size = match &workload.packet_size {
             Some(size) => size.0,
-            None => self.packet_size(),
+            None => self.settings.packet_size,
         };
         if packet_size.get() < 41.0 {
             let message = format!("packets of {packet_size} have no room for users' data");

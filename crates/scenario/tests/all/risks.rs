@@ -159,8 +159,8 @@ fn directions_of_one_link_may_differ_and_fail_together() {
     assert_eq!((there.metric, back.metric), (Some(10.0), Some(20.0)));
     assert_eq!((there.loss.random, back.loss.random), (0.01, 0.02));
     // What it does not have is as in the other direction: 50 ms at the bandwidth of each.
-    assert_eq!(there.buffer, netflow_network::Buffer::Bytes(50_000.0));
-    assert_eq!(back.buffer, netflow_network::Buffer::Bytes(6250.0));
+    assert_eq!(there.buffer.bytes(there.bandwidth_bps), Some(50_000.0));
+    assert_eq!(back.buffer.bytes(back.bandwidth_bps), Some(6250.0));
     assert_eq!(network.physical_links().count(), 1);
     assert_eq!(groups(&network), [("river", vec!["A->B", "B->A"])]);
     // Options of the one name are of the link, those of the other of its other direction.

@@ -336,7 +336,7 @@ prop_compose! {
         (application, count, max_window, packet_size, path, return_path, acks, delayed_ack) in (
             of(application()),
             of((1..=1_000_000_000_u64).prop_map(Spanned::from)),
-            of(packets()),
+            of(size(1.0..1e9)),
             of(bytes()),
             of(path()),
             of(path()),

@@ -313,16 +313,6 @@ fn settings_without_effect_are_said() {
             "`burstiness-interval` has no effect: only the window model counts packets",
         ),
         (
-            &[
-                START,
-                "packet-size = \"500 B\"\n",
-                LINK,
-                CONNECTION,
-                "packet-size = \"1 KB\"\n",
-            ],
-            "`packet-size` has no effect: every connection has its own",
-        ),
-        (
             &[START, "acks = false\n", LINK, &constant],
             "`acks` has no effect: no connection here takes it from the simulation",
         ),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Application, Buffer, Calibration, ConnectionId, DropPolicy, LinkId, LinkSpec, Network,
-    NetworkBuilder, NodeId, Source, Transport,
+    Application, Buffer, BufferTime, Calibration, ConnectionId, DropPolicy, LinkId, LinkSpec,
+    Network, NetworkBuilder, NodeId, Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
 use netflow_profile::{Scaled, builtin};
@@ -90,6 +90,20 @@ pub fn in_bytes(network: &Network) -> Network {
     builder.each_link(|link| {
         if let (Buffer::Packets(pkts), DropPolicy::DropTail) = (link.buffer, link.queue) {
             link.buffer = Buffer::Bytes(1000.0 * pkts);
+        }
+    });
+    builder.build().unwrap()
+}
+
+/// The network with every drop-tail buffer as the time in which the link sends it.
+pub fn in_time(network: &Network) -> Network {
+    let mut builder = in_bytes(network).to_builder();
+    builder.each_link(|link| {
+        if let Buffer::Bytes(bytes) = link.buffer {
+            link.buffer = Buffer::Time(BufferTime {
+                s: 8.0 * bytes / link.bandwidth_bps,
+                least_bytes: 1.0,
+            });
         }
     });
     builder.build().unwrap()

@@ -151,11 +151,13 @@ fn options_out_of_range_are_refused() {
         let room = Room {
             nominal_pkts: value,
             bits: None,
+            time: None,
         };
         bad(solver.set_buffer(there, room));
         let room = Room {
             nominal_pkts: 10.0,
             bits: Some(value),
+            time: None,
         };
         bad(solver.set_buffer(there, room));
         bad(solver.set_demand(c, value));

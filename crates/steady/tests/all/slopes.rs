@@ -3,7 +3,7 @@
 use netflow_network::{ConnectionId, Network, Room};
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which};
 
-use crate::networks::{as_if_calibrated, as_transfers, as_two_tcps, endless, in_bytes};
+use crate::networks::{as_if_calibrated, as_transfers, as_two_tcps, endless, in_bytes, in_time};
 
 const EXACT: SteadyOptions = SteadyOptions {
     tolerance: 1e-13,
@@ -115,6 +115,7 @@ fn compare(seed: u64, network: &Network, compared: &mut Compared) {
                 let room = Room {
                     nominal_pkts: room.nominal_pkts * x / pkts,
                     bits: room.bits.map(|bits| bits * x / pkts),
+                    time: room.time,
                 };
                 s.set_buffer(id, room).unwrap()
             });
@@ -166,6 +167,11 @@ fn derivatives_are_those_of_differences_where_two_tcps_meet() {
 fn derivatives_are_those_of_differences_where_queues_hold_bytes() {
     all(0..12, in_bytes);
     all(0..12, |network| in_bytes(&as_transfers(network)));
+}
+
+#[test]
+fn derivatives_are_those_of_differences_where_buffers_follow_the_bandwidth() {
+    all(0..12, in_time);
 }
 
 #[test]

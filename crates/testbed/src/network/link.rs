@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{Early, RedAverage};
-use netflow_network::{DropPolicy, LinkLoss, LinkSpec};
+use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec};
 use netflow_queues::{Buffer, DropTail, LossCause, Losses, Managed};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
@@ -73,6 +73,8 @@ enum Queue {
 
 /// One directed link. Times do not go back.
 pub(crate) struct Link {
+    /// The time that the buffer follows when the bandwidth changes.
+    buffer_time: Option<BufferTime>,
     queue: Queue,
     bandwidth_bps: f64,
     pub delay_ns: u64,
@@ -139,6 +141,10 @@ impl Link {
             delay_ns: delay_ns(spec.delay_s),
             losses: Losses::new(&spec.loss, streams(loss_seed)),
             loss_seed,
+            buffer_time: match spec.buffer {
+                netflow_network::Buffer::Time(time) => Some(time),
+                _ => None,
+            },
             down: false,
             generation: 0,
             there: 0,
@@ -285,10 +291,21 @@ impl Link {
         }
     }
 
+    /// Changes the size of the buffer, the packet in service included. Packets that wait stay there.
+    fn set_buffer(&mut self, new: Buffer) {
+        match &mut self.queue {
+            Queue::Fifo { buffer, .. } => *buffer = new,
+            Queue::Managed { waiting, .. } => waiting.set_buffer(new.waiting()),
+        }
+    }
+
     /// From now on the bandwidth is this: what is being sent, and what waits, takes as much longer.
     pub fn set_bandwidth(&mut self, now_ns: u64, bps: f64, out: &mut Vec<Outcome>) {
         let ratio = self.bandwidth_bps / bps;
         self.bandwidth_bps = bps;
+        if let Some(time) = self.buffer_time {
+            self.set_buffer(Buffer::Bytes(time.bytes(bps)));
+        }
         self.generation += 1;
         let later = |at_ns: u64| match at_ns > now_ns {
             true => now_ns + ((at_ns - now_ns) as f64 * ratio).round() as u64,

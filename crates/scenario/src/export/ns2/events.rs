@@ -1,6 +1,6 @@
 //! The section of what happens on the way.
 
-use netflow_network::{Acks, Change, DropPolicy, EventSpec, LinkId};
+use netflow_network::{Acks, Buffer, Change, DropPolicy, EventSpec, LinkId};
 use std::collections::BTreeSet;
 
 use super::super::ExportError;
@@ -44,6 +44,13 @@ impl Export<'_> {
     fn change(&self, event: &EventSpec) -> Result<Vec<String>, ExportError> {
         let ends = self.ends(event.link);
         Ok(match event.change {
+            Change::Bandwidth(_)
+                if matches!(self.network.link_spec(event.link).buffer, Buffer::Time(_)) =>
+            {
+                return Err(ExportError::BufferTime {
+                    link: self.network.link_name(event.link).to_owned(),
+                });
+            }
             Change::Bandwidth(bps) => vec![format!("bandwidth {ends} {bps}")],
             Change::Delay(delay_s) => vec![format!("delay {ends} {delay_s}")],
             Change::Loss(loss) => {

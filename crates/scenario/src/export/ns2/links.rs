@@ -169,7 +169,7 @@ impl Export<'_> {
         match (spec.queue, spec.buffer) {
             (DropPolicy::Red(red), buffer) => {
                 in_packets(match buffer {
-                    Buffer::Bytes(_) => ": RED counts packets here",
+                    Buffer::Bytes(_) | Buffer::Time(_) => ": RED counts packets here",
                     Buffer::Packets(_) | Buffer::BandwidthDelay => "",
                 });
                 Ok(red_queue(&red, whole_pkts, load))
@@ -184,7 +184,8 @@ impl Export<'_> {
                 in_packets("");
                 Ok(format!("{{DropTail limit_ {whole_pkts}}}"))
             }
-            (DropPolicy::DropTail, Buffer::Bytes(bytes)) => {
+            (DropPolicy::DropTail, Buffer::Bytes(_) | Buffer::Time(_)) => {
+                let bytes = spec.buffer.bytes(spec.bandwidth_bps).unwrap_or_default();
                 self.queue_in_bytes(id, bytes, bytes / buffer_pkts, load)
             }
         }

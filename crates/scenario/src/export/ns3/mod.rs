@@ -149,6 +149,13 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
     for event in network.events() {
         let name = network.link_name(event.link);
         match event.change {
+            Change::Bandwidth(_)
+                if matches!(network.link_spec(event.link).buffer, Buffer::Time(_)) =>
+            {
+                let what =
+                    "a buffer given as a time whose bandwidth changes cannot be exported to ns-3";
+                return no(format!("link {name}"), what);
+            }
             Change::Bandwidth(bps) => line(
                 text,
                 format_args!("net.SetBandwidth({}, {}, {bps});", event.at_s, quoted(name)),
@@ -333,8 +340,9 @@ fn queue(
     quantum_bytes: Option<u32>,
 ) -> Result<String, Ns3Error> {
     let place = || format!("link {}", network.link_name(id));
-    let room = match network.link_spec(id).buffer {
-        Buffer::Bytes(bytes) => {
+    let spec = network.link_spec(id);
+    let room = match spec.buffer.bytes(spec.bandwidth_bps) {
+        Some(bytes) => {
             let largest = largest_bytes(network);
             let waiting = bytes - largest;
             if waiting < largest {
@@ -345,7 +353,7 @@ fn queue(
             }
             format!("{}B", waiting.floor())
         }
-        Buffer::Packets(_) | Buffer::BandwidthDelay => {
+        None => {
             let waiting = network.buffer_pkts(id).floor() - 1.0;
             if waiting < 1.0 {
                 let what = "its buffer has no room for a packet that waits, as ns-3's must: 2 pkt at least";
