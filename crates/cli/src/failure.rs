@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use netflow::results;
+use netflow::{results, trace};
 
 use crate::interrupt;
 use crate::output::visible::Visible;
@@ -36,14 +36,14 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
-    /// The results directory could not be written: exit code 3 (2 for a format that this build
-    /// does not have).
+    /// The results directory could not be written or read: exit code 3; 2 for a malformed file, and for a format that
+    /// this build does not have.
     #[error(transparent)]
     Results(#[from] results::Error),
     /// The standard output could not be written: exit code 3; 0 where nobody reads it any more.
     #[error("cannot write to the standard output: {0}")]
     Output(#[from] io::Error),
-    /// A trace could not be read: exit code 3.
+    /// A trace could not be read: exit code 3; 2 if it is not a trace.
     #[error(transparent)]
     Trace(#[from] netflow::trace::Error),
     /// Something else was run and ended without success: its exit code, about which it has said
@@ -108,7 +108,11 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Evaluation(_) => 1,
-            Failure::Usage { .. } | Failure::Results(results::Error::FormatMissing { .. }) => 2,
+            Failure::Usage { .. }
+            | Failure::Results(
+                results::Error::FormatMissing { .. } | results::Error::Malformed { .. },
+            )
+            | Failure::Trace(trace::Error::NotATrace { .. } | trace::Error::LinkLayer { .. }) => 2,
             Failure::Input(report) if report.unreadable => 3,
             Failure::Input(_) => 2,
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,

@@ -430,3 +430,19 @@ fn a_capture_that_cannot_be_written_is_exit_code_3() {
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("cannot write /nowhere/x.pcap: "), "{said}");
 }
+
+/// It was a count of missing packets and success.
+#[test]
+fn a_disk_that_is_full_during_a_capture_is_exit_code_3() {
+    let mut command = netflow();
+    command.args(["testbed", "--pcap", "/dev/full", "--", "true"]);
+    let Some(output) = run(&mut command) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("cannot write /dev/full: No space left"),
+        "{said}"
+    );
+}

@@ -135,7 +135,7 @@ fn a_capture_replayed_through_the_library_loses_the_same() {
     let Some(report) = run(&scenario, &settings) else {
         return;
     };
-    assert_eq!(report.capture_failures, 0);
+    assert_eq!(report.captures.missing_pkts, 0);
     let mut reader = PcapReader::new(File::open(file).unwrap()).unwrap();
     let mut queue = DropTail::default();
     let room = Buffer::Packets(network.buffer_pkts(narrow) as usize);

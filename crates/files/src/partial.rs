@@ -127,9 +127,16 @@ fn new_file(directory: &Path, name: &str) -> io::Result<NamedTempFile> {
         // The system's words, without the name of a file that nobody asked for.
         match fs::metadata(directory) {
             Err(of_directory) => of_directory,
-            Ok(_) => error.kind().into(),
+            Ok(_) => without_path(&error),
         }
     })
+}
+
+/// Removes the name of the temporary file from an error of `tempfile`.
+fn without_path(error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let reason = text.split(" at path ").next().unwrap_or_default();
+    io::Error::new(error.kind(), reason)
 }
 
 /// Removes files that are `obsolete`, if they are there, and gives others their names, one after the

@@ -3,9 +3,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
 
 use crate::{Capture, Error};
 
@@ -13,8 +16,9 @@ use crate::{Capture, Error};
 #[derive(Debug)]
 pub(crate) struct CaptureWriter {
     packets: SyncSender<Taken>,
-    /// Gives the number of packets that could not be written.
-    thread: JoinHandle<u64>,
+    path: PathBuf,
+    /// Writes until the first error, which it returns.
+    thread: JoinHandle<io::Result<()>>,
     snap_bytes: usize,
     /// Packets that there was no room for.
     missing: u64,
@@ -22,6 +26,49 @@ pub(crate) struct CaptureWriter {
 
 /// Packets that wait to be written at most; a slow disk makes holes and not delays.
 const MOST_WAITING: usize = 100_000;
+
+/// The outcome of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CaptureReport {
+    /// Packets that are missing because the disk was too slow.
+    pub missing_pkts: u64,
+    /// The error that ended the file before the run, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<CaptureError>,
+}
+
+/// A capture that could not be written to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CaptureError {
+    /// The file.
+    pub path: PathBuf,
+    /// The system's reason, such as a full disk.
+    pub reason: String,
+}
+
+impl CaptureReport {
+    /// Checks that the capture was written to its end.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the first error.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.error {
+            None => Ok(()),
+            Some(error) => Err(Error::File {
+                path: error.path.clone(),
+                source: io::Error::other(error.reason.clone()),
+            }),
+        }
+    }
+
+    /// The sum over several captures, with the first error.
+    pub(crate) fn merge(self, other: CaptureReport) -> CaptureReport {
+        CaptureReport {
+            missing_pkts: self.missing_pkts + other.missing_pkts,
+            error: self.error.or(other.error),
+        }
+    }
+}
 
 struct Taken {
     time_ns: u64,
@@ -76,15 +123,16 @@ impl CaptureWriter {
         let thread = std::thread::Builder::new()
             .name("capture".to_owned())
             .spawn(move || {
-                let mut failures = 0;
+                // After an error the packets that follow are discarded: the sender must not wait.
+                let mut written = Ok(());
                 for packet in taken {
-                    failures += u64::from(packet.write(began, &mut writer).is_err());
+                    written = written.and_then(|()| packet.write(began, &mut writer));
                 }
-                let flushed = writer.flush();
-                failures + u64::from(flushed.is_err())
+                written.and_then(|()| writer.flush())
             })
             .map_err(|error| Error::system("start a thread", error))?;
         Ok(CaptureWriter {
+            path: capture.path.clone(),
             packets,
             thread,
             snap_bytes: capture.snap_bytes as usize,
@@ -103,10 +151,18 @@ impl CaptureWriter {
         self.missing += u64::from(taken.is_err());
     }
 
-    /// Completes the file; how many packets it lacks.
-    pub(crate) fn finish(self) -> u64 {
+    /// Completes the file.
+    pub(crate) fn finish(self) -> CaptureReport {
         drop(self.packets);
-        let failures = self.thread.join().unwrap_or(u64::MAX);
-        self.missing.saturating_add(failures)
+        let written = self.thread.join();
+        let written = written.unwrap_or_else(|_| Err(io::Error::other("its thread panicked")));
+        let error = |error: io::Error| CaptureError {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        };
+        CaptureReport {
+            missing_pkts: self.missing,
+            error: written.err().map(error),
+        }
     }
 }

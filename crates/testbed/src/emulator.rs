@@ -202,7 +202,9 @@ impl Link {
             back: self.back.finish(seconds),
             seconds,
             realtime: self.realtime,
-            capture_failures: self.capture.map_or(0, |(writer, _)| writer.finish()),
+            capture: (self.capture)
+                .map(|(writer, _)| writer.finish())
+                .unwrap_or_default(),
         }
     }
 }

@@ -51,6 +51,7 @@ mod waking;
 pub use bulk::transfer;
 #[cfg(target_os = "linux")]
 pub use cage::{inside_cage, name_hosts, spawn_caged};
+pub use capture::{CaptureError, CaptureReport};
 pub use channel::{Channel, DropReason, Fate};
 #[cfg(target_os = "linux")]
 pub use device::{address, check_congestion_control, congestion_controls};

@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::capture::CaptureReport;
 use crate::channel::DropReason;
 
 /// Packets and bytes (of IP packets).
@@ -100,7 +101,7 @@ pub struct DirectionReport {
 }
 
 /// A link's own account.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LinkReport {
     /// From A to B.
     pub out: DirectionReport,
@@ -110,8 +111,8 @@ pub struct LinkReport {
     pub seconds: f64,
     /// Whether its thread had a real-time priority.
     pub realtime: bool,
-    /// Packets that are missing in the capture.
-    pub capture_failures: u64,
+    /// The outcome of the capture.
+    pub capture: CaptureReport,
 }
 
 /// Beyond this lateness at p99, in microseconds, results do not count.

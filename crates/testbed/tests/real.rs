@@ -224,7 +224,7 @@ fn stacks_are_what_they_are_called() {
         // The first acknowledgement of data is there 0.1 s later.
         thread::sleep(Duration::from_millis(60));
         let report = testbed.stop().unwrap();
-        assert_eq!(report.capture_failures, 0);
+        assert_eq!(report.capture.missing_pkts, 0);
         drop(listener);
         Some(packets(&path))
     };

@@ -22,7 +22,7 @@ use super::plan::Plan;
 use super::report::{Mark, NetworkReport, OneWayDelay, PairCounts};
 use crate::Error;
 use crate::awake::Awake;
-use crate::capture::CaptureWriter;
+use crate::capture::{CaptureReport, CaptureWriter};
 use crate::priority::{Urgency, hurry};
 use crate::report::Lateness;
 use crate::waking::{Clock, Waking};
@@ -374,7 +374,9 @@ impl Carrier {
             all_lateness: Lateness::of(&self.all_lateness_ns),
             seconds: end_ns as f64 * 1e-9,
             unrouted_pkts: self.fabric.unrouted_pkts(),
-            capture_failures: captures.map(CaptureWriter::finish).sum(),
+            captures: captures
+                .map(CaptureWriter::finish)
+                .fold(CaptureReport::default(), CaptureReport::merge),
             ..self.report
         }
     }

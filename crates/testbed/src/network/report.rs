@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::link::LinkCounts;
+use crate::capture::CaptureReport;
 use crate::report::{LATEST_P99_US, Lateness};
 
 /// What happened to the traffic of a pair since the start: in the direction of its first host's data.
@@ -71,8 +72,8 @@ pub struct NetworkReport {
     pub stray_pkts: u64,
     /// Packets that went in while failures left no way.
     pub unrouted_pkts: u64,
-    /// Packets missing in captures.
-    pub capture_failures: u64,
+    /// The outcome of all captures.
+    pub captures: CaptureReport,
 }
 
 impl NetworkReport {

@@ -101,7 +101,7 @@ fn lines(
             writeln!(out, "{link}: {pkts} packets {what}")?;
         }
     }
-    match report.capture_failures {
+    match report.capture.missing_pkts {
         0 => Ok(()),
         pkts => writeln!(out, "the capture lacks {pkts} packets"),
     }

@@ -126,6 +126,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     let report = testbed.stop()?;
     // Where nobody reads the report there still is the exit code.
     let _ = report::print(&report, arguments.format, &mut io::stderr().lock());
+    report.capture.check()?;
     finish(status)
 }
 

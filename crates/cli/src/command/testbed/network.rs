@@ -104,7 +104,8 @@ pub fn testbed(
     let Some((node, program)) = &work.command else {
         let wanted = !arguments.quiet;
         let report = to_the_end(emulation, scenario.options.duration_s, wanted)?;
-        return Ok(print(&scenario, &report, arguments.top, format, out)?);
+        print(&scenario, &report, arguments.top, format, out)?;
+        return Ok(report.captures.check()?);
     };
     let plan = emulation.network().plan();
     let hosts = plan.hosts.iter();
@@ -154,6 +155,7 @@ pub fn testbed(
         format,
         &mut io::stderr().lock(),
     );
+    report.captures.check()?;
     finish(status)
 }
 
@@ -366,7 +368,7 @@ impl Answer {
             entered_pkts: report.entered_pkts,
             stray_pkts: report.stray_pkts,
             unrouted_pkts: report.unrouted_pkts,
-            capture_failures: report.capture_failures,
+            capture_failures: report.captures.missing_pkts,
             realtime: report.realtime,
             doubt: report.doubt(),
         }

@@ -190,7 +190,9 @@ impl Plan {
             doing: format!("transfer over the link of {}", cell.name()),
             source,
         })?;
-        testbed.stop()
+        let report = testbed.stop()?;
+        report.capture.check()?;
+        Ok(report)
     }
 }
 
