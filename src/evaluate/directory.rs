@@ -64,6 +64,7 @@ impl Task<'_> {
             let coarse = warnings::coarse(evaluation.steps_s, self.settings.every_s);
             evaluation.warnings.extend(coarse);
         }
+        (evaluation.warnings).extend(warnings::imbalance(summary));
         summary.warnings.extend_from_slice(&evaluation.warnings);
         if let (Some(writer), Some(directory)) = (writer, &self.settings.directory) {
             let kept = kept::keep(self.scenario, &directory.path)?;

@@ -4,7 +4,7 @@ use netflow_network::{
     ACK_BYTES, Acks, ConnectionId, DEFAULT_MOST_WINDOW, LinkId, Network, Run, Source,
 };
 use netflow_profile::ProfileUse;
-use netflow_results::ConnectionSummary;
+use netflow_results::{ConnectionSummary, Summary};
 use netflow_simulation::Simulation;
 
 use crate::number::{count, duration, percent};
@@ -105,5 +105,13 @@ pub fn coarse(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String> {
          step may be",
         duration(longest_s),
         duration(every_s),
+    ))
+}
+
+/// Warns that packets do not balance.
+pub(super) fn imbalance(summary: &Summary) -> Option<String> {
+    let gap = percent(summary.imbalance()?);
+    Some(format!(
+        "packets do not balance: {gap} of those sent are unaccounted for; use `model = \"fluid\"`"
     ))
 }

@@ -359,3 +359,48 @@ fn a_window_in_bytes_counts_payload() {
     assert_eq!(goodput("128 KiB"), goodput("90 pkt"));
     near(&goodput("128 KiB"), 900.0, 0.01);
 }
+
+/// PIE alone chose the packet model without a word.
+#[test]
+fn check_names_the_setting_that_chooses_the_packet_model() {
+    let scenario = |model: &str| {
+        format!(
+            r#"
+            simulation = {{ duration = "5 s" {model} }}
+            link = [{{ from = "A", to = "B", bandwidth = "10 Mbit/s", queue = "pie" }}]
+            connection = [{{ from = "A", to = "B", source = {{ profile = "ns-reno" }} }}]
+            "#
+        )
+    };
+    let says = |model: &str| {
+        let place = Workplace::new();
+        fs::write(place.path("case.toml"), scenario(model)).expect("a scenario");
+        text(&place.expect("check case.toml", 0).stdout)
+    };
+    let because =
+        "packet model, because of the queue discipline \"pie\"; `model = \"fluid\"` is possible";
+    assert!(says("").contains(because));
+    for model in ["packets", "fluid"] {
+        assert!(!says(&format!(", model = \"{model}\"")).contains("because"));
+    }
+}
+
+/// The published equations do not conserve packets at large steps: that was success.
+#[test]
+fn packets_that_do_not_balance_are_exit_code_1() {
+    let place = Workplace::new();
+    let scenario = r#"
+        simulation = { duration = "20 s", model = "fluid-literal" }
+        link = [{ from = "A", to = "B", bandwidth = "10 Mbit/s", delay = "10 ms", buffer = "20 pkt" }]
+        connection = [{ from = "A", to = "B", count = 3, source = { profile = "ns-reno" } }]
+    "#;
+    fs::write(place.path("case.toml"), scenario).expect("a scenario");
+    let output = place.expect("run case.toml --format json", 1);
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let warnings = found["warnings"].as_array().expect("warnings");
+    let says = |text: &Value| {
+        text.as_str()
+            .is_some_and(|it| it.starts_with("packets do not balance"))
+    };
+    assert!(warnings.iter().any(says), "{warnings:?}");
+}

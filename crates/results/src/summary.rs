@@ -384,6 +384,18 @@ pub struct TotalsSummary {
     pub spread: Spread,
 }
 
+/// Largest imbalance of packet totals that rounding explains, as a fraction of those sent.
+pub const ROUNDING_IMBALANCE: f64 = 1e-6;
+
+impl Summary {
+    /// The larger imbalance of data packets and acknowledgements, as a fraction of those sent, where rounding does
+    /// not explain it: the published equations of `fluid-literal` do not conserve packets.
+    pub fn imbalance(&self) -> Option<f64> {
+        let gap = self.totals.imbalance().max(self.acks.imbalance());
+        (gap > ROUNDING_IMBALANCE).then_some(gap)
+    }
+}
+
 impl TotalsSummary {
     /// How far the packets are from balancing, as a fraction of those offered; 0 where none were.
     pub fn imbalance(&self) -> f64 {

@@ -169,6 +169,7 @@ fn prepare(
         demands: valid.demands,
         divided: valid.divided,
         has_means: valid.has_means,
+        packets_because: valid.packets_because,
         ecmp: valid.ecmp,
     })
 }

@@ -41,6 +41,8 @@ pub struct Prepared {
     pub has_means: bool,
     /// Whether traffic is divided among paths of equal cost.
     pub ecmp: bool,
+    /// The setting because of which the packet model was chosen, where the fluid model supports it as well.
+    pub packets_because: Option<String>,
 }
 
 /// What is wrong with it.

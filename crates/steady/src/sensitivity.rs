@@ -277,7 +277,7 @@ impl Solver {
                 all.by_bandwidth[l] / link.bandwidth_bps + filling.bandwidth_bps[l];
             if link.room.follows_bandwidth(link.bandwidth_bps) {
                 all.by_bandwidth[l] +=
-                    all.by_buffer[l] * link.room.nominal_pkts / link.bandwidth_bps;
+                    all.by_buffer[l] * self.point.links[l].buffer_pkts / link.bandwidth_bps;
             }
         }
         let crossings = problem.crossings();

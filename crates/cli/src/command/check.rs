@@ -137,7 +137,11 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
             rounded_time(at_most_s.max(LEAST_S))
         )?;
     }
+    let chosen = (scenario.packets_because.as_ref()).map(|setting| {
+        format!("packet model, because of {setting}; `model = \"fluid\"` is possible")
+    });
     let notes = [
+        chosen,
         equal_paths_note(
             scenario,
             size.on_one_of_several_paths,

@@ -60,6 +60,7 @@ pub(crate) struct Valid {
     pub(crate) demands: Vec<DemandNote>,
     pub(crate) divided: Vec<Divided>,
     pub(crate) has_means: bool,
+    pub(crate) packets_because: Option<String>,
     pub(crate) ecmp: bool,
 }
 
@@ -109,6 +110,7 @@ pub(crate) fn validate(
         asks_for_marks: None,
         of_packets: None,
         rather_packets: None,
+        packets_because: None,
         incomplete: false,
     };
     let include = scenario.include.clone().unwrap_or_default();
@@ -196,6 +198,8 @@ struct Assembly<'s> {
     of_packets: Option<(Place, String)>,
     /// The same of what fluids follow where they are asked for.
     rather_packets: Option<(Place, String)>,
+    /// The setting because of which the packet model was chosen, where the fluid model supports it as well.
+    packets_because: Option<String>,
     /// Whether links are missing because they could not be read: then it is not known which nodes
     /// there are and what can be reached.
     incomplete: bool,
@@ -326,6 +330,7 @@ impl Assembly<'_> {
                     demands: self.demands.notes,
                     divided: self.divided,
                     has_means: self.demands.has_means,
+                    packets_because: self.packets_because,
                     ecmp: self.settings.ecmp,
                     network,
                 })
@@ -447,6 +452,7 @@ impl Assembly<'_> {
                 self.error(ProblemKind::Conflict, place, message, help);
             }
             None => {
+                self.packets_because = by_fluids.then_some(what);
                 let model = simulation::model(ModelName::Packets, &scenario.simulation);
                 self.settings.options.model = model;
             }

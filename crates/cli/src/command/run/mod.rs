@@ -137,7 +137,10 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         }
     }
     match evaluation.end {
-        End::Finished => Ok(()),
+        End::Finished => match evaluation.summary.imbalance() {
+            None => Ok(()),
+            Some(_) => Err(Failure::Evaluation("packets do not balance".to_owned())),
+        },
         End::Stopped(what) => Err(Failure::Interrupted(what)),
         End::Failed(what) => Err(Failure::Evaluation(what)),
     }
