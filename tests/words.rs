@@ -1,0 +1,107 @@
+//! Retired phrases in comments and documentation: none may become more frequent.
+//!
+//! `tests/retired-phrases.txt` has a line for each phrase: the phrase, its replacement and the largest number of
+//! occurrences, separated by tabs. With `NETFLOW_BLESS=1` the numbers are lowered to those of today.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/retired-phrases.txt");
+
+/// Adds the files below a directory that have one of these endings.
+fn collect(directory: &Path, endings: &[&str], files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(directory).expect("a directory");
+    for entry in entries.map(|entry| entry.expect("an entry").path()) {
+        if entry.is_symlink() || entry.ends_with("target") {
+            continue;
+        }
+        if entry.is_dir() {
+            collect(&entry, endings, files);
+        } else if endings.iter().any(|ending| entry.extension().is_some_and(|it| it == *ending)) {
+            files.push(entry);
+        }
+    }
+}
+
+/// Returns the text of comments in code; pages are text as a whole.
+fn prose(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).expect("a text");
+    let is_code = path.extension().is_some_and(|it| it == "rs");
+    let lines = text.lines().map(|line| match is_code {
+        false => line,
+        true => line.find("//").map_or("", |start| &line[start..]),
+    });
+    lines.map(str::to_lowercase).collect()
+}
+
+/// Counts a phrase between word boundaries; one that begins with `/// ` counts only at the start of a doc comment.
+fn occurrences(lines: &[String], phrase: &str) -> usize {
+    if let Some(first) = phrase.strip_prefix("/// ") {
+        let is_doc = |line: &str| line.starts_with("///") || line.starts_with("//!");
+        let mut before = false;
+        let mut count = 0;
+        for line in lines {
+            let text = line.get(3..).unwrap_or_default().trim_start();
+            let starts = text.strip_prefix(first).is_some_and(|rest| !rest.starts_with(is_word));
+            count += usize::from(is_doc(line) && !before && starts);
+            before = is_doc(line);
+        }
+        return count;
+    }
+    let in_line = |line: &String| {
+        line.match_indices(phrase)
+            .filter(|(at, _)| {
+                let before = line[..*at].chars().next_back();
+                let after = line[at + phrase.len()..].chars().next();
+                !before.is_some_and(is_word) && !after.is_some_and(is_word)
+            })
+            .count()
+    };
+    lines.iter().map(in_line).sum()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[test]
+fn retired_phrases_do_not_become_more_frequent() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    collect(&root.join("docs"), &["md"], &mut files);
+    collect(&root.join("src"), &["rs"], &mut files);
+    collect(&root.join("crates"), &["rs"], &mut files);
+    let texts: Vec<Vec<String>> = files.iter().map(|path| prose(path)).collect();
+    let list = fs::read_to_string(LIST).expect("retired-phrases.txt");
+    let mut lowered = String::new();
+    let mut failures = String::new();
+    for line in list.lines() {
+        let mut fields = line.split('\t');
+        let (Some(phrase), Some(instead), Some(most)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            panic!("not a phrase, its replacement and a number: {line}");
+        };
+        let most: usize = most.parse().expect("a number");
+        let found: usize = texts.iter().map(|lines| occurrences(lines, phrase)).sum();
+        writeln!(lowered, "{phrase}\t{instead}\t{}", found.min(most)).expect("a text");
+        if found > most {
+            writeln!(failures, "{found} times `{phrase}`, at most {most}: write {instead}")
+                .expect("a text");
+        }
+    }
+    if std::env::var_os("NETFLOW_BLESS").is_some() {
+        fs::write(LIST, lowered).expect("retired-phrases.txt");
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn phrases_are_counted_between_word_boundaries() {
+    let lines = ["/// what it is told.", "/// what", "// foretold: so many, so many"];
+    let lines = lines.map(str::to_owned);
+    assert_eq!(occurrences(&lines, "told"), 1);
+    assert_eq!(occurrences(&lines, "so many"), 2);
+    assert_eq!(occurrences(&lines, "/// what"), 1);
+}
