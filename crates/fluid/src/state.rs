@@ -383,34 +383,61 @@ impl Clone for State {
         }
     }
 
-    /// Without allocating, if both are of the same network.
+    /// Copies without allocating, if both are of the same network.
     fn clone_from(&mut self, other: &State) {
-        self.fingerprint = other.fingerprint;
-        self.time_s = other.time_s;
-        self.steps = other.steps;
-        self.evaluations = other.evaluations;
-        self.last_step_s = other.last_step_s;
-        self.next_step_s = other.next_step_s;
-        self.epoch = other.epoch;
-        self.next_event = other.next_event;
-        self.links.clone_from(&other.links);
-        self.branches.clone_from(&other.branches);
-        self.told.clone_from(&other.told);
-        self.content.clone_from(&other.content);
-        self.forwarded.clone_from(&other.forwarded);
-        self.carried.pkts.clone_from(&other.carried.pkts);
-        self.carried.collected_s = other.carried.collected_s;
-        self.inflow.clone_from(&other.inflow);
-        self.lost.clone_from(&other.lost);
-        self.ended.clone_from(&other.ended);
-        self.losses.clone_from(&other.losses);
-        self.fifo.clone_from(&other.fifo);
-        self.learnt.clone_from(&other.learnt);
-        self.seen.clone_from(&other.seen);
-        self.rio.clone_from(&other.rio);
-        self.aggregates.clone_from(&other.aggregates);
-        self.schedules.clone_from(&other.schedules);
-        self.set.clone_from(&other.set);
+        let State {
+            fingerprint,
+            time_s,
+            steps,
+            evaluations,
+            last_step_s,
+            next_step_s,
+            epoch,
+            next_event,
+            links,
+            branches,
+            content,
+            forwarded,
+            carried,
+            inflow,
+            lost,
+            ended,
+            losses,
+            fifo,
+            learnt,
+            seen,
+            told,
+            rio,
+            aggregates,
+            schedules,
+            set,
+        } = other;
+        self.fingerprint = *fingerprint;
+        self.time_s = *time_s;
+        self.steps = *steps;
+        self.evaluations = *evaluations;
+        self.last_step_s = *last_step_s;
+        self.next_step_s = *next_step_s;
+        self.epoch = *epoch;
+        self.next_event = *next_event;
+        self.links.clone_from(links);
+        self.branches.clone_from(branches);
+        self.content.clone_from(content);
+        self.forwarded.clone_from(forwarded);
+        self.carried.pkts.clone_from(&carried.pkts);
+        self.carried.collected_s = carried.collected_s;
+        self.inflow.clone_from(inflow);
+        self.lost.clone_from(lost);
+        self.ended.clone_from(ended);
+        self.losses.clone_from(losses);
+        self.fifo.clone_from(fifo);
+        self.learnt.clone_from(learnt);
+        self.seen.clone_from(seen);
+        self.told.clone_from(told);
+        self.rio.clone_from(rio);
+        self.aggregates.clone_from(aggregates);
+        self.schedules.clone_from(schedules);
+        self.set.clone_from(set);
     }
 }
 
