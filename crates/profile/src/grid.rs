@@ -19,7 +19,8 @@ pub struct GridRow {
     /// Throughput in packets/s at each round-trip time.
     pub throughput_pps: Vec<f64>,
     /// Which of the round-trip times, counted from 0 and increasing, were not measured at this loss:
-    /// their throughputs were extended from those that were.
+    /// their throughputs were extended from those that were, or follow from a law. If these are all,
+    /// at the lowest or the highest losses, the row does not belong to the domain.
     pub extended: Vec<usize>,
 }
 
@@ -172,9 +173,13 @@ impl Grid {
             (None, Some(window)) => Some(Lossless::Window(window)),
             (None, None) => None,
         };
+        // Rows that were extended as a whole are known from elsewhere; the domain ends before them.
+        let measured = |row: &&GridRow| (0..columns).any(|column| !row.extended.contains(&column));
+        let lowest = lossy.iter().find(measured).unwrap_or(first);
+        let highest = lossy.iter().rev().find(measured).unwrap_or(last);
         let domain = Domain {
-            loss_min: if lossless.is_some() { 0.0 } else { first.loss },
-            loss_max: last.loss,
+            loss_min: if lossless.is_some() { 0.0 } else { lowest.loss },
+            loss_max: highest.loss,
             rtt_min_s: spec.rtts_s[0],
             rtt_max_s: spec.rtts_s[columns - 1],
         };
