@@ -57,6 +57,9 @@ pub struct GridSpec {
 /// row at 0.05 % loss is met within 23 % (r.m.s., Reno; few losses were seen in that row) where
 /// ln F linear in the loss is wrong by a factor of 9.5; with a window of 64 packets within 11 %.
 ///
+/// Rows at the lowest or highest losses may be extended as a whole: they are interpolated as all others, and the
+/// domain ends before them. CUBIC's exponents depend on the round-trip time, so its grid has such rows.
+///
 /// Beyond the highest loss the power law of the highest rows goes on, and at round-trip times that
 /// were not measured the window is that of the nearest one. Finally F ≤ W/rtt.
 #[derive(Debug, Clone, PartialEq)]

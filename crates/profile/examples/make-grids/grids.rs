@@ -89,7 +89,13 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
     }
     let senders: [(_, _, _, _, Below); 2] = [
         ("reno", "linux-reno", "Reno", LINUX_RENO_SWINGS, |_, _| {}),
-        ("cubic", "linux-cubic", "CUBIC", LINUX_CUBIC_SWINGS, extend_cubic),
+        (
+            "cubic",
+            "linux-cubic",
+            "CUBIC",
+            LINUX_CUBIC_SWINGS,
+            extend_cubic,
+        ),
     ];
     for (cc, name, title, swing, below) in senders {
         let cells = linux.get(cc).ok_or(name)?;
