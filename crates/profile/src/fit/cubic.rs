@@ -3,7 +3,7 @@
 //! One power of the loss for all round-trip times fits Reno. CUBIC has two regions (RFC 9438): at short
 //! round-trip times its window is that of Reno, W ∝ p^(−1/2) whatever the round-trip time is (4.3); at long
 //! ones W ∝ (rtt/p)^(3/4) (equation 6). The lower the loss, the shorter the round-trip times at which the
-//! second one applies: at 1e-4 from 60 ms on, at 1e-6 from 13 ms on.
+//! second one applies: at 1e-4 from 51 ms on, at 1e-6 from 11 ms on.
 
 use netflow_units::math::{exp, ln};
 
