@@ -78,7 +78,7 @@ fn cubic_has_the_windows_of_rfc_9438() {
     }
 }
 
-/// The mean windows of the profile `linux-cubic`, which are those of packets within 10 %.
+/// Mean windows of the profile `linux-cubic`, within 10 % of the packet model's.
 #[test]
 fn the_profile_has_the_windows_of_packets() {
     for (loss, rtt, packets) in [

@@ -10,16 +10,16 @@ use netflow_units::math::{exp, ln};
 use super::surface::plain;
 use crate::GridRow;
 
-/// Windows for losses at random, of which RFC 9438 has those for periodic losses: 1.22 and 1.054. A test
-/// simulates both.
+/// Coefficients of both mean windows for random losses; a test simulates them. For periodic losses they are 1.22
+/// and 1.054 (RFC 9438).
 const RENO: f64 = 1.28;
 const CUBIC: f64 = 1.2;
-/// The larger one of both windows counts; where they are equal, the mean window is a tenth larger.
+/// Exponent of the smooth maximum of both windows: if they are equal, the mean window is 10 % larger.
 const SHARPNESS: f64 = 7.0;
 
-/// The losses of a decade.
+/// Mantissas of the losses in a decade.
 const STEPS: [f64; 3] = [5.0, 2.0, 1.0];
-/// The exponents of ten of the decades that rows are added in, as far as profiles distinguish losses.
+/// Exponents of the decades that rows are added in; profiles do not distinguish lower losses.
 const DECADES: std::ops::RangeInclusive<i32> = -8..=-1;
 
 /// Mean congestion window in packets of a CUBIC sender (RFC 9438 with C = 0.4 and β = 0.7) whose packets are
@@ -36,7 +36,7 @@ pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
 /// marked as extended.
 ///
 /// The ratio of the lowest measured rate to the law remains at the edge and approaches 1 in proportion to √loss,
-/// that is, to the inverse of the window: whole packets and recovery cost a large window less.
+/// that is, to the inverse of the window, because whole packets and recovery reduce a large window by a smaller share.
 pub fn extend_cubic(rows: &mut Vec<GridRow>, rtts_s: &[f64]) {
     let lowest = rows.first().map_or(0.0, |row| row.loss);
     let losses = DECADES.flat_map(|decade| {
