@@ -78,6 +78,60 @@ fn cubic_has_the_windows_of_rfc_9438() {
     }
 }
 
+/// Mean windows of the profile `linux-cubic`, within 10 % of the packet model's.
+#[test]
+fn the_profile_has_the_windows_of_packets() {
+    for (loss, rtt, packets) in [
+        ("0.01%", "10ms", 123.0),
+        ("0.001%", "10ms", 416.0),
+        ("0.01%", "100ms", 221.0),
+        ("0.001%", "100ms", 1252.0),
+    ] {
+        let command = format!("profile show linux-cubic --loss {loss} --rtt {rtt} --format json");
+        let output = Workplace::new().expect(&command, 0);
+        let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let pps = number(&shown["rows"][0]["throughput_pps"][0]);
+        let window = pps * number(&shown["rtt_s"][0]);
+        assert!(
+            (window / packets - 1.0).abs() < 0.1,
+            "{loss}, {rtt}: {window}"
+        );
+    }
+}
+
+/// RFC 9438, table 3: the loss at which Reno and CUBIC reach a throughput over 100 ms with packets of 1500 B. A run at this
+/// loss is faster, because losses at random cost less than periodic ones; along the laws of the RFC (loss ∝ W^(−2) of Reno,
+/// W^(−4/3) of CUBIC) the loss that is required follows from it.
+#[test]
+fn throughputs_need_the_losses_of_rfc_9438() {
+    for (congestion, mbps, published, exponent, seconds) in [
+        ("reno", 1.0, 2.0e-2, 2.0, 1000),
+        ("cubic", 1.0, 2.0e-2, 2.0, 1000),
+        ("reno", 10.0, 2.0e-4, 2.0, 3000),
+        ("cubic", 10.0, 2.9e-4, 4.0 / 3.0, 3000),
+        ("cubic", 100.0, 1.4e-5, 4.0 / 3.0, 1200),
+    ] {
+        let case = Case {
+            seconds,
+            warmup: 100,
+            rate: "10 Gbit/s",
+            back: "10 Gbit/s",
+            oneway_ms: 50.0,
+            link: &format!("buffer = '20000 pkt', loss = {published}"),
+            connection: &format!(
+                "source = {{ stack = 'linux-6', congestion = '{congestion}', send-buffer = '64 MiB' }}"
+            ),
+        };
+        let reached = case.pps() * 8e-6 * BYTES;
+        let required = published * f64::powf(reached / mbps, exponent);
+        println!("{congestion}, {mbps} Mbit/s: {required:.3e}, published {published:.1e}");
+        assert!(
+            (0.7..1.4).contains(&(required / published)),
+            "{congestion}, {mbps} Mbit/s: {required:e}"
+        );
+    }
+}
+
 /// github.com/multipath-tcp/mptcp, issue 278: one subflow over 30 Mbit/s, 20 ms and 1 % of loss has 5.7 Mbit/s.
 #[test]
 fn cubic_over_one_percent_of_loss() {

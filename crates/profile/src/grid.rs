@@ -19,7 +19,8 @@ pub struct GridRow {
     /// Throughput in packets/s at each round-trip time.
     pub throughput_pps: Vec<f64>,
     /// Which of the round-trip times, counted from 0 and increasing, were not measured at this loss:
-    /// their throughputs were extended from those that were.
+    /// their throughputs were extended from those that were, or computed by a formula. A lowest or
+    /// highest row that was not measured at all does not belong to the domain.
     pub extended: Vec<usize>,
 }
 
@@ -55,6 +56,9 @@ pub struct GridSpec {
 /// power law of the lowest rows goes on until a loss of 1e-8. Held out, ns-2's
 /// row at 0.05 % loss is met within 23 % (r.m.s., Reno; few losses were seen in that row) where
 /// ln F linear in the loss is wrong by a factor of 9.5; with a window of 64 packets within 11 %.
+///
+/// Rows at the lowest or highest losses may contain only extrapolated rates. They are interpolated as all others, but
+/// the domain ends before them. The grid of CUBIC has such rows, because its exponent depends on the round-trip time.
 ///
 /// Beyond the highest loss the power law of the highest rows goes on, and at round-trip times that
 /// were not measured the window is that of the nearest one. Finally F ≤ W/rtt.
@@ -172,9 +176,13 @@ impl Grid {
             (None, Some(window)) => Some(Lossless::Window(window)),
             (None, None) => None,
         };
+        // The domain ends before rows in which nothing was measured.
+        let measured = |row: &&GridRow| (0..columns).any(|column| !row.extended.contains(&column));
+        let lowest = lossy.iter().find(measured).unwrap_or(first);
+        let highest = lossy.iter().rev().find(measured).unwrap_or(last);
         let domain = Domain {
-            loss_min: if lossless.is_some() { 0.0 } else { first.loss },
-            loss_max: last.loss,
+            loss_min: if lossless.is_some() { 0.0 } else { lowest.loss },
+            loss_max: highest.loss,
             rtt_min_s: spec.rtts_s[0],
             rtt_max_s: spec.rtts_s[columns - 1],
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use netflow_profile::fit::fill_holes;
+use netflow_profile::fit::{extend_cubic, fill_holes};
 use netflow_profile::{Grid, GridRow, GridSpec, to_toml};
 
 const COMMENT: &str =
@@ -82,15 +82,22 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
                 "ns-2.35 {title}: one flow, random loss of 1000 B data packets, no delayed ACKs"
             ),
             window_pkts: Some(window.parse()?),
-            ..surface(cells, 3)?
+            ..surface(cells, 3, |_, _| {})?
         };
         let comment = "# Loss 0 is window / rtt: runs without loss that got beyond their start-up are within 0.5 % of it.\n";
         texts.push((data.join(format!("{name}.toml")), text(spec, comment)?));
     }
-    for (cc, name, title, swing) in [
-        ("reno", "linux-reno", "Reno", LINUX_RENO_SWINGS),
-        ("cubic", "linux-cubic", "CUBIC", LINUX_CUBIC_SWINGS),
-    ] {
+    let senders: [(_, _, _, _, Below); 2] = [
+        ("reno", "linux-reno", "Reno", LINUX_RENO_SWINGS, |_, _| {}),
+        (
+            "cubic",
+            "linux-cubic",
+            "CUBIC",
+            LINUX_CUBIC_SWINGS,
+            extend_cubic,
+        ),
+    ];
+    for (cc, name, title, swing, below) in senders {
         let cells = linux.get(cc).ok_or(name)?;
         let spec = GridSpec {
             name: name.to_owned(),
@@ -98,10 +105,14 @@ pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
                 "Linux 6.18 {title}: transfers of 1500 B packets through emulated links"
             ),
             swing,
-            ..surface(cells, 0)?
+            ..surface(cells, 0, below)?
         };
-        let comment = "# Extended where the link was full, or fewer than 30 packets were lost.\n";
-        texts.push((data.join(format!("{name}.toml")), text(spec, comment)?));
+        let mut comment =
+            "# Extended where the link was full, or fewer than 30 packets were lost.\n".to_owned();
+        if cc == "cubic" {
+            comment += "# Below, at each round-trip time, from the windows of RFC 9438 for losses at random.\n";
+        }
+        texts.push((data.join(format!("{name}.toml")), text(spec, &comment)?));
     }
     Ok(texts)
 }
@@ -114,8 +125,11 @@ fn text(spec: GridSpec, comment: &str) -> Result<String, Box<dyn Error>> {
     ))
 }
 
+/// Fills rows below the losses that were measured, at these round-trip times in seconds.
+type Below = fn(&mut Vec<GridRow>, &[f64]);
+
 /// The rows with loss, of which the point of throughputs moves by so many `places` to packets/s.
-fn surface(cells: &Cells, places: i32) -> Result<GridSpec, Box<dyn Error>> {
+fn surface(cells: &Cells, places: i32, below: Below) -> Result<GridSpec, Box<dyn Error>> {
     let mut rtts: Vec<&Decimal> = cells.keys().map(|(_, rtt)| rtt).collect();
     rtts.sort();
     rtts.dedup();
@@ -138,8 +152,9 @@ fn surface(cells: &Cells, places: i32) -> Result<GridSpec, Box<dyn Error>> {
             extended: Vec::new(),
         });
     }
+    let rtts_s: Vec<f64> = rtts.iter().map(|rtt| rtt.shifted(-3)).collect();
+    below(&mut rows, &rtts_s);
     fill_holes(&mut rows, rtts.len());
-    let rtts_s = rtts.iter().map(|rtt| rtt.shifted(-3)).collect();
     Ok(GridSpec {
         name: String::new(),
         description: String::new(),

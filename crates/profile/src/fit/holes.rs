@@ -51,7 +51,8 @@ pub fn fill_holes(rows: &mut [GridRow], columns: usize) -> Vec<(usize, usize)> {
             }
         };
         rows[row].throughput_pps[column] = plain(throughput_pps);
-        rows[row].extended.push(column);
+        let extended = &mut rows[row].extended;
+        extended.insert(extended.partition_point(|&it| it < column), column);
         filled.push((row, column));
     }
     filled

@@ -40,6 +40,7 @@
 
 mod bins;
 mod condition;
+mod cubic;
 mod designed;
 mod diagnosis;
 mod error;
@@ -53,6 +54,7 @@ mod surface;
 mod trend;
 
 pub use condition::{Condition, Status, startup};
+pub use cubic::{cubic_window_pkts, extend_cubic};
 pub use designed::{DesignedCell, fit_designed};
 pub use diagnosis::{Cluster, Side, diagnose};
 pub use error::FitError;

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use netflow::number::{count, percent, plain, short};
-use netflow::profile::fit::{DesignedCell, Fit, Names, fit_designed};
-use netflow::profile::to_toml;
+use netflow::profile::fit::{DesignedCell, Fit, Names, extend_cubic, fit_designed};
+use netflow::profile::{Grid, to_toml};
 use netflow_files::make_inside;
 use netflow_testbed::{become_root, check_congestion_control, control_doubt};
 
@@ -253,8 +253,15 @@ fn profile(
             count(samples, "sample"),
         ),
     };
-    let fit = fit_designed(&cells, &names)
-        .map_err(|error| Failure::Evaluation(format!("{name}: {error}")))?;
+    let failure = |error: &dyn std::fmt::Display| Failure::Evaluation(format!("{name}: {error}"));
+    let mut fit = fit_designed(&cells, &names).map_err(|error| failure(&error))?;
+    if name == "cubic"
+        && let Some(grid) = &fit.grid
+    {
+        let mut spec = grid.spec().clone();
+        extend_cubic(&mut spec.rows, &spec.rtts_s);
+        fit.grid = Some(Grid::new(spec).map_err(|error| failure(&error))?);
+    }
     if let Some(why) = no_loss_dependence(&fit.cells) {
         writeln!(out, "{name}: no profile: {why}")?;
         return Ok(print_rates(&good, arguments, out)?);
