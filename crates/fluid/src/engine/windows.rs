@@ -42,7 +42,7 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
     let plan = &setup.plan;
     let links = plan.links.iter().zip(&state.links);
     let mut crossings: Vec<Crossing> = links
-        .map(|(link, state)| Crossing::empty(state.bandwidth_bps, link.room))
+        .map(|(link, state)| Crossing::empty(state.bandwidth_bps, link.overhead, link.room))
         .collect();
     let crossers = active.all();
     let crossers = crossers.map(|b| plan.crosser(state, &plan.branches[b as usize]));
