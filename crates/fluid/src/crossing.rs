@@ -330,7 +330,7 @@ impl Sender<'_> {
     }
 
     /// What it wants if they do not, in IP bit/s.
-    fn wanted_bps(&self) -> f64 {
+    pub fn wanted_bps(&self) -> f64 {
         self.rate_pps.unwrap_or(self.application_pps) * self.count * self.data_bits
     }
 }
