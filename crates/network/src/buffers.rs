@@ -227,9 +227,7 @@ impl Crossed<'_> {
     fn empty_s(&self, way: &[u32], bytes: f64) -> f64 {
         let links = way.iter().map(|&link| &self.links[link as usize]);
         links
-            .map(|link| {
-                link.delay_s + 8.0 * link.overhead.wire_bytes(bytes) / link.bandwidth_bps
-            })
+            .map(|link| link.delay_s + 8.0 * link.overhead.wire_bytes(bytes) / link.bandwidth_bps)
             .sum()
     }
 

@@ -423,7 +423,11 @@ impl NetworkBuilder {
                 cells: _,
             } = link.overhead;
             check("overhead bytes", bytes, Allowed::NotNegative);
-            check("overhead minimum_bytes", minimum_bytes, Allowed::NotNegative);
+            check(
+                "overhead minimum_bytes",
+                minimum_bytes,
+                Allowed::NotNegative,
+            );
             // One that has none beside others is reported as one that is no number.
             let metric = match any_metric {
                 true => link.metric.unwrap_or(f64::NAN),

@@ -252,10 +252,9 @@ impl Network {
         };
         Some(window.send_jitter_s.unwrap_or_else(|| {
             let bits = 8.0 * spec.packet_size_bytes;
-            let bandwidths = links.iter().map(|&link| {
-                let link = self.link_spec(link);
-                link.bandwidth_bps / link.overhead.factor(bits)
-            });
+            let bandwidths = links
+                .iter()
+                .map(|&link| self.link_spec(link).carries_bps(bits));
             let slowest_bps = bandwidths.fold(f64::INFINITY, f64::min);
             match slowest_bps.is_finite() {
                 true => (bits / slowest_bps).min(MOST_JITTER_S),

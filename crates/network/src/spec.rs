@@ -134,6 +134,11 @@ impl LinkSpec {
             calibration: Calibration::default(),
         }
     }
+
+    /// IP bit/s that it transmits of packets with these IP bits: its bandwidth without overhead.
+    pub fn carries_bps(&self, ip_bits: f64) -> f64 {
+        self.bandwidth_bps / self.overhead.factor(ip_bits)
+    }
 }
 
 /// What makes a connection send.

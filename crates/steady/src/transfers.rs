@@ -220,8 +220,7 @@ impl Solver {
             Shared::of(own.propagation_s, way_pkts, size_pkts, room_pkts)
         };
         let carries_bps = |it: &LinkOf| it.bandwidth_bps / own.factor(it);
-        let narrowest =
-            (links.clone()).min_by(|a, b| carries_bps(a).total_cmp(&carries_bps(b)));
+        let narrowest = (links.clone()).min_by(|a, b| carries_bps(a).total_cmp(&carries_bps(b)));
         let narrowest_bps = narrowest.map_or(f64::INFINITY, carries_bps);
         let (_, lossless_s) = own.lossless_s(narrowest_bps);
         let losing = narrowest.map(|link| profile(link, link.bandwidth_bps, own_pkts).alone);

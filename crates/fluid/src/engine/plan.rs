@@ -834,10 +834,7 @@ pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: 
     };
     let link = |&l: &u32| &inner.links[l as usize];
     let packet_bits = 8.0 * spec.packet_size_bytes;
-    let widths = data
-        .iter()
-        .map(link)
-        .map(|l| l.bandwidth_bps / l.overhead.factor(packet_bits));
+    let widths = data.iter().map(link).map(|l| l.carries_bps(packet_bits));
     let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
     let round_trip_s: f64 = data.iter().chain(back).map(link).map(|l| l.delay_s).sum();
     let holds_pkts = narrowest_bps * round_trip_s / packet_bits;

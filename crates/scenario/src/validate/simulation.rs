@@ -2,7 +2,8 @@
 
 use netflow_document::{Findings, ProblemKind, Spanned, Words};
 use netflow_network::{
-    Coupling, FluidOptions, Model, ModelName, Options, PACKET_BYTES, PacketOptions, Step, Transport,
+    Coupling, FluidOptions, Model, ModelName, Options, Overhead, PACKET_BYTES, PacketOptions, Step,
+    Transport,
 };
 use netflow_units::{Bytes, Seconds};
 
@@ -21,6 +22,9 @@ pub(super) struct Settings {
     pub(super) packet_size: Bytes,
     /// Whether anything has asked for the default packet size.
     pub(super) packet_size_used: bool,
+    /// That of links without one of their own, and whether there are any.
+    pub(super) overhead: Overhead,
+    pub(super) overhead_used: bool,
     pub(super) acks: bool,
     pub(super) acks_used: bool,
     /// By what all demands are multiplied.
@@ -50,6 +54,9 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
             .as_ref()
             .map_or(PACKET_SIZE, |size| size.0),
         packet_size_used: false,
+        overhead: (simulation.overhead.as_ref())
+            .map_or(Overhead::NONE, |overhead| overhead.of_link()),
+        overhead_used: false,
         acks: simulation.acks.as_deref().copied().unwrap_or(true),
         acks_used: false,
         demand_scale: simulation.demand_scale.as_deref().copied().unwrap_or(1.0),
@@ -246,6 +253,14 @@ impl super::Assembly<'_> {
         {
             let message = "`packet-size` has no effect: every connection has its own";
             self.warning(ProblemKind::WithoutEffect, size.place(), message, "");
+        }
+        if let Some(overhead) = simulation
+            .overhead
+            .as_ref()
+            .filter(|_| !self.settings.overhead_used)
+        {
+            let message = "`overhead` has no effect: every link has its own";
+            self.warning(ProblemKind::WithoutEffect, overhead.place(), message, "");
         }
         if let Some(acks) = simulation
             .acks
