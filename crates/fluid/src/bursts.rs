@@ -353,6 +353,7 @@ pub fn wait_for_own_s(more_pkts: f64, utilization: f64, transfers_pps: f64) -> f
 
 #[cfg(test)]
 mod tests {
+    use netflow_network::Overhead;
     use netflow_workload::Distribution;
     use proptest::prelude::*;
 
@@ -433,7 +434,11 @@ mod tests {
             weights in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64), 4),
         ) {
             let transfers = exponential(mean);
-            let links: Vec<Crossing> = mbps.iter().map(|&mbps| link(mbps, room)).collect();
+            let framed = |(i, &mbps): (usize, &f64)| Crossing {
+                overhead: Overhead::of(100.0 * (i % 3) as f64),
+                ..link(mbps, room)
+            };
+            let links: Vec<Crossing> = mbps.iter().enumerate().map(framed).collect();
             let worth: Vec<Bursts> = weights[..links.len()]
                 .iter()
                 .map(|&(own_pkts, others_pkts)| Bursts { own_pkts, others_pkts })

@@ -694,7 +694,7 @@ mod tests {
             prop_assume!((reacting * windows - 1.0).abs() > 1e-3);
             let at = Crossing {
                 bandwidth_bps: 1e6,
-                overhead: Overhead::of(38.0),
+                overhead: Overhead::NONE,
                 buffer_pkts: 9.0,
                 buffer_bits: in_bytes.then_some(54e3),
                 largest_bits: 8e3,
@@ -750,6 +750,7 @@ mod tests {
         ) {
             let at = Crossing {
                 bandwidth_bps: 1.2e6,
+                overhead: Overhead::of(250.0),
                 buffer_pkts: 20.0,
                 buffer_bits: in_bytes.then_some(160e3),
                 windows,

@@ -28,9 +28,9 @@ pub struct Link {
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
     /// Bytes of each packet on the wire beyond those of IP: `"38 B"` on Ethernet (18 B of header and checksum, 20 B of preamble and
-    /// gap), or a table with `bytes`, `minimum` and `cells`. They take bandwidth: load, utilization and transmission times include them;
-    /// rates, goodputs and `packet-size` count IP bytes. Buffers, queue thresholds and quanta in bytes, and bit errors, count bytes on the wire,
-    /// as Linux does with a size table (tc-stab). Default: that of `[simulation]`, or none.
+    /// gap), or a table with `bytes`, `minimum` and `cells`. Load, utilization and transmission times include them;
+    /// rates, goodputs, throughputs and `packet-size` count IP bytes. Buffers, queue thresholds and quanta in bytes, and bit errors, count bytes on the
+    /// wire, as Linux does with a size table (tc-stab). Default: `overhead` of `[simulation]`, or else none.
     #[key(example = "38 B")]
     pub overhead: Option<Spanned<OverheadSetting>>,
     /// What it costs to lead traffic over it, both ways unless `reverse` has another metric: the path with the smallest sum is taken. Either all

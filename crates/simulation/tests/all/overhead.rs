@@ -108,7 +108,7 @@ fn utilization_and_transmission_times_are_those_of_the_wire() {
         let delay_s = link.queueing_delay_s.unwrap();
         assert!((delay_s / packet_s - 1.0).abs() < 1e-6, "{delay_s}");
         let id = simulation.network().connection_by_name("c").unwrap();
-        let hop = simulation.explain(id).hops[0];
+        let hop = &simulation.explain(id).hops[0];
         assert!((hop.transmission_s - packet_s).abs() < 1e-12);
     }
 }
@@ -253,6 +253,53 @@ fn bandwidth_delay_products_are_in_packets_on_the_wire() {
     let network = b.build().unwrap();
     let id = network.link_by_name("A->B").unwrap();
     // 1000 + 250 B each, and what a packet and its acknowledgement take.
-    let round_trip_s = 0.1 + 8.0 * (1250.0 + 290.0) / 100e6;
+    let round_trip_s: f64 = 0.1 + 8.0 * (1250.0 + 290.0) / 100e6;
     assert_eq!(network.buffer_pkts(id), (round_trip_s * 10_000.0).ceil());
+}
+
+/// Without acknowledgements, 38 B on every link are the same as packets that are 38 B larger, to the last bit.
+#[test]
+fn overhead_on_every_link_is_the_same_as_larger_packets() {
+    let network = |overhead: f64, more: f64| {
+        let mut b = NetworkBuilder::new();
+        let nodes = ["A", "B", "C"].map(|name| b.node(name));
+        for (from, to, mbps) in [(0, 1, 12e6), (1, 2, 8e6), (1, 0, 12e6), (2, 1, 8e6)] {
+            b.link(LinkSpec {
+                overhead: Overhead::of(overhead),
+                buffer: Buffer::Bytes(30_000.0),
+                loss: LinkLoss {
+                    bit_errors: Some(BitErrors::independent(1e-7).unwrap()),
+                    ..LinkLoss::NONE
+                },
+                ..link(nodes[from], nodes[to], mbps, 0.01, 1.0)
+            });
+        }
+        let sources = [
+            (0, Source::Poisson { rate_pps: 400.0 }, 1000.0),
+            (1, Source::Constant { rate_pps: 900.0 }, 400.0),
+            (0, Source::Profile(builtin("ns-reno").unwrap()), 1000.0),
+        ];
+        for (i, (from, source, bytes)) in sources.into_iter().enumerate() {
+            b.connection(ConnectionSpec {
+                acks: Acks::None,
+                packet_size_bytes: bytes + more,
+                max_window_pkts: Some(64.0),
+                ..connection(&format!("c{i}"), nodes[from], nodes[2], source)
+            });
+        }
+        b.build().unwrap()
+    };
+    for model in [Model::PACKETS, Model::FLUID] {
+        let [framed, larger] = [(38.0, 0.0), (0.0, 38.0)].map(|(overhead, more)| {
+            let simulation = run(network(overhead, more), model, 20.0);
+            let links = simulation.network().links();
+            let links: Vec<LinkTotals> = links.map(|id| simulation.link_totals(id)).collect();
+            let delivered = simulation.network().connections();
+            let delivered: Vec<f64> = delivered
+                .map(|id| simulation.connection_totals(id).delivered_pkts)
+                .collect();
+            (links, delivered)
+        });
+        assert_eq!(framed, larger, "{model:?}");
+    }
 }
