@@ -20,8 +20,8 @@ pub enum OverheadSetting {
     Frame(Box<Frame>),
 }
 
-/// The frame of a packet on the wire, in the order of Linux's tc-stab and CAKE: `bytes` are added to the IP packet, a
-/// frame shorter than `minimum` is padded to it, and the frame is divided into `cells`.
+/// The frame of a packet on the wire: `bytes` are added to the IP packet, a frame shorter than `minimum` is padded to it, and the
+/// frame is divided into `cells`, as by Linux's tc-stab and CAKE, whose numbers for link types apply.
 #[table]
 pub struct Frame {
     /// Bytes added to each packet. Default: 0 B.
@@ -30,7 +30,8 @@ pub struct Frame {
     /// Size of the smallest frame, `bytes` included. Default: 0 B.
     #[key(allowed = allowed::OVERHEAD, example = "84 B")]
     pub minimum: Option<ByteSize>,
-    /// Cells that the frame is divided into. Default: none.
+    /// Cells that the frame is divided into: `atm`, cells of 53 B with a payload of 48 B each, the last one padded (ADSL); `ptm`, one byte more for
+    /// each 64 B, rounded up (VDSL2). Default: none.
     #[key(example = "atm")]
     pub cells: Option<Spanned<CellsSetting>>,
 }
