@@ -78,7 +78,11 @@ fn a_link_carries_its_bandwidth_over_the_bits_on_the_wire() {
         };
         let spec = stream("c", offered, ip_bytes);
         for model in [Model::PACKETS, Model::FLUID] {
-            let simulation = run(network(overhead, 100e6, &[spec.clone()]), model, 2.0);
+            let simulation = run(
+                network(overhead, 100e6, std::slice::from_ref(&spec)),
+                model,
+                2.0,
+            );
             let link = totals(&simulation, "A->B");
             let pps = link.departed_pkts / 2.0;
             assert!(
