@@ -118,7 +118,6 @@ impl Engine {
                 }),
                 turn: Turn::Alone,
                 bandwidth_bps: spec.bandwidth_bps,
-                overhead: spec.overhead,
                 delay_ns: ns(spec.delay_s),
                 earlier: Fifo::default(),
                 arrivals: Arrivals::new(burstiness_interval_ns),

@@ -144,7 +144,7 @@ impl Engine {
         if link.loss() == loss {
             return;
         }
-        let (delay_ns, overhead) = (link.delay_ns, link.overhead);
+        let delay_ns = link.delay_ns;
         let mut queued = self.take_queued(l);
         let lossy = self.links[l].lossy.get_or_insert_with(|| {
             let nothing = Losses::new(&LinkLoss::NONE, &streams);
@@ -157,7 +157,8 @@ impl Engine {
         let sender = self.plan.sender(l as u32) as usize;
         for packet in queued {
             let hop = packet.hop as usize;
-            let bytes = bits_of(&self.transfers, &self.plan.specs[hop], overhead, &packet) / 8.0;
+            let (inner, spec) = (self.network.tables(), &self.plan.specs[hop]);
+            let bytes = bits_of(inner, &self.transfers, spec, &packet) / 8.0;
             // There is one wire for all queues of a link, whose own event comes before those of its classes.
             let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
             match &mut self.links[l].lossy {

@@ -255,7 +255,7 @@ impl Plan {
                 ecn: stack.is_some_and(Stack::has_ecn),
                 marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
             };
-            (ends.data, ends.data_in) = self.way(data, &packets, links);
+            (ends.data, ends.data_in) = self.way(inner, data, &packets, links);
             let target = Target::Sender(transfer);
             match spec.source {
                 Source::Constant { .. } | Source::Poisson { .. } => {}
@@ -283,7 +283,7 @@ impl Plan {
                         ecn: false,
                         marks: None,
                     };
-                    (ends.acks, ends.acks_in) = self.way(back, &acks, links);
+                    (ends.acks, ends.acks_in) = self.way(inner, back, &acks, links);
                 }
             }
         }
@@ -309,7 +309,13 @@ impl Plan {
         any
     }
 
-    fn way(&mut self, path: &[u32], packets: &Packets, links: &[Link]) -> (Way, u32) {
+    fn way(
+        &mut self,
+        inner: &Tables,
+        path: &[u32],
+        packets: &Packets,
+        links: &[Link],
+    ) -> (Way, u32) {
         let &Packets {
             transfer,
             end,
@@ -347,7 +353,7 @@ impl Plan {
                         _ => 0,
                     },
                 });
-                let overhead = links[link as usize].overhead;
+                let overhead = inner.links[link as usize].overhead;
                 self.specs.push(HopSpec {
                     header_ns: 0,
                     least_ns: 0,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
-use netflow_network::{Overhead, Red, service_ns};
+use netflow_network::{Red, service_ns};
 use netflow_queues::{Buffer, Departures, LinkLoss, Losses};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
@@ -23,8 +23,6 @@ pub(crate) struct Link {
     /// What the link loses on the way, if any.
     pub lossy: Option<Box<Lossy>>,
     pub bandwidth_bps: f64,
-    /// Bytes of packets on the wire beyond those of IP. Hops have them included.
-    pub overhead: Overhead,
     pub delay_ns: u64,
     /// Packets on the way that have left with another delay, as they will arrive, in [this order](place).
     pub earlier: Fifo<Packet>,

@@ -92,7 +92,7 @@ impl Engine for Packets {
                 true => 8.0 * spec.source.ack_bytes(),
                 false => 8.0 * spec.packet_size_bytes,
             };
-            let bits = self.engine.links[link.index()].overhead.wire_bits(ip_bits);
+            let bits = network.link_spec(link).overhead.wire_bits(ip_bits);
             let queue_pkts = self.queue_pkts(link);
             // Acknowledgements that are no traffic take propagation only.
             let is_traffic = !back || spec.acks != Acks::None || !spec.source.is_answered();
