@@ -18,7 +18,10 @@ fn collect(directory: &Path, endings: &[&str], files: &mut Vec<PathBuf>) {
         }
         if entry.is_dir() {
             collect(&entry, endings, files);
-        } else if endings.iter().any(|ending| entry.extension().is_some_and(|it| it == *ending)) {
+        } else if endings
+            .iter()
+            .any(|ending| entry.extension().is_some_and(|it| it == *ending))
+        {
             files.push(entry);
         }
     }
@@ -43,7 +46,9 @@ fn occurrences(lines: &[String], phrase: &str) -> usize {
         let mut count = 0;
         for line in lines {
             let text = line.get(3..).unwrap_or_default().trim_start();
-            let starts = text.strip_prefix(first).is_some_and(|rest| !rest.starts_with(is_word));
+            let starts = text
+                .strip_prefix(first)
+                .is_some_and(|rest| !rest.starts_with(is_word));
             count += usize::from(is_doc(line) && !before && starts);
             before = is_doc(line);
         }
@@ -87,8 +92,11 @@ fn retired_phrases_do_not_become_more_frequent() {
         let found: usize = texts.iter().map(|lines| occurrences(lines, phrase)).sum();
         writeln!(lowered, "{phrase}\t{instead}\t{}", found.min(most)).expect("a text");
         if found > most {
-            writeln!(failures, "{found} times `{phrase}`, at most {most}: write {instead}")
-                .expect("a text");
+            writeln!(
+                failures,
+                "{found} times `{phrase}`, at most {most}: write {instead}"
+            )
+            .expect("a text");
         }
     }
     if std::env::var_os("NETFLOW_BLESS").is_some() {
@@ -99,7 +107,11 @@ fn retired_phrases_do_not_become_more_frequent() {
 
 #[test]
 fn phrases_are_counted_between_word_boundaries() {
-    let lines = ["/// what it is told.", "/// what", "// foretold: so many, so many"];
+    let lines = [
+        "/// what it is told.",
+        "/// what",
+        "// foretold: so many, so many",
+    ];
     let lines = lines.map(str::to_owned);
     assert_eq!(occurrences(&lines, "told"), 1);
     assert_eq!(occurrences(&lines, "so many"), 2);

@@ -16,13 +16,16 @@ pub fn overload(scenario: &Prepared) -> Option<String> {
     let (network, duration_s) = (&scenario.network, scenario.options.duration_s);
     let mut demanded_bps = vec![0.0; network.link_count()];
     for id in network.connections() {
-        let made_bps = made_bps(network.connection_spec(id));
+        let spec = network.connection_spec(id);
+        let made_bps = made_bps(spec);
         let (start_s, end_s) = network.sends_between(id, duration_s);
         if !made_bps.is_finite() || end_s <= start_s {
             continue;
         }
         for link in network.path(id) {
-            demanded_bps[link.index()] += made_bps * (end_s - start_s) / duration_s;
+            let overhead = network.link_spec(link).overhead;
+            let wire_bps = made_bps * overhead.factor(8.0 * spec.packet_size_bytes);
+            demanded_bps[link.index()] += wire_bps * (end_s - start_s) / duration_s;
         }
     }
     let carried_bps = network.bandwidths_at_bps(0.0);

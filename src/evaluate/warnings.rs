@@ -75,7 +75,9 @@ pub fn lost_acks(
             return 0.0;
         }
         let pass = |link: LinkId| {
-            let on_the_link = network.link_spec(link).loss.probability(ACK_BYTES);
+            let spec = network.link_spec(link);
+            let ack_bytes = spec.overhead.wire_bytes(ACK_BYTES);
+            let on_the_link = spec.loss.probability(ack_bytes);
             (1.0 - queue_loss(link)) * (1.0 - on_the_link)
         };
         let path = network.return_path_at(id, at_s.next_down());

@@ -404,3 +404,82 @@ fn packets_that_do_not_balance_are_exit_code_1() {
     };
     assert!(warnings.iter().any(says), "{warnings:?}");
 }
+
+/// A voice call sends 50 packets of 200 B a second, 80 kbit/s of IP: with 38 B of Ethernet framing each, 95.2 kbit/s.
+#[test]
+fn voice_over_ethernet_has_overhead_in_each_packet() {
+    let factor = |overhead: &str| {
+        let scenario = format!(
+            r#"
+            simulation = {{ duration = "10 s" {overhead} }}
+            link = [{{ from = "A", to = "B", bandwidth = "1 Gbit/s", delay = "5 ms" }}]
+            demand = [{{ from = "A", to = "B", kind = "voice", users = 10000 }}]
+            "#
+        );
+        let found = answer(&scenario, "solve", "--headroom --max-utilization 99%");
+        found["factor"].clone()
+    };
+    // 12 375 calls, and 0.99 Gbit/s / 95.2 kbit/s = 10 399.16.
+    near(&factor(""), 12_375.0 / 10_000.0, 1e-9);
+    near(
+        &factor(", overhead = \"38 B\""),
+        0.99e9 / 95.2e3 / 10_000.0,
+        1e-9,
+    );
+}
+
+/// An ADSL line of 1 Mbit/s and one of Ethernet behind it: the same load in `solve` and in runs of both models, and
+/// throughput in IP bits.
+#[test]
+fn models_agree_on_what_a_link_with_overhead_carries() {
+    let scenario = r#"
+        simulation = { duration = "500 s", overhead = "38 B" }
+        link = [
+            { from = "A", to = "B", bandwidth = "1 Mbit/s", buffer = "1 MB", overhead = { bytes = "10 B", cells = "atm" } },
+            { from = "B", to = "C", bandwidth = "4 Mbit/s", buffer = "1 MB" },
+        ]
+        connection = [{ name = "c", from = "A", to = "C", source = { poisson = "50 pkt/s" } }]
+    "#;
+    // 32 cells of 53 B on ADSL, 1538 B on Ethernet.
+    let loads = [
+        ("A->B", 50.0 * 8.0 * 1696.0 / 1e6),
+        ("B->C", 50.0 * 8.0 * 1538.0 / 4e6),
+    ];
+    let solved = answer(scenario, "solve", "");
+    let runs = ["fluid", "packets"].map(|model| {
+        let options = format!("--set simulation.model={model}");
+        (answer(scenario, "run", &options), model == "packets")
+    });
+    for (link, load) in loads {
+        let at_rest = row(&solved, "links", "link", link);
+        near(&at_rest["load"], load, 1e-9);
+        near(&at_rest["utilization"], load, 1e-3);
+        for (run, is_random) in &runs {
+            let in_run = row(run, "links", "link", link);
+            let tolerance = if *is_random { 0.03 } else { 2e-3 };
+            near(&in_run["utilization"], load, tolerance);
+            near(&in_run["offered_load"], load, 1e-9);
+            near(&in_run["throughput_bps"], 50.0 * 8.0 * 1500.0, tolerance);
+        }
+    }
+}
+
+/// What cannot have overhead says so, and names the key.
+#[test]
+fn exports_refuse_overhead_by_name() {
+    let scenario = r#"
+        simulation = { duration = "10 s", model = "packets" }
+        link = [{ from = "A", to = "B", bandwidth = "1 Mbit/s", overhead = "38 B" }]
+        connection = [{ name = "c", from = "A", to = "B", source = { window = "reno" } }]
+    "#;
+    let place = Workplace::new();
+    fs::write(place.path("case.toml"), scenario).expect("a scenario");
+    for target in ["ns2", "ns3"] {
+        let said = place.expect(&format!("export case.toml --to {target}"), 2);
+        let said = text(&said.stderr);
+        assert!(
+            said.contains("A->B") && said.contains("`overhead`"),
+            "{said}"
+        );
+    }
+}

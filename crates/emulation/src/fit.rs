@@ -1,6 +1,6 @@
 //! Whether a scenario can be emulated, and what that would take.
 
-use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Source};
+use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Overhead, Source};
 use netflow_scenario::Prepared;
 use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, real_tcp};
 use netflow_testbed::network::TcpRoute;
@@ -209,6 +209,10 @@ fn load(network: &Network, duration_s: f64) -> Expected {
         .iter()
         .map(|&id| network.path(id).iter().map(|link| link.index()).collect())
         .collect();
+    let overheads: Vec<Overhead> = network
+        .links()
+        .map(|id| network.link_spec(id).overhead)
+        .collect();
     let mut left_bps: Vec<f64> = network
         .links()
         .map(|id| network.bandwidths_bps(id).1)
@@ -220,7 +224,8 @@ fn load(network: &Network, duration_s: f64) -> Expected {
         let mut rising_bps = vec![0.0; left_bps.len()];
         for &c in &rising {
             for &l in &paths[c] {
-                rising_bps[l] += f64::from(specs[c].count) * 8.0 * specs[c].packet_size_bytes;
+                let wire_bytes = overheads[l].wire_bytes(specs[c].packet_size_bytes);
+                rising_bps[l] += f64::from(specs[c].count) * 8.0 * wire_bytes;
             }
         }
         let links = left_bps

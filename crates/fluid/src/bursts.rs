@@ -83,7 +83,7 @@ struct Rounds {
 pub struct WayOfTransfers<'a> {
     /// What takes it.
     pub transfers: &'a Transfers,
-    /// Bits of a packet.
+    /// IP bits of a packet.
     pub data_bits: f64,
     /// Propagation there and back, in seconds.
     pub round_trip_s: f64,
@@ -189,8 +189,9 @@ impl Rate {
 }
 
 impl WayOfTransfers<'_> {
+    /// IP bit/s of its packets that the link at this place sends.
     fn bps(&self, crossings: &[Crossing], l: usize) -> f64 {
-        crossings[self.links[l] as usize].bandwidth_bps
+        crossings[self.links[l] as usize].carries_bps(self.data_bits)
     }
 
     /// The narrowest link, the first of several.
@@ -206,7 +207,7 @@ impl WayOfTransfers<'_> {
 
     fn rounds(&self, crossings: &[Crossing], narrowest: usize) -> Rounds {
         let link = &crossings[self.links[narrowest] as usize];
-        let pps = link.bandwidth_bps / self.data_bits;
+        let pps = self.bps(crossings, narrowest) / self.data_bits;
         let room_pkts = link.room_pkts(self.data_bits);
         Rounds::of(self.transfers, pps, self.round_trip_s, room_pkts)
     }
@@ -325,6 +326,10 @@ impl WayOfTransfers<'_> {
         };
         let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / room
             * link.room_by_buffer(self.data_bits);
+        // By bit/s on the wire.
+        for (by_bps, &l) in by_bps.iter_mut().zip(self.links) {
+            *by_bps /= crossings[l as usize].factor(self.data_bits);
+        }
         ByWay {
             bandwidth_bps: by_bps,
             buffer_pkts: (narrowest, by_room),
@@ -348,6 +353,7 @@ pub fn wait_for_own_s(more_pkts: f64, utilization: f64, transfers_pps: f64) -> f
 
 #[cfg(test)]
 mod tests {
+    use netflow_network::Overhead;
     use netflow_workload::Distribution;
     use proptest::prelude::*;
 
@@ -428,7 +434,11 @@ mod tests {
             weights in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64), 4),
         ) {
             let transfers = exponential(mean);
-            let links: Vec<Crossing> = mbps.iter().map(|&mbps| link(mbps, room)).collect();
+            let framed = |(i, &mbps): (usize, &f64)| Crossing {
+                overhead: Overhead::of(100.0 * (i % 3) as f64),
+                ..link(mbps, room)
+            };
+            let links: Vec<Crossing> = mbps.iter().enumerate().map(framed).collect();
             let worth: Vec<Bursts> = weights[..links.len()]
                 .iter()
                 .map(|&(own_pkts, others_pkts)| Bursts { own_pkts, others_pkts })

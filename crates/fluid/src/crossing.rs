@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use netflow_network::{Calibration, Room};
+use netflow_network::{ACK_BYTES, Calibration, Overhead, Room};
 use netflow_workload::Transfers;
 
 use crate::bursts::{Bursts, WayOfTransfers};
@@ -27,7 +27,7 @@ pub struct Sender<'a> {
     pub window_pkts: f64,
     /// Propagation there and back, in seconds.
     pub round_trip_s: f64,
-    /// Bits of a packet of data.
+    /// IP bits of a packet of data.
     pub data_bits: f64,
     /// How far each window swings, beside one of ns-2's Reno.
     pub swing: f64,
@@ -53,11 +53,13 @@ pub struct Crosser<'a> {
 pub struct Crossing {
     /// What the link sends, in bit/s.
     pub bandwidth_bps: f64,
+    /// Bits of packets on its wire beyond those of IP.
+    pub overhead: Overhead,
     /// The room of its queue, as [`Room::nominal_pkts`].
     pub buffer_pkts: f64,
     /// As [`Room::bits`].
     pub buffer_bits: Option<f64>,
-    /// Bits of the largest packet of data of windows that cross it.
+    /// Bits on the wire of the largest packet of data of windows that cross it.
     pub largest_bits: f64,
     /// Whether all its traffic comes over one link that is no faster: its packets follow each other as far apart as this
     /// link sends them, and hardly wait or get lost again.
@@ -71,9 +73,9 @@ pub struct Crossing {
     pub reacting: f64,
     /// The sum of how far these swing.
     pub swinging: f64,
-    /// What sources want that do not react, in bit/s.
+    /// What sources want that do not react, in bit/s on the wire.
     pub unresponsive_bps: f64,
-    /// The sum over transfers of the bit/s that they want times what their [bursts](crate::bursts) are here. What
+    /// The sum over transfers of the bit/s on the wire that they want times what their [bursts](crate::bursts) are here. What
     /// comes over another link is a burst to others only for the part of the traffic that does not come over it.
     pub wanted_bursts: Bursts,
 }
@@ -104,10 +106,11 @@ pub fn want_more(links: &[Crossing], crossers: &mut [Crosser<'_>]) {
     let mut shared: Vec<Shared> = vec![Shared::default(); links.len()];
     for Crosser { sender, data, .. } in crossers.iter() {
         for &l in *data {
+            let factor = links[l as usize].factor(sender.data_bits);
             let link = &mut shared[l as usize];
             match sender.rate_pps {
-                Some(_) => link.unresponsive_bps += sender.wanted_bps(),
-                None => link.wanted.push((sender.made_bps(), sender.count)),
+                Some(_) => link.unresponsive_bps += sender.wanted_bps() * factor,
+                None => (link.wanted).push((sender.made_bps() * factor, sender.count)),
             }
         }
     }
@@ -116,7 +119,11 @@ pub fn want_more(links: &[Crossing], crossers: &mut [Crosser<'_>]) {
         .map(|(link, shared)| shared.share_bps(link.bandwidth_bps))
         .collect();
     for Crosser { sender, data, .. } in crossers.iter_mut() {
-        let shares = data.iter().map(|&l| shares_bps[l as usize]);
+        let share = |&l: &u32| {
+            let l = l as usize;
+            shares_bps[l] / links[l].factor(sender.data_bits)
+        };
+        let shares = data.iter().map(share);
         let least_bps = shares.fold(f64::INFINITY, f64::min);
         if is_limited(sender) && sender.made_bps() > least_bps * (1.0 + ROUNDING) {
             sender.application_pps = f64::INFINITY;
@@ -155,14 +162,16 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
     for Crosser { sender, data, back } in crossers.clone() {
         if !sender.reacts() {
             for &l in data {
-                links[l as usize].unresponsive_bps += sender.wanted_bps();
+                let link = &mut links[l as usize];
+                link.unresponsive_bps += link.wanted_bps(&sender);
             }
             continue;
         }
         for &l in data {
             let link = &mut links[l as usize];
             link.windows += sender.count;
-            link.largest_bits = link.largest_bits.max(sender.data_bits);
+            let wire_bits = link.overhead.wire_bits(sender.data_bits);
+            link.largest_bits = link.largest_bits.max(wire_bits);
         }
         for &l in back {
             links[l as usize].acks += sender.count * sender.acks;
@@ -191,12 +200,18 @@ enum Before {
 /// Finds the links whose traffic all comes over one link that is no faster.
 fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>>) {
     let mut before = vec![Before::Nothing; links.len()];
+    // Whether packets take longer at a link than at the one before.
+    let mut is_slower = vec![false; links.len()];
     for Crosser { sender, data, back } in crossers {
         if !sender.reacts() && sender.wanted_bps() <= 0.0 {
             continue;
         }
         let back = if sender.acks > 0.0 { back } else { &[] };
-        for path in [data, back] {
+        for (path, bits) in [(data, sender.data_bits), (back, 8.0 * ACK_BYTES)] {
+            for pair in path.windows(2) {
+                let [above, here] = [0, 1].map(|i| links[pair[i] as usize].carries_bps(bits));
+                is_slower[pair[1] as usize] |= above > here;
+            }
             for (place, &l) in path.iter().enumerate() {
                 let comes = place
                     .checked_sub(1)
@@ -212,36 +227,37 @@ fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser
     }
     for (l, before) in before.into_iter().enumerate() {
         links[l].is_paced = match before {
-            Before::One(above) => links[above as usize].bandwidth_bps <= links[l].bandwidth_bps,
+            Before::One(_) => !is_slower[l],
             Before::Nothing | Before::Several => false,
         };
     }
 }
 
-/// What sources that do not react want to send from one link to the next, in bit/s, by the numbers of both.
+/// What sources that do not react want to send from one link to the next, in bit/s on the wire of the latter, by the numbers of both.
 #[derive(Debug, Default)]
 pub struct Turns(HashMap<(u32, u32), f64>);
 
 impl Turns {
     /// Of all that cross links.
-    pub fn new<'a>(crossers: impl Iterator<Item = Crosser<'a>>) -> Turns {
+    pub fn new<'a>(links: &[Crossing], crossers: impl Iterator<Item = Crosser<'a>>) -> Turns {
         let mut turns = Turns::default();
         for Crosser { sender, data, .. } in crossers.filter(|it| !it.sender.reacts()) {
             for pair in data.windows(2) {
-                *turns.0.entry((pair[0], pair[1])).or_default() += sender.wanted_bps();
+                let wanted_bps = links[pair[1] as usize].wanted_bps(&sender);
+                *turns.0.entry((pair[0], pair[1])).or_default() += wanted_bps;
             }
         }
         turns
     }
 
     /// Those to the link at this place of a way, from the one before; none to its first.
-    pub fn to(&self, links: &[Crossing], way: &[u32], place: usize) -> Turn {
-        let Some(before) = place.checked_sub(1).map(|it| way[it]) else {
+    pub fn to(&self, links: &[Crossing], way: &WayOfTransfers<'_>, place: usize) -> Turn {
+        let Some(before) = place.checked_sub(1).map(|it| way.links[it]) else {
             return Turn::default();
         };
-        let at = way[place];
+        let at = way.links[place];
         let bps = self.0.get(&(before, at)).copied().unwrap_or(0.0);
-        let [above, here] = [before, at].map(|l| links[l as usize].bandwidth_bps);
+        let [above, here] = [before, at].map(|l| links[l as usize].carries_bps(way.data_bits));
         Turn {
             part: bps / links[at as usize].unresponsive_bps,
             ordered: (here / above).min(1.0),
@@ -284,17 +300,17 @@ fn add_bursts<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser
     if crossers.clone().all(|it| it.sender.transfers.is_none()) {
         return;
     }
-    let turns = Turns::new(crossers.clone());
+    let turns = Turns::new(links, crossers.clone());
     let mut bursts = Vec::new();
     for crosser in crossers {
         let Some(way) = crosser.transfers() else {
             continue;
         };
-        let wanted_bps = crosser.sender.wanted_bps();
         bursts.clear();
         way.bursts(links, |burst| bursts.push(burst));
         for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
-            let met = turns.to(links, way.links, i).met();
+            let met = turns.to(links, &way, i).met();
+            let wanted_bps = links[l as usize].wanted_bps(&crosser.sender);
             let sum = &mut links[l as usize].wanted_bursts;
             sum.own_pkts += wanted_bps * burst.own_pkts;
             sum.others_pkts += wanted_bps * burst.others_pkts * met;
@@ -308,12 +324,12 @@ impl Sender<'_> {
         self.rate_pps.is_none() && self.application_pps == f64::INFINITY
     }
 
-    /// What the application of each makes, in bit/s.
+    /// What the application of each makes, in IP bit/s.
     fn made_bps(&self) -> f64 {
         self.application_pps * self.data_bits
     }
 
-    /// What it wants if they do not, in bit/s.
+    /// What it wants if they do not, in IP bit/s.
     pub fn wanted_bps(&self) -> f64 {
         self.rate_pps.unwrap_or(self.application_pps) * self.count * self.data_bits
     }
@@ -333,13 +349,29 @@ impl Crossing {
     }
 
     /// A link of this bandwidth with this room, that nobody crosses yet.
-    pub fn empty(bandwidth_bps: f64, room: Room) -> Crossing {
+    pub fn empty(bandwidth_bps: f64, overhead: Overhead, room: Room) -> Crossing {
         Crossing {
             bandwidth_bps,
+            overhead,
             buffer_pkts: room.nominal_pkts,
             buffer_bits: room.bits,
             ..Crossing::default()
         }
+    }
+
+    /// Bits on the wire over IP bits of a packet with these IP bits.
+    pub fn factor(&self, data_bits: f64) -> f64 {
+        self.overhead.factor(data_bits)
+    }
+
+    /// IP bit/s that the link sends of packets with these IP bits.
+    pub fn carries_bps(&self, data_bits: f64) -> f64 {
+        self.bandwidth_bps / self.factor(data_bits)
+    }
+
+    /// What a sender wants here that does not react, in bit/s on the wire.
+    pub fn wanted_bps(&self, of: &Sender<'_>) -> f64 {
+        of.wanted_bps() * self.factor(of.data_bits)
     }
 
     fn room(&self) -> Room {
@@ -350,22 +382,28 @@ impl Crossing {
         }
     }
 
-    /// The room in packets of this size.
+    /// The room in packets with these IP bits.
     pub fn room_pkts(&self, data_bits: f64) -> f64 {
-        self.room().pkts(data_bits)
+        self.room().pkts(self.overhead.wire_bits(data_bits))
     }
 
     /// Its slope by [`buffer_pkts`](Self::buffer_pkts), which bits grow with in proportion.
     pub fn room_by_buffer(&self, data_bits: f64) -> f64 {
+        self.by_buffer(self.overhead.wire_bits(data_bits))
+    }
+
+    /// The same for packets with these bits on the wire.
+    fn by_buffer(&self, wire_bits: f64) -> f64 {
         match self.buffer_bits {
-            Some(_) => self.room().by_ln_bits(data_bits) / self.buffer_pkts,
+            Some(_) => self.room().by_ln_bits(wire_bits) / self.buffer_pkts,
             None => 1.0,
         }
     }
 
     /// The part of their largest windows that fills the link and its queue.
     fn wanted(&self, of: &Sender<'_>) -> f64 {
-        let way_pkts = self.bandwidth_bps / of.data_bits * of.round_trip_s;
+        let wire_bits = self.overhead.wire_bits(of.data_bits);
+        let way_pkts = self.bandwidth_bps / wire_bits * of.round_trip_s;
         (way_pkts + self.room_pkts(of.data_bits)) / (self.windows * of.window_pkts)
     }
 
@@ -377,11 +415,12 @@ impl Crossing {
             return ByRoom::default();
         }
         let per_pkt = -4.0 * slope / (self.windows * of.window_pkts);
+        let wire_bits = self.overhead.wire_bits(of.data_bits);
         ByRoom {
-            bandwidth_bps: per_pkt * of.round_trip_s / of.data_bits,
+            bandwidth_bps: per_pkt * of.round_trip_s / wire_bits,
             buffer_pkts: per_pkt * self.room_by_buffer(of.data_bits),
             windows: 4.0 * slope * wanted / self.windows,
-            round_trip_s: per_pkt * self.bandwidth_bps / of.data_bits,
+            round_trip_s: per_pkt * self.bandwidth_bps / wire_bits,
         }
     }
 
@@ -389,11 +428,11 @@ impl Crossing {
     /// by the room.
     fn roomy(&self) -> (f64, f64) {
         let (few, many) = ROOMS;
-        let room_pkts = self.room_pkts(self.largest_bits);
+        let room_pkts = self.room().pkts(self.largest_bits);
         let (step, slope) = smooth_step((room_pkts - few) / (many - few));
         (
             step,
-            slope / (many - few) * self.room_by_buffer(self.largest_bits),
+            slope / (many - few) * self.by_buffer(self.largest_bits),
         )
     }
 
@@ -494,6 +533,7 @@ impl Crossing {
         let by_part = by.idle * EMPTY * others * roomy;
         Crossing {
             bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
+            overhead: Overhead::NONE,
             buffer_pkts: by_buffer,
             buffer_bits: None,
             largest_bits: 0.0,
@@ -655,6 +695,7 @@ mod tests {
             prop_assume!((reacting * windows - 1.0).abs() > 1e-3);
             let at = Crossing {
                 bandwidth_bps: 1e6,
+                overhead: Overhead::NONE,
                 buffer_pkts: 9.0,
                 buffer_bits: in_bytes.then_some(54e3),
                 largest_bits: 8e3,
@@ -710,6 +751,7 @@ mod tests {
         ) {
             let at = Crossing {
                 bandwidth_bps: 1.2e6,
+                overhead: Overhead::of(250.0),
                 buffer_pkts: 20.0,
                 buffer_bits: in_bytes.then_some(160e3),
                 windows,

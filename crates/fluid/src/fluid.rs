@@ -270,7 +270,9 @@ impl Fluid {
         let l = &plan.links[rank];
         // By those that send now.
         let windows_fill = self.scratch.fillings[rank].windows > 0.0;
-        let bandwidth_bps = |rank: usize| self.state.links[rank].bandwidth_bps;
+        let packet_s = |rank: usize, ip_bits: f64| {
+            plan.wire_bits(rank as u32, ip_bits) / self.state.links[rank].bandwidth_bps
+        };
         let mut filled = FilledBy::default();
         for h in l.first_hop..l.end_hop {
             let b = plan.branch_of[h as usize];
@@ -298,10 +300,12 @@ impl Fluid {
             let above = place
                 .and_then(|place| place.checked_sub(1))
                 .map(|i| way[i] as usize);
-            let above = above.filter(|&above| bandwidth_bps(above) <= bandwidth_bps(rank));
+            let here_s = packet_s(rank, branch.data_bits);
+            let above = above.filter(|&above| packet_s(above, branch.data_bits) >= here_s);
             let after = above.map(|above| LinkId::new(plan.links[above].link, inner.owner));
             let sent_pkts = all_sent_pkts - before.sent_pkts;
-            filled.add(kind, sent_pkts, branch.data_bits, after);
+            let wire_bits = l.overhead.wire_bits(branch.data_bits);
+            filled.add(kind, sent_pkts, wire_bits, after);
         }
         filled
     }

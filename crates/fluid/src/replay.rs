@@ -132,20 +132,27 @@ fn direction(
     loss: &impl Fn(LinkId) -> LinkLoss,
 ) -> Option<Way> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
-    let slowest = there().min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps))?;
-    let slowest_bps = slowest.bandwidth_bps;
-    let transmissions_s: f64 = there().map(|hop| packet_bits / hop.bandwidth_bps).sum();
+    let overhead = |hop: &ExplainedHop| network.link_spec(hop.link).overhead;
+    // In IP bits, as sizes of packets are.
+    let carries_bps = |hop: &ExplainedHop| hop.bandwidth_bps / overhead(hop).factor(packet_bits);
+    let slowest = there().min_by(|a, b| carries_bps(a).total_cmp(&carries_bps(b)))?;
+    let slowest_bps = carries_bps(slowest);
+    let transmissions_s: f64 = there().map(|hop| packet_bits / carries_bps(hop)).sum();
     let delays_s: f64 = there().map(|hop| hop.waiting_s + hop.propagation_s).sum();
     let onset = |hop: &ExplainedHop| loss(hop.link).error_onset();
-    let ln_bit: f64 = there().map(|hop| libm::log1p(-onset(hop))).sum();
+    let ln_bits = there().map(|hop| overhead(hop).factor(packet_bits) * libm::log1p(-onset(hop)));
+    let ln_bit: f64 = ln_bits.sum();
     let (loss, bit_error_rate) = harm(it.loss_probability, ln_bit, packet_bits, full_bits);
     Some(Way {
         delay_s: delays_s + (transmissions_s - packet_bits / slowest_bps).max(0.0),
         loss,
         bit_error_rate,
         bandwidth_bps: slowest_bps,
-        buffer_bytes: network.room(slowest.link).at(slowest_bps).pkts(packet_bits) * packet_bits
-            / 8.0,
+        buffer_bytes: {
+            let wire_bits = overhead(slowest).wire_bits(packet_bits);
+            let room = network.room(slowest.link).at(slowest_bps);
+            room.pkts(wire_bits) * packet_bits / 8.0
+        },
     })
 }
 

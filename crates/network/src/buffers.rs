@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
 use crate::tables::{Class, NO_BRANCH, Tables};
-use crate::{Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Source};
+use crate::{Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Overhead, Source};
 
 /// Least room of a queue that is to hold a bandwidth-delay product, in packets.
 const LEAST_PKTS: f64 = 10.0;
@@ -109,7 +109,7 @@ struct Weighted {
 }
 
 impl Sizes {
-    fn add(&mut self, spec: &ConnectionSpec, connections: f64) {
+    fn add(&mut self, spec: &ConnectionSpec, bytes: f64, connections: f64) {
         let (kind, weight) = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
                 (&mut self.others, connections * rate_pps)
@@ -122,13 +122,14 @@ impl Sizes {
             }
         };
         kind.weights += weight;
-        kind.bytes += weight * spec.packet_size_bytes;
+        kind.bytes += weight * bytes;
     }
 
-    /// Those of acknowledgements where nothing else comes, and those of a full packet where nothing does.
-    fn expected_bytes(&self) -> f64 {
+    /// Those of acknowledgements where nothing else comes, and those of a full packet where nothing does, on a link with this overhead.
+    fn expected_bytes(&self, overhead: Overhead) -> f64 {
         let others = if self.acks { ACK_BYTES } else { PACKET_BYTES };
-        self.mean_bytes().unwrap_or(others)
+        self.mean_bytes()
+            .unwrap_or_else(|| overhead.wire_bytes(others))
     }
 
     fn merge(&mut self, other: &Sizes) {
@@ -199,8 +200,11 @@ impl Crossed<'_> {
         };
         let room = |((link, data), trip): ((&LinkSpec, &Sizes), &Trip)| match link.buffer {
             Buffer::Packets(pkts) => pkts,
-            Buffer::Bytes(bytes) => (bytes / data.expected_bytes()).max(1.0),
-            Buffer::Time(time) => (time.bytes(link.bandwidth_bps) / data.expected_bytes()).max(1.0),
+            Buffer::Bytes(bytes) => (bytes / data.expected_bytes(link.overhead)).max(1.0),
+            Buffer::Time(time) => {
+                let bytes = time.bytes(link.bandwidth_bps);
+                (bytes / data.expected_bytes(link.overhead)).max(1.0)
+            }
             Buffer::BandwidthDelay => bandwidth_delay_pkts(link, trip),
         };
         self.links.iter().zip(&data).zip(&trips).map(room).collect()
@@ -213,7 +217,9 @@ impl Crossed<'_> {
         for (_, branch) in branches.filter(|&(b, _)| self.routes.is_used(b)) {
             let class = &self.classes[branch.class as usize];
             for &link in self.routes.links(branch.data) {
-                data[link as usize].add(self.spec(class), class.weight);
+                let spec = self.spec(class);
+                let bytes = self.wire_bytes(link, spec.packet_size_bytes);
+                data[link as usize].add(spec, bytes, class.weight);
             }
             for &link in self.routes.links(branch.back) {
                 data[link as usize].acks = true;
@@ -243,7 +249,7 @@ impl Crossed<'_> {
             for &link in ways.into_iter().flatten() {
                 let trip = &mut trips[link as usize];
                 trip.longest_s = trip.longest_s.max(trip_s);
-                trip.sizes.add(self.spec(class), class.weight);
+                trip.sizes.add(self.spec(class), bytes, class.weight);
             }
         }
         size_backups(self.links, &mut trips);
@@ -254,8 +260,12 @@ impl Crossed<'_> {
     fn empty_s(&self, way: &[u32], bytes: f64) -> f64 {
         let links = way.iter().map(|&link| &self.links[link as usize]);
         links
-            .map(|link| link.delay_s + 8.0 * bytes / link.bandwidth_bps)
+            .map(|link| link.delay_s + 8.0 * link.overhead.wire_bytes(bytes) / link.bandwidth_bps)
             .sum()
+    }
+
+    fn wire_bytes(&self, link: u32, bytes: f64) -> f64 {
+        self.links[link as usize].overhead.wire_bytes(bytes)
     }
 
     fn spec(&self, class: &Class) -> &ConnectionSpec {
@@ -266,7 +276,7 @@ impl Crossed<'_> {
 fn bandwidth_delay_pkts(link: &LinkSpec, trip: &Trip) -> f64 {
     let mean_bytes = trip.sizes.mean_bytes();
     let (seconds, bytes) = mean_bytes.map_or((IDLE_S, PACKET_BYTES), |it| (trip.longest_s, it));
-    let pkts = (link.bandwidth_bps * seconds / (8.0 * bytes)).ceil();
+    let pkts = (link.bandwidth_bps * seconds / (8.0 * link.overhead.wire_bytes(bytes))).ceil();
     let threshold_pkts = match link.queue {
         DropPolicy::Red(red) => red.max_pkts,
         DropPolicy::Rio(rio) => rio

@@ -17,10 +17,10 @@ use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Calibration,
     CalibrationPlan, Change, ConnectionId, ConnectionSpec, DropPolicy, EventSpec, LinkId, LinkSpec,
-    Network, NodeId, Source, WindowSource, classes, diffserv,
+    Network, NodeId, Overhead, Source, WindowSource, classes, diffserv,
 };
 
-/// Bytes of an acknowledgement on the wire.
+/// Bytes of an acknowledgement, with its IP header and without the [overhead](LinkSpec::overhead) of links.
 pub const ACK_BYTES: f64 = 40.0;
 
 /// Bytes of a data packet on the wire unless somebody says otherwise: Ethernet's.
@@ -417,6 +417,17 @@ impl NetworkBuilder {
             };
             check("bandwidth_bps", link.bandwidth_bps, Allowed::AtLeastOne);
             check("delay_s", link.delay_s, Allowed::NotNegative);
+            let Overhead {
+                bytes,
+                minimum_bytes,
+                cells: _,
+            } = link.overhead;
+            check("overhead bytes", bytes, Allowed::NotNegative);
+            check(
+                "overhead minimum_bytes",
+                minimum_bytes,
+                Allowed::NotNegative,
+            );
             // One that has none beside others is reported as one that is no number.
             let metric = match any_metric {
                 true => link.metric.unwrap_or(f64::NAN),

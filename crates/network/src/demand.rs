@@ -1,6 +1,6 @@
 //! What would be sent over a link if it were the only limit.
 
-use crate::{Change, ConnectionId, LinkId, Network, Source};
+use crate::{Change, ConnectionId, ConnectionSpec, LinkId, Network, Source};
 
 /// A sum of rates, the same in whatever order they are added.
 #[derive(Clone, Copy, Default)]
@@ -45,7 +45,7 @@ impl Now {
 }
 
 impl Network {
-    /// The demand on every link in bit/s, in the order of the links: the sum over the connections
+    /// The demand on every link in bit/s on its wire (with its [overhead](crate::LinkSpec::overhead)), in the order of the links: the sum over the connections
     /// whose data crosses it at `from_s` of what they would send if this link had no end of bandwidth and
     /// no queue, times the part of the seconds from `from_s` to `to_s` for which they send. Sources without feedback
     /// would send their rate; TCP its largest window in every round trip of an empty network (none that the
@@ -55,7 +55,6 @@ impl Network {
     /// link's bandwidth then it says how far the link is from carrying all of it.
     pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
         let now = Now::new(self, from_s);
-        let bandwidths_bps = &now.bandwidths_bps;
         let mut demands = vec![Sum::default(); self.link_count()];
         let mut has_unlimited = vec![false; self.link_count()];
         for id in self.connections() {
@@ -70,19 +69,21 @@ impl Network {
             let wanted_bps = self.wanted_bps(id, from_s, &now);
             for &link in &path {
                 let others = path.iter().filter(|&&other| other != link);
-                let widths = others.map(|&other| bandwidths_bps[other.index()]);
+                let widths = others.map(|&other| self.width_bps(other, spec, &now));
                 let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
                 let sent_bps = match spec.source.is_answered() {
                     true => wanted_bps.min(narrowest_bps),
                     // It loses what others cannot carry only behind them.
-                    false => wanted_bps.min(before_bps(&path, link, bandwidths_bps)),
+                    false => wanted_bps.min(self.before_bps(&path, link, spec, &now)),
                 };
-                demands[link.index()].add(active * sent_bps);
+                let overhead = self.link_spec(link).overhead;
+                let factor = overhead.factor(8.0 * spec.packet_size_bytes);
+                demands[link.index()].add(active * sent_bps * factor);
                 has_unlimited[link.index()] |= wanted_bps == f64::INFINITY;
             }
         }
         let demands = demands.iter().map(Sum::bps);
-        let limits = has_unlimited.iter().zip(bandwidths_bps);
+        let limits = has_unlimited.iter().zip(&now.bandwidths_bps);
         let demands = demands.zip(limits).map(|(bps, (&unlimited, &width_bps))| {
             if unlimited && bps > width_bps {
                 f64::INFINITY
@@ -115,7 +116,7 @@ impl Network {
         }
         let now = Now::new(self, 0.0);
         let path = self.path(id);
-        let widths = path.iter().map(|link| now.bandwidths_bps[link.index()]);
+        let widths = path.iter().map(|&link| self.width_bps(link, spec, &now));
         let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
         let wanted_pps = f64::from(spec.count) * self.windows_pps(id, 0.0, &now);
         let alone_pps = wanted_pps.min(narrowest_bps / (8.0 * spec.packet_size_bytes));
@@ -138,12 +139,14 @@ impl Network {
             let (there, back) = (self.path_at(id, at_s), self.return_path_at(id, at_s));
             let links = there.iter().chain(&back);
             let rtt_s: f64 = links.map(|&link| now.delays_s[link.index()]).sum();
-            let widths = there.iter().map(|link| now.bandwidths_bps[link.index()]);
+            let widths = there.iter().map(|&link| self.width_bps(link, spec, now));
             let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
-            let rooms = there
-                .iter()
-                .map(|&link| self.room(link).at(now.bandwidths_bps[link.index()]));
-            let queues_pkts: f64 = rooms.map(|room| room.pkts(packet_bits)).sum();
+            let holds_pkts = |&link: &LinkId| {
+                let wire_bits = self.link_spec(link).overhead.wire_bits(packet_bits);
+                let room = self.room(link).at(now.bandwidths_bps[link.index()]);
+                room.pkts(wire_bits)
+            };
+            let queues_pkts: f64 = there.iter().map(holds_pkts).sum();
             // A larger window never gets full: packets are lost before.
             let held_pkts = narrowest_bps * rtt_s / packet_bits + queues_pkts;
             let window = window.filter(|&window| window <= held_pkts);
@@ -157,11 +160,17 @@ impl Network {
             window_pps(spec.max_window_pkts.or(measured))
         })
     }
-}
 
-/// The narrowest link of a path before this one.
-fn before_bps(path: &[LinkId], link: LinkId, bandwidths_bps: &[f64]) -> f64 {
-    let before = path.iter().take_while(|&&other| other != link);
-    let widths = before.map(|&other| bandwidths_bps[other.index()]);
-    widths.fold(f64::INFINITY, f64::min)
+    /// IP bits per second that a link transmits of packets like those of a connection.
+    fn width_bps(&self, link: LinkId, spec: &ConnectionSpec, now: &Now) -> f64 {
+        let overhead = self.link_spec(link).overhead;
+        now.bandwidths_bps[link.index()] / overhead.factor(8.0 * spec.packet_size_bytes)
+    }
+
+    /// The narrowest link of a path before this one, as [`width_bps`](Self::width_bps).
+    fn before_bps(&self, path: &[LinkId], link: LinkId, spec: &ConnectionSpec, now: &Now) -> f64 {
+        let before = path.iter().take_while(|&&other| other != link);
+        let widths = before.map(|&other| self.width_bps(other, spec, now));
+        widths.fold(f64::INFINITY, f64::min)
+    }
 }

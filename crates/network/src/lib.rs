@@ -52,7 +52,8 @@ pub use explain::{Applied, ExplainedHop, Explanation, Limit};
 pub use flows::{EqualPaths, FlowHash, MOST_HASHED, MOST_PATHS, PathShare, Portion};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
-    Aqm, BitErrors, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Pie, Scheduler,
+    Aqm, BitErrors, Cells, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Overhead, Pie,
+    Scheduler,
 };
 pub use netflow_tcpmodel::rounds::{HEADER_BYTES, segment_bytes};
 pub use netflow_tcpmodel::tcp::agents::{TcpVariant, WindowSource};

@@ -14,6 +14,7 @@ fn link_itself(link: &LinkSpec) -> u64 {
         circuit: _,
         bandwidth_bps,
         delay_s,
+        overhead,
         buffer,
         queue,
         loss,
@@ -40,6 +41,9 @@ fn link_itself(link: &LinkSpec) -> u64 {
     }
     if calibration.is_some() {
         queue += &format!("{calibration:?}");
+    }
+    if !overhead.is_none() {
+        queue += &format!("{overhead:?}");
     }
     if let Some(metric) = metric {
         queue += &format!("metric {metric}");

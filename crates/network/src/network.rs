@@ -263,10 +263,13 @@ impl Network {
             return None;
         };
         Some(window.send_jitter_s.unwrap_or_else(|| {
-            let bandwidths = links.iter().map(|&link| self.link_spec(link).bandwidth_bps);
+            let bits = 8.0 * spec.packet_size_bytes;
+            let bandwidths = links
+                .iter()
+                .map(|&link| self.link_spec(link).carries_bps(bits));
             let slowest_bps = bandwidths.fold(f64::INFINITY, f64::min);
             match slowest_bps.is_finite() {
-                true => (8.0 * spec.packet_size_bytes / slowest_bps).min(MOST_JITTER_S),
+                true => (bits / slowest_bps).min(MOST_JITTER_S),
                 false => MOST_JITTER_S,
             }
         }))
@@ -275,7 +278,11 @@ impl Network {
     /// Whether data that is followed packet by packet, in whole nanoseconds, takes a hundredth more or less time to be sent over a
     /// link than it should, with the bandwidth and on the ways that it was built with: above 10 Gbit/s, if packets are small.
     pub fn is_too_fast(&self, link: LinkId) -> bool {
-        let bandwidth_bps = self.link_spec(link).bandwidth_bps;
+        let LinkSpec {
+            bandwidth_bps,
+            overhead,
+            ..
+        } = *self.link_spec(link);
         if bandwidth_bps < FAST_BPS {
             return false;
         }
@@ -284,7 +291,7 @@ impl Network {
         let crosses = |branch: u32| branch != NO_BRANCH && inner.data_path(branch).contains(&link);
         let mut classes = (0..inner.classes.len() as u32).zip(branches);
         classes.any(|(class, &branch)| {
-            let bits = 8.0 * inner.spec_of_class(class).packet_size_bytes;
+            let bits = overhead.wire_bits(8.0 * inner.spec_of_class(class).packet_size_bytes);
             let takes_ns = bits / bandwidth_bps * 1e9;
             let error = service_ns(bits, bandwidth_bps) as f64 / takes_ns - 1.0;
             error.abs() > TOO_COARSE && crosses(branch)

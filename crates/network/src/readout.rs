@@ -159,7 +159,7 @@ impl LinkSums {
         mean(self.left_time, self.departed_pkts)
     }
 
-    /// Seconds that packets of so many bits took on average until the link had transmitted them and carried them, if they
+    /// Seconds that packets with these bits on the wire took on average until the link had transmitted them and carried them, if they
     /// waited as all did; its own delay is that of its [`LinkSpec`](crate::LinkSpec). Of fluids.
     pub fn delay_s(&self, bits: f64, own_delay_s: f64) -> Option<f64> {
         let of_each = |sum: f64| mean(sum, self.departed_pkts);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use netflow_diffserv::Curve;
 use netflow_profile::Profile;
-use netflow_queues::{Aqm, LinkLoss};
+use netflow_queues::{Aqm, LinkLoss, Overhead};
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::agents::WindowSource;
 use netflow_workload::Transfers;
@@ -16,7 +16,7 @@ use crate::{Calibration, FlowHash, LinkId, NodeId, Portion, Rio, UserTraffic};
 pub enum Buffer {
     /// This many packets of any size; at least 1.
     Packets(f64),
-    /// This many bytes, of which each packet takes its own. In fluids they are as many packets of the mean size
+    /// This many bytes, of which each packet takes its own, the link's [overhead](LinkSpec::overhead) included. In fluids they are as many packets of the mean size
     /// of all that are there.
     Bytes(f64),
     /// The bytes that the link sends in a given time, whatever its bandwidth is at the moment.
@@ -130,6 +130,9 @@ pub struct LinkSpec {
     pub bandwidth_bps: f64,
     /// Propagation delay in seconds, not negative.
     pub delay_s: f64,
+    /// Bytes of each packet on the wire beyond those of IP. They take bandwidth, space in buffers of bytes and bit errors; sizes of
+    /// packets, rates and goodputs count IP bytes.
+    pub overhead: Overhead,
     /// How much the queue holds.
     pub buffer: Buffer,
     /// Which packets are refused.
@@ -152,12 +155,18 @@ impl LinkSpec {
             circuit: None,
             bandwidth_bps,
             delay_s: 0.0,
+            overhead: Overhead::NONE,
             buffer: Buffer::Packets(100.0),
             queue: DropPolicy::DropTail,
             loss: LinkLoss::NONE,
             metric: None,
             calibration: Calibration::default(),
         }
+    }
+
+    /// IP bit/s that it transmits of packets with these IP bits: its bandwidth without overhead.
+    pub fn carries_bps(&self, ip_bits: f64) -> f64 {
+        self.bandwidth_bps / self.overhead.factor(ip_bits)
     }
 }
 
@@ -291,7 +300,7 @@ pub struct ConnectionSpec {
     pub count: u32,
     /// Window limit in packets: the rate is at most this per round-trip time.
     pub max_window_pkts: Option<f64>,
-    /// Size of a data packet on the wire in bytes.
+    /// Size of a data packet in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of links.
     pub packet_size_bytes: f64,
     /// Nodes from sender to receiver; `None`: the shortest path by delay, or by metric; of requests of a workload
     /// with a `path`, that one reversed. Of several links between two of the nodes it takes the

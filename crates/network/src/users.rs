@@ -166,7 +166,9 @@ pub struct Experience {
 pub fn empty_rtt_s(network: &Network, id: ConnectionId) -> f64 {
     let ways = network.path(id).into_iter().chain(network.return_path(id));
     ways.map(|link| network.link_spec(link))
-        .map(|link| link.delay_s + 8.0 * HEADER_BYTES / link.bandwidth_bps)
+        .map(|link| {
+            link.delay_s + 8.0 * link.overhead.wire_bytes(HEADER_BYTES) / link.bandwidth_bps
+        })
         .sum()
 }
 

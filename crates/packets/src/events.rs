@@ -162,7 +162,8 @@ impl Engine {
         let sender = self.plan.sender(l as u32) as usize;
         for packet in queued {
             let hop = packet.hop as usize;
-            let bytes = bits_of(&self.transfers, &self.plan.specs[hop], &packet) / 8.0;
+            let (inner, spec) = (self.network.tables(), &self.plan.specs[hop]);
+            let bytes = bits_of(inner, &self.transfers, spec, &packet) / 8.0;
             // There is one wire for all queues of a link, whose own event comes before those of its classes.
             let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
             match &mut self.links[l].lossy {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Buffer, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec, Network,
-    NetworkBuilder, NodeId, QueueClass, Red, Scheduler, Source, TcpVariant, WindowSource,
+    Acks, Application, Buffer, Cells, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec,
+    Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler, Source, TcpVariant,
+    WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
@@ -259,8 +260,20 @@ fn random_network(seed: u64) -> Network {
         let change = Change::Delay(one_of(rng, &[delays[0], delays[1], other]));
         builder.event(EventSpec { at_s, link, change });
     }
+    if seed.is_multiple_of(3) {
+        let mut all = [Overhead::of(250.0), ADSL, Overhead::NONE]
+            .into_iter()
+            .cycle();
+        builder.each_link(|link| link.overhead = all.next().unwrap_or_default());
+    }
     builder.build().unwrap()
 }
+
+const ADSL: Overhead = Overhead {
+    bytes: 10.0,
+    minimum_bytes: 84.0,
+    cells: Cells::Atm,
+};
 
 /// A queue of a class, small and of any kind.
 fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use netflow_network::tables::{NO_BRANCH, Tables};
-use netflow_network::{ACK_BYTES, Acks, Network, Source, service_ns};
+use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
 use netflow_tcpmodel::Stack;
 
 use crate::managed::SENT_AGAIN;
@@ -56,7 +56,9 @@ pub(crate) struct HopSpec {
     pub stride: u32,
     /// Whether its packets differ in size.
     pub sizes: Sizes,
-    /// Bits of its packets (of the largest of messages, of the smallest acknowledgements), and of the first.
+    /// IP bytes of its packets, which edges meter.
+    pub ip_bytes: u32,
+    /// Bits on the wire of its packets (of the largest of messages, of the smallest acknowledgements), and of the first.
     pub bits: f64,
     pub header_bits: f64,
 }
@@ -68,8 +70,21 @@ pub(crate) enum Sizes {
     Alike,
     /// The last packets of a user's messages have any size.
     Messages,
-    /// Acknowledgements of a stack: bytes by the number of SACK blocks that they list.
+    /// Acknowledgements of a stack: bytes on the wire by the number of SACK blocks that they list.
     Acks([u16; 5]),
+}
+
+impl Sizes {
+    /// Sizes on the wire of a link with this overhead, of those that are known before packets are.
+    fn with(self, overhead: Overhead) -> Sizes {
+        match self {
+            Sizes::Acks(bytes) => {
+                let on_wire = |bytes: u16| overhead.wire_bytes(f64::from(bytes)).round() as u16;
+                Sizes::Acks(bytes.map(on_wire))
+            }
+            Sizes::Alike | Sizes::Messages => self,
+        }
+    }
 }
 
 /// Transmission of packets that differ in size.
@@ -150,7 +165,7 @@ pub(crate) struct Plan {
 
 const ENDS: u32 = u32::MAX;
 
-/// What goes one way of a transfer.
+/// What goes one way of a transfer. Sizes are those of IP.
 struct Packets {
     transfer: u32,
     end: Target,
@@ -240,7 +255,7 @@ impl Plan {
                 ecn: stack.is_some_and(Stack::has_ecn),
                 marks: inner.classes[inner.branches[branch as usize].class as usize].aggregate,
             };
-            (ends.data, ends.data_in) = self.way(data, &packets, links);
+            (ends.data, ends.data_in) = self.way(inner, data, &packets, links);
             let target = Target::Sender(transfer);
             match spec.source {
                 Source::Constant { .. } | Source::Poisson { .. } => {}
@@ -268,7 +283,7 @@ impl Plan {
                         ecn: false,
                         marks: None,
                     };
-                    (ends.acks, ends.acks_in) = self.way(back, &acks, links);
+                    (ends.acks, ends.acks_in) = self.way(inner, back, &acks, links);
                 }
             }
         }
@@ -294,7 +309,13 @@ impl Plan {
         any
     }
 
-    fn way(&mut self, path: &[u32], packets: &Packets, links: &[Link]) -> (Way, u32) {
+    fn way(
+        &mut self,
+        inner: &Tables,
+        path: &[u32],
+        packets: &Packets,
+        links: &[Link],
+    ) -> (Way, u32) {
         let &Packets {
             transfer,
             end,
@@ -332,6 +353,7 @@ impl Plan {
                         _ => 0,
                     },
                 });
+                let overhead = inner.links[link as usize].overhead;
                 self.specs.push(HopSpec {
                     header_ns: 0,
                     least_ns: 0,
@@ -341,9 +363,10 @@ impl Plan {
                     ecn,
                     precedence,
                     stride: path.len() as u32,
-                    sizes,
-                    bits,
-                    header_bits,
+                    sizes: sizes.with(overhead),
+                    ip_bytes: (bits / 8.0).round() as u32,
+                    bits: overhead.wire_bits(bits),
+                    header_bits: overhead.wire_bits(header_bits),
                 });
                 self.set_bandwidth(self.hops.len() - 1, links[link as usize].bandwidth_bps);
             }

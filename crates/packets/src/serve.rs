@@ -1,6 +1,7 @@
 //! What arrives at a link: gathered from its wires, brought in order, served.
 
 use netflow_network::service_ns;
+use netflow_network::tables::Tables;
 
 use crate::engine::{Engine, lose};
 use crate::managed::{CONGESTED, Waits};
@@ -131,8 +132,7 @@ impl Engine {
             let spec = &self.plan.specs[packet.hop as usize];
             let window_pkts = self.transfers[spec.transfer as usize].window_of_next();
             let edge = &mut self.edges[hop.edge as usize - 1];
-            let bytes = (spec.bits / 8.0).round() as u32;
-            let precedence = edge.mark(packet.time_ns, bytes, window_pkts);
+            let precedence = edge.mark(packet.time_ns, spec.ip_bytes, window_pkts);
             packet.hop += precedence as u32 * spec.stride;
             hop = &mut self.plan.hops[packet.hop as usize];
         }
@@ -140,7 +140,7 @@ impl Engine {
         let spec = &self.plan.specs[packet.hop as usize];
         let (service_ns, bits) = match (hop.service_ns, packet.seq) {
             (VARIED, _) => {
-                let bits = bits_of(&self.transfers, spec, &packet);
+                let bits = bits_of(self.network.tables(), &self.transfers, spec, &packet);
                 (service_ns(bits, link.bandwidth_bps), bits)
             }
             (_, 0) => (spec.header_ns, spec.header_bits),
@@ -280,12 +280,20 @@ impl Engine {
     }
 }
 
-/// Bits of a packet on a hop.
-pub(crate) fn bits_of(transfers: &[Transfer], hop: &HopSpec, packet: &Packet) -> f64 {
+/// Bits of a packet on the wire of a hop.
+pub(crate) fn bits_of(
+    inner: &Tables,
+    transfers: &[Transfer],
+    hop: &HopSpec,
+    packet: &Packet,
+) -> f64 {
     match (hop.sizes, packet.seq) {
         (Sizes::Acks(_), _) => hop.ack_bits(packet),
         (_, 0) => hop.header_bits,
-        (Sizes::Messages, seq) => 8.0 * transfers[hop.transfer as usize].wire_bytes(seq),
+        (Sizes::Messages, seq) => {
+            let overhead = inner.links[hop.link as usize].overhead;
+            overhead.wire_bits(8.0 * transfers[hop.transfer as usize].wire_bytes(seq))
+        }
         (Sizes::Alike, _) => hop.bits,
     }
 }

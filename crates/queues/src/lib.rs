@@ -20,6 +20,7 @@
 mod departures;
 mod losses;
 mod managed;
+mod overhead;
 mod turns;
 
 use std::ops::Add;
@@ -29,6 +30,7 @@ use netflow_units::{Fifo, Size};
 pub use departures::Departures;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
 pub use managed::{Aqm, CoDel, FqCoDel, Managed, Pie, Sent, Waiting};
+pub use overhead::{Cells, Overhead};
 pub use turns::{Scheduler, Turns};
 
 /// How much a link holds, the packet in service included.

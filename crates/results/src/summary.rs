@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netflow_network::{
-    ACK_BYTES, Change, ConnectionTotals, Estimate, EventSpec, Experience, LinkId, ModelName,
-    Network, PacketOptions, PrecedenceTotals, Run, Source, Totals,
+    ACK_BYTES, Change, ConnectionId, ConnectionTotals, Estimate, EventSpec, Experience, LinkId,
+    ModelName, Network, Overhead, PacketOptions, PrecedenceTotals, Run, Source, Totals,
 };
 use serde::{Deserialize, Serialize};
 
@@ -177,7 +177,7 @@ pub struct LinkSummary {
     /// ([`Network::demand_bps`]); null where TCP without a limit of its own can fill the link.
     #[serde(default)]
     pub offered_load: Option<f64>,
-    /// Bits/s carried; null if the bandwidth changed within the time that is summarized.
+    /// IP bits/s carried, without the `overhead` of the link; null if the bandwidth changed within the time that is summarized.
     #[serde(default)]
     pub throughput_bps: Option<f64>,
     /// Mean time in seconds that a packet spent there, its own transmission included; null where none
@@ -539,29 +539,51 @@ impl ConnectionSummary {
     }
 }
 
-/// By link, the bits of connections whose goodput is an estimate: their data, and their acknowledgements.
-fn estimated_bits(
+/// By link, the bits of these connections: their data, and their acknowledgements.
+fn bits_of<'a>(
     network: &Network,
-    connections: &[ConnectionSummary],
+    connections: impl Iterator<Item = (ConnectionId, &'a ConnectionSummary)>,
     [from_s, to_s]: [f64; 2],
-) -> Vec<f64> {
-    let mut bits = vec![0.0; network.link_count()];
-    for (id, it) in network.connections().zip(connections) {
-        if !it.goodput_is_estimate {
-            continue;
-        }
+) -> Vec<Bits> {
+    let mut bits = vec![Bits::default(); network.link_count()];
+    for (id, it) in connections {
         let spec = network.connection_spec(id);
-        let mut add = |path_at: &dyn Fn(f64) -> Vec<LinkId>, of_packet: f64| {
+        let mut add = |path_at: &dyn Fn(f64) -> Vec<LinkId>, bytes: f64, pkts: f64| {
             let links = [from_s, to_s.next_down()].map(path_at).concat();
             for link in BTreeSet::from_iter(links) {
-                bits[link.index()] += 8.0 * it.delivered_pkts * of_packet;
+                let wire_bytes = network.link_spec(link).overhead.wire_bytes(bytes);
+                let sum = &mut bits[link.index()];
+                sum.ip += 8.0 * it.delivered_pkts * (bytes * pkts);
+                sum.wire += 8.0 * it.delivered_pkts * (wire_bytes * pkts);
             }
         };
-        add(&|at_s| network.path_at(id, at_s), spec.packet_size_bytes);
-        let acks_bytes = ACK_BYTES * spec.acks.per_data();
-        add(&|at_s| network.return_path_at(id, at_s), acks_bytes);
+        add(
+            &|at_s| network.path_at(id, at_s),
+            spec.packet_size_bytes,
+            1.0,
+        );
+        let acks = spec.acks.per_data();
+        add(&|at_s| network.return_path_at(id, at_s), ACK_BYTES, acks);
     }
     bits
+}
+
+/// Bits that cross a link.
+#[derive(Clone, Copy, Default)]
+struct Bits {
+    ip: f64,
+    wire: f64,
+}
+
+/// The IP bits of this number of bits on the wire of a link in this number of packets, of which `mix` crosses it.
+fn ip_bits(overhead: Overhead, wire_bits: f64, pkts: f64, mix: Bits) -> f64 {
+    if overhead == Overhead::of(overhead.bytes) {
+        (wire_bits - 8.0 * overhead.bytes * pkts).max(0.0)
+    } else if mix.wire > 0.0 {
+        wire_bits * mix.ip / mix.wire
+    } else {
+        wire_bits
+    }
 }
 
 impl Summary {
@@ -679,9 +701,27 @@ impl Summary {
             }
         };
         let connections: Vec<ConnectionSummary> = network.connections().map(connection).collect();
-        let estimated_bits = estimated_bits(network, &connections, [from_s, to_s]);
+        let all = || network.connections().zip(&connections);
+        let estimated = all().filter(|(_, it)| it.goodput_is_estimate);
+        let estimated_bits = bits_of(network, estimated, [from_s, to_s]);
+        let has_overhead = |id| !network.link_spec(id).overhead.is_none();
+        if network.links().any(has_overhead) {
+            let crossing = bits_of(network, all(), [from_s, to_s]);
+            for (id, link) in network.links().zip(&mut links) {
+                let over = |of: &dyn Fn(LinkId) -> f64| network.over_queues(id, of);
+                let mix = Bits {
+                    ip: over(&|queue| crossing[queue.index()].ip),
+                    wire: over(&|queue| crossing[queue.index()].wire),
+                };
+                let pps =
+                    over(&|queue| simulation.link_totals(queue).departed_pkts) / (to_s - from_s);
+                let overhead = network.link_spec(id).overhead;
+                link.throughput_bps =
+                    (link.throughput_bps).map(|wire_bps| ip_bits(overhead, wire_bps, pps, mix));
+            }
+        }
         for (id, link) in network.links().zip(&mut links) {
-            let bits = network.over_queues(id, |queue| estimated_bits[queue.index()]);
+            let bits = network.over_queues(id, |queue| estimated_bits[queue.index()].wire);
             let sent_bits = link.utilization * bandwidths_bps[id.index()] * (to_s - from_s);
             link.utilization_is_estimate = link.estimate == Some(Estimate::Nanoseconds)
                 || (bits > 0.0 && bits >= Estimate::SHARE * sent_bits);

@@ -53,6 +53,9 @@ pub struct TopologyLink {
         skip_serializing_if = "Option::is_none"
     )]
     pub buffer_bytes: Option<f64>,
+    /// Bytes of its packets on the wire beyond those of IP, in words, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<String>,
     /// What it loses on the way, in words, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
@@ -78,7 +81,7 @@ pub struct TopologyConnection {
     pub source: String,
     /// How many identical connections it is.
     pub count: u32,
-    /// Size of a data packet on the wire in bytes.
+    /// Size of a data packet in bytes, with its IP header.
     pub packet_size_bytes: f64,
     /// The links from sender to receiver at the start, as places in [`Topology::links`].
     pub path: Vec<usize>,
@@ -130,6 +133,7 @@ impl Topology {
                 circuit: _, // in the name
                 bandwidth_bps,
                 delay_s,
+                overhead,
                 buffer,
                 queue: _,
                 loss,
@@ -144,6 +148,7 @@ impl Topology {
                 delay_s,
                 buffer_pkts: network.buffer_pkts(id),
                 buffer_bytes: buffer.bytes(bandwidth_bps),
+                overhead: (!overhead.is_none()).then(|| overhead.to_string()),
                 loss: (!loss.is_none()).then(|| loss.to_string()),
             }
         };

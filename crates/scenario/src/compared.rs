@@ -39,16 +39,16 @@ fn is_outside(network: &Network, id: ConnectionId) -> bool {
     }
     let data = network.path_at(id, spec.start_s);
     let back = network.return_path_at(id, spec.start_s);
+    let packet_bits = 8.0 * spec.packet_size_bytes;
     let Some(narrowest) = data.iter().copied().min_by(|&a, &b| {
-        let bps = |link| network.link_spec(link).bandwidth_bps;
+        let bps = |link| network.link_spec(link).carries_bps(packet_bits);
         bps(a).total_cmp(&bps(b))
     }) else {
         return false;
     };
     let ways = data.iter().chain(&back);
     let round_trip_s: f64 = ways.map(|&link| network.link_spec(link).delay_s).sum();
-    let bandwidth_bps = network.link_spec(narrowest).bandwidth_bps;
-    let packet_bits = 8.0 * spec.packet_size_bytes;
+    let bandwidth_bps = network.link_spec(narrowest).carries_bps(packet_bits);
     let window_pkts = spec.max_window_pkts.unwrap_or(f64::INFINITY);
     let rate_bps = bandwidth_bps.min(window_pkts * packet_bits / round_trip_s.max(1e-9));
     let path_pkts = bandwidth_bps * round_trip_s / packet_bits + network.buffer_pkts(narrowest);

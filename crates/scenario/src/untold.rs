@@ -86,11 +86,12 @@ fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
     if spec.application != Application::Bulk || spec.transfers.is_some() {
         return Vec::new();
     }
-    let bps = |link: &LinkId| network.link_spec(*link).bandwidth_bps;
+    let packet_bits = 8.0 * spec.packet_size_bytes;
+    let bps = |link: &LinkId| network.link_spec(*link).carries_bps(packet_bits);
     let narrowest_bps = it.data.iter().map(bps).fold(f64::INFINITY, f64::min);
     let way = it.data.iter().chain(&it.back);
     let round_trip_s: f64 = way.map(|&link| network.link_spec(link).delay_s).sum();
-    let least_pkts = LEAST_ROOM * narrowest_bps * round_trip_s / (8.0 * spec.packet_size_bytes);
+    let least_pkts = LEAST_ROOM * narrowest_bps * round_trip_s / packet_bits;
     if spec
         .max_window_pkts
         .is_some_and(|window| window < least_pkts)

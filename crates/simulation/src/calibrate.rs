@@ -238,7 +238,8 @@ fn sources(network: &Network, seen: &Seen, from_s: f64, to_s: f64) -> Vec<Option
             .iter()
             .map(|&id| {
                 let on_way = losses[id.index()];
-                let lost = on_way.probability(spec.packet_size_bytes);
+                let overhead = network.link_spec(id).overhead;
+                let lost = on_way.probability(overhead.wire_bytes(spec.packet_size_bytes));
                 (1.0 - seen.links[id.index()].loss_probability) * (1.0 - lost)
             })
             .product();

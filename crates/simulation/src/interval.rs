@@ -80,8 +80,9 @@ impl Between<'_> {
         let path = self.simulation.engine().path(id);
         let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;
         let of = |l: &LinkId| {
-            let own_s = self.network().link_spec(*l).delay_s;
-            self.sums_of(*l).delay_s(bits, own_s)
+            let link = self.network().link_spec(*l);
+            let wire_bits = link.overhead.wire_bits(bits);
+            self.sums_of(*l).delay_s(wire_bits, link.delay_s)
         };
         path.iter().map(of).sum()
     }

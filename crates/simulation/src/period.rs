@@ -300,7 +300,8 @@ impl Simulation {
             let inner = &self.network().tables();
             let of = |&l: &u32| {
                 let sums = self.sums_of(LinkId::new(l, inner.owner));
-                sums.delay_s(bits, inner.links[l as usize].delay_s)
+                let link = &inner.links[l as usize];
+                sums.delay_s(link.overhead.wire_bits(bits), link.delay_s)
             };
             // Of those that left a link before the period, and nothing since, it is not known.
             if pkts > 0.0

@@ -27,13 +27,14 @@ impl Solver {
             if !it.goodput_is_estimate {
                 continue;
             }
-            let mut add = |hops: Range<usize>, bits: f64| {
+            let mut add = |hops: Range<usize>, pkts: f64| {
                 for hop in hops {
+                    let bits = pkts * self.problem.hop_bits[hop];
                     bits_ps[self.problem.hop_link[hop] as usize] += self.point.hops[hop] * bits;
                 }
             };
-            add(flow.data_hops(), flow.data_bits);
-            add(flow.ack_hops(), flow.ack_bits);
+            add(flow.data_hops(), 1.0);
+            add(flow.ack_hops(), flow.acks);
         }
         for (link, bits_ps) in links.iter_mut().zip(bits_ps) {
             link.utilization_is_estimate =
@@ -45,18 +46,21 @@ impl Solver {
     fn filled_by(&self) -> Vec<FilledBy> {
         let (problem, owner) = (&self.problem, self.network.tables().owner);
         let mut filled = vec![FilledBy::default(); problem.links.len()];
-        let bandwidth_bps = |l: u32| problem.links[l as usize].bandwidth_bps;
         for (flow, at) in problem.flows.iter().zip(&self.point.flows) {
             let spec = self.network.tables().spec_of_class(flow.class);
             let has_more = spec.application == Application::Bulk || at.limit != Held::Application;
             let kind = Kind::of(spec, has_more);
+            let packet_s = |hop: usize| {
+                let link = problem.hop_link[hop] as usize;
+                problem.hop_bits[hop] / problem.links[link].bandwidth_bps
+            };
             let mut above = None;
             for hop in flow.data_hops() {
                 let link = problem.hop_link[hop];
-                let after = above.filter(|&above| bandwidth_bps(above) <= bandwidth_bps(link));
-                let after = after.map(|l| LinkId::new(l, owner));
-                filled[link as usize].add(kind, self.point.hops[hop], flow.data_bits, after);
-                above = Some(link);
+                let after = above.filter(|&above| packet_s(above) >= packet_s(hop));
+                let after = after.map(|hop| LinkId::new(problem.hop_link[hop], owner));
+                filled[link as usize].add(kind, self.point.hops[hop], problem.hop_bits[hop], after);
+                above = Some(hop);
             }
             for hop in flow.ack_hops() {
                 let link = problem.hop_link[hop] as usize;

@@ -122,7 +122,7 @@ pub struct LinkUnderFailure {
     pub intact: f64,
     /// The highest load.
     pub worst: f64,
-    /// Bit/s demanded of it then.
+    /// Bit/s on the wire demanded of it then.
     pub load_bps: f64,
     /// The case with the highest load; `None` if no failure raises the load.
     pub by: Option<usize>,

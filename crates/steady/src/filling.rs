@@ -59,7 +59,7 @@ impl Problem {
     fn crossers(&self) -> (Vec<Crosser<'_>>, Vec<Crossing>) {
         let links = self.links.iter();
         let mut all: Vec<Crossing> = links
-            .map(|link| Crossing::empty(link.bandwidth_bps, link.room))
+            .map(|link| Crossing::empty(link.bandwidth_bps, link.overhead, link.room))
             .collect();
         let crossers = self.flows.iter().map(|flow| self.crosser(flow));
         let mut crossers: Vec<Crosser<'_>> = crossers.collect();
@@ -113,7 +113,13 @@ impl Problem {
                     let acks = sender.acks * over(back, |by| by.acks);
                     sender.count * (over(data, |by| by.windows) + acks)
                 }
-                false => sender.wanted_bps() * over(data, |by| by.unresponsive_bps),
+                false => {
+                    let by = |&l: &u32| {
+                        let l = l as usize;
+                        crossings[l].factor(sender.data_bits) * pulls[l].unresponsive_bps
+                    };
+                    sender.wanted_bps() * data.iter().map(by).sum::<f64>()
+                }
             };
         }
         worth
@@ -132,21 +138,21 @@ fn worth_of_bursts(
     if crossers().all(|it| it.transfers().is_none()) {
         return pulls;
     }
-    let turns = Turns::new(crossers());
+    let turns = Turns::new(crossings, crossers());
     // What a bit/s more is worth that goes from one link to the next.
     let mut of_turns: HashMap<(u32, u32), f64> = HashMap::new();
     for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
         let Some(way) = crosser.transfers() else {
             continue;
         };
-        let wanted_bps = crosser.sender.wanted_bps();
         let mut bursts = Vec::with_capacity(way.links.len());
         way.bursts(crossings, |burst| bursts.push(burst));
         let mut worth_here = Vec::with_capacity(way.links.len());
         for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
+            let wanted_bps = crossings[l as usize].wanted_bps(&crosser.sender);
             let by = pulls[l as usize].wanted_bursts.times(wanted_bps);
             let of_met = by.others_pkts * burst.others_pkts;
-            let turn = turns.to(crossings, way.links, i);
+            let turn = turns.to(crossings, &way, i);
             let (part, ordered) = (turn.part, turn.ordered);
             if i > 0 {
                 let before = way.links[i - 1];
@@ -181,7 +187,8 @@ fn worth_of_bursts(
         }
         for pair in crosser.data.windows(2) {
             let by = of_turns.get(&(pair[0], pair[1])).copied().unwrap_or(0.0);
-            *ln_demand += crosser.sender.wanted_bps() * by;
+            let here = &crossings[pair[1] as usize];
+            *ln_demand += here.wanted_bps(&crosser.sender) * by;
         }
     }
     pulls

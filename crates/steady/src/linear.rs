@@ -58,9 +58,10 @@ impl Linear<'_> {
             let rtt_s =
                 sum(&looks.waiting_s, flow.data_hops()) + sum(&looks.waiting_s, flow.ack_hops());
             let mut d_ln = at.by_pass * sum(&looks.ln_pass, flow.data_hops()) + at.by_rtt * rtt_s;
-            for (hops, pkts, bits) in crossings(flow) {
+            for (hops, pkts) in crossings(flow) {
                 for h in hops {
                     let l = problem.hop_link[h] as usize;
+                    let bits = pkts * problem.hop_bits[h];
                     let change = point.hops[h] * d_ln;
                     out[2 * l] += bits * change;
                     out[2 * l + 1] += pkts * change;
@@ -103,9 +104,10 @@ impl Linear<'_> {
         for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
             // From the last hop back: what is worth all that comes after.
             let mut after = 0.0;
-            for (hops, pkts, bits) in crossings(flow).into_iter().rev() {
+            for (hops, pkts) in crossings(flow).into_iter().rev() {
                 for h in hops.rev() {
                     let l = problem.hop_link[h] as usize;
+                    let bits = pkts * problem.hop_bits[h];
                     let (per_bit, per_pkt) = prices(l);
                     looks.ln_pass[l] += after;
                     after += point.hops[h] * (bits * per_bit + pkts * per_pkt);
@@ -158,7 +160,7 @@ impl Linear<'_> {
         let Linear { problem, point } = *self;
         out.fill(0.0);
         for (flow, at) in problem.flows.iter().zip(&point.flows) {
-            for (hops, pkts, bits) in crossings(flow) {
+            for (hops, pkts) in crossings(flow) {
                 let forward = hops.start == flow.data.0 as usize;
                 for h in hops {
                     let l = problem.hop_link[h] as usize;
@@ -169,7 +171,8 @@ impl Linear<'_> {
                         + at.by_rtt * link.wait_packet_s * by_load.queue_pkts;
                     let of_link = link.by_v();
                     let by_v = by_pass * of_link[0] + at.by_rtt * of_link[1];
-                    let (bits, pkts) = (bits / link.bits_ps, pkts / link.pkts_ps);
+                    let bits = pkts * problem.hop_bits[h] / link.bits_ps;
+                    let pkts = pkts / link.pkts_ps;
                     out[2 * l] -= point.hops[h] * bits * by_u;
                     out[2 * l + 1] -= point.hops[h] * (bits - pkts) * by_v;
                 }
@@ -181,12 +184,9 @@ impl Linear<'_> {
     }
 }
 
-/// The hops on which a flow is traffic, with packets and bits per packet of data.
-fn crossings(flow: &Flow) -> [(std::ops::Range<usize>, f64, f64); 2] {
-    [
-        (flow.data_hops(), 1.0, flow.data_bits),
-        (flow.ack_hops(), flow.acks, flow.ack_bits),
-    ]
+/// The hops on which a flow is traffic, with packets per packet of data.
+fn crossings(flow: &Flow) -> [(std::ops::Range<usize>, f64); 2] {
+    [(flow.data_hops(), 1.0), (flow.ack_hops(), flow.acks)]
 }
 
 fn unused(problem: &Problem) -> impl Iterator<Item = usize> + '_ {

@@ -214,17 +214,17 @@ impl Point {
     fn forward(&mut self, problem: &Problem) {
         for (flow, at) in problem.flows.iter().zip(&self.flows) {
             let mut pps = flow.sent_pps(at.rate_pps);
-            let mut over = |hops: std::ops::Range<usize>, pkts: f64, bits: f64| {
+            let mut over = |hops: std::ops::Range<usize>, pkts: f64| {
                 for h in hops {
                     let link = &mut self.links[problem.hop_link[h] as usize];
                     self.hops[h] = pps;
                     link.pkts_ps += pps * pkts;
-                    link.bits_ps += pps * bits;
+                    link.bits_ps += pps * (pkts * problem.hop_bits[h]);
                     pps *= link.pass * problem.hop_pass[h];
                 }
             };
-            over(flow.data_hops(), 1.0, flow.data_bits);
-            over(flow.ack_hops(), flow.acks, flow.ack_bits);
+            over(flow.data_hops(), 1.0);
+            over(flow.ack_hops(), flow.acks);
         }
     }
 }

@@ -8,7 +8,7 @@ use netflow_fluid::rest::{Queue, acks_per_data, ln_pass};
 use netflow_network::tables::{LinkEvent, Way};
 use netflow_network::{
     ACK_BYTES, Aqm, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss,
-    LinkSpec, Network, Red, Rerouted, Room, Source,
+    LinkSpec, Network, Overhead, Red, Rerouted, Room, Source,
 };
 use netflow_profile::Profile;
 use netflow_workload::{Application as Users, Transfers};
@@ -29,6 +29,8 @@ pub(crate) struct Problem {
     pub flows: Vec<Flow>,
     /// Links of all flows' ways, data first, then the way back.
     pub hop_link: Vec<u32>,
+    /// Bits on the wire of a packet of a hop: of data, or an acknowledgement.
+    pub hop_bits: Vec<f64>,
     /// What a link does not lose on the way of the packets of a hop.
     pub hop_pass: Vec<f64>,
     pub profiles: Vec<Arc<dyn Profile>>,
@@ -52,6 +54,7 @@ pub(crate) struct Problem {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkOf {
     pub bandwidth_bps: f64,
+    pub overhead: Overhead,
     pub delay_s: f64,
     pub room: Room,
     pub red: Option<Red>,
@@ -88,10 +91,10 @@ pub(crate) struct Flow {
     pub rate_pps: f64,
     pub window_pkts: f64,
     pub application_pps: f64,
+    /// IP bits of a packet of data; on a link see [`Problem::hop_bits`].
     pub data_bits: f64,
-    /// Acknowledgements, and their bits, per packet of data.
+    /// Acknowledgements per packet of data.
     pub acks: f64,
-    pub ack_bits: f64,
     /// ln of the part of the data that no link loses on the way.
     pub ln_pass: f64,
 }
@@ -120,14 +123,6 @@ impl Flow {
             NO_PROFILE => rate_pps,
             _ if self.application_pps.is_finite() => self.application_pps,
             _ => 0.0,
-        }
-    }
-
-    /// Bits of an acknowledgement that is traffic.
-    pub fn ack_sent_bits(&self) -> f64 {
-        match self.answers {
-            true => 8.0 * ACK_BYTES,
-            false => 0.0,
         }
     }
 
@@ -231,6 +226,7 @@ impl Problem {
             links,
             flows: Vec::new(),
             hop_link: Vec::new(),
+            hop_bits: Vec::new(),
             hop_pass: Vec::new(),
             profiles: Vec::new(),
             transfers: (0..inner.classes.len() as u32)
@@ -295,13 +291,24 @@ impl Problem {
         if profile == NO_PROFILE && rate_pps <= 0.0 {
             return; // it is silent
         }
-        let pass = |l: u32, bytes: f64| 1.0 - losses[l as usize].probability(bytes);
+        let bits = |l: u32, bytes: f64| {
+            let overhead = inner.links[l as usize].overhead;
+            overhead.wire_bits(8.0 * bytes)
+        };
+        let pass = |l: u32, bytes: f64| {
+            let on_wire = bits(l, bytes) / 8.0;
+            1.0 - losses[l as usize].probability(on_wire)
+        };
         let first = self.hop_link.len() as u32;
         let middle = first + way.data.len() as u32;
         let end = middle + way.back.len() as u32;
         self.hop_link.extend(way.data.iter().chain(way.back));
         let bytes = spec.packet_size_bytes;
         let acks = acks_per_data(inner, spec, way.data, way.back);
+        self.hop_bits
+            .extend(way.data.iter().map(|&l| bits(l, bytes)));
+        self.hop_bits
+            .extend(way.back.iter().map(|&l| bits(l, ACK_BYTES)));
         self.hop_pass
             .extend(way.data.iter().map(|&l| pass(l, bytes)));
         self.hop_pass
@@ -324,7 +331,6 @@ impl Problem {
             },
             data_bits: 8.0 * bytes,
             acks,
-            ack_bits: 8.0 * ACK_BYTES * acks,
             ln_pass: lost.sum(),
         });
     }
@@ -390,6 +396,7 @@ impl Problem {
                 let moved = |at: u32| first + at - old;
                 let hops = alone.data.0 as usize..alone.back.1 as usize;
                 self.hop_link.extend_from_within(hops.clone());
+                self.hop_bits.extend_from_within(hops.clone());
                 self.hop_pass.extend_from_within(hops);
                 let (data, back) = (alone.data, alone.back);
                 alone.data = (moved(data.0), moved(data.1));
@@ -409,14 +416,24 @@ impl Problem {
     /// Propagation and the transmission of one's own packet and acknowledgement, in seconds: of the way
     /// there, and of the way back.
     pub fn fixed_s(&self, flow: &Flow) -> [f64; 2] {
-        let over = |hops: Range<usize>, bits: f64| -> f64 {
-            let links = self.hop_link[hops].iter().map(|&l| &self.links[l as usize]);
-            links.map(|l| l.delay_s + bits / l.bandwidth_bps).sum()
+        let over = |hops: Range<usize>, is_sent: bool| -> f64 {
+            let links = hops.map(|h| (h, &self.links[self.hop_link[h] as usize]));
+            links
+                .map(|(h, l)| l.delay_s + self.sent_bits(h, is_sent) / l.bandwidth_bps)
+                .sum()
         };
         [
-            over(flow.data_hops(), flow.data_bits),
-            over(flow.back_hops(), flow.ack_sent_bits()),
+            over(flow.data_hops(), true),
+            over(flow.back_hops(), flow.answers),
         ]
+    }
+
+    /// Bits on the wire of a packet of a hop if it is sent there; else 0.
+    pub fn sent_bits(&self, hop: usize, is_sent: bool) -> f64 {
+        match is_sent {
+            true => self.hop_bits[hop],
+            false => 0.0,
+        }
     }
 }
 
@@ -431,6 +448,7 @@ impl LinkOf {
 fn link_of((spec, room): (&LinkSpec, Room)) -> LinkOf {
     LinkOf {
         bandwidth_bps: spec.bandwidth_bps,
+        overhead: spec.overhead,
         delay_s: spec.delay_s,
         calibration: spec.calibration,
         room,

@@ -26,7 +26,7 @@ pub struct LinkRow<'a> {
     pub link: &'a str,
     /// Traffic demanded of it over its bandwidth; above 1 on an overloaded link.
     pub load: f64,
-    /// Traffic demanded of it in bits/s: without losses upstream.
+    /// Traffic demanded of it in bits/s on the wire: without losses upstream.
     pub load_bps: f64,
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
@@ -34,7 +34,7 @@ pub struct LinkRow<'a> {
     pub utilization_is_estimate: bool,
     /// Packets/s that arrive.
     pub offered_pps: f64,
-    /// Bits/s that arrive.
+    /// Bits/s on the wire that arrive.
     pub offered_bps: f64,
     /// Mean queue, the packet in service included.
     pub queue_pkts: f64,

@@ -260,11 +260,12 @@ impl Solver {
         for (i, flow) in problem.flows.iter().enumerate() {
             let by_rtt = pulls.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
             let ways = [
-                (flow.data_hops(), flow.data_bits, by_rtt + direct.fixed[i]),
-                (flow.back_hops(), flow.ack_sent_bits(), by_rtt),
+                (flow.data_hops(), true, by_rtt + direct.fixed[i]),
+                (flow.back_hops(), flow.answers, by_rtt),
             ];
-            for (hops, bits, per_second) in ways {
+            for (hops, is_sent, per_second) in ways {
                 for h in hops {
+                    let bits = problem.sent_bits(h, is_sent);
                     let l = problem.hop_link[h] as usize;
                     all.by_delay[l] += per_second;
                     all.by_bandwidth[l] -= per_second * bits / problem.links[l].bandwidth_bps;

@@ -42,14 +42,14 @@ pub struct Steady {
 /// A link at rest. Packets are packets of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSteady {
-    /// Packets/s that arrive, and bits/s.
+    /// Packets/s that arrive, and bits/s on the wire.
     pub offered_pps: f64,
     /// See [`offered_pps`](Self::offered_pps).
     pub offered_bps: f64,
     /// Traffic demanded of the link over its bandwidth: [`load_bps`](Self::load_bps) / bandwidth. It exceeds 1 on an
     /// overloaded link.
     pub load: f64,
-    /// Traffic demanded of the link in bits/s: fixed-rate sources, demands and applications at their full rate, without
+    /// Traffic demanded of the link in bits/s on the wire: fixed-rate sources, demands and applications at their full rate, without
     /// losses upstream; TCP that always has data, and acknowledgements, as they arrive.
     pub load_bps: f64,
     /// The share of [`load_bps`](Self::load_bps) that does not depend on the network: TCP that always has data and
@@ -240,12 +240,13 @@ impl Solver {
             let load_pps = |hop: usize| self.point.hops[hop].max(demand_pps);
             for hop in flow.data_hops() {
                 let link = &mut links[self.problem.hop_link[hop] as usize];
-                link.load_bps += load_pps(hop) * flow.data_bits;
-                link.demand_bps += demand_pps * flow.data_bits;
+                link.load_bps += load_pps(hop) * self.problem.hop_bits[hop];
+                link.demand_bps += demand_pps * self.problem.hop_bits[hop];
             }
             for hop in flow.ack_hops() {
                 let link = &mut links[self.problem.hop_link[hop] as usize];
-                link.load_bps += load_pps(hop) * flow.ack_bits;
+                let bits = flow.acks * self.problem.hop_bits[hop];
+                link.load_bps += load_pps(hop) * bits;
             }
         }
         for (link, of) in links.iter_mut().zip(&self.problem.links) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fnv::FnvHashMap;
-use netflow_network::{ConnectionId, HEADER_BYTES};
+use netflow_network::{ACK_BYTES, ConnectionId, HEADER_BYTES};
 use netflow_workload::Transfers;
 
 use crate::problem::{Flow, LinkOf};
@@ -51,8 +51,8 @@ struct Own<'a> {
     rtt_s: f64,
     /// Without what packets take to be sent.
     propagation_s: f64,
+    /// IP bits of a full packet, and of a mean transfer.
     packet_bits: f64,
-    /// On the wire, of a mean transfer.
     bits: f64,
     /// Transfers that begin in a second.
     per_s: f64,
@@ -105,8 +105,9 @@ impl Solver {
         });
         let mut shared: Vec<SharedLink> = left.collect();
         for own in own.iter().flatten() {
-            let bps = own.per_s * own.bits;
             for &l in own.links {
+                let factor = own.factor(&self.problem.links[l as usize]);
+                let bps = own.per_s * own.bits * factor;
                 shared[l as usize].bps += bps;
                 shared[l as usize].pkts_bps += bps * own.met_pkts();
             }
@@ -119,7 +120,7 @@ impl Solver {
         own.into_iter().map(mean).collect()
     }
 
-    /// What gives way and crosses both links of a pair; and what is left to it of each link, in bit/s.
+    /// What gives way and crosses both links of a pair, in IP bit/s; and what is left to it of each link, in bit/s on the wire.
     fn crossing(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<f64>) {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];
@@ -135,17 +136,17 @@ impl Solver {
             vec![0.0; problem.links.len()],
             vec![0.0; problem.links.len()],
         );
-        let mut add = |hops: Range<usize>, bps: f64| {
-            let links = &problem.hop_link[hops];
-            for (i, &l) in links.iter().enumerate() {
-                giving_bps[l as usize] += bps;
+        let mut add = |hops: Range<usize>, pps: f64, pkts: f64, ip_bits: f64| {
+            let links = &problem.hop_link[hops.clone()];
+            let bps = pps * (pkts * ip_bits);
+            for (i, (&l, hop)) in links.iter().zip(hops).enumerate() {
+                giving_bps[l as usize] += pps * (pkts * problem.hop_bits[hop]);
                 for &other in &links[..i] {
                     *both_bps.entry(pair(l, other)).or_default() += bps;
                 }
             }
         };
         for (flow, pps) in problem.flows.iter().zip(sent_pps) {
-            let data_bps = pps * flow.data_bits;
             let hears = self
                 .network
                 .tables()
@@ -153,11 +154,12 @@ impl Solver {
                 .source
                 .is_answered();
             if hears || problem.transfers[flow.class as usize].is_some() {
-                add(flow.data_hops(), data_bps);
-                add(flow.ack_hops(), pps * flow.acks * flow.ack_bits);
+                let ack_bits = 8.0 * ACK_BYTES;
+                add(flow.data_hops(), pps, 1.0, flow.data_bits);
+                add(flow.ack_hops(), pps * flow.acks, flow.acks, ack_bits);
             } else {
-                for &l in &problem.hop_link[flow.data_hops()] {
-                    fixed_bps[l as usize] += data_bps;
+                for hop in flow.data_hops() {
+                    fixed_bps[problem.hop_link[hop] as usize] += pps * problem.hop_bits[hop];
                 }
             }
         }
@@ -211,13 +213,15 @@ impl Solver {
         let own_pkts = own.transfers.mean_pkts();
         let links = own.links.iter().map(|&l| &self.problem.links[l as usize]);
         let profile = |link: &LinkOf, bandwidth_bps: f64, size_pkts: f64| {
-            let way_pkts = bandwidth_bps * own.propagation_s / own.packet_bits;
+            let wire_bits = link.overhead.wire_bits(own.packet_bits);
+            let way_pkts = bandwidth_bps * own.propagation_s / wire_bits;
             // What does not give way has its part of the queue, too.
-            let room_pkts = link.room.pkts(own.packet_bits) * bandwidth_bps / link.bandwidth_bps;
+            let room_pkts = link.room.pkts(wire_bits) * bandwidth_bps / link.bandwidth_bps;
             Shared::of(own.propagation_s, way_pkts, size_pkts, room_pkts)
         };
-        let narrowest = (links.clone()).min_by(|a, b| a.bandwidth_bps.total_cmp(&b.bandwidth_bps));
-        let narrowest_bps = narrowest.map_or(f64::INFINITY, |it| it.bandwidth_bps);
+        let carries_bps = |it: &LinkOf| it.bandwidth_bps / own.factor(it);
+        let narrowest = (links.clone()).min_by(|a, b| carries_bps(a).total_cmp(&carries_bps(b)));
+        let narrowest_bps = narrowest.map_or(f64::INFINITY, carries_bps);
         let (_, lossless_s) = own.lossless_s(narrowest_bps);
         let losing = narrowest.map(|link| profile(link, link.bandwidth_bps, own_pkts).alone);
         let alone_s = lossless_s * losing.unwrap_or(1.0);
@@ -233,16 +237,18 @@ impl Solver {
                     mean_s: f64::INFINITY,
                 };
             }
-            left_bps = left_bps.min(shared.left_bps);
+            // In IP bits of its own packets, as its size is.
+            let carries_bps = shared.left_bps / own.factor(link);
+            left_bps = left_bps.min(carries_bps);
             let fixed_bps = link.bandwidth_bps - shared.left_bps;
             let load = (offered_bps - fixed_bps) / shared.left_bps;
             let met_pkts = shared.met_pkts(own_pkts);
             let sharing = profile(link, shared.left_bps, (own_pkts * met_pkts).sqrt());
             // What it would take alone if this were the narrowest link.
-            let alone = own.lossless_s(shared.left_bps).1 / lossless_s;
+            let alone = own.lossless_s(carries_bps).1 / lossless_s;
             crossed.push(Crossed {
                 link: l,
-                bandwidth_bps: shared.left_bps,
+                bandwidth_bps: carries_bps,
                 load,
                 alone,
                 longer: alone * sharing.longer(load),
@@ -303,7 +309,12 @@ impl Own<'_> {
         self.transfers.mean_pkts() * self.transfers.spread()
     }
 
-    /// The mean time of a transfer that has the way for itself and loses nothing, if its narrowest link has this bandwidth; and
+    /// Bits on the wire of a link over IP bits of its full packets.
+    fn factor(&self, link: &LinkOf) -> f64 {
+        link.overhead.factor(self.packet_bits)
+    }
+
+    /// The mean time of a transfer that has the way for itself and loses nothing, if its narrowest link sends this many IP bits per second; and
     /// before it the round trips in which it waits for acknowledgements.
     fn lossless_s(&self, narrowest_bps: f64) -> (f64, f64) {
         let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Aqm, Buffer, Change, CoDel, DropPolicy, EventSpec, FqCoDel, LinkLoss, LinkSpec,
+    Aqm, BitErrors, Buffer, Change, CoDel, DropPolicy, EventSpec, FqCoDel, LinkLoss, LinkSpec,
+    Overhead,
 };
 use netflow_network::{Network, NetworkBuilder, Pie, Red};
 use netflow_problems::m_d_1_k;
@@ -100,6 +101,34 @@ fn poisson_packets_meet_m_d_1_k() {
                 "{what} at load {load}, room {room}: {mean} ± {error}, M/D/1/K has {wanted}"
             );
         }
+    }
+}
+
+/// A link with an overhead of 38 B treats packets as one without treats packets that are 38 B larger.
+#[test]
+fn overhead_is_the_same_as_larger_packets() {
+    for queue in [
+        DropPolicy::DropTail,
+        DropPolicy::Managed(Aqm::FqCoDel(FqCoDel::default())),
+    ] {
+        let of = |overhead: f64, more: u32| {
+            let link = LinkSpec {
+                overhead: Overhead::of(overhead),
+                buffer: Buffer::Bytes(20_000.0),
+                loss: LinkLoss {
+                    bit_errors: BitErrors::independent(1e-5).ok(),
+                    ..LinkLoss::NONE
+                },
+                queue,
+                ..link(8e6, 0.01, 1.0)
+            };
+            let mut random = SplitMix64::new(7);
+            let packets: Vec<(u64, u32)> = (0..1000)
+                .map(|i| (i * 500_000, 40 + (random.bits() % 1460) as u32 + more))
+                .collect();
+            play(row(&[link], &[], 5), &packets, &[])
+        };
+        assert_eq!(of(38.0, 0), of(0.0, 38));
     }
 }
 

@@ -261,6 +261,7 @@ fn ways(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, waits: &[Wait], gap_s: 
     let mut over = |ranks: (u32, u32), bits: f64, propagation_s: f64, in_bursts: bool| {
         way.law.fixed_s += propagation_s;
         for &rank in &plan.path[ranks.0 as usize..ranks.1 as usize] {
+            let bits = plan.wire_bits(rank, bits);
             way.add(&waits[rank as usize], bits, gap_s, in_bursts);
         }
         way

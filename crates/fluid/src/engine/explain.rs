@@ -34,11 +34,12 @@ impl Setup {
             let marking = if back { [1.0, 0.0, 0.0] } else { of_data };
             let l = &self.plan.links[rank as usize];
             let link = &state.links[rank as usize];
-            let bits = if back {
+            let ip_bits = if back {
                 8.0 * ACK_BYTES
             } else {
                 branch.data_bits
             };
+            let bits = l.overhead.wire_bits(ip_bits);
             let queue_loss = match l.rio {
                 Some(rio) => state.rio[rio as usize].loss(&marking, link.refused),
                 None => link.refused,

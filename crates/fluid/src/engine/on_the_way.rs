@@ -56,10 +56,12 @@ impl OnTheWay {
 
 /// ln of the part of a branch's data that no link loses on the way.
 pub(crate) fn ln_pass_of(plan: &Plan, state: &State, branch: &BranchPlan) -> f64 {
-    let bytes = branch.data_bits / 8.0;
     let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
-    let each = ranks.iter().map(|&rank| state.loss(rank as usize));
-    each.map(|loss| ln_pass(loss.probability(bytes))).sum()
+    let lost = |&rank: &u32| {
+        let bytes = plan.wire_bits(rank, branch.data_bits) / 8.0;
+        state.loss(rank as usize).probability(bytes)
+    };
+    ranks.iter().map(|rank| ln_pass(lost(rank))).sum()
 }
 
 impl State {

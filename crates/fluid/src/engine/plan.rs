@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use netflow_network::tables::{Tables, Way};
 use netflow_network::{
-    ACK_BYTES, AggregateId, Calibration, ConnectionSpec, Room, Source, WorkloadSpec,
+    ACK_BYTES, AggregateId, Calibration, ConnectionSpec, Overhead, Room, Source, WorkloadSpec,
 };
 use netflow_profile::Profile;
 use netflow_workload::Transfers;
@@ -84,6 +84,8 @@ pub(crate) struct Plan {
     pub schedules: Vec<Schedule>,
     /// Whether there are any, or conditioners.
     pub has_precedences: bool,
+    /// Whether packets have more bits on the wire of some link than those of IP.
+    pub has_overhead: bool,
     /// Whether routes form no cycle: everything is forwarded within the step. Of all ways, and of those that
     /// are used from the start.
     pub all_same_step: bool,
@@ -112,7 +114,9 @@ pub(crate) struct LinkPlan {
     pub end_hop: u32,
     pub first_block: u32,
     pub end_block: u32,
-    /// Mean bits per packet if nothing is known of the mix.
+    /// Bits of packets on the wire beyond those of IP.
+    pub overhead: Overhead,
+    /// Mean bits per packet on the wire if nothing is known of the mix.
     pub nominal_bits: f64,
     pub pkts_per_bit: f64,
     /// Whether all packets are of that size.
@@ -158,7 +162,7 @@ pub(crate) struct Run {
     /// Packets on this link per packet of data (0.5 where two data packets share an
     /// acknowledgement).
     pub packets: f64,
-    /// Bits on this link per packet of data.
+    /// Bits on the wire of this link per packet of data.
     pub bits: f64,
     /// Drop precedence of its packets.
     pub precedence: u32,
@@ -202,6 +206,7 @@ pub(crate) struct BranchPlan {
     /// Place of the hop where its acknowledgements leave; `u32::MAX` without.
     pub acknowledged: u32,
     pub first_hop: u32,
+    /// Of IP; see [`Plan::wire_bits`].
     pub data_bits: f64,
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
@@ -252,7 +257,7 @@ struct Draft {
     position: u32,
 }
 
-/// The kinds of packets: packets, and bits, on a link per packet of data.
+/// The kinds of packets: packets, and their IP bits, on a link per packet of data.
 #[derive(Default)]
 struct Kinds {
     all: Vec<(f64, f64, u32)>,
@@ -363,6 +368,7 @@ impl Plan {
             rio: Vec::new(),
             schedules: Vec::new(),
             has_precedences: inner.has_precedences(),
+            has_overhead: inner.links.iter().any(|link| !link.overhead.is_none()),
             all_same_step: true,
             used_same_step: true,
             carried: Vec::new(),
@@ -390,11 +396,13 @@ impl Plan {
             // What is not used counts where there is nothing else.
             let is_used = |d: &&Draft| used[d.branch as usize];
             let any = drafts.iter().any(|d| is_used(&d));
+            let overhead = inner.links[order[p] as usize].overhead;
+            let kind = |d: &Draft| kinds.on_wire(d.kind.1, overhead);
             let mean = |of: fn(&(f64, f64, u32)) -> f64| -> f64 {
                 drafts
                     .iter()
                     .filter(|d| is_used(d) || !any)
-                    .map(|d| of(&kinds.all[d.kind.1 as usize]))
+                    .map(|d| of(&kind(d)))
                     .sum()
             };
             let nominal_bits = match drafts.is_empty() {
@@ -407,7 +415,7 @@ impl Plan {
                 first_hop + drafts.len() as u32,
             ];
             let one_kind = drafts.iter().all(|d| d.kind == drafts[0].kind);
-            let bits = drafts.iter().map(|d| kinds.all[d.kind.1 as usize]);
+            let bits = drafts.iter().map(kind);
             let largest_bits = bits.map(|(pkts, bits, _)| bits / pkts).fold(1.0, f64::max);
             plan.add_link(inner, order[p], hops, nominal_bits, largest_bits, one_kind);
         }
@@ -419,6 +427,15 @@ impl Plan {
         plan.add_rio_queues(inner);
         plan.add_schedules(inner);
         plan
+    }
+
+    /// Bits on the wire of the link of this rank of a packet with these IP bits.
+    #[inline]
+    pub fn wire_bits(&self, rank: u32, ip_bits: f64) -> f64 {
+        match self.has_overhead {
+            true => self.links[rank as usize].overhead.wire_bits(ip_bits),
+            false => ip_bits,
+        }
     }
 
     pub fn hops_of_branch(&self, b: usize) -> &[u32] {
@@ -541,6 +558,7 @@ impl Plan {
             end_hop,
             first_block: 0,
             end_block: 0,
+            overhead: inner.links[link as usize].overhead,
             nominal_bits,
             pkts_per_bit: 1.0 / nominal_bits,
             one_kind,
@@ -604,7 +622,7 @@ impl Plan {
                 let mut start = first_hop;
                 let hops = &kind_of[first_hop as usize..end_hop as usize];
                 for same in hops.chunk_by(|a, b| a == b) {
-                    let (packets, bits, precedence) = kinds.all[same[0] as usize];
+                    let (packets, bits, precedence) = kinds.on_wire(same[0], link.overhead);
                     let end = start + same.len() as u32;
                     self.runs.push(Run {
                         first_hop: start,
@@ -769,6 +787,19 @@ impl Kinds {
         self.id(1.0, 8.0 * spec.packet_size_bytes, precedence)
     }
 
+    /// A kind with its bits on the wire of a link with this overhead.
+    fn on_wire(&self, kind: u32, overhead: Overhead) -> (f64, f64, u32) {
+        let (packets, bits, precedence) = self.all[kind as usize];
+        match overhead.is_none() {
+            true => (packets, bits, precedence),
+            false => (
+                packets,
+                packets * overhead.wire_bits(bits / packets),
+                precedence,
+            ),
+        }
+    }
+
     /// The kinds in an order of their own, not that in which they were met.
     fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.all.len() as u32).collect();
@@ -808,12 +839,11 @@ pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: 
         return spec.acks.per_data();
     };
     let link = |&l: &u32| &inner.links[l as usize];
-    let narrowest_bps = data
-        .iter()
-        .map(link)
-        .fold(f64::INFINITY, |bps, l| bps.min(l.bandwidth_bps));
+    let packet_bits = 8.0 * spec.packet_size_bytes;
+    let widths = data.iter().map(link).map(|l| l.carries_bps(packet_bits));
+    let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
     let round_trip_s: f64 = data.iter().chain(back).map(link).map(|l| l.delay_s).sum();
-    let holds_pkts = narrowest_bps * round_trip_s / (8.0 * spec.packet_size_bytes);
+    let holds_pkts = narrowest_bps * round_trip_s / packet_bits;
     let grown_pkts = (2.0 * holds_pkts / std::f64::consts::LN_2).max(QUICK_PKTS);
     let beyond = |pkts| transfers.beyond(pkts)[0] / transfers.beyond(0.0)[0];
     let grows = beyond(QUICK_PKTS) - beyond(grown_pkts);

@@ -192,7 +192,7 @@ impl Moving<'_> {
             self.state.forwarded[b] = pkts;
             self.state.inflow[branch.first_hop as usize] = pkts;
             arriving.pkts += pkts;
-            arriving.bits += pkts * branch.data_bits;
+            arriving.bits += pkts * plan.wire_bits(rank as u32, branch.data_bits);
         }
         solution
     }

@@ -181,7 +181,8 @@ impl Fixed {
     ) -> Fixed {
         let transmission = |ways: (u32, u32), bits: f64| -> f64 {
             let ranks = &plan.path[ways.0 as usize..ways.1 as usize];
-            ranks.iter().map(|&p| bits / bandwidth_bps(p)).sum()
+            let packet_s = |&p: &u32| plan.wire_bits(p, bits) / bandwidth_bps(p);
+            ranks.iter().map(packet_s).sum()
         };
         let [forward_s, back_s] = plan.propagation_s(branch, delay_s);
         Fixed {

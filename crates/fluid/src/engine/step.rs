@@ -20,7 +20,8 @@ const LITTLE_PKTS: f64 = 1e-3;
 /// at that of the slowest link, over an empty path.
 fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State) -> f64 {
     let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
-    let packet_s = |&p: &u32| branch.data_bits / state.links[p as usize].bandwidth_bps;
+    let packet_s =
+        |&p: &u32| plan.wire_bits(p, branch.data_bits) / state.links[p as usize].bandwidth_bps;
     let slowest_s = ranks.iter().map(packet_s).fold(0.0, f64::max);
     // A rate set during the run says nothing about the rates before it.
     let has_fixed_rate = branch.profile == NO_PROFILE && state.set_pps(branch).is_none();

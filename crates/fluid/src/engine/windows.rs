@@ -43,7 +43,8 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
     let links = plan.links.iter().zip(&state.links);
     let mut crossings: Vec<Crossing> = links
         .map(|(link, state)| {
-            Crossing::empty(state.bandwidth_bps, link.room.at(state.bandwidth_bps))
+            let room = link.room.at(state.bandwidth_bps);
+            Crossing::empty(state.bandwidth_bps, link.overhead, room)
         })
         .collect();
     let crossers = active.all();

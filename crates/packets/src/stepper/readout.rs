@@ -89,10 +89,11 @@ impl Engine for Packets {
         let marking = self.marking_of(id);
         let hop = |link: LinkId, back: bool| {
             let bandwidth_bps = self.engine.links[link.index()].bandwidth_bps;
-            let bits = match back {
+            let ip_bits = match back {
                 true => 8.0 * spec.source.ack_bytes(),
                 false => 8.0 * spec.packet_size_bytes,
             };
+            let bits = network.link_spec(link).overhead.wire_bits(ip_bits);
             let queue_pkts = self.queue_pkts(link);
             // Acknowledgements that are no traffic take propagation only.
             let is_traffic = !back || spec.acks != Acks::None || !spec.source.is_answered();

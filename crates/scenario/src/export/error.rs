@@ -53,6 +53,14 @@ pub enum ExportError {
         /// Which link.
         link: String,
     },
+    /// A link whose packets have more bytes on the wire than those of IP.
+    #[error(
+        "link {link}: links with `overhead` cannot be exported to ns-2, whose links transmit the bytes of a packet and no more; set `overhead = \"0 B\"`"
+    )]
+    Overhead {
+        /// Which link.
+        link: String,
+    },
     /// A queue that tells drop precedences apart.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
     Precedences {

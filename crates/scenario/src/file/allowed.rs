@@ -59,6 +59,10 @@ pub(super) const PACKET_SIZE: Allowed<Quantity<Bytes>> = Allowed {
     test: |b| b.get() >= 1.0 && b.get() <= 1e6,
     text: "1 B to 1 MB",
 };
+pub(super) const OVERHEAD: Allowed<Quantity<Bytes>> = Allowed {
+    test: |b| (0.0..=1000.0).contains(&b.get()) && b.get().fract() == 0.0,
+    text: "0 B to 1000 B, whole bytes",
+};
 pub(super) const FULL_PACKET: Allowed<Quantity<Bytes>> = Allowed {
     test: |b| b.get() >= 41.0 && b.get() <= 1e6,
     text: "41 B (40 of them headers) to 1 MB",

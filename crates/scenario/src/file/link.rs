@@ -4,7 +4,8 @@ use netflow_document::{ProblemKind, Section, Spanned, Table, table};
 use netflow_units::link_name;
 
 use super::{
-    LinkClass, LossSetting, QueueSetting, RateSetting, RiskGroups, RoomSetting, Time, allowed,
+    LinkClass, LossSetting, OverheadSetting, QueueSetting, RateSetting, RiskGroups, RoomSetting,
+    Time, allowed,
 };
 
 /// A link from one node to another, with the queue in front of it.
@@ -20,12 +21,18 @@ pub struct Link {
     /// `B->A#2`. Of several links between two nodes one at most has none.
     #[key(fixed, allowed = allowed::CIRCUIT, example = "2")]
     pub circuit: Option<Spanned<String>>,
-    /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size.
+    /// Bandwidth: `"8 Mbit/s"`, or `"1000 pkt/s"` for packets of the default size, `overhead` included.
     #[key(allowed = allowed::RATE, example = "8 Mbit/s")]
     pub bandwidth: RateSetting,
     /// Propagation delay, one way. Default: 0 s.
     #[key(allowed = allowed::DELAY, example = "20 ms")]
     pub delay: Option<Time>,
+    /// Bytes of each packet on the wire beyond those of IP: `"38 B"` on Ethernet (18 B of header and checksum, 20 B of preamble and
+    /// gap), or a table with `bytes`, `minimum` and `cells`. Load, utilization and transmission times include them;
+    /// rates, goodputs, throughputs and `packet-size` count IP bytes. Buffers, queue thresholds and quanta in bytes, and bit errors, count bytes on the
+    /// wire, as Linux does with a size table (tc-stab). Default: `overhead` of `[simulation]`, or else none.
+    #[key(example = "38 B")]
+    pub overhead: Option<Spanned<OverheadSetting>>,
     /// What it costs to lead traffic over it, both ways unless `reverse` has another metric: the path with the smallest sum is taken. Either all
     /// links have a metric or none. Default: the delay is what it costs.
     #[key(allowed = allowed::METRIC, example = 10)]
@@ -78,6 +85,9 @@ pub struct Reverse {
     /// Propagation delay, one way.
     #[key(allowed = allowed::DELAY, example = "25 ms")]
     pub delay: Option<Time>,
+    /// Bytes of each packet on the wire beyond those of IP, as `overhead` of the link.
+    #[key(example = "24 B")]
+    pub overhead: Option<Spanned<OverheadSetting>>,
     /// Routing metric.
     #[key(allowed = allowed::METRIC, example = 20)]
     pub metric: Option<Spanned<f64>>,
@@ -126,6 +136,7 @@ fn read_back(link: &mut Link, s: &mut Section<'_, '_>) {
     if let Some(reverse) = back.reverse.take().map(Spanned::into_inner) {
         back.bandwidth = reverse.bandwidth.unwrap_or(back.bandwidth);
         back.delay = reverse.delay.or(back.delay);
+        back.overhead = reverse.overhead.or(back.overhead);
         back.metric = reverse.metric.or(back.metric);
         back.buffer = reverse.buffer.or(back.buffer);
         back.loss = reverse.loss.or(back.loss);

@@ -14,6 +14,7 @@ mod link;
 mod link_class;
 mod loss;
 mod node;
+mod overhead;
 mod queue;
 mod simulation;
 mod source;
@@ -37,6 +38,7 @@ pub use link::{Link, Reverse};
 pub use link_class::LinkClass;
 pub use loss::{Gilbert, LossCauses, LossSetting};
 pub use node::Node;
+pub use overhead::{CellsSetting, Frame, OverheadSetting};
 pub use queue::{
     CoDel, CoDelDiscipline, Curve, Pie, PieDiscipline, Plain, QueueSetting, Red, RedDiscipline,
     Rio, RioDiscipline,

@@ -4,7 +4,7 @@ use netflow_document::{Quantity, Spanned, Table, table, words};
 use netflow_network::{Coupling, ModelName, Transport};
 use netflow_units::Seconds;
 
-use super::{ByteSize, StepSetting, Time, allowed};
+use super::{ByteSize, OverheadSetting, StepSetting, Time, allowed};
 
 /// How to evaluate the network.
 #[table(name = "simulation")]
@@ -21,10 +21,13 @@ pub struct Simulation {
     /// 50 ms at most.
     #[key(example = "50 ms")]
     pub step: Option<Spanned<StepSetting>>,
-    /// Size of a data packet on the wire for connections that do not say; rates in pkt/s and
+    /// Size of a data packet, with its IP header, for connections that do not say; rates in pkt/s and
     /// sizes in pkt count packets of this size. Default: 1500 B.
     #[key(allowed = allowed::PACKET_SIZE, example = "1500 B")]
     pub packet_size: Option<ByteSize>,
+    /// Bytes of each packet on the wire beyond those of IP, on links without `overhead`. Default: none.
+    #[key(example = "38 B")]
+    pub overhead: Option<Spanned<OverheadSetting>>,
     /// Anything random depends on it, and on the names of links and connections: not on their order nor on threads,
     /// and not on other settings, so that bursts stay the same while a buffer changes. Default: 1.
     #[key(example = 1)]

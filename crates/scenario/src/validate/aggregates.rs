@@ -4,7 +4,7 @@ use netflow_diffserv::{
     Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
 };
 use netflow_document::{Place, ProblemKind, Spanned, Words};
-use netflow_network::{AggregateSpec, ConnectionId, DropPolicy, Edge, ModelName, Rio};
+use netflow_network::{AggregateSpec, ConnectionId, DropPolicy, Edge, ModelName, Overhead, Rio};
 
 use super::Assembly;
 use super::links::WEIGHT;
@@ -234,12 +234,12 @@ impl Assembly<'_> {
     }
 
     /// A queue with drop precedences.
-    pub(super) fn rio(&mut self, rio: &file::Rio, place: Place) -> DropPolicy {
+    pub(super) fn rio(&mut self, rio: &file::Rio, place: Place, overhead: Overhead) -> DropPolicy {
         let settings = [&rio.dp0, &rio.dp1, &rio.dp2];
         let mut sound = true;
         let mut curve = |setting: &Spanned<file::Curve>| {
-            let min_pkts = self.packets(setting.min.0);
-            let max_pkts = self.packets(setting.max.0);
+            let min_pkts = self.packets(setting.min.0, overhead);
+            let max_pkts = self.packets(setting.max.0, overhead);
             if max_pkts <= min_pkts {
                 sound = false;
                 if setting.min.is_sound() && setting.max.is_sound() {

@@ -1,7 +1,7 @@
 //! What happens to links on the way.
 
 use netflow_document::{Place, ProblemKind, Spanned};
-use netflow_network::{Change, EventSpec, LinkId, NodeId};
+use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead};
 use netflow_units::{end_and_circuit, link_name};
 
 use super::Assembly;
@@ -32,16 +32,21 @@ impl Assembly<'_> {
             let message = format!("happens at {}, when the run is over", **event.at);
             self.warning(ProblemKind::WithoutEffect, event.at.place(), message, "");
         }
-        let (changes, fails) = match (&event.set, &event.down, &event.up) {
-            (Some(set), ..) => (self.settings_of(set), None),
-            (_, Some(_), _) => (vec![Change::Down], Some(true)),
-            (_, _, Some(_)) => (vec![Change::Up], Some(false)),
+        let fails = match (&event.set, &event.down, &event.up) {
+            (Some(_), ..) => None,
+            (_, Some(_), _) => Some(true),
+            (_, _, Some(_)) => Some(false),
             _ => return, // refused by the reader
         };
         for (what, links) in self.changed_links(event) {
             for &link in &links {
-                let events = changes.iter();
-                let events = events.map(|&change| EventSpec { at_s, link, change });
+                let changes = match (&event.set, fails) {
+                    (Some(set), _) => self.settings_of(set, link),
+                    (None, Some(true)) => vec![Change::Down],
+                    (None, _) => vec![Change::Up],
+                };
+                let events = changes.into_iter();
+                let events = events.map(|change| EventSpec { at_s, link, change });
                 events.for_each(|event| self.builder.event(event));
             }
             self.changes.push(PlacedChange {
@@ -54,13 +59,17 @@ impl Assembly<'_> {
         }
     }
 
-    fn settings_of(&mut self, set: &Set) -> Vec<Change> {
+    /// The changes of a link that an event sets.
+    fn settings_of(&mut self, set: &Set, link: LinkId) -> Vec<Change> {
         let Set {
             bandwidth,
             loss,
             delay,
         } = set;
-        let bandwidth = (bandwidth.as_ref()).map(|rate| Change::Bandwidth(self.rate_bps(rate.0)));
+        let link = self.link_list.get(link.index());
+        let overhead = link.map_or(Overhead::NONE, |link| link.overhead);
+        let bandwidth = bandwidth.as_ref();
+        let bandwidth = bandwidth.map(|rate| Change::Bandwidth(self.link_bps(rate.0, overhead)));
         let loss = loss.as_ref().map(|loss| Change::Loss(loss.of_link()));
         let delay = delay.as_ref().map(|delay| Change::Delay(delay.get()));
         bandwidth.into_iter().chain(loss).chain(delay).collect()

@@ -49,9 +49,10 @@ impl Assembly<'_> {
                     "write \"drop-tail\", or a table with \"red\", \"rio\", \"rio-d\" or \"wred\"";
                 self.error(ProblemKind::Conflict, queue.place(), message, help);
             }
-            let bandwidth_bps = self.rate_bps(link.bandwidth.0);
-            let buffer = self.buffer(class.buffer.as_ref());
-            let queue = self.queue(class.queue.as_ref(), buffer, bandwidth_bps);
+            let overhead = self.overhead(link);
+            let bandwidth_bps = self.link_bps(link.bandwidth.0, overhead);
+            let buffer = self.buffer(class.buffer.as_ref(), overhead);
+            let queue = self.queue(class.queue.as_ref(), buffer, bandwidth_bps, overhead);
             self.class_names.insert(class.name.to_string());
             classes.push(QueueClass {
                 name: class.name.to_string(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netflow_document::{FileId, Place, ProblemKind, Spanned};
 use netflow_network::{
     Buffer, BufferTime, Calibration, Change, ClassedLink, ConnectionId, DropPolicy, LinkId,
-    LinkSpec, Network, NodeId, QueueClass, Red as FluidRed, Scheduler, Source,
+    LinkSpec, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
 };
 use netflow_units::{Bytes, Rate, Room, Size};
 
@@ -19,6 +19,14 @@ const MAX_P: f64 = 0.1;
 /// Weight of a packet in a RED queue's average unless it says otherwise.
 pub(super) const WEIGHT: f64 = 0.002;
 
+/// What a size in bytes counts, where it is more than those of IP.
+fn on_wire(overhead: Overhead) -> &'static str {
+    match overhead.is_none() {
+        true => "",
+        false => " on the wire",
+    }
+}
+
 impl Assembly<'_> {
     pub(super) fn rate_bps(&mut self, rate: Rate) -> f64 {
         match rate {
@@ -27,10 +35,35 @@ impl Assembly<'_> {
         }
     }
 
-    pub(super) fn packets(&mut self, size: Size) -> f64 {
+    /// The bandwidth of a link; packets per second are those of the default size.
+    pub(super) fn link_bps(&mut self, rate: Rate, overhead: Overhead) -> f64 {
+        match rate {
+            Rate::BitsPerSecond(rate) => rate.get(),
+            Rate::PacketsPerSecond(rate) => rate.in_bits(self.wire_size(overhead)).get(),
+        }
+    }
+
+    /// The overhead of a link.
+    pub(super) fn overhead(&mut self, link: &Link) -> Overhead {
+        match &link.overhead {
+            Some(overhead) => overhead.of_link(),
+            None => {
+                self.settings.overhead_used = true;
+                self.settings.overhead
+            }
+        }
+    }
+
+    /// Bytes on the wire of a packet of the default size.
+    fn wire_size(&mut self, overhead: Overhead) -> Bytes {
+        Bytes(overhead.wire_bytes(self.settings.packet_size.get()))
+    }
+
+    /// Packets of the default size on a link with this overhead.
+    pub(super) fn packets(&mut self, size: Size, overhead: Overhead) -> f64 {
         match size {
             Size::Packets(packets) => packets.get(),
-            Size::Bytes(bytes) => bytes.in_packets(self.settings.packet_size).get(),
+            Size::Bytes(bytes) => bytes.in_packets(self.wire_size(overhead)).get(),
         }
     }
 
@@ -90,6 +123,7 @@ impl Assembly<'_> {
             circuit,
             bandwidth,
             delay,
+            overhead: _, // with its default
             metric,
             buffer,
             duplex: _,
@@ -100,17 +134,19 @@ impl Assembly<'_> {
             classes: _,
             back: _,
         } = link;
-        let bandwidth_bps = self.rate_bps(bandwidth.0);
-        let buffer = self.buffer(buffer.as_ref());
+        let overhead = self.overhead(link);
+        let bandwidth_bps = self.link_bps(bandwidth.0, overhead);
+        let buffer = self.buffer(buffer.as_ref(), overhead);
         LinkSpec {
             from,
             to,
             circuit: circuit.as_ref().map(|name| name.as_str().into()),
             bandwidth_bps,
             delay_s: delay.as_ref().map_or(0.0, |delay| delay.get()),
+            overhead,
             metric: metric.as_deref().copied(),
             buffer,
-            queue: self.queue(queue.as_ref(), buffer, bandwidth_bps),
+            queue: self.queue(queue.as_ref(), buffer, bandwidth_bps, overhead),
             loss: loss.as_ref().map(|loss| loss.of_link()).unwrap_or_default(),
             // Nobody writes it: packets show it.
             calibration: Calibration::default(),
@@ -151,7 +187,7 @@ impl Assembly<'_> {
             self.error(ProblemKind::Duplicate, place, message, &help);
             return None;
         }
-        let bandwidth_bps = spec.bandwidth_bps;
+        let (bandwidth_bps, overhead) = (spec.bandwidth_bps, spec.overhead);
         let has_metric = spec.metric.is_some();
         let id = self.builder.link(spec);
         if let Some((scheduler, classes)) = classes {
@@ -167,6 +203,7 @@ impl Assembly<'_> {
             to: ends.1,
             circuit,
             bandwidth_bps,
+            overhead,
             has_metric,
             place,
             reverse,
@@ -223,13 +260,14 @@ impl Assembly<'_> {
         setting: Option<&Spanned<QueueSetting>>,
         buffer: Buffer,
         bandwidth_bps: f64,
+        overhead: Overhead,
     ) -> DropPolicy {
         let Some(setting) = setting else {
             return DropPolicy::DropTail;
         };
         match &**setting {
-            QueueSetting::Red(red) => self.red(red, buffer, bandwidth_bps),
-            QueueSetting::Rio(rio) => self.rio(rio, setting.place()),
+            QueueSetting::Red(red) => self.red(red, buffer, bandwidth_bps, overhead),
+            QueueSetting::Rio(rio) => self.rio(rio, setting.place(), overhead),
             QueueSetting::Plain(_) => DropPolicy::DropTail,
             QueueSetting::CoDel(_) | QueueSetting::Pie(_) => {
                 let what = format!("the queue discipline \"{}\"", setting.discipline());
@@ -254,8 +292,8 @@ impl Assembly<'_> {
     }
 
     /// Reads the buffer of a link or class.
-    pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>) -> Buffer {
-        let packet = self.settings.packet_size;
+    pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>, overhead: Overhead) -> Buffer {
+        let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
         match setting.map(|buffer| buffer.0) {
             None => Buffer::BandwidthDelay,
             Some(Room::Time(time)) => Buffer::Time(BufferTime {
@@ -271,8 +309,10 @@ impl Assembly<'_> {
             }
             Some(Room::Size(Size::Bytes(bytes))) => {
                 if let Some(setting) = setting.filter(|_| bytes.get() < packet.get()) {
-                    let message =
-                        format!("`buffer` holds no packet: {bytes}, and a packet is {packet}");
+                    let message = format!(
+                        "`buffer` holds no packet: {bytes}, and a packet is {packet}{}",
+                        on_wire(overhead)
+                    );
                     let help = "the packet in service needs a place too; make `buffer` larger, or the \
                         simulation's `packet-size` smaller";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
@@ -300,7 +340,14 @@ impl Assembly<'_> {
             bytes.unwrap_or(f64::INFINITY)
         };
         let least = network.links().map(room).fold(f64::INFINITY, f64::min);
-        let looked_at = least.max(self.settings.packet_size.get());
+        let default = self.settings.packet_size.get();
+        let overhead = |link| network.link_spec(link).overhead;
+        let mut overheads: Vec<Overhead> = network.links().map(overhead).collect();
+        overheads.dedup();
+        let most = |bytes| {
+            let sizes = overheads.iter().map(|it| it.wire_bytes(bytes));
+            sizes.fold(0.0, f64::max)
+        };
         let mut times_s: Vec<f64> = network.events().map(|event| event.at_s).collect();
         times_s.dedup();
         let mut largest: BTreeMap<LinkId, (f64, ConnectionId)> = BTreeMap::new();
@@ -311,13 +358,13 @@ impl Assembly<'_> {
                 Source::Users(traffic) if traffic.replies => traffic.workload.packet_size_bytes,
                 _ => spec.packet_size_bytes,
             };
-            if bytes <= looked_at {
+            if bytes <= default || most(bytes) <= least {
                 continue;
             }
             let changes_s = times_s.iter().filter(|&&at_s| at_s > spec.start_s);
             let ways = std::iter::once(&spec.start_s).chain(changes_s);
             let crossed = ways.flat_map(|&at_s| network.path_at(id, at_s));
-            for link in crossed.filter(|&link| bytes > room(link)) {
+            for link in crossed.filter(|&link| overhead(link).wire_bytes(bytes) > room(link)) {
                 let known = largest.entry(link).or_insert((bytes, id));
                 if bytes > known.0 {
                     *known = (bytes, id);
@@ -328,21 +375,28 @@ impl Assembly<'_> {
             let placed = self.link_list.get(link.index());
             let place = placed.map_or(Place::new(FileId::FIRST, 0..0), |it| it.place);
             let message = format!(
-                "`buffer` of `{}` holds no packet of `{}`: {}, and its packets are {}",
+                "`buffer` of `{}` holds no packet of `{}`: {}, and its packets are {}{}",
                 network.link_name(link),
                 network.connection_name(id),
                 Bytes(room(link)),
                 // That of transfers is a mean.
-                Bytes(bytes.round())
+                Bytes(overhead(link).wire_bytes(bytes).round()),
+                on_wire(overhead(link))
             );
             let help = "the packet in service needs a place too; make `buffer` larger, or `packet-size` smaller";
             self.error(ProblemKind::OutOfRange, place, message, help);
         }
     }
 
-    fn red(&mut self, red: &Red, buffer: Buffer, bandwidth_bps: f64) -> DropPolicy {
-        let min_pkts = self.packets(red.min.0);
-        let max_pkts = self.packets(red.max.0);
+    fn red(
+        &mut self,
+        red: &Red,
+        buffer: Buffer,
+        bandwidth_bps: f64,
+        overhead: Overhead,
+    ) -> DropPolicy {
+        let min_pkts = self.packets(red.min.0, overhead);
+        let max_pkts = self.packets(red.max.0, overhead);
         if max_pkts < min_pkts {
             if red.min.is_sound() && red.max.is_sound() {
                 let message = format!(
@@ -358,7 +412,7 @@ impl Assembly<'_> {
             Buffer::Packets(packets) => packets,
             Buffer::Bytes(_) | Buffer::Time(_) => {
                 let bytes = buffer.bytes(bandwidth_bps).unwrap_or(f64::INFINITY);
-                bytes / self.settings.packet_size.get()
+                bytes / overhead.wire_bytes(self.settings.packet_size.get())
             }
             // It is made for its thresholds.
             Buffer::BandwidthDelay => f64::INFINITY,

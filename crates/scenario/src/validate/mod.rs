@@ -29,7 +29,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 use netflow_network::{
     BuildError, Coupling, EqualPaths, FluidOptions, LinkId, Model, ModelName, Network,
-    NetworkBuilder, NodeId, Options,
+    NetworkBuilder, NodeId, Options, Overhead,
 };
 
 use self::aggregates::Aggregates;
@@ -212,6 +212,7 @@ struct PlacedLink {
     to: NodeId,
     circuit: Option<Arc<str>>,
     bandwidth_bps: f64,
+    overhead: Overhead,
     has_metric: bool,
     place: Place,
     /// The other direction of a duplex link.

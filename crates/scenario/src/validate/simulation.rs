@@ -2,7 +2,8 @@
 
 use netflow_document::{Findings, ProblemKind, Spanned, Words};
 use netflow_network::{
-    Coupling, FluidOptions, Model, ModelName, Options, PACKET_BYTES, PacketOptions, Step, Transport,
+    Coupling, FluidOptions, Model, ModelName, Options, Overhead, PACKET_BYTES, PacketOptions, Step,
+    Transport,
 };
 use netflow_units::{Bytes, Seconds};
 
@@ -19,6 +20,9 @@ pub(super) struct Settings {
     pub(super) options: Options,
     pub(super) warmup_s: f64,
     pub(super) packet_size: Bytes,
+    /// Overhead of links that do not give one, and whether there are any.
+    pub(super) overhead: Overhead,
+    pub(super) overhead_used: bool,
     pub(super) acks: bool,
     pub(super) acks_used: bool,
     /// By what all demands are multiplied.
@@ -47,6 +51,9 @@ pub(super) fn check(simulation: &Simulation, findings: &mut Findings) -> Setting
             .packet_size
             .as_ref()
             .map_or(PACKET_SIZE, |size| size.0),
+        overhead: (simulation.overhead.as_ref())
+            .map_or(Overhead::NONE, |overhead| overhead.of_link()),
+        overhead_used: false,
         acks: simulation.acks.as_deref().copied().unwrap_or(true),
         acks_used: false,
         demand_scale: simulation.demand_scale.as_deref().copied().unwrap_or(1.0),
@@ -235,6 +242,14 @@ impl super::Assembly<'_> {
         let simulation = &scenario.simulation;
         if self.findings.has_errors() {
             return; // something that would use them may not have been read
+        }
+        if let Some(overhead) = simulation
+            .overhead
+            .as_ref()
+            .filter(|_| !self.settings.overhead_used)
+        {
+            let message = "`overhead` has no effect: every link has its own";
+            self.warning(ProblemKind::WithoutEffect, overhead.place(), message, "");
         }
         if let Some(acks) = simulation
             .acks

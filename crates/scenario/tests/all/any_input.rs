@@ -29,6 +29,7 @@ duration = "10 s"
 warmup = "2 s"
 step = { tolerance = 1e-3, min = "1 ms", max = "1 s" }
 packet-size = "1000 B"
+overhead = { bytes = "10 B", minimum = "84 B", cells = "atm" }
 seed = 1
 model = "fluid"
 acks = true
@@ -46,6 +47,7 @@ from = "A"
 to = "B"
 bandwidth = "1000 pkt/s"
 delay = "20 ms"
+overhead = "38 B"
 buffer = "150 KB"
 duplex = true
 queue = { discipline = "red", min = "10 pkt", max = "40 pkt", max-p = 0.1, weight = 0.002, gentle = true }

@@ -92,8 +92,9 @@ prop_compose! {
             of(time(1e-3..10.0)),
             of((0.0..24.0).prop_map(Spanned::from)),
         ),
+        overhead in of(overhead().boxed()),
     ) -> Simulation {
-        Simulation { duration, warmup, step, calibrate, packet_size, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, hour, ecmp, written_for }
+        Simulation { duration, warmup, step, calibrate, packet_size, overhead, seed, model, acks, transport, coupling, burstiness_interval, demand_scale, hour, ecmp, written_for }
     }
 }
 
@@ -278,15 +279,31 @@ fn groups() -> impl Strategy<Value = Spanned<RiskGroups>> {
     .prop_map(Spanned::from)
 }
 
+fn overhead() -> impl Strategy<Value = Spanned<OverheadSetting>> {
+    let size = || of((0..=1000_u32).prop_map(|n| Spanned::from(Quantity(Bytes(f64::from(n))))));
+    let cells = prop::sample::select(vec![CellsSetting::Atm, CellsSetting::Ptm]);
+    let frame = (size(), size(), of(cells.prop_map(Spanned::from)));
+    let frame = frame.prop_map(|(bytes, minimum, cells)| {
+        OverheadSetting::Frame(Box::new(Frame {
+            bytes,
+            minimum,
+            cells,
+        }))
+    });
+    let bytes = (0..=1000_u32).prop_map(|n| OverheadSetting::Bytes(Quantity(Bytes(f64::from(n)))));
+    prop_oneof![bytes, frame].prop_map(Spanned::from)
+}
+
 prop_compose! {
     fn reverse()(
         bandwidth in of(rate()),
         delay in of(time(0.0..3600.0)),
+        overhead in of(overhead().boxed()),
         metric in of((0.0..1e9).prop_map(Spanned::from)),
         buffer in of(room(1.0..1e8)),
         loss in of(loss().boxed()),
     ) -> Spanned<Reverse> {
-        Spanned::from(Reverse { bandwidth, delay, metric, buffer, loss })
+        Spanned::from(Reverse { bandwidth, delay, overhead, metric, buffer, loss })
     }
 }
 
@@ -296,7 +313,7 @@ prop_compose! {
         to in text(),
         circuit in of("[a-z0-9]{1,4}".prop_map(Spanned::from)),
         bandwidth in rate(),
-        delay in of(time(0.0..3600.0)),
+        (delay, overhead) in (of(time(0.0..3600.0)), of(overhead().boxed())),
         buffer in of(room(1.0..1e8)),
         duplex in of(flag()),
         reverse in of(reverse().boxed()),
@@ -308,7 +325,7 @@ prop_compose! {
     ) -> Link {
         // A link of one direction has no other one.
         let reverse = reverse.filter(|_| duplex.as_ref().is_none_or(|duplex: &Spanned<bool>| **duplex));
-        Link { from, to, circuit, bandwidth, delay, metric, buffer, duplex, reverse, queue, loss, srlg, classes, back: None }
+        Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, loss, srlg, classes, back: None }
     }
 }
 

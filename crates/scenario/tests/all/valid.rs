@@ -3,8 +3,8 @@
 use netflow_scenario::{Prepared, Problem, Problems, from_str};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Acks, Adaptive, Application, Buffer, Change, Coupling, DropPolicy, FluidOptions, LinkLoss,
-    Model, ModelName, Simulation, Source, Step,
+    Acks, Adaptive, Application, Buffer, Cells, Change, Coupling, DropPolicy, FluidOptions,
+    LinkLoss, Model, ModelName, Overhead, Simulation, Source, Step,
 };
 use netflow_tcpmodel::CongestionControl;
 
@@ -782,4 +782,100 @@ fn what_is_of_all_is_named() {
         said.contains("did you mean `simulation.demand-scale`?"),
         "{said}"
     );
+}
+
+/// All that a link has of its overhead: its own, that of `reverse`, that of the simulation, or none.
+#[test]
+fn overhead_is_that_of_the_direction_the_link_or_the_simulation() {
+    let overhead = |bytes, minimum_bytes, cells| Overhead {
+        bytes,
+        minimum_bytes,
+        cells,
+    };
+    let adsl = overhead(10.0, 0.0, Cells::Atm);
+    let ethernet = overhead(38.0, 84.0, Cells::None);
+    for (simulation, link, there, back) in [
+        ("", "", Overhead::NONE, Overhead::NONE),
+        (
+            "overhead = \"38 B\"\n",
+            "",
+            Overhead::of(38.0),
+            Overhead::of(38.0),
+        ),
+        (
+            "overhead = \"38 B\"\n",
+            "overhead = { bytes = \"10 B\", cells = \"atm\" }\nreverse = { overhead = \"0 B\" }\n",
+            adsl,
+            Overhead::NONE,
+        ),
+        (
+            "",
+            "overhead = { bytes = \"38 B\", minimum = \"84 B\" }\n",
+            ethernet,
+            ethernet,
+        ),
+        (
+            "",
+            "reverse = { overhead = { cells = \"ptm\" } }\n",
+            Overhead::NONE,
+            overhead(0.0, 0.0, Cells::Ptm),
+        ),
+    ] {
+        let text = [START, simulation, LINK, link, CONNECTION].concat();
+        let read = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
+        let of = |name| {
+            let network = &read.network;
+            network
+                .link_spec(network.link_by_name(name).unwrap())
+                .overhead
+        };
+        assert_eq!((of("A->B"), of("B->A")), (there, back), "{text}");
+    }
+    let said = warning(&[
+        START,
+        "overhead = \"38 B\"\n",
+        LINK,
+        "overhead = \"0 B\"\n",
+        CONNECTION,
+    ]);
+    assert_eq!(said, "`overhead` has no effect: every link has its own");
+    let read = with_options(&["link.A->B.overhead=38 B", "link.B->A.overhead.cells=atm"]);
+    let network = read.unwrap().network;
+    let of = |name| {
+        network
+            .link_spec(network.link_by_name(name).unwrap())
+            .overhead
+    };
+    assert_eq!(of("A->B"), Overhead::of(38.0));
+    assert_eq!(of("B->A").cells, Cells::Atm);
+}
+
+/// Packets per second of a link are those of the default size with all that the link adds; bytes of its queue are bytes on the wire.
+#[test]
+fn sizes_of_links_with_overhead_are_those_on_the_wire() {
+    let link = LINK.replace("8 Mbit/s", "1000 pkt/s");
+    let rest = "overhead = \"500 B\"\nbuffer = \"40 KB\"\nqueue = { discipline = \"red\", min = \"10 KB\", max = \"30 KB\" }\n";
+    let event = "\n[[event]]\nat = \"2 s\"\nlink = \"A->B\"\nset = { bandwidth = \"500 pkt/s\" }\n";
+    let network = good(&[START, &link, rest, CONNECTION, event].concat()).network;
+    let id = network.link_by_name("A->B").unwrap();
+    let spec = network.link_spec(id);
+    // 1500 + 500 B.
+    assert_eq!(spec.bandwidth_bps, 16e6);
+    assert_eq!(spec.buffer, Buffer::Bytes(40_000.0));
+    assert_eq!(network.buffer_pkts(id), 20.0);
+    let DropPolicy::Red(red) = spec.queue else {
+        panic!("no RED");
+    };
+    assert_eq!((red.min_pkts, red.max_pkts), (5.0, 15.0));
+    let change = network.events().next().unwrap().change;
+    assert_eq!(change, Change::Bandwidth(8e6));
+    let time = LINK.replace(
+        "bandwidth",
+        "overhead = \"500 B\"\nbuffer = \"100 ms\"\nbandwidth",
+    );
+    let network = good(&[START, &time, CONNECTION].concat()).network;
+    let id = network.link_by_name("A->B").unwrap();
+    // What the link sends in 100 ms.
+    assert_eq!(network.link_spec(id).buffer, Buffer::Bytes(100_000.0));
+    assert_eq!(network.buffer_pkts(id), 50.0);
 }

@@ -22,6 +22,7 @@ mod misuse;
 mod mm1k;
 mod ode;
 mod outages;
+mod overhead;
 mod paced;
 mod periods;
 mod properties;

@@ -85,7 +85,7 @@ pub struct LinkUnderFailureRow<'a> {
     pub load: f64,
     /// The highest load under any failure.
     pub max_load: f64,
-    /// Bit/s demanded of it then.
+    /// Bit/s on the wire demanded of it then.
     pub load_bps: f64,
     /// The failure with the highest load; nothing if no failure raises the load.
     pub failure: Option<String>,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Application, Buffer, BufferTime, Calibration, ConnectionId, DropPolicy, LinkId, LinkSpec,
-    Network, NetworkBuilder, NodeId, Source, Transport,
+    Application, Buffer, BufferTime, Calibration, Cells, ConnectionId, DropPolicy, LinkId,
+    LinkSpec, Network, NetworkBuilder, NodeId, Overhead, Source, Transport,
 };
 use netflow_problems::{connection, link, one_way, wide_network};
 use netflow_profile::{Scaled, builtin};
@@ -106,6 +106,24 @@ pub fn in_time(network: &Network) -> Network {
             });
         }
     });
+    builder.build().unwrap()
+}
+
+/// The network, links in turn without overhead, with that of Ethernet and with that of ADSL.
+pub fn with_overhead(network: &Network) -> Network {
+    let ethernet = Overhead {
+        bytes: 38.0,
+        minimum_bytes: 84.0,
+        cells: Cells::None,
+    };
+    let adsl = Overhead {
+        bytes: 10.0,
+        minimum_bytes: 0.0,
+        cells: Cells::Atm,
+    };
+    let mut builder = network.to_builder();
+    let mut all = [Overhead::NONE, ethernet, adsl].into_iter().cycle();
+    builder.each_link(|link| link.overhead = all.next().unwrap_or_default());
     builder.build().unwrap()
 }
 

@@ -11,7 +11,7 @@ use netflow_units::quantile;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::networks::{as_transfers, endless, in_bytes, pair};
+use crate::networks::{as_transfers, endless, in_bytes, pair, with_overhead};
 
 /// Of less in a queue nobody can tell a percent.
 const LITTLE_PKTS: f64 = 0.01;
@@ -205,6 +205,17 @@ fn runs_of_transfers_that_settle_end_there() {
 #[test]
 fn runs_of_queues_of_bytes_that_settle_end_there() {
     compare(8..18, in_bytes, 30_000, 5, &[]);
+}
+
+#[test]
+fn runs_over_links_with_overhead_that_settle_end_there() {
+    compare(
+        8..18,
+        |network| with_overhead(&in_bytes(network)),
+        30_000,
+        5,
+        &[],
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use netflow_network::{ConnectionId, Network, Room};
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which};
 
-use crate::networks::{as_if_calibrated, as_transfers, as_two_tcps, endless, in_bytes, in_time};
+use crate::networks::{
+    as_if_calibrated, as_transfers, as_two_tcps, endless, in_bytes, in_time, with_overhead,
+};
 
 const EXACT: SteadyOptions = SteadyOptions {
     tolerance: 1e-13,
@@ -167,6 +169,13 @@ fn derivatives_are_those_of_differences_where_two_tcps_meet() {
 fn derivatives_are_those_of_differences_where_queues_hold_bytes() {
     all(0..12, in_bytes);
     all(0..12, |network| in_bytes(&as_transfers(network)));
+}
+
+/// Packets have other sizes at each link of their way.
+#[test]
+fn derivatives_are_those_of_differences_where_links_have_overhead() {
+    all(0..12, |network| with_overhead(&in_bytes(network)));
+    all(0..12, |network| with_overhead(&as_transfers(network)));
 }
 
 #[test]

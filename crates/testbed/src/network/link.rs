@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use netflow_diffserv::{Early, RedAverage};
-use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec};
+use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec, Overhead};
 use netflow_queues::{Buffer, DropTail, LossCause, Losses, Managed};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
@@ -77,6 +77,7 @@ pub(crate) struct Link {
     buffer_time: Option<BufferTime>,
     queue: Queue,
     bandwidth_bps: f64,
+    overhead: Overhead,
     pub delay_ns: u64,
     losses: Losses<ChaCha8Rng>,
     loss_seed: u64,
@@ -138,6 +139,7 @@ impl Link {
         Ok(Link {
             queue,
             bandwidth_bps: spec.bandwidth_bps,
+            overhead: spec.overhead,
             delay_ns: delay_ns(spec.delay_s),
             losses: Losses::new(&spec.loss, streams(loss_seed)),
             loss_seed,
@@ -168,8 +170,13 @@ impl Link {
         self.settled_ns = self.settled_ns.max(now_ns);
     }
 
-    fn service_ns(&self, bytes: u32) -> u64 {
-        (8e9 * f64::from(bytes) / self.bandwidth_bps)
+    /// Bytes on the wire of a packet with this number of IP bytes.
+    fn wire_bytes(&self, ip_bytes: u32) -> u32 {
+        self.overhead.wire_bytes(f64::from(ip_bytes)).round() as u32
+    }
+
+    fn service_ns(&self, wire_bytes: u32) -> u64 {
+        (8e9 * f64::from(wire_bytes) / self.bandwidth_bps)
             .round()
             .max(1.0) as u64
     }
@@ -186,7 +193,8 @@ impl Link {
         if doomed {
             out.push(Outcome::Doomed(told.packet));
         }
-        let service_ns = self.service_ns(told.bytes);
+        let wire_bytes = self.wire_bytes(told.bytes);
+        let service_ns = self.service_ns(wire_bytes);
         match &mut self.queue {
             Queue::Fifo {
                 link,
@@ -212,7 +220,7 @@ impl Link {
                         }
                     }
                 }
-                match link.arrive(now_ns, service_ns, told.bytes, *buffer) {
+                match link.arrive(now_ns, service_ns, wire_bytes, *buffer) {
                     Some(at_ns) => {
                         there.push_back(told.packet);
                         self.there += 1;
@@ -233,7 +241,7 @@ impl Link {
             Queue::Managed { waiting, .. } => {
                 let mut dropped = Vec::new();
                 self.there += 1;
-                waiting.enqueue(now_ns, told, told.bytes, told.flow, told.ecn, &mut dropped);
+                waiting.enqueue(now_ns, told, wire_bytes, told.flow, told.ecn, &mut dropped);
                 self.lose(dropped, out);
                 if matches!(&self.queue, Queue::Managed { sending: None, .. }) {
                     self.send_next(now_ns, out);
@@ -340,9 +348,10 @@ impl Link {
         self.delay_ns = delay_ns(delay_s);
     }
 
-    /// Whether the next packet, of so many bytes, is lost on the way.
+    /// Whether the next packet, with this number of IP bytes, is lost on the way.
     pub fn dooms(&mut self, bytes: u32) -> bool {
-        self.losses.next(f64::from(bytes)).is_some()
+        let wire_bytes = self.wire_bytes(bytes);
+        self.losses.next(f64::from(wire_bytes)).is_some()
     }
 
     /// From now on it loses this on the way. Those are returned whose fate is to be asked for anew, with

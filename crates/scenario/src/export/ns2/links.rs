@@ -41,6 +41,7 @@ impl Export<'_> {
                 ref circuit,
                 bandwidth_bps,
                 delay_s,
+                overhead,
                 buffer: _,
                 queue: _,       // both in `queue`
                 loss: _,        // in `losses`
@@ -50,6 +51,10 @@ impl Export<'_> {
             if circuit.is_some() {
                 let link = network.link_name(id).to_owned();
                 return Err(ExportError::Circuit { link });
+            }
+            if !overhead.is_none() {
+                let link = network.link_name(id).to_owned();
+                return Err(ExportError::Overhead { link });
             }
             rows.push([
                 format!("link {}", word(network.node_name(from))),

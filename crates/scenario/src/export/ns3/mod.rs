@@ -221,6 +221,12 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             "links with a `circuit` cannot be exported to ns-3, where ways are told by their nodes",
         );
     }
+    if !spec.overhead.is_none() {
+        return no(
+            place(),
+            "links with `overhead` cannot be exported to ns-3; set `overhead = \"0 B\"`",
+        );
+    }
     // CoDel lets go while no more is left behind a packet than the largest one. ns-3's counts bytes without PPP.
     let more_than_one = || (largest_bytes(network).floor() + 1.0).to_string();
     let queue = match spec.queue {

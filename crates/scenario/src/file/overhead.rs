@@ -1,0 +1,90 @@
+//! `overhead` in `[[link]]` and `[simulation]`
+
+use netflow_document::{
+    Findings, Key, Kind, Quantity, Read, Spanned, Table, Value, read_table, table, words,
+};
+use netflow_queues::{Cells, Overhead};
+use netflow_units::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ByteSize, allowed};
+
+/// Bytes of each packet on the wire of a link beyond those of IP.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OverheadSetting {
+    /// The same for each packet: `"38 B"`.
+    Bytes(Quantity<Bytes>),
+    /// With a smallest frame, or cells: `{ bytes = "10 B", cells = "atm" }`.
+    Frame(Box<Frame>),
+}
+
+/// The frame of a packet on the wire: `bytes` are added to the IP packet, a frame shorter than `minimum` is padded to it, and the
+/// frame is divided into `cells`, as by Linux's tc-stab and CAKE, whose numbers for link types apply.
+#[table]
+pub struct Frame {
+    /// Bytes added to each packet. Default: 0 B.
+    #[key(allowed = allowed::OVERHEAD, example = "38 B")]
+    pub bytes: Option<ByteSize>,
+    /// Size of the smallest frame, `bytes` included. Default: 0 B.
+    #[key(allowed = allowed::OVERHEAD, example = "84 B")]
+    pub minimum: Option<ByteSize>,
+    /// Cells that the frame is divided into: `atm`, cells of 53 B with a payload of 48 B each, the last one padded (ADSL); `ptm`, one byte more for
+    /// each 64 B, rounded up (VDSL2). Default: none.
+    #[key(example = "atm")]
+    pub cells: Option<Spanned<CellsSetting>>,
+}
+
+/// Cells on the wire.
+#[words]
+#[schemars(rename = "Cells")]
+pub enum CellsSetting {
+    /// ATM cells of 53 B with a payload of 48 B each, the last one padded (ADSL).
+    Atm,
+    /// PTM with 64b/65b coding: one byte more for each 64 B, rounded up (VDSL2).
+    Ptm,
+}
+
+impl OverheadSetting {
+    /// As links have it.
+    pub fn of_link(&self) -> Overhead {
+        let frame = match self {
+            OverheadSetting::Bytes(bytes) => return Overhead::of(bytes.get()),
+            OverheadSetting::Frame(frame) => frame,
+        };
+        let Frame {
+            bytes,
+            minimum,
+            cells,
+        } = &**frame;
+        let size = |size: &Option<ByteSize>| size.as_ref().map_or(0.0, |size| size.get());
+        Overhead {
+            bytes: size(bytes),
+            minimum_bytes: size(minimum),
+            cells: match cells.as_deref() {
+                None => Cells::None,
+                Some(CellsSetting::Atm) => Cells::Atm,
+                Some(CellsSetting::Ptm) => Cells::Ptm,
+            },
+        }
+    }
+}
+
+impl Read for OverheadSetting {
+    const KIND: &'static str = "a size in bytes, or a table";
+    const TABLES: &'static [&'static [Key]] = &[Frame::KEYS];
+
+    fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<OverheadSetting> {
+        if let Kind::Table(_) = value.kind {
+            let frame = read_table(value, key, findings)?;
+            return Some(OverheadSetting::Frame(Box::new(frame)));
+        }
+        let bytes = value.setting(key, &allowed::OVERHEAD, findings)?;
+        Some(OverheadSetting::Bytes(*bytes))
+    }
+
+    fn fallback() -> OverheadSetting {
+        OverheadSetting::Bytes(Quantity(Bytes(0.0)))
+    }
+}
