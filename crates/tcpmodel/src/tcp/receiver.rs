@@ -111,8 +111,8 @@ impl Receiver {
     }
 
     /// Returns the receive window of the handshake, in segments of `segment_bytes`; `None` if it does not
-    /// limit the other end. Windows in packets with SYN are below 64 KB because they are not scaled (RFC
-    /// 7323, 2.2).
+    /// limit the other end. Windows in packets with SYN are below 64 KB because they are not scaled
+    /// (RFC 7323, 2.2).
     pub fn first_window(stack: &Stack, segment_bytes: u32) -> Option<u32> {
         let told = (FIRST_WINDOW_BYTES / stack.data_bytes(segment_bytes)).max(1);
         stack.quick_while_growing.then_some(told)

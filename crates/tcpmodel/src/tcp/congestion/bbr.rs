@@ -11,14 +11,17 @@ use crate::Stack;
 
 /// The gain that doubles the sending rate in each round trip: 2 / ln 2.
 const HIGH_GAIN: f64 = 2.885;
+/// The pacing gain of Drain, which empties the queue made in Startup.
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const CWND_GAIN: f64 = 2.0;
 /// The pacing gains of ProbeBW, each for one round trip.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The length of the bandwidth filter in round trips.
 const BANDWIDTH_ROUNDS: u64 = 10;
+/// The time after which the minimum round-trip time expires, and the duration of ProbeRTT.
 const MIN_RTT_NS: u64 = 10_000_000_000;
 const PROBE_RTT_NS: u64 = 200_000_000;
+/// The minimum window in packets, used in ProbeRTT.
 const LEAST_CWND: u32 = 4;
 /// The maximum window in packets, for paths with zero delay or unlimited rate.
 const MOST_CWND: f64 = 1e8;
@@ -539,7 +542,7 @@ mod tests {
     use super::*;
 
     /// Regression test: a sender that starts while others fill a queue used only round-trip times of its
-    /// data. These exceed that of its SYN, so its bandwidth share was too large.
+    /// data. These exceed that of its SYN, so its share of the bandwidth was too large.
     #[test]
     fn the_handshake_is_a_round_trip_too() {
         let mut stack = Stack::builtin("linux-6").unwrap();

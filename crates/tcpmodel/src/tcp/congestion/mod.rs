@@ -44,7 +44,7 @@ impl Window {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
     pub now_ns: u64,
-    /// Segments newly known to have arrived, by the cumulative number or by SACK blocks.
+    /// Segments newly reported as arrived, by the cumulative number or by SACK blocks.
     pub delivered: u32,
     /// True if the cumulative number advanced and the window was used, so that it may grow.
     pub may_grow: bool,
@@ -82,8 +82,8 @@ impl Increase {
 /// A congestion control algorithm with its state.
 #[derive(Clone, Debug)]
 pub(crate) enum Congestion {
-    /// Multiplicative decrease by the stack's factor, by default 0.5, and a packet per round trip (RFC
-    /// 5681).
+    /// Multiplicative decrease by the stack's factor, by default 0.5, and a packet per round trip
+    /// (RFC 5681).
     Reno(Increase, Share),
     Cubic(Cubic),
     Dctcp(Dctcp),

@@ -46,7 +46,7 @@ enum Timer {
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     advanced: bool,
-    /// Segments newly known to have arrived.
+    /// Segments newly reported as arrived.
     delivered: u32,
     sacked: bool,
     /// True if segments sent only once are among them.
@@ -128,7 +128,7 @@ pub(super) struct Selective {
     /// The recovery point: the state ends when all segments before it are acknowledged.
     high: u32,
     reduction: Reduction,
-    /// The latest sent packet among those delivered: its packet number. Its round-trip time follows.
+    /// The packet number of the latest sent packet among those delivered, and its round-trip time.
     latest: Option<u64>,
     latest_rtt_ns: u64,
     latest_is_new: bool,

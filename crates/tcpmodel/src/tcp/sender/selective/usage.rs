@@ -1,5 +1,5 @@
-//! Congestion window validation: the window of a program that writes little or seldom does not grow (RFC
-//! 2861, as in Linux).
+//! Congestion window validation: the window of a program that writes little or seldom does not grow
+//! (RFC 2861, as in Linux).
 
 use super::super::super::congestion::Window;
 use super::{Selective, State};
