@@ -1,5 +1,5 @@
-//! Benchmarks of the time in timeouts: the time of the exact solutions, the packet sends per second of
-//! Monte Carlo, and the cost of both for the same accuracy.
+//! Benchmarks of the time in timeouts: exact solutions, packet sends per second of Monte Carlo, and the
+//! cost of both for the same accuracy.
 //!
 //! Every simulated packet send counts: its loss was drawn, and its timer was added if it was lost. The
 //! number of consecutive sends without loss is drawn at once, which has the same distribution. Each lost

@@ -108,8 +108,9 @@ impl Short {
         })
     }
 
-    /// Returns the chains of sends that may time out, in order: a packet of the handshake at loss p; with
-    /// probability pl, another one at loss pl; the data.
+    /// Returns the three chains of sends that may time out, in order. The first is a packet of the
+    /// handshake at loss p. The second is another one at loss pl, which takes place with probability pl.
+    /// The third is the data.
     pub fn chains(&self) -> [RtoChain; 3] {
         let loss = self.transfer.loss;
         [

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::ensure;
 
-/// The largest number of packets of a transfer. 10 million packets are several gigabytes, so the transfer
+/// The largest number of packets of a transfer. 10 million packets are several gigabytes. Such a transfer
 /// is not short, and state is kept for every packet.
 pub const MOST_PACKETS: u64 = 10_000_000;
 

@@ -400,8 +400,8 @@ mod tests {
     }
 
     /// A bit error rate of 1e-4 loses 1 - (1 - 1e-4)^(8·1040) = 56.5 % of full packets and 3.2 % of packets
-    /// of 40 B. For the SYN and SYN-ACK of 4000 users, that is 1 - 0.968² = 6.2 %, with five standard
-    /// errors of 1.9 %.
+    /// of 40 B. For the SYN and SYN-ACK of 4000 users, that is 1 - 0.968² = 6.2 %; five standard
+    /// errors are 1.9 %.
     #[test]
     fn bit_errors_lose_long_packets() {
         let sessions: Vec<Session> = (0..4000)

@@ -178,7 +178,7 @@ impl Rounds {
         let all_blocks = options.trials.div_ceil(BLOCK);
         let mut taken: Vec<Taken> = Vec::new();
         let mut begun = 0;
-        // The number doubles each time, so it does not depend on threads.
+        // The number of blocks doubles each time, so it does not depend on threads.
         let mut blocks = match options.precision {
             None => all_blocks,
             Some(_) => FIRST_BLOCKS.min(all_blocks),

@@ -24,7 +24,6 @@ pub(super) enum Kind {
     },
 }
 
-/// A packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub kind: Kind,

@@ -20,7 +20,7 @@ impl Written {
         }
     }
 
-    /// Adds `bytes`.
+    /// Appends data of the program.
     pub(super) fn write(&mut self, bytes: u64) {
         self.bytes += bytes;
     }

@@ -184,8 +184,8 @@ impl Stack {
     /// = 0.5`, `recovery = "newreno"`.
     ///
     /// # Errors
-    /// All mistakes, each with line and column: the text is not TOML, a key is unknown, a value has the
-    /// wrong type or unit, or it is outside its allowed range.
+    /// All mistakes, each with line and column. The text is not TOML, a key is unknown, or a value
+    /// has the wrong type or unit or is outside its allowed range.
     pub fn from_toml(text: &str) -> Result<Stack, Problems> {
         Sources::read_text(text, read::read)
     }

@@ -413,7 +413,7 @@ impl Growth {
     }
 
     /// Returns the smaller of the reported round-trip time and the one without queues, if both were
-    /// measured. (Linux takes the smaller of two measurements of its own, one of them from the handshake.)
+    /// measured. Linux takes the smaller of two measurements of its own, one of them from the handshake.
     fn shortest_round_trip_ns(&self) -> Option<u64> {
         let is_known = self.round_trip_ns > 0 && self.least_ns < u64::MAX;
         is_known.then(|| self.round_trip_ns.min(2 * self.least_ns))

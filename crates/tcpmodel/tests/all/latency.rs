@@ -196,9 +196,9 @@ fn claim_latency_grows_more_than_linearly_in_loss() {
     }
 }
 
-/// Claim of [Short]: for 6 and for 20 packets, low < new < high, where low and high are Model C with the
-/// loss in one direction and in both. It holds from 2 % loss on. Below, Model C's first window of one
-/// packet (two here) costs more than the losses.
+/// Claim of [Short]: for 6 and for 20 packets, low < new < high. Low is Model C with the loss in one
+/// direction, high with the loss in both. The claim holds from 2 % loss on. Below, Model C's first window
+/// of one packet (two here) costs more than the losses.
 #[test]
 fn claim_the_new_model_lies_between_low_and_high() {
     let mut found = 0;

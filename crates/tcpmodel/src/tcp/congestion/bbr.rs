@@ -1,5 +1,6 @@
-//! BBR version 1, as in Linux's `tcp_bbr`. A model of the path sets pacing rate and window: the maximum
-//! delivery rate of the last ten round trips, and the minimum round-trip time of the last ten seconds.
+//! BBR version 1, as in Linux's `tcp_bbr`. A model of the path sets pacing rate and window. It consists of
+//! the maximum delivery rate of the last ten round trips, and the minimum round-trip time of the last ten
+//! seconds.
 //!
 //! Not modelled: delays between the socket and the link (queues of the host, bursts caused by timers).
 

@@ -164,7 +164,8 @@ impl Sender {
         }
     }
 
-    /// Processes the event at [`timer_ns`](Self::timer_ns). Returns true if it was caused by missing acknowledgements.
+    /// Processes the event at [`timer_ns`](Self::timer_ns). Returns true if missing acknowledgements caused
+    /// it.
     pub fn time_out(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
         match &mut self.0 {
             Kind::Classic(sender) => {

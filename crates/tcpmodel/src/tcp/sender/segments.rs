@@ -85,7 +85,7 @@ impl Segments {
         segment
     }
 
-    /// Records a retransmission. Returns false if there is no such segment.
+    /// Records a retransmission. Returns false if the segment is not in the queue.
     pub(super) fn send_again(&mut self, now_ns: u64, segment: u32, stamp: Stamp) -> bool {
         let order = self.packets;
         let Some(it) = self.get_mut(segment) else {
@@ -161,7 +161,8 @@ impl Segments {
     }
 
     /// Marks packets as lost in the order of transmission, up to the packet `order`, while `is_lost`
-    /// returns true. Returns the latest packet before `order` that may still arrive.
+    /// returns true. Calls `lost` for each, with true for a retransmission. Returns the latest packet before
+    /// `order` that may still arrive.
     pub(super) fn lose_before(
         &mut self,
         order: u64,
