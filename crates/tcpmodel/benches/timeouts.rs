@@ -1,9 +1,9 @@
-//! The time of timeouts: how long its exact solutions take, how many packet sends a second Monte
-//! Carlo plays, and what one against the other costs for the same accuracy.
+//! Benchmarks of the time in timeouts: exact solutions, packet sends per second of Monte Carlo, and the
+//! cost of both for the same accuracy.
 //!
-//! A packet send is one that was played: whether it is lost was drawn, and its timer counted if it
-//! was. Sends that get through one after the other are drawn together, as their number, which has
-//! the same distribution: two random numbers for every packet that is lost, however many are not.
+//! Every simulated packet send counts: its loss was drawn, and its timer was added if it was lost. The
+//! number of consecutive sends without loss is drawn at once, which has the same distribution. Each lost
+//! packet therefore needs two random numbers, independently of the number of other packets.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -13,10 +13,11 @@ use netflow_tcpmodel::rto::{
     ExactDistribution, ExactMoments, MonteCarlo, RtoChain, Solver, Timers,
 };
 
-/// A packet or its acknowledgement is lost at 1 %, 5 % and 20 % each way.
+/// Probabilities that a packet or its acknowledgement is lost, for 1 %, 5 % and 20 % loss in each
+/// direction.
 const LOSSES: [(&str, f64); 3] = [("1%", 0.0199), ("5%", 0.0975), ("20%", 0.36)];
 
-/// Over a path of 50 ms.
+/// The timers for a path of 50 ms.
 const TIMERS: Timers = Timers {
     initial_s: 3.0,
     base_s: 0.3,
@@ -64,7 +65,7 @@ fn monte_carlo(c: &mut Criterion) {
     }
 }
 
-/// Prints what the paper's method takes for 1 %, against the exact solution.
+/// Prints the cost of the paper's method for a precision of 1 %, compared with the exact solution.
 fn ratio(_: &mut Criterion) {
     println!("\n95 % confidence interval of ±1 % of the mean, one thread, against exact moments:");
     let pool = rayon::ThreadPoolBuilder::new()
@@ -91,8 +92,8 @@ fn ratio(_: &mut Criterion) {
     }
 }
 
-/// Prints what a second thread brings: the shortest of many times each, in turns, so that a machine
-/// that is busy now and then does not matter.
+/// Prints the speed-up by a second thread. It takes the minimum of repeated times, in alternation, so that
+/// other load on the machine has little effect.
 fn threads(_: &mut Criterion) {
     println!("\na million trials, one thread and two in turns:");
     let pools = [1, 2].map(|threads| {
@@ -127,7 +128,7 @@ fn sampling(trials: u64) -> MonteCarlo {
     }
 }
 
-/// The shortest of five times, for one repetition.
+/// Returns the minimum of five times, for one repetition.
 fn time<T>(repetitions: u32, mut what: impl FnMut() -> T) -> Duration {
     let once = |_| {
         let start = Instant::now();

@@ -1,66 +1,67 @@
-//! \[CSA\] (Cardwell, Savage & Anderson, *Modeling TCP Latency*, 2000): handshake, one slow start
-//! until the first loss, its recovery, and congestion avoidance for the rest.
+//! The latency model \[CSA\] (Cardwell, Savage & Anderson, *Modeling TCP Latency*, 2000). It adds the
+//! handshake, one slow start until the first loss, the recovery from that loss, and congestion avoidance
+//! for the rest.
 
 use crate::error::ensure;
 use crate::steady::{Path, pftk_throughput, timeout_series, timeout_share};
 use crate::transfer::ensure_packets;
 use crate::{Error, Stack, Transfer};
 
-/// A transfer as \[CSA\] sees it.
+/// The input of \[CSA\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Csa {
-    /// d: packets to transfer, 1 to 10 million.
+    /// d: packets to transfer, from 1 to 10 million.
     pub packets: u64,
-    /// p: the loss probability of data, and of the handshake's packets each way; from 0 to below
+    /// p: the loss probability of data, and of the handshake's packets in each direction; from 0 to below
     /// 0.5.
     pub loss: f64,
-    /// Round-trip time in seconds.
+    /// The round-trip time in seconds.
     pub rtt_s: f64,
-    /// T0: length of the retransmission timer in seconds.
+    /// T0: the duration of the retransmission timer in seconds.
     pub timeout_s: f64,
-    /// Ts: a SYN's first timer in seconds.
+    /// Ts: the first timer of a SYN in seconds.
     pub syn_timeout_s: f64,
-    /// b: segments that an acknowledgement covers.
+    /// b: segments per acknowledgement.
     pub segments_per_ack: f64,
-    /// w1: the first window in packets, 1 or more.
+    /// w1: the first window in packets, at least 1.
     pub initial_window_pkts: f64,
-    /// Wmax: the window limit in packets.
+    /// Wmax: the window limit in packets; `None` without a limit.
     pub window_limit_pkts: Option<f64>,
 }
 
-/// What \[CSA\] computes for a transfer.
+/// The result of \[CSA\] for a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CsaLatency {
-    /// The handshake in seconds, its timeouts included.
+    /// The time of the handshake in seconds, its timeouts included.
     pub handshake_s: f64,
-    /// d_ss: packets of the slow start.
+    /// d_ss: packets sent in slow start.
     pub slow_start_pkts: f64,
-    /// W_ss: the window at the slow start's end in packets, if nothing limits it.
+    /// W_ss: the window at the end of slow start in packets, if nothing limits it.
     pub slow_start_window_pkts: f64,
-    /// T_ss: the slow start in seconds.
+    /// T_ss: the time of slow start in seconds.
     pub slow_start_s: f64,
-    /// l_ss: the probability that there is a loss at all.
+    /// l_ss: the probability of at least one loss.
     pub loss_probability: f64,
-    /// T_loss: the recovery from that loss in seconds.
+    /// T_loss: the mean time of the recovery from that loss in seconds.
     pub recovery_s: f64,
-    /// The part of `recovery_s` that is timeouts.
+    /// The fraction of `recovery_s` spent in timeouts, in seconds.
     pub timeout_s: f64,
-    /// d_ca: packets after that.
+    /// d_ca: packets sent in congestion avoidance.
     pub avoidance_pkts: f64,
-    /// T_ca: their time in seconds, at \[PFTK\]'s throughput.
+    /// T_ca: the time of congestion avoidance in seconds, at the throughput of \[PFTK\].
     pub avoidance_s: f64,
 }
 
 impl CsaLatency {
-    /// The whole in seconds.
+    /// Returns the total latency in seconds.
     pub fn total_s(&self) -> f64 {
         self.handshake_s + self.slow_start_s + self.recovery_s + self.avoidance_s
     }
 }
 
 impl Csa {
-    /// A transfer by a stack, without window limit; of the stack, the timers and b count. The first
-    /// window is one packet, as in \[Short\]'s comparison.
+    /// Returns the model of a transfer by a stack, without a window limit. It uses the stack's timers and
+    /// b. The first window is one packet, as in the comparison of \[Short\].
     ///
     /// `loss` is [`Transfer::loss`] ("low") or [`Transfer::effective_loss`] ("high").
     pub fn new(stack: &Stack, transfer: &Transfer, loss: f64) -> Self {
@@ -76,11 +77,11 @@ impl Csa {
         }
     }
 
-    /// The latency.
+    /// Computes the latency.
     ///
     /// # Errors
-    /// A number is outside of what it may be; a loss of 0.5 or more, for which the model has no
-    /// handshake.
+    /// A number is outside its allowed range. A loss of 0.5 or more is rejected because the handshake then
+    /// has no finite mean.
     pub fn solve(&self) -> Result<CsaLatency, Error> {
         self.check()?;
         let (p, d, rtt_s) = (self.loss, self.packets as f64, self.rtt_s);
@@ -129,7 +130,7 @@ impl Csa {
         })
     }
 
-    /// T_loss, and the part of it that is timeouts.
+    /// Returns T_loss, and the time of it that is spent in timeouts, in seconds.
     fn recovery(&self, loss_probability: f64, window_pkts: f64) -> (f64, f64) {
         if loss_probability == 0.0 {
             return (0.0, 0.0);
@@ -163,7 +164,7 @@ impl Csa {
     }
 }
 
-/// A loss at which the handshake of \[CSA\] has a mean.
+/// Checks that the loss is one at which the handshake of \[CSA\] has a finite mean.
 pub(crate) fn ensure_loss(loss: f64) -> Result<(), Error> {
     let allowed = "0 to below 0.5: beyond, the model's handshake never ends";
     ensure(
@@ -174,7 +175,8 @@ pub(crate) fn ensure_loss(loss: f64) -> Result<(), Error> {
     )
 }
 
-/// RTT + Ts·(2(1−p)/(1−2p) − 2) in seconds: the handshake, with the same loss both ways.
+/// Returns the mean time of the handshake in seconds, RTT + Ts·(2(1−p)/(1−2p) − 2), with the same loss in
+/// both directions.
 pub(crate) fn handshake_s(loss: f64, rtt_s: f64, syn_timeout_s: f64) -> f64 {
     rtt_s + syn_timeout_s * 2.0 * loss / (1.0 - 2.0 * loss)
 }

@@ -1,6 +1,6 @@
-//! "Model C" of \[Short\], the earlier form of \[CSA\] that it compares itself with: \[CSA\]'s
-//! handshake, slow starts as in \[Short\] from a window of one packet, and data·p losses, of which
-//! a share Q takes a series of timeouts.
+//! The latency model "Model C" of \[Short\], the earlier form of \[CSA\] with which \[Short\] is compared.
+//! It adds the handshake of \[CSA\], slow starts as in \[Short\] from a window of one packet, and data·p
+//! losses. A fraction Q of these losses takes a series of timeouts.
 
 use crate::csa::{ensure_loss, handshake_s};
 use crate::error::ensure;
@@ -9,43 +9,43 @@ use crate::steady::timeout_series;
 use crate::transfer::ensure_packets;
 use crate::{Error, Stack, Transfer};
 
-/// A transfer as Model C sees it.
+/// The input of Model C.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelC {
-    /// Packets to transfer, 1 to 10 million.
+    /// Packets to transfer, from 1 to 10 million.
     pub packets: u64,
     /// p: the loss probability, from 0 to below 0.5.
     pub loss: f64,
-    /// Round-trip time in seconds.
+    /// The round-trip time in seconds.
     pub rtt_s: f64,
-    /// T0: length of the retransmission timer in seconds.
+    /// T0: the duration of the retransmission timer in seconds.
     pub timeout_s: f64,
-    /// Ts: a SYN's first timer in seconds.
+    /// Ts: the first timer of a SYN in seconds.
     pub syn_timeout_s: f64,
-    /// b: segments that an acknowledgement covers.
+    /// b: segments per acknowledgement.
     pub segments_per_ack: f64,
 }
 
-/// What Model C computes for a transfer.
+/// The result of Model C for a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelCLatency {
-    /// The handshake in seconds, its timeouts included.
+    /// The time of the handshake in seconds, its timeouts included.
     pub handshake_s: f64,
-    /// data·p·Q·T0·G(p)/(1−p): the data's timeouts in seconds.
+    /// data·p·Q·T0·G(p)/(1−p): the time that the data spends in timeouts, in seconds.
     pub timeout_s: f64,
-    /// What all slow starts take, in seconds.
+    /// The total time of all slow starts, in seconds.
     pub transfer_s: f64,
 }
 
 impl ModelCLatency {
-    /// The whole in seconds.
+    /// Returns the total latency in seconds.
     pub fn total_s(&self) -> f64 {
         self.handshake_s + self.timeout_s + self.transfer_s
     }
 }
 
 impl ModelC {
-    /// A transfer by a stack; of the stack, the timers and b count.
+    /// Returns the model of a transfer by a stack. It uses the stack's timers and b.
     ///
     /// `loss` is [`Transfer::loss`] ("low") or [`Transfer::effective_loss`] ("high").
     pub fn new(stack: &Stack, transfer: &Transfer, loss: f64) -> Self {
@@ -59,11 +59,11 @@ impl ModelC {
         }
     }
 
-    /// The latency.
+    /// Computes the latency.
     ///
     /// # Errors
-    /// A number is outside of what it may be; a loss of 0.5 or more, for which the model has no
-    /// handshake.
+    /// A number is outside its allowed range. A loss of 0.5 or more is rejected because the handshake then
+    /// has no finite mean.
     pub fn solve(&self) -> Result<ModelCLatency, Error> {
         self.check()?;
         let (p, data, b) = (self.loss, self.packets as f64, self.segments_per_ack);

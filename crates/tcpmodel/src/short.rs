@@ -1,5 +1,5 @@
-//! \[Short\] (Zhang, Wang & Keshav, *The implication of network performance on service quality*):
-//! the latency of a short transfer.
+//! The latency model for short transfers of \[Short\] (Zhang, Wang & Keshav, *The implication of network
+//! performance on service quality*).
 //!
 //! ```
 //! use netflow_tcpmodel::short::{Exponent, Short};
@@ -17,18 +17,18 @@
 use crate::rto::{Distribution, RtoChain, Solver, Timers};
 use crate::{Error, Stack, Transfer};
 
-/// Which loss is in the exponent of the first window's equation, w = 1 + (1−p)²: both data and
-/// acknowledgement of the handshake must get through.
+/// The loss probability p in the exponent of the equation for the first window, w = 1 + (1−p)². The
+/// exponent is 2 because both data and acknowledgement of the handshake must arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exponent {
-    /// The effective loss, as printed. It counts the way of the acknowledgements twice.
+    /// The effective loss, as printed in the paper. It counts the return path twice.
     #[default]
     Printed,
-    /// The loss of one way, which is consistent.
+    /// The loss in one direction, which is consistent.
     OneWay,
 }
 
-/// All that \[Short\] computes but the time of the timeouts.
+/// All quantities of \[Short\] except the time spent in timeouts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Short {
     /// The transfer.
@@ -37,33 +37,34 @@ pub struct Short {
     pub effective_loss: f64,
     /// The round-trip time in seconds.
     pub rtt_s: f64,
-    /// l = p·data/(1−p): packets that are lost in all.
+    /// l = p·data/(1−p): the total number of lost packets.
     pub lost_pkts: f64,
-    /// Q = min(1, 3/√(8/(3bp))): the probability that a loss takes a timeout.
+    /// Q = min(1, 3/√(8/(3bp))): the probability that a loss is detected by a timeout.
     pub timeout_share: f64,
-    /// n = l·Q: timeouts.
+    /// n = l·Q: the number of timeouts.
     pub timeouts: f64,
-    /// u = n(1−p): series of timeouts.
+    /// u = n(1−p): the number of series of timeouts.
     pub timeout_series: f64,
-    /// v = u + 1: times that slow start begins.
+    /// v = u + 1: the number of slow starts.
     pub slow_starts: f64,
-    /// e = (data + l)/v: packets of a slow start.
+    /// e = (data + l)/v: packets per slow start.
     pub packets_per_slow_start: f64,
-    /// r = 1 + 1/b: what a window grows by in a round trip.
+    /// r = 1 + 1/b: the growth factor of the window per round trip.
     pub growth: f64,
-    /// w: the first window in packets: the stack's, or one packet after a loss in the handshake.
+    /// w: the first window in packets. It is the stack's initial window, or one packet after a loss in the
+    /// handshake.
     pub first_window_pkts: f64,
-    /// v0 and what it begins and ends with.
+    /// v0, with the initial and the maximum timer.
     pub timers: Timers,
-    /// v·log_r(e(r−1)/w + 1)·RTT: what all slow starts take, in seconds.
+    /// v·log_r(e(r−1)/w + 1)·RTT: the total time of all slow starts, in seconds.
     pub transfer_s: f64,
 }
 
 impl Short {
-    /// The model of a transfer by a stack: of it, the timers, the initial window and b count.
+    /// Computes the model for a transfer by a stack. It uses the stack's timers, initial window and b.
     ///
     /// # Errors
-    /// A number of the transfer or the stack is outside of what it may be.
+    /// A number of the transfer or the stack is outside its allowed range.
     pub fn new(stack: &Stack, transfer: &Transfer, exponent: Exponent) -> Result<Self, Error> {
         transfer.check()?;
         stack.check()?;
@@ -107,8 +108,9 @@ impl Short {
         })
     }
 
-    /// What may time out, in order: a packet of the handshake at loss p; then another at loss pl,
-    /// with probability pl; then the data.
+    /// Returns the three chains of sends that may time out, in order. The first is a packet of the
+    /// handshake at loss p. The second is another one at loss pl, which takes place with probability pl.
+    /// The third is the data.
     pub fn chains(&self) -> [RtoChain; 3] {
         let loss = self.transfer.loss;
         [
@@ -121,15 +123,15 @@ impl Short {
         ]
     }
 
-    /// The handshake without timeouts, in seconds: one and a half round-trip times.
+    /// Returns the time of the handshake without timeouts, in seconds: 1.5 round-trip times.
     pub fn handshake_flight_s(&self) -> f64 {
         1.5 * self.rtt_s
     }
 
-    /// How long the transfer takes, its timeouts found by `solver`.
+    /// Computes the latency of the transfer, with the time in timeouts found by `solver`.
     ///
     /// # Errors
-    /// The solver's.
+    /// Those of the solver.
     pub fn latency(&self, solver: &dyn Solver) -> Result<Latency, Error> {
         let timeouts = solver.solve(&self.chains())?;
         let flight_s = self.handshake_flight_s();
@@ -148,29 +150,29 @@ impl Short {
     }
 }
 
-/// How long a transfer takes, and where the time goes: `mean_s` is the sum of `handshake_s`,
-/// `timeout_s` and `transfer_s`.
+/// The latency of a transfer and its components. `mean_s` is the sum of `handshake_s`, `timeout_s` and
+/// `transfer_s`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
     /// The mean in seconds.
     pub mean_s: f64,
-    /// The standard deviation in seconds; in this model only timeouts vary.
+    /// The standard deviation in seconds. In this model only timeouts vary.
     pub std_s: f64,
-    /// The mean's standard error in seconds; 0 where it is exact.
+    /// The standard error of the mean in seconds; 0 for an exact mean.
     pub standard_error_s: f64,
-    /// The handshake's mean, its timeouts included, in seconds.
+    /// The mean time of the handshake, its timeouts included, in seconds.
     pub handshake_s: f64,
-    /// The mean time of the data's timeouts in seconds.
+    /// The mean time that the data spends in timeouts, in seconds.
     pub timeout_s: f64,
-    /// The time in which data moves, in seconds.
+    /// The time of all slow starts, in seconds.
     pub transfer_s: f64,
-    /// How often the timeouts were played; 0 where they were solved exactly.
+    /// The number of Monte Carlo trials; 0 for exact solutions.
     pub trials: u64,
-    /// The whole distribution, if the solver finds it.
+    /// The whole distribution, if the solver computes it.
     pub distribution: Option<Distribution>,
 }
 
-/// Q of \[Short\]: 3 over the mean window √(8/(3bp)), at most 1.
+/// Returns Q of \[Short\]: 3 divided by the mean window √(8/(3bp)), at most 1.
 pub(crate) fn timeout_share(loss: f64, segments_per_ack: f64) -> f64 {
     (3.0 * (3.0 * segments_per_ack * loss / 8.0).sqrt()).min(1.0)
 }

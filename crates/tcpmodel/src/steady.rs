@@ -1,9 +1,9 @@
-//! How fast a long transfer is: formulas for the steady state.
+//! Steady-state throughput formulas for long transfers: Mathis et al. and \[PFTK\].
 //!
-//! All give packets per second from the loss probability `loss`, the round-trip time `rtt_s` in seconds,
-//! and, where timeouts count, the length `timeout_s` of the retransmission timer (T0);
-//! `segments_per_ack` is b. A window limit is a number of packets, infinite where there is none. What a
-//! path may be [`Path::check`] says; of others the formulas make no sense.
+//! All return packets per second. They depend on the loss probability `loss`, the round-trip time `rtt_s`
+//! in seconds and b, `segments_per_ack`. Formulas with timeouts also use the duration `timeout_s` of the
+//! retransmission timer (T0). A window limit is in packets, and infinite without a limit. The formulas are
+//! valid for paths that pass [`Path::check`].
 //!
 //! ```
 //! use netflow_tcpmodel::steady::{Path, mathis};
@@ -17,24 +17,24 @@
 use crate::Error;
 use crate::error::ensure;
 
-/// What a connection meets.
+/// The path of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
-    /// Loss probability: above 0 and below 1.
+    /// The loss probability, above 0 and below 1.
     pub loss: f64,
-    /// Round-trip time in seconds; above 0.
+    /// The round-trip time in seconds, above 0.
     pub rtt_s: f64,
-    /// Length of the retransmission timer, T0, in seconds; not used by [`mathis`].
+    /// T0, the duration of the retransmission timer in seconds; not used by [`mathis`].
     pub timeout_s: f64,
-    /// Segments that an acknowledgement covers, b: 1 to 255.
+    /// b, segments per acknowledgement, from 1 to 255.
     pub segments_per_ack: f64,
 }
 
 impl Path {
-    /// Whether it is one.
+    /// Checks every number.
     ///
     /// # Errors
-    /// A number is outside of what it may be.
+    /// A number is outside its allowed range.
     pub fn check(&self) -> Result<(), Error> {
         let Self {
             loss,
@@ -58,12 +58,12 @@ impl Path {
     }
 }
 
-/// √(3/(2bp)) / rtt, in packets/s (Mathis, Semke, Mahdavi & Ott 1997).
+/// Returns √(3/(2bp)) / rtt, in packets/s (Mathis, Semke, Mahdavi & Ott 1997).
 pub fn mathis(path: &Path) -> f64 {
     (3.0 / (2.0 * path.segments_per_ack * path.loss)).sqrt() / path.rtt_s
 }
 
-/// The approximate model without its window limit, in packets/s: \[PFTK\] eq. 30,
+/// Returns the rate of the approximate model without its window limit, in packets/s: \[PFTK\] eq. 30,
 /// 1/(rtt·√(2bp/3) + T0·min(1, 3√(3bp/8))·p·(1 + 32p²)).
 pub fn pftk_approximate(path: &Path) -> f64 {
     let (p, b) = (path.loss, path.segments_per_ack);
@@ -73,8 +73,8 @@ pub fn pftk_approximate(path: &Path) -> f64 {
     1.0 / (recovery_s + timeouts_s)
 }
 
-/// The full model's send rate, in packets/s: \[PFTK\] eq. 29, and eq. 31 where the window limit holds;
-/// what is lost counts.
+/// Returns the send rate of the full model, in packets/s, lost packets included: \[PFTK\] eq. 29, and eq.
+/// 31 where the window limit applies.
 pub fn pftk_send_rate(path: &Path, window_limit_pkts: f64) -> f64 {
     let period = Period::of(path, window_limit_pkts);
     let p = path.loss;
@@ -82,8 +82,8 @@ pub fn pftk_send_rate(path: &Path, window_limit_pkts: f64) -> f64 {
     sent / period.length_s
 }
 
-/// The full model's throughput, in packets/s that arrive: \[PFTK\], the send rate with the packets that
-/// are received.
+/// Returns the throughput of the full model of \[PFTK\], in packets/s: the send rate with only the packets
+/// that are received.
 pub fn pftk_throughput(path: &Path, window_limit_pkts: f64) -> f64 {
     let period = Period::of(path, window_limit_pkts);
     let p = path.loss;
@@ -91,14 +91,14 @@ pub fn pftk_throughput(path: &Path, window_limit_pkts: f64) -> f64 {
     arrived / period.length_s
 }
 
-/// The mean window at a loss if nothing limits it, in packets: \[PFTK\] eq. 13.
+/// Returns the mean window at a loss without a window limit, in packets: \[PFTK\] eq. 13.
 pub fn pftk_window(path: &Path) -> f64 {
     let (p, b) = (path.loss, path.segments_per_ack);
     let c = (2.0 + b) / (3.0 * b);
     c + (8.0 * (1.0 - p) / (3.0 * b * p) + c * c).sqrt()
 }
 
-/// The probability that a loss within a window of so many packets is found by a timeout:
+/// Returns the probability that a loss in a window of `window_pkts` packets is detected by a timeout:
 /// \[PFTK\] eq. 24.
 pub(crate) fn timeout_share(loss: f64, window_pkts: f64) -> f64 {
     // 1 − (1−p)^n without cancellation at small p.
@@ -109,15 +109,15 @@ pub(crate) fn timeout_share(loss: f64, window_pkts: f64) -> f64 {
     (found / lost_among(window_pkts)).min(1.0)
 }
 
-/// The mean length of a series of timeouts in units of the first: G(p)/(1−p) with
-/// G = 1 + p + 2p² + 4p³ + 8p⁴ + 16p⁵ + 32p⁶, as in \[PFTK\] eq. 29.
+/// Returns the mean duration of a series of timeouts in units of the first: G(p)/(1−p) with G = 1 + p + 2p²
+/// + 4p³ + 8p⁴ + 16p⁵ + 32p⁶, as in \[PFTK\] eq. 29.
 pub(crate) fn timeout_series(loss: f64) -> f64 {
     let p = loss;
     let g = 1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))));
     g / (1.0 - p)
 }
 
-/// What lies between two losses, and the timeouts that follow.
+/// The period between two loss indications, including the timeouts after it.
 struct Period {
     window_pkts: f64,
     timeout_share: f64,

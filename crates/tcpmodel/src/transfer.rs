@@ -1,38 +1,38 @@
-//! The question that \[Short\] and the models it is compared with answer.
+//! The input of \[Short\] and of the models with which it is compared.
 
 use crate::Error;
 use crate::error::ensure;
 
-/// The most packets of a transfer: some gigabytes, which is no short one any more, nor one whose packets
-/// memory is kept for.
+/// The largest number of packets of a transfer. 10 million packets are several gigabytes. Such a transfer
+/// is not short, and state is kept for every packet.
 pub const MOST_PACKETS: u64 = 10_000_000;
 
-/// Refuses other numbers of packets than a transfer has.
+/// Checks that the number of packets is from 1 to 10 million.
 pub(crate) fn ensure_packets(packets: u64) -> Result<(), Error> {
     let what = "number of packets";
     let good = (1..=MOST_PACKETS).contains(&packets);
     ensure(good, what, packets as f64, "1 to 10 million")
 }
 
-/// A transfer over a path that loses packets independently, as many each way.
+/// A transfer over a path with independent losses, with the same loss probability in both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// How many segments of data: 1 to 10 million.
+    /// The number of data segments, from 1 to 10 million.
     pub packets: u64,
-    /// Loss probability each way: from 0 to 0.99.
+    /// The loss probability in each direction, from 0 to 0.99.
     pub loss: f64,
-    /// One-way delay in seconds: from 0 to 10 000.
+    /// The one-way delay in seconds, from 0 to 10 000.
     pub delay_s: f64,
 }
 
 impl Transfer {
-    /// The probability that either a packet or its acknowledgement is lost: p = pl + pl(1−pl) of
+    /// Returns the probability that a packet or its acknowledgement is lost: p = pl + pl(1−pl) of
     /// \[Short\].
     pub fn effective_loss(&self) -> f64 {
         self.loss + self.loss * (1.0 - self.loss)
     }
 
-    /// Twice the delay, in seconds.
+    /// Returns the round-trip time in seconds: twice the one-way delay.
     pub fn rtt_s(&self) -> f64 {
         2.0 * self.delay_s
     }

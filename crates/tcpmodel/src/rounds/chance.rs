@@ -1,33 +1,34 @@
-//! What is left to chance in a transfer.
+//! Random events of a transfer.
 
 use rand::{Rng, RngExt};
 
-/// What is left to chance in a transfer.
+/// The source of random events of a transfer.
 pub(super) trait Chance {
-    /// Where a clock is at time 0, from 0 to 1.
+    /// Returns the position of a clock at time 0, from 0 to 1.
     fn phase(&mut self) -> f64;
 
-    /// Is the next packet lost that the opener (0) or the listener (1) sends, with so many bytes?
+    /// Returns true if the next packet of the opener (0) or the listener (1), with this number of bytes, is
+    /// lost.
     fn is_lost(&mut self, who: usize, bytes: f64) -> bool;
 }
 
-/// Every packet is lost independently of all others.
+/// Independent losses of packets.
 pub(super) struct Independent<R> {
     rng: R,
     harms: [Harm; 2],
 }
 
-/// What is lost of the packets of one end.
+/// The loss parameters of the packets of one end.
 #[derive(Clone, Copy)]
 struct Harm {
-    /// A packet is lost if 32 random bits are below.
+    /// The threshold below which 32 random bits mean a loss.
     below: u64,
-    /// ln(1 - loss), ln(1 - bit error rate): how certain it is that a packet, a bit arrives.
+    /// ln(1 - loss) and ln(1 - bit error rate): the log probabilities that a packet, and a bit, arrives.
     ln_packet: f64,
     ln_bit: f64,
 }
 
-/// The random numbers there are.
+/// The number of 32-bit random values.
 const ALL: f64 = 4_294_967_296.0;
 
 impl Harm {
@@ -48,7 +49,7 @@ impl Harm {
 }
 
 impl<R: Rng> Independent<R> {
-    /// `loss` is the probability for packets of the opener and of the listener.
+    /// Returns losses with the probabilities of the opener's and of the listener's packets.
     pub(super) fn new(rng: R, loss: [f64; 2]) -> Self {
         Self {
             rng,
@@ -56,8 +57,7 @@ impl<R: Rng> Independent<R> {
         }
     }
 
-    /// From now on, packets of an end are lost with this probability, or by an error in one of their
-    /// bits.
+    /// Sets the loss probability and the bit error rate of the packets of an end, from now on.
     pub(super) fn set_harm(&mut self, who: usize, loss: f64, bit_error_rate: f64) {
         if let Some(harm) = self.harms.get_mut(who) {
             *harm = Harm::new(loss, bit_error_rate);

@@ -1,4 +1,4 @@
-//! What a transfer may be.
+//! Range checks of the input.
 
 use netflow_workload::Session;
 
@@ -7,9 +7,10 @@ use netflow_units::Size;
 
 use crate::{Error, MOST_PACKETS, error::ensure};
 
-/// Beyond this, a packet and its acknowledgement take a hundred tries.
+/// The maximum loss probability. At this value, a packet and its acknowledgement need a hundred tries on
+/// average.
 const MAX_LOSS: f64 = 0.9;
-/// Memory is kept for every trial.
+/// The maximum number of trials, because memory is kept for each.
 const MAX_TRIALS: u64 = 10_000_000;
 
 impl Transfer {
@@ -52,7 +53,7 @@ impl Transfer {
     }
 }
 
-/// Checks what a session asks for, and is answered with.
+/// Checks the sizes of all requests and replies of a session.
 pub(super) fn check_session(session: &Session, mss_bytes: u32) -> Result<(), Error> {
     let exchanges = || session.turns.iter().flat_map(|turn| &turn.exchanges);
     let requests: u64 = exchanges().map(|it| u64::from(it.request_bytes)).sum();
@@ -69,7 +70,7 @@ pub(super) fn check_session(session: &Session, mss_bytes: u32) -> Result<(), Err
 }
 
 impl Path {
-    /// `full_bytes` is the size of the largest packets.
+    /// Checks every number; `full_bytes` is the size of the largest packets.
     pub(super) fn check(&self, full_bytes: f64) -> Result<(), Error> {
         for Direction {
             delay_s,

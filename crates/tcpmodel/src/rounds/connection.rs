@@ -1,4 +1,4 @@
-//! A connection: two ends and the packets between them.
+//! A simulated connection: two ends and the packets between them.
 
 use super::{
     Direction,
@@ -13,47 +13,47 @@ use crate::tcp::{NEVER, Opening, Receiver, Sender};
 /// Bytes of the IPv4 and TCP headers of a packet, without options.
 pub const HEADER_BYTES: f64 = 40.0;
 
-/// The payload of packets of this size on the wire, a byte at least.
+/// Returns the payload of packets of this size on the wire, at least one byte.
 pub fn segment_bytes(packet_bytes: f64) -> u32 {
     (packet_bytes - HEADER_BYTES).max(1.0) as u32
 }
-/// The end that opens the connection, and the packets it sends.
+/// The index of the end that opens the connection, and of its packets.
 pub(super) const OPENER: usize = 0;
-/// The other end.
+/// The index of the other end.
 pub(super) const LISTENER: usize = 1;
 
-/// What the data of a connection took.
+/// The time and number of repairs of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repairs {
-    /// Until the opener may send data.
+    /// The time until the opener may send data.
     pub handshake_ns: u64,
-    /// Waiting for timers after that.
+    /// The time spent in timeouts after that.
     pub timeout_ns: u64,
-    /// How many timers fired after the handshake.
+    /// The number of timeouts after the handshake.
     pub timeouts: u32,
-    /// How many packets of data were sent again.
+    /// The number of data packets sent again.
     pub retransmissions: u32,
 }
 
-/// A connection by the rules of one stack at both ends.
+/// A connection with the same stack at both ends.
 pub(super) struct Connection<'a, C> {
     stack: &'a Stack,
     pub chance: &'a mut C,
     ends: [End; 2],
-    /// What programs at either end have written.
+    /// The data that programs at both ends have written.
     written: [Written; 2],
-    /// What is on its way from either end.
+    /// The packets in flight from each end.
     ways: [Way; 2],
-    /// Segments to send; kept to save allocations.
+    /// Segments to send; kept to avoid allocations.
     out: Vec<u32>,
-    /// When a timer fired last.
+    /// The time of the last timeout.
     waited_until_ns: u64,
-    /// So many timeouts of either end have followed one another without anything being acknowledged.
+    /// Consecutive timeouts of each end without an acknowledgement.
     unanswered: [u32; 2],
     repairs: Repairs,
 }
 
-/// What happens next.
+/// The kinds of events at an end.
 #[derive(Clone, Copy)]
 pub(super) enum Event {
     Packet,
@@ -62,21 +62,21 @@ pub(super) enum Event {
     Acknowledge,
 }
 
-/// What a program at one end notices.
+/// A notification to the program at one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// The opener may send: the connection is open.
+    /// The opener may send because the connection is open.
     Opened,
     /// More bytes have been delivered to this end.
     Delivered(usize),
 }
 
 impl<'a, C: Chance> Connection<'a, C> {
-    /// Nothing is written or sent yet.
+    /// Returns a connection without written data and without packets in flight.
     pub(super) fn new(stack: &'a Stack, mss_bytes: u32, ways: [Way; 2], chance: &'a mut C) -> Self {
         let phase = chance.phase();
-        // Segments are no larger than half the window, so that one can be sent while the other is
-        // acknowledged (Linux).
+        // Segments are at most half the window, so that one can be sent while the other is acknowledged
+        // (Linux).
         let window_bytes = stack.receive_window_bytes.unwrap_or(u32::MAX);
         let mss_bytes = mss_bytes.min(window_bytes / 2).max(1);
         let ends = [OPENER, LISTENER].map(|_| {
@@ -97,13 +97,13 @@ impl<'a, C: Chance> Connection<'a, C> {
         }
     }
 
-    /// The opener sends its SYN.
+    /// Sends the SYN of the opener.
     pub(super) fn open(&mut self, now_ns: u64) {
         self.ends[OPENER].handshake = Handshake::SynSent;
         self.send(OPENER, now_ns, Kind::Syn);
     }
 
-    /// A program writes `bytes`, at once.
+    /// Writes `bytes` of the program at an end, and sends the segments that the window allows.
     pub(super) fn write(&mut self, who: usize, now_ns: u64, bytes: u64) {
         self.written[who].write(bytes);
         let sender = &mut self.ends[who].sender;
@@ -113,33 +113,32 @@ impl<'a, C: Chance> Connection<'a, C> {
         self.send_chosen(who, now_ns);
     }
 
-    /// How many bytes have been delivered to an end.
+    /// Returns the number of bytes delivered to an end.
     pub(super) fn delivered(&self, who: usize) -> u64 {
         self.written[1 - who].bytes_before(self.ends[who].receiver.next())
     }
 
-    /// How many of an end's bytes are known to it to have been delivered.
+    /// Returns the number of an end's bytes that were acknowledged.
     pub(super) fn acknowledged(&self, who: usize) -> u64 {
         self.written[who].bytes_before(self.ends[who].sender.acknowledged())
     }
 
-    /// The timeouts that have followed one another at the end that waits longest, without anything being
-    /// acknowledged.
+    /// Returns the number of consecutive timeouts without an acknowledgement, at the end with more of them.
     pub(super) fn unanswered(&self) -> u32 {
         self.unanswered[OPENER].max(self.unanswered[LISTENER])
     }
 
-    /// What repairs have taken until now.
+    /// Returns the time and number of repairs until now.
     pub(super) fn repairs(&self) -> Repairs {
         self.repairs
     }
 
-    /// What an end sends goes that way from now on.
+    /// Changes the path of the packets from an end, from now on.
     pub(super) fn set_way(&mut self, who: usize, direction: &Direction) {
         self.ways[who].become_like(direction);
     }
 
-    /// When what happens next, and at which end: never, without anything.
+    /// Returns the time, end and kind of the next event; `NEVER` without one.
     pub(super) fn next_event(&self) -> (u64, usize, Event) {
         let mut next = (NEVER, OPENER, Event::Packet);
         for who in [OPENER, LISTENER] {
@@ -158,7 +157,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         next
     }
 
-    /// That happens. What do the programs notice?
+    /// Processes an event. Returns the notification to a program, if any.
     pub(super) fn happen(&mut self, (now_ns, who, event): (u64, usize, Event)) -> Option<Notice> {
         match event {
             Event::Packet => return self.arrive(who, now_ns),
@@ -193,7 +192,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         self.ways[who].send(now_ns, packet, bytes, lost);
     }
 
-    /// Sends the segments that the sending half has chosen.
+    /// Sends the segments that the sending half has selected.
     fn send_chosen(&mut self, who: usize, now_ns: u64) {
         let mut out = std::mem::take(&mut self.out);
         for segment in out.drain(..) {
@@ -251,7 +250,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         Some(Notice::Opened)
     }
 
-    /// A packet that is no part of a handshake arrives: what it acknowledges.
+    /// Processes the acknowledgement in a packet that does not belong to the handshake.
     fn answered(&mut self, who: usize, now_ns: u64, packet: &Packet) {
         let end = &mut self.ends[who];
         if end.handshake == Handshake::SynReceived {
@@ -295,7 +294,7 @@ impl<'a, C: Chance> Connection<'a, C> {
 
     fn timeout(&mut self, who: usize, now_ns: u64) {
         let end = &mut self.ends[who];
-        // Both ends may wait at the same time, which is counted once.
+        // Both ends may wait at the same time; that time is counted once.
         let since_ns = end.active_ns.max(self.waited_until_ns);
         if end.sender.time_out(now_ns, &mut self.out) {
             self.repairs.timeouts += 1;

@@ -1,8 +1,7 @@
-//! Users' sessions, each over one connection that lasts: requests, replies and pauses.
+//! Simulation of user sessions, each over one persistent connection, with requests, replies and pauses.
 //!
-//! The window, the slow start threshold and the measured round trips stay with the connection from
-//! one page to the next; after a pause the window shrinks as the stack says (RFC 5681, 4.1; RFC
-//! 2861).
+//! The connection keeps window, slow-start threshold and measured round-trip times from one page to the
+//! next. After a pause, the window shrinks by the rules of the stack (RFC 5681, 4.1; RFC 2861).
 
 use std::collections::VecDeque;
 
@@ -21,65 +20,65 @@ use super::{
 use crate::tcp::NEVER;
 use crate::{Error, Stack, error::ensure};
 
-/// A path between clients and servers.
+/// A path between clients and servers, with both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
-    /// The way of requests.
+    /// The direction of requests.
     pub to_server: Direction,
-    /// The way of replies.
+    /// The direction of replies.
     pub to_client: Direction,
 }
 
 /// One direction of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Direction {
-    /// What a packet takes, in seconds; at least 0.
+    /// The propagation delay in seconds; at least 0.
     pub delay_s: f64,
-    /// The probability that a packet is lost, in [0, 0.9].
+    /// The loss probability of a packet, in [0, 0.9].
     pub loss: f64,
-    /// The probability that a bit arrives wrong, and its packet is lost with it; at least 0, and no more
-    /// than what loses 0.9 of full packets.
+    /// The bit error rate, at least 0; a packet with a wrong bit is lost. Its maximum is the rate that
+    /// loses 0.9 of full packets.
     pub bit_error_rate: f64,
-    /// The bandwidth in bits per second; without, packets take no time beside the delay.
+    /// The bandwidth in bit/s; `None` without transmission times.
     pub bandwidth_bps: Option<f64>,
-    /// How much there is room for, above 0, the packet in service included; without, for everything.
+    /// The buffer size above 0, the packet in service included; `None` without a limit.
     pub buffer: Option<Size>,
 }
 
-/// What users met with whose sessions were played.
+/// The results of simulated sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
-    /// What they waited.
+    /// The response times of the users.
     pub waits: Waits,
-    /// So many did not get everything: after 15 timeouts in a row without an answer their connection
-    /// was given up (RFC 1122, 4.2.3.5; as Linux does it).
+    /// The number of incomplete sessions. Their connection was given up after 15 consecutive timeouts
+    /// without an answer (RFC 1122, 4.2.3.5; as in Linux).
     pub given_up: u64,
 }
 
-/// Timeouts in a row, without an answer, after which a connection is given up.
+/// The number of consecutive timeouts without an answer after which a connection is given up.
 const MOST_UNANSWERED: u32 = 15;
 
-/// Sessions of users whose hosts follow a stack.
+/// Sessions of users with the same stack at both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversations {
-    /// The rules at both ends.
+    /// The stack.
     pub stack: Stack,
-    /// The largest payload of a packet, in bytes; at least 1.
+    /// The maximum payload of a packet in bytes; at least 1.
     pub mss_bytes: u32,
-    /// What the hosts add to a wait: from the last byte of a request to the first of its reply, in
-    /// seconds; at least 0.
+    /// The service time of a request, from its last byte to the first byte of the reply, in seconds; at
+    /// least 0.
     pub service_s: f64,
 }
 
 impl Conversations {
-    /// Plays sessions, each over a connection and a random stream of its own: the same for any
-    /// number of threads. `path_at` gives the path at a time in seconds; it is asked at the
-    /// beginning of each page or keystroke.
+    /// Simulates sessions, each over its own connection and with its own random stream, so the result does
+    /// not depend on the number of threads. `path_at` returns the path at a time in seconds. It is called
+    /// at the beginning of each page or keystroke.
     ///
     /// # Errors
     ///
-    /// If a number of the stack or of the path is outside of what it may be, or a session asks for more
-    /// than 10 million segments.
+    /// A number of the stack or of the path is outside its allowed range, or a session needs more than
+    /// 10 million segments.
     pub fn play(
         &self,
         sessions: &[Session],
@@ -124,31 +123,31 @@ impl Conversations {
     }
 }
 
-/// A session under way. Times are since its start, in nanoseconds.
+/// A running session. Times are in nanoseconds since its start.
 struct Conversation<'a, R: rand::Rng> {
     user: Player<u64>,
     connection: Connection<'a, Independent<R>>,
-    /// When the next turn begins; never while that is not known.
+    /// The start of the next turn; `NEVER` if it is not determined yet.
     turn_ns: u64,
-    /// What has been asked for and not been answered completely, in order.
+    /// Requests without complete replies, in order.
     asked: VecDeque<Asked>,
-    /// So many of those the server has all of.
+    /// The number of those that have completely arrived at the server.
     answering: usize,
     service_ns: u64,
     full_bytes: f64,
-    /// Replies that the server is about to write: when, and how many bytes.
+    /// Replies that the server will write: time and bytes.
     replies: VecDeque<(u64, u64)>,
-    /// So many bytes of requests, of replies there will have been when all of that is done.
+    /// The total bytes of requests and of replies, all outstanding ones included.
     bytes: [u64; 2],
     waits: Waits,
 }
 
-/// A request on its way, and its reply.
+/// An outstanding request, and its reply.
 struct Asked {
     reply_bytes: u64,
-    /// The request is complete when so many bytes of requests have been delivered.
+    /// The end of the request, in bytes of all requests delivered.
     request_end: u64,
-    /// The reply is complete when so many bytes of replies have been delivered.
+    /// The end of the reply, in bytes of all replies delivered.
     reply_end: u64,
 }
 
@@ -176,7 +175,7 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         self.connection.open(0);
         loop {
             let next = self.connection.next_event();
-            // At the same moment packets come first.
+            // At equal times, packets are processed first.
             let reply_ns = self.replies.front().map_or(NEVER, |reply| reply.0);
             if reply_ns < self.turn_ns.min(next.0) {
                 self.reply();
@@ -226,7 +225,8 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         self.connection.write(OPENER, now_ns, bytes);
     }
 
-    /// The server sees what has arrived: replies to what came together share segments.
+    /// Processes requests that arrived at the server. Replies to requests that arrived together share
+    /// segments.
     fn serve(&mut self, now_ns: u64) {
         let delivered = self.connection.delivered(LISTENER);
         let mut bytes = 0;
@@ -241,14 +241,14 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
         }
     }
 
-    /// The server writes what is due first.
+    /// Writes the next due reply of the server.
     fn reply(&mut self) {
         if let Some((now_ns, bytes)) = self.replies.pop_front() {
             self.connection.write(LISTENER, now_ns, bytes);
         }
     }
 
-    /// The client notes what is complete, and goes on.
+    /// Records complete replies at the client, and continues the session.
     fn complete(&mut self, now_ns: u64) {
         let delivered = self.connection.delivered(OPENER);
         while let Some(asked) = self.asked.front()
@@ -271,12 +271,12 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
     }
 }
 
-/// When a pause that begins now is over; never if there is none.
+/// Returns the end of a pause that begins now; `NEVER` without a pause.
 fn after(now_ns: u64, pause_s: Option<f64>) -> u64 {
     pause_s.map_or(NEVER, |pause_s| now_ns.saturating_add(ns(pause_s)))
 }
 
-/// Notes what is asked for at once; how many bytes of requests that is.
+/// Records the requests sent at once. Returns their bytes.
 fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, bytes: &mut [u64; 2]) -> u64 {
     let before = bytes[OPENER];
     for exchange in exchanges {
@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// A page asked for after a pause: its files, by the segments of their replies.
+    /// Returns a page requested after a pause, with one file per number of segments.
     fn page(pause_s: f64, segments: &[u32]) -> Turn {
         let exchange = |&segments: &u32| Exchange {
             request_bytes: 300,
@@ -351,9 +351,9 @@ mod tests {
             .collect()
     }
 
-    /// An initial window of 10 that grows by every segment delivered while it is used: 10, 20, 40, and
-    /// after 71 segments 111. The next 80 do not fill it, so that it grows to twice 80 only. After a
-    /// pause longer than the timeout, here 300 ms, and not twice that, it is halved to 80.
+    /// The initial window of 10 grows by every segment delivered while it is used: 10, 20, 40, and 111
+    /// after 71 segments. The next 80 do not fill it, so it grows only to twice 80. After a pause of more
+    /// than one timeout (300 ms) and less than two, it is halved to 80.
     #[test]
     fn without_loss_everything_takes_whole_round_trips() {
         for (last, expected) in [(80, 1.0), (81, 2.0)] {
@@ -374,8 +374,8 @@ mod tests {
         }
     }
 
-    /// The files after the first are asked for together and come one after the other: 9 segments
-    /// at once, 1 + 9 more one round trip later for the window of 10.
+    /// The files after the first are requested together and arrive in sequence: 9 segments at once, and 1 +
+    /// 9 more one round trip later, because the window is 10.
     #[test]
     fn pipelined_files_share_the_window() {
         let session = visit(vec![page(0.0, &[1, 9, 1, 10])]);
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(round_trips(&waits.page_s), [3.0]);
     }
 
-    /// No more than 16 segments at a time: 10, 16, 16, 16 and 12 instead of 10, 20 and 40.
+    /// At most 16 segments at a time: 10, 16, 16, 16 and 12 instead of 10, 20 and 40.
     #[test]
     fn receive_windows_limit() {
         for (bytes, expected) in [(None, 3.0), (Some(16_384), 5.0)] {
@@ -399,8 +399,8 @@ mod tests {
         }
     }
 
-    /// A bit error rate of 1e-4 loses 1 - (1 - 1e-4)^(8·1040) = 56.5 % of full packets and 3.2 % of
-    /// packets of 40 B: of 4000 users' SYN and SYN-ACK, 1 - 0.968² = 6.2 %, five of whose standard
+    /// A bit error rate of 1e-4 loses 1 - (1 - 1e-4)^(8·1040) = 56.5 % of full packets and 3.2 % of packets
+    /// of 40 B. For the SYN and SYN-ACK of 4000 users, that is 1 - 0.968² = 6.2 %; five standard
     /// errors are 1.9 %.
     #[test]
     fn bit_errors_lose_long_packets() {
@@ -419,11 +419,11 @@ mod tests {
             late.count() as f64 / waits_s.len() as f64
         };
         assert!((share(&waits.connect_s) - 0.062).abs() < 0.019);
-        // Of requests, 340 B with headers, 23.8 % are lost: 1 - 0.762 · 0.435 = 66.9 %; ± 3.8 %.
+        // 23.8 % of requests, 340 B with headers, are lost: 1 - 0.762 · 0.435 = 66.9 %; ± 3.8 %.
         assert!((share(&waits.file_s) - 0.669).abs() < 0.038);
     }
 
-    /// A server that takes a tenth of a round trip: once for the first file, once for the others.
+    /// The service time is 0.1 round trips: once for the first file, once for the others.
     #[test]
     fn servers_take_their_time() {
         let session = visit(vec![page(0.0, &[1, 2, 3])]);
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(round_trips(&waits.page_s), [2.2]);
     }
 
-    /// A path that gets longer while the user thinks.
+    /// The delay of the path increases while the user thinks.
     #[test]
     fn the_path_is_the_one_of_its_time() {
         let session = visit(vec![page(0.0, &[1]), page(10.0, &[1])]);
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(round_trips(&waits.file_s), [1.0, 2.0]);
     }
 
-    /// Keystrokes do not wait for echoes: 20 a second over a path of 100 ms.
+    /// Keystrokes do not wait for echoes: 20 per second over a path of 100 ms.
     #[test]
     fn keystrokes_do_not_wait() {
         let telnet = Telnet {
@@ -467,8 +467,8 @@ mod tests {
         assert!(waits.page_s.is_empty());
     }
 
-    /// Keystrokes that come together are sent together, after the pause before them. (Only the first of
-    /// them was ever sent.)
+    /// Regression test: keystrokes at the same time are all sent together, after the pause before them.
+    /// Formerly only the first was sent.
     #[test]
     fn keystrokes_that_come_together_are_all_sent() {
         let session = Session {
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(round_trips(&waits.echo_s), [1.0; 4]);
     }
 
-    /// Whatever sessions there are, everything is asked for once and waited for once, over any path.
+    /// Everything in random sessions is requested once and answered once, over any path.
     #[test]
     fn random_sessions_are_played_whole() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -521,8 +521,8 @@ mod tests {
         }
     }
 
-    /// Every file and page of the workload is waited for, whatever is lost, and the threads that
-    /// play the sessions do not matter.
+    /// Every file and page of the workload has a response time, in spite of losses. The number of threads
+    /// has no effect.
     #[test]
     fn nothing_is_forgotten_under_loss() {
         let workload = Workload {
@@ -549,8 +549,8 @@ mod tests {
         assert_eq!(play(3), waits);
     }
 
-    /// 300 files of 3 MB over one connection: what is under way is not looked through for every
-    /// acknowledgement of the million. (It was, which took minutes.)
+    /// Regression test: for 300 files of 3 MB over one connection, the segments in flight are not searched
+    /// for each of a million acknowledgements. That took minutes.
     #[test]
     fn long_sessions_take_as_long_as_they_are() {
         let session = visit((0..300).map(|_| page(0.0, &[3000])).collect());
@@ -563,8 +563,8 @@ mod tests {
         assert!(began.elapsed().as_secs() < 20);
     }
 
-    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, and room for four: the first and three that wait
-    /// are there at once, the others are lost and sent again. All are there in the end.
+    /// 20 segments of 1040 B at 1.04 Mbit/s, 8 ms each, with a buffer of four. The first and three that
+    /// wait are delivered at once. The others are lost and sent again.
     #[test]
     fn buffers_overflow() {
         let session = visit(vec![page(0.0, &[20]), page(0.0, &[2000])]);
@@ -574,12 +574,13 @@ mod tests {
         path.to_client.buffer = Some(Size::Packets(Packets(4.0)));
         let tight = linux().play(&[session], 1, |_| path).unwrap().waits;
         assert!(tight.file_s[0] > free.unwrap().waits.file_s[0] + RTT_S);
-        // No faster than the link, and not much slower.
+        // The rate is at most that of the link, and at least half of it.
         assert!(tight.file_s[1] > 2000.0 * 0.008 && tight.file_s[1] < 2.0 * 2000.0 * 0.008);
     }
 
-    /// Where nine of ten packets are lost each way, a segment needs a hundred tries on average, and is
-    /// tried 16 times: few connections open, and nobody gets a megabyte. (It was waited for for days.)
+    /// With 90 % loss in each direction, a segment needs a hundred tries on average, and gets 16. Few
+    /// connections open, and no transfer of a megabyte completes. Formerly the simulation did not end for
+    /// days.
     #[test]
     fn connections_without_answers_are_given_up() {
         let sessions: Vec<Session> = (0..100)

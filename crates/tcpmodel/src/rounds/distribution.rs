@@ -1,11 +1,11 @@
-//! How long transfers take: the distribution over trials.
+//! The distribution of transfer times over trials.
 
 use super::trial::Taken;
 
-/// How long a transfer takes, over many trials.
+/// The distribution of the time of a transfer, over many trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// What every trial took, in seconds, ascending.
+    /// The times of all trials in seconds, ascending.
     sorted_s: Vec<f64>,
     mean_s: f64,
     std_s: f64,
@@ -16,7 +16,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The distribution of what transfers took; there must be at least two.
+    /// Returns the distribution of at least two transfers.
     pub(super) fn of(taken: &[Taken]) -> Self {
         let trials = taken.len() as f64;
         let mean = |of: fn(&Taken) -> f64| taken.iter().map(of).sum::<f64>() / trials;
@@ -38,58 +38,58 @@ impl Distribution {
         }
     }
 
-    /// The number of trials.
+    /// Returns the number of trials.
     pub fn trials(&self) -> usize {
         self.sorted_s.len()
     }
 
-    /// The mean, in seconds: [`handshake_s`](Self::handshake_s) +
-    /// [`timeout_s`](Self::timeout_s) + [`transfer_s`](Self::transfer_s).
+    /// Returns the mean, in seconds: [`handshake_s`](Self::handshake_s) + [`timeout_s`](Self::timeout_s) +
+    /// [`transfer_s`](Self::transfer_s).
     pub fn mean_s(&self) -> f64 {
         self.mean_s
     }
 
-    /// The standard deviation of one transfer, in seconds.
+    /// Returns the standard deviation of one transfer, in seconds.
     pub fn std_s(&self) -> f64 {
         self.std_s
     }
 
-    /// The standard error of the mean, in seconds.
+    /// Returns the standard error of the mean, in seconds.
     pub fn standard_error_s(&self) -> f64 {
         self.std_s / (self.sorted_s.len() as f64).sqrt()
     }
 
-    /// The time that a share `q` (from 0 to 1) of the transfers stays below, in seconds.
+    /// Returns the quantile `q` (from 0 to 1) of the transfer time, in seconds.
     pub fn quantile(&self, q: f64) -> f64 {
         netflow_units::quantile(&self.sorted_s, q)
     }
 
-    /// What every trial took, in seconds, ascending.
+    /// Returns the times of all trials in seconds, ascending.
     pub fn sorted_s(&self) -> &[f64] {
         &self.sorted_s
     }
 
-    /// The mean time until the end that opens the connection may send data, in seconds.
+    /// Returns the mean time until the end that opens the connection may send data, in seconds.
     pub fn handshake_s(&self) -> f64 {
         self.handshake_s
     }
 
-    /// The mean time in which the data waited for retransmission timers, in seconds.
+    /// Returns the mean time in which the data waited for retransmission timers, in seconds.
     pub fn timeout_s(&self) -> f64 {
         self.timeout_s
     }
 
-    /// The mean time in which the data moved, in seconds.
+    /// Returns the mean transfer time without handshake and timeouts, in seconds.
     pub fn transfer_s(&self) -> f64 {
         self.mean_s - self.handshake_s - self.timeout_s
     }
 
-    /// How many timeouts a transfer has after its handshake, on average.
+    /// Returns the mean number of timeouts after the handshake.
     pub fn timeouts(&self) -> f64 {
         self.timeouts
     }
 
-    /// How many packets of data are sent again, on average.
+    /// Returns the mean number of data packets sent again.
     pub fn retransmissions(&self) -> f64 {
         self.retransmissions
     }

@@ -3,16 +3,16 @@
 use crate::Stack;
 use crate::tcp::{Opening, Receiver, Sender};
 
-/// How far the handshake is.
+/// The state of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handshake {
-    /// Waits for a SYN.
+    /// The end waits for a SYN.
     Listening,
-    /// Has sent a SYN.
+    /// The end has sent a SYN.
     SynSent,
-    /// Has answered a SYN.
+    /// The end has answered a SYN.
     SynReceived,
-    /// May send data.
+    /// The end may send data.
     Open,
 }
 
@@ -23,12 +23,12 @@ pub(super) struct End {
     pub opening: Opening,
     pub sender: Sender,
     pub receiver: Receiver,
-    /// When it last sent or received anything.
+    /// The time of the last packet sent or received.
     pub active_ns: u64,
 }
 
 impl End {
-    /// An end that has not yet sent anything.
+    /// Returns an end that has not sent anything.
     pub(super) fn new(opening: Opening, sender: Sender, receiver: Receiver) -> Self {
         Self {
             handshake: Handshake::Listening,
@@ -39,7 +39,7 @@ impl End {
         }
     }
 
-    /// The other end has answered: data may flow.
+    /// Opens the connection after the other end has answered.
     pub(super) fn open(&mut self, stack: &Stack, now_ns: u64, echo_ns: Option<u64>) {
         self.handshake = Handshake::Open;
         self.opening.end(stack, now_ns, echo_ns, &mut self.sender);

@@ -1,10 +1,9 @@
-//! Transfers that proceed in whole round trips: a real stack, simulated packet by packet.
+//! Simulation of transfers of real stacks, packet by packet.
 //!
-//! [\[Short\]](crate) and the models it is compared with add averages: so many timeouts, so many
-//! rounds. A real transfer takes whole round trips, and one lost packet costs a round trip or a
-//! timeout depending on which packet it is. [`Rounds`] plays one transfer after another, with the
-//! rules of a [`Stack`] on both ends and every packet lost independently, and keeps the whole
-//! distribution.
+//! [\[Short\]](crate) and the models with which it is compared add mean values of timeouts and rounds. A
+//! real transfer takes whole round trips. One lost packet costs a round trip or a timeout, depending on the
+//! packet. [`Rounds`] simulates a transfer repeatedly, with the rules of a [`Stack`] at both ends and
+//! independent losses. It returns the whole distribution.
 //!
 //! ```no_run
 //! use netflow_tcpmodel::{Stack, rounds::{Options, Rounds, Transfer}};
@@ -22,7 +21,7 @@
 //! # }
 //! ```
 //!
-//! [`Conversations`] plays the sessions of users, each over one connection that lasts.
+//! [`Conversations`] simulates sessions of users, each over one persistent connection.
 
 mod chance;
 mod check;
@@ -52,30 +51,30 @@ pub use distribution::Distribution;
 use crate::rto::HALF_INTERVAL;
 use crate::{Error, Stack};
 
-/// One transfer over one path, to be repeated.
+/// A transfer over a path, to be simulated repeatedly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
-    /// What is transferred, in bytes of payload; at least 1.
+    /// The size of the transfer in bytes of payload; at least 1.
     pub bytes: u64,
-    /// The largest payload of a packet, in bytes; at least 1.
+    /// The maximum payload of a packet in bytes; at least 1.
     pub mss_bytes: u32,
-    /// Propagation delay each way, in seconds; at least 0.
+    /// The propagation delay in each direction, in seconds; at least 0.
     pub delay_s: f64,
-    /// The probability that a packet that travels with the data is lost, in [0, 1).
+    /// The loss probability of packets in the direction of the data, in [0, 1).
     pub loss_forward: f64,
-    /// The probability that a packet that travels against the data is lost, in [0, 1).
+    /// The loss probability of packets in the direction opposite to the data, in [0, 1).
     pub loss_back: f64,
-    /// The bandwidth of the path, each way, in bits per second; without, packets take no time.
+    /// The bandwidth of the path in each direction, in bit/s; `None` without transmission times.
     pub bandwidth_bps: Option<f64>,
-    /// Who sends the data.
+    /// The end that sends the data.
     pub exchange: Exchange,
-    /// When the transfer is over.
+    /// The end of the transfer.
     pub until: Until,
 }
 
 impl Transfer {
-    /// Sends `bytes` from the end that opens the connection, without loss, over links that are
-    /// fast; over when all of them have arrived.
+    /// Returns a transfer of `bytes` from the end that opens the connection, without loss and transmission
+    /// times. It ends when all bytes have arrived.
     pub fn push(bytes: u64, mss_bytes: u32, delay_s: f64) -> Self {
         Self {
             bytes,
@@ -89,7 +88,8 @@ impl Transfer {
         }
     }
 
-    /// Asks for `bytes` with a request of `request_bytes`, otherwise as [`push`](Self::push).
+    /// Returns a transfer of `bytes` in reply to a request of `request_bytes`; otherwise as
+    /// [`push`](Self::push).
     pub fn fetch(request_bytes: u64, bytes: u64, mss_bytes: u32, delay_s: f64) -> Self {
         Self {
             exchange: Exchange::Fetch { request_bytes },
@@ -98,7 +98,7 @@ impl Transfer {
     }
 }
 
-/// Who sends the data.
+/// The end that sends the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
     /// The end that opens the connection sends the data.
@@ -110,23 +110,24 @@ pub enum Exchange {
     },
 }
 
-/// When a transfer is over. It always begins when the first SYN is sent.
+/// The event that ends a transfer. A transfer begins when the first SYN is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// All of the data has arrived.
     Delivered,
-    /// The sender of the data knows that all of it has arrived.
+    /// The sender of the data has received the acknowledgement of all of it.
     Acknowledged,
 }
 
-/// How a transfer is repeated.
+/// The parameters of the simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How many transfers are played at most; at least 2.
+    /// The maximum number of transfers; at least 2.
     pub trials: u64,
-    /// Fewer are played once the 95 % confidence interval of the mean is within this part of it; `None` plays all.
+    /// The relative half-width of the 95 % confidence interval of the mean at which simulation stops;
+    /// `None` for all trials.
     pub precision: Option<f64>,
-    /// Names the random numbers: the same seed gives the same transfers.
+    /// The random seed: the same seed gives the same transfers.
     pub seed: u64,
 }
 
@@ -140,26 +141,27 @@ impl Default for Options {
     }
 }
 
-/// A transfer by a stack: both ends follow its rules.
+/// A transfer by a stack, which both ends use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds {
-    /// The rules.
+    /// The stack.
     pub stack: Stack,
-    /// What is transferred, and over which path.
+    /// The transfer and its path.
     pub transfer: Transfer,
 }
 
 impl Rounds {
-    /// Plays the transfer `options.trials` times, or until the mean is precise enough.
+    /// Simulates the transfer `options.trials` times, or until the mean is precise enough.
     ///
     /// # Errors
     ///
-    /// If a number of the transfer, the stack or the options is outside of what it may be.
+    /// A number of the transfer, the stack or the options is outside its allowed range.
     pub fn solve(&self, options: &Options) -> Result<Distribution, Error> {
         self.solve_unless(options, &|| false)
     }
 
-    /// The same, but once `stop` says so no more transfers are played, and the answer is that of those until then.
+    /// Simulates the transfer as [`solve`](Self::solve) does, and can be interrupted. Once `stop` returns
+    /// true, it returns the result of the transfers until then.
     ///
     /// # Errors
     ///
@@ -176,7 +178,7 @@ impl Rounds {
         let all_blocks = options.trials.div_ceil(BLOCK);
         let mut taken: Vec<Taken> = Vec::new();
         let mut begun = 0;
-        // Twice as many each time: how many are played does not depend on threads.
+        // The number of blocks doubles each time, so it does not depend on threads.
         let mut blocks = match options.precision {
             None => all_blocks,
             Some(_) => FIRST_BLOCKS.min(all_blocks),
@@ -185,7 +187,8 @@ impl Rounds {
             let more = (begun..blocks).into_par_iter().flat_map_iter(|block| {
                 let trials = BLOCK.min(options.trials - block * BLOCK);
                 let all = play(&setting, options.seed, block, trials);
-                // Of none there is no distribution. One may take long, so it is asked before each.
+                // A distribution needs at least `FEWEST` transfers. One may take long, so `stop` is checked
+                // before each.
                 let mut played = 0;
                 let goes_on = std::iter::from_fn(move || {
                     let goes_on = (block == 0 && played < FEWEST) || !stop();
@@ -206,16 +209,16 @@ impl Rounds {
     }
 }
 
-/// So many transfers share a stream of random numbers.
+/// Transfers that share a random stream.
 const BLOCK: u64 = 256;
 
-/// Blocks that are played before the precision is looked at: enough for a 99th percentile.
+/// Blocks simulated before the precision is checked: enough for a 99th percentile.
 const FIRST_BLOCKS: u64 = 16;
 
-/// So many are played whatever happens.
+/// The minimum number of transfers, even if `stop` returns true.
 const FEWEST: u64 = 2;
 
-/// The transfers of one block, each played when it is asked for.
+/// Returns the transfers of one block, simulated on demand.
 fn play(setting: &Setting, seed: u64, block: u64, trials: u64) -> impl Iterator<Item = Taken> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(block);

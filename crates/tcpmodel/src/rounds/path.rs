@@ -1,4 +1,4 @@
-//! The path between two ends: packets on their way.
+//! The path between two ends, with the packets in flight.
 
 use std::collections::VecDeque;
 
@@ -8,28 +8,27 @@ use super::Direction;
 use crate::tcp::{Ack, NEVER};
 use netflow_units::ns;
 
-/// What a packet says.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Open, please.
+    /// A SYN.
     Syn,
-    /// Opened.
+    /// A SYN-ACK.
     SynAck,
     /// An acknowledgement without data.
     Ack,
     /// A segment of data, and an acknowledgement.
     Data {
-        /// Which, counted from 0.
+        /// The number of the segment, counted from 0.
         segment: u32,
     },
 }
 
-/// A packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     pub kind: Kind,
     pub ack: Ack,
-    /// When it was sent.
+    /// The send time.
     pub sent_ns: u64,
 }
 
@@ -54,8 +53,8 @@ impl Way {
         }
     }
 
-    /// Sends a packet; one that gets lost takes its time on the link, too, but for one that finds no
-    /// room.
+    /// Sends a packet. A packet lost in transit occupies the link, too; a packet dropped by a full buffer
+    /// does not.
     pub(super) fn send(&mut self, now_ns: u64, packet: Packet, bytes: f64, lost: bool) {
         let takes_ns = (bytes * self.ns_per_byte).round() as u64;
         let link = &mut self.link;
@@ -69,7 +68,7 @@ impl Way {
         }
     }
 
-    /// From now on packets go by this direction of a path; none overtakes another.
+    /// Changes the parameters of the link. Later packets do not overtake earlier ones.
     pub(super) fn become_like(&mut self, direction: &Direction) {
         self.delay_ns = ns(direction.delay_s);
         self.ns_per_byte = direction.bandwidth_bps.map_or(0.0, |bps| 8e9 / bps);
@@ -79,12 +78,12 @@ impl Way {
         };
     }
 
-    /// When the next packet arrives.
+    /// Returns the arrival time of the next packet.
     pub(super) fn next_ns(&self) -> u64 {
         self.on_the_way.front().map_or(NEVER, |next| next.0)
     }
 
-    /// The next packet.
+    /// Removes and returns the next packet.
     pub(super) fn receive(&mut self) -> Option<Packet> {
         self.on_the_way.pop_front().map(|next| next.1)
     }

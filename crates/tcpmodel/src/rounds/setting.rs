@@ -1,4 +1,4 @@
-//! What the transfers of one distribution have in common.
+//! The common parameters of the transfers of one distribution.
 
 use super::{
     Exchange, Transfer, Until,
@@ -6,24 +6,24 @@ use super::{
 };
 use crate::Stack;
 
-/// What does not change between transfers.
+/// The parameters that do not change between transfers.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub stack: Stack,
-    /// What the opener and the listener send, in bytes.
+    /// The bytes sent by the opener and by the listener.
     pub bytes: [u64; 2],
     pub mss_bytes: u32,
     pub delay_s: f64,
     pub bandwidth_bps: Option<f64>,
-    /// The probability that a packet of the opener, of the listener is lost.
+    /// The loss probability of the packets of the opener and of the listener.
     pub loss: [f64; 2],
-    /// Who sends the data that counts.
+    /// The end that sends the measured data.
     pub source: usize,
     pub until: Until,
 }
 
 impl Setting {
-    /// `transfer` must be in range.
+    /// Returns the parameters of `transfer`, which must be in range.
     pub(super) fn new(stack: Stack, transfer: &Transfer) -> Self {
         let (forward, back) = (transfer.loss_forward, transfer.loss_back);
         let (bytes, source, loss) = match transfer.exchange {

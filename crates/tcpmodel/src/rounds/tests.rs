@@ -1,11 +1,11 @@
-//! Single transfers whose losses are chosen, against what real stacks took.
+//! Single transfers with chosen losses, compared with measurements of real stacks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Options, Rounds, Transfer, chance::Chance, setting::Setting, trial};
 use crate::Stack;
 
-/// Transfers may take long: whether to go on is asked before each.
+/// Transfers may take long, so `stop` is checked before each.
 #[test]
 fn it_ends_between_two_transfers() {
     let asked = AtomicU64::new(0);
@@ -22,10 +22,10 @@ fn it_ends_between_two_transfers() {
     assert_eq!(played.trials(), 12);
 }
 
-/// Loses the packets with these numbers, counted from 0 for either end.
+/// Losses of packets with these numbers, counted from 0 for each end.
 struct Chosen {
     lost: [&'static [u32]; 2],
-    /// When it begins, as a part of the clocks' period.
+    /// The start time as a fraction of the clocks' period.
     phase: f64,
     sent: [u32; 2],
 }
@@ -42,7 +42,7 @@ impl Chance for Chosen {
     }
 }
 
-/// How long a transfer takes when the opener and the listener lose these packets.
+/// Returns the time of a transfer in which the opener and the listener lose these packets.
 fn latency_s(
     stack: &Stack,
     transfer: &Transfer,
@@ -58,27 +58,27 @@ fn latency_s(
     trial::play(&Setting::new(stack.clone(), transfer), &mut chance).latency_s
 }
 
-/// 30 000 B in segments of 1448 B, asked for with 200 B, 50 ms each way. What Linux 6.18 took was
-/// measured between two network namespaces; the emulated link between them, in user space, lost
-/// these packets and no others. Timers fire up to 4 ms late, from 256 ms on up to 32 ms, depending
-/// on when a transfer began; the link adds 1 or 2 ms.
+/// 30 000 B in segments of 1448 B, requested with 200 B, 50 ms in each direction. The times of Linux 6.18
+/// were measured between two network namespaces. The emulated link between them, in user space, lost these
+/// packets and no others. Timers fire up to 4 ms late, from 256 ms on up to 32 ms, depending on the start
+/// time. The link adds 1 or 2 ms.
 #[test]
 fn linux_takes_as_long_as_measured_for_every_loss() {
     let stack = Stack::builtin("linux-6").unwrap();
     let fetch = Transfer::fetch(200, 30_000, 1448, 0.05);
     for (opener, listener, measured_s) in [
-        // Nothing; a segment in the middle of the first, of the second round.
+        // No losses; a segment in the middle of the first and of the second round.
         (&[][..], &[][..], 0.301),
         (&[], &[3], 0.401),
         (&[], &[12], 0.401),
-        // The first of which only one later segment tells: waits a quarter of a round trip.
+        // A loss that only one later segment reveals: it waits a quarter of a round trip.
         (&[], &[10], 0.334),
         (&[], &[20, 21], 0.532),
         // The last segments: tail loss probes.
         (&[], &[11], 0.401),
         (&[], &[22], 0.718),
         (&[], &[21, 22], 0.708),
-        // Several: recovery under a reduced window.
+        // Several segments: recovery with a reduced window.
         (&[], &[3, 20], 0.501),
         (&[], &[3, 4, 5, 13], 0.502),
         (&[], &[3, 4, 5, 6, 7, 8], 0.502),
@@ -94,7 +94,7 @@ fn linux_takes_as_long_as_measured_for_every_loss() {
         (&[3, 4], &[], 0.301),
         (&[6, 7, 8, 9, 10, 11, 12], &[], 0.402),
         (&[5, 6, 7, 8], &[9], 0.333),
-        // The SYN; the request once, twice, three times; not the acknowledgement before it.
+        // The SYN; the request once, twice, three times; the acknowledgement before it has no effect.
         (&[0], &[], 1.319),
         (&[1], &[], 0.301),
         (&[2], &[], 0.624),
@@ -110,9 +110,9 @@ fn linux_takes_as_long_as_measured_for_every_loss() {
     }
 }
 
-/// The same link, 0.3 ms longer, with Reno, segments of 512 B, an initial window of 2, no timestamps
-/// and no selective acknowledgements: medians of three transfers each. When a timer fires depends on
-/// when a transfer begins, so it is the nearest of 200 beginnings that counts.
+/// The same link, 0.3 ms longer, with Reno, segments of 512 B, an initial window of 2, no timestamps and no
+/// selective acknowledgements. Times are medians of three transfers. The expiry of a timer depends on the
+/// start time, so the best of 200 start times is compared.
 #[test]
 fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
     let stack = Stack {
@@ -129,13 +129,14 @@ fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
         errors_s.fold(f64::INFINITY, f64::min)
     };
     for (opener, listener, measured_s) in [
-        // Nothing; acknowledgements.
+        // No losses; acknowledgements.
         (&[][..], &[][..], 0.6085),
         (&[4, 5], &[], 0.7021),
-        // The first of all: the duplicate it makes is not counted. Both of the first round.
+        // The first segment, whose duplicate acknowledgement is not counted. Both segments of the first
+        // round.
         (&[], &[2], 1.5426),
         (&[], &[2, 3], 1.6455),
-        // Several in later rounds: one is repaired in a round trip.
+        // Several in later rounds: one repair per round trip.
         (&[], &[8, 10], 1.3131),
         (&[], &[8, 9, 10], 1.3496),
         (&[], &[4, 6], 1.5458),
@@ -144,7 +145,7 @@ fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
         (&[], &[57], 1.0301),
         (&[], &[58], 1.0261),
         (&[], &[60], 1.0297),
-        // The SYN; the request; both, which waits 3 s. The same at the other end.
+        // The SYN; the request; both, which wait 3 s. The same at the other end.
         (&[0], &[], 1.6326),
         (&[2], &[], 0.9369),
         (&[0, 3], &[], 4.7023),
@@ -157,8 +158,8 @@ fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
             "{opener:?} and {listener:?} lost: {error_s} s"
         );
     }
-    // A receiver's program that reads may acknowledge at once what was going to be delayed, by 40
-    // to 44 ms; here one or two of those are missing or too many.
+    // A program that reads may cause an acknowledgement at once, instead of one delayed by 40 to 44 ms. One
+    // or two of those are missing or extra here.
     for (opener, listener, measured_s) in [
         (&[][..], &[10][..], 1.1382),
         (&[], &[3], 1.4033),

@@ -1,4 +1,4 @@
-//! One transfer, packet by packet.
+//! Simulation of one transfer.
 
 use crate::tcp::NEVER;
 
@@ -10,16 +10,16 @@ use super::{
     setting::Setting,
 };
 
-/// What one transfer took.
+/// The result of one transfer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
-    /// From the first SYN to the end, in seconds.
+    /// The time from the first SYN to the end, in seconds.
     pub latency_s: f64,
-    /// What of that were handshake and repairs.
+    /// The time and number of repairs, handshake included.
     pub repairs: Repairs,
 }
 
-/// Plays a transfer to its end.
+/// Simulates a transfer to its end.
 pub(super) fn play<C: Chance>(setting: &Setting, chance: &mut C) -> Taken {
     let way = Way::new(setting.delay_s, setting.bandwidth_bps);
     let ways = [way.clone(), way];
@@ -36,7 +36,7 @@ pub(super) fn play<C: Chance>(setting: &Setting, chance: &mut C) -> Taken {
         if connection.happen(next) == Some(Notice::Delivered(LISTENER))
             && connection.delivered(LISTENER) == setting.bytes[OPENER]
         {
-            // The request is complete: the reply.
+            // The request is complete: send the reply.
             connection.write(LISTENER, now_ns, setting.bytes[LISTENER]);
         }
     }

@@ -1,17 +1,17 @@
-//! What a program has written, and the segments it is cut into.
+//! The send queue of a program, and its segmentation.
 
-/// What a program at one end has written. It is cut into segments when they are sent for the first
-/// time: what is written while segments wait joins the last of them.
+/// The data that a program at one end has written. It is cut into segments at their first transmission, so
+/// data written while segments wait joins the last of them.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     mss_bytes: u32,
     bytes: u64,
-    /// So many bytes end with each segment sent.
+    /// The end of each segment sent, in bytes.
     ends: Vec<u64>,
 }
 
 impl Written {
-    /// Nothing yet.
+    /// Returns an empty queue.
     pub(super) fn new(mss_bytes: u32) -> Self {
         Self {
             mss_bytes: mss_bytes.max(1),
@@ -20,7 +20,7 @@ impl Written {
         }
     }
 
-    /// Adds `bytes`.
+    /// Appends data of the program.
     pub(super) fn write(&mut self, bytes: u64) {
         self.bytes += bytes;
     }
@@ -29,24 +29,24 @@ impl Written {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// So many segments have been sent, or would be if nothing more were written.
+    /// Returns the number of segments sent, plus those needed for the data written so far.
     pub(super) fn segments(&self) -> u32 {
         let waiting = self.bytes - self.cut_bytes();
         self.ends.len() as u32 + waiting.div_ceil(u64::from(self.mss_bytes)) as u32
     }
 
-    /// The next segment is sent for the first time.
+    /// Cuts the next segment, which is sent for the first time.
     pub(super) fn cut(&mut self) {
         let end = (self.cut_bytes() + u64::from(self.mss_bytes)).min(self.bytes);
         self.ends.push(end);
     }
 
-    /// Has this segment been sent?
+    /// Returns true if this segment has been sent.
     pub(super) fn is_cut(&self, segment: u32) -> bool {
         (segment as usize) < self.ends.len()
     }
 
-    /// The payload of the segments before this one, in bytes.
+    /// Returns the payload of the segments before this one, in bytes.
     pub(super) fn bytes_before(&self, segment: u32) -> u64 {
         match segment.checked_sub(1) {
             None => 0,
@@ -57,13 +57,13 @@ impl Written {
         }
     }
 
-    /// The payload of a segment, in bytes.
+    /// Returns the payload of a segment, in bytes.
     pub(super) fn size(&self, segment: u32) -> u32 {
-        // A segment has no more than a segment's size.
+        // The difference is at most the size of a full segment.
         (self.bytes_before(segment + 1) - self.bytes_before(segment)) as u32
     }
 
-    /// Has a segment the full size?
+    /// Returns true if a segment has the full size.
     pub(super) fn is_full(&self, segment: u32) -> bool {
         self.size(segment) >= self.mss_bytes
     }
@@ -73,8 +73,8 @@ impl Written {
 mod tests {
     use super::Written;
 
-    /// 2500 B are two full segments and 500 B; once those are sent, 600 B and 1000 B more, written
-    /// one after the other, are cut together.
+    /// 2500 B are two full segments and 500 B. After those are sent, 600 B and 1000 B, written one after
+    /// the other, are cut together.
     #[test]
     fn what_waits_is_cut_together() {
         let mut written = Written::new(1000);

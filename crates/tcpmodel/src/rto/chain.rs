@@ -1,34 +1,34 @@
-//! What is to be solved.
+//! The input of the solvers: a chain of packets and its timers.
 
 use crate::error::ensure;
 use crate::{Error, MOST_PACKETS};
 
-/// The values that a retransmission timer starts from and ends at.
+/// The initial, base and maximum values of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timers {
-    /// The first packet's timer, before anything is measured, in seconds.
+    /// The timer of the first packet, before any measurement, in seconds.
     pub initial_s: f64,
     /// The timer after a packet that was sent once, in seconds: v0 of \[Short\].
     pub base_s: f64,
-    /// Where doubling ends, in seconds; at least the other two.
+    /// The maximum of the doubled timer in seconds; at least the other two.
     pub max_s: f64,
 }
 
-/// So many packets, one after the other, and the timeouts that their losses cost.
+/// A sequence of packets, sent one after the other, whose losses cost timeouts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoChain {
-    /// How many packets have to get through: up to 10 million.
+    /// The number of packets that must arrive, up to 10 million.
     pub packets: u64,
-    /// The probability that a send times out: from 0 to 0.9999.
+    /// The probability that a send times out, from 0 to 0.9999.
     pub loss: f64,
     /// The timers.
     pub timers: Timers,
-    /// The probability that the chain takes place at all; otherwise it takes no time.
+    /// The probability that the chain takes place; otherwise it takes no time.
     pub probability: f64,
 }
 
 impl RtoChain {
-    /// A chain that takes place for certain.
+    /// Returns a chain that takes place with probability 1.
     pub fn new(packets: u64, loss: f64, timers: Timers) -> Self {
         Self {
             packets,
@@ -79,5 +79,5 @@ impl RtoChain {
     }
 }
 
-/// A packet then takes ten thousand sends.
+/// The largest loss probability. At this value a packet needs 10 000 sends on average.
 const MAX_LOSS: f64 = 0.9999;

@@ -1,16 +1,17 @@
-//! A distribution of times.
+//! A discrete probability distribution of times.
 
-/// A distribution of times: a probability for each of finitely many.
+/// A probability distribution over finitely many times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// In seconds, ascending.
+    /// Times in seconds, ascending.
     times_s: Vec<f64>,
-    /// The probability of that time or less.
+    /// Cumulative probability of each time.
     cumulative: Vec<f64>,
 }
 
 impl Distribution {
-    /// Times that ascend, each with its probability. What is missing to 1 is beyond all of them.
+    /// Returns the distribution of ascending times, each with its probability. Probability missing to 1
+    /// lies beyond all of them.
     pub(crate) fn new(atoms: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (mut times_s, mut cumulative) = (Vec::new(), Vec::new());
         let mut total = 0.0;
@@ -25,7 +26,7 @@ impl Distribution {
         }
     }
 
-    /// The distribution of a sample, which is sorted.
+    /// Returns the empirical distribution of a sorted sample.
     pub(crate) fn of_sorted(sample_s: &[f64]) -> Self {
         let (mut times_s, mut cumulative) = (Vec::new(), Vec::new());
         let mut until = 0;
@@ -40,14 +41,14 @@ impl Distribution {
         }
     }
 
-    /// The shortest time, in seconds, whose [probability of that or less](Self::cdf) is `q` or
-    /// more; infinite where no finite time is enough, as for `q` = 1 after any loss.
+    /// Returns the shortest time, in seconds, with a [cumulative probability](Self::cdf) of `q` or more.
+    /// The result is infinite if no finite time has it, for example `q` = 1 with any loss.
     pub fn quantile(&self, q: f64) -> f64 {
         let at = self.cumulative.partition_point(|&below| below < q);
         self.times_s.get(at).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// The probability of `time_s` or less.
+    /// Returns the probability of `time_s` or less.
     pub fn cdf(&self, time_s: f64) -> f64 {
         let known = self.times_s.partition_point(|&known_s| known_s <= time_s);
         match known.checked_sub(1) {
@@ -56,7 +57,7 @@ impl Distribution {
         }
     }
 
-    /// The times in seconds, ascending, each with the probability of that time or less.
+    /// Returns the times in seconds, ascending, each with its cumulative probability.
     pub fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         self.times_s
             .iter()
@@ -64,7 +65,7 @@ impl Distribution {
             .zip(self.cumulative.iter().copied())
     }
 
-    /// The mean in seconds of the times that are known.
+    /// Returns the mean of the listed times in seconds.
     pub fn mean_s(&self) -> f64 {
         let mut before = 0.0;
         let mut sum = 0.0;
@@ -75,7 +76,7 @@ impl Distribution {
         sum
     }
 
-    /// The same distribution, everything `later_s` later.
+    /// Returns the same distribution, shifted by `later_s`.
     pub(crate) fn later(mut self, later_s: f64) -> Self {
         self.times_s
             .iter_mut()

@@ -1,15 +1,15 @@
-//! The values that a timer can have.
+//! The set of values of a timer with exponential back-off.
 
 use super::Timers;
 
-/// Two ladders of doubling timers that end at the same maximum.
+/// Two sequences of doubled timers that end at the same maximum.
 ///
-/// The rungs are in the order in which a timer climbs: the initial timer and its doublings, the
-/// base timer and its doublings, the maximum.
+/// The values are in the order of back-off: the initial timer and its doublings, the base timer and its
+/// doublings, the maximum.
 #[derive(Clone, Debug)]
 pub(super) struct Ladder {
     timers_s: Vec<f64>,
-    /// The rung of the base timer.
+    /// The index of the base timer.
     pub base: usize,
 }
 
@@ -27,22 +27,22 @@ impl Ladder {
         Self { timers_s, base }
     }
 
-    /// All rungs' timers in seconds; the last is the maximum.
+    /// Returns all timers in seconds; the last is the maximum.
     pub fn timers_s(&self) -> &[f64] {
         &self.timers_s
     }
 
-    /// The maximum's rung.
+    /// Returns the index of the maximum.
     pub fn top(&self) -> usize {
         self.timers_s.len() - 1
     }
 
-    /// The initial timer's rung: the first, unless it is the maximum.
+    /// Returns the index of the initial timer: 0, unless the initial timer is the maximum.
     pub fn initial(&self) -> usize {
         if self.base == 0 { self.top() } else { 0 }
     }
 
-    /// The rung after a timeout.
+    /// Returns the index of the timer after a timeout.
     pub fn next(&self, rung: usize) -> usize {
         let top = self.top();
         if rung + 1 == self.base || rung == top {

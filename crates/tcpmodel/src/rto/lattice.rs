@@ -1,4 +1,4 @@
-//! The whole distribution by a forward recursion on a lattice of times.
+//! The exact distribution, by a forward recursion on a lattice of times.
 
 mod row;
 mod unit;
@@ -10,16 +10,17 @@ use super::ladder::Ladder;
 use super::{Distribution, ExactMoments, RtoChain, Solver, TimeoutTime};
 use crate::Error;
 
-/// The exact distribution, and the exact moments.
+/// Computes the exact distribution and the exact moments.
 ///
-/// All timers are whole multiples of a unit, so that every possible time is a point of a lattice,
-/// and a timeout shifts probability by so many points. Where the greatest unit that the timers have
-/// in common is too small to compute with, a larger one is used and a timeout's probability is
-/// split between the two nearest points, so that its mean remains right; this widens the
-/// distribution's standard deviation by less than 1 %.
+/// All timers are integer multiples of a unit, so every possible time is a lattice point. A timeout shifts
+/// probability by an integer number of points.
+///
+/// The greatest common unit of the timers may be too small to compute with. A larger unit is then used, and
+/// the probability of a timeout is split between the two nearest points. The split keeps the mean, and
+/// widens the standard deviation by less than 1 %.
 ///
 /// # Errors
-/// Some 100 000 packets and more are refused: the lattice would be too large.
+/// About 100 000 packets and more are rejected because the lattice would be too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExactDistribution;
 
@@ -41,7 +42,7 @@ impl Solver for ExactDistribution {
     }
 }
 
-/// The distribution after a chain that begins after `before`.
+/// Returns the distribution of the time at the end of a chain that starts at the times `before`.
 fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
     if chain.loss == 0.0 || chain.probability == 0.0 {
         return before;
@@ -52,7 +53,7 @@ fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
         .iter()
         .map(|&timer_s| unit.shift(timer_s))
         .collect();
-    // When a packet is sent first, by the rung of its timer.
+    // Times of a packet's first send, by the index of its timer.
     let mut firsts = vec![Row::default(); shifts.len()];
     if let Some(row) = firsts.get_mut(ladder.initial()) {
         *row = before.clone();
@@ -68,7 +69,7 @@ fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
     times
 }
 
-/// From the times of a packet's first sends to those of the next packet's.
+/// Returns the times of the next packet's first send, from those of this packet's.
 fn one_packet(loss: f64, ladder: &Ladder, shifts: &[Shift], firsts: &[Row]) -> Vec<Row> {
     let mut resends = vec![Row::default(); firsts.len()];
     for (rung, (first, &shift)) in firsts.iter().zip(shifts).enumerate() {

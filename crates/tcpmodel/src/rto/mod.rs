@@ -1,10 +1,9 @@
-//! The time that retransmission timeouts take: the chain of \[Short\] Fig. 5, and three ways to
-//! solve it.
+//! The time spent in retransmission timeouts: the Markov chain of \[Short\] Fig. 5, and three solvers.
 //!
-//! A packet's first send with timer r times out with the loss probability p; that takes r, and the
-//! packet is sent again with twice the timer, at most the maximum. When a packet gets through at
-//! its first send, the next one's timer is the measured one; when it had to be sent again, nothing
-//! was measured (Karn) and the next packet's first send keeps the doubled timer.
+//! A packet's first send with timer r times out with the loss probability p. The timeout takes r, and the
+//! packet is sent again with twice the timer, up to the maximum. If a packet arrives at its first send, the
+//! next packet uses the measured timer. If it was sent again, nothing was measured (Karn's algorithm), and
+//! the next packet's first send keeps the doubled timer.
 //!
 //! ```
 //! use netflow_tcpmodel::rto::{ExactDistribution, ExactMoments, MonteCarlo, RtoChain, Solver, Timers};
@@ -38,39 +37,40 @@ pub use monte_carlo::{MonteCarlo, MonteCarloUnless};
 
 use crate::Error;
 
-/// A way to find out how long timeouts take.
+/// A method to compute the time spent in timeouts.
 pub trait Solver {
-    /// Solves `chains` that follow one another.
+    /// Solves `chains` in sequence.
     ///
     /// # Errors
-    /// A number of a chain or of the solver is outside of what it may be.
+    /// A number of a chain or of the solver is outside its allowed range.
     fn solve(&self, chains: &[RtoChain]) -> Result<TimeoutTime, Error>;
 }
 
-/// Half a 95 % confidence interval in standard errors.
+/// Half the width of a 95 % confidence interval, in standard errors.
 pub const HALF_INTERVAL: f64 = 1.959_963_984_540_054;
 
-/// How long the timeouts of chains take in all.
+/// The total time spent in the timeouts of chains.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeoutTime {
     /// The mean in seconds.
     pub mean_s: f64,
-    /// Every chain's share of the mean in seconds.
+    /// The contribution of each chain to the mean, in seconds.
     pub means_s: Vec<f64>,
     /// The standard deviation in seconds.
     pub std_s: f64,
-    /// The mean's standard error in seconds; 0 where it is exact.
+    /// The standard error of the mean in seconds; 0 for an exact mean.
     pub standard_error_s: f64,
-    /// How often the chains were played; 0 where they were solved exactly.
+    /// The number of Monte Carlo trials; 0 for exact solutions.
     pub trials: u64,
-    /// How many sends of packets that were.
+    /// The number of packet sends in all trials.
     pub sends: u64,
-    /// The whole distribution, if the solver finds it.
+    /// The whole distribution, if the solver computes it.
     pub distribution: Option<Distribution>,
 }
 
 impl TimeoutTime {
-    /// A 95 % confidence interval of the mean, in seconds; nothing but the mean where it is exact.
+    /// Returns a 95 % confidence interval of the mean, in seconds. For an exact mean both ends are the
+    /// mean.
     pub fn interval_s(&self) -> (f64, f64) {
         let half_s = HALF_INTERVAL * self.standard_error_s;
         (self.mean_s - half_s, self.mean_s + half_s)

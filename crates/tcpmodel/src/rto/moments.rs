@@ -1,18 +1,18 @@
-//! Mean and variance by a backward recursion over the packets that are left.
+//! Mean and variance of the time in timeouts, by a backward recursion over the remaining packets.
 
 use super::ladder::Ladder;
 use super::{RtoChain, Solver, TimeoutTime};
 use crate::Error;
 
-/// Exact mean and standard deviation, in time proportional to the number of packets; no
-/// distribution.
+/// Computes the exact mean and standard deviation in time proportional to the number of packets, without
+/// the distribution.
 ///
-/// With a timer's rung j, next rung j′, value L, and the first and second moments F of a first send
-/// and R of a resend when n packets are left:
+/// Let j be the index of a timer, j′ the next index and L the timer. F and R are the moments of a first
+/// send and of a resend when n packets remain:
 ///
 /// - R1(n, j) = p·(L + R1(n, j′)) + (1−p)·F1(n−1, j), F1(n, j) the same with F1(n−1, base);
-/// - R2(n, j) = p·(L² + 2L·R1(n, j′) + R2(n, j′)) + (1−p)·F2(n−1, j), F2 likewise;
-/// - at the maximum C, which is its own next rung, R1 = F1(n−1) + p·C/(1−p) and
+/// - R2(n, j) = p·(L² + 2L·R1(n, j′) + R2(n, j′)) + (1−p)·F2(n−1, j), F2 the same with F2(n−1, base);
+/// - at the maximum C, which is its own next timer, R1 = F1(n−1) + p·C/(1−p) and
 ///   R2 = F2(n−1) + p·(C² + 2C·R1)/(1−p).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExactMoments;
@@ -39,7 +39,7 @@ impl Solver for ExactMoments {
     }
 }
 
-/// First and second moment of the chain's time, in s and s².
+/// Returns the first and second moment of the chain's time, in s and s².
 fn moments(chain: &RtoChain) -> (f64, f64) {
     let ladder = Ladder::new(&chain.timers);
     let (p, arrives) = (chain.loss, 1.0 - chain.loss);
@@ -47,7 +47,7 @@ fn moments(chain: &RtoChain) -> (f64, f64) {
     let Some((top, below)) = rungs.split_last_mut() else {
         return (0.0, 0.0);
     };
-    // The two ladders do not depend on each other but through the top and the base.
+    // The two timer sequences depend on each other only through the maximum and the base timer.
     let (initial, base) = below.split_at_mut(ladder.base.min(below.len()));
     let to_the_top = p / arrives;
     for _ in 0..chain.packets {
@@ -65,7 +65,7 @@ fn moments(chain: &RtoChain) -> (f64, f64) {
     (chain.probability * first.0, chain.probability * first.1)
 }
 
-/// From the moments of a resend above the last rung to those of every rung.
+/// Updates the moments of all timers from those of a resend with the timer above them.
 fn climb_down(rungs: &mut [Rung], mut above: (f64, f64), arrives: f64, after: (f64, f64)) {
     for rung in rungs.iter_mut().rev() {
         let lost = rung.timeout(above);
@@ -77,7 +77,7 @@ fn climb_down(rungs: &mut [Rung], mut above: (f64, f64), arrives: f64, after: (f
     }
 }
 
-/// A timer's value with the moments of a first send.
+/// A timer with the moments of a first send.
 struct Rung {
     timer_s: f64,
     loss: f64,
@@ -97,7 +97,8 @@ impl Rung {
         }
     }
 
-    /// A timeout's part of the moments, when `resend` is what follows it.
+    /// Returns the contribution of a timeout to the moments, if `resend` are the moments of the resend
+    /// after it.
     fn timeout(&self, resend: (f64, f64)) -> (f64, f64) {
         (
             self.lost.0 + self.loss * resend.0,

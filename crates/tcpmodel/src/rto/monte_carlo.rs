@@ -1,4 +1,4 @@
-//! Playing the chain at random, over and over.
+//! A Monte Carlo solver for the chain of timeouts.
 
 mod play;
 
@@ -12,24 +12,23 @@ use super::{Distribution, HALF_INTERVAL, RtoChain, Solver, TimeoutTime};
 use crate::Error;
 use crate::error::ensure;
 
-/// Plays the chains at random, as \[Short\] does, in parallel.
+/// Simulates the chains at random, as \[Short\] does, in parallel.
 ///
-/// Every block of 1024 trials has its own stream of random numbers, named by the seed and the
-/// block, and blocks are put together in their order: the answer is the same bits for any number
-/// of threads.
+/// Every block of 1024 trials has its own random stream, chosen by the seed and the block number. Blocks
+/// are merged in order, so the result is bit-identical for any number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MonteCarlo {
-    /// At most so many trials: from 2 to a billion.
+    /// The maximum number of trials, from 2 to a billion.
     pub trials: u64,
-    /// Stop as soon as half the 95 % confidence interval is at most this share of the mean; above
-    /// 0. It is looked at after 16 384 trials and whenever their number has doubled.
+    /// The relative half-width of the 95 % confidence interval of the mean at which simulation stops; above
+    /// 0 and below 1. It is checked after 16 384 trials and after each doubling.
     pub precision: Option<f64>,
-    /// Names the random numbers: the same seed gives the same trials.
+    /// The random seed: the same seed gives the same trials.
     pub seed: u64,
 }
 
 impl Default for MonteCarlo {
-    /// A million trials.
+    /// Returns a solver with a million trials.
     fn default() -> Self {
         Self {
             trials: 1_000_000,
@@ -39,16 +38,16 @@ impl Default for MonteCarlo {
     }
 }
 
-/// So many trials share a stream.
+/// Trials that share a random stream.
 const BLOCK: u64 = 1024;
 
-/// So many trials before the precision is looked at.
+/// Trials before the precision is first checked.
 const FIRST_BATCH: u64 = 16 * BLOCK;
 
-/// So many trials make the distribution; that of more would be no better to the eye.
+/// Trials kept for the distribution. More would not visibly improve it.
 const KEPT: u64 = 1 << 20;
 
-/// So many trials between two looks at whether to stop: no more than a second's work.
+/// Trials between two checks of `stop`: at most one second of work.
 const STRETCH: u64 = 256 * BLOCK;
 
 impl Solver for MonteCarlo {
@@ -58,12 +57,13 @@ impl Solver for MonteCarlo {
     }
 }
 
-/// The same, but once `stop` says so no more trials are played, and the answer is that of those until then.
+/// A Monte Carlo solver that can be interrupted. Once `stop` returns true, it returns the result of the
+/// trials until then.
 #[derive(Clone, Copy)]
 pub struct MonteCarloUnless<'a> {
-    /// What is played.
+    /// The solver's parameters.
     pub monte_carlo: MonteCarlo,
-    /// Whether somebody wants it to end.
+    /// The interrupt: returns true once the solver should stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -139,7 +139,7 @@ impl MonteCarlo {
         }
     }
 
-    /// Plays the trials of one block; returns the times only of those that are kept.
+    /// Simulates the trials of one block. Times are returned only for blocks that are kept.
     fn play(&self, players: &[Player], block: u64) -> (Sums, Vec<f64>) {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(block);
@@ -170,9 +170,9 @@ struct Sums {
     trials: u64,
     sends: u64,
     mean_s: f64,
-    /// Of squared deviations from the mean.
+    /// Sum of squared deviations from the mean.
     squares: f64,
-    /// Every chain's sum.
+    /// The sum of each chain.
     parts_s: Vec<f64>,
 }
 
@@ -187,7 +187,7 @@ impl Sums {
         }
     }
 
-    /// Welford's update.
+    /// Adds a trial (Welford's algorithm).
     fn add(&mut self, time_s: f64) {
         self.trials += 1;
         let deviation = time_s - self.mean_s;
@@ -195,7 +195,7 @@ impl Sums {
         self.squares += deviation * (time_s - self.mean_s);
     }
 
-    /// Chan's: the sums of both.
+    /// Merges the sums of two sets of trials (Chan's algorithm).
     fn merge(&mut self, other: &Sums) {
         let trials = self.trials + other.trials;
         let deviation = other.mean_s - self.mean_s;

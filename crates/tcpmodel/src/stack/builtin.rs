@@ -1,8 +1,8 @@
-//! The stacks that come with netflow.
+//! The built-in stacks.
 
 use super::{CongestionControl, Recovery, RtoRule, Stack};
 
-/// The names of the built-in stacks.
+/// Returns the names of the built-in stacks.
 pub fn builtin_names() -> &'static [&'static str] {
     &["linux-2.0.34", "ns-2.35", "linux-6", "legacy", "rfc6298"]
 }
@@ -18,8 +18,8 @@ pub(super) fn builtin(name: &str) -> Option<Stack> {
     }
 }
 
-/// As \[Short\] describes it. The window of 2 is the initial one of 1 and what the handshake's
-/// acknowledgement adds; a timeout in the handshake leaves 1.
+/// Returns the stack as described in \[Short\]. The window of 2 is the initial window of 1, plus 1 for the
+/// handshake's acknowledgement. A timeout in the handshake leaves 1.
 fn linux_2_0_34() -> Stack {
     Stack {
         name: "linux-2.0.34".to_owned(),
@@ -56,7 +56,7 @@ fn linux_2_0_34() -> Stack {
     }
 }
 
-/// FullTcp with its defaults, but initial window 2 as everywhere else in ns-2.35.
+/// Returns FullTcp with its defaults, except the initial window of 2, as elsewhere in ns-2.35.
 fn ns_2_35() -> Stack {
     Stack {
         name: "ns-2.35".to_owned(),
@@ -93,9 +93,9 @@ fn ns_2_35() -> Stack {
     }
 }
 
-/// Timers of 4 ms are those of a kernel with 250 jiffies a second.
-/// Acknowledgements are quick for 16 packets, and while the receive window grows, as it does all through a
-/// short transfer.
+/// Returns Linux 6 with its defaults. The clock of 4 ms is that of a kernel with 250 jiffies per second.
+/// Acknowledgements are quick for 16 packets and while the receive window grows, as it does during a short
+/// transfer.
 pub(super) fn linux_6() -> Stack {
     Stack {
         name: "linux-6".to_owned(),
@@ -132,8 +132,8 @@ pub(super) fn linux_6() -> Stack {
     }
 }
 
-/// Linux 6 with everything off that came after 1998: what `netflow testbed --stack legacy` sets.
-/// Without timestamps a lost SYN leaves a timeout of 3 s.
+/// Returns Linux 6 without features added after 1998, as set by `netflow testbed --stack legacy`. Without
+/// timestamps, a lost SYN leaves a timeout of 3 s.
 fn legacy() -> Stack {
     Stack {
         name: "legacy".to_owned(),
@@ -156,9 +156,9 @@ fn legacy() -> Stack {
     }
 }
 
-/// What the standards say: RFC 6298 (timers), 5681 (windows, delayed acknowledgements), 6582
-/// (NewReno), 3042 (limited transmit). They leave the clock open: 100 ms is the coarsest that RFC
-/// 6298 likes.
+/// Returns the stack of the standards: RFC 6298 (timers), 5681 (windows, delayed acknowledgements), 6582
+/// (NewReno), 3042 (limited transmit). They do not define the clock; 100 ms is the coarsest that RFC 6298
+/// recommends.
 fn rfc6298() -> Stack {
     Stack {
         name: "rfc6298".to_owned(),

@@ -1,4 +1,4 @@
-//! The constants of a TCP implementation.
+//! Parameters of TCP implementations ("stacks").
 
 mod builtin;
 mod read;
@@ -13,10 +13,10 @@ use crate::rounds::HEADER_BYTES;
 const SACK_BYTES: u32 = 4;
 const BLOCK_BYTES: u32 = 8;
 
-/// The constants of a TCP implementation: what makes one stack's transfer take longer than
-/// another's over the same path.
+/// The parameters of a TCP implementation. They determine how much longer a transfer of one stack takes
+/// than that of another, over the same path.
 ///
-/// Some are [built in](Stack::builtin); others are described in TOML, as what differs from a
+/// Some stacks are [built in](Stack::builtin). Others are described in TOML, as the differences from a
 /// built-in one:
 ///
 /// ```
@@ -37,84 +37,89 @@ const BLOCK_BYTES: u32 = 8;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is, in a line.
+    /// A description in one line.
     pub description: String,
-    /// Payload of a full segment in bytes, unless a transfer, or a scenario's packets, say otherwise: 1 to 65 535.
+    /// The payload of a full segment in bytes, from 1 to 65 535. A transfer, or the packets of a scenario,
+    /// can override it.
     pub mss_bytes: u32,
-    /// Window of the data's first round trip in packets: 1 to 65 535.
+    /// The initial congestion window in packets, from 1 to 65 535.
     pub initial_window_pkts: u32,
 
-    /// Retransmission timeout before a round-trip time is measured, in seconds.
+    /// The retransmission timeout before a round-trip time is measured, in seconds.
     pub initial_rto_s: f64,
-    /// Least retransmission timeout in seconds; [`RtoRule`] says least *what*.
+    /// The minimum retransmission timeout in seconds. [`RtoRule`] defines the term to which it applies.
     pub min_rto_s: f64,
-    /// Where doubling ends, in seconds; at least `initial_rto_s` and `min_rto_s`.
+    /// The maximum of the doubled timeout in seconds; at least `initial_rto_s` and `min_rto_s`.
     pub max_rto_s: f64,
-    /// How the timeout follows from measured round-trip times.
+    /// The rule that computes the timeout from measured round-trip times.
     pub rto_rule: RtoRule,
-    /// The clock's granularity in seconds: what round-trip times or timers are rounded to.
-    /// 0 is an exact clock.
+    /// The clock granularity in seconds, to which round-trip times or timers are rounded; 0 for an exact
+    /// clock.
     pub clock_s: f64,
-    /// Do packets carry timestamps (RFC 7323)? Then one that was sent again measures the
-    /// round-trip time, too.
+    /// True if packets carry timestamps (RFC 7323). Retransmitted packets then measure the round-trip time,
+    /// too.
     pub timestamps: bool,
 
-    /// So many timeouts of a SYN follow one another before their interval doubles.
+    /// The number of consecutive timeouts of a SYN before their interval doubles.
     pub linear_syn_timeouts: u32,
-    /// Is a SYN that comes a second time answered a second time?
+    /// True if a duplicate SYN is answered again.
     pub syn_answered_again: bool,
-    /// Timeout of the data, in seconds, as long as no round trip is measured because the SYN or
-    /// its answer had to be sent again (RFC 6298, 5.7).
+    /// The timeout of the data in seconds if no round-trip time was measured because the SYN or SYN-ACK was
+    /// sent again (RFC 6298, 5.7).
     pub rto_after_syn_timeout_s: Option<f64>,
-    /// More timeouts of the handshake than this leave an initial window of one packet.
+    /// The maximum number of handshake timeouts that keep the initial window; more leave a window of one
+    /// packet.
     pub handshake_timeouts_forgiven: u32,
-    /// Does a timeout of a SYN set the slow start threshold, so that slow start ends at once?
+    /// True if a timeout of a SYN sets the slow-start threshold, so that slow start ends at once.
     pub syn_timeout_ends_slow_start: bool,
 
-    /// How losses are found and repaired before the timer expires.
+    /// The method of loss detection and repair before the timer expires.
     pub recovery: Recovery,
-    /// Duplicate acknowledgements that count as a loss: 1 to 255.
+    /// The number of duplicate acknowledgements that indicates a loss, from 1 to 255.
     pub duplicate_acks: u32,
-    /// Do the first duplicate acknowledgements send new packets (RFC 3042)?
+    /// True if the first duplicate acknowledgements send new packets (limited transmit, RFC 3042).
     pub limited_transmit: bool,
-    /// With too few packets in flight, do fewer duplicate acknowledgements suffice (RFC 5827)?
+    /// True if fewer duplicate acknowledgements suffice with few packets in flight (early retransmit,
+    /// RFC 5827).
     pub early_retransmit: bool,
-    /// Is the last packet sent again ahead of the timer when nothing is acknowledged (RFC 8985, 7)?
+    /// True with tail loss probes: the last packet is sent again before the timer expires (RFC 8985, 7).
     pub tail_loss_probe: bool,
-    /// The share of the window that a loss leaves: above 0 and at most 1; half of it for Reno,
-    /// 0.7 for CUBIC (RFC 9438).
+    /// β, the share of the window left after a loss: above 0 and at most 1; 0.5 for Reno, 0.7 for CUBIC
+    /// (RFC 9438).
     pub window_after_loss: f64,
-    /// How the window moves: only for senders with selective acknowledgements, and Linux's; others are
-    /// [`Reno`](CongestionControl::Reno).
+    /// The congestion control. Senders with selective acknowledgements and Linux's support all of them.
+    /// Others support only [`Reno`](CongestionControl::Reno).
     pub congestion: CongestionControl,
 
-    /// Are packets marked that meet congestion, rather than dropped, where queues do that (ECN, RFC 3168)?
-    /// Only for senders with selective acknowledgements, and Linux's; DCTCP has it in any case.
+    /// True if queues may mark packets instead of dropping them (ECN, RFC 3168). Senders with selective
+    /// acknowledgements and Linux's support it. DCTCP always uses it.
     pub ecn: bool,
 
-    /// The most that a receiver lets be under way, in bytes: 1 to 1 GiB; without, no limit. Where packets are not
-    /// given, segments are no larger than half of it.
+    /// The maximum receive window in bytes, from 1 to 1 GiB; `None` without a limit. Unless packets are
+    /// given, segments are at most half of it.
     pub receive_window_bytes: Option<u32>,
-    /// The largest send buffer in bytes, with what the kernel keeps with each packet (the third number of Linux's
-    /// `tcp_wmem`): 4096 to 1 GiB; without, no limit. Only of senders with congestion controls.
+    /// The maximum send buffer in bytes, kernel overhead per packet included (the third number of Linux's
+    /// `tcp_wmem`): 4096 to 1 GiB; `None` without a limit. It applies only to senders with congestion
+    /// controls.
     pub send_buffer_bytes: Option<u32>,
-    /// A receiver acknowledges every so many full segments at once: 1 to 255; 2 with delayed
-    /// acknowledgements. The models' b.
+    /// The number of full segments per acknowledgement, from 1 to 255; 2 with delayed acknowledgements. It
+    /// is b of the models.
     pub segments_per_ack: u32,
-    /// Other segments are acknowledged after this many seconds.
+    /// The delay of acknowledgements for other segments, in seconds.
     pub ack_delay_s: f64,
-    /// Does the delay end at the next beat of a free-running clock, rather than after a full
-    /// delay?
+    /// True if delayed acknowledgements leave at the next tick of a free-running clock, and not after the
+    /// full delay.
     pub ack_delay_beats: bool,
-    /// So many first segments of a connection are acknowledged at once, and so many after a pause
-    /// (Linux).
+    /// The number of segments acknowledged at once at the start of a connection, and after a pause (Linux's
+    /// quick acknowledgements).
     pub quick_acks: u32,
-    /// Does the receive window, which holds the other end, begin with 64 KB, told in the handshake, and grow because more
-    /// arrives in a round trip than ever before, and are segments acknowledged at once while it does (Linux)?
+    /// True with Linux's receive window autotuning. The window limits the other end. It begins with 64 KB
+    /// in the handshake, and grows if more data than before arrives in a round trip. Meanwhile, segments
+    /// are acknowledged at once.
     pub quick_while_growing: bool,
-    /// Are acknowledgements after the third duplicate put together (Linux)?
+    /// True if acknowledgements after the third duplicate are compressed (Linux).
     pub acks_compressed: bool,
 }
 
@@ -162,30 +167,31 @@ pub enum CongestionControl {
 }
 
 impl CongestionControl {
-    /// All of them.
+    /// Returns all congestion controls.
     pub fn all() -> impl Iterator<Item = CongestionControl> {
         Self::WORDS.iter().map(|word| word.meaning)
     }
 }
 
 impl Stack {
-    /// The built-in stack of that name; [`builtin_names`] are all.
+    /// Returns the built-in stack with this name; [`builtin_names`] lists all.
     pub fn builtin(name: &str) -> Option<Stack> {
         builtin::builtin(name)
     }
 
-    /// Reads a stack from TOML: `name`, `like` (a built-in stack) and what differs from that, by
-    /// the fields' names without their units, in kebab-case: `initial-rto = "3 s"`,
-    /// `window-after-loss = 0.5`, `recovery = "newreno"`.
+    /// Reads a stack from TOML: `name`, `like` (a built-in stack) and the differences from that stack. Keys
+    /// are the names of the fields without units, in kebab-case: `initial-rto = "3 s"`, `window-after-loss
+    /// = 0.5`, `recovery = "newreno"`.
     ///
     /// # Errors
-    /// Everything that is wrong: the text is no TOML, has an unknown key, a value of the wrong type or
-    /// unit, or one that a stack cannot have; each with its line and column.
+    /// All mistakes, each with line and column. The text is not TOML, a key is unknown, or a value
+    /// has the wrong type or unit or is outside its allowed range.
     pub fn from_toml(text: &str) -> Result<Stack, Problems> {
         Sources::read_text(text, read::read)
     }
 
-    /// The same for a file among others; `None` if something is wrong with it, which the findings say.
+    /// Reads a stack from one file of several. Returns `None` if the file has mistakes, which are added to
+    /// `findings`.
     pub fn read_in(text: &str, file: FileId, findings: &mut Findings) -> Option<Stack> {
         read::read(text, file, findings)
     }
@@ -193,12 +199,12 @@ impl Stack {
     /// Checks every number.
     ///
     /// # Errors
-    /// The first field that has a value outside its range, by its key in TOML.
+    /// The first field with a value outside its range, by its key in TOML.
     pub fn check(&self) -> Result<(), crate::Error> {
         self.wrong().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// The fields that have values outside their ranges.
+    /// Returns the fields with values outside their ranges.
     fn wrong(&self) -> Vec<crate::Error> {
         let mut wrong = Vec::new();
         let mut ensure = |good: bool, what, value, allowed| {
@@ -277,8 +283,8 @@ impl Stack {
         wrong
     }
 
-    /// Whether its senders know other congestion controls than Reno's: those with selective
-    /// acknowledgements do, and Linux's.
+    /// Returns true if the senders support congestion controls other than Reno: those with selective
+    /// acknowledgements, and Linux's.
     pub fn has_congestion_controls(&self) -> bool {
         match self.recovery {
             Recovery::Timeout | Recovery::Tahoe | Recovery::Reno => false,
@@ -287,44 +293,44 @@ impl Stack {
         }
     }
 
-    /// Why it cannot have this congestion control; `None` if it can.
+    /// Returns the reason why the stack does not support this congestion control; `None` if it does.
     pub fn refuses_congestion(&self, congestion: CongestionControl) -> Option<String> {
         let knows = self.has_congestion_controls() || congestion == CongestionControl::Reno;
         let name = &self.name;
         (!knows).then(|| format!("the senders of `{name}` know no congestion control but Reno's"))
     }
 
-    /// Why its senders cannot answer marks; `None` if they can.
+    /// Returns the reason why the senders do not support ECN; `None` if they do.
     pub fn refuses_ecn(&self) -> Option<String> {
         let name = &self.name;
         let why = || format!("the senders of `{name}` do not answer marks");
         (!self.has_congestion_controls()).then(why)
     }
 
-    /// Bytes of the headers of every packet after the handshake: IPv4, TCP and, in Linux's layout, timestamps
-    /// (RFC 7323, appendix A).
+    /// Returns the header bytes of every packet after the handshake: IPv4, TCP and, in Linux's layout,
+    /// timestamps (RFC 7323, appendix A).
     pub fn header_bytes(&self) -> f64 {
         HEADER_BYTES + f64::from(self.timestamps_bytes())
     }
 
-    /// Bytes of the timestamps option, padded to 32-bit words; 0 without.
+    /// Returns the bytes of the timestamps option, padded to 32-bit words; 0 without timestamps.
     pub(crate) fn timestamps_bytes(&self) -> u32 {
         if self.timestamps { 12 } else { 0 }
     }
 
-    /// Bytes of data in a segment of this size, which includes options.
+    /// Returns the bytes of data in a segment of this size, which includes options.
     pub(crate) fn data_bytes(&self, segment_bytes: u32) -> u32 {
         segment_bytes.saturating_sub(self.timestamps_bytes()).max(1)
     }
 
-    /// Bytes of a SYN and of its answer. With timestamps, both carry all options of Linux: MSS, SACK permitted,
-    /// timestamps and window scale.
+    /// Returns the bytes of a SYN and of a SYN-ACK. With timestamps, both carry all options of Linux: MSS,
+    /// SACK permitted, timestamps and window scale.
     pub fn syn_bytes(&self) -> f64 {
         HEADER_BYTES + if self.timestamps { 20.0 } else { 0.0 }
     }
 
-    /// Bytes of an acknowledgement that lists this number of SACK blocks (RFC 2018, 3), as far as the options field
-    /// of 40 B has space for them: three blocks with timestamps, four without.
+    /// Returns the bytes of an acknowledgement with this number of SACK blocks (RFC 2018, 3). The options
+    /// field of 40 B limits them to three blocks with timestamps, and four without.
     pub fn ack_bytes(&self, blocks: u32) -> f64 {
         const OPTIONS_BYTES: u32 = 40;
         let most = (OPTIONS_BYTES - self.timestamps_bytes() - SACK_BYTES) / BLOCK_BYTES;
@@ -336,18 +342,18 @@ impl Stack {
         self.header_bytes() + f64::from(sack_bytes)
     }
 
-    /// Whether its receivers report what arrived out of order (RFC 2018).
+    /// Returns true if the receivers report segments received out of order (SACK, RFC 2018).
     pub fn has_sack(&self) -> bool {
         matches!(self.recovery, Recovery::Sack | Recovery::Rack)
     }
 
-    /// Whether its packets may be marked instead of being dropped.
+    /// Returns true if the packets are ECN-capable: they may be marked instead of being dropped.
     pub fn has_ecn(&self) -> bool {
         let asks = self.ecn || self.congestion == CongestionControl::Dctcp;
         asks && self.has_congestion_controls()
     }
 
-    /// Another congestion control, with what that leaves of the window after a loss.
+    /// Sets the congestion control, and its share of the window after a loss.
     pub fn set_congestion(&mut self, congestion: CongestionControl) {
         self.congestion = congestion;
         self.window_after_loss = match congestion {
@@ -356,8 +362,8 @@ impl Stack {
         };
     }
 
-    /// How long an end waits for the answer to a SYN, after so many timeouts, in seconds; `linear` says that
-    /// it is the one that opened the connection, whose first timeouts may not double.
+    /// Returns the time that an end waits for the answer to a SYN after `timeouts` timeouts, in seconds.
+    /// `linear` marks the end that opened the connection, whose first timeouts may have equal intervals.
     pub fn handshake_timeout_s(&self, timeouts: u32, linear: bool) -> f64 {
         let doubled = match linear {
             true => timeouts.saturating_sub(self.linear_syn_timeouts),
@@ -367,15 +373,15 @@ impl Stack {
         timeout_s.min(self.max_rto_s)
     }
 
-    /// Segments of so many bytes that a receiver lets be under way at most: those that its
-    /// [window](Self::receive_window_bytes) holds.
+    /// Returns the maximum number of segments in flight that a receiver allows: those of `segment_bytes`
+    /// that fit into its [window](Self::receive_window_bytes).
     pub fn most_out(&self, segment_bytes: u32) -> u32 {
         let window_bytes = self.receive_window_bytes.unwrap_or(u32::MAX);
         (window_bytes / segment_bytes.max(1)).max(1)
     }
 
-    /// The window in packets, and the slow start threshold if there is one, after a handshake in which a
-    /// timer fired so often, and a packet was sent again so often.
+    /// Returns the initial window in packets, and the slow-start threshold if there is one. In the
+    /// handshake, the timer fired `timeouts` times and packets were sent again `again` times.
     pub fn first_window(&self, timeouts: u32, again: u32) -> (u32, Option<u32>) {
         let cwnd = match again > self.handshake_timeouts_forgiven && timeouts > 0 {
             true => 1,
@@ -387,9 +393,10 @@ impl Stack {
         )
     }
 
-    /// The retransmission timeout in seconds after one measured round-trip time: with
-    /// srtt = `rtt_s` and a mean deviation of half of it (RFC 6298, 2.2), so three round-trip
-    /// times, or what the [minimum](Self::min_rto_s) makes of it.
+    /// Returns the retransmission timeout in seconds after one measurement of the round-trip time.
+    ///
+    /// With srtt = `rtt_s` and a mean deviation of half of it (RFC 6298, 2.2), it is three round-trip
+    /// times. The [minimum](Self::min_rto_s) can increase it.
     pub fn rto_s(&self, rtt_s: f64) -> f64 {
         let rto_s = match self.rto_rule {
             RtoRule::Ticks => {
@@ -407,7 +414,7 @@ impl Stack {
 mod tests {
     use super::*;
 
-    /// As `tcpdump` shows them on Linux 6.18: 52 B, and 64, 72 and 80 B with SACK blocks; SYNs of 60 B.
+    /// Sizes as shown by `tcpdump` on Linux 6.18: 52 B, and 64, 72 and 80 B with SACK blocks; SYNs of 60 B.
     #[test]
     fn acks_have_the_sizes_of_linux() {
         let linux = Stack::builtin("linux-6").unwrap();

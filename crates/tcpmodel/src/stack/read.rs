@@ -1,4 +1,4 @@
-//! From a stack's description in TOML to a stack.
+//! Reader of stack descriptions in TOML.
 
 use netflow_document::{
     Allowed, FileId, Findings, ProblemKind, Quantity, Read, Section, Spanned, Table, Value,
@@ -160,14 +160,14 @@ impl Read for Like {
     }
 }
 
-/// Reads a stack; `None` if something is wrong with it, which the findings say.
+/// Reads a stack. Returns `None` if it has mistakes, which are added to `findings`.
 pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<Stack> {
     let before = findings.errors();
     let stack = parse(text, file, findings, |fields, findings| {
         let start = netflow_document::Place::new(file, 0..text.len().min(1));
         let mut s = Section::new(findings, "the stack", fields, start, &[StackFile::KEYS]);
         let stack = over(StackFile::fields(&mut s));
-        // What stands in for a value that could not be read is nobody's number.
+        // Fallback values of fields that could not be read are not checked.
         if s.is_sound() {
             for error in stack.wrong() {
                 let place = s.value_place(error.what).unwrap_or(start);
@@ -191,9 +191,9 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
     (findings.errors() == before).then_some(stack)
 }
 
-/// What the description says, over what `like` says.
+/// Applies the values of the file to the stack that it names in `like`.
 fn over(file: StackFile) -> Stack {
-    // Whoever adds a key has to say what it sets.
+    // The exhaustive pattern makes a new key without effect a compiler error.
     let StackFile {
         name,
         description,
@@ -269,7 +269,7 @@ fn over(file: StackFile) -> Stack {
     if let Some(congestion) = congestion {
         stack.set_congestion(*congestion);
     } else if stack.refuses_congestion(stack.congestion).is_some() {
-        // The one that it is like may have had another.
+        // The stack in `like` may have another congestion control.
         stack.set_congestion(CongestionControl::Reno);
     }
     set(&mut stack.window_after_loss, window_after_loss, |it| *it);

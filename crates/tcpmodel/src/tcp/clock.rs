@@ -1,28 +1,28 @@
-//! Timers, and when they fire.
+//! Timer granularity of an end of a connection.
 
 use crate::{RtoRule, Stack};
 
-/// The clock of an end: when a timer that is due fires.
+/// The clock of an end, which determines when a timer fires.
 ///
-/// That is at once, but for Linux, whose timers fire when the bucket of a hierarchical wheel comes
-/// by: up to an eighth late.
+/// Exact timers fire when they are due. Linux's timers fire when the bucket of a hierarchical timer wheel
+/// expires, so they are late by up to 1/8 of their delay.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// 0 for exact timers.
+    /// The duration of a jiffy; 0 for exact timers.
     jiffy_ns: u64,
-    /// Where, within the coarsest bucket of the wheel, the transfer begins.
+    /// The start of the transfer within the coarsest bucket of the wheel.
     phase_ns: u64,
 }
 
-/// A timer of a wheel this far ahead, in jiffies, goes to the next level.
+/// The smallest delay, in jiffies of the current level, that belongs to the next level of the wheel.
 const LEVEL: u64 = 64;
-/// A bucket of a level is so many buckets of the level before it.
+/// The ratio of the bucket sizes of consecutive levels.
 const COARSER: u64 = 8;
-/// A bucket of the coarsest level, in jiffies.
+/// The bucket size of the coarsest level, in jiffies.
 const COARSEST: u64 = 32768;
 
 impl Clock {
-    /// A clock that reads `phase` (from 0 to 1) of its longest period at time 0.
+    /// Returns a clock at `phase` (from 0 to 1) of its longest period at time 0.
     pub(crate) fn new(stack: &Stack, phase: f64) -> Self {
         let jiffy_ns = match stack.rto_rule {
             RtoRule::Linux => netflow_units::ns(stack.clock_s),
@@ -34,7 +34,7 @@ impl Clock {
         }
     }
 
-    /// When a timer fires that is set at `now_ns` for `delay_ns` later.
+    /// Returns the time at which a timer fires that is set at `now_ns` with a delay of `delay_ns`.
     pub(crate) fn after(&self, now_ns: u64, delay_ns: u64) -> u64 {
         if self.jiffy_ns == 0 {
             return now_ns.saturating_add(delay_ns);
@@ -48,12 +48,13 @@ impl Clock {
         (due / bucket + 1) * bucket * self.jiffy_ns - self.phase_ns
     }
 
-    /// The shortest delay that is worth a timer.
+    /// Returns the shortest delay for which a timer is set.
     pub(crate) fn least_ns(&self) -> u64 {
         2 * self.jiffy_ns
     }
 
-    /// Whole jiffies since some moment: what CUBIC reads; milliseconds where timers are exact.
+    /// Returns the number of jiffies since a fixed origin, the time base of CUBIC; milliseconds with exact
+    /// timers.
     pub(crate) fn jiffies(&self, now_ns: u64) -> u64 {
         match self.jiffy_ns {
             0 => now_ns / 1_000_000,
@@ -61,7 +62,7 @@ impl Clock {
         }
     }
 
-    /// Jiffies per second.
+    /// Returns the number of jiffies per second.
     pub(crate) fn jiffies_per_s(&self) -> u64 {
         match self.jiffy_ns {
             0 => 1000,

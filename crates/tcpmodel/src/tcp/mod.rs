@@ -1,10 +1,11 @@
-//! One TCP: what both ends of a connection do when packets arrive, when timers fire and when a program
-//! writes, and nothing else. Whoever has packets to carry drives it: the [player of single
-//! connections](crate::rounds) and networks of packets.
+//! TCP state machines of both ends of a connection, without a network.
 //!
-//! Segments are counted from 0; times are whole nanoseconds on a clock of the driver's. What differs
-//! between implementations is a [`Stack`](crate::Stack); ns-2's one-way agents, which open no connections as others do and whose
-//! windows are fractions of packets, are [`agents`].
+//! They react to arriving packets, to timers and to writes of a program. A driver carries the packets: the
+//! [simulation of single connections](crate::rounds) or a network of packets.
+//!
+//! Segments are counted from 0. Times are whole nanoseconds on the driver's clock. A
+//! [`Stack`](crate::Stack) contains the differences between implementations. The [`agents`] are ns-2's
+//! one-way agents, which open connections differently and have windows in fractions of packets.
 
 pub mod agents;
 mod clock;
@@ -22,32 +23,32 @@ pub use opening::Opening;
 pub use receiver::{FurtherBlock, Receiver};
 pub use sender::{Sender, TcpState};
 
-/// No time at all.
+/// The time of an event that is not scheduled.
 pub const NEVER: u64 = u64::MAX;
 
-/// Blocks of segments that an acknowledgement tells of at most (RFC 2018 with timestamps).
+/// The maximum number of SACK blocks in an acknowledgement (RFC 2018 with timestamps).
 const MOST_BLOCKS: usize = 3;
 
-/// What an acknowledgement says.
+/// The content of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
-    /// All segments before this one have arrived.
+    /// The cumulative acknowledgement: all segments before this one have arrived.
     pub cumulative: u32,
-    /// Of those behind it, what has arrived: the latest first.
+    /// SACK blocks of segments that arrived out of order, the latest first.
     pub sacks: Sacks,
-    /// It tells of a segment that came twice (RFC 2883).
+    /// True if it reports a duplicate segment (D-SACK, RFC 2883).
     pub duplicate: bool,
-    /// It comes without data.
+    /// True if it carries no data.
     pub pure: bool,
-    /// What it answers had met congestion (RFC 3168).
+    /// True if it echoes congestion of the packets that it acknowledges (ECN-Echo, RFC 3168).
     pub congested: bool,
-    /// When the packet was sent that moved `cumulative`, where packets carry that (RFC 7323).
+    /// The send time of the packet that advanced `cumulative`, if packets carry timestamps (RFC 7323).
     pub echo_ns: Option<u64>,
-    /// The receive window: so many segments from `cumulative` on there is room for, where that is limited.
+    /// The receive window in segments from `cumulative` on; `None` without a limit.
     pub window: Option<u32>,
 }
 
-/// Blocks of segments that have arrived behind one that has not (RFC 2018).
+/// SACK blocks: contiguous segments received out of order (RFC 2018).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sacks {
     blocks: [(u32, u32); MOST_BLOCKS],
@@ -55,7 +56,7 @@ pub struct Sacks {
 }
 
 impl Sacks {
-    /// Adds a block: its first segment, and the first behind it. Without effect where three are there.
+    /// Adds a block from segment `first` to before `end`. A fourth block is ignored.
     pub fn push(&mut self, first: u32, end: u32) {
         if let Some(block) = self.blocks.get_mut(usize::from(self.count)) {
             *block = (first, end);
@@ -63,7 +64,7 @@ impl Sacks {
         }
     }
 
-    /// All of them, the latest first.
+    /// Returns all blocks, the latest first.
     pub fn blocks(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.count)]
     }

@@ -1,17 +1,17 @@
-//! The packets that open a connection, at one of its ends.
+//! The handshake at one end of a connection.
 
 use super::{Clock, NEVER, Sender};
 use netflow_units::ns;
 
 use crate::Stack;
 
-/// A SYN, or the answer to one, until the other end has answered.
+/// A SYN or SYN-ACK that has not been answered yet, with its retransmission timer.
 #[derive(Clone, Debug)]
 pub struct Opening {
     clock: Clock,
-    /// When it is sent again.
+    /// The time of the next retransmission.
     timer_ns: u64,
-    /// How often that timer fired, and how often it was sent again, for whatever reason.
+    /// Timeouts of that timer, and retransmissions for any reason.
     timeouts: u32,
     again: u32,
     first_ns: Option<u64>,
@@ -19,7 +19,8 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Nothing is sent yet. `phase`, from 0 to 1, says where the clock of timers stands at time 0.
+    /// Returns the state before the first transmission. `phase`, from 0 to 1, is the position of the timer
+    /// clock at time 0.
     pub fn new(stack: &Stack, phase: f64) -> Self {
         Self {
             clock: Clock::new(stack, phase),
@@ -31,13 +32,14 @@ impl Opening {
         }
     }
 
-    /// When the packet is sent again.
+    /// Returns the time of the next retransmission.
     #[inline]
     pub fn timer_ns(&self) -> u64 {
         self.timer_ns
     }
 
-    /// The packet is sent; `linear` says that it is a SYN, whose first timeouts may not double.
+    /// Records the transmission of the packet. `linear` marks a SYN, whose first timeouts may have equal
+    /// intervals.
     pub fn send(&mut self, stack: &Stack, now_ns: u64, linear: bool) {
         self.sent_ns = now_ns;
         self.first_ns.get_or_insert(now_ns);
@@ -45,27 +47,29 @@ impl Opening {
         self.timer_ns = self.clock.after(now_ns, delay_ns);
     }
 
-    /// It will be sent again, not for want of an answer.
+    /// Counts a retransmission that was not caused by the timer.
     pub fn repeat(&mut self) {
         self.again += 1;
     }
 
-    /// Whether it was sent more than once.
+    /// Returns true if it was sent more than once.
     pub fn has_repeated(&self) -> bool {
         self.again > 0
     }
 
-    /// The timer fires: it is to be sent again.
+    /// Counts a timeout; the caller sends the packet again.
     pub fn time_out(&mut self) {
         self.timeouts += 1;
         self.again += 1;
     }
 
-    /// The other end has answered what was sent at `echo_ns`, if packets carry that: data may flow.
+    /// Ends the handshake after the other end has answered, so that data may flow. `echo_ns` is the send
+    /// time of the answered packet, if packets carry timestamps.
     pub fn end(&mut self, stack: &Stack, now_ns: u64, echo_ns: Option<u64>, sender: &mut Sender) {
         self.timer_ns = NEVER;
         let echo_ns = echo_ns.filter(|_| sender.has_timestamps());
-        // If what was sent first is answered, nothing was lost (tcp_try_undo_spurious_syn of Linux).
+        // An answer to the first transmission means that nothing was lost (Linux:
+        // `tcp_try_undo_spurious_syn`).
         let timeouts = match echo_ns {
             Some(_) if echo_ns == self.first_ns => 0,
             _ => self.timeouts,

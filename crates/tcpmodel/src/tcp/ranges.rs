@@ -1,9 +1,9 @@
-//! Sets of numbers in runs.
+//! A set of integers stored as disjoint ranges.
 
-/// Numbers in runs that do not touch each other, in order.
+/// A set of integers as sorted ranges that neither overlap nor touch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    /// First, and one past the last.
+    /// The first number of each range, and one past its last.
     runs: Vec<(u32, u32)>,
 }
 
@@ -12,24 +12,25 @@ impl Ranges {
         self.runs.is_empty()
     }
 
-    /// One past the last number.
+    /// Returns one past the largest number.
     pub(crate) fn end(&self) -> Option<u32> {
         self.runs.last().map(|run| run.1)
     }
 
-    /// The run that this number is in.
+    /// Returns the range that contains `number`.
     pub(crate) fn run_of(&self, number: u32) -> Option<(u32, u32)> {
         let after = self.runs.partition_point(|run| run.0 <= number);
         let run = *self.runs.get(after.checked_sub(1)?)?;
         (number < run.1).then_some(run)
     }
 
-    /// Adds those from `from` to before `to`; `new` is told the runs of those that were not there.
+    /// Adds the numbers from `from` to before `to`. Calls `new` with the ranges of numbers that were not in
+    /// the set.
     pub(crate) fn add(&mut self, from: u32, to: u32, mut new: impl FnMut((u32, u32))) {
         if from >= to {
             return;
         }
-        // Those that touch it become one with it.
+        // Ranges that touch the new one are merged with it.
         let first = self.runs.partition_point(|run| run.1 < from);
         let (mut low, mut high, mut end, mut at) = (from, to, first, from);
         while let Some(&(begins, ends)) = self.runs.get(end)
@@ -52,7 +53,7 @@ impl Ranges {
         }
     }
 
-    /// Takes out all numbers before this one.
+    /// Removes all numbers below `number`.
     pub(crate) fn forget_before(&mut self, number: u32) {
         let over = self.runs.partition_point(|run| run.1 <= number);
         self.runs.drain(..over);
@@ -71,7 +72,7 @@ mod tests {
 
     use super::Ranges;
 
-    /// As a set of numbers is, over random runs that come and go.
+    /// Compares with a set of numbers, over random additions and removals.
     #[test]
     fn they_are_a_set() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);

@@ -1,4 +1,4 @@
-//! The receiving half of an end: what has arrived, and when that is acknowledged.
+//! The receiver of a connection: reassembly state and acknowledgements.
 
 use std::collections::VecDeque;
 
@@ -8,76 +8,76 @@ use super::ranges::Ranges;
 use super::{Ack, Clock, MOST_BLOCKS, NEVER, Sacks};
 use crate::{CongestionControl, Stack};
 
-/// The receiving half of an end of a connection: what has arrived, and what an acknowledgement says of it.
+/// The receiving half of an end of a connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// So many full segments are acknowledged at once.
+    /// The number of full segments that are acknowledged at once.
     every: u32,
     delay_ns: u64,
-    /// Does the delay end at the next beat of a free-running clock?
+    /// True if delayed acknowledgements leave at the next tick of a free-running clock.
     beats: bool,
     quick: u32,
     compressed: bool,
     clock: Clock,
-    /// Where the free-running clock of delayed acknowledgements is at time 0.
+    /// The position of the free-running clock of delayed acknowledgements at time 0.
     beat_phase_ns: u64,
-    /// All segments before this one have arrived.
+    /// The next expected segment (RCV.NXT).
     next: u32,
-    /// Segments that have arrived behind one that has not.
+    /// Segments received out of order.
     beyond: Ranges,
-    /// A segment of each block of those, the latest first.
+    /// One segment of each SACK block, the latest first.
     recent: VecDeque<u32>,
-    /// Whether nothing has arrived yet.
+    /// True until the first segment arrives.
     is_new: bool,
-    /// The `next` that was acknowledged last.
+    /// The value of `next` in the last acknowledgement.
     acknowledged: u32,
     quick_left: u32,
     growth: Option<Growth>,
-    /// Segments that are kept until what is before them arrives.
+    /// The number of segments received out of order.
     held: u32,
-    /// It has offered room for all segments before this one.
+    /// The right edge of the offered receive window: one past its last segment.
     edge: u32,
-    /// When something new arrived last.
+    /// The arrival time of the last new segment.
     arrived_ns: u64,
     duplicates_at: u32,
     duplicates: u32,
-    /// Duplicate acknowledgements that wait.
+    /// The number of compressed (delayed) duplicate acknowledgements.
     compressing: u32,
-    /// Blocks that are new, or have grown, since the last acknowledgement.
+    /// Blocks that are new or have grown since the last acknowledgement.
     fresh_blocks: usize,
     told_twice: bool,
-    /// Whether the last packet had met congestion.
+    /// True if the last packet was marked (ECN).
     congested: bool,
-    /// Whether each packet's congestion is told of, and not only that there was some (RFC 8257, 3.2).
+    /// True if feedback is exact for each marked packet, as for DCTCP (RFC 8257, 3.2).
     exact: bool,
     echo_ns: u64,
     due_ns: u64,
 }
 
-/// A block that begins while an acknowledgement waits.
+/// A SACK block that begins while an acknowledgement is delayed.
 #[derive(Clone, Copy, Debug)]
 pub struct FurtherBlock {
-    /// Blocks that wait to be listed.
+    /// The number of blocks not yet reported.
     pub waiting: usize,
-    /// Where the latest of them ends, and where this one begins, behind the segments acknowledged cumulatively.
+    /// The end of the latest of them, relative to the cumulative acknowledgement.
     pub latest_end: u32,
-    /// The first segment of this one, from there on, too.
+    /// The first segment of this block, relative to the cumulative acknowledgement.
     pub first: u32,
 }
 
-/// Further duplicate acknowledgements wait for this part of a round trip, and this long at most
-/// (`tcp_comp_sack_delay_ns` of Linux).
+/// Further duplicate acknowledgements are delayed by this fraction of a round trip, and at most by this
+/// time (`tcp_comp_sack_delay_ns` of Linux).
 const COMPRESSED_PART: u64 = 20;
 const COMPRESSED_NS: u64 = 1_000_000;
-/// No more of them than these (`tcp_comp_sack_nr`).
+/// The maximum number of compressed acknowledgements (`tcp_comp_sack_nr`).
 const MOST_COMPRESSED: u32 = 44;
 
-/// What a packet with SYN tells of at most.
+/// The largest window in a packet with SYN, which has no window scaling.
 const FIRST_WINDOW_BYTES: u32 = 65_535;
 
 impl Receiver {
-    /// Nothing has arrived of segments of so many bytes. `phases`, from 0 to 1, say where its clocks stand at time 0: that of
-    /// timers, and that of delayed acknowledgements.
+    /// Returns a receiver of segments of `segment_bytes`. `phases`, from 0 to 1, are the positions of its
+    /// clocks at time 0: the timer clock and the clock of delayed acknowledgements.
     pub fn new(stack: &Stack, segment_bytes: u32, phases: [f64; 2]) -> Self {
         let [phase, beat_phase] = phases;
         Self {
@@ -110,31 +110,32 @@ impl Receiver {
         }
     }
 
-    /// The receive window in segments of so many bytes that a handshake tells of, if it is one that holds the other end: packets with SYN
-    /// tell of less than 64 KB (RFC 7323, 2.2).
+    /// Returns the receive window of the handshake, in segments of `segment_bytes`; `None` if it does not
+    /// limit the other end. Windows in packets with SYN are below 64 KB because they are not scaled
+    /// (RFC 7323, 2.2).
     pub fn first_window(stack: &Stack, segment_bytes: u32) -> Option<u32> {
         let told = (FIRST_WINDOW_BYTES / stack.data_bytes(segment_bytes)).max(1);
         stack.quick_while_growing.then_some(told)
     }
 
-    /// All segments before this one have arrived.
+    /// Returns the next expected segment: all segments before it have arrived.
     #[inline]
     pub fn next(&self) -> u32 {
         self.next
     }
 
-    /// The other end's first packet was sent at `sent_ns`.
+    /// Sets the send time of the other end's first packet.
     pub fn set_echo(&mut self, sent_ns: u64) {
         self.echo_ns = sent_ns;
     }
 
-    /// When a delayed acknowledgement is due.
+    /// Returns the time at which a delayed acknowledgement is due.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// What a packet of a handshake says: when that was sent which it answers.
+    /// Returns the timestamp echo for a packet of a handshake.
     pub fn echo(&self) -> Ack {
         Ack {
             echo_ns: Some(self.echo_ns),
@@ -142,7 +143,8 @@ impl Receiver {
         }
     }
 
-    /// What an acknowledgement says that is sent now, alone or with data: nothing waits any more then.
+    /// Returns the acknowledgement for a packet sent now, alone (`pure`) or with data, and cancels delayed
+    /// ones.
     pub fn acknowledge(&mut self, pure: bool) -> Ack {
         self.due_ns = NEVER;
         self.compressing = 0;
@@ -160,15 +162,15 @@ impl Receiver {
         }
     }
 
-    /// How many segments behind those acknowledged it has room for, where that is limited. What has been offered once
-    /// stays (RFC 9293, 3.8.6).
+    /// Returns the receive window in segments behind those acknowledged, if it is limited. The right edge
+    /// never moves back (RFC 9293, 3.8.6).
     fn window(&mut self) -> Option<u32> {
         let growth = self.growth.as_ref()?;
         self.edge = self.edge.max(self.next + growth.free(self.held));
         Some(self.edge - self.next)
     }
 
-    /// What it would say of blocks.
+    /// Returns the SACK blocks of the current state.
     fn sacks(&self) -> Sacks {
         let mut sacks = Sacks::default();
         for &segment in &self.recent {
@@ -181,19 +183,22 @@ impl Receiver {
         sacks
     }
 
-    /// The other end's smoothed round-trip time, as the segment that arrives next tells it. By how much that is more than
-    /// data's delay was a round trip ago is how long acknowledgements take, but no less than the least delay of data.
-    /// (Linux measures its round trips, in which the receive window grows, by timestamps that come back.)
+    /// Sets the other end's smoothed round-trip time, as carried by the next segment. The delay of
+    /// acknowledgements is this value minus the delay of data one round trip ago. It is at least the
+    /// minimum delay of data. (Linux measures the round trips of its receive window with echoed
+    /// timestamps.)
     pub fn set_round_trip(&mut self, round_trip_ns: u64) {
         if let Some(growth) = &mut self.growth {
             growth.round_trip_ns = round_trip_ns;
         }
     }
 
-    /// Before a packet arrives that `congested` says met congestion, or not: what is said first of those that
-    /// wait to be acknowledged and did not, or did (RFC 8257, 3.2). Else it would be taken for true of them. Where one
-    /// acknowledgement cannot list a further block, which is `listed`'s to decide, it leaves before (Linux:
-    /// `tcp_sack_new_ofo_skb`).
+    /// Returns an acknowledgement that must leave before `segment` is received, if any.
+    ///
+    /// With exact ECN feedback, delayed acknowledgements leave first if `congested` differs from their
+    /// packets (RFC 8257, 3.2), because one acknowledgement has one mark. A compressed acknowledgement
+    /// leaves first if the segment begins a further SACK block that does not fit, as decided by `listed`
+    /// (Linux: `tcp_sack_new_ofo_skb`).
     pub fn settle(
         &mut self,
         segment: u32,
@@ -214,14 +219,14 @@ impl Receiver {
         (is_other || is_full).then(|| self.acknowledge(true))
     }
 
-    /// The block that grew last.
+    /// Returns the block that grew last.
     fn latest_block(&self) -> Option<(u32, u32)> {
         self.beyond.run_of(*self.recent.front()?)
     }
 
-    /// A segment arrives that was sent at `sent_ns`; `full` says that it is as large as segments are, and
-    /// `congested` that it met congestion. Whether it is new, and whether it is acknowledged at once.
-    /// After a pause of more than `rto_ns`, Linux does so again for a while.
+    /// Receives a segment that was sent at `sent_ns`. `full` is true for a segment of full size,
+    /// `congested` for a marked one. Returns whether it is new, and whether it is acknowledged at once. As
+    /// in Linux, segments after a pause of more than `rto_ns` are acknowledged at once for a while.
     pub fn receive(
         &mut self,
         now_ns: u64,
@@ -231,7 +236,7 @@ impl Receiver {
         rto_ns: u64,
         congested: bool,
     ) -> (bool, bool) {
-        // RFC 8257, 3.2: a change is told at once.
+        // RFC 8257, 3.2: a change is reported at once.
         let changed = std::mem::replace(&mut self.congested, congested) != congested;
         if segment < self.next || self.beyond.run_of(segment).is_some() {
             self.told_twice = true;
@@ -276,10 +281,12 @@ impl Receiver {
         (true, self.waits_no_longer(now_ns, full) || changed)
     }
 
-    /// In the order of what arrived: whether enough has for an acknowledgement.
+    /// Returns true if enough segments have arrived in order for an acknowledgement; otherwise starts the
+    /// delay.
     fn waits_no_longer(&mut self, now_ns: u64, full: bool) -> bool {
         let waiting = self.next - self.acknowledged;
-        // For BSD and ns-2, whose clocks beat, a last, partial segment does not count.
+        // BSD and ns-2, whose delayed acknowledgements follow a free-running clock, do not count a last,
+        // partial segment.
         let enough = waiting - u32::from(!full && self.beats) >= self.every;
         if !enough && self.due_ns == NEVER {
             self.due_ns = if self.beats && self.delay_ns > 0 {
@@ -292,7 +299,7 @@ impl Receiver {
         enough
     }
 
-    /// The latest block is told of first.
+    /// Moves the block of `segment` to the front: the latest block is reported first.
     fn remember(&mut self, segment: u32) {
         let Some((first, end)) = self.beyond.run_of(segment) else {
             return;
@@ -302,7 +309,7 @@ impl Receiver {
         self.recent.truncate(MOST_BLOCKS + 1);
     }
 
-    /// Something is missing before a segment that arrived.
+    /// Returns true if a segment received out of order is acknowledged at once.
     fn out_of_order(&mut self, now_ns: u64) -> bool {
         if !self.compressed || self.quick_left > 0 || self.compressing >= MOST_COMPRESSED {
             return true;
@@ -328,37 +335,41 @@ impl Receiver {
     }
 }
 
-/// The receive window of Linux as it grows with what is read (`tcp_rcv_space_adjust`, `tcp_grow_window`):
-/// whenever more arrived in a round trip than in any before, room for twice as much is
-/// offered, and more if it was much more; by two segments with every segment that arrives, which is
-/// acknowledged at once for it. Segments that are kept until what is before them arrives take room, for which the
-/// buffer grows, too (`tcp_rcvbuf_grow`, from Linux 6.18 on). The kernel's limit, `tcp_rmem`, is left out.
+/// The receive window autotuning of Linux (`tcp_rcv_space_adjust`, `tcp_grow_window`).
+///
+/// If more segments arrived in a round trip than in any before, the buffer grows to twice that number, and
+/// further after a large increase. The offered window grows by two segments with every arriving segment,
+/// which is acknowledged at once. Segments received out of order occupy buffer space, for which the buffer
+/// grows, too (`tcp_rcvbuf_grow`, from Linux 6.18 on). The kernel's limit, `tcp_rmem`, is not modelled.
 #[derive(Clone, Debug)]
 struct Growth {
-    /// Segments that may be under way once all is offered.
+    /// The buffer size in segments.
     window: u32,
-    /// Of these that are offered.
+    /// The offered window in segments.
     offered: u32,
-    /// Segments whose arrival is acknowledged at once, since it offers more.
+    /// The number of further segments that are acknowledged at once because their arrival widens the
+    /// offered window.
     left: u32,
-    /// Most segments that arrived in a round trip.
+    /// The maximum number of segments that arrived in a round trip.
     most: u32,
-    /// When this round trip began, and with which segment.
+    /// The start time of this round trip, and its first segment.
     since_ns: u64,
     from: u32,
-    /// The round-trip time that the other end tells of; 0 without.
+    /// The round-trip time reported by the other end; 0 without one.
     round_trip_ns: u64,
-    /// The delay of the segment that began this one.
+    /// The delay of the first segment of this round trip.
     began_ns: u64,
-    /// The least delay of a segment: the queue-free half of a round trip.
+    /// The minimum delay of a segment: the one-way delay without queueing.
     least_ns: u64,
 }
 
 impl Growth {
-    /// Ten segments are expected. Linux's first receive buffer of 128 KiB has room for 60 segments of 1500 B
-    /// with what the kernel keeps beside each, and no more of smaller ones; of these 48 are offered at first. So the segments after the
-    /// first 16 that are acknowledged one by one are 6 (none of 1000 B; both seen with Linux 6.18). Of larger ones it is as many as
-    /// have the same bytes: 10 of 9000 B (seen, too).
+    /// Returns the initial state, which expects ten segments per round trip.
+    ///
+    /// Linux's initial receive buffer of 128 KiB has space for 60 segments of 1500 B with the kernel's
+    /// overhead, and for no more smaller ones. At first 48 of them are offered. After the first 16
+    /// segments, 6 more are therefore acknowledged one by one (none with 1000 B; both observed with Linux
+    /// 6.18). For larger segments the number of bytes is the same: 10 segments of 9000 B (observed, too).
     fn new(segment_bytes: u32) -> Self {
         let alike = |segments: f64| {
             let larger = f64::from(segment_bytes) / ETHERNET_BYTES;
@@ -383,12 +394,13 @@ impl Growth {
 const ETHERNET_BYTES: f64 = 1460.0;
 
 impl Growth {
-    /// A segment arrives in order that was sent at `sent_ns`: whether it makes the window grow.
+    /// Receives a segment in order that was sent at `sent_ns`. Returns true if it widens the offered
+    /// window.
     #[inline]
     fn arrives(&mut self, now_ns: u64, sent_ns: u64, segment: u32) -> bool {
         let delay_ns = now_ns.saturating_sub(sent_ns);
         self.least_ns = self.least_ns.min(delay_ns);
-        // What is told now is of the segments that came a round trip ago.
+        // The reported round-trip time belongs to segments of one round trip ago.
         let back_ns = self.round_trip_ns.saturating_sub(self.began_ns);
         if now_ns - self.since_ns >= delay_ns + back_ns.max(self.least_ns) {
             self.adjust(segment - self.from);
@@ -400,26 +412,27 @@ impl Growth {
         grows
     }
 
-    /// The round trip that the other end tells of, or one without queues where that is shorter, as far as both are known.
-    /// (Linux takes the shorter of two of its own, one of which is that of the handshake.)
+    /// Returns the smaller of the reported round-trip time and the one without queues, if both were
+    /// measured. Linux takes the smaller of two measurements of its own, one of them from the handshake.
     fn shortest_round_trip_ns(&self) -> Option<u64> {
         let is_known = self.round_trip_ns > 0 && self.least_ns < u64::MAX;
         is_known.then(|| self.round_trip_ns.min(2 * self.least_ns))
     }
 
-    /// A segment arrives out of order: with it so many are `held`, the last of them `span` behind what is missing.
+    /// Receives a segment out of order. `held` segments are now out of order; the last is `span` segments
+    /// after the first missing one.
     fn keeps(&mut self, span: u32, held: u32) {
         self.window = self.window.max(2 * self.most + span);
         self.offer(held);
     }
 
-    /// Room for two segments more is offered, as far as there is any.
+    /// Widens the offered window by two segments, as far as the buffer allows.
     fn offer(&mut self, held: u32) {
         let free = self.window.saturating_sub(held);
         self.offered = self.offered.max((self.offered + 2).min(free));
     }
 
-    /// The segments from the missing one on that there is room for, with so many held behind it.
+    /// Returns the window from the first missing segment on, with `held` segments received out of order.
     fn free(&self, held: u32) -> u32 {
         self.offered.min(self.window.saturating_sub(held))
     }
@@ -449,8 +462,8 @@ mod tests {
         Receiver::new(&stack, 1460, [0.0, 0.0])
     }
 
-    /// Every second packet is acknowledged; of eight the fourth met congestion while the third waited. What the
-    /// other end takes for congested is that one, not the two of one acknowledgement.
+    /// Every second packet is acknowledged. Of eight packets, the fourth is marked while the third waits.
+    /// The sender counts only that one as marked, not both packets of an acknowledgement.
     #[test]
     fn dctcp_is_told_of_each_congested_packet_and_no_other() {
         let mut stack = Stack::builtin("linux-6").unwrap();
@@ -473,8 +486,8 @@ mod tests {
         assert_eq!(told, [plain(2), plain(1), (1, true), plain(1), plain(2)]);
     }
 
-    /// Room for 48 is offered, and for two more with each segment that arrives in order, up to 60. What is offered stays
-    /// while one is missing.
+    /// The window starts at 48 and grows by two with each segment in order, up to 60. The right edge stays
+    /// while a segment is missing.
     #[test]
     fn the_receive_window_is_linuxs() {
         let mut receiver = receiver();
@@ -488,14 +501,16 @@ mod tests {
         assert_eq!(edge(0..1), (1, 1 + 50));
         assert_eq!(edge(1..5), (5, 5 + 58));
         assert_eq!(edge(5..9), (9, 9 + 60));
-        // 9 is missing. Those kept take room of 60, but nothing is taken back.
+        // 9 is missing. Segments out of order occupy the buffer of 60, but the right edge does not move
+        // back.
         assert_eq!(edge(10..40), (9, 9 + 60));
         assert_eq!(edge(40..69), (9, 9 + 60));
-        // The buffer has grown, for what is kept and 20 more; what is offered grows again with what comes in order.
+        // The buffer has grown to the span plus 20. The window grows again with segments in order.
         assert_eq!(edge(9..10), (69, 69 + 62));
     }
 
-    /// Round trips of 10 ms that bring twice as much each time: room for that, and for twice as much again.
+    /// Each round trip of 10 ms brings twice as many segments as the one before. The window fits them, and
+    /// twice as many.
     #[test]
     fn the_receive_window_does_not_hold_slow_start() {
         let mut receiver = receiver();
@@ -512,8 +527,8 @@ mod tests {
         }
     }
 
-    /// Data takes 20 ms, and what answers it half a second, since it waits behind others: so a round trip brings 26 segments
-    /// of one each 20 ms, not two.
+    /// Data takes 20 ms and acknowledgements 500 ms because of queueing. A round trip therefore has 26
+    /// segments, one each 20 ms, and not two.
     #[test]
     fn the_receive_window_knows_that_acknowledgements_wait() {
         let window = |round_trip_ms: u64| {
@@ -532,12 +547,12 @@ mod tests {
             }
             receiver.acknowledge(true).window.unwrap()
         };
-        // 60 are offered anyway; more than 2 x 26, as the first that brings 26 is more than twice the ten expected.
+        // 60 are offered anyway. The window exceeds 2 x 26 because 26 is more than twice the ten expected.
         assert_eq!(window(40), 60);
         assert!((120..250).contains(&window(520)), "{}", window(520));
     }
 
-    /// Without growth there is no limit; legacy stacks have a fixed one, which their driver knows.
+    /// Without autotuning there is no limit. Legacy stacks have a fixed limit, which their driver enforces.
     #[test]
     fn other_receivers_tell_of_no_window() {
         let mut receiver = Receiver::new(&Stack::builtin("legacy").unwrap(), 1460, [0.0, 0.0]);
@@ -545,8 +560,8 @@ mod tests {
         assert_eq!(receiver.acknowledge(true).window, None);
     }
 
-    /// Behind a hole three are acknowledged at once, then 44 wait for a twentieth of a round trip, or for a millisecond where
-    /// that is shorter; the next is acknowledged at once.
+    /// Behind a hole, three segments are acknowledged at once. The next 44 acknowledgements wait for 1/20
+    /// of a round trip, at most 1 ms; the one after them leaves at once.
     #[test]
     fn duplicate_acknowledgements_are_compressed_as_linux_does() {
         let waits = |round_trip_ms: u64, delay_ms: u64| {
@@ -575,8 +590,8 @@ mod tests {
         assert_eq!(waits(10, 2), 200_000);
     }
 
-    /// Segments 0, 2 to 5, 7 and 8 come; the first three behind the hole are acknowledged at once. An acknowledgement that lists two
-    /// blocks leaves before a third begins.
+    /// Segments 0, 2 to 5, 7 and 8 arrive; the first three behind the hole are acknowledged at once. An
+    /// acknowledgement that lists two blocks leaves before a third block begins.
     #[test]
     fn no_block_is_forgotten() {
         let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), 1460, [0.0, 0.0]);
@@ -593,7 +608,7 @@ mod tests {
         assert_eq!(said, [(10, vec![(7, 9), (2, 6)])]);
     }
 
-    /// Three blocks, the latest first; a filled hole makes two of them one.
+    /// Three blocks, the latest first; filling a hole merges two of them.
     #[test]
     fn blocks_are_told_of_as_they_came() {
         let mut receiver = receiver();

@@ -1,55 +1,57 @@
-//! The smoothed round-trip time, and the retransmission timeout that follows from it.
+//! Estimation of the smoothed round-trip time and of the retransmission timeout (RFC 6298, Linux, BSD
+//! ticks).
 
 use netflow_units::ns;
 
 use crate::{RtoRule, Stack};
 
-/// What one end knows of round-trip times.
+/// The round-trip time estimator of one end.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     rule: RtoRule,
     timestamps: bool,
-    /// Times are in nanoseconds here, with parts of them.
+    /// The clock granularity. Times are in fractional nanoseconds in this struct.
     clock: f64,
     min: f64,
     max: f64,
     /// The timeout before back-off.
     base: f64,
-    /// Doubles at every timeout.
+    /// The back-off factor, doubled at every timeout.
     backoff: f64,
     state: State,
-    /// All that was measured: the sum in nanoseconds, and how often.
+    /// The sum of all measurements in nanoseconds, and their number.
     sum: (u64, u64),
 }
 
 #[derive(Clone, Debug)]
 enum State {
-    /// Eighths and quarters of ticks, as BSD keeps them.
+    /// Srtt in 1/8 ticks and variance in 1/4 ticks, as in BSD.
     Ticks {
         srtt: i64,
         variance: i64,
-        /// Where within a tick the transfer begins, in nanoseconds.
+        /// The start of the transfer within a tick, in nanoseconds.
         phase_ns: u64,
         tick_ns: u64,
     },
     Exact(Measured),
 }
 
-/// What exact clocks have measured, in nanoseconds.
+/// The estimates of exact clocks, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 struct Measured {
-    /// 0 until something was measured.
+    /// The smoothed round-trip time; 0 before the first measurement.
     srtt: f64,
     /// Four times the mean deviation.
     deviation: f64,
-    /// The largest `deviation` of the current round trip (Linux).
+    /// The largest `deviation` of the current round trip (Linux's `mdev_max`).
     deviation_max: f64,
-    /// What the timeout has for `deviation` (Linux).
+    /// The value added to `srtt` in the timeout (Linux's `rttvar`).
     kept: f64,
 }
 
 impl RttEstimator {
-    /// Before anything is measured; `phase` (from 0 to 1) is where the ticks are.
+    /// Returns the estimator before any measurement. `phase`, from 0 to 1, is the position within a tick at
+    /// time 0.
     pub(crate) fn new(stack: &Stack, phase: f64) -> Self {
         let bounds_s = [stack.min_rto_s, stack.max_rto_s];
         let ticking = Self::of_ticks(stack.initial_rto_s, bounds_s, stack.clock_s, phase);
@@ -64,12 +66,12 @@ impl RttEstimator {
         }
     }
 
-    /// Does a packet that was sent again measure the round-trip time?
+    /// Returns true if retransmitted packets measure the round-trip time, too, because of timestamps.
     pub(crate) fn has_timestamps(&self) -> bool {
         self.timestamps
     }
 
-    /// That of ns-2, with a clock of ticks; timeouts are in seconds, the first and the bounds of all.
+    /// Returns ns-2's estimator with a clock of ticks. The initial timeout and its bounds are in seconds.
     pub(crate) fn of_ticks(
         initial_s: f64,
         [min_s, max_s]: [f64; 2],
@@ -94,7 +96,7 @@ impl RttEstimator {
         }
     }
 
-    /// The retransmission timeout, back-off included.
+    /// Returns the retransmission timeout, back-off included.
     pub(crate) fn timeout_ns(&self) -> u64 {
         let least = match self.rule {
             RtoRule::Ticks => 2.0 * self.clock,
@@ -104,7 +106,7 @@ impl RttEstimator {
         whole(timeout.max(least).min(self.max))
     }
 
-    /// The smoothed round-trip time; 0 until something was measured.
+    /// Returns the smoothed round-trip time; 0 before the first measurement.
     pub(crate) fn srtt_ns(&self) -> u64 {
         match &self.state {
             State::Ticks { srtt, tick_ns, .. } => *srtt as u64 * tick_ns / 8,
@@ -112,12 +114,12 @@ impl RttEstimator {
         }
     }
 
-    /// The sum of all that was measured in nanoseconds, and how often that was.
+    /// Returns the sum of all measurements in nanoseconds, and their number.
     pub(crate) fn sum(&self) -> (u64, u64) {
         self.sum
     }
 
-    /// The timer has fired.
+    /// Doubles the timeout after the timer has fired.
     pub(crate) fn back_off(&mut self) {
         let is_short = self.rule == RtoRule::Ticks && self.backoff < 64.0;
         if is_short || self.base.max(self.min) * self.backoff < self.max {
@@ -131,21 +133,21 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout is at least this until something is measured.
+    /// Sets a lower bound of the timeout until the first measurement.
     pub(crate) fn begin_above(&mut self, least_s: f64) {
         self.base = self.base.max(1e9 * least_s);
     }
 
-    /// Something new was acknowledged; `measured` says whether that measured a round trip. ns-2
-    /// does without.
+    /// Ends back-off after new data was acknowledged, if that measured a round trip (`measured`). ns-2 does
+    /// not require a measurement.
     pub(crate) fn forget_back_off(&mut self, measured: bool) {
         if measured || self.rule == RtoRule::Ticks {
             self.backoff = 1.0;
         }
     }
 
-    /// A packet that was sent at `sent_ns` has been acknowledged at `now_ns`; `first_of_round` says
-    /// that it is the first to be acknowledged of those sent since the last such one.
+    /// Adds a measurement: a packet sent at `sent_ns` was acknowledged at `now_ns`. `first_of_round` marks
+    /// the first acknowledgement of a round trip.
     pub(crate) fn measure(&mut self, now_ns: u64, sent_ns: u64, first_of_round: bool) {
         let rtt_ns = now_ns.saturating_sub(sent_ns);
         self.sum = (self.sum.0 + rtt_ns, self.sum.1 + 1);
@@ -180,14 +182,14 @@ impl RttEstimator {
     }
 }
 
-/// The nearest whole number: asked for at every acknowledgement.
+/// Returns the nearest integer; called at every acknowledgement.
 #[inline]
 fn whole(time_ns: f64) -> u64 {
     (time_ns + 0.5) as u64
 }
 
 impl Measured {
-    /// RFC 6298, 2: the timeout.
+    /// Updates the estimates and returns the timeout (RFC 6298, 2).
     fn rfc6298(&mut self, rtt: f64, clock: f64) -> f64 {
         if self.srtt == 0.0 {
             self.srtt = rtt;
@@ -199,7 +201,8 @@ impl Measured {
         self.srtt + self.deviation.max(clock)
     }
 
-    /// Linux: the deviation falls slowly, once a round trip, and never below a minimum.
+    /// Updates the estimates as Linux does and returns the timeout. The deviation decreases slowly, once a
+    /// round trip, and not below a minimum.
     fn linux(&mut self, rtt: f64, first_of_round: bool, least: f64) -> f64 {
         if self.srtt == 0.0 {
             self.srtt = rtt;

@@ -1,4 +1,4 @@
-//! [Short], Model C and [CSA] against a table, and what [Short] claims.
+//! [Short], Model C and [CSA] compared with a table, and tests of the claims of [Short].
 
 use crate::reference::{Row, Table};
 use netflow_tcpmodel::csa::Csa;
@@ -95,7 +95,7 @@ fn model_c_and_csa_agree_with_the_table() {
     }
 }
 
-/// `columns` are of Model C and of [CSA].
+/// Compares the latencies of Model C and of [CSA] with `columns`.
 fn compare(row: Row<'_>, transfer: &Transfer, loss: f64, timeout_s: f64, columns: [&String; 2]) {
     let model_c = ModelC {
         timeout_s,
@@ -148,7 +148,7 @@ fn every_step_of_csa_agrees_with_the_table() {
     }
 }
 
-/// [Short]: without loss, latency is linear in the delay.
+/// Claim of [Short]: without loss, latency is linear in the delay.
 #[test]
 fn claim_latency_is_linear_in_delay_without_loss() {
     for packets in [6, 20, 200] {
@@ -168,7 +168,7 @@ fn claim_latency_is_linear_in_delay_without_loss() {
     }
 }
 
-/// [Short]: latency grows more than linearly in the loss.
+/// Claim of [Short]: latency grows more than linearly in the loss.
 #[test]
 fn claim_latency_grows_more_than_linearly_in_loss() {
     for packets in [6, 20] {
@@ -186,8 +186,8 @@ fn claim_latency_grows_more_than_linearly_in_loss() {
             for i in 0..20 {
                 let loss = f64::from(i) * step;
                 let growth = at(loss + step) - at(loss);
-                // The very first percent is special: between 0 and 1 % the share of losses that
-                // take a timeout rises like a square root.
+                // The first percent is an exception: from 0 to 1 %, the share of losses with a timeout
+                // rises like a square root.
                 assert!(growth > before || i < 2, "{packets} {delay_s} {loss}");
                 before = growth;
             }
@@ -196,9 +196,9 @@ fn claim_latency_grows_more_than_linearly_in_loss() {
     }
 }
 
-/// [Short]: for 6 and for 20 packets, low < new < high, low and high being Model C with the loss
-/// of one way and of both ways. It holds from 2 % loss on; below, Model C's first window of one
-/// packet (here two) costs more than losses do.
+/// Claim of [Short]: for 6 and for 20 packets, low < new < high. Low is Model C with the loss in one
+/// direction, high with the loss in both. The claim holds from 2 % loss on. Below, Model C's first window
+/// of one packet (two here) costs more than the losses.
 #[test]
 fn claim_the_new_model_lies_between_low_and_high() {
     let mut found = 0;
@@ -212,7 +212,7 @@ fn claim_the_new_model_lies_between_low_and_high() {
         if ![6, 20].contains(&packets) || !(0.02..=0.2).contains(&loss) || delay_s < 0.01 {
             continue;
         }
-        // The timer is what a series of timeouts begins with on average.
+        // The timer is the mean first timeout of a series.
         let total_s = |loss| {
             let model_c = ModelC {
                 timeout_s: row.get("T0star"),
@@ -251,7 +251,7 @@ fn solvers_agree_on_the_whole() {
         let (a, b) = (exact_times.quantile(q), sampled_times.quantile(q));
         assert!((a / b - 1.0).abs() < 0.05, "{q}: {a} {b}");
     }
-    // With the smallest latency there is no timeout at all.
+    // The smallest latency has no timeout.
     let moving_s = 0.15 + exact.transfer_s;
     assert!((exact_times.quantile(0.0) - moving_s).abs() < 1e-12);
 }
@@ -300,8 +300,7 @@ fn what_is_no_transfer_is_refused() {
 }
 
 proptest! {
-    /// Latency increases in loss, delay and size, for any stack, and without loss there is no
-    /// timeout.
+    /// Latency increases in loss, delay and size for any stack. Without loss there are no timeouts.
     #[test]
     fn latency_increases_in_everything(
         packets in 1_u64..300,

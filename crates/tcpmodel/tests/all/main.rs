@@ -1,4 +1,4 @@
-//! Short transfers, from outside. One binary: it builds in a fraction of the time of one for each file.
+//! Integration tests of the crate. They are one binary because it builds much faster than one per file.
 
 mod latency;
 mod reference;

@@ -1,5 +1,5 @@
-//! Transfers played packet by packet: whole round trips, closed forms, monotony, threads, and bad
-//! input. How close they are to measured ones is in the study of short transfers.
+//! Transfers simulated packet by packet: whole round trips, closed forms, monotonicity, threads, and
+//! invalid input. The study of short transfers compares them with measurements.
 
 use netflow_tcpmodel::rounds::{Distribution, Options, Rounds, Transfer, Until};
 use netflow_tcpmodel::rto::{ExactMoments, RtoChain, Solver, Timers};
@@ -23,8 +23,8 @@ fn lossy(loss: f64, transfer: Transfer) -> Transfer {
     }
 }
 
-/// Windows of 2, 4, 8, … or 10, 20, … packets, a round trip each, after one of the handshake; the
-/// last takes half of one to arrive, and a whole one to be acknowledged.
+/// Windows of 2, 4, 8, … or 10, 20, … packets take a round trip each, after one for the handshake. The last
+/// window takes half a round trip to arrive, and a whole one to be acknowledged.
 #[test]
 fn without_loss_a_transfer_takes_whole_round_trips() {
     let (rtt_s, mss_bytes) = (0.2, 1000);
@@ -56,14 +56,14 @@ fn without_loss_a_transfer_takes_whole_round_trips() {
             assert!((s - expected_s).abs() < 1e-9, "{stack} {packets}: {s} s");
             assert!((latency.handshake_s() - rtt_s).abs() < 1e-12);
         }
-        // A reply is delivered to the end that asked, another half round trip later.
+        // A reply arrives at the requesting end half a round trip later.
         let fetch = Transfer::fetch(100, packets * 1000, mss_bytes, rtt_s / 2.0);
         let s = play(stack, fetch, 2).mean_s();
         assert!((s - round_trips * rtt_s).abs() < 1e-9, "{stack} {packets}");
     }
 }
 
-/// SYN, SYN-ACK and acknowledgement of 40 B, then 1000 B and a header, one after another.
+/// SYN, SYN-ACK and acknowledgement of 40 B, then 1000 B and a header, in sequence.
 #[test]
 fn packets_take_time_to_send() {
     let transfer = Transfer {
@@ -75,8 +75,8 @@ fn packets_take_time_to_send() {
     assert!((s - (0.15 + sent_s)).abs() < 1e-12, "{s}");
 }
 
-/// Only SYNs and one segment can be lost: a geometric number of SYNs waits 3, 6, … 60 s, and
-/// neither the first nor the segment is lost with probability (1 − p)².
+/// Only SYNs and one segment can be lost. A geometric number of SYNs waits 3, 6, … 60 s. With probability
+/// (1 − p)², both the first SYN and the segment arrive at once.
 #[test]
 fn one_segment_by_hand() {
     let (loss, trials) = (0.2, 50_000);
@@ -108,7 +108,7 @@ fn one_segment_by_hand() {
     assert_eq!(latency.quantile(0.5), latency.quantile(0.0));
 }
 
-/// Who no longer waits gets what fewer transfers give.
+/// An interrupted simulation returns the result of fewer transfers.
 #[test]
 fn transfers_end_when_somebody_says_so() {
     let rounds = Rounds {
@@ -150,7 +150,7 @@ fn the_answer_is_the_same_bits_for_any_number_of_threads() {
     assert_ne!(one, rounds.solve(&other).unwrap());
 }
 
-/// The steps are large beside the luck of so many trials.
+/// The increases are large compared with the random variation of this number of trials.
 #[test]
 fn latency_increases_in_loss() {
     for name in builtin_names() {
@@ -169,7 +169,7 @@ fn latency_increases_in_loss() {
 }
 
 proptest! {
-    /// Without loss, latency increases in delay and size, and there is no timeout.
+    /// Without loss, latency increases in delay and size, and there are no timeouts.
     #[test]
     fn latency_increases_in_delay_and_size(
         packets in 1_u64..200,
@@ -180,7 +180,7 @@ proptest! {
         let here = of(packets, delay_s);
         prop_assert_eq!(here.timeout_s(), 0.0);
         prop_assert_eq!(here.retransmissions(), 0.0);
-        // A delayed acknowledgement that comes just before a segment may cost, or save, a round.
+        // A delayed acknowledgement just before a segment may cost or save a round trip.
         let delayed = ["linux-2.0.34", "rfc6298"].contains(&name);
         let longer_s = if delayed { 1.5 * delay_s } else { delay_s + 0.001 };
         prop_assert!(of(packets, longer_s).mean_s() > here.mean_s());
@@ -190,7 +190,7 @@ proptest! {
 }
 
 prop_compose! {
-    /// Any stack: each rule with any other.
+    /// Any stack, with each combination of rules.
     fn any_stack()(
         like in prop::sample::select(builtin_names()),
         window in 1_u32..20,
@@ -248,7 +248,7 @@ prop_compose! {
 }
 
 proptest! {
-    /// Whatever the rules and the losses, every transfer ends, and its parts make the whole.
+    /// Every transfer ends for any rules and losses, and its components add up to the total.
     #[test]
     fn every_transfer_ends(
         stack in any_stack(),

@@ -1,5 +1,5 @@
-//! The chain of timeouts: exact moments and quantiles against a table, sampling against exact
-//! moments, closed forms, and bad input.
+//! The chain of timeouts: exact moments and quantiles compared with a table, Monte Carlo compared with
+//! exact moments, closed forms, and invalid input.
 
 use crate::reference::{Row, Table};
 use netflow_tcpmodel::Error;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// [Short]'s timers.
+/// The timers of [Short].
 fn timers(delay_s: f64) -> Timers {
     Timers {
         initial_s: 3.0,
@@ -20,7 +20,7 @@ fn timers(delay_s: f64) -> Timers {
     }
 }
 
-/// The loss at which either the packet or its acknowledgement is lost.
+/// Returns the probability that the packet or its acknowledgement is lost.
 fn both_ways(loss: f64) -> f64 {
     loss + loss * (1.0 - loss)
 }
@@ -61,8 +61,8 @@ fn exact_quantiles_agree_with_the_table() {
     }
 }
 
-/// Timers without a common unit that is worth computing with: the lattice is then a little wider,
-/// and right in its mean.
+/// Timers without a feasible common unit: the lattice distribution is slightly wider, and its mean is
+/// exact.
 #[test]
 fn timers_that_have_nothing_in_common_are_no_trouble() {
     let near = Timers {
@@ -81,14 +81,14 @@ fn timers_that_have_nothing_in_common_are_no_trouble() {
         let odd = distribution(&ExactDistribution, RtoChain::new(packets, loss, odd));
         assert!((odd.mean_s() / exact.mean_s - 1.0).abs() < 1e-9);
         for q in [0.123, 0.456, 0.789, 0.987] {
-            // Its points are a small part of a standard deviation apart.
+            // Lattice points are much closer than a standard deviation.
             let difference = (odd.quantile(q) - near.quantile(q)).abs() / exact.std_s;
             assert!(difference < 0.005, "{packets} {loss} {q}: {difference}");
         }
     }
 }
 
-/// One packet, timers 1, 2, 4, 4, …: it waits Σ L over k losses with probability p^k·(1−p).
+/// One packet with timers 1, 2, 4, 4, …: k losses take Σ L with probability p^k·(1−p).
 #[test]
 fn one_packet_by_hand() {
     let timers = Timers {
@@ -103,7 +103,7 @@ fn one_packet_by_hand() {
         assert_eq!(point.0, time_s);
         assert!((point.1 - (1.0 - p.powi(losses as i32 + 1))).abs() < 1e-15);
     }
-    // p·1 + p²·2 + p³·4/(1−p), since every timer after the second is 4.
+    // The mean is p·1 + p²·2 + p³·4/(1−p), because every timer after the second is 4.
     let mean_s = p + 2.0 * p.powi(2) + 4.0 * p.powi(3) / (1.0 - p);
     for solver in [&ExactMoments as &dyn Solver, &ExactDistribution] {
         let solved = solver.solve(&[RtoChain::new(1, p, timers)]).unwrap();
@@ -112,7 +112,7 @@ fn one_packet_by_hand() {
     assert!((distribution.mean_s() - mean_s).abs() < 1e-12);
 }
 
-/// Timers that begin at the maximum never double: n packets lose n·p/(1−p) sends on average.
+/// Timers that start at the maximum never double: n packets lose n·p/(1−p) sends on average.
 #[test]
 fn timers_at_their_maximum_make_a_negative_binomial_time() {
     let timers = Timers {
@@ -131,8 +131,7 @@ fn timers_at_their_maximum_make_a_negative_binomial_time() {
     assert!((solved.distribution.unwrap().mean_s() / mean_s - 1.0).abs() < 1e-12);
 }
 
-/// A chain that takes place with probability q: the mean is q times as much, and the distribution
-/// has 1 − q more at 0.
+/// A chain that takes place with probability q has q times the mean, and 1 − q more probability at 0.
 #[test]
 fn a_chain_may_not_take_place() {
     let always = RtoChain::new(3, 0.2, timers(0.1));
@@ -153,9 +152,9 @@ fn a_chain_may_not_take_place() {
     assert!((at_once - (0.75 + 0.25 * 0.8_f64.powi(3))).abs() < 1e-14);
 }
 
-/// The mean of 50 000 trials is normal to the eye, with the exact mean and the exact standard
-/// deviation over √50 000. Of 200 honest samples the farthest is beyond 4 with probability 1.3 %,
-/// with this seed it is not; a chain that is wrong by a few percent is beyond it at most points.
+/// The mean of 50 000 trials is approximately normal, with the exact mean and the exact standard deviation
+/// over √50 000. The largest of 200 errors exceeds 4 with probability 1.3 %; with this seed it does not. An
+/// error of a few percent in the chain exceeds it at most points.
 #[test]
 fn sampling_agrees_with_the_exact_mean() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
@@ -172,16 +171,16 @@ fn sampling_agrees_with_the_exact_mean() {
         .unwrap();
         let error = (sampled.mean_s - exact.mean_s) / (exact.std_s / 50_000_f64.sqrt());
         assert!(error.abs() < 4.0, "{error} at {chain:?}");
-        // The sample's own spread is the chain's, as far as a heavy tail lets it be known.
+        // The sample's standard deviation is that of the chain, as far as a heavy tail allows.
         let spread = sampled.std_s / exact.std_s;
         assert!((0.5..2.0).contains(&spread), "{spread} at {chain:?}");
         squares += error * error;
         let (low_s, high_s) = sampled.interval_s();
         covered += u32::from(low_s < exact.mean_s && exact.mean_s < high_s);
     }
-    // The sum of 200 squares of normal errors is 200 ± 20: neither too bad nor too good.
+    // The sum of 200 squared normal errors is 200 ± 20.
     assert!((100.0..300.0).contains(&squares), "{squares}");
-    // Of 200 intervals 190 ± 3 have the exact mean in them.
+    // The exact mean is in 190 ± 3 of 200 intervals.
     assert!((178..=200).contains(&covered), "{covered}");
 }
 
@@ -198,7 +197,7 @@ fn a_sample_has_the_exact_distribution() {
     let chain = RtoChain::new(20, 0.0975, timers(0.05));
     let exact = distribution(&ExactDistribution, chain);
     let sampled = distribution(&MonteCarlo::default(), chain);
-    // Kolmogorov and Smirnov: 1.95/√n is exceeded once in a thousand times.
+    // Kolmogorov–Smirnov test: 1.95/√n is exceeded with probability 0.001.
     for (time_s, probability) in exact.points() {
         let found = sampled.cdf(time_s + 1e-9);
         assert!(
@@ -237,7 +236,7 @@ fn a_sample_is_the_same_bits_for_any_number_of_threads() {
     assert_ne!(bits(&one), bits(&other));
 }
 
-/// Who no longer waits gets what fewer trials give.
+/// An interrupted simulation returns the result of fewer trials.
 #[test]
 fn trials_end_when_somebody_says_so() {
     let chains = [RtoChain::new(20, 0.2, timers(0.05))];
@@ -274,9 +273,10 @@ fn sampling_stops_when_it_is_precise_enough() {
     };
     let solved = solver.solve(&[chain]).unwrap();
     assert!(1.96 * solved.standard_error_s <= 0.01 * solved.mean_s);
-    // (1.96 · 2.599363/1.249998 / 1 %)² = 166 000 are enough; it looks at powers of two.
+    // (1.96 · 2.599363/1.249998 / 1 %)² = 166 000 trials suffice; the precision is checked at powers of
+    // two.
     assert_eq!(solved.trials, 1 << 18);
-    // Every packet is sent once, and once more for every one of n·p/(1−p) losses.
+    // Every packet is sent once, and once more for each of n·p/(1−p) losses.
     let sends = solved.sends as f64 / solved.trials as f64;
     assert!(
         (sends / (20.0 / (1.0 - 0.0975)) - 1.0).abs() < 0.001,
@@ -373,8 +373,7 @@ fn distribution(solver: &dyn Solver, chain: RtoChain) -> netflow_tcpmodel::rto::
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// Whatever the timers are: probabilities sum to one, and the distribution's mean is the
-    /// recursion's.
+    /// For all timers, probabilities sum to one, and the mean of the distribution is that of the recursion.
     #[test]
     fn the_two_exact_solutions_agree(
         packets in 1_u64..60,
@@ -390,7 +389,7 @@ proptest! {
         prop_assert!((total - 1.0).abs() < 1e-11);
         let error = (distribution.mean_s() - solved.mean_s).abs();
         prop_assert!(error <= 1e-9 * solved.mean_s, "{} {}", distribution.mean_s(), solved.mean_s);
-        // Its spread, too, but for the split between lattice points.
+        // The variance agrees, too, except for the split between lattice points.
         let mut before = 0.0;
         let mut squares = 0.0;
         for (time_s, cumulative) in distribution.points() {
@@ -403,7 +402,7 @@ proptest! {
 }
 
 proptest! {
-    /// More packets, more loss and longer timers take longer.
+    /// The time increases in the number of packets, the loss and the timers.
     #[test]
     fn time_increases_in_everything(
         packets in 1_u64..100,

@@ -1,4 +1,4 @@
-//! Stacks: the built-in ones, timeouts that are known, and descriptions in TOML, good and bad.
+//! Stacks: the built-in ones, reference timeouts, and valid and invalid descriptions in TOML.
 
 use netflow_document::{Problem, Words};
 use netflow_tcpmodel::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
@@ -30,7 +30,7 @@ fn the_first_timeout_is_what_the_rules_say() {
     // RFC 6298, 2.4: at least a second.
     close(rto_s("rfc6298", 0.1), 1.0);
     close(rto_s("rfc6298", 0.4), 1.2);
-    // No stack waits longer than its maximum.
+    // The maximum limits every stack.
     close(rto_s("linux-2.0.34", 100.0), 120.0);
 }
 
@@ -172,7 +172,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     assert_eq!(lines, [Some(3), Some(4)], "{problems:?}");
 }
 
-/// A description that names another congestion control is the same stack as a scenario's that does.
+/// A congestion control set in a description gives the same stack as one set in a scenario.
 #[test]
 fn a_congestion_control_brings_its_window_after_a_loss() {
     for congestion in CongestionControl::all() {

@@ -1,4 +1,4 @@
-//! Steady-state formulas against a table.
+//! Steady-state formulas compared with a table.
 
 use netflow_tcpmodel::steady::{
     Path, mathis, pftk_approximate, pftk_send_rate, pftk_throughput, pftk_window,

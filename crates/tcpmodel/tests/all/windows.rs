@@ -1,4 +1,4 @@
-//! Every congestion control through losses that are chosen: a line for each round trip, to be read.
+//! Window traces of every congestion control with chosen losses, one line per interval.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,23 +8,23 @@ use netflow_tcpmodel::tcp::{Ack, NEVER, Receiver, Sender};
 use netflow_tcpmodel::{CongestionControl, Stack};
 
 const MS: u64 = 1_000_000;
-/// A packet takes this long on the link, and this long before and behind it.
+/// The service time of a packet on the link, and the delay before and behind the link.
 const SERVICE_NS: u64 = MS;
 const DELAY_NS: u64 = 20 * MS;
 
-/// What loses packets, and marks them.
+/// Losses and marks of packets.
 struct Fate {
     /// Transmissions with these numbers are lost.
     lost: &'static [u32],
-    /// Those that find so many before them are marked.
+    /// Packets that find at least this number before them are marked.
     marks_at: usize,
-    /// More than so many are not sent in all.
+    /// The maximum number of segments to send.
     size: u32,
 }
 
-/// One end sends to the other over a link of 1000 packets/s with endless room, 40 ms there and back: cwnd,
-/// ssthresh, packets in flight and rate of pacing at the end of every 50 ms, with what was lost and repaired
-/// meanwhile.
+/// Simulates a sender over a link of 1000 packets/s with an infinite buffer and a delay of 40 ms in total.
+/// Returns cwnd, ssthresh, packets in flight and pacing rate at the end of every 50 ms, with the losses and
+/// repairs in between.
 fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
     let mut stack = Stack {
         clock_s: 0.0,
@@ -113,8 +113,8 @@ fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
     }
 }
 
-/// The golden page: what each control makes of one loss, of several in a window, of a lost retransmission, of
-/// a whole window, of marks, of nothing at all.
+/// Golden file: the reaction of each control to one loss, several losses in a window, a lost
+/// retransmission, a lost window, marks, and no losses.
 #[test]
 fn windows_are_what_they_were() {
     const NEVER_MARKS: usize = usize::MAX;

@@ -1,8 +1,8 @@
-//! Probability on a stretch of the lattice.
+//! A probability distribution on a contiguous range of lattice points.
 
 use super::Shift;
 
-/// Probabilities of lattice points from `first` on.
+/// Probabilities of the lattice points from `first` on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     first: usize,
@@ -10,7 +10,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Time 0, for certain.
+    /// Returns the distribution with probability 1 at time 0.
     pub fn certain() -> Self {
         Self {
             first: 0,
@@ -18,14 +18,14 @@ impl Row {
         }
     }
 
-    /// The points that have any probability, ascending.
+    /// Returns the points with positive probability, ascending.
     pub fn points(&self) -> impl Iterator<Item = (usize, f64)> {
         (self.first..)
             .zip(self.mass.iter().copied())
             .filter(|(_, mass)| *mass > 0.0)
     }
 
-    /// Adds `weight` times what is in `from`, later by `shift`.
+    /// Adds `weight` times `from`, shifted by `shift`.
     pub fn add(&mut self, from: &Row, weight: f64, shift: Shift) {
         if from.mass.is_empty() || weight == 0.0 {
             return;
@@ -45,7 +45,7 @@ impl Row {
         }
     }
 
-    /// Makes room for the points from `first` to before `end`.
+    /// Extends the range to include the points from `first` to before `end`.
     fn cover(&mut self, first: usize, end: usize) {
         if self.mass.is_empty() {
             self.first = first;
@@ -59,8 +59,8 @@ impl Row {
         }
     }
 
-    /// These are resends with the longest timer; adds those that follow them, and `firsts`, by a
-    /// timeout each.
+    /// Adds the resends at the maximum timer that follow `firsts` and earlier resends. Each follows after a
+    /// timeout `shift`. The row contains the resends at the maximum timer.
     pub fn climb_in_place(&mut self, firsts: &Row, loss: f64, shift: Shift) {
         self.add(firsts, loss, shift);
         let mut at = 0;
@@ -80,12 +80,12 @@ impl Row {
         }
     }
 
-    /// Multiplies everything.
+    /// Multiplies all probabilities by `by`.
     pub fn scale(&mut self, by: f64) {
         self.mass.iter_mut().for_each(|mass| *mass *= by);
     }
 
-    /// Forgets the ends, as far as they are next to nothing together.
+    /// Removes both ends of the range, as far as their total probability is negligible.
     pub fn trim(&mut self) {
         let negligible = |masses: &mut dyn Iterator<Item = &f64>| {
             masses
@@ -104,8 +104,8 @@ impl Row {
     }
 }
 
-/// What is left of a probability when it ceases to be followed.
+/// The probability below which no further resends are computed.
 const NOTHING: f64 = 1e-25;
 
-/// What may be lost at an end of a row with every packet.
+/// The probability that may be discarded at each end of a row, per packet.
 const NEGLIGIBLE: f64 = 1e-19;

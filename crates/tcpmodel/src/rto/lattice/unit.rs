@@ -1,19 +1,19 @@
-//! The lattice's unit.
+//! The unit of the time lattice.
 
 use super::super::ladder::Ladder;
 use super::{RtoChain, TimeoutTime};
 use crate::Error;
 use crate::error::ensure;
 
-/// The distance of two lattice points.
+/// The distance between two lattice points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     seconds: f64,
-    /// Are all timers whole multiples of it?
+    /// True if all timers are integer multiples of the unit.
     exact: bool,
 }
 
-/// A timer on the lattice: so many points, and the share of probability that goes one farther.
+/// The shift of a timer in lattice points, and the share of probability that moves one point farther.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shift {
     pub points: usize,
@@ -27,21 +27,22 @@ impl Shift {
     };
 }
 
-/// Additions that a solution may take: some ten seconds' worth.
+/// The maximum number of additions for a solution: about ten seconds.
 const WORK: f64 = 2e10;
 
-/// Additions that it takes where there is a choice: a tenth of a second's worth.
+/// The target number of additions when the unit can be chosen: about 0.1 s.
 const USUAL_WORK: f64 = 2e8;
 
-/// Points that a row may have.
+/// The maximum number of points of a row.
 const POINTS: f64 = 1e6;
 
-/// What splitting may add to the standard deviation, as a share of it: 0.1 (in squares, 1 %).
+/// The maximum increase of the standard deviation caused by splitting: 0.1 of it in quadrature, so 1 % in
+/// variance.
 const WIDENING: f64 = 0.1;
 
 impl Unit {
-    /// The timers' greatest common unit if the lattice is then small enough to compute with; else
-    /// the finest that is.
+    /// Chooses the greatest common unit of the timers if that lattice is small enough, otherwise the finest
+    /// feasible unit.
     pub fn choose(chains: &[RtoChain], moments: &TimeoutTime) -> Result<Self, Error> {
         let timeouts: f64 = chains
             .iter()
@@ -70,7 +71,7 @@ impl Unit {
             .iter()
             .map(|chain| chain.timers.max_s)
             .fold(f64::INFINITY, f64::min);
-        // A split between two points has a variance of at most a quarter of a unit's square.
+        // A split between two points has a variance of at most a quarter of the squared unit.
         let coarsest_s = 2.0 * WIDENING * moments.std_s / timeouts.sqrt();
         let seconds = (width_s / POINTS.min(USUAL_WORK / rows))
             .min(coarsest_s)
@@ -88,12 +89,12 @@ impl Unit {
         })
     }
 
-    /// In seconds.
+    /// Returns the unit in seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// A timer on the lattice.
+    /// Returns the shift of a timer.
     pub fn shift(&self, timer_s: f64) -> Shift {
         let points = timer_s / self.seconds;
         let whole = if self.exact {
@@ -108,7 +109,7 @@ impl Unit {
     }
 }
 
-/// How long a packet takes that is lost as often as almost never happens, in seconds.
+/// Returns the time that a packet needs in seconds, if its number of losses has probability 1e-19.
 fn tail_s(chain: &RtoChain) -> f64 {
     if chain.loss == 0.0 {
         return 0.0;
@@ -120,7 +121,7 @@ fn tail_s(chain: &RtoChain) -> f64 {
     climb + losses * chain.timers.max_s * f64::from(losses > timers_s.len() as f64)
 }
 
-/// The greatest time that all timers are whole multiples of, if they are whole nanoseconds.
+/// Returns the greatest common divisor of all timers in seconds, if they are whole nanoseconds.
 fn common_unit_s(chains: &[RtoChain]) -> Option<f64> {
     let mut unit_ns = 0;
     for chain in chains.iter().filter(|chain| chain.loss > 0.0) {

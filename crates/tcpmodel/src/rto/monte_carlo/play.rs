@@ -1,16 +1,16 @@
-//! One trial.
+//! Simulation of one trial.
 
 use rand::Rng;
 
 use super::super::RtoChain;
 use super::super::ladder::Ladder;
 
-/// A chain, prepared for being played.
+/// A chain, prepared for simulation.
 ///
-/// Nothing happens while packets get through at their first send, so the number of those until the
-/// next one that does not is drawn at once, and so is the number of times that one is lost again.
-/// Both are geometric: this is the chain itself, with two random numbers for every packet that is
-/// lost instead of one for every send.
+/// Packets that arrive at their first send cost no time. The number of packets until the next loss is
+/// therefore drawn at once, and so is the number of further losses of that packet. Both are geometric, so
+/// the distribution is that of the chain. A lost packet needs two random numbers, instead of one for every
+/// send.
 pub(super) struct Player {
     packets: u64,
     probability: f64,
@@ -22,7 +22,7 @@ pub(super) struct Player {
     base: Climb,
 }
 
-/// What a trial came to.
+/// The result of a trial.
 pub(super) struct Played {
     pub timeouts_s: f64,
     pub sends: u64,
@@ -70,7 +70,7 @@ impl Player {
             if arrived > 0 {
                 (climb, rung) = (&self.base, 0);
             }
-            // The next packet is lost at its first send, and perhaps at some resends.
+            // The next packet is lost at its first send, and possibly at some resends.
             let mut losses = 1;
             let again = uniform(rng);
             if again <= self.loss {
@@ -87,20 +87,20 @@ impl Player {
     }
 }
 
-/// From 0, excluded, to 1, included.
+/// Returns a uniform random number from 0 (excluded) to 1 (included).
 fn uniform(rng: &mut impl Rng) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// Sums of the timers of a ladder.
+/// Cumulative sums of a sequence of timers.
 struct Climb {
-    /// What the first so many timeouts take in all.
+    /// The total time of the first n timeouts, by n.
     sums_s: Vec<f64>,
     max_s: f64,
 }
 
 impl Climb {
-    /// A ladder of these timers and then `max_s` for ever.
+    /// Returns the sums for these timers, followed by `max_s` for all further timeouts.
     fn new(timers_s: &[f64], max_s: f64) -> Self {
         let timers_s = timers_s.iter().chain(std::iter::repeat_n(&max_s, 16));
         let mut sums_s = vec![0.0];
@@ -111,7 +111,7 @@ impl Climb {
         Self { sums_s, max_s }
     }
 
-    /// What `losses` timeouts take that begin at the rung `from`.
+    /// Returns the time of `losses` consecutive timeouts that begin at index `from`.
     fn time_s(&self, from: u64, losses: u64) -> f64 {
         self.sum_s(from.saturating_add(losses)) - self.sum_s(from)
     }

@@ -1,6 +1,7 @@
-//! Both ends of a connection by the rules, and with the defaults, of ns-2.35's one-way agents: what a loss costs there is in
-//! these details. Packets are counted from 0, of which the first opens the connection and has no data (but of Vegas); windows are
-//! fractions of packets.
+//! Both ends of a connection by the rules and with the defaults of ns-2.35's one-way agents.
+//!
+//! The cost of a loss depends on these details. Packets are counted from 0. Except in Vegas, the first
+//! packet opens the connection and has no data. Windows are fractions of packets.
 
 mod receiver;
 mod sender;
@@ -9,7 +10,7 @@ mod vegas;
 pub use receiver::Receiver;
 pub use sender::{Sender, Sent};
 
-/// How a TCP reacts to what it learns.
+/// The congestion control of an ns-2 agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TcpVariant {
     /// Fast retransmit, then slow start.
@@ -17,16 +18,16 @@ pub enum TcpVariant {
     /// Fast recovery, which a second loss in the window ends.
     #[default]
     Reno,
-    /// Fast recovery until all that was out is acknowledged.
+    /// Fast recovery until all packets in flight at its start are acknowledged.
     NewReno,
-    /// Looks at round-trip times.
+    /// Delay-based congestion avoidance.
     Vegas,
-    /// Grows along a cubic curve (RFC 9438); recovers like NewReno.
+    /// Window growth along a cubic function (RFC 9438); recovery like NewReno.
     Cubic,
 }
 
 impl TcpVariant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [TcpVariant; 5] = [
         TcpVariant::Tahoe,
         TcpVariant::Reno,
@@ -37,38 +38,40 @@ impl TcpVariant {
 }
 
 impl TcpVariant {
-    /// Whether its first packet opens the connection and has no data. In ns-2, Vegas begins with a packet like any other.
+    /// Returns true if the first packet opens the connection and has no data. In ns-2, Vegas starts with a
+    /// data packet.
     pub fn opens_connections(self) -> bool {
         self != TcpVariant::Vegas
     }
 }
 
-/// A TCP source that carries its congestion window.
+/// The parameters of a TCP source with a congestion window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowSource {
-    /// How it reacts.
+    /// The congestion control.
     pub variant: TcpVariant,
-    /// Window after the first acknowledgement, in packets.
+    /// The window after the first acknowledgement, in packets.
     pub initial_window_pkts: f64,
-    /// Retransmission timeout before the first measurement, in seconds.
+    /// The retransmission timeout before the first measurement, in seconds.
     pub initial_rto_s: f64,
-    /// Shortest retransmission timeout in seconds.
+    /// The minimum retransmission timeout in seconds.
     pub min_rto_s: f64,
-    /// Longest, in seconds.
+    /// The maximum retransmission timeout in seconds.
     pub max_rto_s: f64,
-    /// Whoever drives it lets it wait up to this many seconds, at random, before it sends; without, as long as seems good.
-    /// (Users come at random anyway, and do not wait then.)
+    /// The upper bound of a uniform random delay before each transmission, in seconds (ns-2's `overhead_`),
+    /// to break phase effects. With `None` the driver chooses it. Users start at random times, so it does
+    /// not apply to them.
     pub send_jitter_s: Option<f64>,
-    /// Vegas: fewer packets than this in the queues, and it grows.
+    /// Vegas' α: the window grows if fewer packets than this are queued.
     pub vegas_alpha_pkts: f64,
-    /// Vegas: more than this, and it shrinks.
+    /// Vegas' β: the window shrinks if more packets than this are queued.
     pub vegas_beta_pkts: f64,
-    /// Vegas: more than this, and slow start ends.
+    /// Vegas' γ: slow start ends if more packets than this are queued.
     pub vegas_gamma_pkts: f64,
 }
 
 impl Default for WindowSource {
-    /// Reno with the values of ns-2.35, and the send delay that keeps phases from locking there.
+    /// Returns Reno with the values of ns-2.35. The driver chooses the random send delay.
     fn default() -> Self {
         WindowSource {
             variant: TcpVariant::default(),

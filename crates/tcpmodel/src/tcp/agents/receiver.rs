@@ -1,26 +1,26 @@
-//! The receiving end: what has arrived in order, and when it says so.
+//! The receiver of ns-2: cumulative acknowledgements, optionally delayed.
 
 use super::super::NEVER;
 
-/// ns-2's delayed acknowledgements wait this long.
+/// The delay of ns-2's delayed acknowledgements.
 const DELAY_NS: u64 = 100_000_000;
 
-/// A receiver of packets that are numbered from 0.
+/// A receiver of packets numbered from 0.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// The next packet in order.
+    /// The next expected packet.
     next: i32,
-    /// The highest that arrived.
+    /// The highest packet received.
     highest: i32,
-    /// Bits of what arrived out of order, in a ring.
+    /// A ring bitmap of packets received out of order.
     seen: Vec<u64>,
     delayed: bool,
-    /// When a delayed acknowledgement goes out.
+    /// The time at which a delayed acknowledgement is due.
     pub due_ns: u64,
 }
 
 impl Receiver {
-    /// One with room for this many packets out of order.
+    /// Returns a receiver with space for `window` packets out of order.
     pub fn new(window: f64, delayed: bool) -> Receiver {
         let words = (2.0 * window).clamp(64.0, 2f64.powi(26)) as usize / 64 + 1;
         Receiver {
@@ -32,19 +32,19 @@ impl Receiver {
         }
     }
 
-    /// All anew, from packet `next` on.
+    /// Resets the state; `next` is the next expected packet.
     pub fn restart(&mut self, next: i32) {
         (self.next, self.highest, self.due_ns) = (next, next - 1, NEVER);
         self.seen.fill(0);
     }
 
-    /// The last packet in order: what an acknowledgement says.
+    /// Returns the last packet in order: the number in an acknowledgement.
     #[inline]
     pub fn in_order(&self) -> i32 {
         self.next - 1
     }
 
-    /// A packet arrives: whether it is new, and whether it is acknowledged at once.
+    /// Receives a packet. Returns whether it is new, and whether it is acknowledged at once.
     #[inline]
     pub fn receive(&mut self, now_ns: u64, seq: i32) -> (bool, bool) {
         let new = self.place(seq);

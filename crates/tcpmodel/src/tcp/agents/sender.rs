@@ -1,15 +1,15 @@
-//! The sending end.
+//! The sender of ns-2: Tahoe, Reno, NewReno, Vegas and CUBIC.
 
 use super::super::congestion::curve;
 use super::super::{NEVER, RttEstimator, TcpState};
 use super::vegas::Vegas;
 use super::{TcpVariant, WindowSource};
 
-/// Seconds of a tick of the retransmission timer's clock.
+/// The tick of the retransmission timer's clock in seconds.
 const TICK_S: f64 = 0.01;
 pub(super) const DUPLICATES: i32 = 3;
 
-/// What changed the window last.
+/// The cause of the last change of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     None,
@@ -18,70 +18,70 @@ pub(super) enum Action {
     Recovered,
 }
 
-/// The packets that a sender lets go, in order: their sequence numbers.
+/// Sequence numbers of the packets to send, in order.
 pub type Sent = Vec<i32>;
 
-/// A sender: its congestion window and all that belongs to it.
+/// A sender with its congestion window.
 #[derive(Clone, Debug)]
 pub struct Sender {
     variant: TcpVariant,
-    /// The largest window that it may have, in packets.
+    /// The maximum window in packets.
     pub limit: f64,
     /// The congestion window in packets.
     pub window: f64,
     pub(super) ssthresh: f64,
-    /// By how many packets the window is inflated during fast recovery.
+    /// The inflation of the window during fast recovery, in packets.
     inflation: i32,
-    /// The next to send.
+    /// The next packet to send.
     pub(super) next: i32,
-    /// One past the last that there is to send.
+    /// One past the last packet available to send.
     pub available: i32,
-    /// The highest ever sent.
+    /// The highest packet ever sent.
     pub highest_sent: i32,
-    /// The highest acknowledged.
+    /// The highest packet acknowledged.
     pub acknowledged: i32,
-    /// The most packets that were under way at a time.
+    /// The maximum number of packets in flight.
     pub most_out: i32,
     pub(super) duplicates: i32,
-    /// The highest that had been sent when recovery began.
+    /// The highest packet sent when recovery began.
     pub(super) recover: i32,
     pub(super) action: Action,
     initial_window: f64,
     timer: Timer,
-    /// Whether a partial acknowledgement came already (NewReno).
+    /// True after the first partial acknowledgement (NewReno).
     partial: bool,
     cubic: Cubic,
     pub(super) vegas: Option<Box<Vegas>>,
-    /// Round-trip times that were measured: their sum in seconds.
+    /// The sum of the measured round-trip times in seconds.
     pub rtt_sum_s: f64,
-    /// How many they were.
+    /// The number of measured round-trip times.
     pub rtts: u64,
-    /// Packets sent, repeated ones included.
+    /// Packets sent, retransmissions included.
     pub sent: u64,
-    /// Packets sent again.
+    /// Retransmissions.
     pub repeated: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Losses found by duplicate acknowledgements.
+    /// Losses detected by duplicate acknowledgements.
     pub fast_retransmits: u64,
-    /// When something was sent last.
+    /// The time of the last transmission.
     sent_ns: u64,
-    /// Of a sender that has pauses.
+    /// The window usage of a sender with pauses.
     usage: Option<Usage>,
 }
 
-/// How much of the window was used of late: what was not used does not grow (RFC 7661, as Linux
-/// does it).
+/// The recent use of the window. A window that was not used does not grow (congestion window validation,
+/// RFC 7661, as in Linux).
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
-    /// The most packets that were out in a round trip, and whether that filled the window.
+    /// The maximum number of packets in flight in the round trip, and whether it filled the window.
     most: i32,
     full: bool,
-    /// Where the round trip ends.
+    /// The end of the round trip.
     until: i32,
 }
 
-/// The retransmission timer, and the packet that is timed.
+/// The retransmission timer, and the packet whose round trip is measured.
 #[derive(Clone, Debug)]
 struct Timer {
     at_ns: u64,
@@ -91,22 +91,22 @@ struct Timer {
     rtt: RttEstimator,
 }
 
-/// CUBIC's curve: where it was cut, and since when it grows again.
+/// CUBIC's state: W_max, K and the start of the current epoch.
 #[derive(Clone, Debug, Default)]
 struct Cubic {
     max: f64,
-    /// The window that was cut last (cwnd_prior).
+    /// The window before the last reduction (cwnd_prior).
     prior: f64,
     since_ns: Option<u64>,
     k_s: f64,
     reno: f64,
 }
 
-/// What a loss leaves of CUBIC's window.
+/// CUBIC's multiplicative decrease factor.
 const CUBIC_BETA: f64 = 0.7;
 
 impl Sender {
-    /// What it can tell of itself.
+    /// Returns the sender's current state.
     pub fn state(&self) -> TcpState {
         TcpState {
             cwnd_pkts: self.window,
@@ -120,13 +120,13 @@ impl Sender {
         }
     }
 
-    /// Whether all that there is to send now has been sent.
+    /// Returns true if all packets available now have been sent.
     pub fn has_sent_all(&self) -> bool {
         self.next >= self.available
     }
 
-    /// At rest, with a window of at most `limit` packets, and packets before `available` to send; `offset` in [0, 1) shifts the ticks of
-    /// its clock.
+    /// Returns an idle sender with a window of at most `limit` packets, and packets before `available` to
+    /// send. `offset`, in [0, 1), shifts the ticks of its clock.
     pub fn new(source: &WindowSource, limit: f64, available: i32, offset: f64) -> Sender {
         Sender {
             variant: source.variant,
@@ -170,9 +170,9 @@ impl Sender {
         }
     }
 
-    /// One for a connection with pauses, where another has been before, whose counts go on. With
-    /// `first` it begins with an empty packet; else the other end has done that, and it has its
-    /// answer.
+    /// Returns a sender for a new connection with pauses, which continues the counters of this one. With
+    /// `first`, it opens the connection with an empty packet. Otherwise the other end has opened it, and
+    /// the sender has its answer.
     pub fn anew(&self, source: &WindowSource, limit: f64, offset: f64, first: bool) -> Sender {
         let mut new = Sender::new(source, limit, 1, offset);
         if !first {
@@ -188,21 +188,21 @@ impl Sender {
         new
     }
 
-    /// Whether all that was sent is acknowledged.
+    /// Returns true if all packets sent are acknowledged.
     pub fn is_at_rest(&self) -> bool {
         self.acknowledged == self.highest_sent
     }
 
-    /// If nothing is out, and there is nothing to send, the timer has nothing to wait for.
+    /// Stops the timer if nothing is in flight and nothing remains to send.
     pub fn rest(&mut self) {
         if self.is_at_rest() && self.has_sent_all() {
             self.timer.at_ns = NEVER;
         }
     }
 
-    /// There is something to send again. After a pause of more than a timeout the window is halved
-    /// for each timeout that it lasted, down to the initial one; the threshold remembers (RFC
-    /// 2861, as Linux does it).
+    /// Restarts after a pause. If the pause exceeded a timeout, the window is halved for each timeout that
+    /// it lasted, down to the initial window. The threshold keeps the former window (RFC 2861, as in
+    /// Linux).
     pub fn end_pause(&mut self, now_ns: u64) {
         if self.usage.is_none() || !self.is_at_rest() {
             return;
@@ -217,37 +217,37 @@ impl Sender {
             self.window = (0.5 * self.window).floor().max(least);
             paused_s -= rto_s;
         }
-        // Vegas can leave none at all, for the timer to open again.
+        // Vegas can leave a window of 0, to be opened by the timer.
         self.window = self.window.max(1.0);
     }
 
-    /// The round-trip time is known from the handshake.
+    /// Adds the round-trip time of the handshake as a measurement.
     pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
         self.timer.rtt.measure(to_ns, from_ns, false);
     }
 
-    /// When its retransmission timer runs out.
+    /// Returns the expiry time of the retransmission timer.
     pub fn timer_ns(&self) -> u64 {
         self.timer.at_ns
     }
 
-    /// The smoothed round-trip time in seconds; 0 before the first measurement.
+    /// Returns the smoothed round-trip time in seconds; 0 before the first measurement.
     pub fn smoothed_rtt_s(&self) -> f64 {
         self.timer.rtt.srtt_ns() as f64 * 1e-9
     }
 
-    /// The retransmission timeout in seconds, back-off included.
+    /// Returns the retransmission timeout in seconds, back-off included.
     pub fn rto_s(&self) -> f64 {
         self.timer.rtt.timeout_ns() as f64 * 1e-9
     }
 
-    /// Whether the window and what there is to send allow another packet.
+    /// Returns true if the window and the available data allow another packet.
     #[inline]
     pub fn may_send(&self) -> bool {
         self.next < self.available && self.next <= self.acknowledged.saturating_add(self.usable())
     }
 
-    /// Sends all that it may.
+    /// Sends all packets that may be sent.
     #[inline]
     pub fn send(&mut self, now_ns: u64, sent: &mut Sent) {
         while self.may_send() {
@@ -268,7 +268,7 @@ impl Sender {
         }
     }
 
-    /// Whether what was out justifies a larger window.
+    /// Returns true if the packets in flight justify a larger window.
     #[inline]
     fn may_grow(&self) -> bool {
         match self.usage {
@@ -278,23 +278,23 @@ impl Sender {
         }
     }
 
-    /// The window in whole packets, inflated in fast recovery, and never above the limit.
+    /// Returns the window in whole packets, inflated in fast recovery and at most the limit.
     #[inline]
     fn usable(&self) -> i32 {
         ((self.window as i32).saturating_add(self.inflation)).min(self.limit as i32)
     }
 
-    /// The same for Vegas, which inflates the window itself.
+    /// Returns the same for Vegas, which inflates the window itself.
     pub(super) fn whole_window(&self) -> i32 {
         self.usable()
     }
 
-    /// The window after the first acknowledgement.
+    /// Returns the window after the first acknowledgement.
     pub(super) fn initial_window(&self) -> f64 {
         self.initial_window
     }
 
-    /// The same without rounding: what a loss cuts.
+    /// Returns the window without rounding, as reduced after a loss.
     fn real_window(&self) -> f64 {
         (self.window + f64::from(self.inflation)).min(self.limit)
     }
@@ -330,7 +330,8 @@ impl Sender {
         }
     }
 
-    /// Everything up to `ack` has arrived. Returns whether the sender may try to send now.
+    /// Processes an acknowledgement of everything up to `ack`. Returns true if the sender may try to send
+    /// now.
     #[inline]
     pub fn acknowledge(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
         match self.variant {
@@ -400,7 +401,7 @@ impl Sender {
         }
         match self.duplicates {
             0 => true,
-            // In recovery at most two packets an acknowledgement.
+            // In recovery, an acknowledgement releases at most two packets.
             n if n >= DUPLICATES => {
                 for _ in 0..2 {
                     if self.may_send() {
@@ -414,7 +415,8 @@ impl Sender {
         }
     }
 
-    /// More is missing of the window that was out when recovery began.
+    /// Processes a partial acknowledgement: more packets of the window in flight at the start of recovery
+    /// are missing.
     fn partial_ack(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) {
         if !self.partial {
             self.partial = true;
@@ -458,7 +460,7 @@ impl Sender {
         }
     }
 
-    /// The first two duplicates let go of a new packet each.
+    /// Sends a new packet for each of the first two duplicates (limited transmit, RFC 3042).
     fn limited_transmit(&mut self, now_ns: u64, sent: &mut Sent) {
         let ahead = f64::from(self.next - self.acknowledged);
         if self.next < self.available
@@ -470,7 +472,7 @@ impl Sender {
         }
     }
 
-    /// New data is acknowledged.
+    /// Processes the acknowledgement of new data.
     #[inline]
     pub(super) fn progress(&mut self, now_ns: u64, ack: i32) {
         self.duplicates = 0;
@@ -490,7 +492,7 @@ impl Sender {
     #[inline]
     fn grow(&mut self, now_ns: u64, ack: i32) {
         if !self.may_grow() {
-            // What is not used does not grow.
+            // A window that was not used does not grow.
         } else if self.window < self.ssthresh {
             self.window += 1.0;
         } else if self.variant == TcpVariant::Cubic {
@@ -505,7 +507,7 @@ impl Sender {
         }
     }
 
-    /// A loss: lowers the slow-start threshold, and returns the window that is left.
+    /// Lowers the slow-start threshold after a loss. Returns the reduced window.
     fn cut(&mut self) -> f64 {
         let window = self.real_window();
         let left = match self.variant {
@@ -516,7 +518,7 @@ impl Sender {
         left
     }
 
-    /// The retransmission timer has run out.
+    /// Processes the expiry of the retransmission timer.
     pub fn time_out(&mut self, now_ns: u64) {
         self.timer.at_ns = NEVER;
         self.inflation = 0;
@@ -529,7 +531,7 @@ impl Sender {
             self.initial_window = 1.0;
         }
         if self.acknowledged == self.highest_sent {
-            // Nothing is out: it begins anew after a rest.
+            // Nothing is in flight: restart after an idle period.
             self.window = 1.0;
         } else {
             self.timeouts += 1;
@@ -543,7 +545,7 @@ impl Sender {
         self.next = self.acknowledged + 1;
     }
 
-    /// Vegas has found a loss: its timer starts anew, backed off (as ns-2 does it).
+    /// Backs off and restarts the timer after Vegas has found a loss (as ns-2 does).
     pub(super) fn back_off_timer(&mut self, now_ns: u64) {
         self.timer.rtt.back_off();
         self.timer.restart(now_ns);
@@ -556,7 +558,7 @@ impl Timer {
         self.at_ns = now_ns.saturating_add(self.rtt.timeout_ns());
     }
 
-    /// Starts, and does not time what is out (Karn).
+    /// Starts the timer without measuring packets in flight (Karn's algorithm).
     fn restart(&mut self, now_ns: u64) {
         self.start(now_ns);
         self.timing = false;
@@ -564,7 +566,7 @@ impl Timer {
 }
 
 impl Cubic {
-    /// What an acknowledgement adds (RFC 9438, 4.2 to 4.4).
+    /// Returns the window increase of an acknowledgement (RFC 9438, 4.2 to 4.4).
     fn growth(&mut self, now_ns: u64, window: f64, rtt_s: f64) -> f64 {
         let since_ns = *self.since_ns.get_or_insert_with(|| {
             self.max = self.max.max(window);
@@ -583,7 +585,7 @@ impl Cubic {
         (target - window) / window
     }
 
-    /// A loss at this window.
+    /// Records a loss at this window. Returns the reduced window.
     fn cut(&mut self, window: f64) -> f64 {
         self.max = curve::remembered(window, self.max, CUBIC_BETA);
         self.prior = window;
@@ -591,12 +593,12 @@ impl Cubic {
         window * CUBIC_BETA
     }
 
-    /// RFC 9438, 4.8: the window grows from where slow start ends, along the convex half.
+    /// RFC 9438, 4.8: after slow start the window grows along the convex part.
     fn time_out(&mut self) {
         self.max = 0.0;
     }
 
-    /// RFC 9438, 5.8: something is sent after a time in which nothing was.
+    /// RFC 9438, 5.8: excludes an idle period from the time of the epoch.
     fn resume(&mut self, now_ns: u64, sent_ns: u64) {
         if let Some(since_ns) = &mut self.since_ns {
             *since_ns = (*since_ns + now_ns.saturating_sub(sent_ns)).min(now_ns);
@@ -610,7 +612,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// RFC 9438, 4.8: the window grows from where slow start ends, and not towards what it was before.
+    /// RFC 9438, 4.8: the window grows from the end of slow start, and not towards the former maximum.
     #[test]
     fn a_timeout_of_cubic_forgets_the_old_maximum() {
         let source = WindowSource {
@@ -626,12 +628,12 @@ mod tests {
         assert_eq!((sender.window, sender.ssthresh), (1.0, 350.0));
         sender.cubic.growth(2 * S, 350.0, 0.1);
         assert_eq!((sender.cubic.max, sender.cubic.k_s), (350.0, 0.0));
-        // 4.3: Reno's part goes on with its smaller step until it is back where the window was cut.
+        // 4.3: W_est grows with the smaller α until it reaches the window before the reduction.
         let step = sender.cubic.reno - 350.0;
         assert!((step - curve::reno_alpha(CUBIC_BETA) / 350.0).abs() < 1e-9);
     }
 
-    /// RFC 9438, 5.8: after K = 4.2 s and 5.8 s more the window would be 100 + 0.4 · 5.8³ = 178 at once.
+    /// RFC 9438, 5.8: with K = 4.2 s and 5.8 s more, the window would jump to 100 + 0.4 · 5.8³ = 178.
     #[test]
     fn time_away_of_cubic_does_not_count() {
         let mut cubic = Cubic::default();
@@ -643,7 +645,7 @@ mod tests {
         assert!(jumps.growth(10 * S, window, 0.1) > 0.4);
     }
 
-    /// As ns-2's do: 3 s, doubled each time, and at most 60 s.
+    /// As in ns-2: 3 s, doubled each time, at most 60 s.
     #[test]
     fn the_timer_backs_off_to_its_bound() {
         let mut sender = Sender::new(&WindowSource::default(), 20.0, 100, 0.0);

@@ -1,9 +1,9 @@
-//! TCP Vegas: it looks at the round-trip time once a round, and at fine-grained timeouts.
+//! TCP Vegas as in ns-2: round-trip time comparison once per round, and fine-grained timeouts.
 
 use super::WindowSource;
 use super::sender::{Action, DUPLICATES, Sender, Sent};
 
-/// What Vegas remembers beyond Reno.
+/// The state of Vegas beyond that of Reno.
 #[derive(Clone, Debug)]
 pub(super) struct Vegas {
     alpha: f64,
@@ -11,21 +11,21 @@ pub(super) struct Vegas {
     gamma: f64,
     base_rtt_s: f64,
     started: bool,
-    /// The round: its first packet and when it began; the round-trip times seen in it.
+    /// The current round: its first packet and start time, and the number and sum of its round-trip times.
     begin: i32,
     begin_s: f64,
     rtts: u32,
     rtt_sum_s: f64,
-    /// What an acknowledgement adds to the window in this round.
+    /// The window increase per acknowledgement in this round.
     increment: f64,
     grow_now: bool,
     smoothed_s: f64,
     deviation_s: f64,
     timeout_s: f64,
-    /// How many acknowledgements after a loss are looked at closely.
+    /// The number of acknowledgements after a loss for which the fine-grained timeout is checked.
     worried: i32,
     changed_s: f64,
-    /// The window behind an inflated one.
+    /// The congestion window without inflation.
     new_window: f64,
     sent_s: Vec<f64>,
     transmissions: Vec<u32>,
@@ -72,7 +72,7 @@ impl Vegas {
         self.changed_s = seconds(now_ns);
     }
 
-    /// The packet after `ack`, if it has been out for longer than the fine-grained timeout.
+    /// Returns the packet after `ack` if it was sent longer ago than the fine-grained timeout.
     fn expired(&self, now_s: f64, ack: i32) -> Option<i32> {
         let waited_s = now_s - self.sent_s[self.slot(ack + 1)];
         (waited_s >= self.timeout_s).then_some(ack + 1)
@@ -80,7 +80,7 @@ impl Vegas {
 
     fn begin_measuring(&mut self, now_s: f64) {
         if !self.started {
-            // As ns-2 does it: the time of the first acknowledgement stands in for a measurement.
+            // ns-2 takes the time of the first acknowledgement as a measurement.
             self.started = true;
             self.base_rtt_s = now_s;
             self.smoothed_s = 8.0 * now_s;
@@ -89,12 +89,12 @@ impl Vegas {
         }
     }
 
-    /// Forgets what was acknowledged; returns when `ack` was sent, if only once.
+    /// Clears the records of acknowledged packets. Returns the send time of `ack` if it was sent only once.
     fn forget(&mut self, before: i32, ack: i32) -> Option<f64> {
         let slot = self.slot(ack);
         let (sent_s, transmissions) = (self.sent_s[slot], self.transmissions[slot]);
-        // ns-2 forgets nothing where its table wraps: what was sent there counts as repeated when
-        // its place is used again.
+        // ns-2 clears nothing if the range wraps around the table. A packet that reuses such a slot counts
+        // as a retransmission.
         let first = self.slot(before + 1);
         let count = (ack - before) as usize;
         if first <= slot {
@@ -121,14 +121,14 @@ impl Vegas {
     }
 }
 
-/// An acknowledgement for a Vegas sender; returns whether it may try to send.
+/// Processes an acknowledgement for a Vegas sender. Returns true if it may try to send.
 pub(super) fn acknowledge(it: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
     let Some(mut vegas) = it.vegas.take() else {
         return false;
     };
     let now_s = seconds(now_ns);
     vegas.begin_measuring(now_s);
-    // The sender's own output goes through `vegas.sending`, so it is put back before that.
+    // The sender's output calls `vegas.sending`, so `vegas` is put back before.
     let mut repeat = None;
     if ack > it.acknowledged {
         repeat = vegas.new_ack(it, now_ns, ack);
@@ -136,7 +136,7 @@ pub(super) fn acknowledge(it: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sen
         repeat = vegas.duplicate(it, now_ns);
     }
     it.vegas = Some(vegas);
-    // What looks overdue may be what there is not to send yet.
+    // A packet that seems overdue may not exist yet.
     if let Some(seq) = repeat.filter(|&seq| seq < it.available) {
         it.output(now_ns, seq, sent);
     }
@@ -181,7 +181,7 @@ impl Vegas {
         None
     }
 
-    /// Once a round: compares what is sent with what would be without queues.
+    /// Once per round, compares the actual rate with the expected rate without queues.
     fn round(&mut self, it: &mut Sender, now_s: f64) {
         let rtt_s = match self.rtts {
             0 => now_s - self.begin_s,

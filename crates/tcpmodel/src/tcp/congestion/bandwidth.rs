@@ -1,7 +1,7 @@
-//! The largest value of the last rounds, in little memory.
+//! A windowed maximum filter over rounds.
 
-/// A maximum over a window of rounds, from the best, the second and the third best that came after one
-/// another (Kathleen Nichols' algorithm, as in Linux's `win_minmax.c`).
+/// A maximum over a window of rounds, estimated from the best, second and third best values (Kathleen
+/// Nichols' algorithm, as in Linux's `win_minmax.c`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowedMax {
     best: [(u64, f64); 3],
@@ -12,7 +12,7 @@ impl WindowedMax {
         self.best[0].1
     }
 
-    /// One more value, of this round.
+    /// Adds a value of this round.
     pub(super) fn add(&mut self, window: u64, round: u64, value: f64) {
         let new = (round, value);
         let [first, second, third] = self.best;
@@ -28,7 +28,7 @@ impl WindowedMax {
         self.forget(window, new);
     }
 
-    /// Drops what is too old, and keeps the three spread over the window.
+    /// Removes expired values, and spreads the three over the window.
     fn forget(&mut self, window: u64, new: (u64, f64)) {
         let [first, second, third] = self.best;
         let age = new.0 - first.0;
@@ -49,7 +49,7 @@ impl WindowedMax {
 mod tests {
     use super::*;
 
-    /// It is never above the true maximum of the window, and within what came after it otherwise.
+    /// The result never exceeds the maximum of the window, and is at least the last value.
     #[test]
     fn it_is_a_maximum_of_the_window() {
         let mut max = WindowedMax::default();
@@ -62,7 +62,7 @@ mod tests {
             let most = window.iter().copied().fold(0.0, f64::max);
             assert!(max.get() <= most && max.get() >= value, "{i}");
         }
-        // A rise counts at once; a fall after the window.
+        // An increase has effect at once; a decrease after the window.
         max.add(10, 400, 1000.0);
         for i in 401..=410 {
             max.add(10, i, 1.0);

@@ -1,8 +1,8 @@
-//! BBR, version 1, as Linux's `tcp_bbr` has it: a model of the path (the largest delivery rate of the
-//! last ten round trips, the least round trip of the last ten seconds) sets pacing and window.
+//! BBR version 1, as in Linux's `tcp_bbr`. A model of the path sets pacing rate and window. It consists of
+//! the maximum delivery rate of the last ten round trips, and the minimum round-trip time of the last ten
+//! seconds.
 //!
-//! Left out: what the kernel does to packets between a socket and the wire (queues of the host, bursts that
-//! timers make).
+//! Not modelled: delays between the socket and the link (queues of the host, bursts caused by timers).
 
 use netflow_units::SplitMix64;
 
@@ -10,37 +10,41 @@ use super::bandwidth::WindowedMax;
 use super::{Delivery, Repairs, Window};
 use crate::Stack;
 
-/// The gain that doubles what is sent in each round trip: 2 / ln 2.
+/// The gain that doubles the sending rate in each round trip: 2 / ln 2.
 const HIGH_GAIN: f64 = 2.885;
+/// The pacing gain of Drain, which empties the queue made in Startup.
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const CWND_GAIN: f64 = 2.0;
-/// Gains of pacing, one after the other for a round trip each.
+/// The pacing gains of ProbeBW, each for one round trip.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The bandwidth is the largest of so many round trips.
+/// The length of the bandwidth filter in round trips.
 const BANDWIDTH_ROUNDS: u64 = 10;
+/// The time after which the minimum round-trip time expires, and the duration of ProbeRTT.
 const MIN_RTT_NS: u64 = 10_000_000_000;
 const PROBE_RTT_NS: u64 = 200_000_000;
+/// The minimum window in packets, used in ProbeRTT.
 const LEAST_CWND: u32 = 4;
-/// Where delays are nothing, and rates without end, the model still says a number.
+/// The maximum window in packets, for paths with zero delay or unlimited rate.
 const MOST_CWND: f64 = 1e8;
-/// The pipe is full if the bandwidth has not grown by a quarter in three round trips.
+/// The pipe is full if the bandwidth has grown by less than 25 % in three round trips.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// Below this rate, in bits per second, packets leave one by one.
+/// The rate in bit/s below which packets leave one by one.
 const SINGLE_BPS: f64 = 1_200_000.0;
-/// What is sent together lasts a 1024th of a second (`sk_pacing_shift`), up to 64 KiB.
+/// The number of bursts per second (`sk_pacing_shift`), and the maximum size of a burst in bytes.
 const TOGETHER_PER_S: f64 = 1024.0;
 const MOST_TOGETHER_BYTES: f64 = 65_536.0;
-/// Pacing is by so much slower than what was measured.
+/// The pacing rate relative to the measured bandwidth.
 const MARGIN: f64 = 0.99;
-/// Long-term sampling (policers): at least so many rounds, so large a loss, so near two rates; for so
-/// many rounds it holds.
+/// Long-term sampling (policers): minimum interval in round trips, minimum loss, maximum relative and
+/// absolute difference of two rates, and round trips for which the policed rate is used.
 const POLICED_ROUNDS: u64 = 4;
 const POLICED_LOSS: f64 = 50.0 / 256.0;
 const POLICED_RATIO: f64 = 0.125;
 const POLICED_NEAR_BPS: f64 = 4000.0;
 const POLICED_FOR: u64 = 48;
-/// What arrives in bursts is measured over twice so many rounds, and counts up to 100 ms.
+/// ACK aggregation: round trips in each of two filter windows, maximum duration of the excess, and maximum
+/// packets of an epoch.
 const AGGREGATED_ROUNDS: u32 = 5;
 const AGGREGATED_NS: f64 = 100e6;
 const AGGREGATED_MOST: u64 = 1 << 20;
@@ -53,7 +57,7 @@ pub(crate) enum Mode {
     ProbeRtt,
 }
 
-/// BBR's state. Rates are packets per nanosecond.
+/// The state of BBR. Rates are in packets per nanosecond.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr {
     pub(crate) mode: Mode,
@@ -63,7 +67,7 @@ pub(crate) struct Bbr {
     min_rtt_ns: u64,
     min_rtt_at_ns: u64,
     rounds: u64,
-    /// The round ends when so many packets have been delivered.
+    /// The end of the round trip, in packets delivered.
     round_end: u64,
     round_start: bool,
     full_bandwidth: f64,
@@ -75,7 +79,7 @@ pub(crate) struct Bbr {
     knows_rtt: bool,
     cycle: usize,
     cycle_at_ns: u64,
-    /// When the short window of [`Mode::ProbeRtt`] has lasted, and whether a round trip has.
+    /// ProbeRTT: the end of the minimum duration ([`Mode::ProbeRtt`]), and whether a round trip has passed.
     probe_rtt_until_ns: Option<u64>,
     probe_rtt_round: bool,
     prior_cwnd: u32,
@@ -86,20 +90,20 @@ pub(crate) struct Bbr {
     aggregation: Aggregation,
 }
 
-/// Finds out whether a policer holds the rate (long-term sampling).
+/// Detection of a policer (long-term sampling).
 #[derive(Clone, Copy, Debug, Default)]
 struct Policer {
     is_sampling: bool,
     rounds: u64,
     bandwidth: f64,
     is_used: bool,
-    /// Where the interval began: packets delivered, packets lost, and when.
+    /// The start of the interval: packets delivered, packets lost, and the time.
     delivered: u64,
     lost: u64,
     at_ns: u64,
 }
 
-/// How much more is acknowledged at once than the bandwidth explains.
+/// ACK aggregation: acknowledged packets in excess of the bandwidth.
 #[derive(Clone, Copy, Debug, Default)]
 struct Aggregation {
     epoch_ns: u64,
@@ -143,20 +147,21 @@ impl Bbr {
         bbr
     }
 
-    /// The handshake is over, and took so long.
+    /// Starts with the round-trip time of the handshake.
     pub(crate) fn open(&mut self, now_ns: u64, cwnd: u32, rtt_ns: u64) {
         (self.min_rtt_ns, self.min_rtt_at_ns) = (rtt_ns, now_ns);
         self.begin_pacing(cwnd, rtt_ns);
     }
 
-    /// Before any rate is known: the window in a round trip, or in a millisecond.
+    /// Sets the initial pacing rate: the window per round-trip time, or per millisecond without a
+    /// measurement.
     fn begin_pacing(&mut self, cwnd: u32, srtt_ns: u64) {
         self.knows_rtt = srtt_ns > 0;
         let rtt_ns = if self.knows_rtt { srtt_ns } else { 1_000_000 };
         self.pacing = HIGH_GAIN * MARGIN * f64::from(cwnd) / rtt_ns as f64;
     }
 
-    /// The rate of packets, and how many leave together.
+    /// Returns the pacing rate and the number of packets per burst.
     pub(super) fn pacing(&self) -> (f64, u32) {
         (self.pacing, self.together())
     }
@@ -168,7 +173,7 @@ impl Bbr {
         ((bits / self.packet_bits) as u32).clamp(least, 127)
     }
 
-    /// The bandwidth that the model reckons with.
+    /// Returns the bandwidth used by the model.
     fn used_bandwidth(&self) -> f64 {
         match self.policer.is_used {
             true => self.policer.bandwidth,
@@ -183,7 +188,7 @@ impl Bbr {
         }
     }
 
-    /// Room for bursts at both ends.
+    /// Adds packets to a window for bursts at both ends.
     fn with_bursts(&self, cwnd: u32) -> u32 {
         let cwnd = (cwnd + 3 * self.together()).next_multiple_of(2);
         match self.mode == Mode::ProbeBandwidth && self.cycle == 0 {
@@ -210,7 +215,7 @@ impl Bbr {
         self.round_start = true;
     }
 
-    /// The timeout was not needed.
+    /// Restores the state after a spurious timeout.
     pub(crate) fn undo(&mut self) {
         (self.full_bandwidth, self.full_rounds) = (0.0, 0);
         self.policer = Policer::default();
@@ -231,7 +236,7 @@ impl Bbr {
         }
     }
 
-    /// An acknowledgement: all that follows from it.
+    /// Updates model, pacing rate and window after an acknowledgement.
     pub(crate) fn acked(&mut self, window: &mut Window, delivery: &Delivery) {
         self.update_bandwidth(delivery);
         self.update_aggregation(window, delivery);
@@ -368,7 +373,7 @@ impl Bbr {
         it.extra[it.which] = it.extra[it.which].max(extra);
     }
 
-    /// What comes in bursts needs more under way.
+    /// Returns the additional packets in flight for ACK aggregation.
     fn aggregated(&self) -> u32 {
         let most = (self.used_bandwidth() * AGGREGATED_NS).min(MOST_CWND) as u32;
         match self.is_full {
@@ -401,7 +406,7 @@ impl Bbr {
         }
     }
 
-    /// Any phase of the cycle but the one that drains, by chance.
+    /// Enters ProbeBW in a random phase of the cycle, except the draining one.
     fn probe_bandwidth(&mut self, now_ns: u64) {
         self.mode = Mode::ProbeBandwidth;
         let random = (self.random.bits() % 7) as usize;
@@ -473,7 +478,7 @@ impl Bbr {
         }
     }
 
-    /// Whether a sender must not take what it sends now for all that the path can carry.
+    /// Returns true in ProbeRTT, when the sending rate is below the capacity of the path on purpose.
     pub(crate) fn is_probing_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt
     }
@@ -495,8 +500,8 @@ impl Bbr {
         }
     }
 
-    /// In the first round trip of repairs, what has arrived is replaced and no more; after repairs the
-    /// window is what it was. Whether the first is the case.
+    /// Applies packet conservation, and returns true in the first round trip of recovery. Deliveries are
+    /// then replaced one by one. After recovery the former window is restored.
     fn conserve(&mut self, window: &mut Window, delivery: &Delivery) -> bool {
         let (before, now) = (self.prior_repairs, delivery.repairs);
         let enough = delivery.in_flight + delivery.acked.delivered;
@@ -522,7 +527,7 @@ impl Bbr {
 }
 
 impl From<&Delivery> for Policer {
-    /// An interval begins.
+    /// Returns the start of an interval.
     fn from(delivery: &Delivery) -> Policer {
         Policer {
             delivered: delivery.rate.delivered,
@@ -537,8 +542,8 @@ impl From<&Delivery> for Policer {
 mod tests {
     use super::*;
 
-    /// A sender that begins while others fill a queue knew only its data's round trips, which wait longer than its SYN did:
-    /// it then took too much, and held it.
+    /// Regression test: a sender that starts while others fill a queue used only round-trip times of its
+    /// data. These exceed that of its SYN, so its share of the bandwidth was too large.
     #[test]
     fn the_handshake_is_a_round_trip_too() {
         let mut stack = Stack::builtin("linux-6").unwrap();

@@ -1,58 +1,58 @@
-//! CUBIC (RFC 9438) with HyStart, as Linux's `tcp_cubic` has them: in whole packets and jiffies.
+//! CUBIC (RFC 9438) with HyStart, in whole packets and jiffies as in Linux's `tcp_cubic`.
 
 use super::{Acked, Clock, Increase, Share, Window, curve};
 
-/// Smaller windows are not looked at by HyStart.
+/// The smallest window in packets at which HyStart is active.
 const HYSTART_LEAST: u32 = 16;
-/// Acknowledgements closer to each other are of one train.
+/// The maximum spacing of acknowledgements in a train.
 const TRAIN_NS: u64 = 2_000_000;
-/// Packets of 1448 B that hosts may keep together (four times 64 KiB), but not for longer than this
-/// (`hystart_ack_delay` of Linux).
+/// The number of packets of 1448 B that hosts may aggregate (four times 64 KiB), and the maximum duration
+/// of that (`hystart_ack_delay` of Linux).
 const TOGETHER: u64 = 181;
 const TOGETHER_NS: u64 = 1_000_000;
-/// Round trips looked at before their least one counts.
+/// The number of round-trip samples per round before their minimum is used.
 const SAMPLES: u32 = 8;
-/// By how much round trips must have grown: an eighth, in these bounds.
+/// Bounds of the increase of the round-trip time that ends slow start; between them, it is 1/8.
 const DELAY_NS: (u64, u64) = (4_000_000, 16_000_000);
 
-/// CUBIC's state.
+/// The state of CUBIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     clock: Clock,
     share: Share,
     increase: Increase,
-    /// The window at the last loss, or what fast convergence makes of it; 0 before any.
+    /// W_max: the window at the last loss, after fast convergence; 0 before any loss.
     last_max: u32,
     epoch: Option<Epoch>,
-    /// When the growth was reckoned last, in jiffies, for which window, and what it was.
+    /// The last computed growth: time in jiffies, window, and result.
     reckoned: (u64, u32, u32),
-    /// The shortest round trip; 0 before any.
+    /// The minimum round-trip time; 0 before the first measurement.
     delay_min_ns: u64,
     start: HyStart,
 }
 
-/// Since congestion avoidance began.
+/// The state since congestion avoidance began.
 #[derive(Clone, Debug)]
 struct Epoch {
     began_ns: u64,
-    /// The window that growth slows down at, and when it gets there, in seconds after the beginning.
+    /// The plateau of the cubic function in packets, and K, its time after the beginning in seconds.
     origin: u32,
     k_s: f64,
-    /// Reno's window with this decrease (RFC 9438, 4.3), and what was acknowledged for its next packet.
+    /// W_est, Reno's window (RFC 9438, 4.3), and packets acknowledged towards its next increase.
     reno: u32,
     acked: u32,
 }
 
-/// Finds the end of slow start before packets are lost: by trains of acknowledgements as long as half a
-/// round trip, or by round trips that grow.
+/// HyStart: detection of the end of slow start before losses. It uses the duration of acknowledgement
+/// trains (half a round trip), and the increase of the round-trip time.
 #[derive(Clone, Debug, Default)]
 struct HyStart {
     found: bool,
-    /// The round ends when this segment is acknowledged.
+    /// The end of the round: it ends when this segment is acknowledged.
     round_end: u32,
     round_start_ns: u64,
     last_ack_ns: u64,
-    /// The least round trip of the first of the round, and how many there were.
+    /// The minimum of the first round-trip times of the round, and their number.
     least_ns: u64,
     samples: u32,
 }
@@ -69,8 +69,8 @@ impl HyStart {
         };
     }
 
-    /// Whether slow start is to end. Rounds begin with windows of any size: one that began in the middle of
-    /// a flight would see only the queue that the flight has made.
+    /// Returns true if slow start should end. Rounds are tracked at all window sizes. A round that began in
+    /// the middle of a flight would see only the queue made by that flight.
     fn sees_the_end(&mut self, cwnd: u32, acked: &Acked, rtt_ns: u64, delay_min_ns: u64) -> bool {
         let now_ns = acked.now_ns;
         if acked.acknowledged > self.round_end {
@@ -81,7 +81,7 @@ impl HyStart {
         }
         if now_ns - self.last_ack_ns <= TRAIN_NS {
             self.last_ack_ns = now_ns;
-            // What the receiver's host may keep together, at the rate of slow start: two windows a round trip.
+            // The time of aggregated packets at the rate of slow start: two windows per round trip.
             let kept_ns = TOGETHER * delay_min_ns / (2 * u64::from(cwnd));
             let long_ns = (delay_min_ns + kept_ns.min(TOGETHER_NS)) / 2;
             self.found |= now_ns - self.round_start_ns > long_ns;
@@ -118,13 +118,13 @@ impl Cubic {
         self.share.of(cwnd)
     }
 
-    /// RFC 9438, 4.8: it begins anew, and so does HyStart.
+    /// Resets the state after a timeout (RFC 9438, 4.8), that of HyStart included.
     pub(super) fn time_out(&mut self, next: u32) {
         *self = Cubic::new(self.clock, self.share);
         self.start.round_end = next;
     }
 
-    /// RFC 9438, 5.8: time in which nothing is sent is no time to grow in.
+    /// Excludes an idle period from the time of the epoch (RFC 9438, 5.8).
     pub(super) fn resume(&mut self, now_ns: u64, idle_ns: u64) {
         if let Some(epoch) = &mut self.epoch {
             epoch.began_ns = (epoch.began_ns + idle_ns).min(now_ns);
@@ -133,7 +133,7 @@ impl Cubic {
 
     pub(super) fn learn(&mut self, window: &mut Window, acked: &Acked) {
         let Some(rtt_ns) = acked.rtt_ns else { return };
-        // Right after a loss round trips tell of the full queue.
+        // Right after a loss, round-trip times include the full queue.
         if let Some(epoch) = &self.epoch
             && acked.now_ns - epoch.began_ns < 1_000_000_000
         {
@@ -156,7 +156,7 @@ impl Cubic {
         self.increase.add(&mut window.cwnd, for_one, acked);
     }
 
-    /// How many packets have to be acknowledged for the window to grow by one.
+    /// Returns the number of packets that must be acknowledged for the window to grow by one.
     fn for_one(&mut self, cwnd: u32, acked: u32, now_ns: u64) -> u32 {
         let jiffies = self.clock.jiffies(now_ns);
         if let Some(epoch) = &mut self.epoch {
@@ -175,7 +175,7 @@ impl Cubic {
             reno: cwnd,
             acked,
         });
-        // RFC 9438, 4.2: where the window is to be in a round trip.
+        // RFC 9438, 4.2: the target is the window one round trip ahead.
         let ahead_ns = now_ns - epoch.began_ns + self.delay_min_ns;
         let off = curve::off(ahead_ns as f64 * 1e-9, epoch.k_s);
         let target = f64::from(epoch.origin) + off.trunc();
@@ -194,7 +194,7 @@ impl Cubic {
         if epoch.reno > cwnd {
             for_one = for_one.min(cwnd / (epoch.reno - cwnd));
         }
-        // No faster than half again in a round trip.
+        // The window grows by at most 50 % per round trip.
         let for_one = for_one.max(2);
         self.reckoned = (jiffies, cwnd, for_one);
         for_one
@@ -213,7 +213,7 @@ mod tests {
         Cubic::new(Clock::new(&stack, 0.0), Share(stack.window_after_loss))
     }
 
-    /// A window's packets, one after the other through each round trip.
+    /// Acknowledges the packets of each window, spread over each round trip. Returns the window.
     fn rounds(cubic: &mut Cubic, cwnd: u32, rounds: u32, rtt_s: f64) -> u32 {
         let mut window = Window {
             cwnd,
@@ -239,16 +239,16 @@ mod tests {
         window.cwnd
     }
 
-    /// RFC 9438, figure 1: W(t) = C (t - K)³ + Wmax. A window of 1000 loses a packet: 700 are left, K
-    /// is ∛(300 / 0.4) = 9.086 s. Long round trips, so that Reno is slower: after 5 s the window
-    /// is 1000 - 0.4 · 4.086³ = 972.7, after K 1000, after 14 s 1000 + 0.4 · 4.914³ = 1047.5.
+    /// RFC 9438, figure 1: W(t) = C (t - K)³ + Wmax. A window of 1000 loses a packet: 700 are left, K is
+    /// ∛(300 / 0.4) = 9.086 s. Round trips are long, so that Reno is slower. The window is 1000 - 0.4 ·
+    /// 4.086³ = 972.7 after 5 s, 1000 after K, and 1000 + 0.4 · 4.914³ = 1047.5 after 14 s.
     #[test]
     fn the_window_follows_the_cubic() {
         for (until, expected) in [(10, 972.7), (18, 1000.0), (28, 1047.5)] {
             let mut cubic = cubic();
             assert_eq!(cubic.lose(1000), 700);
             let grown = f64::from(rounds(&mut cubic, 700, until, 0.5));
-            // Two round trips of growth at that place, at most.
+            // The tolerance is at most two round trips of growth.
             assert!(
                 (grown - expected).abs() < 0.02 * expected,
                 "{until}: {grown}"
@@ -259,8 +259,8 @@ mod tests {
         assert_eq!((cubic.lose(900), cubic.last_max), (630, 765));
     }
 
-    /// With short round trips it is Reno with β = 0.7: 3 · 0.3 / 1.7 = 0.529 packets a round trip, but for
-    /// what whole numbers lose.
+    /// With short round trips, CUBIC is Reno with β = 0.7: 3 · 0.3 / 1.7 = 0.529 packets per round trip,
+    /// minus rounding.
     #[test]
     fn short_round_trips_are_renos() {
         let mut cubic = cubic();
@@ -269,7 +269,7 @@ mod tests {
         assert!((grown - (14.0 + 40.0 * 0.529)).abs() <= 3.0, "{grown}");
     }
 
-    /// RFC 9438, 5.8: a pause of ten seconds does not make the window jump.
+    /// RFC 9438, 5.8: the window does not jump after a pause of ten seconds.
     #[test]
     fn time_away_does_not_count() {
         let mut cubic = cubic();
@@ -280,12 +280,12 @@ mod tests {
         };
         cubic.grow(&mut window, 1, 0);
         cubic.resume(10_000_000_000, 10_000_000_000);
-        // At once, after K = ∛(30 / 0.4) = 4.2 s, the target would be 100 + 0.4 · 5.8³ = 178.
+        // After K = ∛(30 / 0.4) = 4.2 s, the target would be 100 + 0.4 · 5.8³ = 178.
         assert!(cubic.for_one(window.cwnd, 1, 10_000_000_000) > 20);
     }
 
-    /// RFC 9438, 4.8: after a timeout the old maximum is forgotten, and the window grows along the convex
-    /// half from where slow start ends.
+    /// RFC 9438, 4.8: a timeout clears W_max. The window then grows along the convex part from the end of
+    /// slow start.
     #[test]
     fn a_timeout_forgets_the_old_maximum() {
         let mut cubic = cubic();
@@ -297,8 +297,8 @@ mod tests {
         assert_eq!((epoch.k_s, epoch.origin), (0.0, 500));
     }
 
-    /// Whether slow start ends with acknowledgements that come so far apart, of round trips in ms that their
-    /// numbers say, at a window of 20 packets.
+    /// Returns true if slow start ends at a window of 20 packets. Acknowledgements are `gap_ms` apart;
+    /// `rtt_ms` maps their number to the round-trip time in ms.
     fn slow_start_ends(gap_ms: u64, rtt_ms: impl Fn(u32) -> u64) -> bool {
         let mut cubic = cubic();
         let mut window = Window {
@@ -310,7 +310,7 @@ mod tests {
                 now_ns: 1_000_000 * gap_ms * u64::from(i),
                 delivered: 1,
                 may_grow: true,
-                // The first belongs to the round before.
+                // The first belongs to the previous round.
                 acknowledged: i,
                 next: i + 60,
                 rtt_ns: Some(1_000_000 * rtt_ms(i)),
@@ -321,7 +321,8 @@ mod tests {
         window.ssthresh < NO_SSTHRESH
     }
 
-    /// Slow start ends when the least of a round's first round trips has grown by an eighth, at least by 4 ms.
+    /// Slow start ends if the minimum of a round's first round-trip times has increased by 1/8, at least by
+    /// 4 ms.
     #[test]
     fn hystart_sees_round_trips_grow() {
         let grown = |by_ms: u64| move |i| if i == 0 { 40 } else { 40 + by_ms };
@@ -331,8 +332,8 @@ mod tests {
         assert!(slow_start_ends(5, grown(6)));
     }
 
-    /// A round whose beginning came with a small window is looked at from its beginning: there the queue was
-    /// empty, however long it is when the window is large enough.
+    /// A round that begins with a small window is measured from its beginning. The queue was empty then,
+    /// even if it is long once the window is large enough.
     #[test]
     fn hystart_begins_rounds_with_small_windows() {
         let mut cubic = cubic();
@@ -340,7 +341,8 @@ mod tests {
             cwnd: 10,
             ssthresh: NO_SSTHRESH,
         };
-        // Flights of 10, 20 and 40; in each the queue grows by half a packet's time of 2 ms for each.
+        // Flights of 10, 20 and 40 packets. In each, the queue grows by half a packet's time of 2 ms per
+        // packet.
         let (mut first, mut flight, mut now_ns) = (1, 10, 0);
         for _ in 0..3 {
             now_ns += 80_000_000;
@@ -365,7 +367,7 @@ mod tests {
         }
     }
 
-    /// And when a train of acknowledgements is as long as half of the least round trip.
+    /// Slow start ends if a train of acknowledgements lasts half of the minimum round-trip time.
     #[test]
     fn hystart_sees_long_trains() {
         assert!(slow_start_ends(1, |_| 40));

@@ -1,25 +1,25 @@
-//! DCTCP (RFC 8257): the window shrinks by the share of packets that met congestion.
+//! DCTCP (RFC 8257): the window decreases in proportion to the share of marked packets.
 
 use super::{Acked, Increase, Window};
 
 /// The weight of a round trip in α: g = 1/16.
 const G: f64 = 1.0 / 16.0;
 
-/// DCTCP's state.
+/// The state of DCTCP.
 #[derive(Clone, Debug)]
 pub(crate) struct Dctcp {
     increase: Increase,
-    /// The smoothed share of packets that met congestion.
+    /// α, the smoothed share of marked packets.
     alpha: f64,
-    /// Of this round trip: segments delivered, and those that met congestion.
+    /// The segments delivered and those marked in this round trip.
     delivered: u32,
     congested: u32,
-    /// The round trip ends when this segment is acknowledged.
+    /// The end of the round trip: it ends when this segment is acknowledged.
     round_end: u32,
 }
 
 impl Default for Dctcp {
-    /// α is 1 before anything is known (Linux).
+    /// Returns the initial state. As in Linux, α is 1 before the first round trip.
     fn default() -> Self {
         Self {
             increase: Increase::default(),
@@ -47,7 +47,7 @@ impl Dctcp {
         }
     }
 
-    /// RFC 8257, 3.3, equation 9.
+    /// Returns the reduced window (RFC 8257, 3.3, equation 9).
     pub(super) fn reduce(&mut self, cwnd: u32) -> u32 {
         let less = (f64::from(cwnd) * self.alpha / 2.0).floor() as u32;
         (cwnd - less.min(cwnd)).max(2)
@@ -67,7 +67,8 @@ impl Dctcp {
 mod tests {
     use super::*;
 
-    /// With a share F of packets marked in every round trip, α is F in the end, off by (1 - g)^n before.
+    /// With a share F of packets marked in every round trip, α converges to F. The error decreases as
+    /// (1 - g)^n.
     #[test]
     fn alpha_becomes_the_share() {
         for (of_ten, share) in [(0, 0.0), (3, 0.3), (10, 1.0)] {

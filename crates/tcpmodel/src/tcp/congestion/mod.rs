@@ -1,7 +1,6 @@
-//! How the congestion window moves: one state machine for each kind of congestion control.
+//! Congestion control: a state machine for each algorithm.
 //!
-//! Windows are whole packets, as in Linux. What an acknowledgement brought is one [`Round`] value;
-//! each control takes from it what it knows how to use.
+//! Windows are whole packets, as in Linux. Each algorithm uses the fields of [`Acked`] that it needs.
 
 mod bandwidth;
 mod bbr;
@@ -16,10 +15,10 @@ use bbr::Bbr;
 use cubic::Cubic;
 use dctcp::Dctcp;
 
-/// No threshold: slow start goes on.
+/// The value without a threshold: slow start continues.
 pub(crate) const NO_SSTHRESH: u32 = u32::MAX;
 
-/// A window and the slow start threshold beside it, in packets.
+/// A congestion window and its slow-start threshold, in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub cwnd: u32,
@@ -31,7 +30,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start: of so many packets acknowledged, those that were not used for it (RFC 5681, 3.1, by
+    /// Grows the window in slow start by `acked` packets. Returns those not used for it (RFC 5681, 3.1, by
     /// packets).
     fn slow_start(&mut self, acked: u32) -> u32 {
         let room = self.ssthresh.saturating_sub(self.cwnd);
@@ -41,31 +40,31 @@ impl Window {
     }
 }
 
-/// What one acknowledgement brought.
+/// The content of one acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
     pub now_ns: u64,
-    /// Segments known to have arrived only now, by the cumulative number or by blocks.
+    /// Segments newly reported as arrived, by the cumulative number or by SACK blocks.
     pub delivered: u32,
-    /// Whether the cumulative number moved, and whether the window was used, so that it may grow.
+    /// True if the cumulative number advanced and the window was used, so that it may grow.
     pub may_grow: bool,
-    /// All segments before this are acknowledged; the next to be sent for the first time.
+    /// The first unacknowledged segment, and the next to be sent for the first time.
     pub acknowledged: u32,
     pub next: u32,
-    /// The round trip of the segment sent last among those that arrived, if it was sent only once.
+    /// The round-trip time of the latest sent segment among those that arrived, if it was sent only once.
     pub rtt_ns: Option<u64>,
-    /// It said that what it answers had met congestion.
+    /// True if it reports ECN marks.
     pub congested: bool,
 }
 
-/// The additive increase of Reno's kind: so many acknowledged packets for each one more.
+/// Additive increase: the window grows by one packet per number of acknowledged packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Increase {
     credit: u32,
 }
 
 impl Increase {
-    /// As Linux's `tcp_cong_avoid_ai`.
+    /// Adds one packet to `cwnd` for each `for_one` acknowledged packets (Linux's `tcp_cong_avoid_ai`).
     fn add(&mut self, cwnd: &mut u32, for_one: u32, acked: u32) {
         if self.credit >= for_one {
             self.credit = 0;
@@ -80,17 +79,18 @@ impl Increase {
     }
 }
 
-/// A congestion control.
+/// A congestion control algorithm with its state.
 #[derive(Clone, Debug)]
 pub(crate) enum Congestion {
-    /// Halves, or what the stack says, and adds a packet a round trip (RFC 5681).
+    /// Multiplicative decrease by the stack's factor, by default 0.5, and a packet per round trip
+    /// (RFC 5681).
     Reno(Increase, Share),
     Cubic(Cubic),
     Dctcp(Dctcp),
     Bbr(Box<Bbr>),
 }
 
-/// The share of the window that a loss leaves.
+/// β, the multiplicative decrease factor: the share of the window left after a loss.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share(f64);
 
@@ -99,8 +99,8 @@ impl Share {
         ((f64::from(cwnd) * self.0).floor() as u32).max(2)
     }
 
-    /// Packets acknowledged for one more, such that the mean window is that of halving and one a round
-    /// trip.
+    /// Returns the acknowledged packets per unit of window growth. With it, the mean window equals that of
+    /// Reno (RFC 9438, 4.3).
     fn for_one(self, cwnd: u32) -> f64 {
         f64::from(cwnd) / curve::reno_alpha(self.0)
     }
@@ -117,7 +117,7 @@ impl Congestion {
         }
     }
 
-    /// The slow start threshold that a loss leaves, or packets that met congestion.
+    /// Returns the slow-start threshold after a loss, or after ECN marks with `by_mark`.
     pub(crate) fn lose(&mut self, window: Window, by_mark: bool) -> u32 {
         match self {
             Self::Reno(_, share) => share.of(window.cwnd),
@@ -132,7 +132,7 @@ impl Congestion {
         }
     }
 
-    /// A retransmission timeout: little is known any more.
+    /// Resets the state after a retransmission timeout.
     pub(crate) fn time_out(&mut self, next: u32) {
         match self {
             Self::Reno(increase, _) => *increase = Increase::default(),
@@ -142,7 +142,7 @@ impl Congestion {
         }
     }
 
-    /// Something is sent after so long a time with nothing under way.
+    /// Processes the end of an idle period of `idle_ns` with nothing in flight.
     pub(crate) fn resume(&mut self, now_ns: u64, idle_ns: u64) {
         match self {
             Self::Reno(..) | Self::Dctcp(_) => {}
@@ -151,7 +151,7 @@ impl Congestion {
         }
     }
 
-    /// What every acknowledgement tells, before the window moves.
+    /// Processes every acknowledgement, before the window changes.
     pub(crate) fn learn(&mut self, window: &mut Window, acked: &Acked) {
         match self {
             Self::Reno(..) | Self::Bbr(_) => {}
@@ -160,7 +160,7 @@ impl Congestion {
         }
     }
 
-    /// The window grows, if it may.
+    /// Grows the window, if it may grow.
     pub(crate) fn grow(&mut self, window: &mut Window, acked: &Acked) {
         if !acked.may_grow {
             return;
@@ -183,7 +183,8 @@ impl Congestion {
         }
     }
 
-    /// Of a control that sets window and pacing by itself at every acknowledgement: what it is.
+    /// Returns BBR, which sets window and pacing by itself at every acknowledgement; `None` for other
+    /// algorithms.
     pub(crate) fn model(&mut self) -> Option<&mut Bbr> {
         match self {
             Self::Bbr(bbr) => Some(bbr),
@@ -191,8 +192,8 @@ impl Congestion {
         }
     }
 
-    /// How fast packets may leave, in packets per nanosecond, and how many together; none for a sender that
-    /// sends all it may at once.
+    /// Returns the pacing rate in packets per nanosecond and the number of packets per burst; `None`
+    /// without pacing.
     pub(crate) fn pacing(&self) -> Option<(f64, u32)> {
         match self {
             Self::Bbr(bbr) => Some(bbr.pacing()),
@@ -201,22 +202,22 @@ impl Congestion {
     }
 }
 
-/// What [`Bbr`] is told at every acknowledgement.
+/// The input of [`Bbr`] at every acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     pub rate: RateSample,
     pub acked: Acked,
-    /// Packets under way after it, and before it.
+    /// Packets in flight after it, and before it.
     pub in_flight: u32,
     pub in_flight_before: u32,
-    /// Segments found to be lost by it.
+    /// Segments newly marked lost.
     pub newly_lost: u32,
-    /// Whether losses are being repaired, and whether after a timeout.
+    /// The state of loss recovery.
     pub repairs: Repairs,
     pub srtt_ns: u64,
 }
 
-/// Whether losses are being repaired.
+/// The state of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Repairs {
     None,

@@ -1,46 +1,46 @@
-//! A sender that knows only what is acknowledged cumulatively: Tahoe, Reno and NewReno.
+//! A sender with cumulative acknowledgements only: Tahoe, Reno and NewReno.
 
 use super::super::{Clock, NEVER, RttEstimator};
 use super::TcpState;
 use crate::{Recovery, RtoRule, Stack};
 
-/// A sender that retransmits fast or only after timeouts.
+/// A sender with fast retransmit or with timeouts only.
 #[derive(Clone, Debug)]
 pub(super) struct Classic {
     recovery: Recovery,
-    /// Duplicate acknowledgements that stand for a loss.
+    /// The number of duplicate acknowledgements that indicates a loss.
     loss_at: u32,
     limited_transmit: bool,
     early_retransmit: bool,
-    /// Is the timer set with what was known before the acknowledgement, as ns-2 does?
+    /// True if the timer is set before the acknowledgement is measured, as in ns-2.
     timer_first: bool,
-    /// Does slow start count what is acknowledged rather than acknowledgements, as Linux does?
+    /// True if slow start counts acknowledged segments instead of acknowledgements, as in Linux.
     counts: bool,
     decrease: f64,
     clock: Clock,
     pub rtt: RttEstimator,
-    /// The other end lets so many segments be under way.
+    /// The maximum number of segments in flight that the other end allows.
     most_out: u32,
     segments: u32,
-    /// All segments before this one are acknowledged.
+    /// The first segment not acknowledged.
     pub acknowledged: u32,
-    /// The next to be sent; falls back to `acknowledged` at a timeout.
+    /// The next segment to send; reset to `acknowledged` at a timeout.
     next: u32,
-    /// All segments before this one have been sent at least once.
+    /// The first segment never sent.
     sent: u32,
     window: f64,
     threshold: f64,
     duplicates: u32,
     recovering: bool,
-    /// Nothing before this segment makes the window smaller again.
+    /// The recovery point: losses before it do not reduce the window again.
     recover: u32,
     after_timeout: bool,
-    /// The segment whose round-trip time is being measured, and when it was sent.
+    /// The segment whose round trip is measured, and its send time.
     timed: Option<(u32, u64)>,
     round_end: u32,
-    /// What a pause leaves of the window at most.
+    /// The maximum window after a pause.
     initial_window: f64,
-    /// When anything was sent last.
+    /// The time of the last transmission.
     last_sent_ns: u64,
     pub timer_ns: u64,
     timeouts: u64,
@@ -85,14 +85,13 @@ impl Classic {
         }
     }
 
-    /// The connection is open: may send `window` packets, in slow start until `threshold`.
+    /// Opens the connection with `window` packets and the slow-start threshold `threshold`.
     pub(super) fn open(&mut self, window: f64, threshold: f64) {
         self.window = window;
         self.threshold = threshold;
     }
 
-    /// RFC 5681, 4.1: after nothing was sent for longer than the timeout, the window is the initial
-    /// one at most.
+    /// Limits the window to the initial one after an idle time longer than the timeout (RFC 5681, 4.1).
     pub(super) fn wake(&mut self, now_ns: u64) {
         if self.acknowledged == self.next && now_ns - self.last_sent_ns > self.rtt.timeout_ns() {
             self.window = self.window.min(self.initial_window);
@@ -103,7 +102,7 @@ impl Classic {
         self.segments
     }
 
-    /// All segments before this one have been sent.
+    /// Returns the first segment never sent.
     pub(super) fn sent(&self) -> u32 {
         self.sent
     }
@@ -116,7 +115,7 @@ impl Classic {
         self.most_out
     }
 
-    /// Retransmission timeouts, and losses found by duplicate acknowledgements.
+    /// Returns the numbers of retransmission timeouts and of losses found by duplicate acknowledgements.
     pub(super) fn losses_found(&self) -> (u64, u64) {
         (self.timeouts, self.fast_retransmits)
     }
@@ -131,12 +130,12 @@ impl Classic {
         }
     }
 
-    /// There are so many segments to send.
+    /// Sets the number of segments available to send.
     pub(super) fn offer(&mut self, segments: u32) {
         self.segments = segments;
     }
 
-    /// Sends what the window allows.
+    /// Sends the segments that the window allows.
     pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let extra = if self.limited_transmit && !self.recovering && !self.after_timeout {
             f64::from(self.duplicates.min(2))
@@ -167,7 +166,7 @@ impl Classic {
         self.timer_ns = self.clock.after(now_ns, self.rtt.timeout_ns());
     }
 
-    /// An acknowledgement arrives; `echo_ns` is when the packet was sent that it answers.
+    /// Processes an acknowledgement; `echo_ns` is the send time of the packet that it answers.
     pub(super) fn receive(
         &mut self,
         now_ns: u64,
@@ -253,7 +252,7 @@ impl Classic {
             self.window += 1.0;
         } else if self.duplicates >= loss_at {
             self.recovering = true;
-            // Duplicates of what was sent again after a timeout tell nothing new.
+            // Duplicates caused by retransmissions after a timeout do not indicate a loss.
             if !self.after_timeout && self.acknowledged >= self.recover {
                 self.retransmit(now_ns, out);
             }
@@ -262,7 +261,7 @@ impl Classic {
         self.send(now_ns, out);
     }
 
-    /// So many duplicate acknowledgements stand for a loss now.
+    /// Returns the number of duplicate acknowledgements that indicates a loss now.
     fn loss_at(&self) -> u32 {
         let out = self.sent - self.acknowledged;
         if self.early_retransmit && out < 4 && self.sent == self.segments && self.loss_at < u32::MAX
@@ -274,7 +273,7 @@ impl Classic {
         }
     }
 
-    /// Fast retransmit.
+    /// Performs fast retransmit.
     fn retransmit(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         self.fast_retransmits += 1;
         self.halve();
@@ -297,10 +296,10 @@ impl Classic {
         self.threshold = (self.window * self.decrease).floor().max(2.0);
     }
 
-    /// The retransmission timer fires.
+    /// Processes a retransmission timeout.
     pub(super) fn timeout(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         self.timeouts += 1;
-        // RFC 5681, 3.1: a segment that was sent again already does not make the threshold smaller.
+        // RFC 5681, 3.1: a further timeout of a retransmitted segment does not reduce the threshold.
         if self.timer_first || self.timeouts_in_a_row == 0 {
             self.halve();
         }

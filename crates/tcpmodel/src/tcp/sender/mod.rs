@@ -1,4 +1,4 @@
-//! The sending half of an end.
+//! The sending half of a connection.
 
 mod classic;
 mod pause;
@@ -13,43 +13,43 @@ use classic::Classic;
 pub(crate) use rate::RateSample;
 use selective::Selective;
 
-/// The sending half of an end of a connection: what it sends when acknowledgements arrive, timers fire or
-/// there is more to send. Segments to send are appended to `out`, which nobody empties here.
+/// The sending half of an end of a connection. It sends when acknowledgements arrive, when timers fire and
+/// when new data is available. Segments to send are appended to `out`, which the caller empties.
 #[derive(Clone, Debug)]
 pub struct Sender(Kind);
 
-/// By what it is told about losses.
+/// The kinds of senders, by the feedback on losses.
 #[derive(Clone, Debug)]
 enum Kind {
     Classic(Box<Classic>),
     Selective(Box<Selective>),
 }
 
-/// What a sender can tell of itself.
+/// The observable state of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpState {
     /// The congestion window in packets.
     pub cwnd_pkts: f64,
-    /// The slow start threshold in packets; infinite before a loss.
+    /// The slow-start threshold in packets; infinite before the first loss.
     pub ssthresh_pkts: f64,
-    /// The receive window in packets that the other end has told of, if it told of any.
+    /// The receive window in packets as announced by the other end; `None` without a limit.
     pub receive_window_pkts: Option<u32>,
-    /// Packets thought to be on their way.
+    /// The estimated number of packets in flight.
     pub in_flight: u32,
-    /// Packets per second at which it lets packets go; `None` for one that does not pace.
+    /// The pacing rate in packets/s; `None` without pacing.
     pub pacing_pps: Option<f64>,
-    /// The smoothed round-trip time in seconds; 0 before any.
+    /// The smoothed round-trip time in seconds; 0 before the first measurement.
     pub srtt_s: f64,
     /// The retransmission timeout in seconds, back-off included.
     pub rto_s: f64,
-    /// Whether losses are being repaired.
+    /// True during loss recovery.
     pub in_recovery: bool,
 }
 
 impl Sender {
-    /// One by the rules of a stack, as the other end has them, too, with segments of so many bytes, no more than `most_out` of
-    /// which are under way. `phases`, from 0 to 1, say where its two clocks stand at time 0: that of timers and that of
-    /// round-trip times.
+    /// Returns a sender by the rules of a stack, which the other end has, too. Segments have
+    /// `segment_bytes`, and at most `most_out` of them are in flight. `phases`, from 0 to 1, are the
+    /// positions of its two clocks at time 0: the timer clock and the clock of round-trip times.
     pub fn new(stack: &Stack, segment_bytes: u32, most_out: u32, phases: [f64; 2]) -> Self {
         let [phase, ticks] = phases;
         let clock = Clock::new(stack, phase);
@@ -66,7 +66,7 @@ impl Sender {
         })
     }
 
-    /// A program has written something, perhaps after a pause.
+    /// Notifies the sender of new data from the program, possibly after a pause.
     pub fn wake(&mut self, now_ns: u64) {
         match &mut self.0 {
             Kind::Classic(sender) => sender.wake(now_ns),
@@ -74,7 +74,7 @@ impl Sender {
         }
     }
 
-    /// There are so many segments to send, from the first on.
+    /// Sets the number of segments available to send, counted from the first.
     pub fn offer(&mut self, segments: u32) {
         match &mut self.0 {
             Kind::Classic(sender) => sender.offer(segments),
@@ -82,7 +82,7 @@ impl Sender {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of segments available to send, counted from the first.
     pub fn offered(&self) -> u32 {
         match &self.0 {
             Kind::Classic(sender) => sender.offered(),
@@ -90,8 +90,8 @@ impl Sender {
         }
     }
 
-    /// The connection is open: it may send `cwnd` packets, in slow start until `ssthresh`, if there is
-    /// such a threshold.
+    /// Opens the connection with a window of `cwnd` packets and the slow-start threshold `ssthresh`, if
+    /// there is one.
     pub fn open(&mut self, now_ns: u64, cwnd: u32, ssthresh: Option<u32>) {
         match &mut self.0 {
             Kind::Classic(sender) => {
@@ -103,22 +103,22 @@ impl Sender {
         }
     }
 
-    /// What was sent at `sent_ns`, and was not data, is answered.
+    /// Adds the round-trip time of a packet without data that was sent at `sent_ns` and is answered now.
     pub fn measure(&mut self, now_ns: u64, sent_ns: u64) {
         self.rtt_mut().measure(now_ns, sent_ns, false);
     }
 
-    /// The timeout is at least so long, in seconds, until a round-trip time is known.
+    /// Sets a lower bound of the timeout in seconds, until a round-trip time is measured.
     pub fn begin_above(&mut self, least_s: f64) {
         self.rtt_mut().begin_above(least_s);
     }
 
-    /// Does a packet that was sent again measure the round-trip time?
+    /// Returns true if retransmitted packets measure the round-trip time, too, because of timestamps.
     pub fn has_timestamps(&self) -> bool {
         self.rtt().has_timestamps()
     }
 
-    /// The retransmission timeout.
+    /// Returns the retransmission timeout in nanoseconds.
     pub fn rto_ns(&self) -> u64 {
         self.rtt().timeout_ns()
     }
@@ -137,7 +137,7 @@ impl Sender {
         }
     }
 
-    /// Sends what it may.
+    /// Sends all segments that may be sent.
     pub fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         match &mut self.0 {
             Kind::Classic(sender) => sender.send(now_ns, out),
@@ -145,7 +145,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement arrives, alone or with data.
+    /// Processes an acknowledgement, alone or with data.
     pub fn receive(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
         match &mut self.0 {
             Kind::Classic(sender) => {
@@ -156,7 +156,7 @@ impl Sender {
         }
     }
 
-    /// When it has something to do by itself: a timer fires, or a pause of pacing is over.
+    /// Returns the time of the next event of the sender: a timer or the end of a pacing delay.
     pub fn timer_ns(&self) -> u64 {
         match &self.0 {
             Kind::Classic(sender) => sender.timer_ns,
@@ -164,7 +164,8 @@ impl Sender {
         }
     }
 
-    /// That time has come. Was it for want of acknowledgements?
+    /// Processes the event at [`timer_ns`](Self::timer_ns). Returns true if missing acknowledgements caused
+    /// it.
     pub fn time_out(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
         match &mut self.0 {
             Kind::Classic(sender) => {
@@ -175,7 +176,7 @@ impl Sender {
         }
     }
 
-    /// All segments before this one are acknowledged.
+    /// Returns the first segment not acknowledged cumulatively (SND.UNA).
     pub fn acknowledged(&self) -> u32 {
         match &self.0 {
             Kind::Classic(sender) => sender.acknowledged,
@@ -183,7 +184,7 @@ impl Sender {
         }
     }
 
-    /// All segments before this one have been sent.
+    /// Returns the first segment never sent (SND.NXT).
     pub fn sent(&self) -> u32 {
         match &self.0 {
             Kind::Classic(sender) => sender.sent(),
@@ -191,7 +192,7 @@ impl Sender {
         }
     }
 
-    /// The congestion window in packets.
+    /// Returns the congestion window in packets.
     #[inline]
     pub fn cwnd_pkts(&self) -> f64 {
         match &self.0 {
@@ -200,18 +201,18 @@ impl Sender {
         }
     }
 
-    /// The smoothed round-trip time in seconds; 0 before any.
+    /// Returns the smoothed round-trip time in seconds; 0 before the first measurement.
     pub fn srtt_s(&self) -> f64 {
         1e-9 * self.rtt().srtt_ns() as f64
     }
 
-    /// The sum of all round-trip times measured in seconds, and their number.
+    /// Returns the sum of all measured round-trip times in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, u64) {
         let (sum_ns, count) = self.rtt().sum();
         (1e-9 * sum_ns as f64, count)
     }
 
-    /// The most segments that the other end lets be under way.
+    /// Returns the maximum number of segments in flight that the other end allows.
     pub fn most_out(&self) -> u32 {
         match &self.0 {
             Kind::Classic(sender) => sender.most_out(),
@@ -219,7 +220,8 @@ impl Sender {
         }
     }
 
-    /// The segments that the other end lets be under way now: by what it has told of its receive window, too.
+    /// Returns the number of segments in flight that the other end allows now, its announced receive window
+    /// included.
     pub fn room(&self) -> u32 {
         match &self.0 {
             Kind::Classic(sender) => sender.most_out(),
@@ -227,7 +229,7 @@ impl Sender {
         }
     }
 
-    /// Whether as many segments are under way as the other end has room for.
+    /// Returns true if the segments in flight fill the receive window of the other end.
     pub fn is_out_of_room(&self) -> bool {
         match &self.0 {
             Kind::Classic(_) => false,
@@ -235,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// Whether all of its send buffer is in flight, while its program waits for space there.
+    /// Returns true if the whole send buffer is in flight while the program waits for space.
     pub fn is_buffer_empty(&self) -> bool {
         match &self.0 {
             Kind::Classic(_) => false,
@@ -243,7 +245,7 @@ impl Sender {
         }
     }
 
-    /// Retransmission timeouts, and losses found otherwise.
+    /// Returns the numbers of retransmission timeouts and of losses found otherwise.
     pub fn losses_found(&self) -> (u64, u64) {
         match &self.0 {
             Kind::Classic(sender) => sender.losses_found(),
@@ -251,7 +253,7 @@ impl Sender {
         }
     }
 
-    /// What it can tell of itself.
+    /// Returns the observable state.
     pub fn state(&self) -> TcpState {
         let rtt = self.rtt();
         let (srtt_s, rto_s) = (self.srtt_s(), 1e-9 * rtt.timeout_ns() as f64);

@@ -1,27 +1,28 @@
-//! Pauses between packets that pacing makes.
+//! Pacing: the delays between packets.
 
 use super::super::NEVER;
 
-/// Packets before this one leave for nothing: that is when a connection begins (`tcp_update_skb_after_send`).
+/// The number of the first paced packet. Earlier packets of a connection leave without pacing
+/// (`tcp_update_skb_after_send`).
 const FIRST_PAID: u32 = 10;
 
-/// When the next packet may leave.
+/// A pacer, which determines when the next packet may leave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pause {
-    /// What has left until now is paid for at this time.
+    /// The earliest departure time of the next burst.
     paid_ns: f64,
-    /// How many more may leave together now.
+    /// The number of packets that may still leave in this burst.
     left: u32,
-    /// How late the present burst was: pauses are shortened by that, at most by half.
+    /// The lateness of the current burst. Delays are shortened by it, at most by half.
     late_ns: f64,
-    /// Something waits.
+    /// True if a packet waits.
     waits: bool,
-    /// Packets that have left, as far as that matters.
+    /// The number of packets sent, counted up to `FIRST_PAID`.
     sent: u32,
 }
 
 impl Pause {
-    /// When somebody who waits may send.
+    /// Returns the time at which a waiting packet may leave.
     pub(super) fn until_ns(&self) -> u64 {
         match self.waits {
             true => self.paid_ns.ceil() as u64,
@@ -29,15 +30,15 @@ impl Pause {
         }
     }
 
-    /// Whether somebody waited for this moment, who then does so no longer.
+    /// Returns true if a packet waited for this time, and clears the wait.
     pub(super) fn ends(&mut self, now_ns: u64) -> bool {
         let ends = self.until_ns() <= now_ns;
         self.waits &= !ends;
         ends
     }
 
-    /// Whether a packet may leave now; then it does. `pacing` is the rate in packets per nanosecond and
-    /// how many leave together, or nothing where packets do not wait.
+    /// Returns true if a packet may leave now, and counts it as sent. `pacing` is the rate in packets per
+    /// nanosecond and the number of packets per burst; `None` without pacing.
     pub(super) fn lets_go(&mut self, now_ns: u64, pacing: Option<(f64, u32)>) -> bool {
         let Some((rate, together)) = pacing else {
             return true;
@@ -64,7 +65,7 @@ impl Pause {
         true
     }
 
-    /// There is no more to send now.
+    /// Ends the burst because nothing more can be sent now.
     pub(super) fn end_burst(&mut self) {
         self.left = 0;
     }
@@ -74,7 +75,7 @@ impl Pause {
 mod tests {
     use super::*;
 
-    /// Ten packets at one per microsecond, two together: a pair every two microseconds.
+    /// Ten packets at one per microsecond, in pairs: a pair every two microseconds.
     #[test]
     fn packets_leave_at_the_rate() {
         let mut pause = Pause {
@@ -91,7 +92,7 @@ mod tests {
             }
             pause.end_burst();
         }
-        // The first pair has waited for nobody: its pauses are half as long.
+        // The first pair is late, so its delays are halved.
         assert_eq!(
             left[..6],
             [

@@ -1,9 +1,8 @@
-//! How fast segments are delivered: samples of the rate, as Linux's `tcp_rate.c` takes them
-//! (draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery rate samples, as in Linux's `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation).
 
 use super::segments::Segment;
 
-/// What was known when a segment was sent.
+/// The delivery state recorded with each segment at its transmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     delivered: u64,
@@ -12,38 +11,38 @@ pub(super) struct Stamp {
     is_app_limited: bool,
 }
 
-/// What has been delivered.
+/// The delivery state of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rate {
     pub delivered: u64,
-    /// Segments taken for lost.
+    /// The number of segments marked lost.
     pub lost: u64,
     delivered_at_ns: u64,
-    /// When the first segment was sent of the interval that is measured now.
+    /// The send time of the first segment of the current sampling interval.
     first_sent_ns: u64,
-    /// Until so many are delivered, too little was there to be sent.
+    /// Samples are application-limited until this number of segments is delivered; 0 otherwise.
     limited_until: u64,
-    /// What the acknowledgement of now says: the stamp of the segment sent last of those delivered, its
-    /// place in the order of all packets, and when it was sent.
+    /// The latest sent segment delivered by the current acknowledgement: its packet number, its stamp, and
+    /// its send time.
     latest: Option<(u64, Stamp, u64)>,
 }
 
-/// What an acknowledgement says about the rate.
+/// The delivery rate sample of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RateSample {
-    /// All segments delivered, taken for lost until now; when the last was delivered.
+    /// The segments delivered and marked lost until now, and the time of the last delivery.
     pub delivered: u64,
     pub lost: u64,
     pub at_ns: u64,
-    /// Only one segment was under way: it may have waited for a delayed acknowledgement.
+    /// True if only one segment was in flight, so that its acknowledgement may have been delayed.
     pub may_be_delayed: bool,
     pub measured: Option<Measured>,
 }
 
-/// Segments in an interval.
+/// The segments delivered in an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
-    /// What had been delivered before.
+    /// The number of segments delivered before the interval.
     pub prior_delivered: u64,
     pub delivered: u64,
     pub interval_ns: u64,
@@ -51,7 +50,7 @@ pub(crate) struct Measured {
 }
 
 impl Rate {
-    /// A segment is sent, with nothing under way or not.
+    /// Returns the stamp of a segment sent now. `nothing_out` is true if nothing was in flight before it.
     pub(super) fn stamp(&mut self, now_ns: u64, nothing_out: bool) -> Stamp {
         if nothing_out {
             (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
@@ -64,12 +63,12 @@ impl Rate {
         }
     }
 
-    /// There is nothing more to send, and room for it.
+    /// Marks the connection as application-limited: the window allows more than is available to send.
     pub(super) fn limit(&mut self, in_flight: u32) {
         self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// One is delivered.
+    /// Records the delivery of a segment.
     pub(super) fn deliver(&mut self, segment: &Segment) {
         self.delivered += 1;
         if self.latest.is_none_or(|latest| latest.0 < segment.order) {
@@ -78,7 +77,7 @@ impl Rate {
         }
     }
 
-    /// All that an acknowledgement tells of has been delivered.
+    /// Returns the sample of an acknowledgement after all its deliveries are recorded.
     pub(super) fn sample(&mut self, now_ns: u64, min_rtt_ns: u64) -> RateSample {
         if self.delivered > self.limited_until {
             self.limited_until = 0;
@@ -98,7 +97,7 @@ impl Rate {
             lost: self.lost,
             at_ns: self.delivered_at_ns,
             may_be_delayed: false,
-            // Shorter than a round trip, it is that of a segment sent twice.
+            // An interval shorter than a round trip results from a retransmitted segment.
             measured: measured.filter(|it| it.interval_ns >= min_rtt_ns.max(1)),
         }
     }

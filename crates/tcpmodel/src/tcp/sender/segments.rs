@@ -1,37 +1,37 @@
-//! The segments that are under way, and what is known about each.
+//! The retransmission queue: segments in flight and their state.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::rate::Stamp;
 
-/// Selectively acknowledged.
+/// Mark of a selectively acknowledged segment.
 pub(super) const SACKED: u8 = 1;
-/// Taken for lost.
+/// Mark of a segment that is considered lost.
 pub(super) const LOST: u8 = 2;
-/// Sent again, and that one is thought to be on its way.
+/// Mark of a segment with a retransmission in flight.
 pub(super) const AGAIN: u8 = 4;
-/// Ever sent again.
+/// Mark of a segment that was ever retransmitted.
 pub(super) const EVER: u8 = 8;
 
-/// A segment under way.
+/// A segment in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
-    /// When it was sent last, and as which of all packets.
+    /// The time of the last transmission, and its number among all packets.
     pub sent_ns: u64,
     pub order: u64,
     pub stamp: Stamp,
     pub marks: u8,
 }
 
-/// All segments that are not acknowledged cumulatively, from the first on.
+/// All segments not acknowledged cumulatively.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Segments {
     first: u32,
     ring: VecDeque<Segment>,
-    /// Packets sent.
+    /// The number of packets sent.
     packets: u64,
-    /// Transmissions in their order: which packet, and its segment. Those of segments that have been sent
-    /// again, have arrived or are lost stand there until they come to the front.
+    /// Transmissions in order: packet number and segment. Obsolete entries stay until they reach the front.
+    /// Their segments were sent again, have arrived or are lost.
     in_order: VecDeque<(u64, u32)>,
     /// Segments that are lost and have not been sent again since.
     to_repair: BTreeSet<u32>,
@@ -41,22 +41,22 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// The first that is not acknowledged.
+    /// Returns the first unacknowledged segment.
     pub(super) fn first(&self) -> u32 {
         self.first
     }
 
-    /// The next to be sent for the first time.
+    /// Returns the next segment to be sent for the first time.
     pub(super) fn next(&self) -> u32 {
         self.first + self.ring.len() as u32
     }
 
-    /// How many are not acknowledged.
+    /// Returns the number of unacknowledged segments.
     pub(super) fn out(&self) -> u32 {
         self.ring.len() as u32
     }
 
-    /// Packets thought to be on their way (RFC 6675, "pipe").
+    /// Returns the estimated number of packets in flight ("pipe" of RFC 6675).
     pub(super) fn in_flight(&self) -> u32 {
         (self.out() + self.again).saturating_sub(self.sacked + self.lost)
     }
@@ -71,7 +71,7 @@ impl Segments {
         self.ring.get_mut(segment.checked_sub(self.first)? as usize)
     }
 
-    /// The next is sent.
+    /// Records the first transmission of the next segment, and returns it.
     pub(super) fn send(&mut self, now_ns: u64, stamp: Stamp) -> u32 {
         let segment = self.next();
         self.in_order.push_back((self.packets, segment));
@@ -85,7 +85,7 @@ impl Segments {
         segment
     }
 
-    /// One is sent again; whether there is such a one.
+    /// Records a retransmission. Returns false if the segment is not in the queue.
     pub(super) fn send_again(&mut self, now_ns: u64, segment: u32, stamp: Stamp) -> bool {
         let order = self.packets;
         let Some(it) = self.get_mut(segment) else {
@@ -101,7 +101,7 @@ impl Segments {
         true
     }
 
-    /// The first is acknowledged.
+    /// Removes the first segment after a cumulative acknowledgement.
     pub(super) fn acknowledge(&mut self) -> Option<Segment> {
         let it = self.ring.pop_front()?;
         self.to_repair.remove(&self.first);
@@ -112,7 +112,8 @@ impl Segments {
         Some(it)
     }
 
-    /// One has arrived, out of order: what it was, if that is news.
+    /// Marks a segment as received out of order. Returns its former state, or `None` if it was already
+    /// marked.
     pub(super) fn sack(&mut self, segment: u32) -> Option<Segment> {
         let it = self.get_mut(segment)?;
         let before = *it;
@@ -127,7 +128,7 @@ impl Segments {
         Some(before)
     }
 
-    /// One is taken for lost, with what was sent of it again; whether it was not before.
+    /// Marks a segment and its retransmission as lost. Returns false if neither was in flight.
     pub(super) fn lose(&mut self, segment: u32) -> bool {
         let Some(it) = self.get_mut(segment) else {
             return false;
@@ -140,7 +141,7 @@ impl Segments {
         before & LOST == 0 || before & AGAIN != 0
     }
 
-    /// None of them is lost after all, as far as is known: all that have not arrived are awaited again.
+    /// Removes all loss marks. All segments that have not arrived are expected again.
     pub(super) fn find_all(&mut self) {
         self.in_order.clear();
         for (segment, it) in (self.first..).zip(&mut self.ring) {
@@ -154,14 +155,14 @@ impl Segments {
         self.to_repair.clear();
     }
 
-    /// The first lost segment that has not been sent again.
+    /// Returns the first lost segment that has not been sent again.
     pub(super) fn to_repair(&self) -> Option<u32> {
         self.to_repair.first().copied()
     }
 
-    /// Goes through the packets sent before this one of all that may still arrive, in the order in which they
-    /// were sent, as long as `is_lost` says so: those are lost. The last that is not, of those sent
-    /// before.
+    /// Marks packets as lost in the order of transmission, up to the packet `order`, while `is_lost`
+    /// returns true. Calls `lost` for each, with true for a retransmission. Returns the latest packet before
+    /// `order` that may still arrive.
     pub(super) fn lose_before(
         &mut self,
         order: u64,
@@ -187,14 +188,14 @@ impl Segments {
             .next()
     }
 
-    /// The segment that was sent as this packet, if that one may still arrive.
+    /// Returns the segment of a packet if that packet may still arrive.
     fn awaited(&self, sent: u64, segment: u32) -> Option<Segment> {
         let it = *self.get(segment)?;
         let is_there = it.order == sent && it.marks & SACKED == 0;
         (is_there && it.marks & (LOST | AGAIN) != LOST).then_some(it)
     }
 
-    /// Forgets transmissions at the front that tell nothing any more.
+    /// Removes obsolete transmissions at the front.
     pub(super) fn tidy(&mut self) {
         while let Some(&(sent, segment)) = self.in_order.front()
             && self.awaited(sent, segment).is_none()

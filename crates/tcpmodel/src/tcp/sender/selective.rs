@@ -1,6 +1,5 @@
-//! A sender with selective acknowledgements: RACK and tail loss probes (RFC 8985), proportional
-//! rate reduction (RFC 6937) and F-RTO (RFC 5682), as Linux 6 has them; and what Linux makes of it
-//! where the other end has none.
+//! The sender of Linux 6: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937) and
+//! F-RTO (RFC 5682). Without selective acknowledgements from the other end, it follows Linux's NewReno.
 
 mod counted;
 mod lost;
@@ -24,13 +23,13 @@ use usage::Usage;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// Something is out of order.
+    /// Segments are out of order.
     Disorder,
-    /// Packets met congestion, and the window is being reduced for it.
+    /// The window is being reduced because of ECN marks (CWR).
     Reduced,
-    /// Losses are being repaired without a timeout.
+    /// Fast recovery: losses are repaired without a timeout.
     Recovery,
-    /// After a timeout.
+    /// Recovery after a timeout.
     Loss,
 }
 
@@ -39,57 +38,57 @@ enum Timer {
     Retransmission,
     /// Tail loss probe.
     Probe,
-    /// Something may only be reordered; later it is lost.
+    /// RACK reordering timer: segments not acknowledged by then are lost.
     Reordering,
 }
 
-/// What one acknowledgement says.
+/// The information in one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     advanced: bool,
-    /// Segments that are known to have arrived only now.
+    /// Segments newly reported as arrived.
     delivered: u32,
     sacked: bool,
-    /// Segments sent only once are among them.
+    /// True if segments sent only once are among them.
     original: bool,
     newly_lost: bool,
-    /// A segment sent again was lost again.
+    /// True if a retransmitted segment was lost again.
     lost_again: bool,
     set_timer: bool,
     pure_duplicate: bool,
-    /// It said that packets met congestion.
+    /// True if it reports ECN marks.
     congested: bool,
-    /// The round trip of the segment sent last among those that arrived and were sent only once.
+    /// The round-trip time of the latest sent segment among those that arrived and were sent only once.
     rtt_ns: Option<u64>,
     may_be_delayed: bool,
-    /// Packets under way, and segments taken for lost, before it.
+    /// Packets in flight and segments marked lost before it.
     in_flight_before: u32,
     lost_before: u64,
 }
 
-/// What is sent after an acknowledgement.
+/// The kind of segments sent after an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resend {
     Nothing,
     Lost,
-    /// New data first, to find out whether a timeout was needed (F-RTO).
+    /// New data first, to detect a spurious timeout (F-RTO).
     New,
 }
 
-/// What does not change.
+/// Constants of the sender.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// Are there selective acknowledgements, or only duplicate ones to count?
+    /// True with selective acknowledgements; otherwise duplicate ones are counted.
     selective: bool,
-    /// Are losses found by time?
+    /// True if losses are found by time (RACK).
     rack: bool,
     probes: bool,
-    /// So many segments that arrived stand for the loss of one before them.
+    /// The number of later arrivals that indicates a loss.
     loss_at: u32,
     min_rto_ns: u64,
 }
 
-/// A reduction of the window, in proportion to what arrives (RFC 6937).
+/// A window reduction in proportion to deliveries (proportional rate reduction, RFC 6937).
 #[derive(Clone, Copy, Debug, Default)]
 struct Reduction {
     prior_cwnd: u32,
@@ -98,7 +97,7 @@ struct Reduction {
     sent: u32,
 }
 
-/// A sender with selective acknowledgements.
+/// A sender with Linux's loss recovery.
 #[derive(Clone, Debug)]
 pub(super) struct Selective {
     rules: Rules,
@@ -109,30 +108,31 @@ pub(super) struct Selective {
     usage: Usage,
     rate: Rate,
     pause: Pause,
-    /// The other end lets so many segments be under way.
+    /// The maximum number of segments in flight that the other end allows.
     pub most_out: u32,
-    /// The other end has offered room for all segments before this one, if it has told of any limit.
+    /// The right edge of the other end's receive window: one past its last segment; `None` without a limit.
     edge: Option<u32>,
-    /// So many there are to send.
+    /// The number of segments available to send.
     pub offered: u32,
     send_buffer: SendBuffer,
     segments: Segments,
-    /// Those that are known to have arrived out of order.
+    /// Segments reported as received out of order.
     known: Ranges,
-    /// Kept to save allocations.
+    /// A buffer, kept to avoid allocations.
     new: Vec<(u32, u32)>,
-    /// Will the next acknowledgement without data be taken for news of the receive window, since the
-    /// last packet had data (or was the handshake's) and so an earlier sequence number?
+    /// True if the next acknowledgement without data counts as a window update and not as a duplicate. This
+    /// is so if the last packet had data or belonged to the handshake, because its sequence number was
+    /// lower.
     window_is_news: bool,
     state: State,
-    /// The state ends when everything before this segment is acknowledged.
+    /// The recovery point: the state ends when all segments before it are acknowledged.
     high: u32,
     reduction: Reduction,
-    /// The latest packet sent among those delivered: which of all, and its round trip.
+    /// The packet number of the latest sent packet among those delivered, and its round-trip time.
     latest: Option<u64>,
     latest_rtt_ns: u64,
     latest_is_new: bool,
-    /// Of what the present acknowledgement tells of, when the first was sent, as far as that is certain.
+    /// The send time of the first segment delivered by the current acknowledgement, if unambiguous.
     probable_echo_ns: Option<u64>,
     min_rtt_ns: u64,
     probe_end: u32,
@@ -201,7 +201,7 @@ impl Selective {
         }
     }
 
-    /// The handshake is over, whose round-trip time is the first.
+    /// Opens the connection. The round-trip time of the handshake is the first measurement.
     pub(super) fn open(&mut self, now_ns: u64, cwnd: u32, ssthresh: u32) {
         self.window = Window { cwnd, ssthresh };
         let rtt_ns = self.rtt.srtt_ns();
@@ -213,32 +213,32 @@ impl Selective {
         }
     }
 
-    /// All segments before this one are acknowledged.
+    /// Returns the first segment not acknowledged cumulatively.
     pub(super) fn acknowledged(&self) -> u32 {
         self.segments.first()
     }
 
-    /// Packets thought to be on their way.
+    /// Returns the estimated number of packets in flight.
     pub(super) fn in_flight(&self) -> u32 {
         self.segments.in_flight()
     }
 
-    /// The next to be sent for the first time.
+    /// Returns the next segment to be sent for the first time.
     pub(super) fn next(&self) -> u32 {
         self.segments.next()
     }
 
-    /// When it has something to do by itself.
+    /// Returns the time of the next event: a timer or the end of a pacing delay.
     pub(super) fn timer_ns(&self) -> u64 {
         self.timer_ns.min(self.pause.until_ns())
     }
 
-    /// How fast packets may leave, in packets/s, where the congestion control says that.
+    /// Returns the pacing rate in packets/s, if the congestion control sets one.
     pub(super) fn pacing_pps(&self) -> Option<f64> {
         self.congestion.pacing().map(|(rate, _)| 1e9 * rate)
     }
 
-    /// Whether losses are being repaired.
+    /// Returns true during loss recovery.
     pub(super) fn is_repairing(&self) -> bool {
         matches!(self.state, State::Recovery | State::Loss)
     }
@@ -268,29 +268,30 @@ impl Selective {
         self.note_usage(now_ns, any);
     }
 
-    /// The segments behind those acknowledged that the other end has room for.
+    /// Returns the number of unacknowledged segments that the other end allows.
     pub(super) fn room(&self) -> u32 {
         let told = self.receive_window();
         told.map_or(self.most_out, |told| told.min(self.most_out))
     }
 
-    /// What the other end has told of its receive window.
+    /// Returns the receive window as announced by the other end.
     pub(super) fn receive_window(&self) -> Option<u32> {
         self.edge.map(|edge| edge - self.acknowledged())
     }
 
-    /// Are as many segments under way as the other end has room for, those included that it keeps until what is before
-    /// them arrives?
+    /// Returns true if unacknowledged segments fill the receive window. Segments received out of order
+    /// count, because the receiver keeps them.
     pub(super) fn is_out_of_room(&self) -> bool {
         self.segments.out() >= self.room()
     }
 
-    /// Is there anything new, and room for it at the other end?
+    /// Returns true if there is a new segment and the receive window allows it.
     fn may_send_new(&self) -> bool {
         self.segments.next() < self.written() && !self.is_out_of_room()
     }
 
-    /// Sends the next segment. Whether the timer starts anew for it, if it is not set to probe.
+    /// Sends the next segment. Returns true if the retransmission timer restarts, unless a probe is
+    /// scheduled.
     fn send_new(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
         let was_empty = self.segments.out() == 0;
         if was_empty {
@@ -312,7 +313,7 @@ impl Selective {
         }
     }
 
-    /// An acknowledgement arrives.
+    /// Processes an acknowledgement.
     pub(super) fn receive(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
         if ack.cumulative < self.acknowledged() || ack.cumulative > self.segments.next() {
             return;
@@ -365,7 +366,7 @@ impl Selective {
         self.send(now_ns, out);
     }
 
-    /// Sends lost segments again as the window allows.
+    /// Retransmits lost segments as the window allows.
     fn send_lost(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let mut head_sent = false;
         while let Some(segment) = self.segments.to_repair()

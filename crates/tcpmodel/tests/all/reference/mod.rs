@@ -48,8 +48,8 @@ impl Row<'_> {
         self.values[at.unwrap_or_else(|| panic!("no column {column}"))]
     }
 
-    /// The value of the column must be `found`, within `tolerance` of itself (or of 1e-12, where
-    /// it is 0).
+    /// Asserts that the value of the column is `found`, with the relative error `tolerance` (or relative to
+    /// 1e-12, if it is 0).
     pub fn holds(&self, column: &str, found: f64, tolerance: f64) {
         let wanted = self.get(column);
         let good = found == wanted || (found - wanted).abs() <= tolerance * wanted.abs().max(1e-12);

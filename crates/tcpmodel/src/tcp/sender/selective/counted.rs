@@ -1,11 +1,13 @@
-//! Without selective acknowledgements, Linux counts every duplicate acknowledgement as a segment
-//! that has arrived, and knows of one lost segment at a time: the first (RFC 6582).
+//! Loss detection without selective acknowledgements, as in Linux (RFC 6582). Every duplicate
+//! acknowledgement counts as a segment that has arrived. Only one lost segment is known at a time: the
+//! first.
 
 use super::super::segments::LOST;
 use super::{News, Resend, Selective, State};
 
 impl Selective {
-    /// So many segments were acknowledged: one of them was missing, the others were counted.
+    /// Processes the cumulative acknowledgement of `segments` segments: one was missing, the others were
+    /// counted.
     pub(super) fn uncount(&mut self, segments: u32, news: &mut News) {
         let sacked = self.segments.sacked;
         news.delivered = segments.saturating_sub(sacked).max(1);
@@ -13,7 +15,7 @@ impl Selective {
         self.limit_count();
     }
 
-    /// Counts what a duplicate acknowledgement tells of.
+    /// Counts a duplicate acknowledgement as an arrived segment.
     fn count_duplicate(&mut self, news: &mut News) {
         if !news.pure_duplicate {
             return;
@@ -24,20 +26,21 @@ impl Selective {
         news.delivered += self.segments.sacked.saturating_sub(before);
     }
 
-    /// No more can have arrived than is on its way, but for one lost segment at least.
+    /// Limits the count of arrivals to the segments in flight minus the lost ones, at least one.
     fn limit_count(&mut self) {
         let out = self.segments.out();
         let holes = self.segments.lost.max(1).min(out);
         self.segments.sacked = self.segments.sacked.min(out - holes);
     }
 
-    /// By counting: what to send, if that does not depend on what is lost.
+    /// Updates the state by counting. Returns the kind of segments to send, if it does not depend on
+    /// losses.
     pub(super) fn judge_counted(&mut self, news: &mut News) -> Option<Resend> {
         let recovered = self.acknowledged() >= self.high;
         if self.state == State::Recovery && recovered {
             self.segments.sacked = 0;
             if self.acknowledged() == self.high {
-                // Duplicates of what was sent again would look like another loss.
+                // Duplicates caused by retransmissions would indicate another loss.
                 return Some(Resend::Nothing);
             }
             self.end_reduction();
@@ -75,7 +78,7 @@ impl Selective {
         None
     }
 
-    /// The first segment that is not acknowledged is lost.
+    /// Marks the first unacknowledged segment as lost.
     fn lose_first(&mut self, news: &mut News) {
         let first = self.acknowledged();
         let Some(it) = self.segments.get(first) else {

@@ -1,10 +1,10 @@
-//! Which segments are lost: by time (RACK, RFC 8985) or by those that arrived (RFC 6675).
+//! Loss detection: by time (RACK, RFC 8985) or by counting later arrivals (RFC 6675).
 
 use super::super::segments::{AGAIN, LOST, SACKED};
 use super::{News, Selective, State, Timer};
 
 impl Selective {
-    /// RACK: what was sent long enough before something that arrived is lost.
+    /// Runs RACK: segments sent long enough before a delivered one are lost.
     pub(super) fn find_lost(&mut self, now_ns: u64, news: &mut News) {
         if self.segments.out() == 0 || !self.latest_is_new {
             return;
@@ -22,7 +22,7 @@ impl Selective {
         news.newly_lost = self.segments.lost > lost_before || news.lost_again;
     }
 
-    /// Marks what is lost; returns for how long other segments still may be on their way.
+    /// Marks lost segments. Returns the time in ns until the next segment counts as lost; 0 without one.
     pub(super) fn detect(&mut self, now_ns: u64) -> u64 {
         let tolerated_ns = if self.state == State::Recovery
             || self.state == State::Loss
@@ -46,7 +46,7 @@ impl Selective {
         waits.map_or(0, |it| (it.sent_ns + due_ns).saturating_sub(now_ns))
     }
 
-    /// RFC 6675: a segment is lost when enough after it have arrived.
+    /// Marks segments as lost if enough later ones have arrived (RFC 6675).
     fn count(&mut self) {
         let mut after = 0;
         for segment in (self.segments.first()..self.segments.next()).rev() {

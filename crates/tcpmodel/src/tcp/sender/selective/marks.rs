@@ -1,11 +1,11 @@
-//! What an acknowledgement says about each segment.
+//! Processing of the cumulative and selective acknowledgement of each segment.
 
 use super::super::super::Ack;
 use super::super::segments::{EVER, SACKED, Segment};
 use super::{News, Selective};
 
 impl Selective {
-    /// Takes in what the acknowledgement says about each segment.
+    /// Marks each segment that the acknowledgement reports.
     pub(super) fn mark(&mut self, now_ns: u64, ack: &Ack) -> News {
         let mut news = News::default();
         let mut measured = None;
@@ -40,7 +40,7 @@ impl Selective {
             if !self.rules.selective {
                 self.uncount(ack.cumulative - before, &mut news);
                 if sent_again {
-                    // It may be that one, or what was sent first, that has arrived.
+                    // Either the first transmission or the retransmission has arrived.
                     news.original = false;
                     measured = None;
                 }
@@ -94,18 +94,18 @@ impl Selective {
         {
             self.rtt.measure(now_ns, sent_ns, false);
             self.rtt.forget_back_off(true);
-            // The timer starts anew only if the oldest segment was sent again since.
+            // The timer restarts only if the oldest segment was retransmitted since.
             let oldest = self.segments.get(self.acknowledged());
             news.set_timer = oldest.is_some_and(|oldest| sent_ns < oldest.sent_ns);
         }
     }
 
-    /// A segment was delivered: is it the latest sent?
+    /// Records a delivered segment, and updates the latest sent among those delivered.
     fn take_latest(&mut self, now_ns: u64, it: &Segment) {
         self.rate.deliver(it);
         let rtt_ns = now_ns - it.sent_ns;
         if it.marks & EVER != 0 && rtt_ns < self.min_rtt_ns {
-            // It is the one sent before that arrived.
+            // The earlier transmission has arrived.
             return;
         }
         self.probable_echo_ns.get_or_insert(it.sent_ns);

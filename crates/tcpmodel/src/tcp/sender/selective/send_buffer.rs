@@ -1,35 +1,38 @@
-//! The send buffer of a socket (`tcp_wmem` of Linux): how much a program can write before it waits.
+//! The send buffer of a socket (Linux's `tcp_wmem`), which limits the data that a program can write before
+//! it waits.
 //!
-//! The kernel charges a socket for whole socket buffers (`truesize`), and wakes a program that waits once a third of
-//! the send buffer is free (`sk_stream_is_writeable`).
+//! The kernel charges a socket for whole socket buffers (`truesize`). It wakes a waiting program once a
+//! third of the send buffer is free (`sk_stream_is_writeable`).
 
 use super::Selective;
 use crate::Stack;
 
-/// Bytes of a socket buffer without data: `struct sk_buff`, room for headers, `struct skb_shared_info`. Measured on
-/// Linux 6.18.
+/// The bytes of a socket buffer without data: `struct sk_buff`, space for headers, `struct
+/// skb_shared_info`. Measured on Linux 6.18.
 const BUFFER_BYTES: f64 = 864.0;
-/// Most bytes of data in one (`GSO_LEGACY_MAX_SIZE`).
+/// The maximum data in a socket buffer, in bytes (`GSO_LEGACY_MAX_SIZE`).
 const MOST_BYTES: u32 = 65_536;
-/// The size of socket buffers is the pacing rate times this, two segments at least (`tcp_tso_autosize`).
+/// The time span of a socket buffer at the pacing rate, in seconds; at least two segments
+/// (`tcp_tso_autosize`).
 const LASTS_S: f64 = 1.0 / 1024.0;
 const LEAST_TOGETHER: f64 = 2.0;
-/// The pacing rate over window and round trip, in slow start and after it (`tcp_update_pacing_rate`).
+/// The pacing rate relative to window per round-trip time, in slow start and after it
+/// (`tcp_update_pacing_rate`).
 const SLOW_START_RATIO: f64 = 2.0;
 const RATIO: f64 = 1.2;
 
-/// The send buffer, and what the program has written.
+/// The send buffer, and the amount that the program has written.
 #[derive(Clone, Debug)]
 pub(super) struct SendBuffer {
-    /// The largest send buffer; infinite without a limit.
+    /// The maximum size of the send buffer in bytes; infinite without a limit.
     bytes: f64,
-    /// Data in a segment.
+    /// The data in a segment, in bytes.
     data_bytes: f64,
-    /// Segments in the largest socket buffer.
+    /// The number of segments in the largest socket buffer.
     most_together: u32,
-    /// Segments that the program has written, from the first on.
+    /// The number of segments that the program has written.
     written: u32,
-    /// Whether the program waits for space.
+    /// True if the program waits for space.
     waits: bool,
 }
 
@@ -45,27 +48,27 @@ impl SendBuffer {
         }
     }
 
-    /// Bytes charged for a segment in socket buffers of this many.
+    /// Returns the bytes charged for a segment in a socket buffer of `together` segments.
     fn charged(&self, together: f64) -> f64 {
         self.data_bytes + BUFFER_BYTES / together
     }
 }
 
 impl Selective {
-    /// Segments in the send buffer or before, from the first on.
+    /// Returns the number of segments written by the program.
     pub(super) fn written(&self) -> u32 {
         self.send_buffer.written
     }
 
-    /// Whether all of the send buffer is in flight, while the program waits for space there.
+    /// Returns true if the whole send buffer is in flight while the program waits for space.
     pub(in super::super) fn is_buffer_empty(&self) -> bool {
         self.send_buffer.waits && self.segments.next() >= self.send_buffer.written
     }
 
-    /// The program writes what it has, as far as there is space.
+    /// Writes the available segments, as far as the send buffer has space.
     pub(super) fn write(&mut self) {
         let buffer = &mut self.send_buffer;
-        // One that stops takes back what it has not sent.
+        // A program that stops withdraws unsent segments.
         buffer.written = buffer.written.min(self.offered);
         buffer.waits &= buffer.written < self.offered;
         if buffer.bytes == f64::INFINITY {
@@ -77,7 +80,7 @@ impl Selective {
         let buffer = &self.send_buffer;
         let most = f64::from(buffer.most_together);
         let unsent = buffer.written.saturating_sub(self.segments.next());
-        // Those that have arrived out of order are merged again (`tcp_shift_skb_data`).
+        // Socket buffers received out of order are merged again (`tcp_shift_skb_data`).
         let sacked = self.segments.sacked.min(self.segments.out());
         let split = self.segments.out() - sacked;
         let queued = f64::from(split) * buffer.charged(self.together())
@@ -94,7 +97,7 @@ impl Selective {
         self.send_buffer.waits = self.send_buffer.written < self.offered;
     }
 
-    /// Segments that leave in one socket buffer.
+    /// Returns the number of segments per socket buffer.
     fn together(&self) -> f64 {
         let most = f64::from(self.send_buffer.most_together);
         if let Some((_, together)) = self.congestion.pacing() {
@@ -122,7 +125,8 @@ mod tests {
     use super::*;
     use crate::tcp::Ack;
 
-    /// A window of 10 000 packets: a sender with this send buffer, of which everything that fits is in flight.
+    /// Returns a sender with a window of 10 000 packets and this send buffer, and the segments that it
+    /// sends at once.
     fn sent(send_buffer_bytes: Option<u32>) -> (Sender, Vec<u32>) {
         let stack = Stack {
             send_buffer_bytes,
@@ -141,13 +145,13 @@ mod tests {
         (sender, out)
     }
 
-    /// 4 MiB hold 2800 packets of 1448 B, each with a part of what a socket buffer takes; 1 GiB hold the window.
+    /// 4 MiB hold 2800 packets of 1448 B, each with its share of a socket buffer; 1 GiB holds the window.
     #[test]
     fn the_send_buffer_limits_what_is_in_flight() {
         let (mut sender, mut out) = sent(Some(4 << 20));
         assert!((2_700..2_900).contains(&out.len()), "{}", out.len());
         assert!(sender.is_buffer_empty());
-        // Until a third of it is free, nothing more is written; then as much at once.
+        // Nothing more is written until a third of the buffer is free; then that amount is written at once.
         let first = out.len() as u32;
         let mut told = |cumulative| {
             out.clear();

@@ -1,10 +1,10 @@
-//! What state a sender is in after an acknowledgement, and so what it sends.
+//! The state machine of Linux's loss recovery (`tcp_fastretrans_alert`).
 
 use super::super::super::Ack;
 use super::{News, Reduction, Resend, Selective, State};
 
 impl Selective {
-    /// Decides what state to be in, and what to send.
+    /// Updates the state, and returns the kind of segments to send.
     pub(super) fn judge(&mut self, now_ns: u64, news: &mut News) -> Resend {
         if self.state == State::Reduced && self.acknowledged() > self.high {
             self.end_reduction();
@@ -27,7 +27,8 @@ impl Selective {
         Resend::Lost
     }
 
-    /// With selective acknowledgements: what to send, if that does not depend on what is lost.
+    /// Updates the state with selective acknowledgements. Returns the kind of segments to send, if it does
+    /// not depend on losses.
     fn judge_selective(&mut self, now_ns: u64, news: &mut News) -> Option<Resend> {
         if self.acknowledged() >= self.high && self.state == State::Recovery {
             self.end_reduction();
@@ -43,7 +44,7 @@ impl Selective {
         (!reopened && !news.lost_again).then_some(resend)
     }
 
-    /// Nothing is lost. If packets met congestion, the window is reduced as for a loss, once a round trip
+    /// Updates the state without losses. ECN marks reduce the window as a loss does, once per round trip
     /// (RFC 3168, 6.1.2).
     fn try_to_open(&mut self, news: &News) {
         if news.congested && self.state != State::Reduced {
@@ -76,7 +77,7 @@ impl Selective {
         }
     }
 
-    /// A loss, or a mark: what is left of the window, and what it was.
+    /// Starts a window reduction after a loss or a mark.
     pub(super) fn begin_reduction(&mut self, by_mark: bool) {
         self.reduction = Reduction {
             prior_cwnd: self.window.cwnd,
@@ -86,7 +87,7 @@ impl Selective {
         self.window.ssthresh = self.congestion.lose(self.window, by_mark);
     }
 
-    /// All that was sent before is acknowledged.
+    /// Ends a window reduction: all segments before the recovery point are acknowledged.
     pub(super) fn end_reduction(&mut self) {
         if self.congestion.model().is_none() {
             self.window.cwnd = self.window.ssthresh;
@@ -120,7 +121,8 @@ impl Selective {
         Resend::Lost
     }
 
-    /// The timeout was not needed. What did not arrive all the same may be lost, which is looked at again.
+    /// Undoes the effects of a spurious timeout. Segments that have not arrived are checked for losses
+    /// again.
     fn undo(&mut self) {
         self.segments.find_all();
         self.latest_is_new = true;
@@ -138,7 +140,7 @@ impl Selective {
             return;
         }
         if self.probe_again && !ack.duplicate && ack.cumulative > self.probe_end {
-            // The probe repaired a loss that nothing else told of.
+            // The probe repaired a loss that nothing else reported.
             self.begin_reduction(false);
             self.end_reduction();
             self.probe_end = 0;

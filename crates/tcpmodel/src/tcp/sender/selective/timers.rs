@@ -1,4 +1,4 @@
-//! The timer: retransmission, tail loss probe or reordering.
+//! The timer of a sender: retransmission, tail loss probe or reordering.
 
 use super::super::super::NEVER;
 use super::super::segments::SACKED;
@@ -10,7 +10,7 @@ impl Selective {
         self.timer_ns = self.clock.after(now_ns, delay_ns);
     }
 
-    /// How long until the retransmission timeout of the oldest segment.
+    /// Returns the time until the retransmission timeout of the oldest segment, in ns.
     fn until_timeout_ns(&self, now_ns: u64) -> u64 {
         let oldest = self.segments.get(self.acknowledged());
         let sent_ns = oldest.map_or(now_ns, |it| it.sent_ns);
@@ -59,9 +59,9 @@ impl Selective {
         true
     }
 
-    /// A timer fires. Was it for want of acknowledgements?
+    /// Processes a timer. Returns true if it was caused by missing acknowledgements.
     ///
-    /// A pause between packets that pacing made may be over instead.
+    /// The event can also be the end of a pacing delay.
     pub(in super::super) fn time_out(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
         if self.pause.ends(now_ns) {
             self.send_lost(now_ns, out);

@@ -1,25 +1,25 @@
-//! How much of the window is used: a program that writes little, or seldom, does not earn a larger
-//! one (RFC 2861, as Linux has it).
+//! Congestion window validation: the window of a program that writes little or seldom does not grow
+//! (RFC 2861, as in Linux).
 
 use super::super::super::congestion::Window;
 use super::{Selective, State};
 use crate::Stack;
 
-/// What is known about the use of the window.
+/// The use of the window.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     initial_window: u32,
-    /// When anything was sent last.
+    /// The time of the last transmission.
     pub last_sent_ns: u64,
-    /// Was it the window that kept more from being sent, within the current window?
+    /// True if the window limited transmission in the current round trip.
     limited: bool,
-    /// The most segments that were out within the current window.
+    /// The maximum number of segments in flight in the current round trip.
     most_out: u32,
-    /// The current window ends when everything before this segment is acknowledged.
+    /// The end of the current round trip: it ends when all segments before this one are acknowledged.
     end: u32,
-    /// The most segments that were out since the window was last full.
+    /// The maximum number of segments in flight since the window was last full.
     used: u32,
-    /// When that was.
+    /// The time at which the window was last full.
     full_ns: u64,
 }
 
@@ -38,14 +38,14 @@ impl Usage {
 }
 
 impl Selective {
-    /// May the window grow?
+    /// Returns true if the window may grow.
     pub(super) fn is_window_used(&self) -> bool {
         let Window { cwnd, .. } = self.window;
         let twice = self.usage.most_out.saturating_mul(2);
         self.usage.limited || self.window.in_slow_start() && cwnd < twice
     }
 
-    /// The slow start threshold that remembers the present window.
+    /// Returns the slow-start threshold that keeps the current window.
     fn threshold_to_keep(&self) -> u32 {
         let Window { cwnd, ssthresh } = self.window;
         match self.state {
@@ -54,8 +54,8 @@ impl Selective {
         }
     }
 
-    /// A program writes something. After nothing was sent for longer than the timeout, the window
-    /// is halved for each timeout that has passed, down to the initial one.
+    /// Restarts after the program has written. After an idle time longer than the timeout, the window is
+    /// halved for each timeout that has passed, down to the initial window.
     pub(in super::super) fn wake(&mut self, now_ns: u64) {
         let timeout_ns = self.rtt.timeout_ns();
         let mut idle_ns = now_ns.saturating_sub(self.usage.last_sent_ns);
@@ -74,7 +74,7 @@ impl Selective {
         self.usage.used = 0;
     }
 
-    /// Everything that could be sent now is.
+    /// Records the use of the window after all segments that can be sent now are sent.
     pub(super) fn note_usage(&mut self, now_ns: u64, any: bool) {
         let full = self.segments.in_flight() >= self.window.cwnd;
         if !any && !full {
@@ -98,7 +98,7 @@ impl Selective {
         }
     }
 
-    /// The window has not been full for a timeout: half of what was not used is given up.
+    /// Gives up half of the unused window, because the window has not been full for one timeout.
     fn shrink_unused(&mut self, now_ns: u64) {
         let used = self.usage.used.max(self.usage.initial_window);
         let is_open = self.state == State::Open && self.congestion.model().is_none();

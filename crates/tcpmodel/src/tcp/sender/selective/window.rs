@@ -1,10 +1,10 @@
-//! How the window moves: growth, proportional rate reduction (RFC 6937), or what a model says.
+//! Window updates: growth, proportional rate reduction (RFC 6937), or the window of a path model (BBR).
 
 use super::super::super::congestion::{Acked, Delivery, Repairs};
 use super::{News, Selective, State};
 
 impl Selective {
-    /// What the acknowledgement brought, for the congestion control.
+    /// Returns the content of the acknowledgement for the congestion control.
     pub(super) fn acked(&self, now_ns: u64, news: &News) -> Acked {
         Acked {
             now_ns,
@@ -46,7 +46,7 @@ impl Selective {
         }
     }
 
-    /// Proportional rate reduction.
+    /// Performs proportional rate reduction.
     pub(super) fn reduce(&mut self, news: &News) {
         if self.congestion.model().is_some() || news.delivered == 0 && self.reduction.sent > 0 {
             return;
@@ -69,7 +69,7 @@ impl Selective {
                 more.min(room)
             }
         };
-        // The first packet of a repair is sent in any case.
+        // The first retransmission is always sent.
         let least = u32::from(it.sent == 0);
         self.window.cwnd = in_flight + more.max(least);
     }
