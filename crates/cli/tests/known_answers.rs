@@ -464,7 +464,7 @@ fn models_agree_on_what_a_link_with_overhead_carries() {
     }
 }
 
-/// What cannot have overhead says so, and names the key.
+/// Exports that do not support overhead name the key.
 #[test]
 fn exports_refuse_overhead_by_name() {
     let scenario = r#"

@@ -73,7 +73,7 @@ pub struct Crossing {
     pub reacting: f64,
     /// The sum of how far these swing.
     pub swinging: f64,
-    /// What sources want that do not react, in bit/s on the wire.
+    /// Demand of sources that do not react, in bit/s on the wire.
     pub unresponsive_bps: f64,
     /// The sum over transfers of the bit/s on the wire that they want times what their [bursts](crate::bursts) are here. What
     /// comes over another link is a burst to others only for the part of the traffic that does not come over it.
@@ -233,7 +233,7 @@ fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser
     }
 }
 
-/// What sources that do not react want to send from one link to the next, in bit/s on the wire of the latter, by the numbers of both.
+/// Demand of sources that do not react from one link to the next, in bit/s on the wire of the latter, by the numbers of both.
 #[derive(Debug, Default)]
 pub struct Turns(HashMap<(u32, u32), f64>);
 
@@ -324,12 +324,12 @@ impl Sender<'_> {
         self.rate_pps.is_none() && self.application_pps == f64::INFINITY
     }
 
-    /// What the application of each makes, in IP bit/s.
+    /// Rate of the application of each, in IP bit/s.
     fn made_bps(&self) -> f64 {
         self.application_pps * self.data_bits
     }
 
-    /// What it wants if they do not, in IP bit/s.
+    /// Demand of all if they do not, in IP bit/s.
     pub fn wanted_bps(&self) -> f64 {
         self.rate_pps.unwrap_or(self.application_pps) * self.count * self.data_bits
     }
@@ -369,7 +369,7 @@ impl Crossing {
         self.bandwidth_bps / self.factor(data_bits)
     }
 
-    /// What a sender wants here that does not react, in bit/s on the wire.
+    /// Demand here of a sender that does not react, in bit/s on the wire.
     pub fn wanted_bps(&self, of: &Sender<'_>) -> f64 {
         of.wanted_bps() * self.factor(of.data_bits)
     }

@@ -165,7 +165,7 @@ pub(crate) struct Plan {
 
 const ENDS: u32 = u32::MAX;
 
-/// What goes one way of a transfer. Sizes are those of IP.
+/// Packets in one direction of a transfer, with IP sizes.
 struct Packets {
     transfer: u32,
     end: Target,

@@ -120,7 +120,7 @@ impl Solver {
         own.into_iter().map(mean).collect()
     }
 
-    /// What gives way and crosses both links of a pair, in IP bit/s; and what is left to it of each link, in bit/s on the wire.
+    /// Responsive traffic that crosses both links of a pair, in IP bit/s, and the bandwidth of each link left to it, in bit/s on the wire.
     fn crossing(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<f64>) {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];

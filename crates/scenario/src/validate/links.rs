@@ -19,7 +19,7 @@ const MAX_P: f64 = 0.1;
 /// Weight of a packet in a RED queue's average unless it says otherwise.
 pub(super) const WEIGHT: f64 = 0.002;
 
-/// What a size in bytes counts, where it is more than those of IP.
+/// Words after a size in bytes that includes overhead.
 fn on_wire(overhead: Overhead) -> &'static str {
     match overhead.is_none() {
         true => "",

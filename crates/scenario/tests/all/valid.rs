@@ -784,7 +784,7 @@ fn what_is_of_all_is_named() {
     );
 }
 
-/// All that a link has of its overhead: its own, that of `reverse`, that of the simulation, or none.
+/// A direction takes its overhead from `reverse`, its link, the simulation or the default, in this order.
 #[test]
 fn overhead_is_that_of_the_direction_the_link_or_the_simulation() {
     let overhead = |bytes, minimum_bytes, cells| Overhead {
@@ -875,7 +875,7 @@ fn sizes_of_links_with_overhead_are_those_on_the_wire() {
     );
     let network = good(&[START, &time, CONNECTION].concat()).network;
     let id = network.link_by_name("A->B").unwrap();
-    // What the link sends in 100 ms.
+    // Bytes that the link sends in 100 ms.
     assert_eq!(network.link_spec(id).buffer, Buffer::Bytes(100_000.0));
     assert_eq!(network.buffer_pkts(id), 50.0);
 }

@@ -1,4 +1,4 @@
-//! Bytes on the wire beyond those of IP: what a link carries, and how long packets take.
+//! Bytes on the wire beyond those of IP: packet rates, utilizations and transmission times.
 
 use netflow_problems::{connection, link, one_way};
 use netflow_profile::builtin;
@@ -61,7 +61,7 @@ fn totals(simulation: &Simulation, link: &str) -> LinkTotals {
     simulation.link_totals(simulation.network().link_by_name(link).unwrap())
 }
 
-/// A stream of constant rate above what the link carries: it carries bandwidth over wire bits, to the packet.
+/// A stream of constant rate above the capacity of the link: it carries bandwidth over wire bits.
 #[test]
 fn a_link_carries_its_bandwidth_over_the_bits_on_the_wire() {
     for (overhead, ip_bytes, wire_bytes) in [
@@ -256,7 +256,7 @@ fn bandwidth_delay_products_are_in_packets_on_the_wire() {
     b.connection(connection("c", from, to, tcp));
     let network = b.build().unwrap();
     let id = network.link_by_name("A->B").unwrap();
-    // 1000 + 250 B each, and what a packet and its acknowledgement take.
+    // 1000 + 250 B each, with the transmission of a packet and its acknowledgement.
     let round_trip_s: f64 = 0.1 + 8.0 * (1250.0 + 290.0) / 100e6;
     assert_eq!(network.buffer_pkts(id), (round_trip_s * 10_000.0).ceil());
 }
