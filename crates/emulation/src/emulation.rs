@@ -1,4 +1,4 @@
-//! A scenario's hosts and traffic.
+//! Emulation of a scenario in real time: its hosts, its links and its traffic over real sockets.
 
 use std::io;
 use std::thread;
@@ -16,24 +16,24 @@ use crate::fit::{self, Unfit};
 use crate::open::Open;
 use crate::tcp::Tcp;
 
-/// How a scenario is emulated.
+/// Options of an emulation.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What is random depends on it: losses, queues that draw, starts, Poisson packets. What real TCP does
-    /// is never the same twice.
+    /// Random seed of losses, random queue decisions, start times and Poisson packets. Real TCP is not
+    /// reproducible: its behaviour differs from run to run.
     pub seed: u64,
-    /// Connections start up to this many seconds later, at random.
+    /// Maximum random delay of connection starts, in seconds.
     pub start_jitter_s: f64,
-    /// What happened is kept every so many seconds.
+    /// Interval between snapshots of the counters, in seconds.
     pub every_s: f64,
-    /// Nodes that are hosts even if no connection begins or ends there.
+    /// Nodes that become hosts although no connection begins or ends there.
     pub hosts: Vec<NodeId>,
-    /// Where packets that arrive at a link are written down.
+    /// Links whose arriving packets are captured, with their capture files.
     pub captures: Vec<(LinkId, Capture)>,
 }
 
 impl Default for Settings {
-    /// Seed 1, starts when the scenario says, intervals of 0.5 s.
+    /// Returns seed 1, no start jitter and intervals of 0.5 s.
     fn default() -> Settings {
         Settings {
             seed: 1,
@@ -45,25 +45,25 @@ impl Default for Settings {
     }
 }
 
-/// Why a scenario was not emulated to its end.
+/// Reason for an emulation that did not run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It cannot be.
+    /// The scenario cannot be emulated.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// The hosts or their network.
+    /// Failure of the hosts or their network.
     #[error(transparent)]
     Testbed(#[from] netflow_testbed::Error),
-    /// A socket.
+    /// Failure of a socket or a thread.
     #[error("cannot {doing}: {source}")]
     Socket {
-        /// What was tried.
+        /// Operation that failed.
         doing: String,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It was asked to stop.
+    /// The caller stopped the emulation.
     #[error("stopped before the emulation had come to its end")]
     Stopped,
 }
@@ -75,8 +75,8 @@ impl Error {
     }
 }
 
-/// A scenario's hosts, with everything ready to begin. It all goes when this is dropped, or the process
-/// ends, however it does.
+/// Hosts, links and sockets of a scenario, ready to start. All are removed when this is dropped or when
+/// the process ends, even abnormally.
 #[derive(Debug)]
 pub struct Emulation {
     network: EmulatedNetwork,
@@ -86,15 +86,15 @@ pub struct Emulation {
     every_s: f64,
 }
 
-/// What is looked for between two looks at whether to stop.
+/// Interval at which a run checks whether to stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl Emulation {
-    /// Makes the hosts and their sockets; nothing is sent yet. Of a process without the rights of root,
-    /// [`netflow_testbed::become_root`] has to be called before, while it has one thread.
+    /// Creates the hosts and their sockets; nothing is sent yet. A process without root rights must call
+    /// [`netflow_testbed::become_root`] before, while it has one thread.
     ///
     /// # Errors
-    /// What cannot be emulated, and what [`EmulatedNetwork::new`] says.
+    /// If the scenario cannot be emulated, and the errors of [`EmulatedNetwork::new`].
     pub fn new(scenario: &Prepared, settings: &Settings) -> Result<Emulation, Error> {
         fit::fit(scenario)?;
         let network = &scenario.network;
@@ -147,15 +147,15 @@ impl Emulation {
         })
     }
 
-    /// The hosts.
+    /// Returns the emulated network.
     pub fn network(&self) -> &EmulatedNetwork {
         &self.network
     }
 
-    /// Begins; the scenario's time 0 is the moment that this returns.
+    /// Starts the emulation. Returns the instant that is time 0 of the scenario.
     ///
     /// # Errors
-    /// No threads are to be had.
+    /// If a thread cannot be started.
     pub fn start(&mut self) -> Result<Instant, Error> {
         self.tcp.listen(self.network.read_bytes())?;
         let began = self.network.start(self.every_s)?;
@@ -164,11 +164,11 @@ impl Emulation {
         Ok(began)
     }
 
-    /// Lets the scenario run from its beginning to its end, which takes as long as it says. `stop` is asked
-    /// again and again.
+    /// Runs the scenario in real time until its end. Calls `stop` every 20 ms; the run stops if it
+    /// returns `true`.
     ///
     /// # Errors
-    /// It was stopped; the network's thread died; no threads are to be had.
+    /// If the run was stopped, the network thread died, or a thread cannot be started.
     pub fn run(mut self, stop: &dyn Fn() -> bool) -> Result<NetworkReport, Error> {
         let began = self.start()?;
         let end = began + Duration::from_secs_f64(self.duration_s);
@@ -184,10 +184,10 @@ impl Emulation {
         }
     }
 
-    /// Ends it.
+    /// Stops the network and returns its report.
     ///
     /// # Errors
-    /// The network's thread died.
+    /// If the network thread died.
     pub fn finish(self) -> Result<NetworkReport, Error> {
         let Emulation {
             network, tcp, open, ..
@@ -198,7 +198,8 @@ impl Emulation {
     }
 }
 
-/// As many sockets as the system lets this process have. Where it does not, a socket says so.
+/// Raises the limit on open files to the hard limit. If that is not enough, opening a socket fails with
+/// its own error.
 fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let most = Rlimit {
@@ -208,22 +209,23 @@ fn allow_many_files() {
     let _ = setrlimit(Resource::Nofile, most);
 }
 
-/// When one of a connection sends, in seconds.
+/// Start and stop time of one connection, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub start_s: f64,
     pub stop_s: Option<f64>,
 }
 
-/// The times between packets of a source that listens to nobody.
+/// Interarrival times of an open-loop source, by its rate in packets/s.
 #[derive(Clone, Debug)]
 pub(crate) enum Gaps {
     Constant(f64),
     Poisson(f64, SplitMix64),
 }
 
-/// Sockets have room for what the widest way holds, where Linux's defaults have less. Send buffers are those of the
-/// stacks, if connections have one: the largest, since there is one setting for all.
+/// Raises the maximum socket buffers to the largest bandwidth-delay product of a connection, if Linux's
+/// defaults are smaller. If a connection has a Linux stack, the send buffer is the largest of the stacks,
+/// because one setting applies to all hosts.
 fn widest(network: &Network, stack: &mut StackOptions) {
     const MOST_BYTES: u32 = 1 << 30;
     let least = stack.send_buffer_bytes[2];

@@ -1,74 +1,74 @@
-//! Whether a scenario can be emulated, and what that would take.
+//! Feasibility check: whether a scenario can be emulated, and the packet rates that this requires.
 
 use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Overhead, Source};
 use netflow_scenario::Prepared;
 use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, real_tcp};
 use netflow_testbed::network::TcpRoute;
 
-/// Why a scenario is not emulated.
+/// Reason for not emulating a scenario.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unfit {
-    /// A link that real packets cannot have.
+    /// The link has an unsupported queue.
     #[error("link {link}: {what} is not emulated; drop-tail, RED, CoDel, FQ-CoDel and PIE are")]
     Queue {
-        /// Which.
+        /// Name of the link.
         link: String,
-        /// What it has.
+        /// Unsupported feature of the link.
         what: &'static str,
     },
-    /// Markers at the edge of the network.
+    /// The aggregate has a marker or policer at the edge of the network.
     #[error("aggregate `{0}`: markers and policers are not emulated")]
     Marker(String),
-    /// Traffic that no socket sends.
+    /// Real sockets cannot send the traffic of the connection.
     #[error("connection `{connection}`: {what}")]
     Traffic {
-        /// Which.
+        /// Name of the connection.
         connection: String,
-        /// What it is, and what there is instead.
+        /// Reason and alternative, as text.
         what: String,
     },
-    /// Users.
+    /// The scenario has a workload of users.
     #[error(
         "workload `{0}`: users are not emulated in networks yet; `netflow ipb` has them on one link"
     )]
     Users(String),
-    /// Transfers that come and go, of which a fluid has the mean.
+    /// The scenario has a demand of finite transfers, which the fluid model represents by its mean.
     #[error("demand `{0}`: transfers that come and go are not emulated")]
     Demand(String),
-    /// Too many hosts.
+    /// The scenario has too many hosts.
     #[error("it has {hosts} hosts; at most {most} are emulated")]
     Hosts {
-        /// Nodes where connections begin or end.
+        /// Number of nodes where connections begin or end.
         hosts: usize,
-        /// Namespaces that are made at most.
+        /// Maximum number of hosts, [`MOST_HOSTS`].
         most: usize,
     },
-    /// Too many connections.
+    /// The scenario has too many connections.
     #[error("it has {connections} connections with all their copies; at most {most} are emulated")]
     Connections {
-        /// With their `count`.
+        /// Number of connections, each multiplied by its `count`.
         connections: u64,
-        /// Sockets that are made at most.
+        /// Maximum number of connections, [`MOST_CONNECTIONS`].
         most: u64,
     },
-    /// Too fast.
+    /// The packet rates are too high.
     #[error(
         "about {pps:.0} packets would arrive at hosts and {hops_pps:.0} at links each second; at most {most_pps:.0} and {most_hops_pps:.0} are emulated"
     )]
     Fast {
-        /// Packets/s that come to hosts.
+        /// Packet arrivals at hosts, in packets/s.
         pps: f64,
-        /// Packets/s that come to links.
+        /// Packet arrivals at links, in packets/s.
         hops_pps: f64,
-        /// The most packets/s.
+        /// Maximum rate at hosts, in packets/s.
         most_pps: f64,
-        /// The most packets/s at links.
+        /// Maximum rate at links, in packets/s.
         most_hops_pps: f64,
     },
 }
 
 impl Unfit {
-    /// What to do about it, if that is known.
+    /// Returns a remedy, if there is one.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Unfit::Fast { .. } => Some(
@@ -82,33 +82,35 @@ impl Unfit {
     }
 }
 
-/// What the emulator is expected to have to carry.
+/// Estimated load of the emulator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: usize,
-    /// Packets/s that arrive at hosts, acknowledgements included.
+    /// Packet arrivals at hosts, in packets/s; acknowledgements included.
     pub pps: f64,
-    /// Packets/s that arrive at links.
+    /// Packet arrivals at links, in packets/s.
     pub hops_pps: f64,
 }
 
-/// Namespaces that are made at most: each takes some milliseconds and some hundred KB of the kernel.
+/// Maximum number of hosts. Each is a network namespace, which costs some milliseconds and some hundred
+/// KB of kernel memory.
 pub const MOST_HOSTS: usize = 200;
 
-/// Connections, with all their copies, at most.
+/// Maximum number of connections, each counted with its copies.
 pub const MOST_CONNECTIONS: u64 = 2000;
 
-/// Packets/s at hosts at most: what two processors were found to carry with p99 below 1 ms, `docs/testbed.md`.
+/// Maximum packet rate at hosts, in packets/s. Two processors sustained it with a p99 lateness below 1 ms
+/// (`docs/testbed.md`).
 pub const MOST_PPS: f64 = 30_000.0;
 
-/// Packets/s at links at most.
+/// Maximum packet rate at links, in packets/s.
 pub const MOST_HOPS_PPS: f64 = 200_000.0;
 
-/// Whether a scenario can be emulated, and what it would take.
+/// Checks whether a scenario can be emulated, and estimates its load.
 ///
 /// # Errors
-/// The first thing that cannot.
+/// The first reason why the scenario cannot be emulated.
 pub fn fit(scenario: &Prepared) -> Result<Expected, Unfit> {
     let network = &scenario.network;
     if let Some(users) = network.workloads().next() {
@@ -170,7 +172,7 @@ pub fn fit(scenario: &Prepared) -> Result<Expected, Unfit> {
     Ok(expected)
 }
 
-/// Bytes of data in a packet of a connection.
+/// Returns the bytes of data in a packet of a connection.
 pub fn data_bytes(spec: &ConnectionSpec) -> f64 {
     match spec.source.is_answered() {
         true => spec.packet_size_bytes - REAL_TCP_HEADERS_BYTES,
@@ -178,7 +180,7 @@ pub fn data_bytes(spec: &ConnectionSpec) -> f64 {
     }
 }
 
-/// What TCP does for a connection; of one without TCP, what its route does.
+/// Returns the TCP settings of a connection's route. A connection without TCP only sets the MTU.
 pub(crate) fn tcp_of(network: &Network, id: ConnectionId) -> Result<TcpRoute, Unfit> {
     let spec = network.connection_spec(id);
     let tcp = real_tcp(spec).map_err(|what| Unfit::Traffic {
@@ -196,11 +198,13 @@ pub(crate) fn tcp_of(network: &Network, id: ConnectionId) -> Result<TcpRoute, Un
     })
 }
 
-/// Acknowledgements for each packet of TCP: Linux answers every second one, and in recovery all.
+/// Acknowledgements per data packet of TCP. Linux acknowledges every second packet, and every packet in
+/// recovery.
 const ACKS_PER_PACKET: f64 = 0.6;
 
-/// Packets at hosts and links if everybody gets what is fair: rates are raised together until a link is full
-/// or somebody has all that he wants (Bertsekas and Gallager, Data Networks, section 6.5.2).
+/// Estimates the packet rates at hosts and links from the max-min fair allocation. Progressive filling
+/// raises all rates together until a link is full or a connection reaches its maximum rate (Bertsekas and
+/// Gallager, Data Networks, section 6.5.2).
 fn load(network: &Network, duration_s: f64) -> Expected {
     let ids: Vec<ConnectionId> = network.connections().collect();
     let specs: Vec<&ConnectionSpec> = ids.iter().map(|&id| network.connection_spec(id)).collect();
@@ -264,7 +268,7 @@ fn load(network: &Network, duration_s: f64) -> Expected {
     expected
 }
 
-/// Packets/s that one of a connection sends at most.
+/// Returns the maximum rate of one copy of a connection, in packets/s.
 fn wanted_pps(network: &Network, id: ConnectionId) -> f64 {
     let spec = network.connection_spec(id);
     match spec.source {

@@ -1,8 +1,8 @@
-//! A scenario between real hosts: every connection by sockets of its own, between network namespaces, over
-//! links that one thread carries.
+//! Emulation of scenarios with real sockets. Every connection has sockets of its own in network
+//! namespaces, and one thread emulates the links between them.
 //!
-//! [`fit`] says whether a scenario can be emulated, before anything is made; [`Emulation`] makes its hosts;
-//! [`Emulation::run`] lets its traffic run by the clock of the wall. It needs Linux, and root or
+//! [`fit`] checks whether a scenario can be emulated before anything is created. [`Emulation`] creates
+//! its hosts. [`Emulation::run`] runs its traffic in real time. Emulation requires Linux, and root or
 //! unprivileged user namespaces.
 //!
 //! ```no_run

@@ -1,4 +1,4 @@
-//! Sources that listen to nobody: packets of UDP at their times.
+//! Open-loop sources: UDP packets at constant or exponential intervals.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,17 +15,18 @@ use netflow_units::ns;
 
 use crate::emulation::{Error, Gaps, Times};
 
-/// The discard port.
+/// Discard port (RFC 863).
 const PORT: u16 = 9;
 
-/// Headers of IP and UDP.
+/// Bytes of the IPv4 and UDP headers.
 const HEADERS_BYTES: f64 = 28.0;
 
-/// All of them.
+/// All open-loop sources of an emulation.
 #[derive(Debug, Default)]
 pub(crate) struct Open {
     sources: Vec<Source>,
-    /// They only have to be there: what nobody takes would be answered by ICMP.
+    /// Receiving sockets, by connection. They are only held open, because a closed port would answer with
+    /// ICMP.
     receivers: Vec<(usize, UdpSocket)>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -41,7 +42,7 @@ struct Source {
     stop_ns: u64,
 }
 
-/// Longest sleep before it looks whether it is over.
+/// Longest sleep before the thread checks whether the emulation is over.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 impl Open {
@@ -68,7 +69,7 @@ impl Open {
             .set_nonblocking(true)
             .map_err(Error::socket(doing()))?;
         let start_ns = ns(times.start_s);
-        // A constant source begins with a packet; a Poisson one with a pause.
+        // A constant source starts with a packet, a Poisson source with an interval.
         let next_ns = match &gaps {
             Gaps::Constant(_) => start_ns,
             Gaps::Poisson(..) => start_ns + gaps.next_ns(),
@@ -107,7 +108,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It has nothing to tell.
+            // The thread has no result.
             let _ = thread.join();
         }
     }
@@ -141,7 +142,7 @@ fn play(mut sources: Vec<Source>, began: Instant, over: &AtomicBool) {
         if at_ns >= source.stop_ns {
             continue;
         }
-        // What a host cannot send at once is lost there, as it would be.
+        // A packet that the host cannot send at once is lost, as on a real host.
         let _ = source
             .socket
             .send_to(&payload[..source.payload_bytes], source.to);

@@ -1,4 +1,4 @@
-//! Transfers over TCP.
+//! TCP transfers over real sockets.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener};
@@ -19,17 +19,17 @@ use tokio::time::{sleep_until, timeout_at};
 use crate::emulation::{Error, Times};
 use crate::fit::data_bytes;
 
-/// The discard port.
+/// Discard port (RFC 863).
 const PORT: u16 = 9;
 
-/// Bytes written and read at once.
+/// Bytes per write and per read.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// All transfers of a scenario.
 #[derive(Debug)]
 pub(crate) struct Tcp {
     runtime: Option<Runtime>,
-    /// With the pair, and the window that its receivers announce.
+    /// Index of the pair, the receive window that its receivers announce in bytes, and the socket.
     listeners: Vec<(usize, Option<u32>, TcpListener)>,
     transfers: Vec<Transfer>,
 }
@@ -39,7 +39,7 @@ struct Transfer {
     socket: Socket,
     to: SocketAddr,
     times: Times,
-    /// Bytes to send; `None`: as many as there is time for.
+    /// Bytes to send; `None` for an unlimited transfer.
     bytes: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ impl Tcp {
         })
     }
 
-    /// One more transfer of the connection with this pair of hosts.
+    /// Adds a transfer of the connection with index `pair`.
     pub fn add(
         &mut self,
         network: &EmulatedNetwork,
@@ -105,7 +105,7 @@ impl Tcp {
         Ok(())
     }
 
-    /// Receivers wait for what comes; what they read is added up by pair.
+    /// Accepts connections and adds the bytes that the receivers read to the counter of their pair.
     pub fn listen(&mut self, read_bytes: &Arc<[AtomicU64]>) -> Result<(), Error> {
         let Some(runtime) = &self.runtime else {
             return Ok(());
@@ -116,7 +116,7 @@ impl Tcp {
                 .map_err(Error::socket("wait for transfers"))?;
             let read_bytes = read_bytes.clone();
             runtime.spawn(async move {
-                // A connection that died before it was taken is no reason to end.
+                // A connection that fails before it is accepted does not end the loop.
                 loop {
                     if let Ok((stream, _)) = listener.accept().await {
                         let read_bytes = read_bytes.clone();
@@ -128,7 +128,7 @@ impl Tcp {
         Ok(())
     }
 
-    /// Transfers begin when their time comes.
+    /// Starts every transfer at its start time.
     pub fn start(&mut self, began: Instant) -> Result<(), Error> {
         if let Some(runtime) = &self.runtime {
             for transfer in self.transfers.drain(..) {
@@ -142,13 +142,13 @@ impl Tcp {
 impl Drop for Tcp {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Nobody waits for what was under way.
+            // Transfers in progress are abandoned.
             runtime.shutdown_background();
         }
     }
 }
 
-// The largest window that a socket announces, in bytes.
+// Socket option for the largest window that a socket announces, in bytes.
 sockopt_impl!(
     WindowClamp,
     SetOnly,
@@ -157,13 +157,13 @@ sockopt_impl!(
     u32
 );
 
-/// Gives a listening socket a receive buffer that holds this window and never grows: with one that grows
+/// Sets a fixed receive buffer that contains this window on a listening socket. With a buffer that grows,
 /// the kernel would raise the window.
 fn hold_window(socket: &Socket, window_bytes: u32) -> io::Result<()> {
-    // Small packets take several times their bytes of data.
+    // Small packets occupy several times their data bytes.
     let wanted = 65_536 + 4 * window_bytes as usize;
     if set_socket_recv_buffer_size_force(socket, wanted).is_err() {
-        // Without the rights of the machine's root there is no more than `net.core.rmem_max`.
+        // Without root rights on the machine the limit is `net.core.rmem_max`.
         socket.set_recv_buffer_size(wanted)?;
     }
     let given = socket.recv_buffer_size()?;
@@ -191,7 +191,8 @@ async fn receive(
             Ok(0) => return,
             Ok(bytes) => {
                 read_bytes[pair].fetch_add(bytes as u64, Ordering::Relaxed);
-                // Whenever the kernel learns how large packets are, it sets the window anew (as Linux 6.18 does).
+                // The kernel resets the window whenever its estimate of the packet size changes (Linux
+                // 6.18).
                 if let Some(window_bytes) = window_bytes {
                     let _ = setsockopt(&stream, WindowClamp, &window_bytes);
                 }
@@ -202,7 +203,7 @@ async fn receive(
     }
 }
 
-/// One transfer. Where it fails (a reset, no answer to its SYNs) it ends as real ones do.
+/// Runs one transfer. A transfer that fails, for example by a reset or unanswered SYNs, ends silently.
 async fn send(transfer: Transfer, began: Instant) {
     let at = |s: f64| tokio::time::Instant::from_std(began + Duration::from_secs_f64(s));
     sleep_until(at(transfer.times.start_s)).await;
@@ -218,7 +219,7 @@ async fn send(transfer: Transfer, began: Instant) {
                 end(stream, transfer.bytes).await;
             }
         }
-        // What has not been sent by then never is.
+        // At the stop time, unsent data is discarded.
         Some(stop_s) => {
             if let Ok(Ok(stream)) = timeout_at(at(stop_s), work).await {
                 end(stream, transfer.bytes).await;
@@ -228,7 +229,7 @@ async fn send(transfer: Transfer, began: Instant) {
 }
 
 async fn write(stream: &TcpStream, bytes: Option<u64>) -> io::Result<()> {
-    // A connection that is dropped before it has ended resets: nothing is sent after that.
+    // A connection that is dropped before its end is reset, so that it sends nothing more.
     socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO))?;
     let piece = vec![0; PIECE_BYTES];
     let mut left = bytes.unwrap_or(u64::MAX);
@@ -245,7 +246,7 @@ async fn write(stream: &TcpStream, bytes: Option<u64>) -> io::Result<()> {
     Ok(())
 }
 
-/// All has been written: what the kernel still has is sent, and then the end.
+/// Closes a finite transfer after its last write: the kernel sends the remaining data and then the FIN.
 async fn end(stream: TcpStream, bytes: Option<u64>) {
     if bytes.is_some() {
         let _ = socket2::SockRef::from(&stream).set_linger(None);

@@ -1,5 +1,5 @@
-//! Real sockets over an emulated network, beside queueing theory and the queues of the library. Where
-//! namespaces or TUN devices are not to be had, every test is skipped.
+//! Real sockets over an emulated network, compared with queueing theory and the library's queues. Every
+//! test is skipped if namespaces or TUN devices are unavailable.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -27,7 +27,7 @@ fn shipped(name: &str, settings: &[&str]) -> Prepared {
     load(&path.join(name), &settings).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The run, or nothing and why.
+/// Returns the report; `None`, with a message, if the test must be skipped.
 fn run(scenario: &Prepared, settings: &Settings) -> Option<NetworkReport> {
     let report = Emulation::new(scenario, settings).and_then(|it| it.run(&|| false));
     match report {
@@ -46,8 +46,8 @@ fn run(scenario: &Prepared, settings: &Settings) -> Option<NetworkReport> {
     }
 }
 
-/// Poisson datagrams from a real socket, three links on: losses and queue of the narrow one are M/D/1/K's,
-/// and so is the mean time that packets spend there.
+/// Poisson datagrams from a real socket cross three links. Loss and queue length at the bottleneck match
+/// M/D/1/K, and so does the mean sojourn time.
 #[test]
 fn poisson_datagrams_meet_m_d_1_k() {
     let text = r#"
@@ -80,7 +80,7 @@ fn poisson_datagrams_meet_m_d_1_k() {
     };
     let narrow = scenario.network.link_by_name("r1->r2").unwrap().index();
     let (loss, queue) = m_d_1_k(0.9, 8);
-    // Over intervals of a second: their means and what these can be off.
+    // Means over intervals of 1 s, and their standard errors.
     let marks: Vec<_> = report.marks.iter().skip(1).step_by(2).collect();
     let parts: Vec<_> = marks.iter().zip(marks.iter().skip(1)).collect();
     let each = |of: &dyn Fn(usize) -> f64| {
@@ -102,7 +102,7 @@ fn poisson_datagrams_meet_m_d_1_k() {
             "{what}: {mean} ± {error}, M/D/1/K has {wanted}"
         );
     }
-    // Little's law, and what else packets do on their way.
+    // Delays of the path: propagation, transmission and queueing.
     let pair = report.pairs[0];
     assert_eq!(pair.sent_pkts, report.entered_pkts);
     let delay = report.delays[0].unwrap();
@@ -112,7 +112,8 @@ fn poisson_datagrams_meet_m_d_1_k() {
     );
 }
 
-/// What arrived at the narrow link, as a capture has it, put through the library's queue: it drops as many.
+/// A capture of the arrivals at the bottleneck, replayed through the library's queue, drops the same
+/// number of packets.
 #[test]
 fn a_capture_replayed_through_the_library_loses_the_same() {
     let place = tempfile::tempdir().unwrap();
@@ -158,8 +159,8 @@ fn a_capture_replayed_through_the_library_loses_the_same() {
     assert_eq!((arrived, lost), (counts.arrived_pkts, counts.lost_pkts));
 }
 
-/// A transfer of a size comes to its end, one that is stopped sends no more, and one over a link that
-/// fails goes another way.
+/// A finite transfer finishes, a stopped transfer sends nothing more, and a transfer over a link that
+/// fails is rerouted.
 #[test]
 fn transfers_end_and_go_around_failures() {
     let text = r#"
@@ -223,7 +224,7 @@ fn transfers_end_and_go_around_failures() {
     };
     assert!(at(1, 1.5).read_bytes > 100_000, "{:?}", report.pairs[1]);
     assert_eq!(at(1, 2.0).sent_pkts, report.pairs[1].sent_pkts);
-    // From 3 s on by c: nearly 1.25 MB each second.
+    // From 3 s on, traffic takes the path over c at nearly 1.25 MB/s.
     let around = scenario.network.link_by_name("c->b").unwrap().index();
     assert!(
         report.links[around].sent_pkts > 2000,
@@ -234,8 +235,8 @@ fn transfers_end_and_go_around_failures() {
     assert_eq!(report.unrouted_pkts, 0);
 }
 
-/// In an empty network a transfer with a window of 20 packets sends 20 in each round trip, whatever
-/// congestion control it has; the widest window that sockets can have is wide enough for 400.
+/// In an unloaded network, a transfer with a window of 20 packets sends 20 packets per round trip with
+/// any congestion control. The largest possible socket window suffices for 400.
 #[test]
 fn windows_are_not_exceeded() {
     let mut text = "[simulation]\nduration = \"8 s\"\npacket-size = \"1000 B\"\n".to_owned();
@@ -251,12 +252,12 @@ fn windows_are_not_exceeded() {
     let Some(report) = run(&scenario(&text), &Settings::default()) else {
         return;
     };
-    // From the fourth second on.
+    // The measurement begins in the fourth second.
     let (then, now) = (&report.marks[7], &report.marks[15]);
     for (i, window) in [20.0, 100.0, 400.0].into_iter().enumerate() {
         let read_bytes = now.pairs[i].read_bytes - then.pairs[i].read_bytes;
         let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
-        // Windows come as a whole: of the 40 there is one more or less by where the marks fall.
+        // Windows arrive in bursts: the position of the snapshots changes the count of 40 windows by one.
         assert!(
             (pps / (10.0 * window) - 1.0).abs() < 0.02 + 1.0 / 40.0,
             "{window}: {pps} packets/s"
@@ -264,7 +265,8 @@ fn windows_are_not_exceeded() {
     }
 }
 
-/// A delay that is set on the way is that of the round trips from then on: of 20 packets in each.
+/// A link delay that is changed during the run determines the round trips from then on, with 20 packets
+/// each.
 #[test]
 fn delays_that_are_set_are_those_of_round_trips() {
     let text = r#"
@@ -295,8 +297,8 @@ fn delays_that_are_set_are_those_of_round_trips() {
     let Some(report) = run(&scenario(text), &Settings::default()) else {
         return;
     };
-    // Marks are half a second apart; losses that packets overtaking others look like are over after one. A round trip more
-    // or less is 7 % of the middle part.
+    // Snapshots are half a second apart. Losses inferred from reordering are recovered within one
+    // interval. One round trip more or less is 7 % of the middle interval.
     for (from, to, rtt_s) in [(0, 3, 0.02), (4, 7, 0.1), (8, 11, 0.07)] {
         let (then, now) = (&report.marks[from], &report.marks[to]);
         let read_bytes = now.pairs[0].read_bytes - then.pairs[0].read_bytes;

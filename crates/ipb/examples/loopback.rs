@@ -1,4 +1,4 @@
-//! What the benchmark itself adds to every wait: the times of files, pages and echoes over loopback.
+//! Overhead of the benchmark itself: response times of files, pages and echoes over loopback.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use netflow_ipb::{Load, RunOptions, Server, ServerOptions, Until};
 use netflow_workload::{Application, Http, Telnet, Times, Workload};
 
-/// The median of what the same messages take between two threads that do nothing else: 200 bytes
-/// there, 1750 back.
+/// Returns the median round trip of the same messages between two idle threads: a request of 200 bytes
+/// and a reply of 1750 bytes.
 fn floor_s() -> std::io::Result<f64> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let mut user = TcpStream::connect(listener.local_addr()?)?;

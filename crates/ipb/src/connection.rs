@@ -1,4 +1,4 @@
-//! One connection of a server.
+//! Server side of one connection.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::places::Place;
 use crate::protocol::{Asked, Parser, filler, reply_head};
 use crate::server::{Limits, UNSENT_BYTES, seconds};
 
-/// Serves one connection to its end.
+/// Serves one connection until it ends.
 pub async fn serve(
     mut stream: TcpStream,
     place: Place,
@@ -24,7 +24,7 @@ pub async fn serve(
     served: Arc<Mutex<Served>>,
 ) -> Result<(), Reason> {
     stream.set_nodelay(true).map_err(|e| reason(&e))?;
-    // A reply may be with the system altogether, and nobody waits to write more.
+    // A whole reply may be in the kernel's send buffer, where no write times out.
     #[cfg(target_os = "linux")]
     SockRef::from(&stream)
         .set_tcp_user_timeout(Some(seconds(limits.reply_s)))
@@ -46,7 +46,7 @@ pub async fn serve(
         talk = timeout_at(end, connection.talk(&mut stream)) => talk.unwrap_or(Err(Reason::Lifetime)),
     };
     if ended.is_err() {
-        // What was not read is not kept for anybody.
+        // Unread data is discarded: the connection is reset.
         let _ = stream.set_zero_linger();
     }
     ended
@@ -55,12 +55,12 @@ pub async fn serve(
 struct Connection<'a> {
     parser: Parser,
     outbox: Outbox,
-    /// Whose it is, once a request is complete.
+    /// Kind of user, once a request is complete.
     kind: Option<Kind>,
-    /// What is answered by the outbox.
+    /// Traffic of the replies in the outbox, counted once they are sent.
     unsent: Traffic,
     place: &'a Place,
-    /// Whether anything came.
+    /// True if the peer has sent anything.
     spoke: bool,
     limits: Limits,
     served: Arc<Mutex<Served>>,
@@ -68,7 +68,7 @@ struct Connection<'a> {
 
 impl Connection<'_> {
     async fn talk(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
-        /// Replies are sent when there are so many bytes of them, or nothing more to read.
+        /// Bytes of pending replies beyond which they are sent before more requests are parsed.
         const ENOUGH: u64 = 32 << 10;
         let mut buffer = vec![0; 16 << 10];
         let mut request = None;
@@ -94,8 +94,8 @@ impl Connection<'_> {
         }
     }
 
-    /// How long to wait for what comes next, and what is the matter if it does not. A `request` that
-    /// has begun keeps its beginning and its end.
+    /// Returns the deadline of the next read, and the reason for the drop if it passes. `request`
+    /// contains the start and the deadline of an incomplete request; the deadline never moves earlier.
     fn patience(&self, request: &mut Option<(Instant, Instant)>) -> (Instant, Reason) {
         let now = Instant::now();
         let Some(left_bytes) = self.parser.left_bytes() else {
@@ -106,7 +106,7 @@ impl Connection<'_> {
             };
         };
         let (began, end) = request.unwrap_or((now, now));
-        // Only now may be known how long it is.
+        // The request's length may only now be known.
         let end = end.max(began + self.allowed(self.limits.request_s, left_bytes));
         *request = Some((began, end));
         (end, Reason::SlowRequest)
@@ -133,9 +133,9 @@ impl Connection<'_> {
         self.outbox.push(head, filler, filler_bytes);
     }
 
-    /// Sends all replies, and counts them.
+    /// Sends all replies and counts them.
     async fn send(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
-        // The system takes more when it has sent half of what it keeps.
+        // The kernel accepts more only after it has sent half of its unsent data.
         let patience = self.allowed(self.limits.reply_s, UNSENT_BYTES.into());
         while !self.outbox.is_empty() {
             let end = Instant::now() + patience;
@@ -161,7 +161,7 @@ fn reason(error: &std::io::Error) -> Reason {
         | ErrorKind::ConnectionAborted
         | ErrorKind::BrokenPipe
         | ErrorKind::NotConnected => Reason::Reset,
-        // What was sent was not taken.
+        // The peer did not acknowledge the data (`TCP_USER_TIMEOUT`).
         ErrorKind::TimedOut => Reason::NotReading,
         _ => Reason::System,
     }

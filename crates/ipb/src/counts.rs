@@ -1,52 +1,52 @@
-//! What a server counts.
+//! Counters of a server.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netflow_workload::Kind;
 use serde::Serialize;
 
-/// Counts are whole even where a thread died with them.
+/// Locks counters. A poisoned lock is used as is, because every update is atomic under the lock.
 pub(crate) fn lock<T>(counts: &Mutex<T>) -> MutexGuard<'_, T> {
     counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why a connection ended other than by its user closing it between requests.
+/// Reason for a connection that the user did not close between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// What came was no request.
+    /// Bytes that are not a request.
     Malformed,
-    /// A head or a script was longer than any may be.
+    /// A head or a script above the maximum length.
     HeadTooLong,
-    /// A request or its reply would have been longer than the server allows.
+    /// A request or a reply above the server's limit.
     MessageTooLong,
-    /// A request was not complete in time.
+    /// A request that was not complete in time.
     SlowRequest,
-    /// A reply was not taken in time.
+    /// A reply that the peer did not read in time.
     NotReading,
-    /// Nothing came at all.
+    /// A connection on which the peer never sent anything.
     Silent,
-    /// Nothing was asked for during too long a time.
+    /// A connection without a request for too long.
     Idle,
-    /// The connection had lasted too long.
+    /// A connection that was open for too long.
     Lifetime,
-    /// There were too many connections already.
+    /// A connection beyond the limit on connections.
     TooMany,
-    /// There were too many connections from this address already.
+    /// A connection beyond the limit for its address.
     TooManyFromOne,
-    /// It had been silent for longest when somebody else came, and there were no more places.
+    /// The longest silent connection, closed to free a slot for a new one.
     GaveWay,
-    /// The user closed the connection in the midst of a request.
+    /// A connection that the user closed within a request.
     CutShort,
-    /// The user reset the connection, or was gone when a reply was to be sent.
+    /// A connection that the user reset, or had closed when a reply was due.
     Reset,
-    /// The connection was still open when the server stopped.
+    /// A connection that was still open when the server stopped.
     Stopped,
-    /// The system failed in another way.
+    /// Another failure of the operating system.
     System,
 }
 
 impl Reason {
-    /// All of them.
+    /// All reasons, in the order of their discriminants.
     pub const ALL: [Reason; 15] = [
         Self::Malformed,
         Self::HeadTooLong,
@@ -65,7 +65,7 @@ impl Reason {
         Self::System,
     ];
 
-    /// In words.
+    /// Returns the reason as text.
     pub fn name(self) -> &'static str {
         match self {
             Self::Malformed => "malformed request",
@@ -87,12 +87,12 @@ impl Reason {
     }
 }
 
-/// What was served to users of one kind.
+/// Traffic served to users of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Traffic {
-    /// Connections on which at least one request was complete.
+    /// Number of connections with at least one complete request.
     pub connections: u64,
-    /// Requests that were complete, with their replies handed to the system.
+    /// Number of complete requests whose replies were handed to the kernel.
     pub requests: u64,
     /// Bytes of those requests.
     pub request_bytes: u64,
@@ -112,25 +112,25 @@ impl Traffic {
     }
 }
 
-/// What a server did.
+/// Totals of a server run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Connections accepted, also those that were dropped at once.
+    /// Number of accepted connections, including those dropped at once.
     pub accepted: u64,
-    /// Users of the web.
+    /// Traffic of web users.
     pub http: Traffic,
-    /// Users of terminals.
+    /// Traffic of terminal users.
     pub telnet: Traffic,
     dropped: [u64; Reason::ALL.len()],
 }
 
 impl Served {
-    /// Connections that were dropped for a reason.
+    /// Returns the number of connections that were dropped for a reason.
     pub fn dropped(&self, reason: Reason) -> u64 {
         self.dropped.get(reason as usize).copied().unwrap_or(0)
     }
 
-    /// Reasons for which connections were dropped, with how many.
+    /// Returns the reasons for which connections were dropped, with their counts.
     pub fn drops(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {
         let all = Reason::ALL.into_iter();
         all.map(|reason| (reason, self.dropped(reason)))
@@ -145,7 +145,7 @@ impl Served {
 
     pub(crate) fn of(&mut self, kind: Kind) -> &mut Traffic {
         match kind {
-            // A chunk of a video is a file to the server.
+            // To the server, a video chunk is a file.
             Kind::Http | Kind::Video => &mut self.http,
             Kind::Telnet => &mut self.telnet,
         }

@@ -1,38 +1,38 @@
-//! What can keep the benchmark from starting.
+//! Errors that prevent a start of the benchmark.
 
 use std::io;
 use std::net::SocketAddr;
 
-/// Why there is no server, or no run.
+/// Reason for a server or a run that could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A number of the workloads or options is outside of what it may be.
+    /// A number of a workload is out of its range.
     #[error(transparent)]
     Workload(#[from] netflow_workload::Error),
-    /// An option is outside of what it may be.
+    /// An option is out of its range.
     #[error("{what} is {value}, allowed is {allowed}")]
     Option {
-        /// Which option.
+        /// Name of the option.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: f64,
-        /// The range, in words.
+        /// Its range, as text.
         allowed: &'static str,
     },
-    /// Nobody can listen at this address.
+    /// The server cannot listen at this address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// The address with its port.
+        /// Address and port.
         address: SocketAddr,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The system does not have this congestion control, or keeps it to root.
+    /// The kernel lacks this congestion control, or restricts it to root.
     #[error("cannot use the congestion control `{name}`: {source}{}", available())]
     Congestion {
-        /// Its name.
+        /// Name of the congestion control.
         name: String,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The system has no sockets or timers left.
@@ -40,7 +40,7 @@ pub enum Error {
     System(#[source] io::Error),
 }
 
-/// What there is instead, if the system tells.
+/// Returns the list of available congestion controls as text; empty if it is unknown.
 fn available() -> String {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").map_or(
         String::new(),

@@ -1,8 +1,8 @@
-//! The Internet Protocol Benchmark over real sockets.
+//! Internet Protocol Benchmark over real sockets.
 //!
-//! A [`Server`] answers; [`run`] plays the users of [workloads](netflow_workload::Workload), each
-//! over a connection of its own, and measures what they wait for by a monotonic clock. Both keep to
-//! the thread they are called in, so that each can be in a network namespace of its own:
+//! A [`Server`] answers requests. [`run`] simulates the users of [workloads](netflow_workload::Workload),
+//! each over a connection of its own, and measures their response times with a monotonic clock. Both stay
+//! in the thread that calls them, so that each can run in its own network namespace:
 //!
 //! ```
 //! use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,30 +31,30 @@
 //!
 //! # The protocol
 //!
-//! One connection is one user's. Requests and replies have exactly the lengths that the workload
-//! says, as payload of TCP, headers included. The server knows nothing of workloads: every request
-//! says how long its reply shall be. `TCP_NODELAY` is set at both ends.
+//! Every connection belongs to one user. Requests and replies have exactly the lengths of the workload,
+//! as TCP payload, headers included. The server is independent of workloads: every request states the
+//! length of its reply. `TCP_NODELAY` is set at both ends.
 //!
-//! **The web** is HTTP/1.1. `GET /1750?ppp…` asks for a reply of 1750 bytes in all; the query pads
-//! the request to its length. Requests above 4096 bytes are a `POST` with the rest as their body. A
-//! reply has a head with its `Content-Length`, and a body of so many `x`. Nothing is shorter than its
-//! head: shorter requests and replies are sent as long as that (about 35 bytes), and
+//! **The web** is HTTP/1.1. `GET /1750?ppp…` requests a reply of 1750 bytes in total; the query pads the
+//! request to its length. A request above 4096 bytes is a `POST` with the rest as its body. A reply has a
+//! head with its `Content-Length`, and a body of that many `x`. No message is shorter than its head:
+//! shorter requests and replies are sent with the head's length (about 35 bytes), and
 //! [`Users::lengthened`] counts them. Pipelined requests are answered in order.
 //!
-//! **Terminals.** A keystroke may be one byte, too short to say how long its echo shall be. So a
-//! connection begins with a script: the letter `T`, how many runs follow (at most 4096), and for each
-//! run how many keystrokes, the bytes of each, and the bytes of each's echo. All are unsigned LEB128
-//! numbers; keystrokes alike in a row are one run. Then come the keystrokes; after the last another
-//! script may follow. The script goes out with the first keystroke and is not answered. Keystrokes
-//! are `k`s, echoes are `e`s.
+//! **Terminals.** A keystroke may be one byte, which is too short to contain the length of its echo. So a
+//! connection begins with a script. It consists of the letter `T`, the number of runs (at most 4096), and
+//! for each run three numbers: its keystrokes, the bytes of each keystroke, and the bytes of each echo.
+//! All are unsigned LEB128 numbers; consecutive equal keystrokes form one run. The keystrokes follow the
+//! script; after the last, another script may follow. The script is sent with the first keystroke and has
+//! no reply. Keystrokes are `k`s, echoes are `e`s.
 //!
-//! # What cannot happen
+//! # Robustness
 //!
-//! Whatever a peer sends, the server neither fails nor grows: heads, scripts and messages have
-//! bounds, as have the connections and every wait for a peer ([`Limits`]). A peer that breaks one is
-//! dropped, and the [`Reason`] counted. Who is silent keeps nobody out: the place is given away when
-//! there are no more. A user whose server fails is counted by [`Failure`]; the
-//! others go on.
+//! No input of a peer makes the server fail or use unbounded memory. Heads, scripts and messages have
+//! limits, as have the connections and every wait for a peer ([`Limits`]). A peer that exceeds a limit is
+//! dropped, and the [`Reason`] is counted. Silent peers do not lock others out: if all slots are taken,
+//! the longest silent connection is closed. A user whose server fails is counted by [`Failure`]; the
+//! other users continue.
 
 #![warn(missing_docs)]
 

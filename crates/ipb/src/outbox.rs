@@ -1,12 +1,12 @@
-//! What is still to be sent.
+//! Send buffer: the messages that a connection still has to send.
 
 use std::collections::VecDeque;
 
-/// Bytes handed to the system at a time.
+/// Bytes per write to the kernel.
 const CHUNK: usize = 32 << 10;
 
-/// Messages in the order in which they leave. Fillers are made when they are sent, so that a long
-/// message takes no memory.
+/// Messages in sending order. Fillers are generated when they are sent, so that a long message takes no
+/// memory.
 #[derive(Debug, Default)]
 pub struct Outbox {
     pieces: VecDeque<Piece>,
@@ -23,7 +23,7 @@ struct Piece {
 }
 
 impl Outbox {
-    /// Adds a message: a head, and so many times the filler.
+    /// Appends a message: a head, followed by `filler_bytes` copies of the byte `filler`.
     pub fn push(&mut self, head: Vec<u8>, filler: u8, filler_bytes: u64) {
         self.left_bytes += head.len() as u64 + filler_bytes;
         match self.pieces.back_mut() {
@@ -38,7 +38,7 @@ impl Outbox {
         }
     }
 
-    /// How much is to be sent.
+    /// Returns the bytes still to be sent.
     pub fn left_bytes(&self) -> u64 {
         self.left_bytes
     }
@@ -47,7 +47,7 @@ impl Outbox {
         self.left_bytes == 0
     }
 
-    /// What is to be sent next; empty when there is nothing.
+    /// Returns the next bytes to send; empty if nothing is pending.
     pub fn chunk(&mut self) -> &[u8] {
         if self.written == self.ready.len() {
             self.ready.clear();
@@ -74,7 +74,7 @@ impl Outbox {
         }
     }
 
-    /// So much of the [chunk](Self::chunk) was taken.
+    /// Marks the first `bytes` of the [chunk](Self::chunk) as sent.
     pub fn advance(&mut self, bytes: usize) {
         let bytes = bytes.min(self.ready.len() - self.written);
         self.written += bytes;
@@ -86,7 +86,7 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    /// Taken in odd portions, it is what was put in.
+    /// Chunks that are taken in odd portions add up to the messages.
     #[test]
     fn messages_leave_in_order() {
         let mut outbox = Outbox::default();

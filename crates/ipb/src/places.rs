@@ -1,4 +1,4 @@
-//! Who has a place at a server, and who gives way when there are no more.
+//! Connection slots of a server, and the eviction of silent connections when all are taken.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::counts::{Reason, lock};
 
-/// The places of a server.
+/// Connection slots of a server.
 #[derive(Clone, Debug)]
 pub struct Places(Arc<Mutex<State>>);
 
@@ -19,23 +19,23 @@ struct State {
     all: usize,
     quiet: Duration,
     taken: HashMap<u64, Taken>,
-    /// How many places are taken from where; none is 0.
+    /// Number of slots by source address, without zero entries.
     from: HashMap<IpAddr, usize>,
     next: u64,
 }
 
 #[derive(Debug)]
 struct Taken {
-    /// Where from; `None` if no matter.
+    /// Source address that counts against a share; `None` for loopback.
     from: Option<IpAddr>,
-    /// Whether anything came.
+    /// True if the peer has sent anything.
     spoke: bool,
-    /// When it was taken, or last something came or left.
+    /// Time of the last activity, initially of the connection.
     stirred: Instant,
     given_away: Arc<Notify>,
 }
 
-/// A place; free again when dropped.
+/// A connection slot, which is freed when this is dropped.
 #[derive(Debug)]
 pub struct Place {
     places: Places,
@@ -44,7 +44,8 @@ pub struct Place {
 }
 
 impl Places {
-    /// So many of them. Who is quiet for less time, after having spoken, keeps the place.
+    /// Creates `all` slots. A connection that has sent data keeps its slot if it was silent for less than
+    /// `quiet`.
     pub fn new(all: usize, quiet: Duration) -> Self {
         Self(Arc::new(Mutex::new(State {
             all,
@@ -55,10 +56,10 @@ impl Places {
         })))
     }
 
-    /// A place for who comes from there; somebody else may have to give way.
+    /// Takes a slot for a connection from `address`, if necessary by evicting a silent connection.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why no slot is available.
     pub fn take(&self, address: IpAddr, now: Instant) -> Result<Place, Reason> {
         let mut state = lock(&self.0);
         let from = counted_as(address);
@@ -91,14 +92,14 @@ impl Places {
         })
     }
 
-    /// Has somebody give way where the system has no more room; whether there was anybody to.
+    /// Evicts a silent connection when the system has no resources left. Returns whether there was one.
     pub fn make_room(&self, now: Instant) -> bool {
         lock(&self.0).make_room(None, now)
     }
 }
 
 impl State {
-    /// How many places one address may have.
+    /// Returns the maximum number of slots of one address.
     fn share(&self) -> usize {
         self.all.div_ceil(4)
     }
@@ -107,8 +108,8 @@ impl State {
         self.from.get(&from).copied().unwrap_or(0)
     }
 
-    /// Gives away the place of who has been silent for longest, first of those who never spoke; only
-    /// among those from there, if it says where.
+    /// Evicts the longest silent connection, first one on which the peer never sent anything. If `from`
+    /// is given, only connections from that address are candidates.
     fn make_room(&mut self, from: Option<IpAddr>, now: Instant) -> bool {
         let silent = self
             .taken
@@ -140,12 +141,12 @@ impl State {
 }
 
 impl Place {
-    /// Something came.
+    /// Records that data arrived.
     pub fn heard(&self) {
         self.stirred(true);
     }
 
-    /// The peer has room again for what is sent.
+    /// Records that the peer accepts data again.
     pub fn sent(&self) {
         self.stirred(false);
     }
@@ -157,7 +158,7 @@ impl Place {
         }
     }
 
-    /// Returns when the place is somebody else's.
+    /// Returns once the slot is evicted.
     pub async fn given_away(&self) {
         self.given_away.notified().await;
     }
@@ -169,8 +170,9 @@ impl Drop for Place {
     }
 }
 
-/// Whose share a place is of. Users within this machine all come from loopback, and share what there
-/// is. Who has one address of version 6 has 2^64 of them.
+/// Returns the address whose share a slot counts against. Loopback connections have no share, because all
+/// users of this machine use that address. An IPv6 address counts as its /64 network, because one host
+/// may use all of it.
 fn counted_as(address: IpAddr) -> Option<IpAddr> {
     match address.to_canonical() {
         address if address.is_loopback() => None,
@@ -209,16 +211,16 @@ mod tests {
         let first = many();
         let refused = || spoken("192.0.2.1").unwrap_err();
         assert_eq!(refused(), Reason::TooManyFromOne);
-        // The same, written otherwise.
+        // The same address, mapped to IPv6.
         let mapped = spoken("::ffff:192.0.2.1").unwrap_err();
         assert_eq!(mapped, Reason::TooManyFromOne);
-        // Others have places; and one network of version 6 has a share.
+        // Other addresses still get slots; an IPv6 /64 network has one share.
         let _others = [spoken("192.0.2.2").unwrap(), spoken("2001:db8::1").unwrap()];
         let _same = spoken("2001:db8::ffff:1").unwrap();
         let network = spoken("2001:db8::2").unwrap_err();
         assert_eq!(network, Reason::TooManyFromOne);
         let _next = spoken("2001:db8:0:1::2").unwrap();
-        // Whoever goes leaves a place.
+        // A closed connection frees its slot.
         drop(first);
         let _again = many();
         assert_eq!(refused(), Reason::TooManyFromOne);
@@ -250,7 +252,7 @@ mod tests {
         spoke(&kept[0]);
         let last = spoke(&kept[2]).max(spoke(&kept[0]));
         let given_away = |kept: &[Place]| kept.iter().map(is_given_away).collect::<Vec<bool>>();
-        // Of those who never spoke the oldest; who came last is the youngest.
+        // Of the connections that never sent anything, the oldest is evicted.
         let come = places.take(here, last).unwrap();
         assert_eq!(given_away(&kept), [false, true, false, false]);
         come.heard();
@@ -259,9 +261,9 @@ mod tests {
         assert_eq!(given_away(&kept), [false, true, false, true, false]);
         come.heard();
         kept.push(come);
-        // All have spoken a moment ago.
+        // All connections were active just before.
         assert_eq!(places.take(here, last).unwrap_err(), Reason::TooMany);
-        // Later the one gives way that was silent for longest.
+        // Later, the longest silent connection is evicted.
         let later = Instant::now() + QUIET;
         let _come = places.take(here, later).unwrap();
         let gave_way = [false, true, true, true, false, false];

@@ -1,4 +1,4 @@
-//! What a user is answered, reply by reply.
+//! Parser of the replies that a user receives.
 
 use std::collections::VecDeque;
 
@@ -6,22 +6,22 @@ use crate::Failure;
 use crate::protocol::filler;
 use crate::protocol::head::with_head;
 
-/// A reply that is to come.
+/// A reply that is due.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected {
-    /// To a request of the web: its length in bytes, unless its head is longer.
+    /// Reply to a web request, with its length in bytes unless its head is longer.
     File(u32),
-    /// To a keystroke: its length in bytes.
+    /// Echo of a keystroke, with its length in bytes.
     Echo(u32),
 }
 
-/// Reads the replies of one connection, in portions of any size.
+/// Parser of the replies of one connection, in portions of any size.
 #[derive(Debug, Default)]
 pub struct Replies {
     expected: VecDeque<Expected>,
-    /// The beginning of a head.
+    /// Incomplete head.
     head: Vec<u8>,
-    /// What is left of the first reply expected, once that is known.
+    /// Missing bytes of the first expected reply, once known.
     left_bytes: Option<u64>,
 }
 
@@ -34,10 +34,10 @@ impl Replies {
         self.expected.is_empty()
     }
 
-    /// Takes all of the input; how many replies that completed.
+    /// Consumes all input. Returns the number of replies that it completed.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The failure, if the input is not the expected replies.
     pub fn take(&mut self, mut input: &[u8]) -> Result<usize, Failure> {
         let mut complete = 0;
         while !input.is_empty() {
@@ -64,7 +64,7 @@ impl Replies {
         Ok(complete)
     }
 
-    /// What is left of the first reply; `None` when its head is not complete.
+    /// Returns the missing bytes of the first reply; `None` if its head is incomplete.
     fn left_bytes(
         &mut self,
         expected: Expected,
@@ -93,7 +93,7 @@ fn could_be_a_reply(head: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// The length of the body behind a head, in a reply that is to be of `whole_bytes`.
+/// Returns the length of the body after a head, in a reply that must have `whole_bytes`.
 fn body_bytes(head: &[u8], whole_bytes: u32) -> Result<u64, Failure> {
     could_be_a_reply(head)?;
     let mut headers = [httparse::EMPTY_HEADER; 16];

@@ -1,4 +1,4 @@
-//! The server.
+//! TCP server of the benchmark.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
@@ -16,21 +16,21 @@ use crate::counts::{Reason, Served, lock};
 use crate::error::Error;
 use crate::places::Places;
 
-/// Where to listen, and what to allow.
+/// Address and limits of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The address; by default loopback, so that nobody else's machine is served.
+    /// Address to listen at. The default is loopback, so that only this machine is served.
     pub address: IpAddr,
-    /// The port; 0 for any that is free.
+    /// Port; 0 for any free port.
     pub port: u16,
-    /// The congestion control of replies; the system's if not given.
+    /// Congestion control of replies; `None` for the system's default.
     pub congestion: Option<String>,
-    /// What peers are allowed.
+    /// Limits for peers.
     pub limits: Limits,
 }
 
 impl ServerOptions {
-    /// The port unless another is given.
+    /// Default port.
     pub const PORT: u16 = 4050;
 }
 
@@ -45,13 +45,13 @@ impl Default for ServerOptions {
     }
 }
 
-/// What peers are allowed.
+/// Limits for peers.
 ///
-/// # What a connection takes
+/// # Memory of a connection
 ///
-/// Measured with Linux 6.18, 900 connections over loopback (100 where they read before) that ask for a
-/// gigabyte and do not read it: memory of sockets at the server's end, as `ss -m` tells, and what the
-/// process grows by (`VmRSS`).
+/// Measured on Linux 6.18 with 900 connections over loopback (100 of those that read before). Each asks
+/// for a gigabyte and does not read it. The columns are socket memory at the server's end (`ss -m`) and
+/// the growth of the process (`VmRSS`).
 ///
 /// | a connection that reads nothing | of the system | of the process |
 /// |---|---|---|
@@ -59,50 +59,51 @@ impl Default for ServerOptions {
 /// | after having read 20 MB | 175 KB | 51 KB |
 /// | and goes on asking | 110 KB more | 51 KB; 100 KB for the longest script, or the shortest replies |
 ///
-/// So 1024 of them take 170 MB, and 400 MB at the worst. With Linux's own settings they took 2.4 MB of
-/// the system each, and 4.1 MB after having read.
+/// So 1024 connections take 170 MB, and 400 MB in the worst case. With Linux's defaults each took 2.4 MB
+/// of kernel memory, and 4.1 MB after having read.
 ///
-/// The system keeps at most 128 KB of replies that it has not sent (`TCP_NOTSENT_LOWAT`, and up to a
-/// segment of 64 KB more), and 64 KB of requests that were not read (`SO_RCVBUF`, which Linux doubles
-/// for what it needs itself). The send buffer (`SO_SNDBUF`) stays Linux's: to bound it is to bound
-/// the window, and 128 KB every 400 ms are 2.6 Mbit/s, so that waits over long links would be other
-/// than a model's of the same TCP. (20 MB over an emulated link of 200 ms each way and 155.52 Mbit/s
-/// took 5.76 s with these bounds and without.) So what was sent and is not acknowledged comes on top,
-/// up to the most of `tcp_wmem` (4 MB), while it is under way, and for `reply_s` if it is never
-/// acknowledged. Requests do have a window of 64 KB, which is what Linux begins with; those of
-/// workloads are shorter. Other systems keep of replies what they are set to.
+/// The kernel keeps at most 128 KB of unsent replies (`TCP_NOTSENT_LOWAT`, plus up to one segment of 64
+/// KB). It keeps 64 KB of unread requests (`SO_RCVBUF`, which Linux doubles for its own overhead). The
+/// send buffer (`SO_SNDBUF`) keeps Linux's default, because its limit also limits the window. For
+/// example, 128 KB every 400 ms are 2.6 Mbit/s, so response times over long links would differ from a
+/// model of the same TCP. With and without these limits, 20 MB took 5.76 s over an emulated link with
+/// 200 ms one-way delay and 155.52 Mbit/s. So data sent but not acknowledged is additional: up to the
+/// maximum of `tcp_wmem` (4 MB) while it is in flight, and for `reply_s` if it is never acknowledged.
+/// Requests have a window of 64 KB, which is Linux's initial window; requests of workloads are shorter.
+/// On other systems the limit on unsent replies is the system's default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Connections at a time. One address has at most a quarter of these places, a network of 64 bits
-    /// counting as one address of version 6; all users of this machine come from loopback, which may
-    /// have all of them.
+    /// Maximum number of simultaneous connections. One address has at most a quarter of the slots, where
+    /// an IPv6 /64 network counts as one address. All users of this machine connect from loopback, which
+    /// may use all slots.
     ///
-    /// When there are no more, who has been silent for longest gives way: first who has never sent
-    /// anything, then who was silent for `first_byte_s`. If nobody was, who comes is dropped.
+    /// If all slots are taken, the longest silent connection is closed. First candidates are peers that
+    /// never sent anything, then peers that were silent for `first_byte_s`. If there are none, the new
+    /// connection is dropped.
     pub connections: usize,
-    /// Length of a request or a reply, in bytes.
+    /// Maximum length of a request or a reply, in bytes.
     pub message_bytes: u32,
-    /// How long a request may take from its first byte to its last, in seconds; besides what
-    /// `slowest_bytes_per_s` allows.
+    /// Maximum time from the first byte of a request to its last, in seconds, in addition to the time
+    /// that `slowest_bytes_per_s` allows.
     pub request_s: f64,
-    /// How long a peer may take nothing of what it is sent, in seconds. This is the system's to tell
-    /// (`TCP_USER_TIMEOUT`). Where it does not, as on other systems than Linux, or where something is
-    /// taken now and then, each 128 KB have to be taken in so long, besides what
-    /// `slowest_bytes_per_s` allows.
+    /// Maximum time in which a peer accepts no data of a reply, in seconds. Linux enforces it
+    /// (`TCP_USER_TIMEOUT`). On other systems, or if the peer accepts data now and then, the limit applies
+    /// to each 128 KB. The time that `slowest_bytes_per_s` allows is then added.
     pub reply_s: f64,
-    /// The slowest that a peer may send a long request, or read a long reply.
+    /// Minimum rate at which a peer sends a long request or reads a long reply, in bytes/s.
     pub slowest_bytes_per_s: f64,
-    /// How long after connecting a first byte may take, in seconds.
+    /// Maximum time from the connection to its first byte, in seconds.
     pub first_byte_s: f64,
-    /// How long nothing may be asked for, in seconds.
+    /// Maximum time without a request, in seconds.
     pub idle_s: f64,
-    /// How long a connection may last, in seconds.
+    /// Maximum duration of a connection, in seconds.
     pub lifetime_s: f64,
 }
 
 impl Default for Limits {
-    /// Users send as soon as they are connected, which is to survive three losses in a row (1, 2 and
-    /// 4 s), and think up to a quarter of an hour; messages are as long as workloads may make them.
+    /// Returns limits that suit all workloads. Users send as soon as they are connected; the first byte
+    /// may be lost three times in a row (1, 2 and 4 s). Users think for up to a quarter of an hour. The
+    /// message length is the maximum of a workload.
     fn default() -> Self {
         Self {
             connections: 1024,
@@ -117,13 +118,13 @@ impl Default for Limits {
     }
 }
 
-/// Looks this often whether to stop, and waits this long for users who are about to leave then.
+/// Interval of the checks whether to stop, and time for users who are about to leave at the end.
 const TICK: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_millis(200);
-/// How long a connection that gives way takes to be closed.
+/// Time for an evicted connection to close.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A server that listens.
+/// A listening server.
 #[derive(Debug)]
 pub struct Server {
     listener: std::net::TcpListener,
@@ -132,17 +133,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens; connections are accepted from now on, and served once it [runs](Self::run).
+    /// Listens. Connections are accepted from now on, and served once the server [runs](Self::run).
     ///
     /// # Errors
-    /// If the address or port cannot be had, or the congestion control.
+    /// If the address, the port or the congestion control is not available.
     pub fn bind(options: ServerOptions) -> Result<Server, Error> {
         let address = SocketAddr::new(options.address, options.port);
         let cannot_listen = |source| Error::Listen { address, source };
         let domain = Domain::for_address(address);
         let socket =
             Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(cannot_listen)?;
-        // A server that was just stopped does not keep its port from the next one.
+        // A server can reuse the port of one that was just stopped.
         #[cfg(unix)]
         socket.set_reuse_address(true).map_err(cannot_listen)?;
         set_congestion(&socket, options.congestion.as_deref())?;
@@ -159,15 +160,15 @@ impl Server {
         })
     }
 
-    /// Where it listens, with the port that was chosen.
+    /// Returns the address with the chosen port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves, in this thread, until `stop` says so: it is asked fifty times a second.
+    /// Serves in this thread until `stop`, which is called 50 times a second, returns `true`.
     ///
     /// # Errors
-    /// If the system has no means left to wait for sockets.
+    /// If sockets cannot be polled.
     pub fn run(self, stop: &dyn Fn() -> bool) -> Result<Served, Error> {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
@@ -205,8 +206,8 @@ impl Server {
                             Err(reason) => lock(&served).drop_for(reason),
                         }
                     }
-                    // Out of descriptors, most likely, and who comes waits for one: the system has
-                    // fewer places than there were to be.
+                    // Most likely there are no free descriptors, and a new connection waits for one: the
+                    // system allows fewer connections than the limit.
                     Err(_) => {
                         if places.make_room(Instant::now()) {
                             sleep(MOMENT).await;
@@ -242,15 +243,15 @@ fn count(served: &Mutex<Served>, ended: Result<Result<(), Reason>, tokio::task::
     }
 }
 
-/// Bytes that the system keeps of replies before it has sent them.
+/// Maximum bytes of unsent replies that the kernel keeps.
 pub(crate) const UNSENT_BYTES: u32 = 128 << 10;
 
-/// Bounds what the system keeps for each connection that a socket will accept.
+/// Limits the kernel memory of each connection that a socket will accept.
 ///
-/// What was sent and not acknowledged is not bounded here: that is the window, which on a long link
-/// is to become as large as the stack lets it.
+/// Data that is sent and not acknowledged is not limited, because that is the window, which must be able
+/// to grow on a long link.
 fn bound_buffers(socket: &Socket) -> std::io::Result<()> {
-    /// What Linux begins with, when it doubles the number; so it does not grow.
+    /// Receive buffer in bytes. Linux starts with it once it doubles the number, so it does not grow.
     const UNREAD_BYTES: usize = 64 << 10;
     if socket.recv_buffer_size()? > UNREAD_BYTES {
         socket.set_recv_buffer_size(UNREAD_BYTES)?;
@@ -278,9 +279,9 @@ pub(crate) fn set_congestion(socket: &Socket, name: Option<&str>) -> Result<(), 
     })
 }
 
-/// At most a year, so that it can be added to now.
+/// Converts seconds to a duration of at most a year, so that it can be added to the current time.
 pub(crate) fn seconds(s: f64) -> Duration {
     const YEAR_S: f64 = 31_557_600.0;
-    // The smaller is chosen where one is no number.
+    // `f64::min` returns the other operand for NaN.
     Duration::try_from_secs_f64(s.min(YEAR_S)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! One user, over one connection.
+//! Client side: one user over one connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::reply::{Expected, Replies};
 use crate::run::{Shared, Users};
 use crate::server::{seconds, set_congestion};
 
-/// How a session ended that did not fail.
+/// End of a session that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All was done.
+    /// The session is complete.
     Finished,
-    /// The run was over before.
+    /// The run ended before the session.
     Left,
 }
 
-/// Plays a session.
+/// Simulates a session.
 pub async fn play(session: Session, shared: Arc<Shared>, load: usize) -> Result<End, Failure> {
     let asked = Instant::now();
     let stream = connect(&shared).await?;
@@ -77,15 +77,16 @@ struct User {
     outbox: Outbox,
     replies: Replies,
     input: Vec<u8>,
-    /// What it types: scripts that were not sent yet, and how many keystrokes the last sent is good for.
+    /// Scripts still to be sent, each with its number of keystrokes, and the remaining keystrokes of the
+    /// last sent script.
     scripts: std::vec::IntoIter<(Vec<u8>, u64)>,
     scripted: u64,
     player: Player<std::time::Instant>,
-    /// When the next turn begins, if that is known, and whether there was a pause before it.
+    /// Start of the next turn, if known, and whether a pause precedes it.
     next: Option<(Instant, bool)>,
-    /// Of the replies that are to come.
+    /// Lengths of the pending replies.
     reply_bytes: VecDeque<u64>,
-    /// When the last reply was complete.
+    /// Time at which the last reply was complete.
     heard: Instant,
     shared: Arc<Shared>,
     load: usize,
@@ -116,14 +117,14 @@ impl User {
                 let act = self.player.begin_turn(now.into_std());
                 let (asks, pause_s) = (act.asks.to_vec(), act.pause_s);
                 self.ask(&asks);
-                // Who is late with one keystroke is not with the next.
+                // The next turn is scheduled from the due time, so that lateness does not accumulate.
                 self.pause(next, pause_s);
             }
         }
         Ok(End::Finished)
     }
 
-    /// Plans the next turn, if it begins after a pause from then on.
+    /// Schedules the next turn if it begins after a pause, which starts at `from`.
     fn pause(&mut self, from: Instant, pause_s: Option<f64>) {
         if let Some(pause_s) = pause_s {
             let pause = self.shared.pause(pause_s);
@@ -131,7 +132,7 @@ impl User {
         }
     }
 
-    /// Asks for all of these at once.
+    /// Sends the requests of all exchanges at once.
     fn ask(&mut self, exchanges: &[Exchange]) {
         let mut sums = Sums::default();
         let kind = self.player.session().kind;
@@ -166,7 +167,7 @@ impl User {
         self.shared.tally(self.load, |users| sums.tell(users));
     }
 
-    /// Sends what is to be sent, and waits for all replies.
+    /// Sends pending data and waits for all replies.
     async fn hear_all(&mut self) -> Result<(), Failure> {
         while !self.replies.is_empty() {
             self.event(None).await?;
@@ -174,7 +175,7 @@ impl User {
         Ok(())
     }
 
-    /// Sends or receives something, or waits until then; at most as long as users wait for replies.
+    /// Sends or receives once, or waits until `until`, but at most for the timeout of a reply.
     async fn event(&mut self, until: Option<Instant>) -> Result<(), Failure> {
         let patience = seconds(self.shared.options.timeout_s);
         let give_up = self.player.waits_since().map(Instant::from_std);
@@ -235,7 +236,7 @@ impl User {
         Ok(())
     }
 
-    /// Whether the server has sent more than was asked for.
+    /// Checks that the server has not sent more than requested.
     fn nothing_more(&mut self) -> Result<(), Failure> {
         match self.stream.try_read(&mut self.input) {
             Ok(length) if length > 0 => Err(Failure::Surplus),
@@ -244,7 +245,7 @@ impl User {
     }
 }
 
-/// What some exchanges ask for.
+/// Totals of several exchanges.
 #[derive(Default)]
 struct Sums {
     requests: u64,
@@ -270,7 +271,7 @@ impl Sums {
     }
 }
 
-/// The scripts of a session, each with how many keystrokes it is for.
+/// Returns the scripts of a session, each with its number of keystrokes.
 fn scripts(turns: &[Turn]) -> Vec<(Vec<u8>, u64)> {
     let mut runs: Vec<Run> = Vec::new();
     for exchange in turns.iter().flat_map(|turn| &turn.exchanges) {

@@ -1,4 +1,4 @@
-//! A server that fails, or a network: users who fail are counted by why, and the others go on.
+//! Faults of a server or a network: failed users are counted by reason, and the others continue.
 
 mod common;
 
@@ -14,7 +14,7 @@ use netflow_ipb::{Failure, Load, Measured, RunOptions, Server, ServerOptions, Un
 use netflow_workload::{Application, Distribution, Http, Telnet};
 use socket2::SockRef;
 
-/// Pages of one file of 5000 bytes, so many a visit.
+/// Returns a load of pages with one file of 5000 bytes, and `pages` pages per visit.
 fn plain(pages: f64) -> Load {
     let constant = Distribution::Constant;
     let http = Http {
@@ -27,7 +27,7 @@ fn plain(pages: f64) -> Load {
     load(Application::Http(http), 1, 1000.0)
 }
 
-/// Ten keystrokes, each echoed by three bytes.
+/// Returns a load of ten keystrokes, each with an echo of three bytes.
 fn keys() -> Load {
     let constant = Distribution::Constant;
     let telnet = Telnet {
@@ -48,7 +48,7 @@ fn run(server: SocketAddr, load: Load, users: u64) -> Measured {
     netflow_ipb::run(&options, &mut |_| true).unwrap()
 }
 
-/// Does this with each connection, one after the other.
+/// Starts a server that passes each connection to `serve`, one after the other.
 fn fake(users: u64, serve: impl Fn(u64, TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -65,7 +65,7 @@ fn first_request(stream: &mut TcpStream) {
     assert!(length > 0);
 }
 
-/// What becomes of users to whom this is said.
+/// Returns the failure of a user who receives this reply.
 fn failure(load: Load, reply: &'static [u8], stay: bool) -> Failure {
     let server = fake(1, move |_, mut stream| {
         first_request(&mut stream);
@@ -76,7 +76,7 @@ fn failure(load: Load, reply: &'static [u8], stay: bool) -> Failure {
         stream.set_nonblocking(false).unwrap();
         stream.write_all(reply).unwrap();
         if stay {
-            // Until the user goes.
+            // Until the user disconnects.
             let _ = stream.read_to_end(&mut Vec::new());
         }
     });
@@ -121,7 +121,7 @@ fn more_than_was_asked_for_is_noticed() {
     assert_eq!(failures, [(Failure::Surplus, 1)]);
 }
 
-/// Every second connection is reset in the midst of a reply; the users of the others see nothing.
+/// Every second connection is reset during a reply; the other users are not affected.
 #[test]
 fn who_is_reset_is_counted_and_the_others_go_on() {
     let users = 20;
@@ -181,14 +181,14 @@ fn a_server_that_dies_is_survived() {
 
 #[test]
 fn nobody_there_is_refused() {
-    // Free, for nobody listens there any more.
+    // The port is free, because its listener is dropped.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
     let measured = run(address.unwrap(), plain(2.0), 5);
     let failures: Vec<_> = measured.users[0].failures().collect();
     assert_eq!(failures, [(Failure::Refused, 5)]);
 }
 
-/// A listener whose queue is full lets nobody in.
+/// A listener with a full queue accepts no connections.
 #[cfg(target_os = "linux")]
 #[test]
 fn waiting_for_a_connection_ends() {
@@ -206,7 +206,7 @@ fn waiting_for_a_connection_ends() {
     assert_eq!(waiting + unanswered, 6);
 }
 
-/// The first file of a page is asked for alone; when it is there, all others at once.
+/// The first file of a page is requested alone, and all others at once when it is complete.
 #[test]
 fn requests_after_the_first_are_pipelined() {
     let server = fake(1, |_, mut stream| {
@@ -230,7 +230,7 @@ fn requests_after_the_first_are_pipelined() {
         };
         for _ in 0..3 {
             let first = receive(&mut stream, 1);
-            // Nothing more comes for a while.
+            // No more requests arrive in the meantime.
             let a_while = Some(Duration::from_millis(50));
             stream.set_read_timeout(a_while).unwrap();
             assert!(stream.peek(&mut [0]).is_err());
@@ -283,7 +283,7 @@ fn users_of_terminals_type_on() {
     assert_eq!(users.finished, 1);
     assert_eq!(users.waits.echo_s.len(), 10);
     assert!(users.waits.echo_s.iter().all(|echo_s| *echo_s >= 0.05));
-    // The first waited for the nine others to be typed, a millisecond each at least.
+    // The first waited for the nine others to be typed, at least a millisecond each.
     let longest = users.waits.echo_s.iter().copied().fold(0.0, f64::max);
     assert!(longest >= 0.059, "{longest}");
 }
@@ -306,7 +306,7 @@ fn long_messages_go_both_ways_at_once() {
     assert_eq!(served.http.reply_bytes, 12 * 3_000_000);
 }
 
-/// What is shorter than a head is sent as one, and counted.
+/// A message shorter than its head is sent as a head, and counted.
 #[test]
 fn what_is_too_short_is_counted() {
     let constant = Distribution::Constant;
@@ -349,8 +349,8 @@ fn a_run_that_is_stopped_keeps_what_it_has() {
     assert!(users.left > 0 && users.come == users.finished + users.left);
 }
 
-/// Users come for that long, and leave after the page they wait for; those who never got a
-/// connection are told apart.
+/// Users arrive for the duration, and leave after their current page. Users who never got a connection
+/// are counted separately.
 #[test]
 fn a_run_ends_in_time() {
     let (measured, served) = serve_while(ServerOptions::default(), |server| {
@@ -366,12 +366,12 @@ fn a_run_ends_in_time() {
     assert_eq!((users.failed(), measured.interrupted), (0, false));
     assert_eq!(users.come, users.finished + users.left);
     assert_eq!(served.http.connections, users.come);
-    // With thoughts of seconds, four soon wait for each other.
+    // With think times of seconds, four connections are soon all in use.
     assert!(users.left >= 1 && users.left <= 4);
     let held = &measured.held_back;
     assert!(held.users >= held.turned_away && held.turned_away > 0);
     assert!(held.longest_s <= measured.wall_s);
-    // All who came in half a second, at a hundred a second.
+    // All users who arrived in half a second, at a hundred users/s.
     let all = users.come + held.turned_away;
     assert!((20..=80).contains(&all), "{all}");
 }

@@ -1,4 +1,4 @@
-//! Whatever peers do, the server drops them, counts why, and serves the others.
+//! Hostile peers: the server drops them, counts the reason, and serves the others.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn limited(limits: Limits) -> ServerOptions {
     }
 }
 
-/// Nobody gets more time than this.
+/// Maximum time for any step of a test.
 const BOUND: Duration = Duration::from_secs(5);
 
 fn connect(server: SocketAddr) -> TcpStream {
@@ -27,7 +27,7 @@ fn connect(server: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Reads until the server ends the connection, one way or the other; how many bytes came.
+/// Reads until the server closes or resets the connection. Returns the number of bytes.
 fn read_to_end(stream: &mut TcpStream) -> u64 {
     let mut buffer = [0; 65536];
     let mut read = 0;
@@ -43,7 +43,7 @@ fn read_to_end(stream: &mut TcpStream) -> u64 {
     }
 }
 
-/// Asks as anybody would, and is answered.
+/// Sends a valid request and checks the reply.
 fn ask_well(server: SocketAddr) {
     let mut stream = connect(server);
     stream
@@ -54,7 +54,8 @@ fn ask_well(server: SocketAddr) {
     assert!(reply.starts_with(b"HTTP/1.1 200 OK\r\nContent-Length: 1193\r\n\r\nxxx"));
 }
 
-/// One peer does this, then somebody asks well. Why the peer was dropped, and nobody else.
+/// Runs one peer, followed by a valid request. Returns the reason why the peer was dropped, and checks
+/// that no other was.
 fn dropped_for(limits: Limits, peer: impl FnOnce(SocketAddr)) -> Option<Reason> {
     let ((), served) = serve_while(limited(limits), |server| {
         peer(server);
@@ -105,7 +106,7 @@ fn malformed_bytes_are_dropped_for_what_they_are() {
     assert_eq!(endless, Some(Reason::HeadTooLong));
 }
 
-/// A byte now and then, for ever.
+/// A peer that sends one byte at a time without end.
 #[test]
 fn slow_requests_end() {
     let limits = Limits {
@@ -132,7 +133,7 @@ fn slow_requests_end() {
     }
 }
 
-/// The beginning of a body that is on its way fast enough is no slow request.
+/// A body that arrives fast enough is not a slow request.
 #[test]
 fn long_requests_may_take_their_time() {
     let limits = Limits {
@@ -175,7 +176,7 @@ fn who_does_not_read_is_dropped() {
     }
 }
 
-/// Who reads a little now and then is served, however long the whole of it takes.
+/// A peer that reads a little now and then is served, however long the whole reply takes.
 #[test]
 fn who_reads_slowly_is_not_taken_for_one_who_does_not_read() {
     let limits = Limits {
@@ -211,7 +212,7 @@ fn who_never_sends_anything_is_let_go_soon() {
     assert_eq!(found, Some(Reason::Silent));
 }
 
-/// As many as there may be connections say nothing; whoever comes then is served.
+/// As many silent connections as there are slots: a new connection is still served.
 #[test]
 fn silent_connections_do_not_shut_others_out() {
     let limits = Limits {
@@ -221,7 +222,7 @@ fn silent_connections_do_not_shut_others_out() {
     let ((), served) = serve_while(limited(limits), |server| {
         let mut silent: Vec<TcpStream> = (0..8).map(|_| connect(server)).collect();
         ask_well(server);
-        // The first of them had to go.
+        // The first of them was evicted.
         assert_eq!(read_to_end(&mut silent[0]), 0);
         for stream in &mut silent[1..] {
             stream.write_all(b"GET /50 HTTP/1.1\r\n\r\n").unwrap();
@@ -233,7 +234,7 @@ fn silent_connections_do_not_shut_others_out() {
     assert_eq!(served.dropped(Reason::TooMany), 0);
 }
 
-/// Once they spoke they may think, until others have no place.
+/// Peers may be silent after a request until others need their slots.
 #[test]
 fn who_spoke_once_and_is_silent_since_gives_way_too() {
     let limits = Limits {
@@ -300,7 +301,7 @@ fn resets_are_counted() {
             .write_all(b"GET /100000000 HTTP/1.1\r\n\r\n")
             .unwrap();
         stream.read_exact(&mut [0; 100]).unwrap();
-        // Closed with replies unread, it is reset.
+        // A connection that is closed with unread replies is reset.
     });
     assert_eq!(found, Some(Reason::Reset));
 }
@@ -325,7 +326,7 @@ fn there_are_only_so_many_connections() {
         }
         ask_all();
         drop(kept);
-        // The places are free again, if not at once.
+        // The slots are freed, though not at once.
         let began = Instant::now();
         loop {
             let mut stream = connect(server);
@@ -347,7 +348,7 @@ fn who_is_still_there_at_the_end_is_counted() {
         ask_well(server);
         connect(server)
     });
-    // The system may have accepted it, but not yet the server.
+    // The kernel may have accepted the connection before the server does.
     assert!(served.accepted == 1 || served.dropped(Reason::Stopped) == 1);
 }
 
@@ -370,7 +371,7 @@ fn a_port_in_use_is_named() {
     );
 }
 
-/// Pieces of what is right, of what is nearly so, and of what is not.
+/// Generates pieces of valid, nearly valid and invalid requests.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..40),
@@ -389,7 +390,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-/// Hundreds of peers with any bytes, one after the other, against the same server.
+/// Hundreds of peers that send arbitrary bytes, one after the other, to the same server.
 #[test]
 fn any_bytes_leave_a_server_that_serves() {
     let limits = Limits {

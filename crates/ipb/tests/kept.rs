@@ -1,4 +1,4 @@
-//! What the system keeps of replies that are not read, and for how long, as `/proc/net/tcp` tells.
+//! Kernel memory for replies that are not read, and its duration, from `/proc/net/tcp`.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -13,19 +13,19 @@ use common::serve_while;
 use netflow_ipb::{Limits, Reason, ServerOptions};
 use socket2::{Domain, Socket, Type};
 
-/// Nobody gets more time than this.
+/// Maximum time for any step of a test.
 const BOUND: Duration = Duration::from_secs(10);
-/// Between two looks.
+/// Interval between two reads of the table.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Bytes that the system keeps for a connection, at its server's end: not acknowledged yet, and not
-/// read yet.
+/// Bytes in the kernel buffers at the server's end of a connection: replies not acknowledged, and
+/// requests not read.
 struct Kept {
     replies: u64,
     requests: u64,
 }
 
-/// Nothing if there is no such connection.
+/// Returns the bytes of a connection; `None` if it does not exist.
 fn kept(server: SocketAddr, peer: &TcpStream) -> Option<Kept> {
     let (server, peer) = (server.port(), peer.local_addr().unwrap().port());
     let table = fs::read_to_string("/proc/net/tcp").unwrap();
@@ -45,8 +45,8 @@ fn kept(server: SocketAddr, peer: &TcpStream) -> Option<Kept> {
     })
 }
 
-/// Waits until so little is kept, of both, and stays so for a while. What is underway when a peer
-/// stops to read is sent again until its system takes it.
+/// Waits until both buffers stay below `most_bytes` for a while. Data in flight when a peer stops reading
+/// is retransmitted until its kernel accepts it.
 fn wait_for_little(server: SocketAddr, peer: &TcpStream, most_bytes: u64) {
     let began = Instant::now();
     let mut little = Instant::now();
@@ -61,8 +61,8 @@ fn wait_for_little(server: SocketAddr, peer: &TcpStream, most_bytes: u64) {
     }
 }
 
-/// Reads what it asks for at first, so that windows and buffers may grow; then asks for gigabytes,
-/// more and more, and reads nothing.
+/// The peer first reads its replies, so that windows and buffers may grow. Then it requests gigabytes,
+/// repeatedly, and reads nothing.
 #[test]
 fn a_peer_that_does_not_read_takes_little_of_the_system() {
     let ((), _) = serve_while(ServerOptions::default(), |server| {
@@ -77,15 +77,15 @@ fn a_peer_that_does_not_read_takes_little_of_the_system() {
         peer.set_nonblocking(true).unwrap();
         let asked = b"GET /1073741824 HTTP/1.1\r\n\r\n".repeat(1000);
         for _ in 0..100 {
-            // As much of it as the system takes at once.
+            // As much as the kernel accepts at once.
             let _ = peer.write(&asked);
         }
-        // A segment is up to 64 KB, and the last may be begun below the bound of 128 KB.
+        // A segment has up to 64 KB, and the last may begin below the limit of 128 KB.
         wait_for_little(server, &peer, 3 << 16);
     });
 }
 
-/// Whether the server has more to write, or the system has it all.
+/// A peer that does not read is dropped, whether the server has more to write or the kernel has it all.
 #[test]
 fn a_peer_that_does_not_read_is_let_go() {
     for reply_bytes in [60_000, 1 << 30] {

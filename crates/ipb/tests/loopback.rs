@@ -1,4 +1,4 @@
-//! Whole runs over loopback: what was asked for is what the workload says, and what was served.
+//! Whole runs over loopback: the requests match the workload and the server's counts.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn sums(sessions: &[Session]) -> [u64; 4] {
     sums
 }
 
-/// The first so many of both, in the order in which they come.
+/// Returns the first `users` sessions of both loads in arrival order, by kind.
 fn first(users: usize, loads: [(&Workload, f64); 2]) -> [Vec<Session>; 2] {
     let mut all: Vec<Session> = loads
         .iter()

@@ -1,8 +1,8 @@
-//! Keeps the processors of a virtual machine awake while there are links.
+//! CPU keep-alive: busy threads at idle priority while links run on a virtual machine.
 //!
-//! A processor of a virtual machine that has nothing to do is taken away by its host, and comes back
-//! milliseconds after a timer or a packet asked for it. One that always has something to do stays; what it
-//! does here gives way to everything else.
+//! A hypervisor deschedules an idle virtual processor, and resumes it milliseconds after a timer or
+//! packet is due. A processor that is never idle stays scheduled. The busy threads run in the idle class,
+//! so that everything else takes precedence.
 
 use std::fs;
 use std::hint;
@@ -17,19 +17,19 @@ use thread_priority::unix::{
     thread_native_id,
 };
 
-/// As long as one of these is there, no processor of a virtual machine sleeps.
+/// Handle that keeps all processors of a virtual machine busy until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Awake {
     over: Arc<AtomicBool>,
 }
 
-/// The one of this process, if there is any.
+/// Handle shared by this process, if one exists.
 static AWAKE: Mutex<Weak<Awake>> = Mutex::new(Weak::new());
 
 impl Awake {
-    /// One for everybody in this process.
+    /// Returns the shared handle; creates it if there is none.
     pub(crate) fn keep() -> Arc<Awake> {
-        // Nothing panics while it holds the lock.
+        // No code panics while it holds the lock.
         let mut awake = AWAKE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(awake) = awake.upgrade() {
             return awake;
@@ -39,7 +39,7 @@ impl Awake {
         let spinning = if is_virtual() { processors } else { 0 };
         for _ in 0..spinning {
             let over = over.clone();
-            // Without it the machine is as late as it is.
+            // If the thread cannot start, the machine is only less punctual.
             let _ = thread::Builder::new()
                 .name("awake".to_owned())
                 .spawn(move || spin(&over));
@@ -56,13 +56,13 @@ impl Drop for Awake {
     }
 }
 
-/// Whether a hypervisor says that it is there. Processors of a real machine wake within some 0.1 ms.
+/// Returns whether a hypervisor is reported. Processors of a physical machine wake within some 0.1 ms.
 fn is_virtual() -> bool {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     text.split_whitespace().any(|word| word == "hypervisor")
 }
 
-/// Runs when nobody else on this machine wants to; not at all if that cannot be had.
+/// Spins at idle priority; returns at once if that priority is denied.
 fn spin(over: &AtomicBool) {
     let idle = set_thread_priority_and_policy(
         thread_native_id(),

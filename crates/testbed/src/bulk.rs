@@ -1,4 +1,4 @@
-//! Bulk transfers: as fast as TCP goes, for a time.
+//! Bulk TCP transfers of a fixed duration.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use crate::{End, Error, Testbed};
 
-/// The discard port.
+/// Discard port (RFC 863).
 const PORT: u16 = 9;
 
-/// Bytes written at once.
+/// Bytes per write.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Sends from A to B as fast as TCP does for this long; bytes that B has received by then.
+/// Sends from A to B over TCP for the duration `time`. Returns the bytes that B has received by then.
 ///
 /// # Errors
-/// A socket's. That no connection came about within the time is [`ErrorKind::TimedOut`].
+/// The error of a socket; [`ErrorKind::TimedOut`] if no connection was established within `time`.
 pub fn transfer(testbed: &Testbed, time: Duration) -> io::Result<u64> {
     let end = Instant::now() + time;
     let place = SocketAddr::from((testbed.address(End::B), PORT));
@@ -39,7 +39,7 @@ pub fn transfer(testbed: &Testbed, time: Duration) -> io::Result<u64> {
                     _ => {}
                 }
             }
-            // The link may be gone already.
+            // The link may already be removed.
             let _ = sender.shutdown(Shutdown::Both);
         });
         let mut piece = [0; PIECE_BYTES];

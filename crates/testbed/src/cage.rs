@@ -1,6 +1,6 @@
-//! A process that takes everything with it when it goes: the first of a process namespace of its
-//! own, which dies with its parent, whatever that dies of. The kernel then kills what it started, and
-//! what that started.
+//! PID namespace that ties the lifetime of all processes to one. A child runs as the first process of a
+//! new PID namespace and dies with its parent, whatever the cause. The kernel then kills all processes of
+//! the namespace.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -13,14 +13,14 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::Error;
 
-/// Tells the process inside who its parent is.
+/// Environment variable with the parent's process id.
 const PARENT: &str = "NETFLOW_CAGE_PARENT";
 
-/// Starts a command as the first process of a new process namespace. The command has to call
-/// [`inside_cage`] before anything else, and the calling process cannot start threads any more.
+/// Starts a command as the first process of a new PID namespace. The command must call [`inside_cage`]
+/// before anything else. The calling process cannot start threads afterwards.
 ///
 /// # Errors
-/// [`Error::Unavailable`] without the rights; the command cannot be started.
+/// [`Error::Unavailable`] without the rights; an error if the command cannot be started.
 pub fn spawn_caged(command: &mut Command) -> Result<Child, Error> {
     unshare(CloneFlags::CLONE_NEWPID)
         .map_err(|errno| Error::unavailable("process namespaces are", errno))?;
@@ -30,11 +30,11 @@ pub fn spawn_caged(command: &mut Command) -> Result<Child, Error> {
         .map_err(|error| Error::system("start the process that all others die with", error))
 }
 
-/// Whether this is the process that [`spawn_caged`] started; if so, it dies with its parent from now
-/// on. To be called before there are other threads.
+/// Returns whether this process was started by [`spawn_caged`]; if so, it dies with its parent from now
+/// on. Must be called before other threads exist.
 ///
 /// # Errors
-/// The kernel refuses to promise that.
+/// If the kernel rejects the parent-death signal or `/proc` cannot be read.
 pub fn inside_cage() -> Result<bool, Error> {
     let Some(parent) = env::var_os(PARENT) else {
         return Ok(false);
@@ -44,13 +44,14 @@ pub fn inside_cage() -> Result<bool, Error> {
     }
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|errno| Error::system("die with the parent process", errno))?;
-    // It may have died before. /proc still is the parent's, so it knows the parent's number there.
+    // The parent may have died before. `/proc` still belongs to the parent's namespace and shows its id
+    // there.
     match parent_in_proc() {
         Ok(actual) if parent.to_str() == Some(&actual) => {}
         Ok(_) => exit(1),
         Err(error) => return Err(Error::system("read /proc/self/status", error)),
     }
-    // Commands find their own processes in /proc, where that may be had; TCP does not depend on it.
+    // A `/proc` of its own shows commands their own processes. It is optional; TCP does not depend on it.
     let _ = own_proc();
     Ok(true)
 }
@@ -69,11 +70,11 @@ fn own_proc() -> nix::Result<()> {
     mount(Some("proc"), "/proc", Some("proc"), flags, none)
 }
 
-/// From now on the calling thread, and what it starts, finds these addresses by these names: in an
-/// `/etc/hosts` of its own. What of a name cannot stand there is `-`.
+/// Maps host names to addresses for the calling thread and its children, in a private `/etc/hosts`.
+/// Characters that a host name cannot contain become `-`.
 ///
 /// # Errors
-/// A mount namespace, or a file for it, cannot be had; then everything is as it was.
+/// If a mount namespace or its file is not available; then nothing has changed.
 pub fn name_hosts<'n>(hosts: impl Iterator<Item = (&'n str, Ipv4Addr)>) -> Result<(), Error> {
     let failed = |error: io::Error| Error::system("name the hosts", error);
     let word = |name: &str| name.replace(|c: char| c.is_whitespace() || c == '#', "-");
@@ -84,7 +85,7 @@ pub fn name_hosts<'n>(hosts: impl Iterator<Item = (&'n str, Ipv4Addr)>) -> Resul
     let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     let errno = |errno: nix::Error| failed(errno.into());
-    // Nobody else's files change.
+    // Other processes keep their `/etc/hosts`.
     unshare(CloneFlags::CLONE_NEWNS).map_err(errno)?;
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).map_err(errno)?;

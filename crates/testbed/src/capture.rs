@@ -1,5 +1,6 @@
-//! Writing packets down, on a thread of its own: files must not delay the link. The format is pcap: a header of the
-//! file, then every packet with its own, <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-07.html>.
+//! Packet capture on a thread of its own, so that files do not delay the link. The format is pcap: a file
+//! header and records with a header each,
+//! <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-07.html>.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,37 +13,37 @@ use serde::Serialize;
 
 use crate::{Capture, Error};
 
-/// A file that grows.
+/// Capture file that is being written.
 #[derive(Debug)]
 pub(crate) struct CaptureWriter {
     packets: SyncSender<Taken>,
     path: PathBuf,
-    /// Writes until the first error, which it returns.
+    /// Writer thread, which returns its first error.
     thread: JoinHandle<io::Result<()>>,
     snap_bytes: usize,
-    /// Packets that there was no room for.
+    /// Packets that found the queue full.
     missing: u64,
 }
 
-/// Packets that wait to be written at most; a slow disk makes holes and not delays.
+/// Maximum number of packets that wait to be written. A slow disk causes gaps in the file, not delays.
 const MOST_WAITING: usize = 100_000;
 
-/// The outcome of a capture.
+/// Outcome of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureReport {
-    /// Packets that are missing because the disk was too slow.
+    /// Number of packets that are missing because the disk was too slow.
     pub missing_pkts: u64,
-    /// The error that ended the file before the run, if there was one.
+    /// Error that ended the file before the run, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<CaptureError>,
 }
 
-/// A capture that could not be written to its end.
+/// Capture that could not be written to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CaptureError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The system's reason, such as a full disk.
+    /// Error of the operating system, for example a full disk.
     pub reason: String,
 }
 
@@ -61,7 +62,7 @@ impl CaptureReport {
         }
     }
 
-    /// The sum over several captures, with the first error.
+    /// Adds another report; keeps the first error.
     pub(crate) fn merge(self, other: CaptureReport) -> CaptureReport {
         CaptureReport {
             missing_pkts: self.missing_pkts + other.missing_pkts,
@@ -77,7 +78,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// The packet as a record, of a link whose time began then.
+    /// Writes the packet as a record. `began` is time 0 of the link as Unix time.
     fn write(&self, began: Duration, file: &mut impl Write) -> io::Result<()> {
         let time = began + Duration::from_nanos(self.time_ns);
         let too_large = |_| io::ErrorKind::InvalidData;
@@ -92,7 +93,7 @@ impl Taken {
     }
 }
 
-/// What the file begins with: little-endian, nanoseconds, raw IP.
+/// Returns the file header: little-endian, nanoseconds, raw IP.
 fn file_header(snap_bytes: u32) -> [u8; 24] {
     const MAGIC: u32 = 0xa1b2_3c4d;
     const VERSION: u32 = 2 | 4 << 16;
@@ -104,8 +105,7 @@ fn file_header(snap_bytes: u32) -> [u8; 24] {
 }
 
 impl CaptureWriter {
-    /// A file with a header. The time of day is asked for once, here; from then on times are those
-    /// of the clock that nobody sets.
+    /// Creates a file with a header. Reads the time of day once; later times are monotonic.
     pub(crate) fn new(capture: &Capture) -> Result<CaptureWriter, Error> {
         let cannot = |source| Error::File {
             path: capture.path.clone(),
@@ -123,7 +123,7 @@ impl CaptureWriter {
         let thread = std::thread::Builder::new()
             .name("capture".to_owned())
             .spawn(move || {
-                // After an error the packets that follow are discarded: the sender must not wait.
+                // After an error, packets are discarded, because the sender must not wait.
                 let mut written = Ok(());
                 for packet in taken {
                     written = written.and_then(|()| packet.write(began, &mut writer));
@@ -140,7 +140,7 @@ impl CaptureWriter {
         })
     }
 
-    /// Takes a packet at this time of the link.
+    /// Queues a packet that arrived at `time_ns` of the link.
     pub(crate) fn take(&mut self, time_ns: u64, packet: &[u8]) {
         let start = packet.get(..self.snap_bytes).unwrap_or(packet).to_vec();
         let taken = self.packets.try_send(Taken {
@@ -151,7 +151,7 @@ impl CaptureWriter {
         self.missing += u64::from(taken.is_err());
     }
 
-    /// Completes the file.
+    /// Writes the queued packets and closes the file.
     pub(crate) fn finish(self) -> CaptureReport {
         drop(self.packets);
         let written = self.thread.join();

@@ -1,5 +1,5 @@
-//! One direction of a link, without clocks or devices: a packet of some size comes in at a time,
-//! and is delivered at a later one or dropped.
+//! One direction of a link as a function of time, without clocks or devices. A packet with a size and an
+//! arrival time is delivered at a later time or dropped.
 
 use netflow_queues::{Buffer, DropTail, LossCause, Losses};
 use netflow_units::Rate;
@@ -8,18 +8,18 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::options::DirectionOptions;
 
-/// Why a packet was dropped.
+/// Reason for dropping a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropReason {
-    /// The buffer was full.
+    /// Full buffer.
     Buffer,
-    /// Lost by itself.
+    /// Independent random loss.
     Loss,
-    /// Lost by the chain of bursts.
+    /// Loss of the Gilbert–Elliott chain.
     Gilbert,
-    /// It had a bit error.
+    /// Bit error.
     BitErrors,
-    /// More was in flight than the emulator keeps.
+    /// Limit of the emulator on bytes in flight.
     Overflow,
 }
 
@@ -33,18 +33,17 @@ impl From<LossCause> for DropReason {
     }
 }
 
-/// What becomes of a packet.
+/// Outcome for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It comes out at this time in nanoseconds.
+    /// Delivery time, in nanoseconds.
     Delivered(u64),
-    /// It never does.
+    /// Drop, with its reason.
     Dropped(DropReason),
 }
 
-/// A queue, a transmitter, losses on the way, and a delay, in this order: what is lost on the way
-/// took its room in the queue and its time on the link. Packets come out in the order in which they
-/// went in.
+/// A queue, a transmitter, random link loss and a propagation delay, in this order. A packet lost on the
+/// link still used its buffer space and transmission time. Packets stay in order.
 #[derive(Debug)]
 pub struct Channel {
     delay_ns: u64,
@@ -56,11 +55,12 @@ pub struct Channel {
     queued_ns: u64,
 }
 
-/// Times are nanoseconds.
+/// Nanoseconds per second.
 const NS: f64 = 1e9;
 
 impl Channel {
-    /// `direction` tells apart the two directions of one link, which have the same seed.
+    /// Creates a channel. `direction` selects the random streams, because both directions of a link have
+    /// the same seed.
     pub fn new(options: &DirectionOptions, seed: u64, direction: u64) -> Channel {
         Channel {
             delay_ns: (options.delay.get() * NS).round() as u64,
@@ -77,14 +77,14 @@ impl Channel {
         }
     }
 
-    /// Nanoseconds that all packets together have waited for the transmitter and been sent; over a time,
-    /// the mean number of packets in the queue (Little's law).
+    /// Returns the sum of all sojourn times in the queue, in nanoseconds. Divided by the elapsed time, it
+    /// is the mean queue length (Little's law).
     pub fn queued_ns(&self) -> u64 {
         self.queued_ns
     }
 
-    /// A packet of `bytes` comes in at `now_ns`. Times must not go back; one that does counts as the
-    /// latest before.
+    /// Processes the arrival of a packet of `bytes` at `now_ns`. An arrival time before the latest counts
+    /// as the latest.
     pub fn offer(&mut self, now_ns: u64, bytes: usize) -> Fate {
         self.last_ns = self.last_ns.max(now_ns);
         let lost = self.losses.next(bytes as f64);
@@ -104,7 +104,7 @@ impl Channel {
         }
     }
 
-    /// When the packet will have been sent; `None` if there is no room for it.
+    /// Returns the departure time of the packet; `None` if the buffer is full.
     fn queue(&mut self, rate: Rate, bytes: usize) -> Option<u64> {
         let takes_ns = match rate {
             Rate::BitsPerSecond(rate) => 8.0 * bytes as f64 * NS / rate.get(),

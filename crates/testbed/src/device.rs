@@ -1,4 +1,4 @@
-//! One end of a link: a TUN device in its namespace, with TCP's settings.
+//! TUN device at one end of a link, with the TCP settings of its namespace.
 
 use std::net::Ipv4Addr;
 use std::{fs, io};
@@ -10,13 +10,13 @@ use crate::netlink::Metrics;
 use crate::stack::StackOptions;
 use crate::{End, Error, netlink};
 
-/// What the device is called, at both ends.
+/// Name of the device, at both ends.
 pub(crate) const NAME: &str = "netflow0";
 
-/// Packets that wait in the device for the emulator to read them: no loss may happen there.
+/// Queue of the device in packets, large enough that no loss occurs before the emulator reads them.
 const DEVICE_QUEUE_PKTS: u32 = 10_000;
 
-/// The address of an end.
+/// Returns the address of an end.
 pub fn address(end: End) -> Ipv4Addr {
     match end {
         End::A => Ipv4Addr::new(10, 77, 0, 1),
@@ -24,8 +24,8 @@ pub fn address(end: End) -> Ipv4Addr {
     }
 }
 
-/// Makes the device of this end in this namespace. With a stack, the namespace's TCP is set to it;
-/// without, it stays as it is.
+/// Creates the device of this end in its namespace. Applies the TCP settings of `stack` to the namespace,
+/// if given.
 pub(crate) fn open(
     namespace: &Namespace,
     end: End,
@@ -53,8 +53,8 @@ fn open_here(end: End, mtu: u16, stack: Option<&StackOptions>) -> Result<SyncDev
     Ok(device)
 }
 
-/// Makes the device in the calling thread's namespace, with its number there, and brings it up. With a
-/// stack, the namespace's TCP is set to it.
+/// Creates the device in the calling thread's namespace and brings it up. Applies the TCP settings of
+/// `stack`, if given. Returns the device and its interface index.
 pub(crate) fn create(
     mtu: u16,
     stack: Option<&StackOptions>,
@@ -80,10 +80,10 @@ pub(crate) fn create(
     Ok((device, index))
 }
 
-/// The namespace before the link comes up.
+/// Prepares the namespace before the link comes up.
 fn prepare(stack: &StackOptions) -> Result<(), Error> {
     for scope in ["all", "default"] {
-        // Kernels without IPv6 have nothing to be turned off.
+        // Kernels without IPv6 lack this file.
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
     }
     netlink::up(1, None).map_err(|error| Error::system("bring up the loopback device", error))?;
@@ -93,7 +93,7 @@ fn prepare(stack: &StackOptions) -> Result<(), Error> {
             Error::unavailable(format!("the setting net.ipv4.{name} is"), error)
         })?;
     }
-    // The route names it for what goes over the link; this is for what else asks, where allowed.
+    // Routes over the link set it themselves; this covers other connections, if allowed.
     let _ = fs::write(
         "/proc/sys/net/ipv4/tcp_congestion_control",
         &stack.congestion_control,
@@ -101,10 +101,10 @@ fn prepare(stack: &StackOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// The congestion controls that this kernel has.
+/// Returns the congestion controls of this kernel.
 ///
 /// # Errors
-/// The kernel does not say.
+/// If the kernel's list cannot be read.
 pub fn congestion_controls() -> Result<Vec<String>, Error> {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let text = fs::read_to_string(file)
@@ -115,7 +115,7 @@ pub fn congestion_controls() -> Result<Vec<String>, Error> {
 /// Checks that this kernel has a congestion control.
 ///
 /// # Errors
-/// [`Error::UnknownCongestionControl`] with those that there are.
+/// [`Error::UnknownCongestionControl`] with the available ones.
 pub fn check_congestion_control(name: &str) -> Result<(), Error> {
     let available = congestion_controls()?;
     if available.iter().any(|known| known == name) {
@@ -130,15 +130,15 @@ pub fn check_congestion_control(name: &str) -> Result<(), Error> {
     })
 }
 
-/// Packets that the calling thread's namespace dropped because the emulator did not read them in
-/// time.
+/// Returns the packets that the calling thread's namespace dropped because the emulator did not read them
+/// in time.
 pub(crate) fn unread_drops() -> u64 {
     let read = || {
         let text = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
         let line = text
             .lines()
             .find_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))?;
-        // Of the columns the first eight are for receiving; dropped is the fourth of sending.
+        // The first eight columns count receiving; drops are the fourth column of sending.
         line.split_whitespace().nth(11)?.parse().ok()
     };
     read().unwrap_or(0)

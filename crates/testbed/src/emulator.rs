@@ -1,9 +1,8 @@
-//! The link at work: reads packets from either end's device, asks its [`Channel`] what becomes of
-//! them, and writes them to the other end's device when they are due.
+//! Emulation thread of one link. It reads packets from the device at either end and passes them through
+//! the [`Channel`] of their direction. It writes them to the other device when they are due.
 //!
-//! One thread serves both directions. Its times are those of the monotonic clock, which nobody
-//! sets; it waits with nanosecond timeouts, without timer slack, and with a real-time priority where
-//! it may have one.
+//! One thread serves both directions by the monotonic clock. It waits with nanosecond timeouts, without
+//! timer slack, and with real-time priority if permitted.
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,11 +25,11 @@ use crate::priority::{Urgency, hurry};
 use crate::report::{DirectionReport, Lateness, LinkReport};
 use crate::waking::{Clock, Waking};
 
-/// A link that runs until it is stopped or dropped.
+/// Emulated link that runs until it is stopped or dropped.
 #[derive(Debug)]
 pub(crate) struct Emulator {
     stop: OwnedFd,
-    /// From A and from B.
+    /// Packets that found the buffer full, from A and from B.
     refused_pkts: [Arc<AtomicU64>; 2],
     thread: Option<JoinHandle<LinkReport>>,
     _awake: Arc<Awake>,
@@ -71,12 +70,12 @@ impl Emulator {
         })
     }
 
-    /// Packets from this end that found the buffer full so far.
+    /// Returns the packets from this end that found the buffer full.
     pub(crate) fn refused_pkts(&self, from: End) -> u64 {
         self.refused_pkts[from as usize].load(Ordering::Relaxed)
     }
 
-    /// Stops the link; what is on its way is lost.
+    /// Stops the link; packets in flight are lost.
     pub(crate) fn stop(mut self) -> Result<LinkReport, Error> {
         match self.end() {
             Some(Ok(report)) => Ok(report),
@@ -87,7 +86,7 @@ impl Emulator {
         }
     }
 
-    /// Whether its thread is still at work.
+    /// Returns whether its thread still runs.
     pub(crate) fn alive(&self) -> bool {
         self.thread
             .as_ref()
@@ -96,7 +95,7 @@ impl Emulator {
 
     fn end(&mut self) -> Option<thread::Result<LinkReport>> {
         let thread = self.thread.take()?;
-        // It cannot fail: the counter is far from full.
+        // The write cannot fail, because the counter is far from full.
         let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
         Some(thread.join())
     }
@@ -108,13 +107,13 @@ impl Drop for Emulator {
     }
 }
 
-/// Bytes that one direction keeps in flight at most: more than 1 Gbit/s over 2 s.
+/// Maximum bytes in flight in one direction: more than 1 Gbit/s over 2 s.
 const MOST_IN_FLIGHT_BYTES: usize = 256 << 20;
 
-/// Packets read or written at one end before the other gets its turn.
+/// Maximum packets read or written at one end before the other end is served.
 const TURN_PKTS: usize = 32;
 
-/// The largest IP packet.
+/// Size of the largest IP packet, in bytes.
 const LARGEST_BYTES: usize = 65_535;
 
 struct Link {
@@ -154,7 +153,7 @@ impl Link {
             let capture = &mut self.capture;
             self.out.deliver(&self.b, &self.clock, capture);
             self.back.deliver(&self.a, &self.clock, capture);
-            // A signal, or memory is short for a moment: then both are tried.
+            // On an interruption or a temporary lack of memory, both devices are tried.
             let (a, b, stopped) = self.wait(stop).unwrap_or((true, true, false));
             if stopped {
                 return self.finish();
@@ -171,7 +170,8 @@ impl Link {
         }
     }
 
-    /// Until there is something to read, to deliver, or to stop for: A has packets, B has, stop.
+    /// Waits until a device is readable, a packet is due or the link is stopped. Returns whether A and B
+    /// are readable, and whether to stop.
     fn wait(&mut self, stop: &OwnedFd) -> rustix::io::Result<(bool, bool, bool)> {
         let due_ns = self.next_due_ns();
         let (wake_ns, timeout) = self.waking.timeout(due_ns, &self.clock);
@@ -209,7 +209,7 @@ impl Link {
     }
 }
 
-/// The earlier of two times, of which neither need be.
+/// Returns the earlier of two optional times.
 fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -217,26 +217,26 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// One direction with the packets on their way.
+/// One direction with its packets in flight.
 struct Direction {
     from: End,
     channel: Channel,
-    /// Whose packets take longer.
+    /// Connections with an additional delay.
     detour: Option<Detour>,
-    /// On the straight way and on the detour, when each is due, in nanoseconds.
+    /// Packets in flight on the direct path and on the detour, with their due times in nanoseconds.
     in_flight: [VecDeque<(u64, Vec<u8>)>; 2],
     in_flight_bytes: usize,
     refused_pkts: Arc<AtomicU64>,
-    /// Buffers to be used again.
+    /// Free list of packet buffers.
     spare: Vec<Vec<u8>>,
     lateness_ns: Histogram<u64>,
     report: DirectionReport,
 }
 
-/// Lateness is kept with this many significant digits.
+/// Significant digits of the lateness histogram.
 const LATENESS_DIGITS: u8 = 2;
 
-/// Buffers that are kept to be used again.
+/// Maximum length of the free list.
 const MOST_SPARE: usize = 4096;
 
 impl Direction {
@@ -254,7 +254,7 @@ impl Direction {
         }
     }
 
-    /// Takes in what the sending end's device has, a turn of it.
+    /// Reads packets from the sending end's device, up to [`TURN_PKTS`].
     fn read(
         &mut self,
         device: &SyncDevice,
@@ -263,7 +263,7 @@ impl Direction {
         scratch: &mut [u8],
     ) {
         for _ in 0..TURN_PKTS {
-            // Nothing more to read, or a device that is gone: the packets already here still go.
+            // No more packets, or the device is gone: packets in flight are still delivered.
             let Ok(bytes) = device.recv(scratch) else {
                 return;
             };
@@ -308,7 +308,7 @@ impl Direction {
         self.in_flight[way].push_back((due_ns, kept));
     }
 
-    /// When the next packet is due, and which way it comes.
+    /// Returns the due time of the next packet, and the index of its path.
     fn first(&self) -> Option<(u64, usize)> {
         let of = |way: usize| Some((self.in_flight[way].front()?.0, way));
         match (of(0), of(1)) {
@@ -317,7 +317,7 @@ impl Direction {
         }
     }
 
-    /// Hands what is due to the receiving end's device, a turn of it.
+    /// Writes due packets to the receiving end's device, up to [`TURN_PKTS`].
     fn deliver(
         &mut self,
         device: &SyncDevice,
@@ -336,7 +336,7 @@ impl Direction {
                 Ok(_) => {
                     let written_ns = clock.now_ns();
                     self.report.delivered.add(packet.len());
-                    // It grows as needed; a time beyond its reach is no time of a link.
+                    // The histogram resizes itself; values beyond its maximum do not occur.
                     let _ = self.lateness_ns.record(written_ns - due_ns);
                     if let Some((writer, end)) = capture
                         && *end != self.from
@@ -362,7 +362,7 @@ impl Direction {
     }
 }
 
-/// The source port of a TCP segment in a whole IPv4 packet.
+/// Returns the source port of a TCP segment in a whole IPv4 packet.
 fn tcp_source(packet: &[u8]) -> Option<u16> {
     const TCP: u8 = 6;
     let header_bytes = 4 * usize::from(packet.first()? & 0x0f);

@@ -1,56 +1,56 @@
-//! Why there is no testbed.
+//! Errors of the testbed.
 
 use std::io;
 
 use crate::options::OptionError;
 
-/// Why a testbed could not be built, or what failed in it.
+/// Failure to build a testbed, or failure within one.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The machine or the user's rights do not allow it: a check is skipped, not failed.
     #[error("{what} not available here: {source}")]
     Unavailable {
-        /// What is missing, as the beginning of a sentence: `network namespaces are`.
+        /// Missing resource, as the beginning of a sentence: `network namespaces are`.
         what: String,
-        /// What the system said, with its number.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The kernel has no such congestion control.
+    /// The kernel lacks this congestion control.
     #[error("there is no congestion control `{name}` here")]
     UnknownCongestionControl {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// The nearest that there is.
+        /// Nearest available name.
         nearest: Option<String>,
-        /// All that there are.
+        /// All available names.
         available: Vec<String>,
     },
-    /// An option has a value that it cannot have.
+    /// An option is out of its range.
     #[error(transparent)]
     Option(#[from] OptionError),
-    /// A network that cannot be emulated.
+    /// The network cannot be emulated.
     #[error(transparent)]
     Network(#[from] crate::network::NetworkError),
-    /// A file that was asked for cannot be written.
+    /// A requested file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Something that should work did not.
+    /// An operation failed that should succeed.
     #[error("cannot {doing}: {source}")]
     System {
-        /// What was tried: `write the capture`.
+        /// Operation, for example `write the capture`.
         doing: String,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// What to do about it, if that is known.
+    /// Returns a remedy, if there is one.
     pub fn help(&self) -> Option<String> {
         match self {
             Error::UnknownCongestionControl {

@@ -1,16 +1,16 @@
 //! Real TCP stacks at both ends of an emulated link, or around an emulated network.
 //!
-//! - [`Channel`] is one direction of a link as mathematics: a packet comes in at a time and is
-//!   delivered at a later one, or dropped. It needs neither clocks nor rights.
-//! - [`Testbed`] is two network namespaces, a TUN device in each, and a thread that carries packets
-//!   between them by two channels. It needs root or unprivileged user namespaces; where it cannot be
-//!   had, [`Error::Unavailable`] says what is missing, and [`Outcome`] keeps checks that were skipped
-//!   apart from those that passed.
-//! - [`network`] is a whole network between many hosts, with every queue of its links.
+//! - [`Channel`] is one direction of a link as a function of time: an arriving packet is delivered later
+//!   or dropped. It needs neither clocks nor rights.
+//! - [`Testbed`] consists of two network namespaces, a TUN device in each, and a thread that carries
+//!   packets between them through two channels. It needs root or unprivileged user namespaces. If they
+//!   are unavailable, [`Error::Unavailable`] names the missing resource, and [`Outcome`] separates
+//!   skipped checks from passed ones.
+//! - [`network`] is a whole network between many hosts, with the queues of all links.
 //! - [`StackOptions`] sets Linux's TCP in the namespaces.
 //!
-//! Namespaces have no names and hang on descriptors alone: whatever ends the process leaves nothing
-//! behind. Times are those of the monotonic clock.
+//! Namespaces have no names and are held by descriptors alone, so they disappear however the process
+//! ends. Times are those of the monotonic clock.
 
 mod channel;
 mod error;

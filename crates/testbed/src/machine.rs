@@ -1,8 +1,8 @@
-//! What else the machine is doing: it decides what measurements on it are worth.
+//! Processor use by other processes, which limits the validity of measurements.
 
 use std::fs;
 
-/// Processor time so far, in ticks: of everything; of everything but idling; of this process.
+/// Processor time since boot, in ticks: in total, without idle time, and of this process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Busy {
     all: f64,
@@ -11,11 +11,11 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    /// Until now; `None` if the kernel does not say.
+    /// Reads the current counters; `None` if the kernel does not provide them.
     pub(crate) fn now() -> Option<Busy> {
         let stat = fs::read_to_string("/proc/stat").ok()?;
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        // user nice system idle iowait irq softirq steal; the rest is counted in these.
+        // Columns: user nice system idle iowait irq softirq steal. The others are included in these.
         let ticks: Vec<f64> = line
             .split_whitespace()
             .take(8)
@@ -25,8 +25,8 @@ impl Busy {
             return None;
         };
         let all = ticks.iter().sum::<f64>();
-        // Behind the name, which may hold anything but ends with the last parenthesis, utime and
-        // stime are the 12th and 13th.
+        // The name may contain anything but ends at the last parenthesis. utime and stime are the 12th
+        // and 13th fields after it.
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         let (_, rest) = stat.rsplit_once(')')?;
         let own = rest.split_whitespace().skip(11).take(2);
@@ -37,7 +37,7 @@ impl Busy {
         })
     }
 
-    /// Share of the processors that others have used since then.
+    /// Returns the fraction of the processors that other processes have used since then.
     pub(crate) fn others_since(self) -> Option<f64> {
         let now = Busy::now()?;
         let all = now.all - self.all;

@@ -1,4 +1,4 @@
-//! Network namespaces that only a descriptor holds: when its process dies, however it does, they are gone.
+//! Network namespaces held by a descriptor alone: they disappear with their process, however it ends.
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
@@ -10,14 +10,14 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::Error;
 
-/// A network namespace.
+/// Network namespace.
 #[derive(Debug)]
 pub struct Namespace {
     file: OwnedFd,
 }
 
 impl Namespace {
-    /// A new one without a name.
+    /// Creates an unnamed namespace.
     ///
     /// # Errors
     /// [`Error::Unavailable`] without the rights.
@@ -29,20 +29,21 @@ impl Namespace {
         })?
     }
 
-    /// One that is there: a path like `/proc/42/ns/net` or `/run/netns/name`.
+    /// Opens an existing namespace: a path like `/proc/42/ns/net` or `/run/netns/name`.
     ///
     /// # Errors
-    /// The file cannot be opened.
+    /// If the file cannot be opened.
     pub fn at(path: &Path) -> Result<Namespace, Error> {
         let file = File::open(path)
             .map_err(|error| Error::system(format!("open namespace {}", path.display()), error))?;
         Ok(Namespace { file: file.into() })
     }
 
-    /// Runs this on a thread inside; threads and processes that it starts are inside as well.
+    /// Runs a task on a thread in the namespace. Threads and processes that it starts are in the
+    /// namespace too.
     ///
     /// # Errors
-    /// The namespace cannot be entered, or there is no thread.
+    /// If the namespace cannot be entered, or no thread can be started.
     pub fn run<R: Send>(&self, task: impl FnOnce() -> R + Send) -> Result<R, Error> {
         on_a_thread(|| {
             self.enter()?;
@@ -50,19 +51,19 @@ impl Namespace {
         })?
     }
 
-    /// Moves the calling thread, for good.
+    /// Moves the calling thread into the namespace permanently.
     pub(crate) fn enter(&self) -> Result<(), Error> {
         setns(&self.file, CloneFlags::CLONE_NEWNET)
             .map_err(|errno| Error::unavailable("entering network namespaces is", errno))
     }
 
-    /// The descriptor that holds it.
+    /// Returns the descriptor that holds the namespace.
     pub fn file(&self) -> &OwnedFd {
         &self.file
     }
 }
 
-/// A thread's namespace is its own; the caller's stays what it is.
+/// Runs a task on a new thread, so that the caller's namespace does not change.
 fn on_a_thread<R: Send>(task: impl FnOnce() -> R + Send) -> Result<R, Error> {
     thread::scope(|scope| {
         let thread = thread::Builder::new()
@@ -75,11 +76,11 @@ fn on_a_thread<R: Send>(task: impl FnOnce() -> R + Send) -> Result<R, Error> {
     })
 }
 
-/// Makes the process root of a user namespace of its own unless it may make network namespaces
-/// already; whether it had to. To be called while the process has but one thread.
+/// Makes the process root of a new user namespace, unless it may already create network namespaces.
+/// Returns whether it did. Must be called while the process has one thread.
 ///
 /// # Errors
-/// [`Error::Unavailable`] where users may not have namespaces.
+/// [`Error::Unavailable`] if user namespaces are not permitted.
 pub fn become_root() -> Result<bool, Error> {
     let may = on_a_thread(|| unshare(CloneFlags::CLONE_NEWNET).is_ok())?;
     if may {
@@ -92,15 +93,15 @@ pub fn become_root() -> Result<bool, Error> {
         fs::write(format!("/proc/self/{file}"), text)
             .map_err(|error| Error::unavailable(format!("user namespaces ({file}) are"), error))
     };
-    // The group may be mapped only when groups cannot be dropped.
+    // A group may be mapped only after `setgroups` is denied.
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("0 {user} 1"))?;
     map("gid_map", format!("0 {group} 1"))?;
     Ok(true)
 }
 
-/// Only a process with one thread may leave its user namespace, and a thread that was joined a moment
-/// ago may still be on its way out of the kernel.
+/// Leaves the user namespace, which only a process with one thread may do. A joined thread may still be
+/// exiting in the kernel, so this retries.
 fn unshare_user() -> nix::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let begin = Instant::now();

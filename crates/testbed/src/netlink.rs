@@ -1,5 +1,4 @@
-//! The few requests to the kernel's routing that a link's end needs, for the calling thread's
-//! namespace.
+//! rtnetlink requests that set up a link's end, in the calling thread's namespace.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,22 +9,22 @@ use netlink_bindings::rt_route::{self, Rtmsg};
 use netlink_bindings::traits::NetlinkRequest;
 use netlink_socket2::NetlinkSocket;
 
-/// What TCP has to do on a route; `None`: what the kernel does by itself.
+/// TCP settings of a route; `None` selects the kernel's default.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics<'a> {
-    /// The largest IP packet in bytes, which TCP must not change by itself.
+    /// Largest IP packet in bytes, locked so that TCP does not change it.
     pub mtu: Option<u16>,
-    /// The largest window that the receiver announces, in bytes.
+    /// Largest window that the receiver announces, in bytes.
     pub window_bytes: Option<u32>,
-    /// The congestion control.
+    /// Congestion control.
     pub congestion: Option<&'a str>,
-    /// The window of the first round trip, in segments.
+    /// Initial congestion window, in segments.
     pub initial_window: Option<u32>,
-    /// Whether ECN is asked for.
+    /// True if ECN is requested.
     pub ecn: bool,
 }
 
-/// Brings a device up, with room for so many packets that wait to be sent.
+/// Brings a device up, with a transmit queue of `queue_pkts` packets if given.
 pub(crate) fn up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {
     let header = Ifinfomsg {
         ifi_index: index.cast_signed(),
@@ -40,7 +39,7 @@ pub(crate) fn up(index: u32, queue_pkts: Option<u32>) -> io::Result<()> {
     ask(&request)
 }
 
-/// Gives a device an address, without a route.
+/// Adds an address to a device, without a route.
 pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> io::Result<()> {
     let header = Ifaddrmsg {
         ifa_family: FAMILY,
@@ -57,7 +56,7 @@ pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> io::Result<()> {
     ask(&request)
 }
 
-/// A route to one address over a device, with what TCP has to do on it.
+/// Adds a route to one address over a device, with its TCP settings.
 pub(crate) fn add_route(
     index: u32,
     from: Ipv4Addr,
@@ -100,10 +99,10 @@ pub(crate) fn add_route(
     ask(&request)
 }
 
-/// The family of addresses, as a message's header has it.
+/// Address family in message headers.
 const FAMILY: u8 = libc::AF_INET as u8;
 
-/// The number of the MTU among metrics, by which it is locked.
+/// Number of the MTU among the route metrics, which selects its lock bit.
 const RTAX_MTU: u32 = 2;
 
 const RTAX_FEATURE_ECN: u32 = 1;

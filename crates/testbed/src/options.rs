@@ -1,26 +1,26 @@
-//! What a link is like.
+//! Options of an emulated link.
 
 use std::path::PathBuf;
 
 use netflow_queues::{LinkLoss, LossError};
 use netflow_units::{Bytes, Packets, Rate, Seconds, Size};
 
-/// One direction of a link.
+/// Options of one direction of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DirectionOptions {
     /// Propagation delay, the same for every packet.
     pub delay: Seconds,
-    /// How fast packets are put on the link, one after the other; `None`: at once.
+    /// Transmission rate; `None` for instantaneous transmission.
     pub rate: Option<Rate>,
-    /// Room for packets that wait for the link or are being sent, with a rate only: one that finds
-    /// no room is dropped.
+    /// Buffer for waiting packets and the packet in service, used with a rate only. A packet that finds
+    /// it full is dropped.
     pub buffer: Size,
-    /// What is lost on the way.
+    /// Random loss on the link.
     pub loss: LinkLoss,
 }
 
 impl Default for DirectionOptions {
-    /// Neither delay nor rate nor loss; a buffer of 100 packets, should there be a rate.
+    /// Returns no delay, rate or loss, and a buffer of 100 packets for a rate set later.
     fn default() -> DirectionOptions {
         DirectionOptions {
             delay: Seconds(0.0),
@@ -31,35 +31,35 @@ impl Default for DirectionOptions {
     }
 }
 
-/// Connections to a TCP port of end B that are further away than the others that share the link: what
-/// B answers them takes longer on its way back.
+/// Additional delay of connections to a TCP port of end B, which models hosts further away. It applies to
+/// the packets that B sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Detour {
-    /// The port at end B.
+    /// Port at end B.
     pub port: u16,
-    /// What comes on top of the delay from B to A.
+    /// Delay in addition to that from B to A.
     pub delay: Seconds,
 }
 
-/// A link with two ends, A and B.
+/// Options of a link with two ends, A and B.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkOptions {
-    /// From A to B.
+    /// Direction from A to B.
     pub out: DirectionOptions,
-    /// From B to A.
+    /// Direction from B to A.
     pub back: DirectionOptions,
-    /// Who is further away than the others.
+    /// Connections with an additional delay.
     pub detour: Option<Detour>,
-    /// Largest IP packet in bytes.
+    /// Largest IP packet, in bytes.
     pub mtu: u16,
-    /// What every loss depends on.
+    /// Random seed of all losses.
     pub seed: u64,
-    /// Whether and where packets are written down.
+    /// Capture file, if any.
     pub capture: Option<Capture>,
 }
 
 impl Default for LinkOptions {
-    /// An MTU of 1500 bytes, seed 1, and the defaults of [`DirectionOptions`].
+    /// Returns an MTU of 1500 bytes, seed 1, and the defaults of [`DirectionOptions`].
     fn default() -> LinkOptions {
         LinkOptions {
             out: DirectionOptions::default(),
@@ -73,7 +73,7 @@ impl Default for LinkOptions {
 }
 
 impl LinkOptions {
-    /// A link without loss or rate, with this delay each way.
+    /// Returns a link without loss or rate, with this one-way delay in each direction.
     pub fn with_delay(delay: Seconds) -> LinkOptions {
         let direction = DirectionOptions {
             delay,
@@ -86,10 +86,10 @@ impl LinkOptions {
         }
     }
 
-    /// Checks that every value is one that a link can have.
+    /// Checks that every value is in its range.
     ///
     /// # Errors
-    /// The first that is not, with what is allowed.
+    /// The first value out of range, with its allowed range.
     pub fn check(&self) -> Result<(), OptionError> {
         self.out.check("a to b")?;
         self.back.check("b to a")?;
@@ -132,10 +132,10 @@ impl DirectionOptions {
     }
 }
 
-/// Longer ones are mistakes of a unit.
+/// Maximum delay in seconds; longer ones are mistakes in the unit.
 const LONGEST_DELAY_S: f64 = 3600.0;
 
-/// A value that a link cannot have.
+/// Value out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} of {place} is {value}: it must be {allowed}")]
 pub struct OptionError {
@@ -167,15 +167,15 @@ impl OptionError {
     }
 }
 
-/// A file with the packets as one end sees them: its own as they leave, before anything is lost,
-/// and those of the other end as they arrive.
+/// Capture of the packets as one end sees them: its own when they leave, before any loss, and those of
+/// the other end when they arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// The file, pcap with nanoseconds, raw IP.
+    /// Path of the file: pcap with nanoseconds, raw IP.
     pub path: PathBuf,
-    /// Whose view.
+    /// End whose view is captured.
     pub end: End,
-    /// Bytes kept of a packet.
+    /// Maximum bytes stored of a packet.
     pub snap_bytes: u32,
 }
 
@@ -183,14 +183,14 @@ pub struct Capture {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// Where COMMAND runs; 10.77.0.1.
+    /// End where COMMAND runs; 10.77.0.1.
     A,
-    /// The other one; 10.77.0.2.
+    /// Opposite end; 10.77.0.2.
     B,
 }
 
 impl End {
-    /// The end across the link.
+    /// Returns the end across the link.
     pub fn other(self) -> End {
         match self {
             End::A => End::B,

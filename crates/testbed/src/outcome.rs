@@ -1,4 +1,4 @@
-//! What a check on a testbed came to.
+//! Outcome of a check on a testbed.
 
 use std::fmt;
 
@@ -7,23 +7,24 @@ use serde::Serialize;
 use crate::Error;
 use crate::report::LinkReport;
 
-/// Passed, failed, or why neither can be said. Three different things must not be mixed up: a check that
-/// held, one that ran on an emulator that was not itself, and one that could not run.
+/// Outcome of a check. It separates a check that held, one whose emulator was not accurate enough, and
+/// one that could not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", content = "reason", rename_all = "lowercase")]
 pub enum Outcome {
-    /// It held.
+    /// The check held.
     Passed,
-    /// It did not.
+    /// The check failed.
     Failed(String),
-    /// It ran, but the emulator was not good enough for its result to count.
+    /// The check ran, but the emulator was not accurate enough for its result to count.
     Inconclusive(String),
-    /// It could not run here.
+    /// The check could not run here.
     Skipped(String),
 }
 
 impl Outcome {
-    /// The error of a testbed: skipped if something is not to be had here, else failed.
+    /// Returns the outcome for an error of a testbed: skipped if a resource is unavailable here,
+    /// otherwise failed.
     pub fn of_error(error: &Error) -> Outcome {
         match error {
             Error::Unavailable { .. } => Outcome::Skipped(error.to_string()),
@@ -31,7 +32,7 @@ impl Outcome {
         }
     }
 
-    /// This outcome if the link was itself, else inconclusive. What was skipped stays so.
+    /// Returns this outcome if the link was accurate, otherwise inconclusive. A skip stays a skip.
     #[must_use]
     pub fn guarded(self, report: &LinkReport) -> Outcome {
         match (report.doubt(), &self) {
@@ -40,7 +41,7 @@ impl Outcome {
         }
     }
 
-    /// A skip as a failure, where what is needed has to be there.
+    /// Returns a skip as a failure, for checks whose resources must be available.
     #[must_use]
     pub fn needed(self) -> Outcome {
         match self {
@@ -61,10 +62,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How far a loss-free exchange may be from a whole number of round-trip times, in seconds.
+/// Tolerance between a loss-free exchange and a whole number of round-trip times, in seconds.
 pub const CONTROL_TOLERANCE_S: f64 = 2e-3;
 
-/// What is wrong with a loss-free control, which takes whole round-trip times; `None` if nothing.
+/// Returns the fault of a loss-free control exchange, which must take whole round-trip times; `None` if
+/// there is none.
 pub fn control_doubt(seconds: f64, rtt_s: f64) -> Option<String> {
     let whole = (seconds / rtt_s).round().max(1.0) * rtt_s;
     let off_s = (seconds - whole).abs();

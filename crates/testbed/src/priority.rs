@@ -1,4 +1,4 @@
-//! What a thread that measures or delays packets may ask of the scheduler.
+//! Real-time priority of threads that measure or delay packets.
 
 use std::num::NonZeroU64;
 
@@ -9,21 +9,21 @@ use thread_priority::unix::{
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
-/// Who comes first where several want to run.
+/// Priority of a thread, by its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// Who measures a link: its packets' ends.
+    /// Endpoint that measures a link.
     Measuring = 1,
-    /// The link itself.
+    /// Emulation thread of a link.
     Link = 10,
-    /// Who looks whether the machine lets anybody run.
+    /// Monitor that checks whether the machine schedules threads on time.
     Watching = 20,
 }
 
-/// The least delay for the calling thread that it may have, ahead of everything ordinary on this
-/// machine; whether that was granted. It must not compute for long.
+/// Gives the calling thread minimum timer slack and real-time priority ahead of all ordinary threads.
+/// Returns whether the priority was granted. The thread must not compute for long.
 pub fn hurry(urgency: Urgency) -> bool {
-    // Where slack cannot be set there is a little more lateness, which is reported.
+    // Without minimum slack, lateness is slightly larger, and is reported.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let priority = ThreadPriorityValue::try_from(urgency as u8).unwrap_or_default();
     set_thread_priority_and_policy(

@@ -1,4 +1,4 @@
-//! What a link says of itself.
+//! Report of an emulated link.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -9,9 +9,9 @@ use crate::channel::DropReason;
 /// Packets and bytes (of IP packets).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// Packets.
+    /// Number of packets.
     pub pkts: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
 }
 
@@ -22,18 +22,18 @@ impl Count {
     }
 }
 
-/// Packets dropped, by why.
+/// Dropped packets by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Drops {
-    /// The buffer was full.
+    /// Packets that found the buffer full.
     pub buffer: u64,
-    /// Lost by themselves.
+    /// Packets lost independently at random.
     pub loss: u64,
-    /// Lost in bursts.
+    /// Packets lost by the Gilbert–Elliott chain.
     pub gilbert: u64,
-    /// With bit errors.
+    /// Packets with bit errors.
     pub bit_errors: u64,
-    /// More in flight than the emulator keeps.
+    /// Packets beyond the emulator's limit on bytes in flight.
     pub overflow: u64,
 }
 
@@ -48,22 +48,22 @@ impl Drops {
         } += 1;
     }
 
-    /// All of them.
+    /// Returns the number of all drops.
     pub fn total(&self) -> u64 {
         self.buffer + self.loss + self.gilbert + self.bit_errors + self.overflow
     }
 }
 
-/// How much later than due packets were delivered, in microseconds.
+/// Lateness of deliveries, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Lateness {
     /// Median.
     pub p50_us: f64,
-    /// Nine of ten are not later.
+    /// 90th percentile.
     pub p90_us: f64,
-    /// Ninety-nine of a hundred are not later.
+    /// 99th percentile.
     pub p99_us: f64,
-    /// The latest.
+    /// Maximum.
     pub max_us: f64,
 }
 
@@ -79,47 +79,47 @@ impl Lateness {
     }
 }
 
-/// One direction: `offered = delivered + drops + in_flight + write_failures`, in packets.
+/// Report of one direction: `offered = delivered + drops + in_flight + write_failures`, in packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct DirectionReport {
-    /// What came in.
+    /// Packets that entered.
     pub offered: Count,
-    /// What was handed to the other end.
+    /// Packets delivered to the other end.
     pub delivered: Count,
-    /// What was dropped by design.
+    /// Packets dropped by the emulated link.
     pub drops: Drops,
-    /// Mean queue in packets, the one that is being sent included; 0 without a rate.
+    /// Mean queue length in packets, packet in service included; 0 without a rate.
     pub mean_queue_pkts: f64,
-    /// What was still on its way at the end.
+    /// Packets in flight at the end.
     pub in_flight_pkts: u64,
-    /// Packets that the device of the other end did not take.
+    /// Packets that the device of the other end rejected.
     pub write_failures: u64,
     /// Packets that the kernel dropped before the emulator could read them.
     pub unread_drops: u64,
-    /// How late packets were delivered.
+    /// Lateness of deliveries.
     pub lateness: Lateness,
 }
 
-/// A link's own account.
+/// Report of an emulated link.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LinkReport {
-    /// From A to B.
+    /// Direction from A to B.
     pub out: DirectionReport,
-    /// From B to A.
+    /// Direction from B to A.
     pub back: DirectionReport,
-    /// How long it ran, in seconds.
+    /// Duration of the run, in seconds.
     pub seconds: f64,
-    /// Whether its thread had a real-time priority.
+    /// True if its thread had real-time priority.
     pub realtime: bool,
-    /// The outcome of the capture.
+    /// Outcome of the capture.
     pub capture: CaptureReport,
 }
 
-/// Beyond this lateness at p99, in microseconds, results do not count.
+/// Maximum p99 lateness of a valid run, in microseconds.
 pub const LATEST_P99_US: f64 = 1000.0;
 
 impl LinkReport {
-    /// Why results over this link do not count; `None` if they do.
+    /// Returns the reason why results over this link are not valid; `None` if they are.
     pub fn doubt(&self) -> Option<String> {
         for (name, direction) in [("a to b", &self.out), ("b to a", &self.back)] {
             let late_us = direction.lateness.p99_us;

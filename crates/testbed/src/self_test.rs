@@ -1,4 +1,4 @@
-//! The emulator's test of itself, on the machine where it is to be trusted.
+//! Self-test of the emulator on the machine where it is used.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
@@ -19,37 +19,36 @@ use crate::{
     Testbed,
 };
 
-/// What was tested, what was found, and what that means.
+/// Result of one test.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// What must hold.
+    /// Condition that must hold.
     pub what: String,
-    /// What was measured; empty if nothing.
+    /// Measured values; empty if there are none.
     pub measured: String,
-    /// Whether it held.
+    /// Outcome of the test.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// How far a round-trip time may be from what is set, at p99, in seconds.
+/// Maximum error of the round-trip time at p99, in seconds.
 const RTT_TOLERANCE_S: f64 = 0.3e-3;
 
-/// Moments of a round trip at which a thread must be there: for the packet that A sends, and for one
-/// delivery at either end. One round trip in a hundred is late if it is away at one of them.
+/// Number of times in a round trip at which a thread must run on time: the sending of A and one delivery
+/// at either end. A round trip is late if any of them is.
 const WAKINGS: f64 = 3.0;
 
-/// Share of the processors that others may use without being to blame.
+/// Maximum fraction of the processors that other processes may use for a failure to count.
 const QUIET: f64 = 0.1;
 
-/// Packets of a test of losses.
+/// Number of packets of a loss test.
 const LOSS_PKTS: usize = 20_000;
 
-/// Half the width of an interval that 99 of 100 samples of a normal distribution are in, in standard
-/// deviations.
+/// Half width of the central 99 % interval of a normal distribution, in standard deviations.
 const Z_99: f64 = 2.5758;
 
-/// Runs every test, handing out its row as soon as there is one. A test that the machine made
-/// inconclusive is repeated up to twice.
+/// Runs every test and passes its row to `row` at once. A test that is inconclusive because of the
+/// machine is repeated up to twice.
 pub fn self_test(mut row: impl FnMut(&Row)) {
     let mut test = |what: String, test: &dyn Fn() -> Result<(String, Outcome), Error>| {
         let mut tried = try_once(test);
@@ -87,8 +86,8 @@ pub fn self_test(mut row: impl FnMut(&Row)) {
         "loss in bursts within its 99 % interval".to_owned(),
         &|| {
             let chain = bursts.map_err(OptionError::from)?;
-            // The variance of a two-state chain's mean is that of independent draws times (1 + λ)/(1 - λ)
-            // with λ = 1 - p - r.
+            // The variance of a two-state chain's mean is that of independent draws times (1 + λ)/(1 -
+            // λ), with λ = 1 - p - r.
             let memory: f64 = 1.0 - 0.01 - 0.25;
             let options = DirectionOptions {
                 loss: LinkLoss {
@@ -130,11 +129,12 @@ fn linux(link: &LinkOptions) -> Result<Testbed, Error> {
     Testbed::new(link, &StackOptions::linux_6())
 }
 
-/// The time until a closed port refuses a datagram: the kernel at the other end answers by itself.
+/// Measures round trips as the time until a closed port rejects a datagram: the kernel at the other end
+/// replies by itself.
 fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error> {
     let testbed = linux(&LinkOptions::with_delay(Seconds(0.5 * rtt_s)))?;
     let failed = |error: io::Error| Error::system("measure a round trip", error);
-    // Refusals would be limited to one a second.
+    // The default limit is one ICMP error per second.
     testbed
         .run_in(End::B, || {
             fs::write("/proc/sys/net/ipv4/icmp_ratelimit", "0")
@@ -192,7 +192,7 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
     Ok((measured, outcome.guarded(&report)))
 }
 
-/// A failure to be in time, unless others kept the machine busy.
+/// Returns a failure of timing; inconclusive if other processes kept the machine busy.
 fn failed_in_peace(what: String, before: Option<Busy>) -> Outcome {
     let others = before.and_then(Busy::others_since).unwrap_or(0.0);
     match others > QUIET {
@@ -204,9 +204,9 @@ fn failed_in_peace(what: String, before: Option<Busy>) -> Outcome {
     }
 }
 
-/// The share of the time for which a processor was away from a thread that should have run there, with
-/// more than the link's priority: what the machine, or the host of a virtual one, does to every
-/// thread, the link's among them. Of the processors the worst.
+/// Returns the fraction of time in which a processor did not run a thread with higher priority than the
+/// link's, for the worst processor. The machine, or the host of a virtual machine, delays every thread by
+/// that much, including the link's.
 fn standstill(done: &AtomicBool) -> f64 {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -221,7 +221,7 @@ fn standstill(done: &AtomicBool) -> f64 {
 fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
     const SLEEP: Duration = Duration::from_millis(1);
     let mut here = CpuSet::new();
-    // Where it cannot be pinned it sees the machine as a whole.
+    // Without pinning, the probe measures the machine as a whole.
     if here.set(processor).is_ok() {
         let _ = sched_setaffinity(Pid::from_raw(0), &here);
     }
@@ -235,13 +235,13 @@ fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
     away.as_secs_f64() / began.elapsed().as_secs_f64()
 }
 
-/// To wake a thread takes as long on a good machine.
+/// Usual time to wake a thread on a suitable machine.
 const USUAL_WAKING: Duration = Duration::from_micros(150);
 
-/// How long before the answer is due the clock is watched: to be woken takes time as well.
+/// Time of busy waiting before an answer is due, because waking a thread also takes time.
 const WATCHED: Duration = Duration::from_millis(1);
 
-/// How much longer than its round-trip time an answer may take.
+/// Maximum delay of an answer after its round-trip time.
 const LONGEST: Duration = Duration::from_secs(1);
 
 fn refusal_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
@@ -261,11 +261,11 @@ fn refusal_s(socket: &UdpSocket, rtt_s: f64) -> io::Result<f64> {
     }
 }
 
-/// Sizes of datagrams, with 28 bytes of headers.
+/// Sizes of datagrams in bytes, without 28 bytes of headers.
 const SIZES: [usize; 3] = [72, 600, 1472];
 
-/// Sends datagrams in turn over a link with these losses and gives the report and the numbers of those
-/// that arrived, in this order.
+/// Sends datagrams of these sizes in turn over a link. Returns the report and the numbers of the
+/// datagrams that arrived, in order of arrival.
 fn datagrams(options: &DirectionOptions, pkts: usize) -> Result<(LinkReport, Vec<u32>), Error> {
     let link = LinkOptions {
         out: options.clone(),
@@ -295,7 +295,7 @@ fn datagrams(options: &DirectionOptions, pkts: usize) -> Result<(LinkReport, Vec
                 *start = (number as u32).to_be_bytes();
             }
             sender.send_to(&packet, place)?;
-            // No more at once than sockets' buffers hold.
+            // At most the capacity of a socket's buffer at once.
             if number % 50 == 49 {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -307,7 +307,8 @@ fn datagrams(options: &DirectionOptions, pkts: usize) -> Result<(LinkReport, Vec
     Ok((testbed.stop()?, arrived.map_err(failed)?))
 }
 
-/// What the receiving socket had no room for says nothing about the link.
+/// Makes an outcome inconclusive if the receiving socket overflowed, because that is not a loss of the
+/// link.
 fn received(outcome: Outcome, report: &LinkReport, arrived: &[u32]) -> Outcome {
     match report.out.delivered.pkts - (arrived.len() as u64).min(report.out.delivered.pkts) {
         0 => outcome.guarded(report),
@@ -317,7 +318,7 @@ fn received(outcome: Outcome, report: &LinkReport, arrived: &[u32]) -> Outcome {
     }
 }
 
-/// Until nothing comes any more.
+/// Returns the received numbers, until no packet arrives before the timeout.
 fn numbers(receiver: &UdpSocket) -> Vec<u32> {
     let mut arrived = Vec::new();
     let mut packet = [0; 2048];
@@ -329,8 +330,8 @@ fn numbers(receiver: &UdpSocket) -> Vec<u32> {
     arrived
 }
 
-/// The share of lost packets, against what it should be for the sizes that were sent; `inflation` is
-/// that of the variance over independent losses.
+/// Compares the number of lost packets with its expectation for the sent sizes. `inflation` is the ratio
+/// of the variance to that of independent losses.
 fn losses(
     options: &DirectionOptions,
     probability: impl Fn(usize) -> f64,
@@ -378,8 +379,8 @@ fn order() -> Result<(String, Outcome), Error> {
     Ok((measured, received(outcome, &report, &arrived)))
 }
 
-/// One TCP connection for two seconds over a link of 1 ms and 1.25 Gbit/s: at no more than that the
-/// link is to be as punctual as ever.
+/// Runs one TCP connection for two seconds over a link with a round-trip time of 1 ms and 1.25 Gbit/s. At
+/// that rate, the link must still be punctual.
 fn throughput() -> Result<(String, Outcome), Error> {
     let clean = LinkOptions::with_delay(Seconds(0.0005));
     let testbed = linux(&LinkOptions {

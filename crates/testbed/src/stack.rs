@@ -1,40 +1,40 @@
-//! The TCP stack at both ends: Linux's, with its settings.
+//! Settings of the Linux TCP stack at both ends.
 
 /// Settings of Linux's TCP in a network namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackOptions {
-    /// `cubic`, `reno`, `bbr` …
+    /// Congestion control: `cubic`, `reno`, `bbr` …
     pub congestion_control: String,
-    /// Initial congestion window in segments; `None`: the kernel's, 10.
+    /// Initial congestion window in segments; `None` for the kernel's default, 10.
     pub initial_window: Option<u32>,
-    /// Selective acknowledgements, duplicate ones among them.
+    /// True for selective acknowledgements, including duplicate ones (DSACK).
     pub sack: bool,
-    /// RACK (RFC 8985) finds losses by time.
+    /// True for time-based loss detection, RACK (RFC 8985).
     pub rack: bool,
-    /// Tail loss probes, and early retransmit.
+    /// True for tail loss probes and early retransmit.
     pub tail_loss_probe: bool,
-    /// F-RTO finds needless timeouts (RFC 5682).
+    /// True for the detection of spurious timeouts, F-RTO (RFC 5682).
     pub frto: bool,
-    /// Timestamps (RFC 7323).
+    /// True for timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Windows above 64 KB (RFC 7323).
+    /// True for windows above 64 KB (RFC 7323).
     pub window_scaling: bool,
-    /// Slow start again after a pause.
+    /// True for slow start after an idle period.
     pub slow_start_after_idle: bool,
-    /// Receive buffers grow with the connection's needs.
+    /// True for automatic growth of receive buffers.
     pub receive_buffer_grows: bool,
-    /// Receive buffer of a connection: least, at first and most, in bytes. About half of it becomes
+    /// Receive buffer of a connection: minimum, initial and maximum, in bytes. About half of it becomes
     /// the window.
     pub receive_buffer_bytes: [u32; 3],
-    /// Send buffer of a connection: least, at first and most, in bytes.
+    /// Send buffer of a connection: minimum, initial and maximum, in bytes.
     pub send_buffer_bytes: [u32; 3],
 }
 
-/// The presets by name.
+/// Names of the presets.
 pub const STACKS: [&str; 2] = ["linux-6", "legacy"];
 
 impl StackOptions {
-    /// The defaults of Linux 6, CUBIC among them.
+    /// Returns the defaults of Linux 6, which include CUBIC.
     pub fn linux_6() -> StackOptions {
         StackOptions {
             congestion_control: "cubic".to_owned(),
@@ -52,9 +52,9 @@ impl StackOptions {
         }
     }
 
-    /// As near to the Linux of 1998 as today's allows: Reno from two segments, no option of TCP but
-    /// the segment size, losses found by duplicate acknowledgements and timeouts only, a window of
-    /// 16 KB.
+    /// Returns settings that approximate the Linux of 1998 on a current kernel. Reno starts from two
+    /// segments with a window of 16 KB. The segment size is the only TCP option. Losses are detected by
+    /// duplicate acknowledgements and timeouts only.
     pub fn legacy() -> StackOptions {
         StackOptions {
             congestion_control: "reno".to_owned(),
@@ -72,7 +72,7 @@ impl StackOptions {
         }
     }
 
-    /// A preset by its name, one of [`STACKS`].
+    /// Returns a preset by its name, one of [`STACKS`].
     pub fn preset(name: &str) -> Option<StackOptions> {
         match name {
             "linux-6" => Some(StackOptions::linux_6()),
@@ -81,15 +81,15 @@ impl StackOptions {
         }
     }
 
-    /// What to write under `/proc/sys/net/ipv4`. The congestion control is not among it: a namespace
-    /// may set only what the whole machine allows to all, while a route may name any.
+    /// Returns the files under `/proc/sys/net/ipv4` and their values. The congestion control is not among
+    /// them: a namespace may set only those that the machine allows to all, but a route may name any.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let switch = |on: bool| u8::from(on).to_string();
         let sizes = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join(" ");
         let or_off = |on: bool, value: &str| if on { value } else { "0" }.to_owned();
         vec![
-            // Neither windows nor round-trip times are remembered from connection to connection.
+            // Windows and round-trip times are not saved between connections.
             ("tcp_no_metrics_save", switch(true)),
             ("tcp_sack", switch(self.sack)),
             ("tcp_dsack", switch(self.sack)),
@@ -105,7 +105,7 @@ impl StackOptions {
             ("tcp_moderate_rcvbuf", switch(self.receive_buffer_grows)),
             ("tcp_rmem", sizes(self.receive_buffer_bytes)),
             ("tcp_wmem", sizes(self.send_buffer_bytes)),
-            // Many short connections must not run out of ports.
+            // A wide range, so that many short connections do not exhaust the ports.
             ("ip_local_port_range", "1024 65535".to_owned()),
         ]
     }

@@ -12,8 +12,8 @@ use crate::options::{End, LinkOptions};
 use crate::report::LinkReport;
 use crate::stack::StackOptions;
 
-/// Two network namespaces joined by an emulated link. It lasts until it is stopped or dropped; what
-/// runs in the namespaces then has no link any more.
+/// Two network namespaces joined by an emulated link. The link lasts until it is stopped or dropped;
+/// processes in the namespaces then continue without a link.
 ///
 /// ```no_run
 /// use netflow_testbed::{End, LinkOptions, StackOptions, Testbed};
@@ -37,16 +37,16 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    /// Two new namespaces, each with this stack.
+    /// Creates two namespaces, each with this stack.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] without the rights for namespaces or TUN devices; an unknown congestion
-    /// control; an option that a link cannot have.
+    /// [`Error::Unavailable`] without the rights for namespaces or TUN devices. Also an unknown
+    /// congestion control, or an option out of its range.
     pub fn new(link: &LinkOptions, stack: &StackOptions) -> Result<Testbed, Error> {
         Testbed::join(Namespace::new()?, Namespace::new()?, link, Some(stack))
     }
 
-    /// Two namespaces that are there already; their TCP stays as it is.
+    /// Joins two existing namespaces; their TCP settings do not change.
     ///
     /// # Errors
     /// As [`Testbed::new`].
@@ -69,12 +69,12 @@ impl Testbed {
         Ok(Testbed { a, b, emulator })
     }
 
-    /// The address of an end, the same in every testbed.
+    /// Returns the address of an end, the same in every testbed.
     pub fn address(&self, end: End) -> Ipv4Addr {
         address(end)
     }
 
-    /// The namespace of an end.
+    /// Returns the namespace of an end.
     pub fn namespace(&self, end: End) -> &Namespace {
         match end {
             End::A => &self.a,
@@ -82,23 +82,23 @@ impl Testbed {
         }
     }
 
-    /// Runs this on a thread in an end's namespace and gives its result. Sockets that it makes belong
-    /// to the namespace for good; threads and processes that it starts are inside as well. Of an
-    /// asynchronous runtime the worker threads are inside if it was built inside, and what
-    /// `block_on` runs is if that was called inside.
+    /// Runs a task on a thread in an end's namespace and returns its result. Sockets that it creates stay
+    /// in the namespace; threads and processes that it starts are in the namespace too. The worker
+    /// threads of an asynchronous runtime are in the namespace where it was built. A future in `block_on`
+    /// runs in the namespace of its caller.
     ///
     /// # Errors
-    /// The namespace cannot be entered. A panic of the task goes on.
+    /// If the namespace cannot be entered. A panic of the task is propagated.
     pub fn run_in<R: Send>(&self, end: End, task: impl FnOnce() -> R + Send) -> Result<R, Error> {
         self.namespace(end).run(task)
     }
 
-    /// Starts a command in an end's namespace. Its environment tells it where it is:
-    /// `NETFLOW_END` (`a` or `b`), `NETFLOW_ADDRESS` and `NETFLOW_PEER`. It is the caller's to end, unless
-    /// the process is one that [`spawn_caged`](crate::spawn_caged) started.
+    /// Starts a command in an end's namespace. Its environment contains `NETFLOW_END` (`a` or `b`),
+    /// `NETFLOW_ADDRESS` and `NETFLOW_PEER`. The caller must end it, unless this process was started by
+    /// [`spawn_caged`](crate::spawn_caged).
     ///
     /// # Errors
-    /// The command cannot be started.
+    /// If the command cannot be started.
     pub fn spawn(&self, end: End, command: &mut Command) -> Result<Child, Error> {
         command
             .env("NETFLOW_END", end.to_string())
@@ -109,20 +109,20 @@ impl Testbed {
         spawned.map_err(|error| Error::system(format!("start {name}"), error))
     }
 
-    /// Packets from this end that found the buffer full so far.
+    /// Returns the packets from this end that found the buffer full.
     pub fn refused_pkts(&self, from: End) -> u64 {
         self.emulator.refused_pkts(from)
     }
 
-    /// Whether the link still works.
+    /// Returns whether the link still works.
     pub fn alive(&self) -> bool {
         self.emulator.alive()
     }
 
-    /// Stops the link; what is on its way is lost.
+    /// Stops the link; packets in flight are lost.
     ///
     /// # Errors
-    /// The link's thread died.
+    /// If the link's thread died.
     pub fn stop(self) -> Result<LinkReport, Error> {
         let unread = |namespace: &Namespace| namespace.run(device::unread_drops);
         let (out, back) = (unread(&self.a)?, unread(&self.b)?);

@@ -1,11 +1,11 @@
-//! Waiting for moments, as exactly as the machine allows.
+//! Precise timer: timeouts that compensate the wake-up latency and end with busy waiting.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::Timespec;
 
-/// Nanoseconds since a beginning, by the monotonic clock.
+/// Monotonic clock in nanoseconds since its start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(pub Instant);
 
@@ -15,24 +15,25 @@ impl Clock {
     }
 }
 
-/// Timers wake a thread late, by what it takes to get a sleeping processor going. So it asks to be
-/// woken earlier by the most that it took lately, and watches the clock for the rest, within a budget.
+/// Timeouts that compensate late wake-ups. A timer wakes a thread late by the time to start a sleeping
+/// processor. So it wakes earlier by the recent maximum of that latency, and busy-waits for the rest
+/// within a budget.
 pub(crate) struct Waking {
     usual_ns: f64,
     watched_ns: u64,
     affordable: bool,
 }
 
-/// Links at work in this process: they share the budget.
+/// Number of running links in this process, which share the budget.
 static LINKS: AtomicU64 = AtomicU64::new(0);
 
-/// Part of one processor's time that all links together may spend watching the clock.
+/// Fraction of one processor's time that all links together may spend in busy waiting.
 const WATCHING: f64 = 0.1;
 
-/// What is left of a lateness after one more timer.
+/// Decay factor of the maximum latency, per timer.
 const FORGETTING: f64 = 0.98;
 
-/// Later than this is not usual but somebody else's doing, in nanoseconds.
+/// Latency in nanoseconds above which other processes are the cause.
 const MOST_USUAL_NS: f64 = 300_000.0;
 
 impl Waking {
@@ -52,7 +53,7 @@ impl Waking {
         }
     }
 
-    /// When to be woken for what is due at this time, and how long that is from now.
+    /// Returns the wake-up time for an event at `due_ns`, and the timeout until then.
     pub fn timeout(&self, due_ns: Option<u64>, clock: &Clock) -> (Option<u64>, Option<Timespec>) {
         let wake_ns = due_ns.map(|due_ns| due_ns.saturating_sub(self.lead_ns()));
         let timeout = wake_ns.map(|wake_ns| {
@@ -65,7 +66,7 @@ impl Waking {
         (wake_ns, timeout)
     }
 
-    /// Learns from a timer that was to end at `wake_ns`, and watches the clock until `due_ns`.
+    /// Updates the latency from a timer that was due at `wake_ns`, and busy-waits until `due_ns`.
     pub fn woken(&mut self, wake_ns: u64, due_ns: u64, clock: &Clock) {
         let mut now_ns = clock.now_ns();
         let late_ns = now_ns.saturating_sub(wake_ns) as f64;

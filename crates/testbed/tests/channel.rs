@@ -1,4 +1,4 @@
-//! One direction of a link against closed forms.
+//! One direction of a link, compared with closed forms.
 
 use netflow_testbed::{
     BitErrors, Channel, DirectionOptions, DropReason, Fate, GilbertElliott, LinkLoss, LinkOptions,
@@ -12,7 +12,7 @@ fn clean() -> DirectionOptions {
     DirectionOptions::default()
 }
 
-/// The fates of packets of this size, one every microsecond.
+/// Returns the fates of packets of this size, one every microsecond.
 fn fates(options: &DirectionOptions, seed: u64, pkts: u64, bytes: usize) -> Vec<Fate> {
     let mut channel = Channel::new(options, seed, 0);
     (0..pkts)
@@ -29,7 +29,7 @@ fn count(lost: &[bool]) -> f64 {
     lost.iter().filter(|&&lost| lost).count() as f64
 }
 
-/// A binomial variable is farther than 4 standard deviations from its mean once in 16 000 times.
+/// Allows 4 standard deviations, which a binomial variable exceeds once in 16 000 times.
 fn near(count: f64, n: f64, p: f64, inflation: f64) {
     let deviation = (n * p * (1.0 - p) * inflation).sqrt();
     assert!(
@@ -68,8 +68,8 @@ fn directions() -> impl Strategy<Value = DirectionOptions> {
 }
 
 proptest! {
-    /// Packets come out in order, none before its delay is over, and each has one fate that does
-    /// not depend on those after it.
+    /// Packets stay in order and take at least the delay. The fate of a packet does not depend on later
+    /// ones.
     #[test]
     fn order_is_kept(
         options in directions(),
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// A clock that goes back does not turn packets round.
+    /// A clock that goes back does not reorder packets.
     #[test]
     fn a_clock_that_jumps_back_turns_nothing_round(
         times_ns in prop::collection::vec(0u64..1_000_000_000, 1..100),
@@ -108,7 +108,7 @@ proptest! {
         }
     }
 
-    /// Of a burst as many are sent as the buffer has room for, the k-th after k transmission times.
+    /// A burst fills the buffer; the k-th packet leaves after k transmission times.
     #[test]
     fn a_burst_is_sent_back_to_back(room in 1u64..200, bytes in 40usize..1500) {
         let options = DirectionOptions {
@@ -128,7 +128,7 @@ proptest! {
         prop_assert_eq!(channel.offer(0, bytes), Fate::Dropped(DropReason::Buffer));
         let expected_ns = (room * (room + 1) / 2) as f64 * 8.0 * bytes as f64 / 10e6 * 1e9;
         prop_assert!((channel.queued_ns() as f64 - expected_ns).abs() <= room as f64);
-        // When the first has been sent there is room for one.
+        // Once the first has been sent, there is space for one.
         let sent_ns = (8.0 * bytes as f64 / 10e6 * 1e9).ceil() as u64;
         prop_assert!(matches!(channel.offer(sent_ns, bytes), Fate::Delivered(_)));
         prop_assert_eq!(channel.offer(sent_ns, bytes), Fate::Dropped(DropReason::Buffer));
@@ -178,7 +178,7 @@ fn independent_losses_are_binomial() {
     }
 }
 
-/// With a bad state that loses everything: share p/(p + r), bursts of 1/r packets.
+/// A bad state that loses everything: loss fraction p/(p + r), bursts of 1/r packets.
 #[test]
 fn bursts_have_their_share_and_their_length() {
     let (p, r) = (0.01, 0.2);
@@ -208,7 +208,7 @@ fn bursts_have_their_share_and_their_length() {
     assert!((chain.loss_probability() - (0.3 * 0.02 + 0.1 * 0.5) / 0.4).abs() < 1e-15);
 }
 
-/// The closed form against the bits of 100 000 packets, and the channel against the closed form.
+/// The closed form matches the bits of 100 000 packets, and the channel matches the closed form.
 #[test]
 fn bit_errors_in_bursts_have_their_closed_form() {
     let (rate, burst_bits, bytes) = (2e-4, 12.0, 150);
@@ -250,7 +250,7 @@ fn bit_errors_in_bursts_have_their_closed_form() {
     );
 }
 
-/// Bursts as long as independent errors have them make the same losses.
+/// Bursts with the mean length of independent errors cause the same losses.
 #[test]
 fn short_bursts_are_independent_errors() {
     for rate in [1e-7, 1e-4, 0.01] {
@@ -266,7 +266,7 @@ fn short_bursts_are_independent_errors() {
     }
 }
 
-/// Fates depend on the seed and the packet's number, not on times, queues or other causes.
+/// Fates depend on the seed and the packet's index, not on times, queues or other causes.
 #[test]
 fn the_same_seed_drops_the_same_packets() {
     let options = DirectionOptions {
@@ -342,7 +342,7 @@ fn impossible_values_are_refused() {
     for rate in [-1e-9, 1.0, f64::NAN] {
         assert!(BitErrors::independent(rate).is_err());
     }
-    // Nine of ten bits in error do not come in bursts of two.
+    // A bit error rate of 0.9 cannot have bursts of two bits.
     assert!(BitErrors::in_bursts(0.9, 2.0).is_err());
     assert!(BitErrors::in_bursts(1e-6, 0.5).is_err());
 }

@@ -1,4 +1,4 @@
-//! The links of an emulated network against queueing theory and against themselves.
+//! Links of an emulated network, compared with queueing theory and with each other.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use netflow_testbed::network::{Entering, Fabric, Way};
 use netflow_units::SplitMix64;
 use proptest::prelude::*;
 
-/// Nodes in a row, with these links from each to the next, and a way over all.
+/// Returns a chain of nodes joined by these links, with one path over all.
 fn row(links: &[LinkSpec], events: &[(f64, usize, Change)], seed: u64) -> Fabric<u32> {
     let network = network(links, events);
     let all: Arc<[u32]> = (0..links.len() as u32).collect();
@@ -68,8 +68,8 @@ fn enter(fabric: &mut Fabric<u32>, at_ns: u64, number: u32, bytes: u32) {
     );
 }
 
-/// Poisson packets of one size through one link: M/D/1/K, within four standard deviations of parts of the
-/// run.
+/// Poisson packets of one size through one link match M/D/1/K, within four standard errors from the parts
+/// of the run.
 #[test]
 fn poisson_packets_meet_m_d_1_k() {
     for (load, room) in [(0.5, 3), (0.8, 10), (0.95, 20), (1.0, 5), (1.3, 12)] {
@@ -174,13 +174,14 @@ fn some_change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// What comes out: packet, when, whether marked; and what the links say of it all.
+/// Packets that leave (index, time, marked) and the counts of the links.
 type Told = (
     Vec<(u32, u64, bool)>,
     Vec<netflow_testbed::network::LinkCounts>,
 );
 
-/// Packets of some sizes at some times, looked after whenever `looks` says, and to the end.
+/// Runs packets of the given times and sizes to the end, with additional calls of `advance` at the times
+/// `looks`.
 fn play(mut fabric: Fabric<u32>, packets: &[(u64, u32)], looks: &[u64]) -> (Told, usize) {
     let mut out = Vec::new();
     let mut looks = looks.iter().copied().peekable();
@@ -206,7 +207,7 @@ fn play(mut fabric: Fabric<u32>, packets: &[(u64, u32)], looks: &[u64]) -> (Told
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Queues do not depend on when somebody looks; and of every packet it is known where it went.
+    /// The result does not depend on the times of `advance`, and every packet is accounted for.
     #[test]
     fn nothing_depends_on_when_somebody_looks(
         links in proptest::collection::vec(some_link(), 1..4),
@@ -234,7 +235,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// At the start an event makes of a link what it would be if it had been built so.
+    /// A change at the start is equivalent to a link built with that value.
     #[test]
     fn a_loss_that_is_set_at_the_start_is_the_link_s_own(
         links in proptest::collection::vec(some_link(), 1..4),
@@ -254,8 +255,9 @@ proptest! {
         prop_assert_eq!(built, changed);
     }
 
-    /// With every queue, full or not: of what is sent before the loss changes the one part is lost, of what is sent
-    /// later, those that waited included, the other. What is set already changes nothing.
+    /// With every queue, full or not, the loss probability before the change applies to packets sent
+    /// before it. The new one applies to packets sent later, including those that waited. A change to the
+    /// same value has no effect.
     #[test]
     fn a_loss_that_is_set_is_that_of_what_is_sent_later(
         queue in discipline(),
@@ -276,7 +278,7 @@ proptest! {
             let mut looks = vec![(0, 0.0)];
             let mut out = 0;
             let mut entering = packets.iter().copied().peekable();
-            // What has been sent until 2 s has come out 20 ms later.
+            // Packets sent until 2 s have left the network 20 ms later.
             for until_ns in [2_000_000_000, 2_020_000_000, 9_000_000_000] {
                 while let Some((at_ns, number)) = entering.next_if(|&(at_ns, _)| at_ns <= until_ns) {
                     fabric.advance(at_ns, &mut |_, _, _| {}, &mut |_| out += 1);
@@ -299,8 +301,8 @@ proptest! {
         }
     }
 
-    /// The first link of a row carries what it has transmitted by then with the first delay, what follows with the second:
-    /// it may overtake. At the start an event makes of a link what it would be if it had been built so.
+    /// Packets transmitted before the change have the first delay and later ones the second, so they may
+    /// overtake. A change at the start is equivalent to a link built with that value.
     #[test]
     fn a_delay_that_is_set_is_that_of_what_is_sent_later(
         queue in discipline(),
@@ -308,7 +310,7 @@ proptest! {
         at_ms in 0..400_u32,
         packets in 1..300_u32,
     ) {
-        // 1000 B take 1 ms, and one comes every 1.25 ms.
+        // 1000 B take 1 ms, and a packet arrives every 1.25 ms.
         let delays_s = delays_ms.map(|ms| f64::from(ms) / 1e3);
         let link_of = |delay_s| LinkSpec { queue, ..link(8e6, delay_s, 100.0) };
         let change = |at_s| (at_s, 0, Change::Delay(delays_s[1]));
@@ -319,7 +321,7 @@ proptest! {
         prop_assert_eq!(out.len(), packets.len());
         for ((number, due_ns, _), (at_ns, _)) in out.into_iter().zip(&packets) {
             let left_ns = at_ns + 1_000_000;
-            // What leaves at that moment has left.
+            // A departure at the time of the change precedes it.
             let is_later = left_ns > u64::from(at_ms) * 1_000_000;
             let delay_ns = u64::from(delays_ms[usize::from(is_later)]) * 1_000_000;
             prop_assert_eq!(due_ns, left_ns + delay_ns, "packet {}", number);

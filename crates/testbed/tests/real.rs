@@ -1,5 +1,4 @@
-//! Links between real TCP stacks. Where namespaces or TUN devices are not to be had, every test is
-//! skipped.
+//! Links between real TCP stacks. Every test is skipped if namespaces or TUN devices are unavailable.
 #![cfg(target_os = "linux")]
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,7 +14,7 @@ use netflow_testbed::{
 };
 use netflow_units::{Packets, Seconds, Size};
 
-/// The testbed, or nothing and why.
+/// Returns the testbed; `None`, with a message, if the test must be skipped.
 fn testbed(link: &LinkOptions, stack: &StackOptions) -> Option<Testbed> {
     match Testbed::new(link, stack) {
         Ok(testbed) => Some(testbed),
@@ -31,7 +30,7 @@ fn delay(seconds: f64) -> LinkOptions {
     LinkOptions::with_delay(Seconds(seconds))
 }
 
-/// Everything that came in went somewhere.
+/// Checks that every packet is accounted for.
 fn balanced(report: &LinkReport) {
     for direction in [&report.out, &report.back] {
         let gone = direction.delivered.pkts
@@ -42,7 +41,7 @@ fn balanced(report: &LinkReport) {
     }
 }
 
-/// Datagrams with these sizes in turn and their numbers; the numbers that arrive.
+/// Sends numbered datagrams with these sizes in turn. Returns the numbers that arrive.
 fn datagrams(link: &LinkOptions, pkts: u32, sizes: &[usize]) -> Option<(LinkReport, Vec<u32>)> {
     let testbed = testbed(link, &StackOptions::linux_6())?;
     let at = |end: End| (testbed.address(end), 5000);
@@ -98,7 +97,7 @@ fn a_handshake_takes_a_round_trip() {
         drop((listener.accept().unwrap(), stream));
     }
     balanced(&testbed.stop().unwrap());
-    // The best of five: the machine may be busy, but nothing is faster than the link.
+    // The best of five, because the machine may be busy, but no handshake is faster than the link.
     assert!((0.060..0.065).contains(&best_s), "{best_s} s");
 }
 
@@ -154,7 +153,7 @@ fn packets_stay_in_order_and_the_same_seed_loses_the_same() {
     assert!((lost - 200.0).abs() < 54.0, "{lost}");
     let (again, same) = datagrams(&link, 2000, &[1000]).unwrap();
     assert_eq!(again.out.drops, report.out.drops);
-    // Of a busy machine's sockets nothing can be said.
+    // The receiving sockets of a busy machine may overflow.
     let all =
         |report: &LinkReport, numbers: &[u32]| report.out.delivered.pkts == numbers.len() as u64;
     if all(&report, &numbers) && all(&again, &same) {
@@ -164,7 +163,7 @@ fn packets_stay_in_order_and_the_same_seed_loses_the_same() {
     }
 }
 
-/// 50 of 60 packets of a burst find room, and leave 10 ms apart.
+/// The buffer accepts 50 of 60 packets of a burst, and they leave 10 ms apart.
 #[test]
 fn rate_and_buffer_are_kept() {
     let link = LinkOptions {
@@ -191,11 +190,12 @@ fn rate_and_buffer_are_kept() {
     let report = testbed.stop().unwrap();
     balanced(&report);
     assert_eq!(report.out.drops.buffer, 10);
-    // 10 ms each; a busy machine may have let some more through.
+    // 10 ms each; on a busy machine some more may have left.
     assert!((25..40).contains(&report.out.delivered.pkts), "{report:?}");
 }
 
-/// What TCP does not show by itself: the options of the first segment, and how much follows at once.
+/// Properties visible only in packets: the options of the first segment, and the size of the initial
+/// flight.
 #[test]
 fn stacks_are_what_they_are_called() {
     let place = tempfile::tempdir().unwrap();
@@ -221,7 +221,7 @@ fn stacks_are_what_they_are_called() {
             .unwrap()
             .unwrap();
         stream.write_all(&[0; 30_000]).unwrap();
-        // The first acknowledgement of data is there 0.1 s later.
+        // The first acknowledgement of data arrives at 0.1 s.
         thread::sleep(Duration::from_millis(60));
         let report = testbed.stop().unwrap();
         assert_eq!(report.capture.missing_pkts, 0);
@@ -231,7 +231,7 @@ fn stacks_are_what_they_are_called() {
     let (Some(today), Some(legacy)) = (first_flight("linux-6"), first_flight("legacy")) else {
         return;
     };
-    // Segments without data have 60 bytes at most.
+    // Segments without data have at most 60 bytes.
     let data = |packets: &[Vec<u8>]| {
         let total = |packet: &&Vec<u8>| u16::from_be_bytes([packet[2], packet[3]]) > 60;
         packets.iter().filter(total).count()
@@ -244,7 +244,7 @@ fn stacks_are_what_they_are_called() {
     }
 }
 
-/// The kinds of options in a TCP header.
+/// Returns the kinds of options in a TCP header.
 fn options(segment: &[u8]) -> Vec<u8> {
     let end = usize::from(segment[12] >> 4) * 4;
     let (mut at, mut kinds) = (20, Vec::new());
@@ -259,7 +259,7 @@ fn options(segment: &[u8]) -> Vec<u8> {
     kinds
 }
 
-/// The packets of a little-endian pcap file with nanoseconds.
+/// Returns the packets of a little-endian pcap file with nanoseconds.
 fn packets(path: &std::path::Path) -> Vec<Vec<u8>> {
     let bytes = fs::read(path).unwrap();
     assert_eq!(bytes[..4], 0xa1b2_3c4d_u32.to_le_bytes());
@@ -274,7 +274,7 @@ fn packets(path: &std::path::Path) -> Vec<Vec<u8>> {
     found
 }
 
-/// The kernel names the congestion control of the route that a connection takes.
+/// The kernel reports the congestion control of a connection's route.
 #[test]
 fn congestion_controls_are_set_or_refused_by_name() {
     let stack = |name: &str| StackOptions {
@@ -303,7 +303,7 @@ fn congestion_controls_are_set_or_refused_by_name() {
     );
 }
 
-/// 2 Mbit/s of IP packets: TCP fills them, with 40 (or 52) of 1500 bytes for headers.
+/// At 2 Mbit/s of IP packets, TCP fills the link except for headers of 40 (or 52) of 1500 bytes.
 #[test]
 fn a_transfer_fills_the_link() {
     let direction = DirectionOptions {
@@ -324,7 +324,7 @@ fn a_transfer_fills_the_link() {
     assert!((1.7e6..1.95e6).contains(&rate), "{rate}");
 }
 
-/// A runtime's or a child's sockets are in the namespace of the thread that started them.
+/// The sockets of a runtime or a child are in the namespace of the thread that started them.
 #[test]
 fn commands_run_inside_and_know_where() {
     let Some(testbed) = testbed(&delay(0.0), &StackOptions::linux_6()) else {
@@ -349,7 +349,7 @@ fn commands_run_inside_and_know_where() {
     assert_ne!(here.to_str().unwrap(), namespace);
 }
 
-/// A device that disappears from under a connection ends the link's part in it, and no more.
+/// Removing a device under a connection ends the link's part in it, and nothing else.
 #[test]
 fn a_stopped_link_carries_nothing() {
     let Some(testbed) = testbed(&delay(0.001), &StackOptions::linux_6()) else {

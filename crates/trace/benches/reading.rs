@@ -1,8 +1,8 @@
-//! How fast traces are read, beside `wc -l` and `awk` on the same file in the same run:
-//! `cargo bench -p netflow-trace --bench reading`. Run by `cargo test` it takes a small file.
+//! Benchmark of the trace readers, compared with `wc -l` and `awk` on the same file in the same run:
+//! `cargo bench -p netflow-trace --bench reading`. Under `cargo test` the file is small.
 //!
-//! The file is the sample trace of the tests, repeated; it is read once before anything is
-//! measured, so that all find it in memory. Every figure is the best of three, on one thread.
+//! The file is the sample trace of the tests, repeated. It is read once before the measurements, so that
+//! it is in the page cache. Every figure is the best of three runs on one thread.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -72,7 +72,7 @@ fn main() {
     );
 }
 
-/// What awk is asked: links with their drops.
+/// awk program that prints every link with its drops.
 const DROPS: &str = r#"$1 == "d" { n[$3 "->" $4]++ } END { for (l in n) print l, n[l] }"#;
 
 fn count_drops(trace: &Path, only_drops: bool) -> BTreeMap<Link, u64> {
@@ -86,7 +86,7 @@ fn count_drops(trace: &Path, only_drops: bool) -> BTreeMap<Link, u64> {
             *drops.entry(link).or_insert(0) += 1;
         }
     }
-    // In the capture time begins anew with each repetition.
+    // Time starts again with each repetition of the capture.
     let set_back = |fault: &netflow_trace::Fault| fault.message.ends_with("the clock was set back");
     assert!(reader.faults().first.iter().all(set_back));
     drops
@@ -115,7 +115,7 @@ fn shell(command: &[&str], file: &Path) -> String {
     lines.concat()
 }
 
-/// Best of three: seconds.
+/// Returns the best of three run times, in seconds.
 fn measure(what: &str, file: &Path, mut run: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..3 {

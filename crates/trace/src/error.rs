@@ -1,64 +1,64 @@
-//! Why a trace cannot be read, and what was wrong with parts of it.
+//! Errors of reading a trace, and faults in parts of it.
 
 use std::fmt;
 use std::io;
 
-/// Why reading cannot begin or go on.
+/// Reason why reading cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file could not be opened.
+    /// Failure to open the file.
     #[error("cannot open {name}: {source}")]
     Open {
-        /// Its path.
+        /// Path of the file.
         name: String,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The input could not be read on.
+    /// Failure to read the input.
     #[error("cannot read {name} after byte {offset}: {source}")]
     Read {
-        /// Its path.
+        /// Path of the file.
         name: String,
-        /// Bytes that were read (after decompression).
+        /// Number of bytes read (after decompression).
         offset: u64,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It is no trace of a kind that is known.
+    /// File of an unknown format.
     #[error("{name} is neither an ns-2 trace nor a capture (pcap, pcapng): {reason}")]
     NotATrace {
-        /// Its path.
+        /// Path of the file.
         name: String,
-        /// Why not.
+        /// Reason for the rejection.
         reason: String,
     },
-    /// A capture of a link layer that is not known.
+    /// Capture of an unsupported link layer.
     #[error(
         "{name} was captured on a link layer of type {link_type}; known are Ethernet (1), raw IP (12, 14, 101, 228, 229), Linux cooked (113, 276) and loopback (0, 108)"
     )]
     LinkLayer {
-        /// Its path.
+        /// Path of the file.
         name: String,
-        /// The number in its header.
+        /// Number of the link layer in the file header.
         link_type: u32,
     },
 }
 
-/// Faults that are kept with their positions; the others are counted.
+/// Maximum number of faults stored with their positions; the others are only counted.
 pub const KEPT_FAULTS: usize = 20;
 
-/// What was malformed in a trace that was read all the same.
+/// Malformed parts of a trace that was read nevertheless.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
-    /// How many lines, records or packets were malformed.
+    /// Number of malformed lines, records or packets.
     pub count: u64,
-    /// The first of them.
+    /// First malformed parts.
     pub first: Vec<Fault>,
-    /// Whether the trace ends in the middle of something.
+    /// True if the trace ends within a line, record or packet.
     pub truncated: bool,
-    /// Lines and packets of kinds that say nothing here: variables in ns-2 traces, packets that are
-    /// not IP in captures.
+    /// Number of lines and packets without relevant content: variables in ns-2 traces, packets other than
+    /// IP in captures.
     pub skipped: u64,
 }
 
@@ -72,33 +72,33 @@ impl Faults {
     }
 }
 
-/// Something malformed.
+/// One malformed part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// Where.
+    /// Position of the fault.
     pub position: Position,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub message: String,
 }
 
-/// A place in a trace (after decompression).
+/// Position in a trace (after decompression).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// A line of an ns-2 trace, from 1, and a column in it, from 1.
+    /// Line and column of an ns-2 trace, both from 1.
     Line {
-        /// Number of the line.
+        /// Line number, from 1.
         line: u64,
-        /// Number of the byte in it.
+        /// Column in bytes, from 1.
         column: usize,
     },
-    /// A packet of a capture.
+    /// Packet of a capture.
     Packet {
-        /// Its number, from 1.
+        /// Number of the packet, from 1.
         number: u64,
-        /// The byte of the file where its record begins, from 0.
+        /// Offset of its record in the file, in bytes.
         offset: u64,
     },
-    /// A byte of the file, from 0.
+    /// Offset in the file, in bytes.
     Byte(u64),
 }
 

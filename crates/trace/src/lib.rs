@@ -1,5 +1,5 @@
-//! Packet traces of ns-2 and captures (pcap, pcapng) as one stream of typed [`Event`]s, and what
-//! can be computed from them.
+//! Packet traces of ns-2 and captures (pcap, pcapng) as one stream of typed [`Event`]s, and their
+//! analysis.
 //!
 //! ```no_run
 //! use netflow_trace::{What, open};
@@ -24,5 +24,6 @@ pub use error::{Error, Fault, Faults, KEPT_FAULTS, Position};
 pub use event::{Endpoint, Event, Link, Packet, Segment, Transport, What};
 pub use read::{Format, LONGEST_LINE, LONGEST_PACKET, NodeNames, Reader, from_reader, open};
 
-/// Packets of several queues of a card may be this much out of order; more is a clock that was set back.
+/// Tolerated reordering in ns, for packets of several queues of a network card. A larger step is a clock
+/// that was set back.
 const SET_BACK_NS: i64 = 100_000_000;

@@ -1,4 +1,4 @@
-//! What many flows take. Alone in its process, whose memory it looks at.
+//! Memory of many flows. A test binary of its own, because it measures the memory of its process.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,8 +11,8 @@ use netflow_trace::{Event, from_reader};
 
 const FLOWS: u64 = 100_000;
 
-/// Every flow, a packet and its acknowledgement, leaves a few hundred bytes behind, as documentation says:
-/// what it had in flight is gone.
+/// A flow with one packet and its acknowledgement keeps a few hundred bytes, as documented; its packets
+/// in flight are released.
 #[test]
 fn many_flows_take_bounded_memory() {
     if resident_bytes().is_none() {
@@ -39,7 +39,7 @@ fn many_flows_take_bounded_memory() {
     assert_eq!(samplers.finish("made").len() as u64, FLOWS);
 }
 
-/// What is kept of these flows takes at most so many bytes for each.
+/// Checks that the analysis keeps at most `most` bytes per flow.
 fn takes(most: u64, mut on: impl FnMut(&Event)) {
     let before = resident_bytes().unwrap();
     let mut reader = from_reader("made", Made::default()).unwrap();
@@ -57,7 +57,7 @@ fn resident_bytes() -> Option<u64> {
     Some(pages * 4096)
 }
 
-/// A trace of as many flows, one after the other.
+/// Generated trace of [`FLOWS`] flows, one after the other.
 #[derive(Default)]
 struct Made {
     flow: u64,

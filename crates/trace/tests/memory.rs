@@ -1,4 +1,4 @@
-//! What reading a trace takes. Alone in its process, whose memory it looks at.
+//! Memory of reading a trace. A test binary of its own, because it measures the memory of its process.
 
 use std::fs;
 use std::io::Read;
@@ -6,8 +6,8 @@ use std::io::Read;
 use netflow_needs::{Need, skip};
 use netflow_trace::from_reader;
 
-/// 200 MB pass through a reader whose memory does not grow: what the process has resident stays
-/// within a few megabytes of what it had after the first tenth.
+/// The memory of a reader does not grow while it reads 200 MB: the resident memory stays within a few
+/// megabytes of its size after the first tenth.
 #[test]
 fn memory_does_not_grow_with_the_trace() {
     let Some(_) = resident_bytes() else {
@@ -48,7 +48,7 @@ fn resident_bytes() -> Option<u64> {
     Some(pages * 4096)
 }
 
-/// A block of bytes, again and again.
+/// Reader of a repeated block of bytes.
 struct Repeated {
     block: Vec<u8>,
     at: usize,

@@ -1,15 +1,16 @@
-//! Heads of HTTP messages, in portions of any size.
+//! Heads of HTTP messages, assembled from portions of any size.
 
 use super::MOST_HEAD_BYTES;
 
 const END: &[u8] = b"\r\n\r\n";
 
-/// A head that is longer than any may be.
+/// Error for a head above the maximum length.
 #[derive(Debug)]
 pub struct TooLong;
 
-/// Reads the head that `input` completes, with what was `kept` of it before, and moves `input` behind
-/// it. `None` when all was taken and kept. Whole heads are read where they are.
+/// Passes the head that `input` completes to `read` and advances `input` past it. `kept` contains the
+/// portions received before. Returns `None` if the head is incomplete; all input is then kept. A head
+/// that is complete in `input` is read without a copy.
 pub fn with_head<T>(
     kept: &mut Vec<u8>,
     input: &mut &[u8],
@@ -42,7 +43,7 @@ pub fn with_head<T>(
     }
 }
 
-/// Behind the end of a head.
+/// Returns the position after the end of the head.
 fn find_end(bytes: &[u8]) -> Option<usize> {
     let mut windows = bytes.windows(END.len());
     windows

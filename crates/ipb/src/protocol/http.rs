@@ -1,10 +1,10 @@
-//! Heads of HTTP/1.1 messages, and lengths that include them.
+//! Heads of HTTP/1.1 messages, whose total length includes the head.
 
-/// A longer request has a body.
+/// Length in bytes above which a request has a body.
 const MOST_GET_BYTES: u64 = 4096;
 
-/// The head of a request of `request_bytes` that asks for a reply of `reply_bytes`, and how long its
-/// body is; together they are as long as asked for, or as the shortest head.
+/// Returns the head of a request and the length of its body. Together they have `request_bytes`, or the
+/// length of the shortest head; the request states a reply of `reply_bytes`.
 pub fn request_head(request_bytes: u32, reply_bytes: u32) -> (Vec<u8>, u64) {
     let request_bytes = u64::from(request_bytes);
     if request_bytes > MOST_GET_BYTES {
@@ -22,14 +22,14 @@ pub fn request_head(request_bytes: u32, reply_bytes: u32) -> (Vec<u8>, u64) {
     (head, 0)
 }
 
-/// The head of a reply of `reply_bytes`, and how long its body is; together they are as long as
-/// asked for, or as the shortest head.
+/// Returns the head of a reply and the length of its body. Together they have `reply_bytes`, or the
+/// length of the shortest head.
 pub fn reply_head(reply_bytes: u32) -> (Vec<u8>, u64) {
     with_length("HTTP/1.1 200 OK\r\n".to_owned(), u64::from(reply_bytes))
 }
 
-/// Ends a head with the length of its body. Where one digit more would make the body shorter by one
-/// digit, the length begins with a zero: so every sum of both is possible.
+/// Completes a head with the length of its body. If one more digit shortens the body by one digit, the
+/// length gets a leading zero, so that every total length is possible.
 fn with_length(start: String, whole_bytes: u64) -> (Vec<u8>, u64) {
     const NAME: &str = "Content-Length: ";
     const END: &str = "\r\n\r\n";
@@ -51,7 +51,7 @@ fn with_length(start: String, whole_bytes: u64) -> (Vec<u8>, u64) {
 mod tests {
     use super::*;
 
-    /// Every length from the shortest head on, the changes from one digit to the next among them.
+    /// Every length from the shortest head on, including those where the number of digits changes.
     #[test]
     fn lengths_are_exact() {
         let shortest = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".len() as u64;

@@ -1,5 +1,4 @@
-//! The protocol without its sockets: how requests are written and read. The crate's documentation
-//! says what it is.
+//! Wire protocol without sockets: encoding and parsing of requests. The crate documentation specifies it.
 
 pub(crate) mod head;
 mod http;
@@ -10,15 +9,15 @@ pub use http::{reply_head, request_head};
 pub use parser::{Asked, Parser};
 pub use script::{MOST_RUNS, Run, write_script};
 
-/// What the bodies of requests and replies, keystrokes and echoes are made of.
+/// Filler bytes of bodies, keystrokes and echoes.
 pub mod filler {
-    /// Of a request or a reply of the web.
+    /// Body of a web request or reply.
     pub const BODY: u8 = b'x';
-    /// A keystroke.
+    /// Keystroke of a terminal.
     pub const KEYSTROKE: u8 = b'k';
-    /// Its echo.
+    /// Echo of a keystroke.
     pub const ECHO: u8 = b'e';
 }
 
-/// No head is longer, in bytes.
+/// Maximum length of a head, in bytes.
 pub const MOST_HEAD_BYTES: usize = 8192;

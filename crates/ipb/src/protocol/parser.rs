@@ -1,4 +1,4 @@
-//! What a server is sent, request by request.
+//! Incremental parser of the requests that a server receives.
 
 use std::collections::VecDeque;
 
@@ -8,25 +8,24 @@ use super::head::{TooLong, with_head};
 use super::script::{FIRST, Reader, Run};
 use crate::Reason;
 
-/// Headers of a request.
+/// Maximum number of headers of a request.
 const MOST_HEADERS: usize = 32;
 
-/// A request that is complete.
+/// A complete request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Whose it is.
+    /// Kind of user.
     pub kind: Kind,
-    /// Its length in bytes, without scripts.
+    /// Length in bytes, without scripts.
     pub request_bytes: u64,
-    /// How long its reply shall be, in bytes.
+    /// Length of the requested reply, in bytes.
     pub reply_bytes: u32,
-    /// Bytes of a script before it.
+    /// Bytes of scripts before the request.
     pub script_bytes: u64,
 }
 
-/// Reads the requests of one connection, in portions of any size. It keeps at most a head of
-/// [`MOST_HEAD_BYTES`](super::MOST_HEAD_BYTES) or a script of
-/// [`MOST_RUNS`](super::MOST_RUNS).
+/// Parser of the requests of one connection, in portions of any size. It keeps at most a head of
+/// [`MOST_HEAD_BYTES`](super::MOST_HEAD_BYTES) or a script of [`MOST_RUNS`](super::MOST_RUNS).
 #[derive(Debug)]
 pub struct Parser {
     most_bytes: u32,
@@ -35,20 +34,20 @@ pub struct Parser {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing has come.
+    /// No input yet.
     Start,
-    /// The beginning of a head.
+    /// Incomplete head.
     Head(Vec<u8>),
-    /// What is left of a body.
+    /// Request whose body is incomplete.
     Body { asked: Asked, left_bytes: u64 },
     /// Scripts and keystrokes.
     Terminal(Terminal),
-    /// What came before was wrong.
+    /// Earlier input was invalid.
     Broken(Reason),
 }
 
 impl Parser {
-    /// For messages up to so many bytes.
+    /// Creates a parser that accepts messages of up to `most_bytes`.
     pub fn new(most_bytes: u32) -> Self {
         Self {
             most_bytes,
@@ -56,10 +55,10 @@ impl Parser {
         }
     }
 
-    /// The next request, and moves `input` behind it; `None` when all was taken.
+    /// Returns the next request and advances `input` past it; `None` if all input was consumed.
     ///
     /// # Errors
-    /// Why the peer is to be dropped; from then on always.
+    /// The reason to drop the peer. All later calls return it again.
     pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Asked>, Reason> {
         let result = self.advance(input);
         if let Err(reason) = result {
@@ -68,8 +67,8 @@ impl Parser {
         result
     }
 
-    /// The bytes to come of a request that has begun, as far as it says, or 0; `None` between
-    /// requests.
+    /// Returns the missing bytes of an incomplete request, or 0 while the length is unknown; `None`
+    /// between requests.
     pub fn left_bytes(&self) -> Option<u64> {
         match &self.state {
             State::Start => None,
@@ -116,7 +115,7 @@ impl Parser {
     }
 }
 
-/// Takes up to so many bytes away; how many these were.
+/// Skips up to `bytes` of the input. Returns the number of skipped bytes.
 fn skip(input: &mut &[u8], bytes: u64) -> u64 {
     let taken = input
         .len()
@@ -125,7 +124,7 @@ fn skip(input: &mut &[u8], bytes: u64) -> u64 {
     taken as u64
 }
 
-/// The next request and the length of its body, once its head is complete.
+/// Returns the next request and the length of its body, once its head is complete.
 fn take_head(
     kept: &mut Vec<u8>,
     input: &mut &[u8],
@@ -133,7 +132,7 @@ fn take_head(
 ) -> Result<Option<(Asked, u64)>, Reason> {
     match with_head(kept, input, |head| read_head(head, most_bytes)) {
         Ok(Some(read)) => read.map(Some),
-        // No need to wait for the end of what is none.
+        // Invalid input is rejected without waiting for the end of the head.
         Ok(None) => could_be_a_request(kept).map(|()| None),
         Err(TooLong) => Err(Reason::HeadTooLong),
     }
@@ -186,7 +185,7 @@ fn read_head(head: &[u8], most_bytes: u32) -> Result<(Asked, u64), Reason> {
     Ok((asked, body_bytes))
 }
 
-/// A number of up to twelve digits and nothing else.
+/// Parses a number of 1 to 12 digits.
 fn number(digits: &[u8]) -> Result<u64, Reason> {
     if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Reason::Malformed);
@@ -197,11 +196,11 @@ fn number(digits: &[u8]) -> Result<u64, Reason> {
 
 #[derive(Debug, Default)]
 struct Terminal {
-    /// Reads the script that has begun.
+    /// Parser of an incomplete script.
     reader: Option<Reader>,
     script_bytes: u64,
     script: VecDeque<Run>,
-    /// Bytes of the keystroke that has begun.
+    /// Received bytes of an incomplete keystroke.
     taken_bytes: u32,
 }
 
@@ -320,7 +319,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is read, however it is cut.
+        /// Encoded requests are parsed correctly for every split into portions.
         #[test]
         fn requests_survive_any_cut(
             lengths in prop::collection::vec((35..9000_u32, 1..100_000_u32), 1..10),
@@ -352,7 +351,7 @@ mod tests {
                 Run { keystrokes, keystroke_bytes, echo_bytes }
             }).collect();
             let mut bytes = Vec::new();
-            // Twice: another script may follow.
+            // The runs are written twice, because another script may follow.
             for _ in 0..2 {
                 write_script(&runs, &mut bytes);
                 for run in &runs {

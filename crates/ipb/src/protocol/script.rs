@@ -1,27 +1,27 @@
-//! Scripts of terminals: which keystrokes come, and how long their echoes shall be.
+//! Scripts of terminal connections: the lengths of the keystrokes that follow and of their echoes.
 
 use std::collections::VecDeque;
 
 use crate::Reason;
 
-/// No script has more runs.
+/// Maximum number of runs of a script.
 pub const MOST_RUNS: u32 = 4096;
 
-/// What scripts begin with.
+/// First byte of a script.
 pub(super) const FIRST: u8 = b'T';
 
-/// Keystrokes alike in a row.
+/// Run-length encoded sequence of equal keystrokes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// How many.
+    /// Number of keystrokes.
     pub keystrokes: u32,
-    /// Bytes of each.
+    /// Bytes of each keystroke.
     pub keystroke_bytes: u32,
-    /// Bytes of each's echo.
+    /// Bytes of each echo.
     pub echo_bytes: u32,
 }
 
-/// Writes a script; of more than [`MOST_RUNS`] runs only so many.
+/// Writes a script with at most the first [`MOST_RUNS`] runs.
 pub fn write_script(runs: &[Run], to: &mut Vec<u8>) {
     let runs = runs.get(..MOST_RUNS as usize).unwrap_or(runs);
     to.push(FIRST);
@@ -41,22 +41,22 @@ fn write(mut number: u32, to: &mut Vec<u8>) {
     to.push(number as u8);
 }
 
-/// Reads a script, behind its first letter, byte by byte.
+/// Incremental LEB128 parser of a script after its first byte.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     number: u32,
     shift: u32,
-    /// Runs still to come; unknown at first.
+    /// Remaining runs; `None` before their number is known.
     runs: Option<u32>,
     fields: [u32; 3],
     field: usize,
 }
 
 impl Reader {
-    /// Takes a byte; true when the script is complete.
+    /// Consumes a byte. Returns `true` when the script is complete.
     pub fn take(&mut self, byte: u8, script: &mut VecDeque<Run>) -> Result<bool, Reason> {
         let low = u32::from(byte & 0x7f);
-        // The fifth byte has the four bits that are left of 32.
+        // The fifth byte contains the last four of 32 bits.
         if self.shift == 28 && byte > 0x0f {
             return Err(Reason::Malformed);
         }

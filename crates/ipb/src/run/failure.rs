@@ -1,37 +1,37 @@
-//! How a user can fail.
+//! Failures of a user.
 
 use std::io::{self, ErrorKind};
 
 use serde::Serialize;
 
-/// Why a user could not go on.
+/// Reason for a user that could not continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
-    /// Nobody listens there.
+    /// The server's port is closed.
     Refused,
-    /// There is no way there.
+    /// No route leads to the server.
     Unreachable,
-    /// The connection was not there in time.
+    /// The connection was not established in time.
     ConnectTimeout,
-    /// A reply was not complete in time, since the one before or since it was asked for.
+    /// A reply was not complete in time, measured from the previous reply or from the request.
     Timeout,
     /// The connection was reset.
     Reset,
     /// The connection was closed before all replies were complete.
     CutShort,
-    /// What came was no reply.
+    /// Bytes that are not a reply.
     Malformed,
-    /// A reply of another length than asked for.
+    /// A reply with another length than requested.
     WrongLength,
-    /// More came than was asked for.
+    /// More bytes than requested.
     Surplus,
-    /// The system failed in another way; it may have run out of ports or descriptors.
+    /// Another failure of the system, for example no free ports or descriptors.
     System,
 }
 
 impl Failure {
-    /// All of them.
+    /// All failures, in the order of their discriminants.
     pub const ALL: [Failure; 10] = [
         Self::Refused,
         Self::Unreachable,
@@ -45,7 +45,7 @@ impl Failure {
         Self::System,
     ];
 
-    /// In words.
+    /// Returns the failure as text.
     pub fn name(self) -> &'static str {
         match self {
             Self::Refused => "connection refused",

@@ -1,4 +1,4 @@
-//! What a run measured.
+//! Measurements of a run.
 
 use std::time::Duration;
 
@@ -7,60 +7,59 @@ use serde::Serialize;
 
 use super::{Failure, Load, Until};
 
-/// Timers that are later than this, in seconds, at more than one time in a hundred make a run
-/// inconclusive: replies may have waited as long before their arrival was seen. Up to 2 ms are the
-/// timers' own coarseness.
+/// Maximum p99 lateness of timers in a conclusive run, in seconds. Beyond it, replies may have waited as
+/// long before their arrival was seen. The timers' own resolution causes up to 2 ms.
 pub const MOST_LATENESS_S: f64 = 3e-3;
 
-/// What a run measured.
+/// Measurements of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// For each load, what its users did and waited for.
+    /// Counts and response times of the users, by load.
     pub users: Vec<Users>,
-    /// Users who came when there were too many already.
+    /// Users who arrived when all connections were in use.
     pub held_back: HeldBack,
-    /// How late the run itself was where a pause had ended, in seconds, in any order.
+    /// Lateness of the run at the end of each pause, in seconds, in any order.
     pub late_s: Vec<f64>,
-    /// How long the run took, in seconds.
+    /// Duration of the run, in seconds.
     pub wall_s: f64,
-    /// Whether it was stopped.
+    /// True if the run was stopped.
     pub interrupted: bool,
 }
 
 /// Users of one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Users {
-    /// Their kind.
+    /// Kind of the users.
     pub kind: Kind,
-    /// How many came.
+    /// Number of arrived users.
     pub come: u64,
-    /// How many did all there was to do.
+    /// Number of users who finished their session.
     pub finished: u64,
-    /// How many left since the run was over, or stopped.
+    /// Number of users who left because the run ended or was stopped.
     pub left: u64,
     failed: [u64; Failure::ALL.len()],
-    /// Requests: files or keystrokes.
+    /// Number of requests: files or keystrokes.
     pub requests: u64,
     /// Bytes of these requests.
     pub request_bytes: u64,
-    /// Bytes of the replies that were complete.
+    /// Bytes of the complete replies.
     pub reply_bytes: u64,
     /// Bytes of scripts.
     pub script_bytes: u64,
-    /// Requests that were longer than their workload says, or their replies: nothing is shorter than
-    /// its head.
+    /// Number of requests that, or whose replies, were longer than the workload's lengths, because no
+    /// message is shorter than its head.
     pub lengthened: u64,
-    /// What they waited for.
+    /// Response times.
     pub waits: Waits,
 }
 
 impl Users {
-    /// Users who failed, in all.
+    /// Returns the number of users who failed.
     pub fn failed(&self) -> u64 {
         self.failed.iter().sum()
     }
 
-    /// Why users failed, and how many did.
+    /// Returns the failures that occurred, with the number of users.
     pub fn failures(&self) -> impl Iterator<Item = (Failure, u64)> + '_ {
         let counts = Failure::ALL.into_iter().zip(self.failed);
         counts.filter(|(_, count)| *count > 0)
@@ -73,16 +72,16 @@ impl Users {
     }
 }
 
-/// Users who came when there were too many already.
+/// Users who arrived when all connections were in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HeldBack {
-    /// How many.
+    /// Number of these users.
     pub users: u64,
-    /// Those of them who were still waiting when the run was over.
+    /// Number of them who were still waiting at the end of the run.
     pub turned_away: u64,
-    /// How long they waited for a connection to become free, on average, in seconds; 0 if nobody did.
+    /// Mean wait for a free connection, in seconds; 0 if there are none.
     pub mean_s: f64,
-    /// The longest, in seconds.
+    /// Longest wait, in seconds.
     pub longest_s: f64,
 }
 
@@ -95,16 +94,16 @@ impl HeldBack {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// What part of it is done, 0 to 1.
+    /// Completed fraction, 0 to 1.
     pub share: f64,
-    /// Users who have come.
+    /// Number of users who have arrived.
     pub come: u64,
-    /// Users who have finished, left or failed.
+    /// Number of users who have finished, left or failed.
     pub gone: u64,
-    /// Users who have failed.
+    /// Number of users who have failed.
     pub failed: u64,
 }
 
@@ -129,7 +128,7 @@ impl Measured {
         }
     }
 
-    /// What all users waited for.
+    /// Returns the response times of all users.
     pub fn waits(&self) -> Waits {
         let mut waits = Waits::default();
         for users in &self.users {
@@ -138,7 +137,7 @@ impl Measured {
         waits
     }
 
-    /// Whether the run kept up with its own timers, and its waits can be believed.
+    /// Returns whether the run kept up with its own timers, so that its response times are valid.
     pub fn is_conclusive(&self) -> bool {
         let late = Times::new(self.late_s.clone());
         late.count() == 0 || late.quantile(0.99) <= MOST_LATENESS_S

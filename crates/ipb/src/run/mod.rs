@@ -1,4 +1,4 @@
-//! Many users.
+//! Benchmark run: many users against one server.
 
 mod failure;
 mod measured;
@@ -23,12 +23,12 @@ use crate::error::Error;
 use crate::server::{seconds, set_congestion};
 use crate::user::{End, play};
 
-/// Plays the users of workloads, in this thread, and measures what they wait for. `on` hears ten
-/// times a second how far it is, and answers whether to go on.
+/// Simulates the users of workloads in this thread and measures their response times. Calls `on` ten
+/// times a second with the progress; the run stops if it returns `false`.
 ///
 /// # Errors
-/// If the options or a workload are wrong, the system lacks the congestion control, or has no means
-/// left to wait for sockets. What a server does wrong is no error, but counted.
+/// If the options or a workload are invalid, the system lacks the congestion control, or sockets cannot
+/// be polled. Faults of the server are counted, not returned.
 pub fn run(options: &RunOptions, on: &mut dyn FnMut(&Progress) -> bool) -> Result<Measured, Error> {
     options.check()?;
     if options.congestion.is_some() {
@@ -45,16 +45,16 @@ pub fn run(options: &RunOptions, on: &mut dyn FnMut(&Progress) -> bool) -> Resul
     Ok(runtime.block_on(play_all(options, &mut arrivals, on)))
 }
 
-/// Users of all loads, in the order in which they come: each with the place of its load.
+/// Users of all loads in arrival order, each with the index of its load.
 pub struct Arrivals {
     loads: Vec<Peekable<Sessions>>,
 }
 
 impl Arrivals {
-    /// Nobody has come yet.
+    /// Creates the iterator at the first arrival.
     ///
     /// # Errors
-    /// If a workload or its rate is wrong.
+    /// If a workload or its rate is invalid.
     pub fn new(loads: &[Load]) -> Result<Self, Error> {
         let sessions = |load: &Load| Ok(load.workload.sessions(load.users_per_s)?.peekable());
         let loads: Result<_, Error> = loads.iter().map(sessions).collect();
@@ -75,55 +75,55 @@ impl Iterator for Arrivals {
     }
 }
 
-/// What all users of a run have in common.
+/// State shared by all users of a run.
 pub(crate) struct Shared {
     pub options: RunOptions,
-    /// When users begin nothing more.
+    /// Time after which users begin nothing more.
     over: Option<Instant>,
     measured: Mutex<Measured>,
 }
 
 impl Shared {
     fn measured(&self) -> MutexGuard<'_, Measured> {
-        // Counts are whole even where a thread died with them.
+        // Every update is complete under the lock, so a poisoned lock is usable.
         self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what is measured of a load's users.
+    /// Updates the counts of a load's users.
     pub fn tally(&self, load: usize, change: impl FnOnce(&mut Users)) {
         if let Some(users) = self.measured().users.get_mut(load) {
             change(users);
         }
     }
 
-    /// How long a pause is here.
+    /// Returns a pause scaled by `think_scale`.
     pub fn pause(&self, pause_s: f64) -> Duration {
         seconds(pause_s * self.options.think_scale)
     }
 
-    /// The end of the run, if it is before.
+    /// Returns the end of the run, if it is not after `time`.
     pub fn is_over_before(&self, time: Instant) -> Option<Instant> {
         self.over.filter(|over| *over <= time)
     }
 
-    /// What should have happened then happens now.
+    /// Records the lateness of an event that was due at `then`.
     pub fn was_due(&self, then: Instant) {
         let late_s = Instant::now().saturating_duration_since(then).as_secs_f64();
         self.measured().late_s.push(late_s);
     }
 }
 
-/// A user who is to come.
+/// The next user to arrive.
 struct Next {
     load: usize,
     session: Session,
     due: Instant,
-    /// Whether there was no room when it came.
+    /// True if all connections were in use at the arrival.
     held: bool,
 }
 
 impl Next {
-    /// When the user has come and there is room.
+    /// Returns once the user has arrived and a connection is free.
     async fn comes(&mut self, room: &Arc<Semaphore>, shared: &Shared) -> OwnedSemaphorePermit {
         if self.due > Instant::now() {
             sleep_until(self.due).await;
@@ -135,7 +135,7 @@ impl Next {
         self.held = true;
         match room.clone().acquire_owned().await {
             Ok(permit) => permit,
-            // It is never closed.
+            // The semaphore is never closed.
             Err(_) => future::pending().await,
         }
     }
@@ -151,7 +151,7 @@ async fn play_all(
         Until::Users(users) => (users, None),
         Until::Seconds(s) => (u64::MAX, Some(began + seconds(s))),
     };
-    // By then the last replies have come or not.
+    // All pending replies have arrived or timed out by then.
     let end = over.map(|over| over + seconds(options.timeout_s));
     let shared = Arc::new(Shared {
         options: options.clone(),
@@ -194,7 +194,7 @@ async fn play_all(
                 let_in(user, permit, &shared, &mut playing);
                 come += 1;
                 next = next_user(come);
-                // Many who come too late keep nobody from hearing a last reply.
+                // Yields, so that many late users do not delay the last replies.
                 task::yield_now().await;
             }
             _ = playing.join_next(), if !playing.is_empty() => {}
@@ -204,13 +204,13 @@ async fn play_all(
     let mut measured = std::mem::take(&mut *shared.measured());
     measured.wall_s = began.elapsed().as_secs_f64();
     for users in &mut measured.users {
-        // Who had to be stopped has left, too.
+        // Users who were aborted count as left.
         users.left = users.come - users.finished - users.failed();
     }
     measured
 }
 
-/// Plays a user who has come and for whom there is room, unless it is too late.
+/// Starts a user who has arrived and has a free connection, unless the run is over.
 fn let_in(
     user: Next,
     permit: OwnedSemaphorePermit,
@@ -218,7 +218,7 @@ fn let_in(
     playing: &mut JoinSet<()>,
 ) {
     let now = Instant::now();
-    // Who comes in time gets a connection, unless others keep them all.
+    // A user who arrives in time gets a connection, unless all stay in use.
     let too_late = shared.is_over_before(now).is_some();
     let mut measured = shared.measured();
     if user.held || too_late {
@@ -234,7 +234,7 @@ fn let_in(
     playing.spawn(play_one(user, shared.clone(), permit));
 }
 
-/// When there is a next user, and the user has come and there is room.
+/// Returns once there is a next user, the user has arrived and a connection is free.
 async fn comes(
     next: &mut Option<Next>,
     room: &Arc<Semaphore>,

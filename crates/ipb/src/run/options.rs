@@ -1,4 +1,4 @@
-//! Whom to play, against which server.
+//! Options of a run.
 
 use std::net::SocketAddr;
 
@@ -6,47 +6,47 @@ use netflow_workload::Workload;
 
 use crate::error::Error;
 
-/// Users of one kind, and how often they come.
+/// A workload and the arrival rate of its users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// What they do.
+    /// Workload of the users.
     pub workload: Workload,
-    /// How many come in a second, on average.
+    /// Mean arrival rate, in users/s.
     pub users_per_s: f64,
 }
 
-/// When no more users come.
+/// Stop condition for new users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
-    /// After so many, of all loads together; each does all there is to do.
+    /// Number of users of all loads together; each finishes its session.
     Users(u64),
-    /// After so many seconds. Users who are there then complete the page they wait for, and leave.
+    /// Duration in seconds. Users still active then complete their current page and leave.
     Seconds(f64),
 }
 
-/// What to run.
+/// Options of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
-    /// The server.
+    /// Address of the server.
     pub server: SocketAddr,
-    /// The users.
+    /// Loads, at least one.
     pub loads: Vec<Load>,
-    /// When to end.
+    /// Stop condition.
     pub until: Until,
-    /// Pauses take this many times as long: 0.01 for a hundredth. Where TCP begins anew after a pause,
-    /// with a small window, it does so less often after shorter ones.
+    /// Factor on all pauses: 0.01 makes them 1 % as long. After a pause TCP may restart with a small
+    /// window, which happens less often after shorter pauses.
     pub think_scale: f64,
-    /// Connections at a time; who comes when there are so many has to wait.
+    /// Maximum number of simultaneous connections; users who arrive beyond it wait.
     pub connections: usize,
-    /// How long to wait for a connection, and for a reply since the one before, in seconds. Who waits
-    /// longer has failed, and that wait is not among the times.
+    /// Timeout for a connection, and for a reply since the previous one, in seconds. A user who waits
+    /// longer has failed, and that wait is not among the response times.
     pub timeout_s: f64,
-    /// The congestion control of requests; the system's if not given.
+    /// Congestion control of requests; `None` for the system's default.
     pub congestion: Option<String>,
 }
 
 impl RunOptions {
-    /// For a minute, at most 20 users at a time who wait up to a minute.
+    /// Returns options for a run of one minute with at most 20 connections and a timeout of one minute.
     pub fn new(server: SocketAddr, loads: Vec<Load>) -> Self {
         Self {
             server,

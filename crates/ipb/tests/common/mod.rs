@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helper functions of the tests.
 #![allow(dead_code)]
 
 use std::net::SocketAddr;
@@ -8,14 +8,14 @@ use std::thread;
 use netflow_ipb::{Load, Served, Server, ServerOptions};
 use netflow_workload::{Application, Http, Telnet, Workload};
 
-/// Runs a server on a port of its own while `use_it` does something with it.
+/// Runs a server on a free port while `use_it` runs.
 pub fn serve_while<T>(options: ServerOptions, use_it: impl FnOnce(SocketAddr) -> T) -> (T, Served) {
     let server = Server::bind(ServerOptions { port: 0, ..options }).unwrap();
     let address = server.address();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let serving = scope.spawn(|| server.run(&|| done.load(Ordering::Relaxed)).unwrap());
-        // It ends also where the use fails.
+        // The server stops also if `use_it` panics.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| use_it(address)));
         done.store(true, Ordering::Relaxed);
         let served = serving.join().unwrap();

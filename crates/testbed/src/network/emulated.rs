@@ -1,4 +1,4 @@
-//! The hosts of an emulated network, and what is between them.
+//! Hosts of an emulated network and the emulator between them.
 
 use std::io;
 use std::process::{Child, Command};
@@ -20,19 +20,19 @@ use crate::netlink::Metrics;
 use crate::stack::StackOptions;
 use crate::{Error, netlink};
 
-/// How a network is emulated.
+/// Options of an emulated network.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkOptions {
-    /// The hosts' TCP, but for what a [`TcpRoute`] says.
+    /// TCP settings of the hosts, except those of a [`TcpRoute`].
     pub stack: StackOptions,
-    /// What losses and queues draw depends on it.
+    /// Random seed of losses and queues.
     pub seed: u64,
-    /// Where packets that arrive at a link are written down: files, pcap with nanoseconds, raw IP.
+    /// Links whose arriving packets are captured, with their files: pcap with nanoseconds, raw IP.
     pub captures: Vec<(LinkId, crate::Capture)>,
 }
 
-/// The hosts of a network, each in a namespace of its own. Nothing moves between them before
-/// [`EmulatedNetwork::start`]; it all goes when this is dropped, or the process ends.
+/// Hosts of a network, each in its own namespace. No packet moves before [`EmulatedNetwork::start`]. All
+/// are removed when this is dropped or the process ends.
 #[derive(Debug)]
 pub struct EmulatedNetwork {
     plan: Plan,
@@ -47,7 +47,7 @@ enum State {
     Runs(Emulator),
 }
 
-/// Everything that the emulator starts with.
+/// Resources that the emulator starts with.
 pub(crate) struct Built {
     pub devices: Vec<SyncDevice>,
     pub fabric: Fabric<Vec<u8>>,
@@ -61,11 +61,12 @@ impl std::fmt::Debug for Built {
 }
 
 impl EmulatedNetwork {
-    /// Makes the hosts with their addresses and routes.
+    /// Creates the hosts with their addresses and routes.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] without the rights for namespaces or TUN devices; an unknown congestion
-    /// control; a queue that only fluids know; a file for a capture that cannot be written.
+    /// [`Error::Unavailable`] without the rights for namespaces or TUN devices. Also an unknown
+    /// congestion control, a queue that only the fluid model supports, or a capture file that cannot be
+    /// written.
     pub fn new(
         network: &Network,
         plan: Plan,
@@ -136,24 +137,25 @@ impl EmulatedNetwork {
         })
     }
 
-    /// Who is there.
+    /// Returns the plan of hosts and paths.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// By pair, the bytes that the application of its second host has read: applications add to them.
+    /// Returns the counters of bytes read by the application of each pair's second host. Applications add
+    /// to them.
     pub fn read_bytes(&self) -> &Arc<[AtomicU64]> {
         &self.read_bytes
     }
 
-    /// Runs this on a thread in the namespace of the host with this place, as
-    /// [`Testbed::run_in`](crate::Testbed::run_in) does.
+    /// Runs a task on a thread in the namespace of the host with this index, like
+    /// [`Testbed::run_in`](crate::Testbed::run_in).
     ///
     /// # Errors
-    /// The namespace cannot be entered. A panic of the task goes on.
+    /// If the namespace cannot be entered. A panic of the task is propagated.
     ///
     /// # Panics
-    /// If there is no such host.
+    /// If the index is out of range.
     pub fn run_in<R: Send>(
         &self,
         host: usize,
@@ -162,14 +164,14 @@ impl EmulatedNetwork {
         self.namespaces[host].run(task)
     }
 
-    /// Starts a command in the namespace of the host with this place. Its environment tells it where it is
-    /// (`NETFLOW_HOST`, `NETFLOW_ADDRESS`).
+    /// Starts a command in the namespace of the host with this index. Its environment contains the host's
+    /// name and address (`NETFLOW_HOST`, `NETFLOW_ADDRESS`).
     ///
     /// # Errors
-    /// The command cannot be started.
+    /// If the command cannot be started.
     ///
     /// # Panics
-    /// If there is no such host.
+    /// If the index is out of range.
     pub fn spawn(&self, host: usize, command: &mut Command) -> Result<Child, Error> {
         let there = &self.plan.hosts[host];
         command
@@ -180,11 +182,11 @@ impl EmulatedNetwork {
         spawned.map_err(|error| Error::system(format!("start {name}"), error))
     }
 
-    /// From now on packets move, and time runs: the moment of the scenario's 0. What happened is kept
-    /// every so many seconds. A network that runs already goes on.
+    /// Starts the emulation and takes a snapshot every `every_s` seconds. Returns the instant of the
+    /// scenario's time 0. A network that already runs continues.
     ///
     /// # Errors
-    /// There is no thread to be had.
+    /// If a thread cannot be started.
     pub fn start(&mut self, every_s: f64) -> Result<Instant, Error> {
         if let State::Runs(emulator) = &self.state {
             return Ok(emulator.began());
@@ -203,15 +205,15 @@ impl EmulatedNetwork {
         Ok(began)
     }
 
-    /// Whether it still carries packets.
+    /// Returns whether it still carries packets.
     pub fn alive(&self) -> bool {
         matches!(&self.state, State::Runs(emulator) if emulator.alive())
     }
 
-    /// Ends it; what is on its way is lost.
+    /// Stops the network; packets in flight are lost.
     ///
     /// # Errors
-    /// Its thread died, or it never ran.
+    /// If its thread died.
     pub fn stop(self) -> Result<NetworkReport, Error> {
         let mut unread_drops = 0;
         for namespace in &self.namespaces {
@@ -228,9 +230,9 @@ impl EmulatedNetwork {
     }
 }
 
-/// What the route of a pair's sender has, or that of its receiver.
+/// Returns the route metrics of a pair's sender, or of its receiver if `receives`.
 fn metrics(tcp: &TcpRoute, receives: bool) -> Metrics<'_> {
-    // A limit of cwnd (RTAX_CWND, locked) would be heeded only by hosts that remember their peers.
+    // A limit of cwnd (RTAX_CWND, locked) affects only hosts that save metrics of their peers.
     Metrics {
         mtu: Some(tcp.mtu),
         window_bytes: tcp.receive_window_bytes.filter(|_| receives),

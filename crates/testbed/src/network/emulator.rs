@@ -1,4 +1,4 @@
-//! The thread that carries packets between the hosts' devices, and knows what the time is.
+//! Emulation thread of a network: carries packets between the hosts' devices in real time.
 
 use std::collections::HashMap;
 use std::io;
@@ -27,13 +27,13 @@ use crate::priority::{Urgency, hurry};
 use crate::report::Lateness;
 use crate::waking::{Clock, Waking};
 
-/// What is kept while it runs.
+/// Interval of snapshots, and the counters of bytes read.
 pub(crate) struct Recording {
     pub every_s: f64,
     pub read_bytes: Arc<[AtomicU64]>,
 }
 
-/// A network's thread.
+/// Thread of an emulated network.
 #[derive(Debug)]
 pub(crate) struct Emulator {
     began: Instant,
@@ -42,7 +42,7 @@ pub(crate) struct Emulator {
 }
 
 impl Emulator {
-    /// One that carries nothing.
+    /// Returns a placeholder without a thread.
     pub fn none() -> Emulator {
         Emulator {
             began: Instant::now(),
@@ -113,7 +113,7 @@ impl Emulator {
         })
     }
 
-    /// The moment of time 0.
+    /// Returns the instant of time 0.
     pub fn began(&self) -> Instant {
         self.began
     }
@@ -136,7 +136,7 @@ impl Emulator {
 
     fn end(&mut self) -> Option<thread::Result<NetworkReport>> {
         let (stop, thread) = self.running.take()?;
-        // It cannot fail: the counter is far from full.
+        // The write cannot fail, because the counter is far from full.
         let _ = rustix::io::write(&stop, &1u64.to_ne_bytes());
         Some(thread.join())
     }
@@ -148,28 +148,28 @@ impl Drop for Emulator {
     }
 }
 
-/// Significant digits of lateness and delays.
+/// Significant digits of the lateness and delay histograms.
 const DIGITS: u8 = 3;
 
-/// Packets read from one host before the others get their turn.
+/// Maximum packets read from one host before the others are served.
 const TURN_PKTS: usize = 32;
 
-/// Hosts with packets that are told at once.
+/// Maximum number of ready hosts per call of `epoll_wait`.
 const READY: usize = 64;
 
-/// Bytes on their way at most.
+/// Maximum bytes in the network.
 const MOST_KEPT_BYTES: u64 = 256 << 20;
 
-/// Buffers that are kept to be used again.
+/// Maximum length of the free list of packet buffers.
 const MOST_SPARE: usize = 4096;
 
-/// The largest IP packet.
+/// Size of the largest IP packet, in bytes.
 const LARGEST_BYTES: usize = 65_535;
 
 struct Carrier {
     devices: Vec<SyncDevice>,
     fabric: Fabric<Vec<u8>>,
-    /// By addresses; those of a pair are two ways, one after the other.
+    /// Path index by addresses; the two paths of a pair are consecutive.
     ways: HashMap<(Ipv4Addr, Ipv4Addr), u32>,
     to_host: Vec<usize>,
     counts: Vec<PairCounts>,
@@ -201,7 +201,7 @@ impl Carrier {
                 PollFd::new(stop, PollFlags::IN),
             ];
             let asked_ns = self.clock.now_ns();
-            // A signal, or memory is short for a moment: then it is tried.
+            // On an interruption or a temporary lack of memory, the devices are tried.
             let count = poll(&mut descriptors, timeout.as_ref()).unwrap_or(1);
             if !descriptors[1].revents().is_empty() {
                 return;
@@ -229,10 +229,10 @@ impl Carrier {
         ns(self.next_mark as f64 * self.recording.every_s)
     }
 
-    /// Takes in what a host has sent, a turn of it.
+    /// Reads packets that a host has sent, up to [`TURN_PKTS`].
     fn read(&mut self, host: usize, scratch: &mut [u8]) {
         for _ in 0..TURN_PKTS {
-            // Nothing more to read, or a device that is gone.
+            // No more packets, or the device is gone.
             let Ok(bytes) = self.devices[host].recv(scratch) else {
                 return;
             };
@@ -259,7 +259,7 @@ impl Carrier {
             payload.clear();
             payload.extend_from_slice(packet);
             self.report.entered_pkts += 1;
-            // What is due before comes first.
+            // Earlier events are processed first.
             self.advance(now_ns);
             self.fabric.enter(
                 now_ns,
@@ -283,7 +283,7 @@ impl Carrier {
         .collect()
     }
 
-    /// Lets everything happen that is due by now.
+    /// Processes all events that are due by now, with snapshots at their times.
     fn advance(&mut self, now_ns: u64) {
         while self.mark_ns() <= now_ns {
             let mark_ns = self.mark_ns();
@@ -331,7 +331,7 @@ impl Carrier {
             match devices[to_host[way]].send(&packet) {
                 Ok(_) => {
                     let late_ns = clock.now_ns().saturating_sub(leaving.due_ns);
-                    // They grow as needed; a time beyond their reach is no time of a network.
+                    // The histograms resize themselves; values beyond their maximum do not occur.
                     let _ = all_lateness_ns.record(late_ns);
                     if let Some(link) = leaving.last {
                         let _ = histogram(&mut lateness_ns[link as usize]).record(late_ns);

@@ -1,12 +1,11 @@
-//! A network's links at work, without clocks or devices: packets go in at one end of a way and come out
-//! at the other, or do not.
+//! Discrete-event simulation of a network's links, without clocks or devices: packets enter at one end of
+//! a path and leave at the other, or are dropped.
 //!
-//! Every arrival at a link happens at the moment at which the packet was due there, not at the one at which
-//! somebody came to look. So queues are exact however late the caller is; what is late is only what goes
-//! out, and what comes in.
+//! Every arrival at a link is processed with its due time, not with the time of the call. So queues are
+//! exact however late the caller is; only entries and deliveries are late.
 //!
-//! What happens at the same moment happens in this order: packets have been sent, links change, packets
-//! arrive; and among these in the order in which it was decided.
+//! Simultaneous events have this order: departures, link changes, arrivals; within each kind, the order
+//! in which they were scheduled.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,11 +17,11 @@ use netflow_units::ns;
 use super::NetworkError;
 use super::link::{Link, LinkCounts, Outcome, Told};
 
-/// The links from one host to another, over time.
+/// Path of links from one host to another, as a function of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Way {
-    /// From when on (ns) packets that go in take which links; without links there is no way. In order, the
-    /// first from 0.
+    /// Links of the path from each start time (ns) on, in order of time, the first from 0. An empty list
+    /// means that there is no path.
     pub epochs: Vec<(u64, Arc<[u32]>)>,
 }
 
@@ -37,42 +36,42 @@ impl Way {
     }
 }
 
-/// A packet that goes in.
+/// Packet that enters the network.
 #[derive(Clone, Debug)]
 pub struct Entering<P> {
-    /// Which way it takes, by its number.
+    /// Index of its path.
     pub way: u32,
-    /// Its bytes, as an IP packet.
+    /// Length as an IP packet, in bytes.
     pub bytes: u32,
-    /// Tells flows apart.
+    /// Hash of the flow.
     pub flow: u64,
-    /// Whether it may be marked instead of being dropped (ECT, RFC 3168).
+    /// True if a queue may mark it instead of dropping it (ECT, RFC 3168).
     pub ecn: bool,
-    /// What it carries, for whoever takes it out.
+    /// Payload, returned when the packet leaves.
     pub payload: P,
 }
 
-/// A packet that comes out.
+/// Packet that leaves the network.
 #[derive(Clone, Debug)]
 pub struct Leaving<P> {
-    /// Which way it took.
+    /// Index of its path.
     pub way: u32,
-    /// The last link, if there was any.
+    /// Last link, if there was any.
     pub last: Option<u32>,
-    /// When it went in, in ns.
+    /// Time of entry, in ns.
     pub entered_ns: u64,
-    /// When it is due, in ns.
+    /// Due time of the delivery, in ns.
     pub due_ns: u64,
-    /// Whether a queue has marked it (CE).
+    /// True if a queue has marked it (CE).
     pub marked: bool,
-    /// What it carries.
+    /// Payload.
     pub payload: P,
 }
 
 struct Parcel<P> {
     way: u32,
     links: Arc<[u32]>,
-    /// The next link, by its place among `links`.
+    /// Index of the next link in `links`.
     hop: u32,
     bytes: u32,
     flow: u64,
@@ -85,11 +84,11 @@ struct Parcel<P> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
-    /// A packet has been sent by a link, of this generation.
+    /// Departure from a link: link, its generation, and packet.
     Sent(u32, u32, u32),
-    /// An event of the network, by its number.
+    /// Event of the network, by its index.
     Change(u32),
-    /// A packet arrives where it goes next.
+    /// Arrival of a packet at its next link or at its destination.
     Arrive(u32),
 }
 
@@ -103,7 +102,7 @@ impl Happens {
     }
 }
 
-/// The links of a network, and what is on its way.
+/// Links of a network with their packets in flight and the event list.
 pub struct Fabric<P> {
     links: Vec<Link>,
     ways: Vec<Way>,
@@ -119,11 +118,11 @@ pub struct Fabric<P> {
 }
 
 impl<P> Fabric<P> {
-    /// The links of this network, and what happens to them; packets take these ways. The seed gives links
-    /// their losses, and what queues draw.
+    /// Creates the links of a network with its events and the given paths. The seed determines link
+    /// losses and random queue decisions.
     ///
     /// # Errors
-    /// A queue that only fluids know.
+    /// If a queue is supported only by the fluid model.
     pub fn new(network: &Network, ways: Vec<Way>, seed: u64) -> Result<Fabric<P>, NetworkError> {
         let link = |id: netflow_network::LinkId| {
             let spec = network.link_spec(id);
@@ -152,32 +151,32 @@ impl<P> Fabric<P> {
         Ok(fabric)
     }
 
-    /// How many links there are.
+    /// Returns the number of links.
     pub fn link_count(&self) -> usize {
         self.links.len()
     }
 
-    /// When something happens next, in ns.
+    /// Returns the time of the next event, in ns.
     pub fn next_ns(&self) -> Option<u64> {
         self.schedule.peek().map(|Reverse((at_ns, ..))| *at_ns)
     }
 
-    /// Packets on their way.
+    /// Returns the number of packets in the network.
     pub fn under_way_pkts(&self) -> usize {
         self.parcels.len() - self.free.len()
     }
 
-    /// Their bytes.
+    /// Returns the bytes of the packets in the network.
     pub fn under_way_bytes(&self) -> u64 {
         self.under_way_bytes
     }
 
-    /// Packets that went in when there was no way.
+    /// Returns the number of packets that entered without a path.
     pub fn unrouted_pkts(&self) -> u64 {
         self.unrouted_pkts
     }
 
-    /// What happened at every link until now.
+    /// Returns the counts of every link until now.
     pub fn counts(&mut self) -> Vec<LinkCounts> {
         let now_ns = self.now_ns;
         self.links
@@ -192,7 +191,7 @@ impl<P> Fabric<P> {
         self.schedule.push(Reverse(entry));
     }
 
-    /// A packet goes in at this time, or now if that has passed.
+    /// Schedules the entry of a packet at `at_ns`, or now if that is past.
     pub fn enter(&mut self, at_ns: u64, entering: Entering<P>) {
         let at_ns = at_ns.max(self.now_ns);
         let way = self.ways.get(entering.way as usize);
@@ -229,8 +228,8 @@ impl<P> Fabric<P> {
         self.plan(at_ns, Happens::Arrive(place));
     }
 
-    /// Lets everything happen that is due by now; `on_link` is told of every packet that arrives at a link,
-    /// `out` of those that come out.
+    /// Processes all events that are due by `now_ns`. Calls `on_link` for every arrival at a link and
+    /// `out` for every packet that leaves.
     pub fn advance(
         &mut self,
         now_ns: u64,
@@ -323,7 +322,7 @@ impl<P> Fabric<P> {
         self.settle(l);
     }
 
-    /// Does what a link has decided.
+    /// Applies the pending outcomes of a link.
     fn settle(&mut self, l: u32) {
         let mut outcomes = std::mem::take(&mut self.outcomes);
         let generation = self.links[l as usize].generation;

@@ -1,4 +1,4 @@
-//! A link of an emulated network: its queue, its transmitter, and what it loses on the way.
+//! Link of an emulated network: queue, transmitter and random link loss.
 
 use std::collections::VecDeque;
 
@@ -12,47 +12,47 @@ use serde::Serialize;
 
 use super::NetworkError;
 
-/// What an arriving packet tells the queue.
+/// Handle of a queued packet, with the properties that queues use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
-    /// Its number in the fabric.
+    /// Index of the packet in the fabric.
     pub packet: u32,
     pub bytes: u32,
-    /// Tells flows apart.
+    /// Hash of the flow.
     pub flow: u64,
-    /// Whether it may be marked instead of being dropped.
+    /// True if the queue may mark it instead of dropping it.
     pub ecn: bool,
 }
 
-/// What becomes of packets at a link, in the order in which it happens.
+/// Outcome for a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// It will have been sent at this time, unless the link changes before.
+    /// Departure time, valid unless the link changes before.
     Sent { packet: u32, at_ns: u64 },
-    /// It goes on with a mark of congestion (CE).
+    /// CE mark; the packet stays in the queue.
     Marked(u32),
-    /// The queue refused it, or threw it out.
+    /// Drop on arrival or from the queue.
     Dropped(u32),
-    /// It will be sent, and lost on the way.
+    /// Loss on the link after transmission.
     Doomed(u32),
 }
 
-/// What happened at a link since the start.
+/// Counts of a link since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkCounts {
-    /// Packets that arrived.
+    /// Number of arrived packets.
     pub arrived_pkts: u64,
-    /// Packets lost: in the queue, by a failure, or on the way.
+    /// Number of lost packets: in the queue, by a failure, or on the link.
     pub lost_pkts: u64,
-    /// Those of them that were lost on the way.
+    /// Number of packets lost on the link.
     pub link_lost_pkts: u64,
-    /// Packets that the queue marked (CE, RFC 3168).
+    /// Number of packets that the queue marked (CE, RFC 3168).
     pub marked_pkts: u64,
-    /// Packets that have been sent, those included that were lost on the way.
+    /// Number of departed packets, including those lost on the link.
     pub sent_pkts: u64,
-    /// The time integral of packets in the queue, the one in service included, in pkt·s.
+    /// Time integral of the queue length, packet in service included, in pkt·s.
     pub queue_pkt_s: f64,
-    /// Seconds in which the link was sending.
+    /// Busy time, in seconds.
     pub busy_s: f64,
 }
 
@@ -61,19 +61,19 @@ enum Queue {
         link: DropTail<u64>,
         buffer: Buffer,
         red: Option<Box<(RedAverage, bool, SplitMix64)>>,
-        /// Those in the queue, in their order.
+        /// Packets in the queue, in order.
         there: VecDeque<u32>,
     },
     Managed {
         waiting: Box<Managed<Told>>,
-        /// What is being sent, and until when.
+        /// Packet in service, and its departure time in ns.
         sending: Option<(u32, u64)>,
     },
 }
 
-/// One directed link. Times do not go back.
+/// Directed link. Times must not decrease.
 pub(crate) struct Link {
-    /// The time that the buffer follows when the bandwidth changes.
+    /// Buffer size as a time, which follows the bandwidth.
     buffer_time: Option<BufferTime>,
     queue: Queue,
     bandwidth_bps: f64,
@@ -82,22 +82,22 @@ pub(crate) struct Link {
     losses: Losses<ChaCha8Rng>,
     loss_seed: u64,
     down: bool,
-    /// Goes up when what is scheduled is void.
+    /// Counter that invalidates scheduled departures.
     pub generation: u32,
-    /// Packets in the queue, the one in service included.
+    /// Packets in the queue, packet in service included.
     there: u64,
     settled_ns: u64,
     counts: LinkCounts,
 }
 
-/// A packet of mean size in bits, to random early detection: as in packets' engine and ns-2.
+/// Mean packet size of RED in bits, as in the packet engine and ns-2.
 const MEAN_BITS: f64 = 8000.0;
 
 fn delay_ns(delay_s: f64) -> u64 {
     (delay_s * 1e9).round() as u64
 }
 
-/// The random numbers of what a link with this seed loses.
+/// Returns the random streams of a link's loss causes.
 fn streams(seed: u64) -> impl Fn(LossCause) -> ChaCha8Rng {
     move |cause| {
         let mut stream = ChaCha8Rng::seed_from_u64(seed);
@@ -107,7 +107,8 @@ fn streams(seed: u64) -> impl Fn(LossCause) -> ChaCha8Rng {
 }
 
 impl Link {
-    /// The link with this number. The seed gives it its losses and what its queue draws.
+    /// Creates the link with this index. The seed determines its losses and the random decisions of its
+    /// queue.
     pub fn new(
         spec: &LinkSpec,
         buffer: Buffer,
@@ -155,7 +156,7 @@ impl Link {
         })
     }
 
-    /// What happened until now.
+    /// Returns the counts until `now_ns`.
     pub fn counts(&mut self, now_ns: u64) -> LinkCounts {
         self.settle(now_ns);
         self.counts
@@ -181,7 +182,7 @@ impl Link {
             .max(1.0) as u64
     }
 
-    /// A packet arrives.
+    /// Processes the arrival of a packet.
     pub fn arrive(&mut self, now_ns: u64, told: Told, out: &mut Vec<Outcome>) {
         self.settle(now_ns);
         self.counts.arrived_pkts += 1;
@@ -206,7 +207,7 @@ impl Link {
                     let (average, marks, random) = &mut **red;
                     link.leave(now_ns);
                     let idle_ns = link.is_empty().then(|| now_ns.saturating_sub(link.free()));
-                    // ns-2 counts those that wait.
+                    // RED in ns-2 counts waiting packets only.
                     let waiting = link.len().saturating_sub(1);
                     match average.judge(waiting, idle_ns, || random.uniform()) {
                         Early::Taken => {}
@@ -256,7 +257,7 @@ impl Link {
         out.extend(dropped.iter().map(|told| Outcome::Dropped(told.packet)));
     }
 
-    /// A managed queue's transmitter is free.
+    /// Starts the next transmission of an AQM queue.
     fn send_next(&mut self, now_ns: u64, out: &mut Vec<Outcome>) {
         let Queue::Managed { waiting, sending } = &mut self.queue else {
             return;
@@ -283,8 +284,7 @@ impl Link {
         }
     }
 
-    /// The packet that was to be sent by now has been; whether it is lost on the way is the caller's to
-    /// know, and to tell.
+    /// Records the departure of the packet in service. The caller passes whether it is lost on the link.
     pub fn sent(&mut self, now_ns: u64, lost: bool, out: &mut Vec<Outcome>) {
         self.settle(now_ns);
         self.there -= 1;
@@ -299,7 +299,7 @@ impl Link {
         }
     }
 
-    /// Changes the size of the buffer, the packet in service included. Packets that wait stay there.
+    /// Sets the buffer size, packet in service included. Packets already waiting are kept.
     fn set_buffer(&mut self, new: Buffer) {
         match &mut self.queue {
             Queue::Fifo { buffer, .. } => *buffer = new,
@@ -307,7 +307,7 @@ impl Link {
         }
     }
 
-    /// From now on the bandwidth is this: what is being sent, and what waits, takes as much longer.
+    /// Sets the bandwidth. The remaining transmission and all waiting packets are rescaled.
     pub fn set_bandwidth(&mut self, now_ns: u64, bps: f64, out: &mut Vec<Outcome>) {
         let ratio = self.bandwidth_bps / bps;
         self.bandwidth_bps = bps;
@@ -343,19 +343,19 @@ impl Link {
         }
     }
 
-    /// From now on it takes this time on the way, in seconds: what has not been sent yet.
+    /// Sets the propagation delay in seconds, for packets not yet transmitted.
     pub fn set_delay(&mut self, delay_s: f64) {
         self.delay_ns = delay_ns(delay_s);
     }
 
-    /// Whether the next packet, with this number of IP bytes, is lost on the way.
+    /// Returns whether the next packet, of this number of IP bytes, is lost on the link.
     pub fn dooms(&mut self, bytes: u32) -> bool {
         let wire_bytes = self.wire_bytes(bytes);
         self.losses.next(f64::from(wire_bytes)).is_some()
     }
 
-    /// From now on it loses this on the way. Those are returned whose fate is to be asked for anew, with
-    /// [`Link::dooms`]: all that have not been sent, if what is lost is another thing.
+    /// Sets the random loss of the link. Returns the packets not yet transmitted whose loss must be
+    /// redrawn with [`Link::dooms`]; none if the loss is unchanged.
     pub fn set_loss(&mut self, loss: &LinkLoss) -> Vec<u32> {
         if self.losses.loss() == loss {
             return Vec::new();
@@ -372,7 +372,7 @@ impl Link {
         }
     }
 
-    /// It fails: what is in the queue is lost, and what comes.
+    /// Takes the link down: queued packets and later arrivals are lost.
     pub fn fail(&mut self, now_ns: u64, out: &mut Vec<Outcome>) {
         self.settle(now_ns);
         self.generation += 1;
@@ -394,7 +394,7 @@ impl Link {
         }
     }
 
-    /// It works again.
+    /// Brings the link up again.
     pub fn repair(&mut self) {
         self.down = false;
     }

@@ -1,9 +1,9 @@
-//! A whole network between real hosts: every link of a [`Network`](netflow_network::Network) with its queue,
-//! one network namespace for each host, and one thread that carries all packets.
+//! Emulation of a whole network between real hosts. Every link of a [`Network`](netflow_network::Network)
+//! has its queue, every host its network namespace, and one thread carries all packets.
 //!
-//! - [`Fabric`] is the links at work, without clocks or rights.
-//! - [`Plan`] says which hosts there are, and which ways lead from whom to whom.
-//! - [`EmulatedNetwork`] is the hosts themselves; it runs from [`EmulatedNetwork::start`] on.
+//! - [`Fabric`] simulates the links, without clocks or rights.
+//! - [`Plan`] lists the hosts and the paths between them.
+//! - [`EmulatedNetwork`] contains the hosts; it runs from [`EmulatedNetwork::start`] on.
 
 mod fabric;
 mod link;
@@ -23,16 +23,16 @@ pub use link::LinkCounts;
 pub use plan::{Host, Pair, Plan, TcpRoute};
 pub use report::{Mark, NetworkReport, OneWayDelay, PairCounts};
 
-/// Why a network cannot be emulated.
+/// Reason for not emulating a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
-    /// Real packets do not know this queue.
+    /// Queue that only the fluid model supports.
     #[error("queues with {0} are not emulated")]
     QueueOfFluids(&'static str),
-    /// More than there are addresses.
+    /// More hosts or connections than addresses.
     #[error("there are more {0} than the {1} that have addresses")]
     TooMany(&'static str, u32),
-    /// No ways could be found between hosts.
+    /// No paths between hosts.
     #[error("no ways between hosts: {0}")]
     NoWays(String),
 }

@@ -1,20 +1,20 @@
-//! What the emulator has to know of an IPv4 packet.
+//! IPv4 header fields that the emulator uses.
 
 use std::hash::Hasher;
 use std::net::Ipv4Addr;
 
 use fnv::FnvHasher;
 
-/// The parts of an IPv4 header that say where it goes.
+/// Parsed fields of an IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub from: Ipv4Addr,
     pub to: Ipv4Addr,
-    /// Tells flows apart: of addresses, protocol and ports.
+    /// Hash of the flow: addresses, protocol and ports.
     pub flow: u64,
-    /// Whether it may be marked instead of being dropped (ECT, RFC 3168).
+    /// True if a queue may mark it instead of dropping it (ECT, RFC 3168).
     pub ecn: bool,
-    /// Whether it carries data: a TCP segment with a payload, or anything that is not TCP.
+    /// True for a TCP segment with a payload, and for any packet that is not TCP.
     pub has_data: bool,
 }
 
@@ -22,7 +22,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 impl Header {
-    /// Of a whole packet; `None` if it is no IPv4.
+    /// Parses a whole packet; `None` if it is not IPv4.
     pub fn of(packet: &[u8]) -> Option<Header> {
         let fixed = packet.first_chunk::<20>()?;
         if fixed[0] >> 4 != 4 {
@@ -54,7 +54,7 @@ impl Header {
     }
 }
 
-/// Marks a packet as one that met congestion (CE, RFC 3168), with the checksum that goes with it (RFC 1624).
+/// Sets the CE mark of a packet (RFC 3168), and updates the header checksum (RFC 1624).
 pub(crate) fn mark(packet: &mut [u8]) {
     let Some(before) = packet.get(1).copied() else {
         return;

@@ -1,4 +1,4 @@
-//! Who is there, and which ways packets take between whom.
+//! Hosts of an emulated network and the paths between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -10,59 +10,59 @@ use netflow_units::ns;
 use super::NetworkError;
 use super::fabric::Way;
 
-/// A host of an emulated network.
+/// Host of an emulated network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// The name of its node.
+    /// Name of its node.
     pub name: String,
-    /// Where it is reached by name; traffic of connections has addresses of its own.
+    /// Address of its name; traffic of connections has separate addresses.
     pub address: Ipv4Addr,
 }
 
-/// What TCP does on a way.
+/// TCP settings of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpRoute {
-    /// The congestion control; `None`: that of the host.
+    /// Congestion control; `None` for the host's default.
     pub congestion: Option<String>,
-    /// Window of the data's first round trip, in segments; `None`: the kernel's.
+    /// Initial congestion window, in segments; `None` for the kernel's default.
     pub initial_window: Option<u32>,
-    /// The largest window that the receiver announces, in bytes; `None`: no limit but that of buffers. Only
-    /// a socket with a receive buffer of its own (`SO_RCVBUF`) keeps to it.
+    /// Largest window that the receiver announces, in bytes; `None` for no limit other than the buffer.
+    /// Only a socket with a fixed receive buffer (`SO_RCVBUF`) obeys it.
     pub receive_window_bytes: Option<u32>,
-    /// Whether ECN is asked for.
+    /// True if ECN is requested.
     pub ecn: bool,
-    /// The largest IP packet, in bytes.
+    /// Largest IP packet, in bytes.
     pub mtu: u16,
 }
 
-/// Two hosts and the ways between them, with addresses that are theirs alone.
+/// Two hosts and the paths between them, with addresses that no other pair uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// The hosts, by their places: who sends and who answers.
+    /// Indices of the hosts: sender and receiver.
     pub hosts: [usize; 2],
-    /// Their addresses here.
+    /// Addresses of the hosts in this pair.
     pub addresses: [Ipv4Addr; 2],
-    /// The way there and the way back.
+    /// Forward path and return path.
     pub ways: [Way; 2],
-    /// What TCP does on them.
+    /// TCP settings of the paths.
     pub tcp: TcpRoute,
 }
 
-/// Who is there, and who has ways to whom.
+/// Hosts and pairs of hosts of an emulated network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// The hosts.
+    /// Hosts.
     pub hosts: Vec<Host>,
-    /// First one for every connection of the network, in its order; then those between hosts.
+    /// One pair for every connection of the network, in its order, followed by those between hosts.
     pub pairs: Vec<Pair>,
 }
 
 impl Plan {
-    /// The hosts where connections begin and end, and these nodes, from each of which every host is to be
-    /// reached. `tcp` says what TCP does for each connection.
+    /// Plans the hosts where connections begin and end, and the nodes `also`, from each of which every
+    /// host is reachable. `tcp` returns the TCP settings of a connection.
     ///
     /// # Errors
-    /// More hosts or connections than there are addresses.
+    /// If there are more hosts or connections than addresses, or no path between hosts.
     pub fn of(
         network: &Network,
         also: &[NodeId],
@@ -107,7 +107,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Ways from these nodes to every host, as a connection between them has them.
+    /// Adds paths from these nodes to every host, routed like a connection between them.
     fn join_hosts(
         &mut self,
         network: &Network,
@@ -162,11 +162,11 @@ impl Plan {
     }
 }
 
-/// Something between two nodes that has a way, and does nothing.
+/// Returns a connection between two nodes that only serves to find its paths.
 fn between(network: &Network, from: NodeId, to: NodeId) -> ConnectionSpec {
     let [a, b] = [from, to].map(|node| network.node_name(node));
     ConnectionSpec {
-        // No name in a file can have a line break.
+        // No name in a file can contain a line break.
         name: format!("{a}\n{b}"),
         from,
         to,
@@ -187,7 +187,7 @@ fn between(network: &Network, from: NodeId, to: NodeId) -> ConnectionSpec {
     }
 }
 
-/// The way of a connection's data and the way back, over time.
+/// Returns the forward and return paths of a connection, as functions of time.
 fn ways(network: &Network, id: ConnectionId) -> [Way; 2] {
     let failures = network.events().filter(|event| event.change.reroutes());
     let mut times_s: Vec<f64> = std::iter::once(0.0)
@@ -205,12 +205,12 @@ fn ways(network: &Network, id: ConnectionId) -> [Way; 2] {
         way
     };
     let there = way(&|at_s| network.path_at(id, at_s));
-    // What nobody acknowledges still may be answered by somebody's ping: by the links of the way there.
+    // Replies to unacknowledged traffic, for example to pings, use the links of the forward path.
     let back = way(&|at_s| network.return_path_at(id, at_s));
     [there, back]
 }
 
-/// The address with this number among so many.
+/// Returns the address with index `number` of `count` addresses from `base` on.
 fn numbered(base: [u8; 4], number: u32, count: u32) -> Option<Ipv4Addr> {
     (number < count).then(|| Ipv4Addr::from(u32::from_be_bytes(base) + number))
 }

@@ -1,4 +1,4 @@
-//! What an emulated network says of itself.
+//! Report of an emulated network.
 
 use serde::Serialize;
 
@@ -6,78 +6,78 @@ use super::link::LinkCounts;
 use crate::capture::CaptureReport;
 use crate::report::{LATEST_P99_US, Lateness};
 
-/// What happened to the traffic of a pair since the start: in the direction of its first host's data.
+/// Counts of a pair since the start, in the direction of its first host's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PairCounts {
-    /// Packets with data that were sent, those included that were sent again.
+    /// Number of data packets sent, retransmissions included.
     pub sent_pkts: u64,
-    /// Packets with data that came to the other host.
+    /// Number of data packets that reached the other host.
     pub delivered_pkts: u64,
-    /// Bytes that the other host's application has read, as far as it said so.
+    /// Bytes that the other host's application has reported as read.
     pub read_bytes: u64,
 }
 
-/// Everything so far, at one time.
+/// Snapshot of all counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
-    /// When, in seconds.
+    /// Time of the snapshot, in seconds.
     pub time_s: f64,
-    /// Of every link.
+    /// Counts of every link.
     pub links: Vec<LinkCounts>,
-    /// Of every pair.
+    /// Counts of every pair.
     pub pairs: Vec<PairCounts>,
 }
 
-/// How long packets with data took from one host to the other.
+/// One-way delay of data packets between two hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OneWayDelay {
     /// Median, in seconds.
     pub p50_s: f64,
-    /// 95 of 100 did not take longer.
+    /// 95th percentile, in seconds.
     pub p95_s: f64,
-    /// 99 of 100.
+    /// 99th percentile, in seconds.
     pub p99_s: f64,
 }
 
-/// An emulated network's own account.
+/// Report of an emulated network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NetworkReport {
-    /// What happened by the ends of intervals.
+    /// Snapshots at the ends of intervals.
     pub marks: Vec<Mark>,
-    /// What happened in all, by link.
+    /// Final counts of every link.
     pub links: Vec<LinkCounts>,
-    /// And by pair.
+    /// Final counts of every pair.
     pub pairs: Vec<PairCounts>,
-    /// Of every pair, if any data arrived.
+    /// One-way delays of every pair, if any data arrived.
     pub delays: Vec<Option<OneWayDelay>>,
-    /// How late packets came out that crossed this link last, if any did.
+    /// Lateness of deliveries, by the last link of their path; `None` without deliveries.
     pub lateness: Vec<Option<Lateness>>,
-    /// The same of all packets.
+    /// Lateness of all deliveries.
     pub all_lateness: Lateness,
-    /// How long it ran, in seconds.
+    /// Duration of the run, in seconds.
     pub seconds: f64,
-    /// Whether its thread had a real-time priority.
+    /// True if its thread had real-time priority.
     pub realtime: bool,
-    /// Packets that went in.
+    /// Number of packets that entered.
     pub entered_pkts: u64,
-    /// Arrivals at links.
+    /// Number of arrivals at links.
     pub hops_pkts: u64,
-    /// Packets that a host's device did not take.
+    /// Number of packets that a host's device rejected.
     pub write_failures: u64,
-    /// Packets that the kernel dropped before the emulator could read them.
+    /// Number of packets that the kernel dropped before the emulator read them.
     pub unread_drops: u64,
-    /// Packets beyond what the emulator keeps.
+    /// Number of packets dropped because of the emulator's limit on bytes in the network.
     pub overflow_pkts: u64,
-    /// Packets to nobody that is there.
+    /// Number of packets to or from unknown addresses.
     pub stray_pkts: u64,
-    /// Packets that went in while failures left no way.
+    /// Number of packets that entered while failures left no path.
     pub unrouted_pkts: u64,
-    /// The outcome of all captures.
+    /// Outcome of all captures.
     pub captures: CaptureReport,
 }
 
 impl NetworkReport {
-    /// Why this run does not count; `None` if it does.
+    /// Returns the reason why the run is not valid; `None` if it is.
     pub fn doubt(&self) -> Option<String> {
         let late_us = self.all_lateness.p99_us;
         if late_us > LATEST_P99_US {

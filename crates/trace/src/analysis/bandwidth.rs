@@ -1,19 +1,19 @@
-//! The bandwidth of a link, which traces do not tell: found out from the times of its packets.
+//! Estimation of a link's bandwidth, which traces do not contain, from the times of its packets.
 
-/// What is known so far.
+/// Estimator of one link's bandwidth.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inference {
-    /// Transmissions that were followed by the next packet at once: their bits and their time.
+    /// Bits and duration of the transmissions after which another packet was waiting.
     busy_bits: u64,
     busy_ns: i64,
-    /// The shortest and the longest packet seen, in bytes, with the least time from the beginning
-    /// of its transmission to its arrival.
+    /// Shortest and longest packet in bytes, with their minimum time from the start of transmission to
+    /// the arrival.
     shortest: Option<(u32, i64)>,
     longest: Option<(u32, i64)>,
 }
 
 impl Inference {
-    /// A packet was transmitted for this long: the next one was waiting.
+    /// Records a transmission of `took_ns` after which another packet was waiting.
     #[inline]
     pub fn transmission(&mut self, bytes: u32, took_ns: i64) {
         if took_ns > 0 && bytes > 0 {
@@ -22,7 +22,7 @@ impl Inference {
         }
     }
 
-    /// A packet took this long from the beginning of its transmission to its arrival.
+    /// Records the time of a packet from the start of its transmission to its arrival.
     #[inline]
     pub fn crossing(&mut self, bytes: u32, took_ns: i64) {
         for (place, better) in [
@@ -37,8 +37,8 @@ impl Inference {
         }
     }
 
-    /// In bit/s: from packets that followed each other without a pause, else from the longer time
-    /// that longer packets take; `None` if neither was seen.
+    /// Returns the bandwidth in bit/s. Back-to-back packets have priority; the fallback is the additional
+    /// time of longer packets. `None` if neither was seen.
     pub fn bandwidth_bps(&self) -> Option<f64> {
         if self.busy_ns > 0 {
             return Some(self.busy_bits as f64 * 1e9 / self.busy_ns as f64);

@@ -1,4 +1,4 @@
-//! How much the number of packets that arrive varies from interval to interval.
+//! Burstiness of arrivals: variation of the packet counts between intervals.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{interval_ns, intervals, too_many};
 use crate::{Event, Link, What};
 
-/// Counts what arrives at every link (`+` in ns-2 traces: what is dropped there as well), or all
-/// that passes in a capture.
+/// Counter of the arrivals at every link, or of all packets of a capture. Arrivals are `+` lines of ns-2
+/// traces, which include packets that the queue drops.
 #[derive(Debug)]
 pub struct Burstiness {
     interval_ns: i64,
@@ -21,28 +21,28 @@ pub struct Burstiness {
     counts: Vec<(Option<Link>, Vec<u32>)>,
 }
 
-/// Packets that arrive at a link in an interval: their mean and their spread.
+/// Mean and variation of the packets that arrive at a link per interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// At which link; of captures none.
+    /// Link; `None` in captures.
     #[serde(skip)]
     pub link: Option<Link>,
-    /// Intervals, empty ones included.
+    /// Number of intervals, empty ones included.
     pub intervals: u64,
-    /// Packets that arrived.
+    /// Number of arrived packets.
     pub packets: u64,
-    /// Mean number of packets in an interval.
+    /// Mean number of packets per interval.
     pub mean: f64,
     /// Coefficient of variation: standard deviation (over all intervals) / mean.
     pub cov: f64,
-    /// What Poisson arrivals of the same mean have: 1/√mean (\[Burst\]; for n sources of λ packets/s
-    /// and intervals of τ that is 1/√(λ·τ·n)).
+    /// Coefficient of variation of Poisson arrivals with the same mean: 1/√mean (\[Burst\]; for n sources
+    /// of λ packets/s and intervals of τ that is 1/√(λ·τ·n)).
     pub poisson_cov: f64,
 }
 
 impl Burstiness {
-    /// Intervals of `interval_s` seconds, from `from_s` until `until_s` (the end of the trace).
-    /// Times are those of the trace in ns-2's, and since the first packet in captures.
+    /// Creates a counter with intervals of `interval_s` seconds, from `from_s` until `until_s` or the end
+    /// of the trace. Times are those of an ns-2 trace, and count from the first packet in captures.
     pub fn new(interval_s: f64, from_s: f64, until_s: Option<f64>) -> Burstiness {
         Burstiness {
             interval_ns: interval_ns(interval_s),
@@ -56,13 +56,13 @@ impl Burstiness {
         }
     }
 
-    /// Events that were left out because there would be more than
-    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    /// Returns the number of events left out because the intervals until then would exceed
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn on(&mut self, event: &Event) {
         let start_ns = *self.start_ns.get_or_insert(match event.what {
             What::Captured => event.time_ns,
@@ -92,10 +92,10 @@ impl Burstiness {
         counts[interval] += 1;
     }
 
-    /// What was found, in the order of the links' first packets. Without an end, the last interval
-    /// counted is the one in which the trace ends.
+    /// Returns the results in the order of the links' first packets. Without `until_s`, the last interval
+    /// is the one in which the trace ends.
     pub fn finish(self) -> Vec<Spread> {
-        // A rest of an interval counts as one only at the end of a trace.
+        // A partial interval counts only at the end of a trace.
         let intervals = match self.until_ns {
             Some(until_ns) => (until_ns - self.from_ns) / self.interval_ns,
             None => intervals(self.last_ns + 1 - self.from_ns, self.interval_ns) as i64,

@@ -1,4 +1,4 @@
-//! What every sender sent, what arrived of it, and how long that took.
+//! Packets sent, delivered and lost, and round-trip times, by connection.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,11 +12,11 @@ use super::{in_time_order, interval_ns, intervals, too_many};
 use crate::sender::{Flow, MOST_FLOWS, Options, RttMethod, Senders};
 use crate::{Endpoint, Event, NodeNames, Transport, What};
 
-/// Follows all connections.
+/// Analysis of all connections of a trace.
 ///
-/// A trace of all links shows where packets are sent, dropped and delivered. One of the sender's
-/// side (a capture, or a trace of the first link) does not: there, goodput is what is acknowledged
-/// for the first time, and lost is what had to be sent again (needless repetitions apart).
+/// A trace of all links shows where packets are sent, dropped and delivered. A trace of the sender's side
+/// (a capture, or a trace of the first link) does not. There, goodput counts packets acknowledged for the
+/// first time, and losses are retransmissions except spurious ones.
 #[derive(Debug)]
 pub struct Connections {
     every_ns: i64,
@@ -30,13 +30,13 @@ pub struct Connections {
 #[derive(Debug)]
 struct Table {
     most: usize,
-    /// In the order of their first packets.
+    /// Connections in the order of their first packets.
     tracks: IndexMap<Key, Track>,
     left_out: u64,
 }
 
 impl Table {
-    /// `None` if there are too many already.
+    /// Returns the record of a connection; `None` if the table is full.
     fn track(&mut self, key: Key, tcp: bool) -> Option<&mut Track> {
         let full = self.tracks.len() >= self.most;
         match self.tracks.entry(key) {
@@ -58,10 +58,10 @@ type Key = (Flow, u32);
 #[derive(Debug, Default)]
 struct Track {
     tcp: bool,
-    /// From the interval of the first packet on.
+    /// Counts by interval, from that of the first packet on.
     bins: VecDeque<Counts>,
     first: usize,
-    /// Whether a packet was seen to arrive at its receiver.
+    /// True if a packet was seen to arrive at its receiver.
     arrives: bool,
 }
 
@@ -70,7 +70,7 @@ struct Counts {
     sent: u64,
     delivered: u64,
     dropped: u64,
-    /// By what the sender sees.
+    /// Packets sent according to the sender's view.
     tracked: u64,
     acked: u64,
     resent: u64,
@@ -93,43 +93,43 @@ impl Counts {
     }
 }
 
-/// One connection over one interval, or over the whole trace.
+/// Values of one connection over one interval, or over the whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ConnectionBin {
-    /// End of the interval in seconds.
+    /// End of the interval, in seconds.
     pub time_s: f64,
-    /// Data packets sent, repeated ones included.
+    /// Data packets sent, retransmissions included.
     pub sent_pkts: u64,
-    /// Data packets delivered: that reached the receiver, or were acknowledged for the first time.
+    /// Data packets delivered: those that reached the receiver, or were acknowledged for the first time.
     pub delivered_pkts: u64,
     /// Data packets lost.
     pub lost_pkts: u64,
-    /// Mean round-trip time in seconds, where one was found.
+    /// Mean round-trip time in seconds, if any was measured.
     pub rtt_s: Option<f64>,
-    /// Length of the interval in seconds.
+    /// Length of the interval, in seconds.
     pub length_s: f64,
 }
 
-/// What was found out about one connection.
+/// Results of one connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionSeries {
-    /// Who sends to whom.
+    /// Sender and receiver.
     pub flow: Flow,
-    /// ns-2's flow id; 0 in captures.
+    /// Flow id of ns-2; 0 in captures.
     pub flow_id: u32,
-    /// Whether packets were seen to arrive; else the sender's view stands in for it.
+    /// True if packets were seen to arrive; otherwise the values are the sender's view.
     pub whole_network: bool,
-    /// How round-trip times were found; `None` for what has none.
+    /// Method of the round-trip times; `None` without any.
     pub rtt_method: Option<RttMethod>,
-    /// The whole trace.
+    /// Values over the whole trace.
     pub totals: ConnectionBin,
-    /// Interval by interval.
+    /// Values by interval.
     pub bins: Vec<ConnectionBin>,
 }
 
 impl Connections {
-    /// Intervals of this many seconds: from time 0 on in ns-2 traces, from the first packet on in
-    /// captures.
+    /// Creates an analysis with intervals of `every_s` seconds. They begin at time 0 in ns-2 traces, and
+    /// at the first packet in captures.
     pub fn new(every_s: f64, options: Options) -> Connections {
         Connections::of_at_most(MOST_FLOWS, every_s, options)
     }
@@ -149,19 +149,19 @@ impl Connections {
         }
     }
 
-    /// Events that were left out because there would be more than
-    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    /// Returns the number of events left out because the intervals until then would exceed
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Events that were left out because they are of flows beyond the first
+    /// Returns the number of events left out because they belong to flows beyond the first
     /// [`MOST_FLOWS`](crate::sender::MOST_FLOWS).
     pub fn flows_left_out(&self) -> u64 {
         self.table.left_out.max(self.senders.flows_left_out())
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn on(&mut self, event: &Event) {
         let start_ns = *self.start_ns.get_or_insert(match event.what {
             What::Captured => event.time_ns,
@@ -204,7 +204,7 @@ impl Connections {
         });
     }
 
-    /// What was found, in the order of the connections' first packets.
+    /// Returns the results in the order of the connections' first packets.
     pub fn finish(self) -> Vec<ConnectionSeries> {
         let Connections {
             every_ns,
@@ -232,7 +232,8 @@ enum Passing {
     IsDropped,
 }
 
-/// A data packet of an ns-2 trace at its sender, at its receiver, or dropped.
+/// Returns the flow of a data packet of an ns-2 trace that leaves its sender, reaches its receiver or is
+/// dropped.
 fn passes(event: &Event) -> Option<(Flow, Passing)> {
     let link = event.link?;
     let packet = &event.packet;
@@ -261,7 +262,7 @@ impl Track {
     fn bin(&mut self, now_ns: i64, every_ns: i64) -> &mut Counts {
         let place = (now_ns / every_ns) as usize;
         if self.bins.is_empty() {
-            // Most of many connections are there for one interval.
+            // Of many connections, most are active in one interval only.
             self.bins = VecDeque::with_capacity(1);
             self.first = place;
         }
@@ -328,7 +329,7 @@ fn shown(counts: &Counts, begin_ns: i64, end_ns: i64, whole_network: bool) -> Co
 }
 
 impl ConnectionBin {
-    /// As a row of `connections.csv`; what was not measured is empty.
+    /// Returns a row of `connections.csv`; values that were not measured are empty.
     pub fn row(&self, connection: &std::sync::Arc<str>) -> ConnectionRow {
         ConnectionRow {
             time_s: self.time_s,
@@ -343,7 +344,7 @@ impl ConnectionBin {
         }
     }
 
-    /// Lost / sent.
+    /// Returns the lost fraction of the sent packets, 0 to 1.
     pub fn loss_probability(&self) -> f64 {
         match self.sent_pkts {
             0 => 0.0,
@@ -353,8 +354,7 @@ impl ConnectionBin {
 }
 
 impl ConnectionSeries {
-    /// `SENDER.PORT->RECEIVER.PORT` with the nodes' names, or addresses and ports; with ns-2's flow
-    /// id behind it where several connections share that.
+    /// Returns `SENDER.PORT->RECEIVER.PORT` with the nodes' names, or with addresses and ports.
     pub fn name(&self, names: &NodeNames) -> String {
         let end = |end: Endpoint| match end {
             Endpoint::Node { node, port } => format!("{}.{port}", names.name(node)),
@@ -364,7 +364,8 @@ impl ConnectionSeries {
         format!("{}->{}", end(self.flow.from), end(self.flow.to))
     }
 
-    /// Gives each of them a name of its own.
+    /// Returns a function that gives unique names: connections with equal names get ns-2's flow id as a
+    /// suffix.
     pub fn namer(
         all: &[ConnectionSeries],
         names: &NodeNames,
@@ -382,7 +383,7 @@ impl ConnectionSeries {
         }
     }
 
-    /// The rows of `connections.csv` of all connections, in time order.
+    /// Returns the rows of `connections.csv` of all connections, in time order.
     pub fn rows(
         all: &[ConnectionSeries],
         names: &NodeNames,

@@ -1,4 +1,4 @@
-//! The queue of every link of an ns-2 trace, from what enters and leaves it.
+//! Queue of every link of an ns-2 trace, reconstructed from its events.
 
 use std::collections::HashMap;
 
@@ -11,71 +11,70 @@ use super::queue::{Dropped, Packets};
 use super::{in_time_order, interval_ns, intervals, too_many};
 use crate::{Event, Link, NodeNames, What};
 
-/// Follows all links.
+/// Analysis of all links of a trace.
 ///
-/// A packet arrives at a queue with its `+`, begins its transmission with `-`, and arrives at the
-/// link's end with `r`; a packet dropped (`d`) before its `-` was refused or thrown out by the
-/// queue, one dropped after it was lost on the link (by an error model).
+/// A packet arrives at a queue with `+`, starts its transmission with `-`, and arrives at the link's end
+/// with `r`. A packet dropped (`d`) before its `-` was dropped by the queue; one dropped after it was
+/// lost on the link (by an error model).
 #[derive(Debug)]
 pub struct Links {
     every_ns: i64,
-    /// Bandwidths that were given: from when on, and bit/s, in order of time.
+    /// Given bandwidths: start time in ns and bit/s, in order of time.
     known_bps: HashMap<Link, Vec<(i64, f64)>>,
     places: HashMap<Link, usize>,
-    /// In the order of their first packets.
+    /// Links in the order of their first packets.
     links: Vec<(Link, Track)>,
     end_ns: i64,
     left_out: u64,
 }
 
-/// One link.
+/// State of one link.
 #[derive(Debug, Default)]
 struct Track {
     packets: Packets,
     inference: Inference,
     bins: Vec<Counts>,
-    /// Until when the waiting packets have been summed up.
+    /// Time until which the waiting packets have been integrated.
     summed_ns: i64,
-    /// The packet whose transmission began last: when, its bytes, and whether others waited ever
-    /// since.
+    /// Last transmission: its start in ns, its bytes, and whether other packets have waited ever since.
     last: Option<(i64, u32, bool)>,
     most_waiting: usize,
     on_link_lost: u64,
 }
 
-/// What happened in one interval.
+/// Counts of one interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     arrived: u64,
     lost: u64,
     dequeued: u64,
     dequeued_bits: u64,
-    /// Packets × nanoseconds.
+    /// Time integral of the waiting packets, in packets × nanoseconds.
     waiting_time: i128,
-    /// The last transmission that began: when, and its bits.
+    /// Last transmission that started: its time in ns and its bits.
     last: Option<(i64, u64)>,
 }
 
-/// One link over one interval. Rates are packets/s.
+/// Values of one link over one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinkBin {
-    /// End of the interval in seconds.
+    /// End of the interval, in seconds.
     pub time_s: f64,
     /// Packets that arrived at the queue.
     pub arrived_pkts: u64,
     /// Packets that the queue dropped.
     pub lost_pkts: u64,
-    /// Packets that left the queue: their transmission began.
+    /// Packets that left the queue: their transmission started.
     pub departed_pkts: u64,
-    /// Mean number of packets that waited, the one in service not counted.
+    /// Mean number of waiting packets, packet in service not included.
     pub waiting_pkts: f64,
-    /// Fraction of the time for which the link was busy; `None` where the bandwidth is not known.
+    /// Fraction of the time in which the link was busy; `None` if the bandwidth is unknown.
     pub utilization: Option<f64>,
-    /// Length of the interval in seconds.
+    /// Length of the interval, in seconds.
     pub length_s: f64,
 }
 
-/// One link over the whole trace.
+/// Values of one link over the whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TraceTotals {
     /// Packets that arrived at the queue.
@@ -86,35 +85,35 @@ pub struct TraceTotals {
     pub lost_on_link_pkts: u64,
     /// Packets that left the queue.
     pub departed_pkts: u64,
-    /// Packets that were waiting at the end.
+    /// Packets waiting at the end.
     pub queued_pkts: u64,
-    /// Mean number of packets that waited, the one in service not counted.
+    /// Mean number of waiting packets, packet in service not included.
     pub mean_waiting_pkts: f64,
-    /// Mean number of packets, the one in service included; `None` without the bandwidth.
+    /// Mean number of packets, packet in service included; `None` if the bandwidth is unknown.
     pub mean_queue_pkts: Option<f64>,
-    /// Most packets that waited.
+    /// Maximum number of waiting packets.
     pub max_waiting_pkts: u64,
-    /// Lost by the queue / offered.
+    /// Fraction of the offered packets that the queue dropped.
     pub loss_probability: f64,
-    /// Fraction of the time for which the link was busy; `None` without the bandwidth.
+    /// Fraction of the time in which the link was busy; `None` if the bandwidth is unknown.
     pub utilization: Option<f64>,
-    /// Bandwidth in bit/s at the start: as given, or as the times of the packets tell.
+    /// Bandwidth in bit/s at the start: given, or estimated from the packets' times.
     pub bandwidth_bps: Option<f64>,
 }
 
-/// What was found out about one link.
+/// Results of one link.
 #[derive(Clone, Debug)]
 pub struct LinkSeries {
-    /// Which.
+    /// The link.
     pub link: Link,
-    /// The whole trace.
+    /// Values over the whole trace.
     pub totals: TraceTotals,
-    /// Interval by interval.
+    /// Values by interval.
     pub bins: Vec<LinkBin>,
 }
 
 impl Links {
-    /// Intervals of this many seconds, from time 0 on.
+    /// Creates an analysis with intervals of `every_s` seconds from time 0 on.
     pub fn new(every_s: f64) -> Links {
         Links {
             every_ns: interval_ns(every_s),
@@ -126,31 +125,31 @@ impl Links {
         }
     }
 
-    /// Gives a link's bandwidth (bit/s), which is otherwise inferred.
+    /// Sets a link's bandwidth in bit/s, which is otherwise estimated.
     pub fn bandwidth(&mut self, link: Link, bps: f64) {
         self.known_bps.insert(link, vec![(0, bps)]);
     }
 
-    /// Gives the bandwidth (bit/s) that a link, whose bandwidth was given, has from a time in seconds on, later than all
-    /// before. An interval has the one that it begins with.
+    /// Sets the bandwidth in bit/s that a link has from a time in seconds on. The link must have a given
+    /// bandwidth, and times must increase. An interval uses the bandwidth at its start.
     pub fn bandwidth_from(&mut self, link: Link, at_s: f64, bps: f64) {
         if let Some(known) = self.known_bps.get_mut(&link) {
             known.push((interval_ns(at_s), bps));
         }
     }
 
-    /// The links seen so far, in the order of their first packets.
+    /// Returns the links seen, in the order of their first packets.
     pub fn links(&self) -> impl Iterator<Item = Link> + '_ {
         self.links.iter().map(|(link, _)| *link)
     }
 
-    /// Events that were left out because there would be more than
-    /// [`MOST_INTERVALS`](super::MOST_INTERVALS) of them until then.
+    /// Returns the number of events left out because the intervals until then would exceed
+    /// [`MOST_INTERVALS`](super::MOST_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn on(&mut self, event: &Event) {
         let Some(link) = event.link else {
             return;
@@ -172,13 +171,13 @@ impl Links {
         }
     }
 
-    /// What was found, in the order of the links' first packets; the last interval ends with the
+    /// Returns the results in the order of the links' first packets; the last interval ends with the
     /// trace.
     pub fn finish(self) -> Vec<LinkSeries> {
         self.finish_at(None)
     }
 
-    /// The same for a trace that is known to last until `end_s`, with or without packets.
+    /// Returns the results of a trace that lasts until `end_s`, with or without packets.
     pub fn finish_at(mut self, end_s: Option<f64>) -> Vec<LinkSeries> {
         if let Some(end_s) = end_s {
             self.end_ns = self.end_ns.max(interval_ns(end_s));
@@ -199,7 +198,7 @@ impl Track {
             What::Enqueued => {
                 self.packets.enqueue(packet.id);
                 self.bin(now_ns, every_ns).arrived += 1;
-                // The one that is transmitted at once does not wait.
+                // A packet that is transmitted at once does not wait.
             }
             What::Dequeued => {
                 if let Some((began_ns, bytes, true)) = self.last {
@@ -235,11 +234,11 @@ impl Track {
         &mut self.bins[place]
     }
 
-    /// Those that have waited since the last event did so until now.
+    /// Integrates the number of waiting packets from the last event until now.
     #[inline]
     fn sum_up(&mut self, now_ns: i64, every_ns: i64) {
         let waiting = self.packets.waiting();
-        // Only after the events of one moment does it show who really waits.
+        // Simultaneous events must all be processed before the number of waiting packets is valid.
         if now_ns > self.summed_ns {
             self.most_waiting = self.most_waiting.max(waiting);
         }
@@ -285,7 +284,7 @@ impl Track {
                 .min(end_ns.max(begin_ns + 1));
             let length_s = (finish_ns - begin_ns) as f64 * 1e-9;
             let utilization = bandwidth_at(begin_ns).map(|bps| {
-                // What began before and what ends after belongs to two intervals.
+                // A transmission that spans the end of the interval is split between intervals.
                 let after_s = counts.last.map_or(0.0, |(began_ns, bits)| {
                     let left_s = (finish_ns - began_ns) as f64 * 1e-9;
                     (bits as f64 / bps - left_s).max(0.0)
@@ -312,7 +311,7 @@ impl Track {
         let duration_s = end_ns.max(1) as f64 * 1e-9;
         let waiting_time: i128 = self.bins.iter().map(|bin| bin.waiting_time).sum();
         let mean_waiting_pkts = waiting_time as f64 * 1e-9 / duration_s;
-        // An interval that begins with the last event has a nanosecond that the trace has not.
+        // An interval that starts with the last event is a nanosecond longer than the trace.
         let utilization = bandwidth_bps.map(|_| (busy_s / duration_s).min(1.0));
         let totals = TraceTotals {
             offered_pkts: offered,
@@ -336,7 +335,7 @@ impl Track {
 }
 
 impl LinkBin {
-    /// As a row of `links.csv`; what needs the bandwidth is not a number without it.
+    /// Returns a row of `links.csv`; without the bandwidth, values that depend on it are NaN.
     pub fn row(&self, link: &std::sync::Arc<str>) -> LinkRow {
         let utilization = self.utilization.unwrap_or(f64::NAN);
         LinkRow {
@@ -358,7 +357,7 @@ impl LinkBin {
 }
 
 impl LinkSeries {
-    /// The rows of `links.csv` of all links, in time order.
+    /// Returns the rows of `links.csv` of all links, in time order.
     pub fn rows(all: &[LinkSeries], names: &NodeNames) -> impl Iterator<Item = LinkRow> {
         let name = |series: &LinkSeries| names.link(series.link).into();
         let named = all.iter().map(|series| (&*series.bins, name(series)));

@@ -1,22 +1,27 @@
-//! What is in a trace: summaries, the series of links and of connections, burstiness.
+//! Analyses of a trace: summary, time series of links and connections, burstiness.
 //!
-//! Each takes one event after the other (`on`) and says at the end what it found (`finish`); what
-//! it keeps meanwhile is what it will say, and the packets that are under way. That is no constant memory,
-//! but bounded:
+//! Each analysis processes one event after the other (`on`) and returns its results at the end
+//! (`finish`). Its memory contains the future results and the packets in flight. So memory is not
+//! constant, but bounded:
 //!
-//! | | keeps | at most |
+//! | | memory | limit |
 //! |---|---|---|
-//! | [`Summary`] | 80 bytes a flow of either direction, 60 a link | [`MOST_FLOWS`](crate::sender::MOST_FLOWS) flows, as many links |
-//! | [`Connections`] | what [`sender`](crate::sender) keeps, 190 bytes a flow, and 72 for every interval from its first packet to its last | as many flows, and [`MOST_INTERVALS`] |
-//! | [`Links`] | 80 bytes for every interval of a link, 8 for every packet that waits | [`MOST_INTERVALS`] |
-//! | [`Burstiness`] | 4 bytes for every interval of a link | [`MOST_INTERVALS`] |
+//! | [`Summary`] | 80 bytes per flow and direction, 60 per link | [`MOST_FLOWS`] flows, and as many links |
+//! | [`Connections`] | [`sender`]'s, 190 bytes per flow, 72 per interval of a flow | both limits |
+//! | [`Links`] | 80 bytes per interval of a link, 8 per waiting packet | [`MOST_INTERVALS`] |
+//! | [`Burstiness`] | 4 bytes per interval of a link | [`MOST_INTERVALS`] |
 //!
-//! Measured as the most that the command has resident, for each of 500 000 flows of ns-2 of a packet each, and for each
-//! of as many captured connections with data both ways: `summary` 360 and 780 bytes, `connections` 550 and 1150,
-//! `samples` 530 and 1070.
+//! A flow has intervals from its first packet to its last.
 //!
-//! What would be more is left out and counted: `left_out`, `flows_left_out`. Numbers of which anything was left
-//! out are not to be shown.
+//! Measured as the peak resident memory of the command per flow. The traces have 500 000 ns-2 flows of
+//! one packet each, or as many captured connections with data in both directions: `summary` 360 and 780
+//! bytes, `connections` 550 and 1150, `samples` 530 and 1070.
+//!
+//! Events beyond these limits are left out and counted: `left_out`, `flows_left_out`. Results from which
+//! events were left out must not be shown.
+//!
+//! [`MOST_FLOWS`]: crate::sender::MOST_FLOWS
+//! [`sender`]: crate::sender
 
 use std::sync::Arc;
 
@@ -32,23 +37,23 @@ pub use connections::{ConnectionBin, ConnectionSeries, Connections};
 pub use links::{LinkBin, LinkSeries, Links, TraceTotals};
 pub use summary::{LinkEvents, Summary};
 
-/// Intervals that are kept, of all links or connections together: a time out of order, or an
-/// interval far too short, must not take all memory.
+/// Maximum number of intervals of all links or connections together. It limits memory if a time is out of
+/// order, or an interval is far too short.
 pub const MOST_INTERVALS: usize = 1 << 22;
 
-/// Intervals until this time, the last one begun.
+/// Returns the number of intervals until `end_ns`, including the last partial one.
 fn intervals(end_ns: i64, every_ns: i64) -> usize {
     let every_ns = every_ns.unsigned_abs().max(1);
     let count = end_ns.max(1).unsigned_abs().div_ceil(every_ns);
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Whether so many rows of intervals until this time are too many.
+/// Returns whether `rows` rows of intervals until `now_ns` exceed [`MOST_INTERVALS`].
 fn too_many(now_ns: i64, every_ns: i64, rows: usize) -> bool {
     intervals(now_ns.saturating_add(1), every_ns).saturating_mul(rows.max(1)) > MOST_INTERVALS
 }
 
-/// The rows of all series, interval by interval.
+/// Returns the rows of all series, interval by interval.
 fn in_time_order<'a, B: 'a, R>(
     series: Vec<(&'a [B], Arc<str>)>,
     row: fn(&B, &Arc<str>) -> R,
@@ -62,7 +67,7 @@ fn in_time_order<'a, B: 'a, R>(
     })
 }
 
-/// Nanoseconds of a time in seconds; at least one, at most as many as there are.
+/// Converts seconds to nanoseconds, from 1 to `i64::MAX`.
 fn interval_ns(seconds: f64) -> i64 {
     (seconds * 1e9).round().clamp(1.0, i64::MAX as f64) as i64
 }

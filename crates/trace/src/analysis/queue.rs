@@ -1,12 +1,12 @@
-//! The packets in one queue and behind it, by their numbers.
+//! Packets in one queue and in flight on its link, by id.
 
 use std::collections::VecDeque;
 
-/// Packets that are remembered on their way over a link; of a trace that does not show arrivals,
-/// the oldest are forgotten.
+/// Maximum number of packets remembered in flight on a link. In a trace without arrivals, the oldest are
+/// forgotten.
 const MOST_ON_LINK: usize = 1 << 20;
 
-/// Where a dropped packet was.
+/// Location of a dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dropped {
     InQueue,
@@ -16,7 +16,7 @@ pub(super) enum Dropped {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
     waiting: VecDeque<u64>,
-    /// With the time at which its transmission began.
+    /// Packets in flight, with the start of their transmission in ns.
     on_link: VecDeque<(u64, i64)>,
 }
 
@@ -30,13 +30,13 @@ impl Packets {
         self.waiting.push_back(id);
     }
 
-    /// Its transmission begins; it may have been there before the trace began.
+    /// Moves a packet from the queue to the link. It may have been queued before the trace started.
     #[inline]
     pub fn dequeue(&mut self, id: u64, now_ns: i64) {
         if self.waiting.front() == Some(&id) {
             self.waiting.pop_front();
         } else if let Some(at) = self.waiting.iter().position(|&waiting| waiting == id) {
-            // Another discipline than first come, first served.
+            // The discipline is not first come, first served.
             self.waiting.remove(at);
         }
         if self.on_link.len() == MOST_ON_LINK {
@@ -45,7 +45,7 @@ impl Packets {
         self.on_link.push_back((id, now_ns));
     }
 
-    /// It arrives at the link's end: when its transmission began.
+    /// Removes a packet that reached the link's end. Returns the start of its transmission.
     #[inline]
     pub fn receive(&mut self, id: u64) -> Option<i64> {
         if self.on_link.front().is_some_and(|first| first.0 == id) {
@@ -55,7 +55,7 @@ impl Packets {
         self.on_link.remove(at).map(|(_, began_ns)| began_ns)
     }
 
-    /// It is dropped. What was never seen before was refused by the queue, or had been in it.
+    /// Removes a dropped packet. An unknown packet was dropped by the queue.
     pub fn drop(&mut self, id: u64) -> Dropped {
         if let Some(at) = self.waiting.iter().rposition(|&waiting| waiting == id) {
             self.waiting.remove(at);

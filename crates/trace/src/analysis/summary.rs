@@ -1,4 +1,4 @@
-//! What is in a trace.
+//! Summary of a trace.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -8,16 +8,16 @@ use serde::Serialize;
 use crate::sender::MOST_FLOWS;
 use crate::{Endpoint, Event, Link, Transport, What};
 
-/// What is in a trace, counted.
+/// Counts of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// Time of the first event in seconds.
+    /// Time of the first event, in seconds.
     pub first_s: Option<f64>,
-    /// Time of the last event in seconds.
+    /// Time of the last event, in seconds.
     pub last_s: Option<f64>,
-    /// All events.
+    /// Number of all events.
     pub events: u64,
-    /// Packets enqueued, dequeued, received, dropped and captured.
+    /// Number of packets enqueued; the next fields count those dequeued, received, dropped and captured.
     pub enqueued: u64,
     /// See `enqueued`.
     pub dequeued: u64,
@@ -27,7 +27,7 @@ pub struct Summary {
     pub dropped: u64,
     /// See `enqueued`.
     pub captured: u64,
-    /// Events of TCP, of UDP and of other packets.
+    /// Number of events of TCP; the next fields count those of UDP and of other packets.
     pub tcp: u64,
     /// See `tcp`.
     pub udp: u64,
@@ -35,7 +35,7 @@ pub struct Summary {
     pub other: u64,
     /// Bytes of the packets of all events.
     pub bytes: u64,
-    /// Links with events at them.
+    /// Links with events.
     #[serde(skip)]
     pub links: BTreeMap<Link, LinkEvents>,
     #[serde(skip)]
@@ -49,13 +49,13 @@ pub struct Summary {
 /// Events at one link.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct LinkEvents {
-    /// Packets that arrived at its queue.
+    /// Number of packets that arrived at its queue.
     pub enqueued: u64,
-    /// Packets dropped there.
+    /// Number of packets dropped.
     pub dropped: u64,
 }
 
-/// Which ways packets went between two ends.
+/// Directions in which packets were sent between two endpoints.
 #[derive(Clone, Copy, Debug, Default)]
 struct Directions {
     forth: bool,
@@ -77,7 +77,7 @@ impl Directions {
 }
 
 impl Summary {
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn on(&mut self, event: &Event) {
         let time_s = event.time_ns as f64 * 1e-9;
         self.first_s = Some(self.first_s.map_or(time_s, |first| first.min(time_s)));
@@ -122,12 +122,14 @@ impl Summary {
         }
     }
 
-    /// Pairs of sender and receiver (and flow id); the two directions of a connection are two.
+    /// Returns the number of flows: pairs of sender and receiver with a flow id. The two directions of a
+    /// connection are two flows.
     pub fn flows(&self) -> usize {
         self.flows
     }
 
-    /// Events that are of flows or links beyond the first [`MOST_FLOWS`], which are not counted.
+    /// Returns the number of events left out because they belong to flows or links beyond the first
+    /// [`MOST_FLOWS`].
     pub fn flows_left_out(&self) -> u64 {
         self.flows_left_out
     }

@@ -1,14 +1,14 @@
-//! A window on the input: lines, and numbers of bytes.
+//! Input buffer with access to lines and bytes.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
 use crate::Error;
 
-/// Longest line of an ns-2 trace, in bytes.
+/// Maximum length of a line of an ns-2 trace, in bytes.
 pub const LONGEST_LINE: usize = 64 << 10;
 
-/// Longest captured packet, in bytes.
+/// Maximum length of a captured packet, in bytes.
 pub const LONGEST_PACKET: usize = 512 << 10;
 
 const SIZE: usize = 1 << 20;
@@ -18,23 +18,23 @@ pub(super) struct Buffer {
     input: Box<dyn Read + Send>,
     compressed: bool,
     bytes: Vec<u8>,
-    /// What was read and not taken: `bytes[start..end]`.
+    /// Bounds of the bytes read but not yet taken: `bytes[start..end]`.
     start: usize,
     end: usize,
-    /// Where in the input `start` is.
+    /// Position of `start` in the input.
     offset: u64,
     finished: bool,
-    /// Set where the compressed data broke off.
+    /// Error of compressed data that is cut off or damaged.
     broken: Option<String>,
 }
 
-/// What there is of a line.
+/// Result of reading a line.
 pub(super) enum Line {
-    /// A whole one, without its end; `last` if the input ended without one.
+    /// Complete line without its terminator; `last` if the input ended without one.
     Whole { range: Range<usize>, last: bool },
-    /// One that is too long; it was passed over.
+    /// Line above the maximum length, which was skipped.
     TooLong,
-    /// Nothing more.
+    /// End of the input.
     End,
 }
 
@@ -64,23 +64,23 @@ impl Buffer {
         &self.name
     }
 
-    /// Bytes taken.
+    /// Returns the number of bytes taken.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What is wrong with the compressed data, if it broke off.
+    /// Returns the error of the compressed data, if it is cut off or damaged.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 
-    /// The input with what was read and not taken in front.
+    /// Returns the input, preceded by the bytes read but not yet taken.
     pub fn into_input(self) -> Box<dyn Read + Send> {
         let ahead = self.bytes[self.start..self.end].to_vec();
         Box::new(io::Cursor::new(ahead).chain(self.input))
     }
 
-    /// The next bytes, at least this many unless the input ends before.
+    /// Returns the next bytes: at least `count`, unless the input ends before.
     pub fn peek(&mut self, count: usize) -> Result<&[u8], Error> {
         while self.end - self.start < count && !self.finished {
             self.fill()?;
@@ -88,13 +88,13 @@ impl Buffer {
         Ok(&self.bytes[self.start..self.end])
     }
 
-    /// The bytes of a range that was given out, as long as nothing more was asked for.
+    /// Returns the bytes of a range, which is valid until the buffer reads on.
     #[inline]
     pub fn bytes(&self, range: Range<usize>) -> &[u8] {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// Takes this many of the bytes that were looked at.
+    /// Takes up to `count` of the buffered bytes.
     #[inline]
     pub fn take(&mut self, count: usize) {
         let count = count.min(self.end - self.start);
@@ -102,7 +102,7 @@ impl Buffer {
         self.offset += count as u64;
     }
 
-    /// Passes over bytes, looked at or not; how many there were.
+    /// Skips `count` bytes, buffered or not. Returns the number of skipped bytes.
     pub fn skip(&mut self, mut count: u64) -> Result<u64, Error> {
         let wanted = count;
         loop {
@@ -116,7 +116,7 @@ impl Buffer {
         }
     }
 
-    /// Takes the next line.
+    /// Takes and returns the next line.
     #[inline]
     pub fn line(&mut self) -> Result<Line, Error> {
         let mut searched = 0;
@@ -166,7 +166,7 @@ impl Buffer {
         }
     }
 
-    /// Reads on; what was not taken moves to the front first.
+    /// Reads more input, after moving the bytes not yet taken to the front.
     fn fill(&mut self) -> Result<(), Error> {
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
@@ -174,7 +174,7 @@ impl Buffer {
             self.start = 0;
         }
         if self.end == self.bytes.len() {
-            // Nobody asks for more than fits.
+            // No caller requests more than the buffer's size.
             self.finished = true;
             return Ok(());
         }
@@ -198,7 +198,7 @@ impl Buffer {
     }
 }
 
-/// What gzip says of data that is cut off or is not what it should be.
+/// Returns whether the error of the decompressor means data that is cut off or damaged.
 fn is_damage(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)

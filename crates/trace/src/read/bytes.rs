@@ -1,4 +1,4 @@
-//! Numbers from bytes; what is not there is `None`.
+//! Integers from bytes; `None` beyond the end.
 
 pub(super) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
@@ -8,7 +8,7 @@ pub(super) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// The order of the bytes of a capture file.
+/// Byte order of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Big,

@@ -1,28 +1,29 @@
-//! Captures: records with packets in them.
+//! Capture reader, common to pcap and pcapng.
 
 use super::buffer::Buffer;
 use super::packet::{self, Seen};
 use crate::{Error, Event, Faults, Position, SET_BACK_NS, What};
 
-/// One captured packet.
+/// Record of one captured packet.
 pub(super) struct Record {
     pub time_ns: i64,
     pub link_type: u32,
-    /// Which interface it was captured at, from 0.
+    /// Index of the interface, from 0.
     pub interface: u32,
-    /// What was captured of it: this many bytes that the buffer shows next.
+    /// Number of captured bytes, which are next in the buffer.
     pub captured: usize,
-    /// How long it was.
+    /// Length on the wire, in bytes.
     pub length: u32,
-    /// Its place in the file, from 1.
+    /// Number of the packet in the file, from 1.
     pub number: u64,
-    /// Where its record began.
+    /// Offset of its record in the file, in bytes.
     pub offset: u64,
 }
 
-/// A file of records.
+/// File of packet records.
 pub(super) trait Records {
-    /// The next one; `None` at the end. Whoever gets it takes its bytes.
+    /// Returns the next record; `None` at the end. The caller must take the packet's bytes from the
+    /// buffer.
     fn next(&mut self, faults: &mut Faults) -> Result<Option<Record>, Error>;
 
     fn buffer(&mut self) -> &mut Buffer;
@@ -33,7 +34,7 @@ pub(super) trait Records {
 pub(super) struct Capture<R> {
     records: R,
     faults: Faults,
-    /// When the last packet was captured at each interface; the least time where none was.
+    /// Time of the last packet at each interface; `i64::MIN` before the first.
     before_ns: Vec<i64>,
     done: bool,
 }
@@ -56,7 +57,7 @@ impl<R: Records> Capture<R> {
         self.records.offset()
     }
 
-    /// The next packet into `event`; false at the end.
+    /// Reads the next packet into `event`; `false` at the end.
     pub fn next(&mut self, event: &mut Event) -> Result<bool, Error> {
         while !self.done {
             let Some(record) = self.records.next(&mut self.faults)? else {
@@ -76,7 +77,7 @@ impl<R: Records> Capture<R> {
             }
             let before_ns = std::mem::replace(&mut self.before_ns[interface], record.time_ns);
             let back_ns = before_ns.saturating_sub(record.time_ns);
-            // Simple blocks of pcapng have no time.
+            // Simple packet blocks of pcapng have no time.
             if back_ns > SET_BACK_NS && record.time_ns != 0 {
                 let position = Position::Packet {
                     number: record.number,

@@ -1,14 +1,14 @@
-//! Readers: one stream of events above every format.
+//! Trace readers, which produce one stream of events for every format.
 //!
-//! All of them stream, in constant memory: a buffer of a megabyte, whatever the length of the
-//! trace. (What is computed from a trace takes more: see [`analysis`](crate::analysis).) Formats are recognised by their content, and gzip is taken off first.
+//! All readers stream in constant memory, with a buffer of a megabyte. (An [`analysis`](crate::analysis)
+//! needs more memory.) Formats are recognized by their content, after gzip decompression.
 //!
-//! What is malformed is counted in [`Faults`] with its place, and reading goes on with the next
-//! line or record where that is safe. Bounds: a line of an ns-2 trace has at most
-//! [`LONGEST_LINE`] bytes, a captured packet at most [`LONGEST_PACKET`].
+//! Malformed parts are counted in [`Faults`] with their positions. Reading continues with the next line
+//! or record if that is safe. A line of an ns-2 trace has at most [`LONGEST_LINE`] bytes, a captured
+//! packet at most [`LONGEST_PACKET`].
 //!
-//! Captures are taken apart here and not by a library, as they have to be read on behind damage,
-//! cut to any snap length, and with every interface's own clock.
+//! Captures are parsed here and not by a library, because the reader must continue after damage. It also
+//! supports any snap length and a clock for every interface.
 
 mod buffer;
 mod bytes;
@@ -33,14 +33,14 @@ use crate::{Endpoint, Error, Event, Faults, Packet, Transport, What};
 pub use self::buffer::{LONGEST_LINE, LONGEST_PACKET};
 pub use self::names::NodeNames;
 
-/// What a trace was written by.
+/// Format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// ns-2's trace of wired links: `+`, `-`, `r` and `d` lines.
+    /// Trace of wired links by ns-2: `+`, `-`, `r` and `d` lines.
     Ns2,
-    /// libpcap's capture file.
+    /// Capture file of libpcap.
     Pcap,
-    /// Its successor.
+    /// Successor of pcap.
     Pcapng,
 }
 
@@ -57,8 +57,7 @@ impl std::fmt::Display for Format {
 /// Opens a trace or a capture; `-` is the standard input.
 ///
 /// # Errors
-/// [`Error::Open`], [`Error::Read`], [`Error::NotATrace`] where its beginning is of no kind that is
-/// known, or [`Error::LinkLayer`].
+/// [`Error::Open`], [`Error::Read`], [`Error::NotATrace`] for an unknown format, or [`Error::LinkLayer`].
 pub fn open(path: &Path) -> Result<Reader, Error> {
     let name = path.display().to_string();
     if name == "-" {
@@ -70,7 +69,7 @@ pub fn open(path: &Path) -> Result<Reader, Error> {
     }
 }
 
-/// Reads a trace or a capture from anywhere; `name` is what errors call it.
+/// Reads a trace or a capture from any input; `name` is used in errors.
 ///
 /// # Errors
 /// As [`open`].
@@ -110,7 +109,7 @@ pub fn from_reader(name: &str, input: impl Read + Send + 'static) -> Result<Read
     })
 }
 
-/// A trace that is being read.
+/// Reader of a trace.
 pub struct Reader {
     format: Format,
     compressed: bool,
@@ -125,12 +124,12 @@ enum Source {
 }
 
 impl Reader {
-    /// The next event, in the order of the trace; `None` at its end.
+    /// Returns the next event, in the order of the trace; `None` at its end.
     ///
     /// # Errors
-    /// Where reading cannot go on: [`Error::Read`], and [`Error::NotATrace`] for a text of which no
-    /// line is one of a trace.
-    #[allow(clippy::should_implement_trait)] // it lends
+    /// If reading cannot continue: [`Error::Read`], or [`Error::NotATrace`] for a text without any line
+    /// of a trace.
+    #[allow(clippy::should_implement_trait)] // items borrow the reader
     #[inline]
     pub fn next(&mut self) -> Result<Option<&Event>, Error> {
         let event = &mut self.event;
@@ -142,17 +141,17 @@ impl Reader {
         Ok(more.then_some(&self.event))
     }
 
-    /// What it was written by.
+    /// Returns the format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether it was compressed by gzip.
+    /// Returns whether the input is compressed by gzip.
     pub fn is_compressed(&self) -> bool {
         self.compressed
     }
 
-    /// What was malformed so far.
+    /// Returns the faults found so far.
     pub fn faults(&self) -> &Faults {
         match &self.source {
             Source::Ns2(trace) => trace.faults(),
@@ -161,8 +160,8 @@ impl Reader {
         }
     }
 
-    /// The names of the nodes of an ns-2 trace that names them in comments at its head
-    /// (`# netflow node NUMBER NAME`); else their numbers.
+    /// Returns the node names of an ns-2 trace, from comments at its head (`# netflow node NUMBER NAME`).
+    /// Other nodes have their numbers as names.
     pub fn names(&self) -> &NodeNames {
         static NUMBERS: NodeNames = NodeNames::new();
         match &self.source {
@@ -171,15 +170,15 @@ impl Reader {
         }
     }
 
-    /// Reads only events of these kinds from an ns-2 trace, which is faster: lines of other kinds
-    /// are passed over by their first letter and not checked any further. Captures know one kind.
+    /// Restricts an ns-2 trace to events of these kinds, which is faster. Lines of other kinds are
+    /// skipped by their first letter without further checks. Captures have one kind only.
     pub fn only(&mut self, kinds: &[What]) {
         if let Source::Ns2(trace) = &mut self.source {
             trace.only(kinds);
         }
     }
 
-    /// Bytes read so far, after decompression.
+    /// Returns the number of bytes read, after decompression.
     pub fn bytes_read(&self) -> u64 {
         match &self.source {
             Source::Ns2(trace) => trace.offset(),

@@ -1,12 +1,12 @@
-//! What the nodes of a trace are called.
+//! Names of the nodes of a trace.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Bytes of all names together that are kept; names that come after are not.
+/// Maximum size of all names together, in bytes; later names are ignored.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Names of nodes by their numbers.
+/// Node names by node number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeNames {
     names: BTreeMap<u32, String>,
@@ -14,7 +14,7 @@ pub struct NodeNames {
 }
 
 impl NodeNames {
-    /// No names: every node is called by its number.
+    /// Creates an empty table: the name of every node is its number.
     pub const fn new() -> NodeNames {
         NodeNames {
             names: BTreeMap::new(),
@@ -22,17 +22,17 @@ impl NodeNames {
         }
     }
 
-    /// Names a node.
+    /// Sets the name of a node.
     pub fn set(&mut self, node: u32, name: String) {
         self.names.insert(node, name);
     }
 
-    /// Whether any node has a name.
+    /// Returns whether no node has a name.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// What the node is called.
+    /// Returns the name of a node.
     pub fn name(&self, node: u32) -> Cow<'_, str> {
         match self.names.get(&node) {
             Some(name) => Cow::Borrowed(name),
@@ -40,12 +40,12 @@ impl NodeNames {
         }
     }
 
-    /// `FROM->TO`.
+    /// Returns the link as `FROM->TO`.
     pub fn link(&self, link: crate::Link) -> String {
         format!("{}->{}", self.name(link.from), self.name(link.to))
     }
 
-    /// Takes a comment `# netflow node NUMBER NAME`; false if it is none.
+    /// Parses a comment `# netflow node NUMBER NAME`. Returns `false` for other lines.
     pub(super) fn take_comment(&mut self, line: &[u8]) -> bool {
         let Some(rest) = line.strip_prefix(b"# netflow node ") else {
             return false;
@@ -58,7 +58,7 @@ impl NodeNames {
             return false;
         };
         let name = rest.get(space + 1..).unwrap_or_default();
-        // An entry without its name takes about as much.
+        // An entry takes about 64 bytes in addition to its name.
         self.bytes += name.len() + 64;
         if self.bytes <= MOST_BYTES {
             self.set(node, unescaped(&String::from_utf8_lossy(name)));
@@ -67,7 +67,8 @@ impl NodeNames {
     }
 }
 
-/// Undoes `\n`, `\r` and `\\`.
+/// Replaces the escapes `
+/// `, `\r` and `\\`.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars();

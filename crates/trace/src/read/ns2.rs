@@ -1,4 +1,4 @@
-//! ns-2's trace of wired links.
+//! Parser of ns-2's trace of wired links.
 //!
 //! ```text
 //! + 0.083224 0 1 tcp 40 ------- 0 0.0 6.0 0 0
@@ -10,9 +10,9 @@
 //! | time (s) from to
 //! ```
 //!
-//! With `show_tcphdr_` there follow the acknowledged number, TCP's flags in hexadecimal, the length
-//! of the header and the number of SACK blocks. Agents of one direction (`Agent/TCP`) leave the
-//! length 0 and count packets; FullTcp counts bytes.
+//! With `show_tcphdr_`, four more fields follow: the acknowledged number, TCP's flags in hexadecimal, the
+//! header length and the number of SACK blocks. One-way agents (`Agent/TCP`) leave the header length 0
+//! and count packets; FullTcp counts bytes.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use super::buffer::{Buffer, Line};
 use super::names::NodeNames;
 use crate::{Endpoint, Error, Event, Faults, Link, Position, Segment, Transport, What};
 
-/// Lines that are wrong before any that is right: then it is no trace.
+/// Number of malformed lines before any valid one after which the file is rejected.
 const PATIENCE: u64 = 100;
 
 pub(super) struct Ns2 {
@@ -28,15 +28,15 @@ pub(super) struct Ns2 {
     faults: Faults,
     names: NodeNames,
     line: u64,
-    /// Lines that look like those of a trace.
+    /// Number of valid lines, and of lines that were filtered out.
     good: u64,
-    /// Whether there was a line for nam among what was wrong.
+    /// True if a line for nam was among the malformed ones.
     for_nam: bool,
-    /// First letters of lines to read.
+    /// First letters of the lines to parse.
     wanted: [bool; 256],
 }
 
-/// Why a line is no event: what is wrong, and at which byte of it.
+/// Fault of a line that is not an event: message and byte offset.
 struct Wrong(&'static str, usize);
 
 const KINDS: [(u8, What); 4] = [
@@ -48,7 +48,8 @@ const KINDS: [(u8, What); 4] = [
 
 impl Ns2 {
     pub fn new(mut buffer: Buffer) -> Result<Ns2, Error> {
-        // In the first line: what a crash or a damaged disk left behind a good one is malformed.
+        // Only the first line is checked, because a crash or a damaged disk may leave zeros in a valid
+        // trace.
         let start = buffer.peek(4096)?;
         let text = start.iter().take(4096).take_while(|&&b| b != b'\n');
         if let Some(at) = text.copied().position(|b| b == 0) {
@@ -70,7 +71,7 @@ impl Ns2 {
         Ok(trace)
     }
 
-    /// The comments at the beginning, so that the names are known before the first event.
+    /// Reads the comments at the start, so that the names are known before the first event.
     fn read_head(&mut self) -> Result<(), Error> {
         while self.buffer.peek(1)?.first() == Some(&b'#') {
             match self.buffer.line()? {
@@ -103,7 +104,7 @@ impl Ns2 {
         }
     }
 
-    /// The next event into `event`; false at the end.
+    /// Reads the next event into `event`; `false` at the end.
     #[inline]
     pub fn next(&mut self, event: &mut Event) -> Result<bool, Error> {
         loop {
@@ -132,7 +133,7 @@ impl Ns2 {
         }
     }
 
-    /// Deals with a line that is no event.
+    /// Handles a line that is not an event.
     #[cold]
     fn no_event(&mut self, range: Range<usize>, last: bool, wrong: Wrong) -> Result<(), Error> {
         let line = trimmed(self.buffer.bytes(range));
@@ -185,7 +186,7 @@ impl Ns2 {
             self.faults
                 .add(Position::Byte(self.buffer.offset()), message);
         }
-        // A short text of which nothing was right.
+        // A short text without a valid line.
         let whole = self.buffer.broken().is_none();
         let nothing = self.good == 0 && (self.for_nam || self.faults.skipped == 0);
         if whole && nothing && self.faults.count > 0 {
@@ -265,7 +266,7 @@ fn parse(line: &[u8], event: &mut Event) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Kinds of packets.
+/// Packet types.
 #[derive(Clone, Copy)]
 enum Kind {
     Data,
@@ -284,7 +285,7 @@ fn kind(name: &[u8]) -> Kind {
     }
 }
 
-/// With what `show_tcphdr_` adds.
+/// Parses the fields that `show_tcphdr_` adds.
 fn full(one_way: Segment, seq: u32, bytes: u32, fields: &mut Fields<'_>) -> Result<Segment, Wrong> {
     let ack = fields.signed("the acknowledged number is no number")?;
     let flags = fields.hexadecimal("TCP's flags are no hexadecimal number")?;
@@ -304,8 +305,8 @@ fn full(one_way: Segment, seq: u32, bytes: u32, fields: &mut Fields<'_>) -> Resu
     })
 }
 
-/// Whether a line is of a kind that tells of no packet at a link: annotations (`v`), variables
-/// (`0.2 0 0 1 0 cwnd_ 2.0`), events of agents (`E`) and of error models (`e`), what nam is told of
+/// Returns whether a line is of a kind without a packet at a link. These are annotations (`v`), variables
+/// (`0.2 0 0 1 0 cwnd_ 2.0`), events of agents (`E`) and of error models (`e`), and nam's lines about
 /// nodes, links and colours.
 fn says_nothing(line: &[u8]) -> bool {
     match line.first() {
@@ -321,10 +322,10 @@ fn says_nothing(line: &[u8]) -> bool {
     }
 }
 
-/// What stands in a line, from left to right.
+/// Cursor over the fields of a line.
 ///
-/// Fast because it branches: the processor guesses where a field ends and reads on, where a position
-/// that is calculated (eight digits at once, `at += usize::from(there)`) has to be waited for.
+/// It is fast because it branches: the processor predicts the end of a field and continues. A computed
+/// position (eight digits at once, `at += usize::from(there)`) stalls it.
 #[derive(Clone, Copy)]
 struct Fields<'a> {
     line: &'a [u8],
@@ -342,7 +343,7 @@ impl<'a> Fields<'a> {
         self.line.get(self.at..)?.first_chunk()
     }
 
-    /// Passes over the spaces behind a field.
+    /// Skips the spaces after a field.
     #[inline]
     fn end_field(&mut self, what: &'static str) -> Result<(), Wrong> {
         match self.byte() {
@@ -363,7 +364,7 @@ impl<'a> Fields<'a> {
         rest.trim_ascii().is_empty()
     }
 
-    /// A number; how many digits it has, too.
+    /// Parses digits. Returns the value and the number of digits.
     #[inline]
     fn digits(&mut self) -> (u64, usize) {
         let start = self.at;
@@ -378,7 +379,7 @@ impl<'a> Fields<'a> {
     #[inline]
     fn unsigned(&mut self, what: &'static str) -> Result<u64, Wrong> {
         let (value, count) = self.digits();
-        // 19 digits fit.
+        // 19 digits fit into 64 bits.
         if count == 0 || count > 19 {
             return Err(Wrong(what, self.at - count));
         }
@@ -428,7 +429,7 @@ impl<'a> Fields<'a> {
         Ok(kind)
     }
 
-    /// The flags; whether they tell of congestion.
+    /// Parses the flags. Returns whether they report congestion.
     #[inline]
     fn flags(&mut self) -> Result<bool, Wrong> {
         if self.next() == Some(b"------- ") {
@@ -448,8 +449,8 @@ impl<'a> Fields<'a> {
         u32::from_str_radix(text, 16).map_err(|_| Wrong(what, start))
     }
 
-    /// `NODE.PORT`; of a hierarchical address `A.B.C.PORT`, the node is A·2²⁰ + B·2¹⁰ + C, which
-    /// tells those apart that have fewer than 1024 of each.
+    /// Parses `NODE.PORT`. For a hierarchical address `A.B.C.PORT` the node is A·2²⁰ + B·2¹⁰ + C, which
+    /// is unique for parts below 1024.
     #[inline]
     fn endpoint(&mut self, what: &'static str) -> Result<Endpoint, Wrong> {
         let start = self.at;
@@ -468,7 +469,7 @@ impl<'a> Fields<'a> {
         Ok(Endpoint::Node { node, port })
     }
 
-    /// Part of an address; -1, which ns-2 writes where there is none, is the largest number.
+    /// Parses a part of an address. ns-2 writes -1 for none, which becomes the largest number.
     #[inline]
     fn part(&mut self, what: &'static str) -> Result<u32, Wrong> {
         let start = self.at;
@@ -482,7 +483,7 @@ impl<'a> Fields<'a> {
         u32::try_from(value).map_err(|_| Wrong(what, start))
     }
 
-    /// Seconds to nanoseconds, exactly (what is finer is rounded down).
+    /// Parses seconds to exact nanoseconds (finer digits are rounded down).
     #[inline]
     fn time(&mut self) -> Result<i64, Wrong> {
         let whole = *self;
@@ -503,14 +504,14 @@ impl<'a> Fields<'a> {
             return self.scientific();
         }
         self.end_field(NO_TIME)?;
-        // 292 years
+        // Maximum: 292 years.
         if seconds > 9_223_372_035 {
             return Err(Wrong("the time is out of range", start));
         }
         Ok((seconds * 1_000_000_000 + nanoseconds) as i64)
     }
 
-    /// Very small and very large times: `1e-05`.
+    /// Parses very small and very large times, for example `1e-05`.
     #[cold]
     fn scientific(&mut self) -> Result<i64, Wrong> {
         let start = self.at;
@@ -526,7 +527,7 @@ impl<'a> Fields<'a> {
 
 const NO_TIME: &str = "the time is no number of seconds";
 
-/// Nanoseconds of one in the last place, by the number of decimals.
+/// Nanoseconds of a unit in the last decimal, by the number of decimals.
 const NANOSECONDS: [u64; 10] = [
     1_000_000_000,
     100_000_000,

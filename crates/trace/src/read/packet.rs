@@ -1,15 +1,15 @@
-//! A captured packet, from the link layer inwards.
+//! Parser of a captured packet: link layer, IP and TCP headers.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::bytes::{be16, be32};
 use crate::{Endpoint, Packet, Segment, Transport};
 
-/// What a captured packet is.
+/// Result of parsing a captured packet.
 pub(super) enum Seen {
-    /// IP; it stands in the [`Packet`].
+    /// IP packet, stored in the [`Packet`].
     Ip,
-    /// Something else, such as ARP.
+    /// Other packet, for example ARP.
     Other,
     Malformed(&'static str),
 }
@@ -19,15 +19,15 @@ const IPV6: u16 = 0x86dd;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Headers that may stand between IPv6 and what it carries.
+/// Maximum number of IPv6 extension headers.
 const MOST_EXTENSIONS: usize = 16;
 
-/// Whether packets of this link layer can be read.
+/// Returns whether packets of this link layer are supported.
 pub(super) fn is_known(link_type: u32) -> bool {
     content(link_type, &[]).is_some()
 }
 
-/// Reads the packet in a frame of this link layer; `length` is what the frame had on the wire.
+/// Parses a frame of this link layer; `length` is the length of the frame on the wire.
 pub(super) fn read(link_type: u32, frame: &[u8], length: u32, packet: &mut Packet) -> Seen {
     let Some((start, kind)) = content(link_type, frame) else {
         return Seen::Malformed("the link layer of the packet's interface is not known");
@@ -43,8 +43,8 @@ pub(super) fn read(link_type: u32, frame: &[u8], length: u32, packet: &mut Packe
     }
 }
 
-/// Where the content of a frame begins and what it is, if the frame reaches so far; `None` for link
-/// layers that are not known.
+/// Returns the offset of a frame's payload and its EtherType, if the frame is long enough; `None` for
+/// unsupported link layers.
 fn content(link_type: u32, frame: &[u8]) -> Option<(usize, Option<u16>)> {
     Some(match link_type {
         1 => ethernet(frame),
@@ -58,7 +58,7 @@ fn content(link_type: u32, frame: &[u8]) -> Option<(usize, Option<u16>)> {
     })
 }
 
-/// Where an Ethernet frame's content begins, and what it is: behind VLAN tags.
+/// Returns the offset and EtherType of an Ethernet frame's payload, after any VLAN tags.
 fn ethernet(frame: &[u8]) -> (usize, Option<u16>) {
     let mut at = 12;
     while let Some(kind) = be16(frame, at) {
@@ -79,7 +79,7 @@ fn version(bytes: &[u8]) -> Option<u16> {
     })
 }
 
-/// The address family of a loopback frame, in either order of bytes.
+/// Returns the address family of a loopback frame, in either byte order.
 fn family(frame: &[u8]) -> Option<u16> {
     let family = be32(frame, 0)?;
     Some(match family.min(family.swap_bytes()) {
@@ -98,7 +98,7 @@ fn ipv4(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
         return Seen::Malformed("the IPv4 header has a wrong version or length");
     }
     let total = match u32::from(u16::from_be_bytes([header[2], header[3]])) {
-        // Offloaded to the network card: the length on the wire is all that is known.
+        // With segmentation offload the length is 0; only the length on the wire is known.
         0 => on_wire,
         total => total,
     };
@@ -184,20 +184,20 @@ fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
     Seen::Ip
 }
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 struct Inside<'a> {
     protocol: u8,
-    /// What was captured of it; nothing of a later fragment.
+    /// Captured bytes; empty for a later fragment.
     bytes: &'a [u8],
-    /// Its length on the wire.
+    /// Length on the wire, in bytes.
     length: u32,
-    /// Whether IP's header says congestion experienced.
+    /// True for congestion experienced (CE) in the IP header.
     congested: bool,
     first: bool,
 }
 
 impl Inside<'_> {
-    /// Reads the header; the ports, or what is wrong with it.
+    /// Parses the transport header. Returns the ports, or the fault.
     fn read(&self, packet: &mut Packet) -> Result<(u16, u16), &'static str> {
         packet.segment = None;
         packet.transport = match self.protocol {
@@ -216,7 +216,7 @@ impl Inside<'_> {
     }
 }
 
-/// TCP's header; `None` where too little of it was captured.
+/// Parses a TCP header; `None` if it was not captured completely.
 fn segment(bytes: &[u8], length: u32, congested: bool) -> Result<Option<Segment>, &'static str> {
     let (Some(seq), Some(ack), Some([offset, flags])) = (
         be32(bytes, 4),
@@ -247,7 +247,7 @@ fn segment(bytes: &[u8], length: u32, congested: bool) -> Result<Option<Segment>
     Ok(Some(segment))
 }
 
-/// The longest segment, SACK blocks and timestamps; ends where the options do, or what was captured of them.
+/// Parses the maximum segment size, SACK blocks and timestamps, until the end of the captured options.
 fn options(mut bytes: &[u8], segment: &mut Segment) {
     while let Some((&kind, rest)) = bytes.split_first() {
         let size = match (kind, rest.first()) {

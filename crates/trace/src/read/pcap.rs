@@ -1,4 +1,4 @@
-//! pcap: a header, then records.
+//! Reader of pcap files: a file header, then records.
 
 use super::buffer::{Buffer, LONGEST_PACKET};
 use super::bytes::Order;
@@ -12,13 +12,14 @@ const RECORD_HEADER: usize = 16;
 pub(super) struct Pcap {
     buffer: Buffer,
     order: Order,
-    /// Nanoseconds of a unit of the second part of a time.
+    /// Nanoseconds per unit of the fractional part of a time.
     unit_ns: i64,
     link_type: u32,
     records: u64,
 }
 
-/// Whether a file that begins so is a pcap file: either order, micro- or nanoseconds.
+/// Returns whether a file with this start is a pcap file, in either byte order, with micro- or
+/// nanoseconds.
 pub(super) fn is_magic(start: [u8; 4]) -> bool {
     variant(start).is_some()
 }
@@ -46,7 +47,7 @@ impl Pcap {
             });
         };
         buffer.take(FILE_HEADER);
-        // The upper bits tell of checksums.
+        // The upper bits describe checksums.
         let link_type = link_type & 0xffff;
         if !packet::is_known(link_type) {
             let name = buffer.name().to_owned();
@@ -101,7 +102,7 @@ impl Records for Pcap {
             return Ok(None);
         }
         self.records += 1;
-        // Damaged, but what it holds may be right.
+        // The record is damaged, but its packet may be valid.
         if i64::from(part) * self.unit_ns >= 1_000_000_000 {
             faults.add(position, format!("a time with {part} parts of a second"));
         }

@@ -1,4 +1,4 @@
-//! pcapng: sections of blocks, with interfaces that differ.
+//! Reader of pcapng files: sections of blocks, with interfaces of different properties.
 
 use super::buffer::{Buffer, LONGEST_PACKET};
 use super::bytes::Order;
@@ -12,14 +12,14 @@ const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Interfaces of a section that are remembered.
+/// Maximum number of interfaces stored for a section.
 const MOST_INTERFACES: usize = 1 << 16;
 
 pub(super) struct Pcapng {
     buffer: Buffer,
     order: Order,
     interfaces: Vec<Interface>,
-    /// The block that is being read.
+    /// Current block.
     block: Option<Block>,
     packets: u64,
 }
@@ -27,19 +27,19 @@ pub(super) struct Pcapng {
 #[derive(Clone, Copy)]
 struct Block {
     kind: u32,
-    /// All of it.
+    /// Total length, in bytes.
     length: u32,
     position: Position,
-    /// Where it begins.
+    /// Offset of the block in the file, in bytes.
     offset: u64,
-    /// What was not taken of it, with the length that stands at its end.
+    /// Number of bytes not yet taken, including the length field at its end.
     left: u64,
 }
 
 #[derive(Clone, Copy)]
 struct Interface {
     link_type: u32,
-    /// Units of a second.
+    /// Resolution of timestamps.
     resolution: Resolution,
     offset_s: i64,
     snap_length: u32,
@@ -64,12 +64,12 @@ impl Resolution {
     }
 }
 
-/// What a packet's block holds.
+/// Content of a packet block.
 enum Held {
     Packet(Record),
-    /// What is wrong with it.
+    /// Malformed packet, with its fault.
     Nothing(String),
-    /// The capture ends in it.
+    /// End of the capture within the block.
     CutOff,
 }
 
@@ -90,7 +90,7 @@ impl Pcapng {
         })
     }
 
-    /// Begins a block; `None` at the end, or where what follows cannot be found.
+    /// Starts a block; `None` at the end, or if the next block cannot be found.
     fn begin(&mut self, faults: &mut Faults) -> Result<Option<Block>, Error> {
         let offset = self.buffer.offset();
         let position = Position::Byte(offset);
@@ -139,7 +139,7 @@ impl Pcapng {
         Ok(Some(block))
     }
 
-    /// Passes over what is left of a block; false where what follows cannot be found.
+    /// Skips the rest of a block; `false` if the next block cannot be found.
     fn finish(&mut self, block: Block, faults: &mut Faults) -> Result<bool, Error> {
         let body = block.left.saturating_sub(4);
         let passed = self.buffer.skip(body)?;
@@ -162,7 +162,7 @@ impl Pcapng {
     }
 
     fn interface(&mut self, block: Block) -> Result<(), Error> {
-        // Its options are short; what is beyond is of no interest.
+        // Options are short; further bytes are irrelevant.
         let length = (block.left - 4).min(LONGEST_PACKET as u64) as usize;
         let body = self.buffer.peek(length)?;
         let body = body.get(..length).unwrap_or(body);
@@ -201,7 +201,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// The packet of a block, whose bytes the buffer shows next.
+    /// Parses the packet of a block; its bytes are then next in the buffer.
     fn packet(&mut self, block: &mut Block) -> Result<Held, Error> {
         let order = self.order;
         let head = if block.kind == SIMPLE_PACKET { 4 } else { 20 };
@@ -274,13 +274,13 @@ impl Pcapng {
     }
 }
 
-/// Nanoseconds after 1970, if they are so few that no difference of two such times overflows.
+/// Returns nanoseconds since 1970, if no difference of two such times can overflow.
 fn moment(time_ns: i128) -> Option<i64> {
     let time_ns = i64::try_from(time_ns).ok()?;
     (time_ns.unsigned_abs() <= i64::MAX.unsigned_abs() / 2).then_some(time_ns)
 }
 
-/// The byte order of a section, from its first 12 bytes.
+/// Returns the byte order of a section, from its first 12 bytes.
 fn order_of(header: &[u8]) -> Option<Order> {
     match *header.get(8..12)? {
         [0x1a, 0x2b, 0x3c, 0x4d] => Some(Order::Big),

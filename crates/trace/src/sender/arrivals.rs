@@ -1,20 +1,20 @@
-//! How many resends were needless, from what acknowledgements there were.
+//! Estimator of spurious retransmissions from acknowledgements.
 
-/// Counts packets that arrived although they had arrived before.
+/// Counter of packets that arrived more than once.
 ///
-/// A receiver acknowledges at once what arrives out of order or twice (RFC 5681 §4.2), so every
-/// such arrival is a duplicate acknowledgement, while every packet is acknowledged for the first
-/// time once. At a moment when the receiver holds nothing beyond a hole, arrivals − packets
-/// acknowledged is the number that arrived twice, which no loss had made necessary: after a
-/// timeout, go-back-N resends what had arrived.
+/// A receiver acknowledges out-of-order and repeated packets at once (RFC 5681 §4.2). So every such
+/// arrival causes a duplicate acknowledgement, while every packet is acknowledged for the first time
+/// once. When the receiver has no hole, arrivals − acknowledged packets is the number of packets that
+/// arrived twice. No loss made these retransmissions necessary; for example, go-back-N after a timeout
+/// repeats packets that had arrived.
 ///
-/// Receivers with SACK say it themselves (DSACK, RFC 2883), and then only that counts.
+/// Receivers with SACK report repeated packets (DSACK, RFC 2883); then only these reports count.
 #[derive(Debug, Default)]
 pub(super) struct Needless {
-    /// Arrivals − packets acknowledged since the last moment without a hole.
+    /// Arrivals − acknowledged packets since the receiver last had no hole.
     surplus: i64,
     holes: bool,
-    /// Packets resent that were not found to be needless.
+    /// Retransmissions not found to be spurious.
     resent: u64,
 }
 
@@ -23,7 +23,8 @@ impl Needless {
         self.resent += u64::from(pkts);
     }
 
-    /// An acknowledgement of nothing new. Gives how many needless resends it shows.
+    /// Processes an acknowledgement without new data. Returns the number of spurious retransmissions that
+    /// it reveals.
     pub(super) fn duplicate(&mut self, all_acknowledged: bool) -> u32 {
         self.surplus += 1;
         if all_acknowledged {
@@ -33,13 +34,13 @@ impl Needless {
         0
     }
 
-    /// An acknowledgement of `pkts` packets, one of them `resent` or none. Gives how many needless
-    /// resends it shows.
+    /// Processes an acknowledgement of `pkts` packets; `resent` if one of them was retransmitted. Returns
+    /// the number of spurious retransmissions that it reveals.
     pub(super) fn advanced(&mut self, pkts: u32, resent: bool, all_acknowledged: bool) -> u32 {
         let repair = resent || self.holes;
         self.holes = false;
-        // What fills a hole is one packet; the others it covers came before, and were counted as
-        // duplicate acknowledgements. Without a hole all of them have just come.
+        // One packet fills a hole; the other packets covered arrived before, and were counted as
+        // duplicate acknowledgements. Without a hole, all of them have just arrived.
         if repair {
             self.surplus += 1 - i64::from(pkts);
         }
@@ -49,13 +50,13 @@ impl Needless {
         self.settle()
     }
 
-    /// The receiver said that these came twice.
+    /// Processes the receiver's report of `pkts` repeated packets.
     pub(super) fn reported(&mut self, pkts: u32) -> u32 {
         self.count(u64::from(pkts))
     }
 
     fn settle(&mut self) -> u32 {
-        // Below zero when acknowledgements were lost: then nothing is known.
+        // The surplus is negative if acknowledgements were lost; then nothing is known.
         let twice = std::mem::take(&mut self.surplus).max(0);
         self.count(twice.unsigned_abs())
     }

@@ -1,47 +1,47 @@
-//! The packets that a sender has in flight.
+//! Packets that a sender has in flight.
 
 use std::collections::VecDeque;
 
-/// More packets than this are never in flight; where a trace lacks the acknowledgements, the
-/// oldest packets are forgotten.
+/// Maximum number of packets in flight. If a trace lacks the acknowledgements, the oldest packets are
+/// forgotten.
 pub const MOST_IN_FLIGHT: usize = 1 << 17;
 
-/// A packet that is not acknowledged yet. Positions are sequence numbers that do not wrap.
+/// Unacknowledged packet. Positions are sequence numbers that do not wrap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// When it was sent last.
+    /// Time of the last transmission, in ns.
     pub(super) time_ns: i64,
-    /// How it was marked then.
+    /// Timestamp value of the last transmission.
     pub(super) timestamp: Option<u32>,
-    /// How many packets had been sent before it then.
+    /// Number of packets sent before the last transmission.
     pub(super) ordinal: u64,
     pub(super) sends: u32,
     pub(super) sacked: bool,
 }
 
-/// The packets between the last acknowledgement and the highest sequence number, in order.
+/// Packets between the last acknowledgement and the highest sequence number, in order.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     sent: VecDeque<Sent>,
 }
 
-/// What an acknowledgement took out of the flight.
+/// Packets that an acknowledgement removed from the flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Covered {
-    /// How many packets.
+    /// Number of packets.
     pub(super) pkts: u32,
-    /// Whether one of them had been sent more than once.
+    /// True if one of them was sent more than once.
     pub(super) resent: bool,
-    /// The one sent last among those that were not reported before.
+    /// Last transmission among those not yet reported by SACK.
     pub(super) newest: Option<Sent>,
-    /// The one sent first among those with the echoed timestamp.
+    /// First transmission among those with the echoed timestamp.
     pub(super) echoed: Option<Sent>,
 }
 
 impl Flight {
-    /// A new packet, behind all others.
+    /// Appends a new packet.
     pub(super) fn push(&mut self, sent: Sent) {
         if self.sent.len() >= MOST_IN_FLIGHT {
             self.sent.pop_front();
@@ -49,7 +49,7 @@ impl Flight {
         self.sent.push_back(sent);
     }
 
-    /// Everything between two positions was sent again.
+    /// Records the retransmission of all packets between two positions.
     pub(super) fn resend(
         &mut self,
         start: u64,
@@ -64,7 +64,7 @@ impl Flight {
         }
     }
 
-    /// Everything before a position has arrived.
+    /// Removes all packets before `position`.
     pub(super) fn acknowledge(&mut self, position: u64, echo: Option<u32>) -> Covered {
         let mut covered = Covered::default();
         while let Some(&sent) = self.sent.front().filter(|sent| sent.end <= position) {
@@ -82,14 +82,14 @@ impl Flight {
             }
         }
         if self.sent.is_empty() {
-            // A trace may have millions of senders, of which few have anything in flight.
+            // A trace may have millions of senders, of which few have packets in flight.
             self.clear();
         }
         covered
     }
 
-    /// Everything between two positions has arrived; gives the packet sent last among those that
-    /// were not reported before.
+    /// Marks all packets between two positions as received. Returns the last transmission among those not
+    /// reported before.
     pub(super) fn sack(&mut self, start: u64, end: u64) -> Option<Sent> {
         let mut newest = None;
         for sent in self.between(start, end) {
@@ -113,7 +113,7 @@ impl Flight {
     }
 }
 
-/// The one that was sent last.
+/// Returns the packet with the later transmission.
 pub(super) fn newer(a: Option<Sent>, b: Sent) -> Sent {
     match a {
         Some(a) if a.time_ns > b.time_ns => a,

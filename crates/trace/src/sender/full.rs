@@ -1,46 +1,47 @@
-//! What a full packet carries: a network card cuts segments that are longer than that, after they were captured.
+//! Payload of a full-sized packet. It splits captured super-segments into packets, as segmentation
+//! offload does after the capture.
 
 use crate::LONGEST_PACKET;
 
-/// What is known of that for one sender.
+/// Segment size of one sender, by the source of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Full {
-    /// Every event is a packet, however long: ns-2's.
+    /// Every event is one packet of any length (ns-2).
     Uncut,
-    /// The least that both SYNs allow, of those that were captured.
+    /// Minimum of the MSS values of the captured SYNs, in bytes.
     Announced(u16),
-    /// No SYN was captured.
+    /// Estimate from payloads, because no SYN was captured.
     Seen(Seen),
 }
 
-/// What payloads tell.
+/// Payload statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Seen {
-    /// The longest that is within [`ETHERNET`].
+    /// Longest payload up to [`ETHERNET`], in bytes.
     short: u16,
-    /// The greatest common divisor of those that are not; 0 of none.
+    /// Greatest common divisor of the longer payloads, in bytes; 0 if there are none.
     divisor: u32,
 }
 
-/// The most that a packet of Ethernet carries (1500 bytes with the headers of IPv4 and TCP).
+/// Maximum TCP payload of Ethernet, in bytes (1500 bytes less the headers of IPv4 and TCP).
 const ETHERNET: u32 = 1460;
-/// What a full packet carries at least where anything more than [`MINIMUM`] can be told of it: 1280 bytes (RFC 8200
-/// §5) with the headers of IPv6 and TCP, and timestamps.
+/// Minimum plausible payload of a full-sized packet, in bytes: 1280 bytes (RFC 8200 §5) less the headers
+/// of IPv6 and TCP, and timestamps.
 const PLAUSIBLE: u16 = 1208;
-/// RFC 9293 §3.7.1 has 536 bytes, less options.
+/// Minimum divisor in bytes: RFC 9293 §3.7.1 has 536 bytes, less options.
 const MINIMUM: u32 = 500;
-/// Linux has no segments that are shorter (`net.ipv4.tcp_min_snd_mss`), whatever is announced.
+/// Minimum segment size of Linux in bytes (`net.ipv4.tcp_min_snd_mss`), regardless of the MSS.
 const LEAST_MSS: u16 = 48;
-/// What timestamps take of every packet.
+/// Bytes of the timestamp option in every packet.
 const STAMPS: u32 = 12;
 
 impl Full {
-    /// Of a sender that is captured, with what its SYNs announced.
+    /// Returns the estimate for a captured sender, with the MSS of its SYNs if captured.
     pub(super) fn captured(mss: Option<u16>) -> Full {
         mss.map_or(Full::Seen(Seen::default()), Full::Announced)
     }
 
-    /// Takes the payload of a segment.
+    /// Updates the estimate with the payload of a segment.
     pub(super) fn learn(&mut self, payload: u32) {
         let Full::Seen(seen) = self else { return };
         match u16::try_from(payload) {
@@ -54,8 +55,8 @@ impl Full {
         }
     }
 
-    /// What each packet of this segment carries but the last; `None` if it is one packet. `stamps`: whether packets
-    /// carry timestamps.
+    /// Returns the payload of each packet of this segment except the last; `None` if the segment is one
+    /// packet. `stamps` states whether packets carry timestamps.
     pub(super) fn payload(&self, segment: u32, stamps: bool) -> Option<u32> {
         let payload = match *self {
             Full::Announced(mss) => u32::from(mss.max(LEAST_MSS)) - if stamps { STAMPS } else { 0 },
@@ -64,7 +65,7 @@ impl Full {
             Full::Seen(seen) if seen.divisor > 0 => seen.divisor,
             Full::Seen(_) | Full::Uncut => return None,
         };
-        // No card cuts what is longer than any captured packet.
+        // Network cards do not split segments longer than the maximum captured packet.
         (segment > payload && segment as usize <= LONGEST_PACKET).then_some(payload)
     }
 }

@@ -1,35 +1,34 @@
-//! What a handshake tells: where on the path a capture was made, and how long segments may be.
+//! Position of a capture on the path, and maximum segment size, from TCP handshakes.
 //!
-//! Between SYN and SYN-ACK a packet goes from where it is captured to the responder, and back; between
-//! SYN-ACK and the acknowledgement that follows it, to the initiator and back. Both together are the
-//! round-trip time, each is the share of one side. At the sender of data the share of the
-//! receiver's side is nearly all; at the receiver it is next to nothing, and the delay from data to
-//! acknowledgement, which is taken for the round-trip time, as well.
+//! The time from SYN to SYN-ACK is the round trip from the capture point to the responder. The time from
+//! SYN-ACK to the next acknowledgement is the round trip to the initiator. The sum is the round-trip time
+//! of the path. At the sender of data, nearly all of it is on the receiver's side. At the receiver, the
+//! delay from data to acknowledgement is nearly zero, so it is not the round-trip time.
 
 use std::collections::HashMap;
 
 use super::Flow;
 use crate::Segment;
 
-/// What the handshake of a connection says about where it was captured.
+/// Position of a capture on the path, from the handshake of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vantage {
-    /// From the capture to the receiver of data and back, in seconds.
+    /// Round trip from the capture point to the receiver of data, in seconds.
     pub receiver_side_s: f64,
-    /// From the capture to the sender of data and back, in seconds.
+    /// Round trip from the capture point to the sender of data, in seconds.
     pub sender_side_s: f64,
 }
 
 impl Vantage {
-    /// Whether round-trip times found there are too short to be used: less than a quarter of what
-    /// the path has, unless that is too little to be told.
+    /// Returns whether round-trip times measured at the capture are too short to be used: below a quarter
+    /// of the path's. Always `false` if the sender's side is at most 1 ms, which is too short to measure.
     pub fn is_near_the_receiver(&self) -> bool {
         const LEAST_S: f64 = 1e-3;
         self.sender_side_s > LEAST_S && self.receiver_side_s < self.sender_side_s / 3.0
     }
 }
 
-/// The handshakes seen, by the direction of their SYN.
+/// Handshakes, by the direction of their SYN.
 #[derive(Debug, Default)]
 pub(super) struct Handshakes {
     seen: HashMap<Flow, Handshake>,
@@ -40,13 +39,13 @@ struct Handshake {
     syn_ns: i64,
     answered_ns: Option<i64>,
     done_ns: Option<i64>,
-    /// Something was sent twice, so that nobody can say which one was answered.
+    /// True if SYN or SYN-ACK was repeated, so that the answered one is unknown.
     ambiguous: bool,
-    /// The longest segments that the initiator takes, and the responder.
+    /// Maximum segment sizes announced by the initiator and the responder, in bytes.
     mss: [Option<u16>; 2],
 }
 
-/// Handshakes that are remembered: somebody may do nothing but knock.
+/// Maximum number of stored handshakes, as a limit against SYN floods.
 const MOST: usize = 1 << 20;
 
 impl Handshakes {
@@ -79,24 +78,24 @@ impl Handshakes {
         }
     }
 
-    /// The longest segments that may go this way: what the receiver takes, and no more than the sender takes itself,
-    /// whose own link is as long as that.
+    /// Returns the maximum segment size in this direction, in bytes. It is the smaller of both announced
+    /// values, because each side announces the size that its own link supports.
     pub(super) fn least_mss(&self, flow: &Flow) -> Option<u16> {
         let it = (self.seen.get(flow)).or_else(|| self.seen.get(&flow.reversed()))?;
         it.mss.into_iter().flatten().min()
     }
 
-    /// What the handshake says, if data go this way.
+    /// Returns the position of the capture for data in this direction.
     pub(super) fn vantage(&self, flow: &Flow) -> Option<Vantage> {
         let shares = |flow: &Flow| {
             let it = self.seen.get(flow).filter(|it| !it.ambiguous)?;
             let (answered_ns, done_ns) = (it.answered_ns?, it.done_ns?);
             let s = |from_ns: i64, to_ns: i64| (to_ns - from_ns) as f64 * 1e-9;
             let shares = (s(it.syn_ns, answered_ns), s(answered_ns, done_ns));
-            // Less than nothing if the clock was set back in between.
+            // Times are negative if the clock was set back in between.
             (shares.0 >= 0.0 && shares.1 >= 0.0).then_some(shares)
         };
-        // The sender of data is who knocked, or who answered.
+        // The sender of data is the initiator or the responder.
         let (receiver_side_s, sender_side_s) = match shares(flow) {
             Some((responder_s, initiator_s)) => (responder_s, initiator_s),
             None => shares(&flow.reversed())

@@ -1,16 +1,16 @@
-//! What a TCP sender's own trace tells: what it sent, what of that was sent again, round-trip
-//! times, and samples of (loss, round-trip time, throughput).
+//! Trace analysis from the view of a TCP sender: packets sent and retransmitted, round-trip times, and
+//! samples of (loss, round-trip time, throughput).
 //!
-//! Everything here sees the network as the sender does: its data as they leave, the
-//! acknowledgements as they come in.
+//! The sender's view consists of its data at the time of sending, and the acknowledgements at the time of
+//! arrival.
 //!
-//! - Of an ns-2 trace these are the data packets enqueued (`+`) at a link that starts at the
-//!   sender's node, and the acknowledgements received (`r`) at a link that ends there; a trace of
-//!   just these two links is enough.
-//! - A capture is taken to be made at the sender; [`Senders::vantage`] tells where it was made as
-//!   far as handshakes say. Both directions of a connection are followed,
-//!   since it is not known beforehand which one carries the data; [`Senders::is_sender`] tells at
-//!   the end: the direction with more payload.
+//! - In an ns-2 trace, its data are the packets enqueued (`+`) at a link that starts at the sender's
+//!   node. Its acknowledgements are those received (`r`) at a link that ends at that node. A trace of
+//!   these two links is enough.
+//! - A capture is assumed to be made at the sender; [`Senders::vantage`] returns its position as far as
+//!   handshakes show it. Both directions of a connection are tracked, because the direction of the data
+//!   is not known in advance. [`Senders::is_sender`] returns at the end whether a direction has more
+//!   payload.
 //!
 //! ```
 //! use netflow_trace::sender::{Options, Senders};
@@ -27,11 +27,11 @@
 //! }
 //! ```
 //!
-//! What is kept of a flow to the end are its sums and its place in a table, about 250 bytes (of a
-//! captured connection with its handshake, and data both ways, 650); besides, what it has in flight, 48 bytes
-//! a packet and at most [`MOST_IN_FLIGHT`] of them. Nothing says that a flow has ended: ports are used
-//! again, so that no flow is forgotten. There are at most [`MOST_FLOWS`] of them; what is of others is left
-//! out and counted in [`Senders::flows_left_out`].
+//! A flow keeps its sums and its table entry until the end, about 250 bytes. A captured connection with
+//! its handshake and data in both directions takes 650. In addition, each packet in flight takes 48
+//! bytes, for at most [`MOST_IN_FLIGHT`] packets. Ports are reused, so the end of a flow is unknown and
+//! no flow is forgotten. There are at most [`MOST_FLOWS`] flows; events of others are left out and
+//! counted in [`Senders::flows_left_out`].
 
 mod arrivals;
 mod flight;
@@ -59,17 +59,17 @@ pub use tracker::{Observation, Totals, Tracker};
 
 use crate::{Endpoint, Event, Transport, What};
 
-/// Flows that are followed; each direction of a captured connection that carries data is one.
+/// Maximum number of tracked flows; each direction of a captured connection that carries data is one.
 pub const MOST_FLOWS: usize = 1 << 22;
 
-/// How connections are followed.
+/// Options of the analysis of senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// How round-trip times are found; `None`: for every connection the best that it allows.
+    /// Method of round-trip times; `None` selects the best that each connection allows.
     pub rtt_method: Option<RttMethod>,
 }
 
-/// One direction of a connection: who sends data to whom.
+/// Direction of a connection, from the sender of data to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Flow {
     /// Sender of the data.
@@ -79,7 +79,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The other direction.
+    /// Returns the other direction.
     pub fn reversed(self) -> Flow {
         Flow {
             from: self.to,
@@ -94,7 +94,7 @@ impl fmt::Display for Flow {
     }
 }
 
-/// An endpoint as traces write it: `0.1` for port 1 of ns-2's node 0, `10.0.0.1:80`, `[::1]:80`.
+/// Endpoint in the notation of traces: `0.1` for port 1 of ns-2's node 0, `10.0.0.1:80`, `[::1]:80`.
 struct Named(Endpoint);
 
 impl fmt::Display for Named {
@@ -112,14 +112,14 @@ impl fmt::Display for Named {
 pub struct Senders {
     options: Options,
     most_flows: usize,
-    /// In the order in which they sent first.
+    /// Flows in the order of their first data.
     flows: IndexMap<Flow, Tracker>,
     handshakes: handshake::Handshakes,
     flows_left_out: u64,
 }
 
 impl Senders {
-    /// Before the first event.
+    /// Creates an analysis without senders.
     pub fn new(options: Options) -> Senders {
         Senders::of_at_most(MOST_FLOWS, options)
     }
@@ -134,19 +134,20 @@ impl Senders {
         }
     }
 
-    /// Events that were left out because they are of flows beyond the first [`MOST_FLOWS`].
+    /// Returns the number of events left out because they belong to flows beyond the first
+    /// [`MOST_FLOWS`].
     pub fn flows_left_out(&self) -> u64 {
         self.flows_left_out
     }
 
-    /// Takes the next event; `observe` is told what it showed: nothing for most events of a whole
-    /// ns-2 trace, up to two things for a captured packet (data one way, an acknowledgement the
-    /// other way).
+    /// Processes the next event and passes its observations to `observe`. Most events of a whole ns-2
+    /// trace yield none. A captured packet yields up to two: data in one direction, an acknowledgement in
+    /// the other.
     pub fn on(&mut self, event: &Event, mut observe: impl FnMut(&Flow, &Observation)) {
         self.on_places(event, |_, flow, seen| observe(flow, seen));
     }
 
-    /// The same with the place of the flow among [`flows`](Self::flows).
+    /// Processes the next event; `observe` also gets the index of the flow in [`flows`](Self::flows).
     pub(crate) fn on_places(
         &mut self,
         event: &Event,
@@ -181,18 +182,18 @@ impl Senders {
         }
     }
 
-    /// Every direction that carried data, in the order in which they did so first.
+    /// Returns every direction that carried data, in the order of the first data.
     pub fn flows(&self) -> impl Iterator<Item = (&Flow, &Tracker)> {
         self.flows.iter()
     }
 
-    /// One of them.
+    /// Returns the tracker of a flow.
     pub fn get(&self, flow: &Flow) -> Option<&Tracker> {
         self.flows.get(flow)
     }
 
-    /// Whether what was found out about this flow is what its sender saw: in ns-2 traces always,
-    /// in captures for the direction with more payload (the first one, if both have the same).
+    /// Returns whether the results of this flow are the sender's view. In ns-2 traces they always are. In
+    /// captures they are for the direction with more payload (the first one if both are equal).
     pub fn is_sender(&self, flow: &Flow) -> bool {
         let Some((place, _, tracker)) = self.flows.get_full(flow) else {
             return false;
@@ -211,21 +212,22 @@ impl Senders {
         }
     }
 
-    /// Where on the path of this flow's data a capture was made; `None` where no handshake tells.
+    /// Returns the position of the capture on the path of this flow's data; `None` without a usable
+    /// handshake.
     pub fn vantage(&self, flow: &Flow) -> Option<Vantage> {
         self.handshakes.vantage(flow)
     }
 
-    /// The flows of which the capture was made near the receiver: their round-trip times are not
-    /// those of the path.
+    /// Returns the flows that were captured near the receiver: their round-trip times are not those of
+    /// the path.
     pub fn near_the_receiver(&self) -> impl Iterator<Item = (&Flow, Vantage)> {
         let senders = self.flows().filter(|(flow, _)| self.is_sender(flow));
         let near = senders.filter_map(|(flow, _)| Some((flow, self.vantage(flow)?)));
         near.filter(|(_, vantage)| vantage.is_near_the_receiver())
     }
 
-    /// Tells those that have sent before of a SYN what it says: a connection may follow another one between the
-    /// same ports, and the first SYN may carry data.
+    /// Passes the MSS of a SYN to both directions that have sent before. A connection may reuse the ports
+    /// of an earlier one, and the first SYN may carry data.
     fn take_announcements(&mut self, flow: Flow) {
         let full = Full::captured(self.handshakes.least_mss(&flow));
         for flow in [flow, flow.reversed()] {
@@ -235,7 +237,7 @@ impl Senders {
         }
     }
 
-    /// The tracker of a flow; a new one only if it is about to carry data.
+    /// Returns the tracker of a flow, and its index. Creates it only for a packet with data.
     fn sending(&mut self, flow: Flow, data: bool) -> Option<(usize, &mut Tracker)> {
         let count = self.flows.len();
         let full = || match flow.from {
@@ -278,7 +280,7 @@ mod tests {
     use crate::analysis::Connections;
     use crate::from_reader;
 
-    /// Those that are there are followed on; nothing of the others is shown, and that is told.
+    /// Known flows are tracked further; other flows are counted as left out.
     #[test]
     fn flows_beyond_the_most_are_left_out_and_counted() {
         let line = |port: u32, seq: u32| {

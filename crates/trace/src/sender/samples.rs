@@ -1,4 +1,4 @@
-//! Samples of k consecutive packets.
+//! Samples of k consecutive packets of a sender.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,21 @@ use netflow_profile::fit::{FlowSamples, Sample};
 use super::{Observation, Options, Senders};
 use crate::Event;
 
-/// Cuts what one sender sent into samples of k consecutive packets (\[Prof\] §2.1).
+/// Splits the packets of one sender into samples of k consecutive packets (\[Prof\] §2.1).
 ///
-/// A sample's throughput is k over the time until the next packet after them, so that the samples
-/// of a flow cover its time without gaps; its round-trip time is the mean over those of its packets
-/// whose round-trip time is known. A sample comes out when all of its packets are acknowledged. Of those between whose
-/// packets the clock was set back there are none.
+/// A sample's throughput is k over the time until the next packet after it, so the samples of a flow
+/// cover its time without gaps. Its round-trip time is the mean over its packets with a known one. A
+/// sample is emitted when all its packets are acknowledged. Samples during which the clock was set back
+/// are discarded.
 #[derive(Debug)]
 pub struct Sampler {
     k: u32,
     sent_pkts: u64,
-    /// The number of the first of the windows.
+    /// Index of the first window.
     first: u64,
-    /// Full ones with packets that are not acknowledged yet.
+    /// Complete windows with unacknowledged packets.
     windows: VecDeque<Full>,
-    /// The one that is being filled, behind them.
+    /// Window that is being filled, after the complete ones.
     filling: Option<Window>,
     last_rtt_s: Option<f64>,
 }
@@ -29,7 +29,7 @@ pub struct Sampler {
 #[derive(Clone, Copy, Debug)]
 struct Full {
     window: Window,
-    /// When the first packet after it was sent, and the highest position then.
+    /// Time of the first packet after the window, and the highest position at that time.
     end_ns: i64,
     high: u64,
 }
@@ -41,15 +41,16 @@ struct Window {
     needless_pkts: u32,
     rtts: u32,
     rtt_sum_s: f64,
-    /// Whether the clock was set back in it.
+    /// True if the clock was set back within the window.
     clock_set_back: bool,
 }
 
-/// Windows that wait for acknowledgements; in traces without any, the oldest come out without.
+/// Maximum number of windows that wait for acknowledgements. In traces without acknowledgements, the
+/// oldest are then emitted.
 const MOST_WAITING: usize = 4096;
 
 impl Sampler {
-    /// Of `k` packets each, at least 1.
+    /// Creates a sampler of `k` packets per sample, at least 1.
     pub fn new(k: u32) -> Sampler {
         Sampler {
             k: k.max(1),
@@ -61,7 +62,7 @@ impl Sampler {
         }
     }
 
-    /// Takes what the sender's next packet or acknowledgement showed.
+    /// Processes an observation of the sender, and passes complete samples to `emit`.
     pub fn on(&mut self, seen: &Observation, mut emit: impl FnMut(Sample)) {
         if seen.clock_set_back {
             let waiting = self.windows.iter_mut().map(|full| &mut full.window);
@@ -90,7 +91,7 @@ impl Sampler {
         }
     }
 
-    /// The one so many behind the first.
+    /// Returns the window with offset `at` from the first.
     fn window(&mut self, at: u64) -> Option<&mut Window> {
         match usize::try_from(at).ok()? {
             at if at == self.windows.len() => self.filling.as_mut(),
@@ -122,7 +123,7 @@ impl Sampler {
         }
     }
 
-    /// `None` if no round-trip time is known until then.
+    /// Returns the sample of a window; `None` if no round-trip time is known yet.
     fn sample(&mut self, window: &Window, end_ns: i64) -> Option<Sample> {
         if window.clock_set_back {
             return None;
@@ -141,17 +142,17 @@ impl Sampler {
     }
 }
 
-/// The samples of every sender in a trace, as they come.
+/// Samples of every sender in a trace.
 #[derive(Debug)]
 pub struct Samplers {
     senders: Senders,
     k: u32,
-    /// In the order of the senders.
+    /// Samplers and their samples, in the order of the senders.
     flows: Vec<(Sampler, Vec<Sample>)>,
 }
 
 impl Samplers {
-    /// Samples of `k` packets.
+    /// Creates samplers of `k` packets per sample.
     pub fn new(options: Options, k: u32) -> Samplers {
         Samplers {
             senders: Senders::new(options),
@@ -160,7 +161,7 @@ impl Samplers {
         }
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn on(&mut self, event: &Event) {
         let (flows, k) = (&mut self.flows, self.k);
         self.senders.on_places(event, |place, _, seen| {
@@ -173,19 +174,19 @@ impl Samplers {
         });
     }
 
-    /// The senders that the samples are of.
+    /// Returns the senders of the samples.
     pub fn senders(&self) -> &Senders {
         &self.senders
     }
 
-    /// What was found: every flow whose sender's view this is, in the order of their first
-    /// packets, those without a sample included.
+    /// Returns the samples of every flow with the sender's view, in the order of their first packets.
+    /// Flows without a sample are included.
     pub fn finish(self, trace: &str) -> Vec<FlowSamples> {
         let Samplers { senders, flows, .. } = self;
         let mut samples = flows.into_iter().map(|(_, samples)| samples);
         let mut found = Vec::new();
         for (flow, tracker) in senders.flows() {
-            // A flow of which nothing was observed has no place.
+            // A flow without observations has no sampler.
             let samples = samples.next().unwrap_or_default();
             if senders.is_sender(flow) {
                 found.push(FlowSamples {

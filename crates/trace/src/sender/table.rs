@@ -1,4 +1,4 @@
-//! Samples as a table: what `netflow trace samples` prints.
+//! Table of samples, as `netflow trace samples` prints it.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,32 +7,32 @@ use netflow_profile::fit::{FlowSamples, Sample};
 use netflow_units::Bounds;
 use serde::{Deserialize, Serialize};
 
-/// Why a table of samples cannot be read.
+/// Reason for not reading a table of samples.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// It cannot be read at all, is no table of comma-separated values, or lacks a column.
+    /// Input that is unreadable, not comma-separated values, or without a required column.
     #[error(transparent)]
     Csv(#[from] csv::Error),
-    /// A sample that cannot be.
+    /// Sample with invalid values.
     #[error("line {line}: a sample of {flow} has {what}")]
     Sample {
         /// Line of the file, from 1.
         line: u64,
         /// Name of its flow.
         flow: String,
-        /// What is wrong with it, and what is allowed.
+        /// Invalid value and its allowed range, as text.
         what: String,
     },
 }
 
-/// Writes samples as comma-separated values, one line for each: trace, flow, `time_s` (its end),
+/// Writer of samples as comma-separated values, one line per sample: trace, flow, `time_s` (its end),
 /// loss (retransmitted / packets), `rtt_s` (mean), `throughput_pps`, packets (k), retransmitted,
 /// needless, `duration_s`, `rtt_method`.
 #[derive(Debug)]
 pub struct SamplesWriter<W: io::Write>(csv::Writer<W>);
 
 impl<W: io::Write> SamplesWriter<W> {
-    /// A table that has nothing yet.
+    /// Creates a writer of a new table.
     pub fn new(out: W) -> SamplesWriter<W> {
         SamplesWriter(csv::Writer::from_writer(out))
     }
@@ -40,7 +40,7 @@ impl<W: io::Write> SamplesWriter<W> {
     /// Writes all samples of a flow.
     ///
     /// # Errors
-    /// What the output says.
+    /// The error of the output.
     pub fn write(&mut self, flow: &FlowSamples) -> io::Result<()> {
         for sample in &flow.samples {
             self.0.serialize(SampleRow::new(flow, sample))?;
@@ -48,20 +48,20 @@ impl<W: io::Write> SamplesWriter<W> {
         Ok(())
     }
 
-    /// Hands on what is not written yet.
+    /// Flushes the buffered rows.
     ///
     /// # Errors
-    /// What the output says.
+    /// The error of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
-/// Reads such a table: flows in the order of their first samples. The loss and the throughput are
-/// not read; they follow from the others.
+/// Reads a table of samples: flows in the order of their first samples. Loss and throughput are ignored,
+/// because the other columns determine them.
 ///
 /// # Errors
-/// [`TableError`] for the first thing that is wrong.
+/// [`TableError`] for the first invalid row.
 pub fn read_samples(source: impl io::Read) -> Result<Vec<FlowSamples>, TableError> {
     let mut flows: Vec<FlowSamples> = Vec::new();
     let mut places: HashMap<(String, String), usize> = HashMap::new();
@@ -120,37 +120,37 @@ fn wrong(sample: &Sample) -> Option<String> {
     }
 }
 
-/// A sample as a row; the loss and the throughput follow from the others.
+/// Sample as a row of the table; loss and throughput follow from the other columns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRow<S> {
-    /// The trace that it is in.
+    /// Name of the trace.
     pub trace: S,
-    /// The flow's name there.
+    /// Name of the flow in the trace.
     pub flow: S,
-    /// When it ended, in seconds.
+    /// End of the sample, in seconds.
     pub time_s: f64,
-    /// Retransmitted / packets.
+    /// Fraction of retransmitted packets, 0 to 1.
     #[serde(default)]
     pub loss: f64,
-    /// Mean round-trip time in seconds.
+    /// Mean round-trip time, in seconds.
     pub rtt_s: f64,
-    /// Packets/s; infinite if all left at once.
+    /// Throughput in packets/s; infinite if all packets were sent at once.
     #[serde(default)]
     pub throughput_pps: f64,
-    /// Packets sent, k.
+    /// Number of packets sent, k.
     pub packets: u32,
-    /// Of these, packets that had been sent before.
+    /// Number of retransmitted packets among them.
     pub retransmitted: u32,
-    /// Of these, those that had arrived.
+    /// Number of spurious retransmissions among these.
     pub needless: u32,
-    /// Seconds from the first packet to the first after it.
+    /// Time from the first packet to the first after the sample, in seconds.
     pub duration_s: f64,
-    /// How the flow's round-trip times were found.
+    /// Method of the flow's round-trip times.
     pub rtt_method: S,
 }
 
 impl<'a> SampleRow<&'a str> {
-    /// Of a sample of a flow.
+    /// Returns the row of a flow's sample.
     pub fn new(flow: &'a FlowSamples, sample: &Sample) -> SampleRow<&'a str> {
         SampleRow {
             trace: &flow.trace,
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Looking a flow up among all before it took minutes for 200 000.
+    /// Linear search for the flow of each row took minutes for 200 000 flows.
     #[test]
     fn many_flows_are_found_at_once() {
         use std::fmt::Write;

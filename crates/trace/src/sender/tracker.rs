@@ -1,4 +1,4 @@
-//! One sender, followed.
+//! Tracker of one TCP sender.
 
 use super::Options;
 use super::arrivals::Needless;
@@ -7,91 +7,90 @@ use super::full::Full;
 use super::rtt::RttMethod;
 use crate::{SET_BACK_NS, Segment};
 
-/// What one packet or one acknowledgement showed.
+/// Observation from one packet or one acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Observation {
-    /// When.
+    /// Time, in ns.
     pub time_ns: i64,
-    /// Packets sent, resent ones included (a capture's super-segment is several).
+    /// Packets sent, retransmissions included (a captured super-segment is several packets).
     pub sent_pkts: u32,
-    /// Of these, packets whose sequence numbers had been sent before.
+    /// Retransmitted packets among these.
     pub resent_pkts: u32,
-    /// Packets acknowledged that had not been acknowledged before.
+    /// Packets acknowledged for the first time.
     pub acked_pkts: u32,
-    /// Resends that turn out to have been needless: the packet had arrived.
+    /// Retransmissions found to be spurious: the packet had arrived.
     pub needless_pkts: u32,
-    /// Whether the clock was set back since the last.
+    /// True if the clock was set back since the last observation.
     pub clock_set_back: bool,
-    /// The round-trip time of a packet that this acknowledgement is about.
+    /// Round-trip time that this acknowledgement measures, in seconds.
     pub rtt_s: Option<f64>,
-    /// How many packets had been sent before that one.
+    /// Number of packets sent before the measured packet.
     pub(super) rtt_ordinal: u64,
-    /// One past the highest position sent, and the highest one acknowledged.
+    /// One past the highest position sent, and the highest acknowledged position.
     pub(super) high: u64,
     pub(super) acked: u64,
 }
 
-/// Sums over what was observed.
+/// Sums of all observations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Packets sent, resent ones included.
+    /// Packets sent, retransmissions included.
     pub sent_pkts: u64,
-    /// Packets whose sequence numbers had been sent before.
+    /// Retransmitted packets.
     pub resent_pkts: u64,
     /// Packets acknowledged for the first time.
     pub acked_pkts: u64,
-    /// Resends of packets that had arrived.
+    /// Spurious retransmissions.
     pub needless_pkts: u64,
-    /// What was sent for the first time, in the trace's units: bytes, ns-2: packets.
+    /// Data sent for the first time, in the unit of the trace: bytes, or packets in ns-2.
     pub payload: u64,
-    /// Round-trip times found.
+    /// Number of measured round-trip times.
     pub rtts: u64,
-    /// Their sum in seconds.
+    /// Sum of the round-trip times, in seconds.
     pub rtt_sum_s: f64,
 }
 
 impl Totals {
-    /// Packets that must have been lost: every loss is repaired by a resend, other resends are
-    /// needless.
+    /// Returns the number of lost packets: every loss requires a retransmission, and other
+    /// retransmissions are spurious.
     pub fn lost_pkts(&self) -> u64 {
         self.resent_pkts.saturating_sub(self.needless_pkts)
     }
 
-    /// Mean round-trip time in seconds.
+    /// Returns the mean round-trip time, in seconds.
     pub fn mean_rtt_s(&self) -> Option<f64> {
         (self.rtts > 0).then(|| self.rtt_sum_s / self.rtts as f64)
     }
 }
 
-/// Follows one sender; fed by [`Senders`](super::Senders).
+/// Tracker of one sender, updated by [`Senders`](super::Senders).
 #[derive(Debug)]
 pub struct Tracker {
     options: Options,
     started: bool,
-    /// The time of the last packet.
+    /// Time of the last packet, in ns.
     last_ns: i64,
-    /// Whether the clock was set back and no observation has told of it, and how many packets had been sent
-    /// when it was: of those before, nothing is known of how long they took.
+    /// True if the clock was set back and no observation has reported it. `timed_from` is the number of
+    /// packets sent by then; earlier packets yield no round-trip times.
     clock_set_back: bool,
     timed_from: u64,
-    /// One past the highest sequence number sent, as a position: the part above 32 bits counts
-    /// wraps.
+    /// One past the highest sequence number sent, as a position: the bits above 32 count wraps.
     high: u64,
-    /// The highest acknowledgement.
+    /// Highest acknowledged position.
     acked: u64,
     full: Full,
-    /// Whether sequence numbers count packets, as far as is known.
+    /// True if sequence numbers appear to count packets.
     in_packets: bool,
     flight: Flight,
     needless: Needless,
-    /// Whether data carried timestamps.
+    /// True if data carried timestamps.
     stamps: bool,
-    /// Whether acknowledgements carried SACK blocks.
+    /// True if acknowledgements carried SACK blocks.
     sacks: bool,
     totals: Totals,
 }
 
-/// Positions start here, so that there is something before them.
+/// First position, above 0 so that earlier positions can be represented.
 const FIRST: u64 = 1 << 32;
 
 impl Tracker {
@@ -114,12 +113,12 @@ impl Tracker {
         }
     }
 
-    /// Sums until now.
+    /// Returns the sums until now.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// How round-trip times are found.
+    /// Returns the method of measuring round-trip times.
     pub fn rtt_method(&self) -> RttMethod {
         match self.options.rtt_method {
             Some(method) => method,
@@ -129,7 +128,7 @@ impl Tracker {
         }
     }
 
-    /// What SYNs said that came after its first packet.
+    /// Sets the segment size from SYNs that arrived after the first packet.
     pub(super) fn set_full(&mut self, full: Full) {
         self.full = full;
     }
@@ -137,7 +136,7 @@ impl Tracker {
     pub(super) fn on_data(&mut self, time_ns: i64, segment: &Segment) -> Option<Observation> {
         self.look_at_clock(time_ns);
         if segment.syn || segment.rst {
-            // A connection may follow another one between the same ports.
+            // A new connection may reuse the same ports.
             self.started = false;
             self.flight.clear();
         }
@@ -211,7 +210,7 @@ impl Tracker {
         };
         let timed = about.filter(|sent| sent.ordinal >= self.timed_from);
         let rtt_s = timed.map(|sent| (time_ns - sent.time_ns) as f64 * 1e-9);
-        // Less than nothing if packets are out of order.
+        // The time is negative if packets are out of order.
         let rtt_s = rtt_s.filter(|&rtt_s| rtt_s >= 0.0);
         self.totals.acked_pkts += u64::from(covered.pkts);
         self.totals.needless_pkts += u64::from(needless_pkts);
@@ -248,19 +247,19 @@ impl Tracker {
         }
     }
 
-    /// Where a sequence number is, near the highest one sent.
+    /// Returns the position of a sequence number, near the highest one sent.
     fn unwrapped(&self, seq: u32) -> u64 {
         let beyond = seq.wrapping_sub(self.high as u32) as i32;
         self.high.saturating_add_signed(i64::from(beyond))
     }
 
-    /// Probes whether the other side is still there: the last byte again, or none, when everything
-    /// is acknowledged (RFC 9293 §3.8.4). In ns-2, whose packets count one, there are none.
+    /// Returns whether a segment is a keep-alive probe: the last byte again, or none, when everything is
+    /// acknowledged (RFC 9293 §3.8.4). ns-2, where a packet has length 1, has no probes.
     fn is_keep_alive(&self, len: u32, end: u64) -> bool {
         !self.in_packets && len == 1 && end == self.high && self.acked == self.high
     }
 
-    /// How many packets part of a segment is.
+    /// Returns the number of packets in `length` bytes of a segment.
     fn cut(&self, segment: u32, length: u64) -> u32 {
         match self.full.payload(segment, self.stamps) {
             Some(payload) => u32::try_from(length.div_ceil(payload.into())).unwrap_or(u32::MAX),
@@ -268,7 +267,7 @@ impl Tracker {
         }
     }
 
-    /// New packets of a segment, from one position to another.
+    /// Records the new packets of a segment between two positions. Returns their number.
     fn send(
         &mut self,
         start: u64,
@@ -300,9 +299,9 @@ impl Tracker {
         pkts
     }
 
-    /// The packet sent last among those that SACK blocks report for the first time, and how many
-    /// packets they report to have come twice (RFC 2883 §4: the first block, if it lies before the
-    /// acknowledgement or within the second block).
+    /// Processes the SACK blocks. Returns the last transmission among the packets reported for the first
+    /// time, and the number of packets reported to have arrived twice. The latter are in the first block,
+    /// if it lies before the acknowledgement or within the second block (RFC 2883 §4).
     fn take_sacks(&mut self, segment: &Segment, position: u64) -> (Option<Sent>, u32) {
         let count = usize::from(segment.sack_blocks).min(segment.sack.len());
         let mut blocks = segment
@@ -329,7 +328,7 @@ impl Tracker {
         (newest, twice_pkts)
     }
 
-    /// Moves the cumulative acknowledgement on.
+    /// Advances the cumulative acknowledgement.
     fn take_position(&mut self, segment: &Segment, position: u64) -> Covered {
         if position <= self.acked {
             return Covered::default();

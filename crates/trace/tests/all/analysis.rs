@@ -1,4 +1,4 @@
-//! Figures from real traces against independent counts, and from traces whose figures are known.
+//! Results of real traces against independent counts, and of generated traces against known results.
 
 use std::collections::VecDeque;
 use std::io::Cursor;
@@ -24,7 +24,7 @@ fn links(mut trace: Reader, every_s: f64) -> Vec<LinkSeries> {
     links.finish()
 }
 
-/// The link from N5 to N7 (4 to 6) of the first 7 s of the four transfers:
+/// The link from N5 to N7 (4 to 6) in the first 7 s of the four transfers:
 ///
 /// ```text
 /// zcat ex1_w10000_first7s_seed1.tr.gz | awk '$3==4 && $4==6 {
@@ -35,8 +35,8 @@ fn links(mut trace: Reader, every_s: f64) -> Vec<LinkSeries> {
 ///   END { area+=q*(6.936944-last); print a,d,x,q,max,area/6.936944
 ///         for (i=0;i<14;i++) printf "%d/%d ", ab[i], xb[i] }'
 /// ```
-/// says `5439 5182 257 0 99 22.4287` and `31/0 537/93 201/99 35/0 265/0 499/0 505/0 504/0 505/0
-/// 504/0 505/0 510/0 561/2 277/63`.
+/// prints `5439 5182 257 0 99 22.4287` and `31/0 537/93 201/99 35/0 265/0 499/0 505/0 504/0 505/0 504/0
+/// 505/0 510/0 561/2 277/63`.
 #[test]
 fn the_bottleneck_of_four_transfers_to_the_packet() {
     let trace = open(&sample("ns2/traces/ex1_w10000_first7s_seed1.tr.gz")).unwrap();
@@ -82,7 +82,7 @@ fn the_bottleneck_of_four_transfers_to_the_packet() {
         .map(|b| (b.arrived_pkts, b.lost_pkts))
         .collect();
     assert_eq!(bins, awk);
-    // 8 Mbit/s by the scenario; 5182 packets, all but the two SYNs of 1000 B.
+    // 8 Mbit/s in the scenario; 5182 packets of 1000 B except two SYNs.
     assert!(
         (t.bandwidth_bps.unwrap() - 8e6).abs() < 1.0,
         "{:?}",
@@ -96,8 +96,8 @@ fn the_bottleneck_of_four_transfers_to_the_packet() {
     );
 }
 
-/// `zcat reno_p02_rtt100.tr.gz | awk '$1=="d"' | wc -l` says 86, and all of them were dequeued
-/// before: losses on the link, none in the queue.
+/// `zcat reno_p02_rtt100.tr.gz | awk '$1=="d"' | wc -l` prints 86. All of them were dequeued before, so
+/// they were lost on the link, none in the queue.
 #[test]
 fn losses_on_the_link_are_no_losses_of_the_queue() {
     let trace = open(&sample("ns2/traces/reno_p02_rtt100.tr.gz")).unwrap();
@@ -110,9 +110,9 @@ fn losses_on_the_link_are_no_losses_of_the_queue() {
     assert!(all.iter().all(|series| series.totals.lost_pkts == 0));
 }
 
-/// `zcat ex1_w10000_first7s_seed1.tr.gz | awk '$5=="tcp" && (($1=="+" && $3==int($9)) ||
-/// ($1=="r" && $4==int($10)) || $1=="d") {n[$1 " " $9]++} END {for (k in n) print k, n[k]}'` says
-/// `+ 0.0 5169, r 0.0 4961, d 0.0 208, + 2.0 270, r 2.0 221, d 2.0 49`.
+/// `zcat ex1_w10000_first7s_seed1.tr.gz | awk '$5=="tcp" && (($1=="+" && $3==int($9)) || ($1=="r" &&
+/// $4==int($10)) || $1=="d") {n[$1 " " $9]++} END {for (k in n) print k, n[k]}'` prints `+ 0.0 5169, r
+/// 0.0 4961, d 0.0 208, + 2.0 270, r 2.0 221, d 2.0 49`.
 #[test]
 fn connections_to_the_packet() {
     let mut trace = open(&sample("ns2/traces/ex1_w10000_first7s_seed1.tr.gz")).unwrap();
@@ -141,8 +141,8 @@ fn connections_to_the_packet() {
     assert_eq!(found, awk);
 }
 
-/// Arrivals at 4->6 in bins of 0.1 s (70 of them): the awk above with int(t/0.1), and
-/// `END {for (i=0;i<70;i++) {m+=b[i]; s+=b[i]^2}; m/=70; print sqrt(s/70-m^2)/m}`, says 0.62037639.
+/// Arrivals at 4->6 in 70 intervals of 0.1 s: the awk program above with int(t/0.1) and `END {for
+/// (i=0;i<70;i++) {m+=b[i]; s+=b[i]^2}; m/=70; print sqrt(s/70-m^2)/m}` prints 0.62037639.
 #[test]
 fn burstiness_of_the_bottleneck() {
     let mut trace = open(&sample("ns2/traces/ex1_w10000_first7s_seed1.tr.gz")).unwrap();
@@ -160,8 +160,8 @@ fn burstiness_of_the_bottleneck() {
 
 const COV: f64 = 0.62037639;
 
-/// A queue first come, first served, with `room` places, one of them in service: its trace, and
-/// per link what must come out.
+/// Returns the trace of a FIFO queue with `room` packets, packet in service included, and the expected
+/// results of its link.
 fn fifo(arrivals: &[(u64, u32)], room: usize, bps: u64) -> (String, Known) {
     let mut text = String::new();
     let mut lines: Vec<(u64, u32, String)> = Vec::new();
@@ -255,7 +255,7 @@ proptest! {
     fn the_bandwidth_is_found_out(
         bytes in prop::collection::vec(prop::sample::select(vec![125_u32, 500, 1000]), 3..50),
     ) {
-        // All at once: they follow each other without a pause.
+        // All packets arrive at once, so they are transmitted back to back.
         let arrivals: Vec<(u64, u32)> = bytes.iter().map(|&bytes| (0, bytes)).collect();
         let (text, _) = fifo(&arrivals, 100, 8_000_000);
         let all = links(from_reader("made", Cursor::new(text.into_bytes())).unwrap(), 0.1);
@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// A time of centuries takes no memory of centuries.
+/// An event centuries later does not allocate intervals for centuries.
 #[test]
 fn a_time_out_of_order_is_left_out() {
     let line = |time: &str| format!("+ {time} 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n");
@@ -291,7 +291,8 @@ fn a_time_out_of_order_is_left_out() {
     assert_eq!(burstiness.finish()[0].intervals, 8);
 }
 
-/// Intervals of decades and a time of centuries: ends of intervals are beyond what nanoseconds count.
+/// With intervals of decades and a time of centuries, the ends of intervals exceed the range of
+/// nanoseconds.
 #[test]
 fn the_last_interval_may_end_beyond_all_times() {
     for every_s in [1e9, 9e9, f64::INFINITY] {
@@ -314,7 +315,7 @@ fn the_last_interval_may_end_beyond_all_times() {
     }
 }
 
-/// The last event begins another interval, which is a nanosecond long.
+/// The last event starts another interval, which is a nanosecond long.
 #[test]
 fn a_link_is_not_busy_for_longer_than_the_trace() {
     let text = "- 0 0 1 cbr 5 ------- 0 0.0 1.0 0 0\n- 0.4 0 1 cbr 10 ------- 0 0.0 1.0 0 2\n\

@@ -1,4 +1,4 @@
-//! Traces, from outside. One binary: it builds in a fraction of the time of one for each file.
+//! Integration tests of the trace crate. One binary builds much faster than one per file.
 
 mod analysis;
 mod malformed;

@@ -1,7 +1,7 @@
-//! Malformed traces and captures: each is read as far as it can be, and says what is wrong with it.
+//! Malformed traces and captures: each is read as far as possible, and its faults are reported.
 //!
-//! Beside each file in `tests/malformed` (captures as hexadecimal numbers) stands what must be
-//! said of it; with `UPDATE=1` that is written anew.
+//! Each file in `tests/malformed` (captures as hexadecimal numbers) has its expected report next to it.
+//! `UPDATE=1` rewrites the reports.
 
 use std::fmt::Write;
 use std::fs;
@@ -16,7 +16,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/malformed")
 }
 
-/// Events and faults, or why it cannot be read.
+/// Returns the number of events and the faults, or the error.
 fn said(name: &str, bytes: Vec<u8>) -> String {
     let mut text = String::new();
     let mut reader = match from_reader(name, Cursor::new(bytes)) {
@@ -93,7 +93,7 @@ fn unpacked(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Reads it to its end; a reader that loops would give more events than there are bytes.
+/// Reads a trace to its end. A reader in an endless loop would return more events than there are bytes.
 fn read_all(bytes: Vec<u8>) {
     let most = bytes.len() + 1;
     let Ok(mut reader) = from_reader("random", Cursor::new(bytes)) else {

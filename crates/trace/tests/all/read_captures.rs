@@ -1,4 +1,4 @@
-//! Captures of every link layer and byte order, made here byte by byte as their formats say.
+//! Captures of every link layer and byte order, built byte by byte from their formats.
 
 use std::io::Cursor;
 
@@ -13,7 +13,7 @@ fn read(bytes: &[u8]) -> (Vec<Event>, Faults) {
     (events, capture.faults().clone())
 }
 
-/// A TCP header with these options (a multiple of four bytes) and no payload captured.
+/// Returns a TCP header with these options (a multiple of four bytes) and no captured payload.
 fn tcp(options: &[u8]) -> Vec<u8> {
     let offset = ((20 + options.len()) as u8 / 4) << 4;
     let mut header = vec![0x04, 0xd2, 0, 80, 0, 0, 0, 9, 0, 0, 0, 5, offset, 0x10];
@@ -22,7 +22,7 @@ fn tcp(options: &[u8]) -> Vec<u8> {
     header
 }
 
-/// An IPv4 packet from 10.0.0.1 to 10.0.0.2 whose header says this length.
+/// Returns an IPv4 packet from 10.0.0.1 to 10.0.0.2 with this length in its header.
 fn ipv4(total: u16, fragment: u16, inside: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0];
     packet.extend(total.to_be_bytes());
@@ -33,7 +33,7 @@ fn ipv4(total: u16, fragment: u16, inside: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// An IPv6 packet from ::1 to ::2 with this next header and length of payload.
+/// Returns an IPv6 packet from ::1 to ::2 with this next header and payload length.
 fn ipv6(next: u8, length: u16, inside: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x60, 0, 0, 0];
     packet.extend(length.to_be_bytes());
@@ -46,7 +46,7 @@ fn ipv6(next: u8, length: u16, inside: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A pcap file of one packet at 1.5 s, little-endian with microseconds.
+/// Returns a pcap file of one packet at 1.5 s, little-endian with microseconds.
 fn pcap(link_type: u32, length: u32, frame: &[u8]) -> Vec<u8> {
     let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
     for word in [
@@ -65,7 +65,7 @@ fn pcap(link_type: u32, length: u32, frame: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The only packet of a capture without faults.
+/// Returns the only packet of a capture without faults.
 fn only(link_type: u32, length: u32, frame: &[u8]) -> Event {
     let (events, faults) = read(&pcap(link_type, length, frame));
     assert_eq!(faults, Faults::default());
@@ -74,7 +74,7 @@ fn only(link_type: u32, length: u32, frame: &[u8]) -> Event {
     events[0].clone()
 }
 
-/// 1000 bytes of payload of which nothing was captured: lengths are those of the IP header.
+/// 1000 bytes of payload that were not captured: lengths are those of the IP header.
 #[test]
 fn every_link_layer_has_the_same_inside() {
     let inside = ipv4(1040, 0, &tcp(&[]));
@@ -96,7 +96,7 @@ fn every_link_layer_has_the_same_inside() {
         (0, &[2, 0, 0, 0]),
         (0, &[0, 0, 0, 2]),
         (108, &[0, 0, 0, 2]),
-        // Checksums of four bytes follow, the header says.
+        // The header states that checksums of four bytes follow.
         (0x5400_0001, &[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0]),
     ];
     for (link_type, head) in heads {
@@ -111,7 +111,8 @@ fn every_link_layer_has_the_same_inside() {
     assert_eq!((packet.bytes, packet.segment.unwrap().len), (1060, 1000));
 }
 
-/// At 8, 1 and 0.9 s: a clock that was set back, and packets out of order. Round-trip times of -300 ms came of such without a word.
+/// Packets at 8, 1 and 0.9 s: a clock that was set back, and packets out of order. Such captures once led
+/// to round-trip times of -300 ms without a fault.
 #[test]
 fn a_clock_that_is_set_back_is_told() {
     let frame = ipv4(40, 0, &tcp(&[]));
@@ -161,7 +162,7 @@ fn every_order_and_resolution_of_pcap() {
     }
 }
 
-/// Left to the network card, a large segment has no length in its IP header.
+/// With segmentation offload, a large segment has no length in its IP header.
 #[test]
 fn length_zero_is_the_length_on_the_wire() {
     let packet = only(101, 30_040, &ipv4(0, 0, &tcp(&[]))).packet;
@@ -176,8 +177,7 @@ fn length_zero_is_the_length_on_the_wire() {
     );
 }
 
-/// Hop-by-hop options, routing, then a fragment header: the first fragment shows its TCP header,
-/// the others none.
+/// Hop-by-hop options, routing, then a fragment header: only the first fragment has a TCP header.
 #[test]
 fn fragments_behind_extension_headers() {
     let extended = |offset: u8| {
@@ -210,7 +210,7 @@ fn blocks_and_timestamps_among_the_options() {
     assert_eq!((segment.sack_blocks, segment.sack[0]), (1, (20, 30)));
 }
 
-/// What no SYN says is no agreement.
+/// An MSS option counts in a SYN only.
 #[test]
 fn the_longest_segment_is_what_a_syn_says() {
     let mut syn = tcp(&[2, 4, 5, 0xb4]);
@@ -224,7 +224,7 @@ fn the_longest_segment_is_what_a_syn_says() {
     assert_eq!(mss(&syn), None);
 }
 
-/// Options may come twice; there is room for four blocks.
+/// Options may be repeated, but four blocks are stored.
 #[test]
 fn two_sack_options_do_not_count_more_blocks_than_there_is_room_for() {
     let block = [0, 0, 0, 20, 0, 0, 0, 30];
@@ -241,7 +241,7 @@ fn two_sack_options_do_not_count_more_blocks_than_there_is_room_for() {
     assert_eq!(segment.sack_blocks, 1);
 }
 
-/// A block of a pcapng file, little-endian.
+/// Returns a block of a pcapng file, little-endian.
 fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     assert_eq!(body.len() % 4, 0);
     let length = (body.len() as u32 + 12).to_le_bytes();
@@ -262,7 +262,7 @@ fn interface(link_type: u16, options: &[u8]) -> Vec<u8> {
     block(1, &body)
 }
 
-/// A packet of 40 bytes at a time in the units of the interface, with these options.
+/// Returns the block of a 40-byte packet, with a time in units of the interface and these options.
 fn packet(interface: u32, time: u64, options: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     for word in [interface, (time >> 32) as u32, time as u32, 40, 40] {
@@ -273,7 +273,7 @@ fn packet(interface: u32, time: u64, options: &[u8]) -> Vec<u8> {
     block(6, &body)
 }
 
-/// Microseconds, nanoseconds, 2⁻¹⁰ s, and nanoseconds that begin at 100 s.
+/// Microseconds, nanoseconds, 2⁻¹⁰ s, and nanoseconds with an offset of 100 s.
 #[test]
 fn every_interface_has_its_own_clock() {
     let file = [
@@ -291,7 +291,7 @@ fn every_interface_has_its_own_clock() {
         packet(1, 5_000_000_001, &[]),
         packet(2, 1536, &[]),
         packet(3, 7, &[]),
-        // Another section forgets them.
+        // A new section resets the interfaces.
         section(),
         interface(101, &[]),
         packet(0, 6_000_000, &[]),
@@ -379,11 +379,11 @@ fn impossible_tcp_headers_are_faults() {
     }
 }
 
-/// Differences of times are taken; those of times before 1824 and after 2116 could be too large to be
-/// counted in nanoseconds.
+/// Differences between times before 1824 and after 2116 could overflow 64-bit nanoseconds, so such times
+/// are malformed.
 #[test]
 fn times_centuries_apart_are_malformed() {
-    // Seconds, from 1970 on; from 10¹⁸ s before it.
+    // Seconds from 1970 on; the second interface has an offset of -10¹⁸ s.
     let far = (-1_000_000_000_000_000_000_i64).to_le_bytes();
     let file = [
         section(),

@@ -1,12 +1,11 @@
-//! What stands in the lines of ns-2's traces. The lines are ns-2.35's own, but for those that say
-//! otherwise.
+//! Fields of ns-2's trace lines. The lines are output of ns-2.35, unless stated otherwise.
 
 use std::io::{Cursor, Read, Write};
 
 use flate2::{Compression, write::GzEncoder};
 use netflow_trace::{Event, Faults, Segment, Transport, from_reader};
 
-/// All events of a trace.
+/// Returns all events of a trace.
 fn read(text: &str) -> (Vec<Event>, Faults) {
     let mut trace = from_reader("a test", Cursor::new(text.to_owned())).unwrap();
     let mut events = Vec::new();
@@ -22,8 +21,8 @@ fn segment(line: &str) -> Segment {
     events[0].packet.segment.unwrap()
 }
 
-/// `Agent/TCP/Sack1` with `Trace set show_tcphdr_ 1` leaves flags and header length 0; numbers are
-/// of packets all the same.
+/// `Agent/TCP/Sack1` with `Trace set show_tcphdr_ 1` leaves flags and header length 0; numbers still
+/// count packets.
 #[test]
 fn headers_of_one_way_agents_do_not_turn_packets_into_bytes() {
     let data = Segment {
@@ -45,8 +44,8 @@ fn headers_of_one_way_agents_do_not_turn_packets_into_bytes() {
     );
 }
 
-/// `Agent/TCP/FullTcp/Sack`: a SYN, data of 840 - 40 bytes, and the receiver's FIN, which carries
-/// the acknowledgement of the sender's.
+/// `Agent/TCP/FullTcp/Sack`: a SYN, data of 840 - 40 bytes, and the receiver's FIN, which acknowledges
+/// the sender's FIN.
 #[test]
 fn full_tcp_counts_bytes() {
     let syn = segment("+ 0.2 0 1 tcp 40 ------- 0 0.0 1.0 0 6 -1 0xa 40 0");
@@ -66,7 +65,8 @@ fn a_datagram_with_a_header_of_tcp_is_none_of_tcp() {
     assert_eq!(events[0].packet.segment, None);
 }
 
-/// (Made up: all but the second and the third have more digits than ns-2 writes.)
+/// Times with any number of digits. (Invented: all but the second and the third have more digits than
+/// ns-2 writes.)
 #[test]
 fn times_are_exact() {
     for (time, time_ns) in [
@@ -84,7 +84,7 @@ fn times_are_exact() {
     }
 }
 
-/// Traced variables of agents, an annotation, blank lines and comments stand between the events.
+/// Traced variables of agents, an annotation, blank lines and comments between the events.
 #[test]
 fn other_kinds_of_lines_are_passed_over() {
     let text = "0.00000  0  0  1  0  cwnd_ 1.000 \n\
@@ -98,7 +98,7 @@ fn other_kinds_of_lines_are_passed_over() {
     assert_eq!((faults.count, faults.skipped), (0, 3), "{faults:?}");
 }
 
-/// A line of which the beginning is missing is not taken for a variable.
+/// A line without its beginning is not mistaken for a variable.
 #[test]
 fn half_a_line_is_a_fault() {
     let (events, faults) = read(
@@ -120,7 +120,7 @@ fn names_are_known_before_the_first_event() {
     assert_eq!(trace.names().name(1), "1");
 }
 
-/// 24 MB of names, comments all of them, do not all end up in memory.
+/// 24 MB of names in comments are not all kept in memory.
 #[test]
 fn a_head_without_end_is_not_kept() {
     let line = |node: usize| format!("# netflow node {node} {}\n", "n".repeat(60_000));
@@ -131,7 +131,7 @@ fn a_head_without_end_is_not_kept() {
     assert_eq!(kept.count(), 279);
 }
 
-/// What is filtered out is no reason to call a trace none.
+/// A trace whose valid lines are all filtered out is not rejected.
 #[test]
 fn a_trace_of_which_only_a_malformed_line_was_asked_for_is_one() {
     let text = "r 0.21032 0 1 tcp 40 ------- 0 0.0 1.0 0 6\nd 0.3 0\n";
@@ -141,7 +141,7 @@ fn a_trace_of_which_only_a_malformed_line_was_asked_for_is_one() {
     assert_eq!(trace.faults().count, 1);
 }
 
-/// As `cat a.tr.gz b.tr.gz` makes it; a line may go on in the next member.
+/// A file like that of `cat a.tr.gz b.tr.gz`; a line may continue in the next member.
 #[test]
 fn all_members_of_a_gzip_file_are_read() {
     let mut file = Vec::new();
@@ -163,7 +163,7 @@ fn all_members_of_a_gzip_file_are_read() {
     assert_eq!(trace.faults(), &Faults::default());
 }
 
-/// Gives a byte at a time, as a pipe may.
+/// Reader that returns one byte at a time, as a pipe may.
 struct Slow(Cursor<String>);
 
 impl Read for Slow {
@@ -173,8 +173,8 @@ impl Read for Slow {
     }
 }
 
-/// What a crash leaves behind a good line is malformed, and no reason to refuse the trace; whether the
-/// first line is text does not depend on how much of it comes at once.
+/// Zeros that a crash leaves after a valid line are malformed, but do not reject the trace. The check of
+/// the first line does not depend on the number of bytes per read.
 #[test]
 fn a_zero_behind_the_first_line_is_malformed() {
     let line = "+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n";

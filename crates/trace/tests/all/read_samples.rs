@@ -1,4 +1,4 @@
-//! Real traces are read completely: counts against those of other programs.
+//! Real traces are read completely: counts match those of other programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn sample(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Events by kind.
+/// Returns the format, the events by kind and the bytes of all packets.
 fn counts(name: &str) -> (Format, BTreeMap<String, u64>, u64) {
     let mut trace = open(&sample(name)).unwrap();
     let mut counts = BTreeMap::new();
@@ -29,8 +29,8 @@ fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
     counts.iter().map(|(k, n)| ((*k).to_owned(), *n)).collect()
 }
 
-/// `zcat FILE | awk '{n[$1]++; b+=$6} END {for (k in n) print k, n[k]; print b}'` says
-/// `+ 31863, - 31606, r 31606, d 257, 50542240`.
+/// `zcat FILE | awk '{n[$1]++; b+=$6} END {for (k in n) print k, n[k]; print b}'` prints `+ 31863, -
+/// 31606, r 31606, d 257, 50542240`.
 #[test]
 fn seven_seconds_of_four_transfers() {
     let (format, counts, bytes) = counts("ns2/traces/ex1_w10000_first7s_seed1.tr.gz");
@@ -45,7 +45,7 @@ fn seven_seconds_of_four_transfers() {
     assert_eq!(bytes, 50_542_240);
 }
 
-/// The same awk says `+ 10100, - 10100, r 10014, d 86, 15876960`.
+/// The same awk program prints `+ 10100, - 10100, r 10014, d 86, 15876960`.
 #[test]
 fn a_flow_with_random_losses() {
     let (_, counts, bytes) = counts("ns2/traces/reno_p02_rtt100.tr.gz");
@@ -59,9 +59,9 @@ fn a_flow_with_random_losses() {
     assert_eq!(bytes, 15_876_960);
 }
 
-/// A walk over the records with Python's `struct` (24 bytes of file header, 16 of each record's,
-/// then the headers of each packet) counts 4814 packets, 4518876 bytes of IP, 4258568 of payload,
-/// 2 SYNs, 768 packets with SACK blocks and 4813 with timestamps (a reset has none).
+/// Expected counts from a parser with Python's `struct`: 24 bytes of file header, 16 of each record
+/// header, then the headers of each packet. It counts 4814 packets, 4518876 bytes of IP and 4258568 of
+/// payload. There are 2 SYNs, 768 packets with SACK blocks and 4813 with timestamps (a reset has none).
 #[test]
 fn a_capture_of_linux() {
     let mut trace = open(&sample("linux/reno_0.1_60_0.pcap.gz")).unwrap();

@@ -1,4 +1,4 @@
-//! Hand-made conversations whose losses, resends and round-trip times are known.
+//! Hand-made conversations with known losses, retransmissions and round-trip times.
 
 use std::net::Ipv4Addr;
 
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
 
-/// Node 0 sends to node 1.
+/// Endpoints of an ns-2 trace: node 0 sends to node 1.
 const NS: (Endpoint, Endpoint) = (
     Endpoint::Node { node: 0, port: 0 },
     Endpoint::Node { node: 1, port: 0 },
 );
 
-/// A capture at 10.0.0.1.
+/// Endpoints of a capture at 10.0.0.1.
 const CAPTURED: (Endpoint, Endpoint) = (
     Endpoint::V4(Ipv4Addr::new(10, 0, 0, 1), 40_000),
     Endpoint::V4(Ipv4Addr::new(10, 0, 0, 2), 80),
@@ -48,7 +48,7 @@ fn reversed((from, to): (Endpoint, Endpoint)) -> (Endpoint, Endpoint) {
     (to, from)
 }
 
-/// ns-2's data packet `seq` leaves.
+/// Returns the event of ns-2's data packet `seq` leaving its sender.
 fn data(time_ms: i64, seq: u32) -> Event {
     let segment = Segment {
         seq,
@@ -58,7 +58,7 @@ fn data(time_ms: i64, seq: u32) -> Event {
     event(time_ms, What::Enqueued, Some((0, 1)), NS, segment)
 }
 
-/// ns-2's acknowledgement of everything before packet `next` arrives.
+/// Returns the arrival of ns-2's acknowledgement of everything before packet `next`.
 fn ack(time_ms: i64, next: u32) -> Event {
     let segment = Segment {
         ack: Some(next),
@@ -67,7 +67,7 @@ fn ack(time_ms: i64, next: u32) -> Event {
     event(time_ms, What::Received, Some((1, 0)), reversed(NS), segment)
 }
 
-/// A captured segment to the server.
+/// Returns a captured segment to the server.
 fn sent(time_ms: i64, seq: u32, len: u32) -> Event {
     let segment = Segment {
         seq,
@@ -78,7 +78,7 @@ fn sent(time_ms: i64, seq: u32, len: u32) -> Event {
     event(time_ms, What::Captured, None, CAPTURED, segment)
 }
 
-/// A captured acknowledgement of the server, with SACK blocks.
+/// Returns a captured acknowledgement of the server, with SACK blocks.
 fn acked(time_ms: i64, next: u32, blocks: &[(u32, u32)]) -> Event {
     let mut segment = Segment {
         seq: 1,
@@ -97,7 +97,7 @@ fn stamped(mut event: Event, value: u32, echo: u32) -> Event {
     event
 }
 
-/// The totals of the only sender, how its round-trip times were found, and they in ms.
+/// Returns the totals of the only sender, its method of round-trip times, and these in ms.
 fn follow(events: &[Event], method: Option<RttMethod>) -> (Totals, RttMethod, Vec<i64>) {
     let mut senders = Senders::new(Options { rtt_method: method });
     let mut rtts_ms = Vec::new();
@@ -131,7 +131,7 @@ fn nothing_is_lost_and_every_packet_takes_as_long() {
     assert_eq!((method, rtts_ms), (RttMethod::Karn, vec![7; 10]));
 }
 
-/// The clock is set back by 7 s before the third acknowledgement: that one measures nothing.
+/// The clock is set back by 7 s before the third acknowledgement, which yields no round-trip time.
 #[test]
 fn no_round_trip_takes_less_than_nothing() {
     let mut events = Vec::new();
@@ -144,7 +144,8 @@ fn no_round_trip_takes_less_than_nothing() {
     assert_eq!((totals.sent_pkts, rtts_ms), (5, vec![7; 4]));
 }
 
-/// The clock is set back by half a second between sending and an acknowledgement after 600 ms: that took no 100 ms.
+/// The clock is set back by half a second between a packet and its acknowledgement 600 ms later, which
+/// must not measure 100 ms.
 #[test]
 fn no_round_trip_is_measured_by_two_clocks() {
     let events = [
@@ -170,7 +171,7 @@ fn no_round_trip_is_measured_by_two_clocks() {
     assert_eq!((totals.acked_pkts, rtts_ms), (3, vec![600, 100]));
 }
 
-/// Packet 2 of 0…6 is lost; three duplicate acknowledgements, and it is sent again.
+/// Packet 2 of 0…6 is lost; after three duplicate acknowledgements it is retransmitted.
 #[test]
 fn a_fast_retransmit_is_one_loss() {
     let mut events: Vec<Event> = (0..7).map(|seq| data(i64::from(seq), seq)).collect();
@@ -179,12 +180,12 @@ fn a_fast_retransmit_is_one_loss() {
     events.extend([data(105, 2), ack(205, 7), data(206, 7), ack(306, 8)]);
     let (totals, _, rtts_ms) = follow(&events, None);
     assert_eq!(counts(&totals), (9, 1, 0, 8));
-    // Not 199 ms for packet 6, which waited for packet 2.
+    // Packet 6, which waited for packet 2, does not measure 199 ms.
     assert_eq!(rtts_ms, [100, 100, 100]);
 }
 
-/// Packets 1 and 4 of 0…5 are lost. After a timeout go-back-N sends 1, whose acknowledgement
-/// reaches 4; then 4, needed, and 5, which had arrived.
+/// Packets 1 and 4 of 0…5 are lost. After a timeout, go-back-N sends 1, whose acknowledgement reaches 4.
+/// Then it sends 4, which is needed, and 5, which had arrived.
 #[test]
 fn go_back_n_resends_what_had_arrived() {
     let mut events: Vec<Event> = (0..6).map(|seq| data(0, seq)).collect();
@@ -192,14 +193,14 @@ fn go_back_n_resends_what_had_arrived() {
     events.extend([ack(100, 1), ack(100, 1), ack(100, 1), ack(100, 1)]);
     events.extend([data(1000, 1), ack(1100, 4)]);
     events.extend([data(1100, 4), data(1100, 5)]);
-    // 4 fills the hole; 5 comes a second time.
+    // 4 fills the hole; 5 arrives a second time.
     events.extend([ack(1200, 6), ack(1200, 6), data(1200, 6), ack(1300, 7)]);
     let (totals, ..) = follow(&events, None);
     assert_eq!(counts(&totals), (10, 3, 1, 7));
     assert_eq!(totals.lost_pkts(), 2);
 }
 
-/// An acknowledgement may cover several packets: it was delayed, or the ones before it were lost.
+/// An acknowledgement may cover several packets: it was delayed, or earlier ones were lost.
 #[test]
 fn missing_acknowledgements_are_no_losses() {
     let mut events = Vec::new();
@@ -221,7 +222,7 @@ fn sequence_numbers_wrap() {
         events.push(sent(i64::from(100 * i), seq, 1000));
         events.push(acked(i64::from(100 * i) + 50, seq.wrapping_add(1000), &[]));
     }
-    // The last before the wrap, again.
+    // The last packet before the wrap is retransmitted.
     events.push(sent(2000, first.wrapping_add(2000), 1000));
     let (totals, _, rtts_ms) = follow(&events, None);
     assert_eq!(counts(&totals), (11, 1, 0, 10));
@@ -229,7 +230,7 @@ fn sequence_numbers_wrap() {
     assert_eq!(totals.payload, 10_000);
 }
 
-/// A capture before the network card cuts them shows segments of 2, 3 and 10 packets.
+/// A capture before segmentation offload shows segments of 2, 3 and 10 packets.
 #[test]
 fn super_segments_are_several_packets() {
     let events = [
@@ -247,7 +248,7 @@ fn super_segments_are_several_packets() {
     assert_eq!(counts(&totals), (18, 1, 0, 17));
 }
 
-/// A handshake: the longest segments that the client takes, and the server.
+/// Returns a handshake with the maximum segment sizes of the client and the server.
 fn agreed(client: Option<u16>, server: Option<u16>) -> [Event; 2] {
     let syn = |seq, ack, mss| Segment {
         seq,
@@ -263,7 +264,7 @@ fn agreed(client: Option<u16>, server: Option<u16>) -> [Event; 2] {
     ]
 }
 
-/// Packets that segments with these payloads, one behind the other, are counted as.
+/// Returns the number of packets counted for consecutive segments with these payloads.
 fn packets(handshake: &[Event], payloads: &[u32], stamps: bool) -> u64 {
     let mut events = handshake.to_vec();
     let mut seq = 1;
@@ -278,7 +279,8 @@ fn packets(handshake: &[Event], payloads: &[u32], stamps: bool) -> u64 {
     follow(&events, None).0.sent_pkts
 }
 
-/// One of 730 bytes among full ones made two of each of those, ten that a card cuts were one before a full one came.
+/// Regression test: a payload of 730 bytes must not split full-sized segments in two. Ten packets in one
+/// segment must count as ten even before a full-sized one arrives.
 #[test]
 fn segments_are_cut_as_the_handshake_says() {
     let ethernet = agreed(Some(1460), Some(1460));
@@ -293,23 +295,23 @@ fn segments_are_cut_as_the_handshake_says() {
     assert_eq!(packets(&ethernet, &full(&[14_600], 1460), false), 1009);
     assert_eq!(packets(&ethernet, &[14_480, 1448, 300], true), 12);
     assert_eq!(packets(&ethernet, &[2 * 1460 + 1], false), 3);
-    // The sender's own link is shorter than what the receiver takes, and the other way round.
+    // The sender's link has a smaller MTU than the receiver's, and the reverse.
     for jumbo in [
         agreed(Some(1460), Some(8960)),
         agreed(Some(8960), Some(1460)),
     ] {
         assert_eq!(packets(&jumbo, &[2920], false), 2);
     }
-    // Linux talking to itself.
+    // Linux over loopback.
     let loopback = agreed(Some(65_495), Some(65_495));
     assert_eq!(packets(&loopback, &[65_483, 32_741, 1448], true), 3);
-    // Nobody's segments are that short.
+    // Below Linux's minimum segment size.
     assert_eq!(packets(&agreed(Some(0), Some(1)), &[480], false), 10);
-    // The SYN of one side.
+    // SYN of one side only.
     assert_eq!(packets(&ethernet[..1], &[14_600], false), 10);
 }
 
-/// Of a second connection between the same ports other SYNs are captured.
+/// A second connection between the same ports has other SYNs.
 #[test]
 fn every_connection_has_its_own_longest_segment() {
     let mut events = agreed(Some(1460), Some(1460)).to_vec();
@@ -319,8 +321,8 @@ fn every_connection_has_its_own_longest_segment() {
     assert_eq!(follow(&events, None).0.sent_pkts, 3 + 1);
 }
 
-/// Without SYNs, or where they say nothing: what Ethernet carries is a packet, and what is longer is cut by the
-/// longest of these.
+/// Without SYNs or MSS options, a payload up to Ethernet's maximum is one packet, and longer ones are
+/// split by the longest of these.
 #[test]
 fn without_a_handshake_segments_are_cut_by_what_is_seen() {
     for handshake in [&[][..], &agreed(None, None)] {
@@ -328,13 +330,13 @@ fn without_a_handshake_segments_are_cut_by_what_is_seen() {
         assert_eq!(packets(handshake, &[600, 1200, 600], false), 3);
         assert_eq!(packets(handshake, &[1400, 14_000], false), 11);
         assert_eq!(packets(handshake, &[14_800, 1448, 14_800], true), 13);
-        // Ends of what an application wrote tell nothing.
+        // The last segments of an application's writes do not count.
         assert_eq!(packets(handshake, &[8948, 700, 8948], true), 3);
         assert_eq!(packets(handshake, &[17_896, 26_844, 8948], true), 1 + 3 + 1);
     }
 }
 
-/// Keystrokes: 20 short segments, the last one twice.
+/// Keystrokes: 20 short segments, the last one sent twice.
 #[test]
 fn short_segments_are_one_packet_each() {
     let mut events: Vec<Event> = (0..20)
@@ -373,8 +375,8 @@ fn handshakes_keep_alives_and_farewells_are_no_data() {
     assert_eq!(rtts_ms, [50]);
 }
 
-/// Packet 1 of 0…4 is lost. SACK tells that 2, 3 and 4 took 60 ms each, and that a second copy of 1
-/// was needless; Karn's rule learns nothing between packets 0 and 5.
+/// Packet 1 of 0…4 is lost. SACK shows that 2, 3 and 4 took 60 ms each, and that a second copy of 1 was
+/// spurious. Karn's rule yields nothing between packets 0 and 5.
 #[test]
 fn selective_acknowledgements_see_recovery() {
     let at = |packet: u32| 1 + 1000 * packet;
@@ -398,7 +400,7 @@ fn selective_acknowledgements_see_recovery() {
     assert_eq!((method, rtts_ms), (RttMethod::Karn, vec![60; 2]));
 }
 
-/// Packet 1 is lost twice; the timestamp tells which copy came through.
+/// Packet 1 is lost twice; the timestamp identifies the copy that arrived.
 #[test]
 fn timestamps_tell_copies_apart() {
     let events = [
@@ -408,7 +410,7 @@ fn timestamps_tell_copies_apart() {
         stamped(sent(400, 1001, 1000), 500, 500),
         stamped(sent(1100, 1001, 1000), 1200, 500),
         stamped(acked(1160, 2001, &[]), 1600, 1200),
-        // The echo of a copy that is not the last one sent says nothing.
+        // The echo of a copy other than the last one sent is ignored.
         stamped(sent(2000, 2001, 1000), 2100, 1600),
         stamped(sent(2300, 2001, 1000), 2400, 1600),
         stamped(acked(2301, 3001, &[]), 2741, 2100),
@@ -419,8 +421,8 @@ fn timestamps_tell_copies_apart() {
     assert_eq!(rtts_ms, [60]);
 }
 
-/// Of a whole ns-2 trace only what the sender sees counts: its data as they enter its first link,
-/// acknowledgements as they leave the last one.
+/// In a whole ns-2 trace only the sender's view counts: its data entering the first link, and
+/// acknowledgements leaving the last one.
 #[test]
 fn other_links_are_not_the_sender() {
     let mut events = Vec::new();
@@ -462,7 +464,7 @@ fn other_links_are_not_the_sender() {
     assert_eq!(rtts_ms, [7; 5]);
 }
 
-/// A request goes one way, the answer the other way.
+/// A request in one direction, the reply in the other.
 #[test]
 fn the_sender_of_a_capture_is_the_side_with_more_payload() {
     let mut events = vec![event(
@@ -489,7 +491,7 @@ fn the_sender_of_a_capture_is_the_side_with_more_payload() {
     assert_eq!(flow.to_string(), "10.0.0.1:40000->10.0.0.2:80");
 }
 
-/// Four packets a sample: 100 packets/s, then 50 packets/s with a resend of packet 5, of which the
+/// Four packets per sample: 100 packets/s, then 50 packets/s with a retransmission of packet 5. The
 /// round-trip time rises from 20 to 40 ms.
 #[test]
 fn samples_are_disjoint_and_leave_no_gap() {
@@ -534,7 +536,7 @@ fn samples_are_disjoint_and_leave_no_gap() {
     }
 }
 
-/// 50 packets/s, and the clock is set back by 3 s after the sixth: no sample has a duration over that.
+/// 50 packets/s, and the clock is set back by 3 s after the sixth: no sample spans the change.
 #[test]
 fn no_sample_lasts_over_a_clock_that_is_set_back() {
     let mut samplers = Samplers::new(Options::default(), 4);
@@ -552,7 +554,7 @@ fn no_sample_lasts_over_a_clock_that_is_set_back() {
     );
 }
 
-/// A trace of one direction has no acknowledgements: what is in flight is bounded all the same.
+/// A trace of one direction has no acknowledgements, but the packets in flight are still limited.
 #[test]
 fn what_is_never_acknowledged_is_forgotten() {
     let mut senders = Senders::new(Options::default());
@@ -568,7 +570,7 @@ fn what_is_never_acknowledged_is_forgotten() {
 }
 
 proptest! {
-    /// Whatever a trace says: no panic, and counts that can be.
+    /// Arbitrary input causes no panic, and the counts are consistent.
     #[test]
     fn nonsense_is_survived(
         steps in prop::collection::vec(
@@ -615,8 +617,8 @@ proptest! {
     }
 }
 
-/// A capture of a handshake over 40 ms and of ten packets, made this long after what the client sends
-/// has left it; the client sends the data.
+/// Returns the analysis of a capture of a handshake over 40 ms and ten packets. The capture point is
+/// `before_ms` after the client, which sends the data.
 fn captured_after(before_ms: i64) -> Senders {
     let (there, back) = (CAPTURED, reversed(CAPTURED));
     let segment = |syn: bool, ack: Option<u32>, seq: u32, len: u32| Segment {
@@ -663,7 +665,7 @@ fn captured_after(before_ms: i64) -> Senders {
     senders
 }
 
-/// Its "round-trip times" are next to nothing, and nobody said so.
+/// Round-trip times of such a capture are nearly zero, so the capture must be recognized.
 #[test]
 fn a_capture_made_at_the_receiver_is_recognized() {
     let flow = Flow {
@@ -690,12 +692,12 @@ fn a_capture_made_at_the_receiver_is_recognized() {
         .unwrap();
     assert!(rtt_s < 0.003, "{rtt_s}");
 
-    // The other way round: who answered the SYN sends the data.
+    // The other direction: the responder sends the data.
     let reversed = captured_after(1).vantage(&flow.reversed()).unwrap();
     assert!(reversed.is_near_the_receiver());
 }
 
-/// ns-2 may call a packet so long that cut into full ones it would be millions: it is one.
+/// An ns-2 packet of any length is one packet, even if it would split into millions.
 #[test]
 fn a_packet_of_gigabytes_is_one_packet() {
     let sent = |seq: u32, len: u32| {
