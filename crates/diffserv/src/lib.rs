@@ -1,12 +1,12 @@
 //! DiffServ: meters, markers and droppers, packet by packet and in expectation.
 //!
-//! At the edge of a network a conditioner measures an aggregate and marks its packets with one of
-//! three drop precedences; inside, a filling queue drops the higher ones first (RFC 2475, 2597).
+//! At the edge of a network, a conditioner measures an aggregate and marks its packets with one of three drop
+//! precedences. Inside, a filling queue drops the higher precedences first (RFC 2475, 2597).
 //!
-//! Each part is one definition with two faces. The *packet face* is for programs that have
-//! packets: times are whole nanoseconds, sizes whole bytes, nothing is allocated, and what is
-//! random follows from a seed. The *expected face* is for evaluators that have rates: the
-//! fractions of the colours and the drop probabilities to which the packet face converges.
+//! Each component is one definition with two interfaces. The *packet face* is for programs that process
+//! packets: times are whole nanoseconds, sizes are whole bytes, nothing is allocated, and a seed determines
+//! all random choices. The *expected face* is for solvers that work with rates: it gives the colour fractions
+//! and drop probabilities to which the packet face converges.
 //!
 //! | part | packet face | expected face |
 //! |---|---|---|
