@@ -115,11 +115,11 @@ impl From<f64> for LinkLoss {
 /// Cause of a packet loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossCause {
-    /// [`LinkLoss::random`].
+    /// Independent loss ([`LinkLoss::random`]).
     Random,
-    /// [`LinkLoss::gilbert`].
+    /// Burst loss ([`LinkLoss::gilbert`]).
     Gilbert,
-    /// [`LinkLoss::bit_errors`].
+    /// Bit error ([`LinkLoss::bit_errors`]).
     BitErrors,
 }
 

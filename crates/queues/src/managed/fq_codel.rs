@@ -12,8 +12,8 @@ use crate::Buffer;
 /// queues, so that flows can share a queue.
 ///
 /// As in Linux, CoDel does not drop while at most one maximum packet is left **in all queues**. A full buffer
-/// drops from the head of the queue with the most bytes until half of these are gone, but at most 64 packets
-/// at once (RFC 8290, section 4.1). These drops count for CoDel.
+/// drops from the head of the queue with the most bytes until half of these are gone. It drops at most 64
+/// packets at once (RFC 8290, section 4.1). These drops count for CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FqCoDel {
     /// CoDel settings of each queue.

@@ -10,11 +10,11 @@ use crate::Buffer;
 /// the queueing delay is above a target or increases (RFC 8033).
 ///
 /// The queueing delay is the sojourn time of the last departed packet, or 0 if it left an empty queue (RFC
-/// 8033, section 4.3, with timestamps; the departure rate is not estimated). PIE is always active, unlike in
-/// section 5.3. Three rules follow Linux. The probability rises by an additional 2 % while the delay exceeds
-/// 250 ms. It decays only while the queue is empty. A packet that arrives at a full buffer resets the
-/// accumulated probability of section 5.4. The largest packet so far replaces the mean packet size of section
-/// 4.1.
+/// 8033, section 4.3). It is measured by timestamps; the departure rate is not estimated. PIE is always
+/// active, unlike in section 5.3. Three rules follow Linux. The probability rises by an additional 2 % while
+/// the delay exceeds 250 ms. It decays only while the queue is empty. A packet that arrives at a full buffer
+/// resets the accumulated probability of section 5.4. The largest packet so far replaces the mean packet size
+/// of section 4.1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pie {
     /// Target queueing delay in ns (RFC 8033, section 4.2, `QDELAY_REF`).
@@ -165,7 +165,7 @@ impl Controller {
     }
 
     /// Returns true if an arriving packet is dropped before the buffer is full (RFC 8033, sections 4.1 and
-    /// 5.4). `few`: the queue holds at most two packets.
+    /// 5.4). `few`: the queue holds at most two maximum packets.
     pub fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
         let calm = rules.is_calm(self.old_delay_ns as f64, self.probability);
         if self.burst_ns > 0 || calm || few {

@@ -72,8 +72,8 @@ fn marks_come_when_drops_would() {
     assert!(plain.iter().all(|fate| fate.mark_ns().is_none()));
 }
 
-/// CoDel does not drop below the target for any duration, nor above it if one packet per interval is below,
-/// nor from a queue of one packet.
+/// CoDel never drops below the target. Above it, CoDel does not drop if one packet per interval is below, or
+/// if the queue has only one packet.
 #[test]
 fn short_waits_are_left_alone() {
     let burst = |at_ms: u64, pkts: usize| {

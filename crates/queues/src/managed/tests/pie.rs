@@ -8,7 +8,7 @@ use rand_pcg::Pcg32;
 use super::super::pie::Controller;
 use super::*;
 
-/// The pseudo-code of RFC 8033 with its own names, in seconds, plus the rules of Linux for delays above 250
+/// The pseudo-code of RFC 8033 with its own names, in seconds. It has the rules of Linux for delays above 250
 /// ms and for packets that wait while none departs.
 struct Plain {
     rules: Pie,
@@ -323,8 +323,8 @@ struct Source {
     deaf_ns: u64,
 }
 
-/// Returns the mean sojourn time in ms from 20 s on, the utilization and the losses, for `sources` sources on
-/// a link of 20 Mbit/s with a base round-trip time of 50 ms.
+/// Returns the mean sojourn time in ms, the utilization and the losses from 20 s on. The sources share a link
+/// of 20 Mbit/s with a base round-trip time of 50 ms.
 fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) {
     let (round_ns, service_ns) = (50 * MS, 400_000);
     let mut queue = Managed::new(discipline, Buffer::Packets(1000), 1);
