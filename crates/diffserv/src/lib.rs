@@ -14,9 +14,9 @@
 //! | single rate three colour marker, RFC 2697 | [`SrTcm::mark`], [`SrTcm::remark`] | [`SrTcm::fractions`] |
 //! | two rate three colour marker, RFC 2698 | [`TrTcm::mark`], [`TrTcm::remark`] | [`TrTcm::fractions`] |
 //! | rate estimator, RFC 2859 | [`Tsw::packet`] | [`Conditioner::measured_after`] |
-//! | conditioners of \[Cond\], RFC 2859's marker among them | [`Marker::mark`] | [`Conditioner::fractions`] |
+//! | conditioners of \[Cond\], including the marker of RFC 2859 | [`Marker::mark`] | [`Conditioner::fractions`] |
 //! | RED, RIO-C, RIO-D, WRED: averages | [`ActiveQueue::admit`] | [`Dropper::averages_after`] |
-//! | and drops | [`ActiveQueue::admit`] | [`Dropper::drop_probabilities`] |
+//! | RED, RIO-C, RIO-D, WRED: drops | [`ActiveQueue::admit`] | [`Dropper::drop_probabilities`] |
 //!
 //! \[Cond\] is Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner
 //! for Differentiated Services Networks*, ICC 2002.

@@ -1,6 +1,8 @@
 //! Traffic conditioners. The measured rate of an aggregate and the properties of its connections determine
-//! the colour of its packets (\[Cond\] = Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware
-//! Traffic Conditioner for Differentiated Services Networks*, ICC 2002).
+//! the colour of its packets.
+//!
+//! \[Cond\] = Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner for
+//! Differentiated Services Networks*, ICC 2002.
 
 mod inputs;
 mod kind;
@@ -88,7 +90,7 @@ impl ConditionerSpec {
 /// let minima = Minima::over([&near, &far]);
 ///
 /// // At twice its target, half of an aggregate is out of profile; q = (20/40)²·(200/400) of
-/// // that becomes DP2 if its connections are long.
+/// // that becomes DP2 for the aggregate with the longer RTT.
 /// let far = conditioner.fractions(4e6, &GivenInputs { aggregate: far, minima })?;
 /// assert_eq!(far.to_array(), [0.5, 0.4375, 0.0625]);
 /// # Ok::<(), netflow_diffserv::Error>(())

@@ -1,5 +1,5 @@
-//! Average queue of RED: an exponentially weighted moving average (EWMA) over arrivals, and over the packets
-//! that could have been sent while the queue was empty (Floyd & Jacobson 1993, Fig. 2).
+//! Average queue of RED: an exponentially weighted moving average (EWMA) over arrivals (Floyd & Jacobson
+//! 1993, Fig. 2). While the queue is empty, each packet that the link could have sent counts as an arrival.
 
 /// Expected EWMA update over a time step: average' = `keep`·average + `gain`·queue, where queue is the mean
 /// queue found by arrivals.

@@ -23,11 +23,11 @@ use curve::Slopes;
 /// ```
 /// use netflow_diffserv::{Discipline, DropPrecedence, Dropper, DropperSpec};
 ///
-/// // Thresholds as in [Cond], in front of 10 Mbit/s for packets of 1024 B.
+/// // Thresholds as in [Cond], at a link of 10 Mbit/s with packets of 1024 B.
 /// let service_pps = 10e6 / (8.0 * 1024.0);
 /// let dropper = Dropper::new(DropperSpec::cond(Discipline::RioC, service_pps, 100))?;
 ///
-/// // Red between its thresholds, yellow not yet.
+/// // DP2 (red) is between its thresholds, and DP1 (yellow) is below them.
 /// assert!(dropper.drop_probability(DropPrecedence::Dp2, 20.0) > 0.1);
 /// assert_eq!(dropper.drop_probability(DropPrecedence::Dp1, 20.0), 0.0);
 /// # Ok::<(), netflow_diffserv::Error>(())

@@ -14,9 +14,9 @@ pub enum Early {
     All,
 }
 
-/// Average queue and drop decisions of RED. Drops are spread uniformly, at least 1/p packets apart. It
-/// differs from [`ActiveQueue`](super::ActiveQueue), the DiffServ module of ns-2, in two ways. Idle time
-/// counts in whole packets, and a packet that finds at most one waiting packet is never dropped.
+/// Average queue and drop decisions of RED. Drops are spread uniformly, at least 1/p packets apart. There are
+/// two differences from [`ActiveQueue`](super::ActiveQueue), the DiffServ module of ns-2. Idle time counts in
+/// whole packets, and a packet that finds at most one waiting packet is never dropped.
 #[derive(Clone, Debug)]
 pub struct RedAverage {
     slopes: Slopes,

@@ -36,8 +36,8 @@ impl Spread {
         (p >= 1.0) | ((p > 0.0) & ((u * divisor < p * size) | (divisor <= p)))
     }
 
-    /// Returns the long-run drop fraction at p_b = `p`: the reciprocal of the mean number X of packets from
-    /// one drop to the next, E\[X\] = Σ P(X > n).
+    /// Returns the long-run drop fraction at p_b = `p`. It is the reciprocal of the mean number X of packets
+    /// from one drop to the next, E\[X\] = Σ P(X > n).
     pub(super) fn fraction(self, p: f64) -> f64 {
         if p <= 0.0 {
             return 0.0;

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::error::{ensure, ensure_rate};
 
-/// Estimator of the rate of a stream by a time sliding window (RFC 2859 §3): avg ← (avg·W + B)/(now −
-/// `t_front` + W), with the averaging interval W and the packet size B.
+/// Time sliding window estimator of the rate of a stream (RFC 2859 §3): avg ← (avg·W + B)/(now − `t_front` +
+/// W). W is the averaging interval, and B is the packet size.
 #[derive(Clone, Debug)]
 pub struct Tsw {
     average_bps: f64,
