@@ -221,8 +221,8 @@ pub struct Telnet {
 }
 
 impl Default for Telnet {
-    /// Sessions with a median of 100 keystrokes and a log₂ standard deviation of 2.24; gaps with a Pareto
-    /// distribution of shape 0.9, of which 15 % exceed a second (Paxson & Floyd, *Wide-Area Traffic: The
+    /// Sessions have a median of 100 keystrokes and a log₂ standard deviation of 2.24. Gaps have a Pareto
+    /// distribution of shape 0.9, and 15 % of them exceed a second (Paxson & Floyd, *Wide-Area Traffic: The
     /// Failure of Poisson Modeling*, ToN 1995). A keystroke has one byte. The reply sizes are chosen here: 10
     /// % of replies are longer than an echo.
     fn default() -> Self {
