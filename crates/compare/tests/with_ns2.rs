@@ -372,8 +372,8 @@ fn buffers_in_bytes_are_those_of_ns2() {
     assert!((lost[0] / lost[1] - 1.0).abs() < 0.15);
 }
 
-/// One link whose delay changes from 10 to 60 and to 20 ms, filled by TCP: goodput and queue of each 40 s,
-/// except for the first 5 s after a change.
+/// One link whose delay changes from 10 to 60 and to 20 ms, filled by TCP. Compares goodput and queue of each
+/// 40 s, without the first 5 s after a change.
 #[test]
 fn windows_follow_delays_that_change_as_in_ns2() {
     let Some(ns) = installed() else { return };
