@@ -5,13 +5,13 @@
 //! threads, of cooperating processes ([`Shard`]) and of interruptions therefore gives the same files, bit by
 //! bit. [`Sweep::write`] evaluates the cases into a directory:
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `links/*.parquet` | a row for every case and link |
 //! | `connections/*.parquet` | a row for every case and connection |
-//! | `network/*.parquet` | a row for every case, with its `status`: `ok`, or why there is nothing else |
-//! | `chunks/*.json` | a receipt for every chunk whose files are complete |
-//! | `sweep.json` | what the sweep is: settings, columns, units, how many cases and chunks |
+//! | `network/*.parquet` | a row for every case, with its `status`: `ok`, or the reason for a missing result |
+//! | `chunks/*.json` | a receipt for every complete chunk |
+//! | `sweep.json` | description of the sweep: settings, columns, units, number of cases and chunks |
 //!
 //! The columns are those of a steady state or of the summary of a run. They are preceded by the index of the
 //! case, a column per varied setting, `failed` and `seed`.

@@ -82,7 +82,7 @@ pub struct Request {
     pub axes: Vec<Axis>,
     /// Settings of all cases, each `KEY=VALUE`.
     pub settings: Vec<String>,
-    /// True to add a case for the failure of each link to that of the intact network.
+    /// True to add one case per link failure to the case of the intact network.
     pub each_link_fails: bool,
     /// Model of every case.
     pub model: Model,
