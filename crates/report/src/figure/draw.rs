@@ -162,8 +162,8 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
 /// Ratio of the x range of a panel to that of its curves.
 const X_ROOM: f64 = 1.03;
 
-/// Returns the ratio of the y range of a panel to that of its curves, which leaves space for a legend with
-/// this many entries: at most half of the panel.
+/// Returns the ratio of the y range of a panel to that of its curves. It leaves space for a legend with this
+/// many entries, up to half of the panel.
 fn above(curves: usize) -> f64 {
     let part = (0.03 + 0.085 * curves as f64).min(0.5);
     (1.0 / (1.0 - part)).max(1.4)
