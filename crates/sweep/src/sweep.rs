@@ -508,7 +508,7 @@ fn settings(request: &Request, values: &[usize]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the names of the physical links.
+/// Returns the names of the physical links, one per `[[link]]`.
 fn link_names(network: &Network) -> Vec<String> {
     let all = network.physical_links();
     all.map(|(id, _)| network.physical_link_name(id)).collect()
