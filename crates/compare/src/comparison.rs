@@ -1,4 +1,4 @@
-//! How far one side is from the other.
+//! Error metrics of netflow against a reference simulator or system.
 
 use netflow_network::readout::fraction;
 use netflow_results::Referee;
@@ -7,15 +7,15 @@ use serde::Serialize;
 use crate::ensemble::LinkWhole;
 use crate::{Delay, Ensemble, Side, Spread};
 
-/// How many of the longest queues a comparison looks at by themselves.
+/// Number of longest queues with their own error metric.
 pub const BUSIEST: usize = 12;
 
-/// netflow's figure beside the referee's.
+/// A quantity from netflow and from the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
-    /// What the referee says, over its runs; not a number, in JSON null, where it does not tell.
+    /// Value of the reference over its runs; NaN (null in JSON) if unavailable.
     pub referee: Spread,
-    /// What netflow says.
+    /// Value of netflow.
     pub netflow: f64,
 }
 
@@ -27,7 +27,7 @@ impl Estimate {
         }
     }
 
-    /// The same in another unit, of which this many are one.
+    /// Returns the estimate multiplied by `factor`, for a change of unit.
     #[must_use]
     pub fn times(&self, factor: f64) -> Estimate {
         Estimate {
@@ -39,105 +39,105 @@ impl Estimate {
         }
     }
 
-    /// netflow − referee.
+    /// Returns netflow − reference.
     pub fn error(&self) -> f64 {
         self.netflow - self.referee.mean
     }
 
-    /// netflow / referee − 1; `None` where the referee has 0, or does not tell.
+    /// Returns netflow / reference − 1, or `None` if the reference is 0 or unavailable.
     pub fn relative_error(&self) -> Option<f64> {
         let theirs = self.referee.mean;
         (theirs != 0.0 && !theirs.is_nan()).then(|| self.netflow / theirs - 1.0)
     }
 }
 
-/// One link.
+/// Comparison of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkComparison {
     /// `FROM->TO`.
     pub link: String,
-    /// Mean queue in packets, the one in service included.
+    /// Mean queue in packets, including the one in service.
     pub queue_pkts: Estimate,
-    /// Lost / arrived.
+    /// Lost / arrived packets.
     pub loss_probability: Estimate,
     /// Packets lost.
     pub lost_pkts: Estimate,
-    /// Packets that arrived.
+    /// Arrived packets.
     pub offered_pkts: Estimate,
-    /// Fraction of the time the link was busy.
+    /// Utilization, 0–1.
     pub utilization: Estimate,
-    /// The queue over time: Σ|netflow − mean of the referee| / Σ of that mean, over the
-    /// intervals; `None` where the referee has no queue, or does not tell.
+    /// Error of the queue over time: Σ|netflow − reference mean| / Σ reference mean over the intervals;
+    /// `None` if the reference has no queue, or it is unavailable.
     pub trajectory_error: Option<f64>,
-    /// The same in standard deviations of the referee: the root mean square of (netflow − mean) / std over
-    /// the intervals in which its runs differ; `None` of a single run.
+    /// The same in standard deviations of the reference: the root mean square of (netflow − mean) / std, over
+    /// the intervals in which its runs differ; `None` for a single run.
     pub trajectory_sigmas: Option<f64>,
 }
 
-/// One connection, all `count` of it.
+/// Comparison of one connection, summed over its `count`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectionComparison {
-    /// Its name.
+    /// Name of the connection.
     pub connection: String,
-    /// Packets/s sent, over the whole run.
+    /// Packets/s sent over the whole run.
     pub send_pps: Estimate,
-    /// Packets/s delivered (in ns-2: acknowledged), over the whole run.
+    /// Packets/s delivered (in ns-2: acknowledged) over the whole run.
     pub goodput_pps: Estimate,
-    /// Median of the time that packets took to the receiver, in seconds; where both sides know it.
+    /// Median one-way delay of packets in seconds; `None` unless both have it.
     pub delay_p50_s: Option<Estimate>,
-    /// Its 95th percentile.
+    /// 95th percentile of the one-way delay in seconds.
     pub delay_p95_s: Option<Estimate>,
 }
 
-/// All together. An error of nothing that both tell is not a number, in JSON null.
+/// Aggregate errors. An error over no common values is NaN (null in JSON).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Mean queues: Σ|netflow − referee| / Σ referee over all links.
+    /// Error of mean queues: Σ|netflow − reference| / Σ reference over all links.
     pub queue_error: f64,
-    /// The same over the [`BUSIEST`] longest queues of the referee.
+    /// The same over the [`BUSIEST`] longest queues of the reference.
     pub busiest_queue_error: f64,
-    /// What that is for one run of the referee against the mean of all: the mean over the runs.
+    /// The same for one run of the reference against the mean of all its runs, averaged over the runs.
     pub referee_busiest_queue_error: Option<f64>,
-    /// Goodput of connections: Σ|netflow − referee| / Σ referee.
+    /// Error of goodputs: Σ|netflow − reference| / Σ reference over connections.
     pub goodput_error: f64,
-    /// Median over the connections of |netflow / referee − 1|.
+    /// Median over the connections of |netflow / reference − 1|.
     pub median_goodput_error: f64,
-    /// 90th percentile of the same.
+    /// 90th percentile over the connections.
     pub p90_goodput_error: f64,
-    /// The median for one run of the referee against the mean of all: the mean over the runs.
+    /// Median for one run of the reference against the mean of all its runs, averaged over the runs.
     pub referee_median_goodput_error: Option<f64>,
-    /// Median over the connections of the relative error of [`ConnectionComparison::delay_p95_s`]; `None`
-    /// where nobody has it.
+    /// Median over the connections of the relative error of [`ConnectionComparison::delay_p95_s`]; `None` if
+    /// no connection has it.
     pub median_delay_p95_error: Option<f64>,
-    /// Packets delivered: netflow / referee.
+    /// Delivered packets: netflow / reference.
     pub goodput_ratio: f64,
-    /// Packets lost: netflow / referee; `None` where the referee loses none.
+    /// Lost packets: netflow / reference; `None` if the reference loses none.
     pub lost_ratio: Option<f64>,
 }
 
-/// netflow beside a referee.
+/// Comparison of netflow with a reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Who that is.
+    /// The reference.
     pub referee: Referee,
-    /// Its runs.
+    /// Number of its runs.
     pub runs: usize,
-    /// Seconds that are compared.
+    /// Compared duration in seconds.
     pub duration_s: f64,
-    /// Every link that both tell of, in the order of the scenario.
+    /// Links that both have, in the order of the scenario.
     pub links: Vec<LinkComparison>,
-    /// Every connection that both tell of, in the order of the scenario.
+    /// Connections that both have, in the order of the scenario.
     pub connections: Vec<ConnectionComparison>,
-    /// All together.
+    /// Aggregate errors.
     pub totals: Totals,
-    /// Why runs of the referee do not count, if any do not.
+    /// Reasons why runs of the reference are unreliable.
     pub doubts: Vec<String>,
-    /// What is not compared, and why.
+    /// Quantities that are not compared, with the reasons.
     pub untold: Vec<String>,
 }
 
 impl Comparison {
-    /// Puts the two beside each other: what both know.
+    /// Compares all quantities that both have.
     pub fn new(side: &Side, ensemble: &Ensemble) -> Comparison {
         let duration_s = ensemble.duration_s();
         let links: Vec<LinkComparison> = side
@@ -208,7 +208,7 @@ impl Comparison {
         }
     }
 
-    /// The links with the longest queues of the referee, the longest first.
+    /// Returns the `count` links with the longest queues of the reference, longest first.
     pub fn busiest(&self, count: usize) -> Vec<&LinkComparison> {
         busiest(&self.links, count)
     }
@@ -216,14 +216,14 @@ impl Comparison {
 
 fn busiest(links: &[LinkComparison], count: usize) -> Vec<&LinkComparison> {
     let mut order: Vec<&LinkComparison> = links.iter().collect();
-    // What is not known comes last.
+    // Unavailable queues are last.
     let key = |link: &LinkComparison| link.queue_pkts.referee.mean.max(-1.0);
     order.sort_by(|a, b| key(b).total_cmp(&key(a)));
     order.truncate(count);
     order
 }
 
-/// Error and standard deviations of a queue's way through time.
+/// Returns the error of the queue over time, relative and in standard deviations.
 fn trajectory(side: &Side, ensemble: &Ensemble, link: &str) -> (Option<f64>, Option<f64>) {
     let Some((_, mine)) = side.run.links.iter().find(|(name, _)| name == link) else {
         return (None, None);
@@ -234,7 +234,7 @@ fn trajectory(side: &Side, ensemble: &Ensemble, link: &str) -> (Option<f64>, Opt
     for (mine, theirs) in mine.iter().zip(&theirs) {
         off += (mine.queue_pkts - theirs.mean).abs();
         sum += theirs.mean;
-        // What differs in the last digits only does not differ.
+        // Differences in the last digits are rounding errors.
         if let Some(std) = theirs.std.filter(|&std| std > 1e-6 * theirs.mean) {
             squares += ((mine.queue_pkts - theirs.mean) / std).powi(2);
             n += 1.0;
@@ -296,13 +296,13 @@ fn totals(
     }
 }
 
-/// The mean over the runs of what a measure says of one of them.
+/// Returns the mean over the runs of a metric of each run.
 fn one_against_all(ensemble: &Ensemble, of: impl Fn(usize) -> f64) -> Option<f64> {
     let runs = ensemble.runs.len();
     (runs > 1).then(|| (0..runs).map(of).sum::<f64>() / runs as f64)
 }
 
-/// Σ|a − b| / Σ b over what is known; not a number of nothing.
+/// Returns Σ|a − b| / Σ b over pairs with a known b; NaN without any.
 fn sum_error(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut off, mut sum, mut any) = (0.0, 0.0, false);
     for (a, b) in pairs.filter(|it| !it.1.is_nan()) {
@@ -313,7 +313,7 @@ fn sum_error(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     if any { fraction(off, sum) } else { f64::NAN }
 }
 
-/// |a / b − 1| where b is not 0, in order.
+/// Returns |a / b − 1| of each pair with b > 0, ascending.
 fn relative_errors(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     let errors = pairs
         .filter(|&(_, b)| b > 0.0)
@@ -323,7 +323,7 @@ fn relative_errors(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     errors
 }
 
-/// Of errors in order; not a number of none.
+/// Returns the quantile of ascending errors; NaN without any.
 fn quantile(ascending: &[f64], q: f64) -> f64 {
     match ascending.is_empty() {
         true => f64::NAN,
@@ -348,7 +348,7 @@ mod tests {
         let errors = relative_errors([(1.1, 1.0), (2.0, 1.0), (0.7, 1.0), (5.0, 0.0)].into_iter());
         assert_eq!(errors.len(), 3);
         assert!((quantile(&errors, 0.5) - 0.3).abs() < 1e-12);
-        // A tenth of the way back from the last to the one before, twice: 1 − 0.2·(1 − 0.3)
+        // Interpolates between 0.3 and 1 at 0.8: 1 − 0.2·(1 − 0.3).
         assert!((quantile(&errors, 0.9) - 0.86).abs() < 1e-12);
     }
 }

@@ -1,21 +1,21 @@
-//! What several runs say together.
+//! Statistics over several runs.
 
 use netflow_results::Referee;
 use serde::Serialize;
 
 use crate::{ConnectionInterval, Delay, LinkInterval, Run};
 
-/// A mean over runs, and how much they differ.
+/// Mean and standard deviation over runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     /// Mean over the runs.
     pub mean: f64,
-    /// Sample standard deviation over the runs; `None` of a single one.
+    /// Sample standard deviation over the runs; `None` for a single run.
     pub std: Option<f64>,
 }
 
 impl Spread {
-    /// Of these values.
+    /// Returns the statistics of these values.
     pub fn of(values: &[f64]) -> Spread {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n.max(1.0);
@@ -30,13 +30,13 @@ impl Spread {
 /// Runs of one network with different seeds.
 #[derive(Clone, Debug, Default)]
 pub struct Ensemble {
-    /// Who ran it.
+    /// Reference that ran them.
     pub referee: Referee,
     /// The runs.
     pub runs: Vec<Run>,
 }
 
-/// What a link did over a whole run.
+/// Totals and time averages of a link over a whole run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkWhole {
     pub queue_pkts: f64,
@@ -46,7 +46,7 @@ pub(crate) struct LinkWhole {
 }
 
 impl Ensemble {
-    /// Of these runs.
+    /// Returns an ensemble of these runs.
     pub fn of(referee: Referee, runs: &[Run]) -> Ensemble {
         Ensemble {
             referee,
@@ -54,13 +54,13 @@ impl Ensemble {
         }
     }
 
-    /// Seconds that the runs cover.
+    /// Returns the duration of the runs in seconds.
     pub(crate) fn duration_s(&self) -> f64 {
         let ends = self.runs.iter().filter_map(|run| run.times_s.last());
         ends.copied().fold(0.0, f64::max)
     }
 
-    /// A link's whole, run by run.
+    /// Returns the totals of a link for each run, or `None` if a run lacks it.
     pub(crate) fn link_wholes(&self, name: &str) -> Option<Vec<LinkWhole>> {
         let of = |run: &Run| {
             let (_, intervals) = run.links.iter().find(|(link, _)| link == name)?;
@@ -69,7 +69,7 @@ impl Ensemble {
         self.runs.iter().map(of).collect()
     }
 
-    /// Packets of a connection, run by run: sent and delivered.
+    /// Returns the sent and delivered packets of a connection for each run, or `None` if a run lacks it.
     pub(crate) fn connection_wholes(&self, name: &str) -> Option<Vec<ConnectionInterval>> {
         let of = |run: &Run| {
             let found = run
@@ -87,7 +87,7 @@ impl Ensemble {
         self.runs.iter().map(of).collect()
     }
 
-    /// How long packets of a connection took, run by run, if every run knows it.
+    /// Returns the packet delays of a connection for each run, or `None` if a run lacks them.
     pub(crate) fn delays(&self, name: &str) -> Option<Vec<Delay>> {
         let of = |run: &Run| {
             let found = run.delays.iter().find(|(connection, _)| connection == name);
@@ -96,7 +96,7 @@ impl Ensemble {
         self.runs.iter().map(of).collect()
     }
 
-    /// A link's queue over time.
+    /// Returns the queue of a link in each interval, over the runs.
     pub(crate) fn queue_over_time(&self, name: &str) -> Vec<Spread> {
         let intervals = self
             .runs
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_spread_is_that_of_a_sample() {
-        // Σ(x − 3)² = 4 + 1 + 1 + 4, over 3.
+        // Σ(x − 3)² = 4 + 1 + 1 + 4, divided by 3.
         let spread = Spread::of(&[1.0, 2.0, 4.0, 5.0]);
         assert_eq!(spread.mean, 3.0);
         assert!((spread.std.unwrap() - (10.0_f64 / 3.0).sqrt()).abs() < 1e-15);

@@ -1,65 +1,65 @@
-//! What can go wrong.
+//! Errors of a comparison.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why two sides cannot be compared.
+/// Error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no ns-2.
+    /// ns-2 is not installed.
     #[error("ns-2 is not installed: there is no command `ns`")]
     NotInstalled,
-    /// There is no compiler, or no ns-3 for it.
+    /// A compiler or ns-3 is not installed.
     #[error("ns-3 is not installed: {0}")]
     NoNs3(String),
-    /// The scenario cannot be written for ns-3.
+    /// The scenario cannot be exported to ns-3.
     #[error(transparent)]
     ExportNs3(#[from] netflow_scenario::export::Ns3Error),
-    /// The scenario cannot be written for ns-2.
+    /// The scenario cannot be exported to ns-2.
     #[error(transparent)]
     Export(#[from] netflow_scenario::export::ExportError),
-    /// It cannot be emulated, or was not to its end.
+    /// The scenario cannot be emulated, or the emulation was stopped or failed.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Emulation(netflow_emulation::Error),
-    /// netflow cannot run it.
+    /// netflow cannot run the scenario.
     #[error("{0}")]
     Evaluation(String),
     /// A program failed.
     #[error("{program} failed ({status}){}", said(.stderr))]
     Failed {
-        /// Which.
+        /// Name of the program.
         program: &'static str,
-        /// How it ended.
+        /// Exit status.
         status: String,
-        /// The end of what it said.
+        /// End of its standard error.
         stderr: String,
     },
-    /// What ns wrote is not what was expected.
+    /// The output of a simulator has an unexpected format.
     #[error("{}: {reason}", path.display())]
     Output {
-        /// Which file.
+        /// Output file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         reason: String,
     },
     /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// `read`, `write` …
+        /// Action, for example `read` or `write`.
         action: &'static str,
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The traces and the results are not of the same network.
+    /// Traces and results of different networks.
     #[error("{what}")]
     Mismatch {
-        /// What does not fit.
+        /// Description of the difference.
         what: String,
-        /// What to do about it.
+        /// Suggested action.
         help: String,
     },
     /// A trace could not be read.
@@ -68,7 +68,7 @@ pub enum Error {
     /// A results directory could not be read.
     #[error(transparent)]
     Results(#[from] netflow_results::Error),
-    /// It was asked to stop.
+    /// The run was stopped on request.
     #[error("stopped before all runs had come to their end")]
     Stopped,
 }
@@ -80,7 +80,7 @@ fn said(stderr: &str) -> String {
     }
 }
 
-/// What became of a file.
+/// Adds the action and the path to an I/O error.
 pub(crate) fn file<T>(
     action: &'static str,
     path: &Path,

@@ -1,4 +1,4 @@
-//! The ensemble as files, for pictures.
+//! CSV files of an ensemble, for figures.
 
 use std::fs;
 use std::path::Path;
@@ -8,18 +8,18 @@ use netflow_files::write_own;
 use crate::error::file;
 use crate::{Ensemble, Error, Run, Spread};
 
-/// Writes what the referee says over time into a directory; of ns-2:
+/// Writes the time series of the reference into a directory; for ns-2:
 ///
 /// - `ns2-links.csv`: `time_s, link, queue_pkts, queue_pkts_std, utilization, utilization_std,
 ///   arrival_pps, arrival_pps_std, loss_probability`
 /// - `ns2-connections.csv`: `time_s, connection, send_pps, send_pps_std, goodput_pps,
 ///   goodput_pps_std`
 ///
-/// Means and sample standard deviations over the runs; those of a single run are empty, and what is not known. Of what
-/// not all runs tell there are no rows.
+/// Values are means and sample standard deviations over the runs. Standard deviations of a single run and
+/// unavailable values are empty. A series that some runs lack has no rows.
 ///
 /// # Errors
-/// If a file cannot be written, or others have written one of that name.
+/// A file cannot be written, or a file of that name exists and is not from netflow.
 pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error> {
     file("make", directory, fs::create_dir_all(directory))?;
     let Some(first) = ensemble.runs.first() else {
@@ -74,10 +74,10 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
     )
 }
 
-/// Series by their names.
+/// Series by name.
 type Named<T> = [(String, Vec<T>)];
 
-/// The series that all runs have, run by run, by their names.
+/// Returns the series that all runs have, by name and run.
 fn told<T>(ensemble: &Ensemble, of: fn(&Run) -> &Named<T>) -> Vec<(&str, Vec<&[T]>)> {
     let of_name = |run, name: &str| {
         let found = of(run).iter().find(|it| it.0 == name);
@@ -103,7 +103,7 @@ fn columns(spread: Spread) -> String {
     )
 }
 
-/// Rows interval by interval; the file is there as a whole or not at all.
+/// Writes rows interval by interval. The file is replaced atomically.
 fn write(
     path: &Path,
     header: &str,

@@ -1,4 +1,4 @@
-//! Runs made elsewhere: packet traces.
+//! Reference runs from packet traces of ns-2.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,15 @@ use netflow_trace::{Endpoint, NodeNames, open};
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Side};
 
-/// A trace that ends before the results has nothing to tell of what comes later, unless fewer packets than these come
-/// to every link then.
+/// Minimum number of packets after the end of a trace, at a link of the results, for the trace to count as
+/// incomplete.
 const FEW_PKTS: f64 = 10.0;
 
-/// What traces of ns-2 say about the network of these results, and what the results say of the time that all traces
-/// cover.
+/// Reads traces of ns-2 of the network of these results. Returns the results limited to the intervals that
+/// all traces cover, and one run per trace.
 ///
 /// # Errors
-/// As [`from_trace`].
+/// Those of [`from_trace`].
 pub fn from_traces(traces: &[PathBuf], side: Side) -> Result<(Side, Vec<Run>), Error> {
     let runs = traces.iter().map(|trace| from_trace(trace, &side));
     let mut runs = runs.collect::<Result<Vec<Run>, Error>>()?;
@@ -33,15 +33,16 @@ pub fn from_traces(traces: &[PathBuf], side: Side) -> Result<(Side, Vec<Run>), E
     Ok((side, runs))
 }
 
-/// What a trace of ns-2 says about the network of these results, in the same intervals, as far as it covers them.
+/// Reads a trace of ns-2 of the network of these results, in the same intervals, as far as the trace covers
+/// them.
 ///
-/// Links are found by the names of their nodes, which traces of exported scripts hold, connections
-/// by their flow ids: their places in the scenario, from 1. Bandwidths are those of the results, where these have them.
-/// Links and connections that nothing in the trace is of are left out, but for those where the results have nothing, too;
-/// [`Run::untold`] tells.
+/// Links are matched by node names, which traces of exported scripts contain. Connections are matched by flow
+/// ids: their positions in the scenario, from 1. Bandwidths are those of the results, if available. Links and
+/// connections without packets in the trace are omitted and listed in [`Run::untold`], unless they have no
+/// packets in the results either.
 ///
 /// # Errors
-/// If the trace cannot be read, or is of another network, or ends in the first interval.
+/// The trace cannot be read, is of another network, or ends in the first interval.
 pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
     let end_s = side.summary.duration_s;
     let every_s = interval_s(side)?;
@@ -69,7 +70,7 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
     let names = reader.names();
     set_bandwidths(&mut links, names, side);
     let last_s = last_ns as f64 * 1e-9;
-    // Until the end of the interval in which the trace ends.
+    // End of the interval in which the trace ends.
     let until_s = side.run.times_s.iter().find(|&&time_s| time_s > last_s);
     let found = links.finish_at(Some(until_s.copied().unwrap_or(end_s)));
     let flows = connections.finish();
@@ -127,11 +128,11 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// The length of the results' intervals, of which the last may be shorter.
+/// Returns the interval length of the results in seconds. The last interval may be shorter.
 fn interval_s(side: &Side) -> Result<f64, Error> {
     let (times_s, end_s) = (&side.run.times_s, side.summary.duration_s);
     let every_s = times_s.first().copied().unwrap_or(end_s);
-    // As many intervals will be made as there are until the end.
+    // The number of intervals up to the end must match.
     if times_s
         .last()
         .is_some_and(|&last_s| end_s > last_s + every_s)
@@ -158,7 +159,7 @@ fn interval_s(side: &Side) -> Result<f64, Error> {
     }
 }
 
-/// Tells of the bandwidths that the results have.
+/// Sets the bandwidths that the results have.
 fn set_bandwidths(links: &mut Links, names: &NodeNames, side: &Side) {
     let known: Vec<_> = links.links().map(|link| (link, names.link(link))).collect();
     for (link, name) in known {
@@ -175,7 +176,7 @@ fn set_bandwidths(links: &mut Links, names: &NodeNames, side: &Side) {
     }
 }
 
-/// What is wrong if a flow does not go from where to where the connection with its number does.
+/// Checks that each flow has the endpoints of the connection with its number.
 fn check_ends(flows: &[ConnectionSeries], names: &NodeNames, side: &Side) -> Result<(), String> {
     let Some(Topology { connections, .. }) = &side.network else {
         return Ok(());
@@ -234,11 +235,11 @@ fn of_connection(series: &[&ConnectionSeries], intervals: usize) -> Vec<Connecti
     (0..intervals).map(interval).collect()
 }
 
-/// How many of the results' intervals a trace covers whose last event is then.
+/// Returns the number of intervals of the results that a trace covers whose last event is at `last_s`.
 fn covered(side: &Side, run: &Run, last_s: f64) -> usize {
     let times_s = &side.run.times_s;
     let ended = times_s.partition_point(|&time_s| time_s <= last_s);
-    // The interval in which it ends is not looked at.
+    // Excludes the interval in which the trace ends.
     let goes_on = |(name, intervals): &(String, Vec<LinkInterval>)| {
         let later = intervals.iter().skip(ended + 1);
         later.map(|it| it.arrived_pkts).sum::<f64>() >= FEW_PKTS
@@ -250,7 +251,7 @@ fn covered(side: &Side, run: &Run, last_s: f64) -> usize {
     }
 }
 
-/// Of what a trace tells, and of what it does not.
+/// Coverage of a trace: missing links and connections, and its end.
 #[derive(Default)]
 struct Told<'a> {
     links: usize,
@@ -258,12 +259,13 @@ struct Told<'a> {
     no_bandwidth: Vec<&'a str>,
     not_connections: Vec<&'a str>,
     other_flow: Option<u32>,
-    /// When the trace ends and when the results, and until when they are compared, in seconds.
+    /// End of the trace, end of the results and end of the comparison, in seconds.
     ends: Option<(f64, f64, f64)>,
 }
 
 impl<'a> Told<'a> {
-    /// What is told of a link; nothing without a packet, unless there is none in the results either.
+    /// Returns the intervals of a link, or `None` if the trace has no packet of it although the results have
+    /// some.
     fn link(
         &mut self,
         name: &'a str,
@@ -285,8 +287,8 @@ impl<'a> Told<'a> {
         Some(of_link(series, intervals))
     }
 
-    /// What is told of a connection: nothing where what it sent is not there, or what became of that, unless it sends
-    /// nothing in the results either.
+    /// Returns the intervals of one connection, or `None` if the trace lacks its send or delivery events. A
+    /// connection that is idle in the results needs neither.
     fn connection(
         &mut self,
         name: &'a str,
@@ -335,7 +337,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// So many of them, with the names of the first.
+/// Returns the number of names with the first few of them.
 fn named(names: &[&str], what: &str) -> String {
     const SHOWN: usize = 3;
     let shown = names[..names.len().min(SHOWN)].join(", ");

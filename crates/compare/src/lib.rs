@@ -1,9 +1,9 @@
-//! A scenario evaluated by netflow and run by a referee, side by side.
+//! Comparison of netflow with reference simulators (ns-2, ns-3) and with Linux TCP.
 //!
-//! A [`Runner`] runs a scenario once per seed: [`Ns2`] is a real ns-2 on the script that the scenario crate
-//! exports, [`Ns3`] a real ns-3 on the program that it does, [`Linux`] the TCP of this machine's kernel over an emulated network. [`Ensemble`] is what the runs say together, [`Side`] what netflow says, and [`Comparison`] puts
-//! one beside the other. Runs made elsewhere come in as packet traces ([`from_traces`]) and as
-//! results directories ([`Side::of_results`]).
+//! A [`Runner`] runs a scenario once per seed. [`Ns2`] runs ns-2 with the exported script, [`Ns3`] runs the
+//! exported ns-3 program, and [`Linux`] runs the TCP of the kernel over an emulated network. [`Ensemble`]
+//! contains the runs, [`Side`] the result of netflow, and [`Comparison`] the errors. Other runs can be read
+//! from packet traces ([`from_traces`]) and from results directories ([`Side::of_results`]).
 //!
 //! ```no_run
 //! use netflow_compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings, Side};
@@ -46,52 +46,51 @@ pub use ns3::Ns3;
 pub use runner::{Costs, Runner, Settings};
 pub use side::Side;
 
-/// One run: what happened at every link and to every connection, interval by interval.
+/// One run: the time series of all links and connections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Ends of the intervals in seconds.
     pub times_s: Vec<f64>,
-    /// By link: its name, and one of these per interval.
+    /// Name and intervals of each link.
     pub links: Vec<(String, Vec<LinkInterval>)>,
-    /// By connection.
+    /// Name and intervals of each connection.
     pub connections: Vec<(String, Vec<ConnectionInterval>)>,
-    /// By connection that had packets delivered, how long they took, where that was measured.
+    /// One-way delay of each connection with delivered packets, if measured.
     pub delays: Vec<(String, Delay)>,
-    /// What the run cost in seconds, where it was measured: of processors, or by the clock where it is
-    /// that which passes.
+    /// Cost of the run in seconds, if measured: CPU time, or elapsed time for real-time runs.
     pub cost_s: Option<f64>,
-    /// Why it does not count, if it does not.
+    /// Reason why the run is unreliable, if it is.
     pub doubt: Option<String>,
-    /// What it does not tell of, in words, where that is not all.
+    /// Descriptions of unavailable quantities.
     pub untold: Vec<String>,
 }
 
-/// How long packets took from a sender to its receiver.
+/// One-way delay of packets from a sender to its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delay {
-    /// Median, in seconds.
+    /// Median in seconds.
     pub p50_s: f64,
-    /// 95 of 100 took no longer.
+    /// 95th percentile in seconds.
     pub p95_s: f64,
 }
 
-/// A link over one interval.
+/// Measurements of a link in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkInterval {
-    /// Packets that arrived.
+    /// Arrived packets.
     pub arrived_pkts: f64,
-    /// Packets that were lost.
+    /// Lost packets.
     pub lost_pkts: f64,
-    /// Packets that the queue marked (CE, RFC 3168); `None` where that is not counted.
+    /// Packets that the queue marked (CE, RFC 3168); `None` if not counted.
     pub marked_pkts: Option<f64>,
-    /// Mean queue in packets, the one in service included; not a number where the bandwidth is not known, which a trace
-    /// does not hold.
+    /// Mean queue in packets, including the one in service; NaN if the bandwidth is unknown, because a trace
+    /// does not contain it.
     pub queue_pkts: f64,
-    /// Fraction of the time the link was busy; not a number likewise.
+    /// Utilization, 0–1; NaN if the bandwidth is unknown.
     pub utilization: f64,
 }
 
-/// A connection (all `count` of it) over one interval.
+/// Measurements of a connection in one interval, summed over its `count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionInterval {
     /// Data packets sent.
@@ -101,7 +100,7 @@ pub struct ConnectionInterval {
 }
 
 impl Run {
-    /// Lengths of the intervals in seconds.
+    /// Returns the lengths of the intervals in seconds.
     fn lengths_s(&self) -> impl Iterator<Item = f64> + Clone + '_ {
         let before = std::iter::once(0.0).chain(self.times_s.iter().copied());
         self.times_s

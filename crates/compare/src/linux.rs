@@ -1,4 +1,4 @@
-//! Running real TCP of this machine's kernel.
+//! Reference runs with the TCP of the Linux kernel over an emulated network.
 
 use netflow_emulation::{Emulation, data_bytes};
 use netflow_scenario::Prepared;
@@ -6,8 +6,8 @@ use netflow_testbed::network::{LinkCounts, NetworkReport, PairCounts};
 
 use crate::{ConnectionInterval, Delay, Error, LinkInterval, Referee, Run, Runner, Settings};
 
-/// This machine's kernel. Of a process without the rights of root, `netflow_testbed::become_root` has to
-/// be called first, while it has one thread.
+/// Runner on the kernel of this machine. A process without root privileges must first call
+/// `netflow_testbed::become_root` while it has a single thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Linux;
 
@@ -44,7 +44,7 @@ impl Runner for Linux {
     }
 }
 
-/// What an emulated network says, interval by interval.
+/// Converts the report of an emulated network into intervals.
 fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
     let network = &scenario.network;
     let duration_s = scenario.options.duration_s;
@@ -72,7 +72,7 @@ fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
     let mut links = vec![LinkCounts::default(); network.link_count()];
     let mut pairs = vec![PairCounts::default(); network.connection_count()];
     let mut before_s = 0.0;
-    // The mark of the very end may be a hair behind it.
+    // The last mark may be slightly after the end.
     for mark in report
         .marks
         .iter()

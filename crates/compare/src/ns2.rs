@@ -1,4 +1,4 @@
-//! Running a real ns-2.
+//! Reference runs with ns-2.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,14 +11,14 @@ use crate::error::file;
 use crate::program::{each_row, run_program, temporary};
 use crate::{ConnectionInterval, Error, LinkInterval, Referee, Run, Runner, Settings};
 
-/// An ns-2 that can be run.
+/// An installed ns-2.
 #[derive(Clone, Debug)]
 pub struct Ns2 {
     program: PathBuf,
 }
 
 impl Ns2 {
-    /// The command `ns` of the path.
+    /// Finds the command `ns` in `PATH`.
     ///
     /// # Errors
     /// [`Error::NotInstalled`]
@@ -32,10 +32,10 @@ impl Ns2 {
             .ok_or(Error::NotInstalled)
     }
 
-    /// Whether ns-2 can be told of this scenario, which takes no ns-2 to find out.
+    /// Checks that the scenario can be exported. This does not require ns-2.
     ///
     /// # Errors
-    /// What of the scenario cannot be exported.
+    /// The part of the scenario that cannot be exported.
     pub fn check_export(scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
         Ns2::script(scenario, settings, Ns2Trace::None).map(drop)
     }
@@ -51,13 +51,13 @@ impl Ns2 {
         Ok(ns2(scenario, &options)?)
     }
 
-    /// The seed of the run with this number, from 0. Neighbouring seeds of ns-2's generator give
-    /// related numbers (it is linear), so they are spread out.
+    /// Returns the seed of run `run`, from 0. The seeds are spread out, because the linear generator of ns-2
+    /// gives correlated numbers for adjacent seeds.
     pub fn seed(run: u32) -> u64 {
         1 + (48_271 * (u64::from(run) + 1) * 7919) % 2_147_483_640
     }
 
-    /// Runs a script with a seed in a folder; CPU seconds.
+    /// Runs a script with a seed in a folder and returns its CPU seconds.
     fn run(
         &self,
         script: &Path,
@@ -123,7 +123,7 @@ fn write_script(folder: &Path, script: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// What a run has written.
+/// Reads the output of a run.
 fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error> {
     let network = &scenario.network;
     let links: Vec<_> = network.links().collect();
@@ -139,7 +139,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         cost_s: Some(cpu_s),
         ..Run::default()
     };
-    // Rows come interval by interval, in the order of the scenario.
+    // Rows are in the order of intervals, then in the order of the scenario.
     let path = place.join(NS2_LINKS_FILE);
     let mut bandwidths: Vec<f64> = links
         .iter()

@@ -1,4 +1,4 @@
-//! Running a real ns-3.
+//! Reference runs with ns-3.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,8 +17,8 @@ use crate::error::file;
 use crate::program::{each_row, run_program, temporary};
 use crate::{ConnectionInterval, Delay, Error, LinkInterval, Referee, Run, Runner, Settings};
 
-/// An ns-3 that can be compiled against. A scenario, or several together, are compiled once, and kept until
-/// others come.
+/// An installed ns-3. One or more scenarios are compiled together, and the program is cached until other
+/// scenarios are run.
 #[derive(Debug, Default)]
 pub struct Ns3 {
     compiled: Mutex<Option<Compiled>>,
@@ -26,17 +26,17 @@ pub struct Ns3 {
 
 #[derive(Debug)]
 struct Compiled {
-    /// Each scenario as a program of its own, in the order of their numbers.
+    /// Source of each scenario on its own, in the order of their numbers.
     texts: Vec<String>,
     program: PathBuf,
     _folder: TempDir,
 }
 
-/// A header that every ns-3 has.
+/// Header present in every installation of ns-3.
 const HEADER: &str = "/usr/include/ns3/flow-monitor-module.h";
 
 impl Ns3 {
-    /// The compiler `g++` of the path, and the headers where Debian has them.
+    /// Finds the compiler `g++` in `PATH`, and the headers at their location in Debian.
     ///
     /// # Errors
     /// [`Error::NoNs3`]
@@ -50,19 +50,19 @@ impl Ns3 {
         }
     }
 
-    /// Whether ns-3 can be told of this scenario, which takes no ns-3 to find out.
+    /// Checks that the scenario can be exported. This does not require ns-3.
     ///
     /// # Errors
-    /// What of the scenario cannot be exported.
+    /// The part of the scenario that cannot be exported.
     pub fn check_export(scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
         program(scenario, settings).map(drop)
     }
 
-    /// Compiles scenarios together, which takes little longer than one: they are run one by one then. `change`
-    /// gets the program, and says what is compiled: to find out what a part of it does.
+    /// Compiles scenarios into one program, which takes little longer than for one scenario. They are run one
+    /// by one later. `change` can modify the source before compilation, for experiments.
     ///
     /// # Errors
-    /// What of them cannot be exported, and if the compiler fails or is stopped.
+    /// A scenario cannot be exported, or the compiler fails or is stopped.
     pub fn compile(
         &self,
         scenarios: &[&Prepared],
@@ -77,7 +77,7 @@ impl Ns3 {
         Ok(())
     }
 
-    /// The program that has the scenario, and its number there.
+    /// Returns the program that contains the scenario, and the number of the scenario in it.
     fn program(
         &self,
         text: String,
@@ -160,7 +160,7 @@ impl Runner for Ns3 {
     }
 }
 
-/// What a run has written: rows come interval by interval, in the order of the scenario.
+/// Reads the output of a run. Rows are in the order of intervals, then in the order of the scenario.
 fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error> {
     let network = &scenario.network;
     let mut run = Run {

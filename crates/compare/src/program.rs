@@ -1,4 +1,4 @@
-//! Programs of others: run, stopped, and read.
+//! External programs: execution, termination and output.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,12 +12,13 @@ use std::time::Duration;
 use crate::Error;
 use crate::error::file;
 
-/// A folder that goes when this is dropped.
+/// Creates a temporary folder, which is removed on drop.
 pub(crate) fn temporary() -> Result<tempfile::TempDir, Error> {
     file("make", &std::env::temp_dir(), tempfile::tempdir())
 }
 
-/// Runs a program in a folder of its own, where it may write; CPU seconds. `stop` is asked again and again.
+/// Runs a program in the folder `place`, to which it may write, and returns its CPU seconds. `stop` is
+/// polled.
 pub(crate) fn run_program(
     name: &'static str,
     program: &Path,
@@ -29,7 +30,7 @@ pub(crate) fn run_program(
     let said = |name: &str| place.join(name);
     let (stderr, times) = (said("stderr"), said("times"));
     let open = |path: &Path| file("write", path, fs::File::create(path));
-    // The shell tells the CPU time of what it ran.
+    // The shell reports the CPU time of its children.
     let line = r#""$@" 2> "$NETFLOW_STDERR"; code=$?; times > "$NETFLOW_TIMES"; exit $code"#;
     let mut command = Command::new("sh");
     command
@@ -40,7 +41,7 @@ pub(crate) fn run_program(
         .env("NETFLOW_TIMES", &times)
         .stdin(Stdio::null())
         .stdout(open(&said("stdout"))?)
-        // A group of its own, so that all of it can be stopped.
+        // A separate process group, so that all of its processes can be stopped.
         .process_group(0);
     let mut child = file("start", program, command.spawn())?;
     let mut pause = Duration::from_millis(1);
@@ -79,7 +80,8 @@ fn last_lines(text: &str, count: usize) -> String {
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-/// The second line of the shell's `times`: user and system time of its children, as `0m1.5s`.
+/// Parses the second line of `times` of the shell: user and system time of its children, for example
+/// `0m1.5s`.
 fn cpu_seconds(text: &str) -> Option<f64> {
     let line = text.lines().nth(1)?;
     let mut sum = 0.0;
@@ -90,7 +92,7 @@ fn cpu_seconds(text: &str) -> Option<f64> {
     Some(sum)
 }
 
-/// Every row of a file of theirs: the name in the second column, and the numbers.
+/// Passes each row of a CSV file to `on`: the name in the second column, and the numbers.
 pub(crate) fn each_row(
     path: &Path,
     columns: usize,

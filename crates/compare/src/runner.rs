@@ -1,4 +1,4 @@
-//! Whoever runs a scenario beside netflow.
+//! Interface of reference simulators and systems.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,28 +9,28 @@ use netflow_scenario::export::Tcp;
 
 use crate::{Error, Referee, Run};
 
-/// How a referee runs the scenario.
+/// Settings of the reference runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How many runs, with as many seeds.
+    /// Number of runs, each with its own seed.
     pub seeds: u32,
-    /// How many at a time.
+    /// Number of concurrent runs.
     pub jobs: usize,
-    /// Connections start up to this many seconds later, at random: what makes the runs differ.
-    /// netflow's start half of it later.
+    /// Maximum random delay of connection starts in seconds, which makes the runs differ. The fluid models
+    /// delay starts by half of it.
     pub start_jitter_s: f64,
-    /// In ns-2, TCP waits up to this many seconds before it sends a packet, at random.
+    /// Maximum random delay in seconds before TCP sends a packet (ns-2 only).
     pub overhead_s: f64,
-    /// In ns-2, the TCP of all connections; else that of their profiles.
+    /// TCP variant of all connections (ns-2 only); `None` uses that of their profiles.
     pub tcp: Option<Tcp>,
     /// Length of the intervals in seconds.
     pub every_s: f64,
-    /// In ns-3, packets that are sent before this time count for no delay, in seconds.
+    /// Start of delay measurements in seconds (ns-3 only).
     pub delays_from_s: f64,
 }
 
 impl Default for Settings {
-    /// Ten runs on all cores, starts up to 0.5 s later.
+    /// Ten runs on all cores, with starts delayed by up to 0.5 s.
     fn default() -> Settings {
         Settings {
             seeds: 10,
@@ -44,30 +44,31 @@ impl Default for Settings {
     }
 }
 
-/// What runs cost a referee in seconds: of processors, or by the clock where it is that which passes.
+/// Cost of runs in seconds: CPU time, or elapsed time for real-time runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Costs {
     /// Mean over the runs.
     pub plain_s: f64,
-    /// One run that traces every packet, to `/dev/null`.
+    /// Cost of one run that traces every packet to `/dev/null`.
     pub with_trace_s: Option<f64>,
 }
 
-/// Something that runs scenarios. To add one: its name among [`Referee`]s, and a file with this.
+/// Reference that runs scenarios. A new one requires a variant of [`Referee`] and an implementation of this
+/// trait.
 pub trait Runner: Sync {
-    /// Who it is.
+    /// Returns the reference that it implements.
     fn referee(&self) -> Referee;
 
-    /// Whether it can run this scenario, before anything is made.
+    /// Checks that it can run the scenario, before any work.
     ///
     /// # Errors
-    /// What of the scenario it cannot have.
+    /// The part of the scenario that it does not support.
     fn check(&self, scenario: &Prepared, settings: &Settings) -> Result<(), Error>;
 
-    /// Runs it with the seed of this number, from 0. `stop` is asked again and again.
+    /// Runs the scenario with the seed of number `run`, from 0. `stop` is polled.
     ///
     /// # Errors
-    /// As [`Runner::check`], and if the run fails or is stopped.
+    /// Those of [`Runner::check`]; also if the run fails or is stopped.
     fn run_one(
         &self,
         scenario: &Prepared,
@@ -76,15 +77,16 @@ pub trait Runner: Sync {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Run, Error>;
 
-    /// Whether it has traces, to be timed.
+    /// Returns true if its runs with packet traces can be timed.
     fn has_traces(&self) -> bool {
         false
     }
 
-    /// Seconds that a run costs which traces every packet, to `/dev/null`; `None` if it has no such traces.
+    /// Returns the cost in seconds of a run that traces every packet to `/dev/null`, or `None` if it has no
+    /// such traces.
     ///
     /// # Errors
-    /// As [`Runner::run_one`].
+    /// Those of [`Runner::run_one`].
     fn time_with_trace(
         &self,
         _scenario: &Prepared,
@@ -94,11 +96,11 @@ pub trait Runner: Sync {
         Ok(None)
     }
 
-    /// Runs the scenario once per seed, several at a time; `done` is told of each that is
-    /// finished, `stop` is asked again and again.
+    /// Runs the scenario once per seed, several at a time. `done` is called with the number of finished runs,
+    /// and `stop` is polled.
     ///
     /// # Errors
-    /// The first of the runs'.
+    /// The first error of the runs.
     fn run_seeds(
         &self,
         scenario: &Prepared,

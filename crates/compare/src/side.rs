@@ -1,4 +1,4 @@
-//! netflow's side.
+//! netflow run of a comparison.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -14,24 +14,23 @@ use rayon::prelude::*;
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
 
-/// What netflow says of a scenario.
+/// Results of netflow for a scenario.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Interval by interval.
+    /// Time series.
     pub run: Run,
-    /// The whole run.
+    /// Summary of the whole run.
     pub summary: Summary,
-    /// The network at the start; results of earlier versions may not have it.
+    /// Network at the start; missing in results of earlier versions.
     pub network: Option<Topology>,
-    /// Seconds that the evaluation took, where it was made here.
+    /// Mean run time of a simulation in seconds, if it was run here.
     pub took_s: Option<f64>,
 }
 
 impl Side {
-    /// Evaluates the scenario, with the window model for as many seeds as the referee runs: the mean, and
-    /// the time of one. Connections start later than the scenario says: in a fluid by half of the start jitter,
-    /// when those of the referee do on average; in each run of packets by as much of it as chance says, as in
-    /// the referee's.
+    /// Simulates the scenario. In the packet model, it runs as many seeds as the reference and returns the
+    /// means. Connection starts include the start jitter of the reference: its mean in the fluid models, a
+    /// random draw per run in the packet model.
     ///
     /// # Errors
     /// [`Error::Evaluation`]
@@ -86,7 +85,7 @@ impl Side {
     /// Reads a results directory.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// The directory cannot be read.
     pub fn of_results(directory: &Path) -> Result<Side, Error> {
         let results = Results::open(directory)?;
         let summary = results.summary.clone();
@@ -147,8 +146,8 @@ impl Side {
         })
     }
 
-    /// The same of its first intervals alone: the series, and what a [`Comparison`](crate::Comparison) takes from the
-    /// summary.
+    /// Limits the result to its first intervals: the time series, and the part of the summary that a
+    /// [`Comparison`](crate::Comparison) uses.
     #[must_use]
     pub fn of_first(mut self, intervals: usize) -> Side {
         self.run.keep_first(intervals);
@@ -178,12 +177,12 @@ impl Side {
     }
 }
 
-/// The same network, with connections that start this much later.
+/// Returns the network with later connection starts.
 fn starting_later(network: &Network, mut by_s: impl FnMut() -> f64) -> Result<Network, Error> {
     let mut builder = network.to_builder();
     builder.each_connection(|spec| {
         spec.start_s += by_s();
-        // One that stops before it starts sends nothing worth mentioning.
+        // A connection that would stop before it starts sends for 1 µs.
         spec.stop_s = spec.stop_s.map(|stop_s| stop_s.max(spec.start_s + 1e-6));
     });
     let first = |errors: Vec<netflow_network::BuildError>| {
@@ -194,7 +193,7 @@ fn starting_later(network: &Network, mut by_s: impl FnMut() -> f64) -> Result<Ne
 }
 
 impl Run {
-    /// The same with nothing in it.
+    /// Returns a run of the same shape with zeros.
     fn zero(&self) -> Run {
         let mut zero = self.clone();
         for (_, intervals) in &mut zero.links {
@@ -206,14 +205,14 @@ impl Run {
         zero
     }
 
-    /// Forgets what comes later.
+    /// Removes later intervals.
     pub(crate) fn keep_first(&mut self, intervals: usize) {
         self.times_s.truncate(intervals);
         (self.links.iter_mut()).for_each(|(_, series)| series.truncate(intervals));
         (self.connections.iter_mut()).for_each(|(_, series)| series.truncate(intervals));
     }
 
-    /// Adds another run of the same network, times `weight`.
+    /// Adds another run of the same network, multiplied by `weight`.
     fn add(&mut self, other: &Run, weight: f64) {
         for ((_, sums), (_, intervals)) in self.links.iter_mut().zip(&other.links) {
             for (sum, interval) in sums.iter_mut().zip(intervals) {
@@ -232,7 +231,7 @@ impl Run {
     }
 }
 
-/// Keeps every interval.
+/// Recorder of all intervals.
 struct Keeper {
     run: Run,
 }

@@ -1,4 +1,4 @@
-//! Traces of which every line is known, beside results that are known as well.
+//! Handwritten traces compared with handwritten results.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,8 +11,8 @@ use netflow_compare::{
 use netflow_results::Topology;
 use tempfile::TempDir;
 
-/// A and B, 8 Mbit/s each way; `a` sends 500 packets of 1000 bytes a second there. Ten intervals of a second, in each of
-/// which `queue_pkts` packets are at A->B.
+/// Returns results for A and B with 8 Mbit/s in each direction. `a` sends 500 packets of 1000 bytes per
+/// second from A to B. In ten intervals of a second, A->B has a queue of `queue_pkts` packets.
 fn side(queue_pkts: [f64; 10]) -> Side {
     let there = queue_pkts.map(|queue_pkts| LinkInterval {
         arrived_pkts: 500.0,
@@ -79,7 +79,8 @@ fn network() -> Topology {
 
 const NAMES: &str = "# netflow node 0 A\n# netflow node 1 B\n";
 
-/// A packet of 1000 bytes every 2 ms that takes 1 ms and 10 more, until then.
+/// Returns a trace until `until_ms` with a packet of 1000 bytes every 2 ms, a service time of 1 ms and a
+/// delay of 10 ms.
 fn cbr(until_ms: u32, flow: u32) -> String {
     let mut events: Vec<(u32, String)> = Vec::new();
     for id in 0..until_ms / 2 {
@@ -120,7 +121,7 @@ fn refused(text: &str, side: &Side) -> String {
     }
 }
 
-/// No packet follows another without a pause, so that the trace does not tell how long one takes.
+/// There is a pause between any two packets, so the trace does not determine the service time.
 #[test]
 fn the_results_tell_the_bandwidth() {
     let comparison = compared(&cbr(10_000, 1), side([0.5; 10]));
@@ -130,7 +131,7 @@ fn the_results_tell_the_bandwidth() {
     assert!(link.trajectory_error.unwrap() < 1e-2);
     assert!(comparison.untold.is_empty(), "{:?}", comparison.untold);
 
-    // From 5 s on it is half of that.
+    // From 5 s on, the bandwidth is half of that.
     let mut slower = side([0.5; 10]);
     let event = serde_json::json!({"at_s": 5.0, "link": "A->B", "change": "bandwidth", "bandwidth_bps": 4e6});
     slower.summary.events = vec![serde_json::from_value(event).unwrap()];
@@ -155,7 +156,7 @@ fn what_nobody_tells_is_no_zero() {
         (None, None)
     );
     assert_eq!(link.offered_pkts.referee.mean, 5000.0);
-    // The one that is known comes first, and alone counts.
+    // The known queue is first, and only it counts.
     assert_eq!(comparison.busiest(1)[0].link, "B->A");
     assert_eq!(comparison.totals.queue_error, 0.0);
     assert!(
@@ -173,7 +174,7 @@ fn what_nobody_tells_is_no_zero() {
     assert_eq!(links.lines().nth(1).unwrap(), "1,A->B,,,,,500,,0");
 }
 
-/// A trace of B->A alone, where something comes that is of nobody.
+/// A trace with packets on B->A only, of an unknown connection.
 #[test]
 fn what_a_trace_does_not_tell_of_is_not_compared() {
     let mut text = NAMES.to_owned();
@@ -204,7 +205,7 @@ fn what_a_trace_does_not_tell_of_is_not_compared() {
     );
 }
 
-/// Both sides until 3 s, where the trace ends that ends first; what waits at its end does not wait until 10 s.
+/// The comparison ends at 3 s, where the shorter trace ends; its waiting packets do not wait until 10 s.
 #[test]
 fn a_trace_that_ends_early_is_compared_as_far_as_it_goes() {
     let results = || side([1.0, 1.0, 4.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]);
@@ -238,14 +239,14 @@ fn a_trace_that_ends_early_is_compared_as_far_as_it_goes() {
     );
     assert!(refused(&cbr(900, 1), &results()).contains("in the first interval of the results"));
 
-    // Where nothing comes later, in the results either, a trace has nothing to tell.
+    // A trace may end early if no packet arrives later in the results either.
     let mut ends = results();
     ends.run.links[0].1[4..].fill(LinkInterval::default());
     let comparison = compared(&cbr(3500, 1), ends);
     assert_eq!((comparison.duration_s, comparison.untold.len()), (10.0, 0));
 }
 
-/// Traces of other scripts may count their flows from 0.
+/// Traces of other scripts may number their flows from 0.
 #[test]
 fn flows_are_the_connections_of_their_numbers() {
     let back = cbr(10_000, 1).replace(" 0 1 cbr", " 1 0 cbr");

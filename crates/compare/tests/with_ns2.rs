@@ -1,4 +1,4 @@
-//! A scenario through a real ns-2 and back, with figures taken from its files by other means.
+//! Scenarios run with ns-2, with values computed from its files in another manner.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn settings() -> Settings {
     }
 }
 
-/// So many runs of a scenario's text by ns-2, begun within a second, and as many of ours.
+/// Runs a scenario `seeds` times with ns-2 and with netflow, with a start jitter of one second.
 fn both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, Side) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("scenario.toml");
@@ -83,7 +83,7 @@ fn runs_are_counted_and_differ_by_seed() {
     );
 }
 
-/// The same script run by hand, its files summed up by awk.
+/// The same script run directly, with its files summed by awk.
 #[test]
 fn figures_are_those_of_the_files() {
     let Some(ns) = installed() else { return };
@@ -140,7 +140,7 @@ fn figures_are_those_of_the_files() {
     assert_eq!(link.trajectory_sigmas, None);
 }
 
-/// A trace of the same run says the same as the script's own monitors.
+/// A trace of a run agrees with the monitors of the script.
 #[test]
 fn a_trace_says_what_monitors_say() {
     let Some(ns) = installed() else { return };
@@ -175,7 +175,7 @@ fn a_trace_says_what_monitors_say() {
     let monitored: HashMap<_, _> = runs[0].links.iter().map(|(n, i)| (n.as_str(), i)).collect();
     for (name, intervals) in &traced.links {
         for (traced, monitored) in intervals.iter().zip(monitored[name.as_str()]) {
-            // What arrives at the very end of an interval may count for the next.
+            // A packet that arrives at the end of an interval may count in the next.
             let (a, b) = (traced.arrived_pkts, monitored.arrived_pkts);
             assert!((a - b).abs() <= 3.0, "{name}: {a} {b}");
         }
@@ -199,7 +199,7 @@ fn a_trace_says_what_monitors_say() {
     for ((name, traced), (_, acked)) in traced.connections.iter().zip(&runs[0].connections) {
         let delivered: f64 = traced.iter().map(|i| i.delivered_pkts).sum();
         let acked: f64 = acked.iter().map(|i| i.delivered_pkts).sum();
-        // What is acknowledged a round trip later, and what arrives twice.
+        // Packets acknowledged a round trip later, and duplicates.
         assert!(
             (delivered - acked).abs() <= 100.0,
             "{name}: {delivered} {acked}"
@@ -229,8 +229,8 @@ fn the_ensemble_is_written_for_pictures() {
     assert_eq!(connections.lines().count(), 1 + 50 * 4);
 }
 
-/// By hand: two runs whose queues are 2 and 4, netflow's 6; over time 1, 3 (mean 2 ± √2) and
-/// 3, 5 (4 ± √2), netflow's 6 and 6: errors (4 + 2) / (2 + 4), and √((4² + 2²)/2 / 2) deviations.
+/// Two runs with queues of 2 and 4 and netflow with 6. Over time the runs have 1, 3 (mean 2 ± √2) and 3, 5 (4
+/// ± √2), and netflow has 6 and 6. The errors are (4 + 2) / (2 + 4), and √((4² + 2²)/2 / 2) deviations.
 #[test]
 fn measures_are_what_they_say() {
     let run = |queues: [f64; 2], delivered: f64| netflow_compare::Run {
@@ -290,7 +290,7 @@ fn measures_are_what_they_say() {
     assert_eq!(link.lost_pkts.referee.mean, 2.0);
     let totals = &comparison.totals;
     assert_eq!((totals.queue_error, totals.busiest_queue_error), (1.0, 1.0));
-    // One run is off by 1 of 3.
+    // The error of one run is 1 of 3.
     assert!((totals.referee_busiest_queue_error.unwrap() - 1.0 / 3.0).abs() < 1e-12);
     assert!((totals.median_goodput_error - 0.2).abs() < 1e-12);
     assert!((totals.referee_median_goodput_error.unwrap() - 0.1).abs() < 1e-12);
@@ -298,9 +298,8 @@ fn measures_are_what_they_say() {
     assert!((totals.goodput_ratio - 1.2).abs() < 1e-12);
 }
 
-/// A buffer in bytes or as a time, at random, with packets of 60 to 1500 B and acknowledgements in it: each
-/// takes its own bytes, as in ns-2. Where each took the place of one of TCP's packets, three times as many
-/// were lost.
+/// Random buffers in bytes or as a time, with packets of 60 to 1500 B and acknowledgements: each packet uses
+/// its own bytes, as in ns-2. Three times as many packets are lost if each uses the size of a TCP packet.
 #[test]
 fn buffers_in_bytes_are_those_of_ns2() {
     let Some(ns) = installed() else { return };
@@ -373,8 +372,8 @@ fn buffers_in_bytes_are_those_of_ns2() {
     assert!((lost[0] / lost[1] - 1.0).abs() < 0.15);
 }
 
-/// One link whose delay goes from 10 to 60 and to 20 ms, under TCP that fills it: goodput and queue of each 40 s, the
-/// first 5 s after a change aside.
+/// One link whose delay changes from 10 to 60 and to 20 ms, filled by TCP. Compares goodput and queue of each
+/// 40 s, without the first 5 s after a change.
 #[test]
 fn windows_follow_delays_that_change_as_in_ns2() {
     let Some(ns) = installed() else { return };
@@ -409,7 +408,7 @@ fn windows_follow_delays_that_change_as_in_ns2() {
         );
         let (runs, side) = both(&ns, &text, 5);
         for from_s in [0.0, 40.0, 80.0] {
-            // Packets that were delivered in an interval, and the mean queue.
+            // Delivered packets per interval, and the mean queue.
             let told = |run: &Run| {
                 let within = |time_s: &f64| *time_s > from_s + 5.0 && *time_s <= from_s + 40.0;
                 let times = run.times_s.iter().map(within);

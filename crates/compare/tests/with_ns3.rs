@@ -1,5 +1,5 @@
-//! A scenario through a real ns-3, beside queueing theory and arithmetic. Where ns-3 or a compiler is
-//! missing, tests are skipped.
+//! Scenarios run with ns-3, compared with queueing theory and arithmetic. Without ns-3 or a compiler, the
+//! tests are skipped.
 
 use netflow_compare::{Error, Ns3, Run, Runner, Settings};
 use netflow_needs::{Need, skip};
@@ -13,7 +13,7 @@ fn scenario(text: &str) -> Prepared {
     load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The runs, or nothing and why.
+/// Returns the runs, or `None` after printing the reason.
 fn run(scenario: &Prepared, seeds: u32) -> Option<Vec<Run>> {
     let ns3 = match Ns3::find() {
         Ok(ns3) => ns3,
@@ -31,8 +31,8 @@ fn run(scenario: &Prepared, seeds: u32) -> Option<Vec<Run>> {
     Some(runs.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Poisson packets of 998 B, with the 2 B of PPP 1 ms each: M/D/1/K's losses and queue; and in an empty
-/// network a transfer with a window of 20 packets sends 20 in each round trip.
+/// Poisson packets of 998 B have a service time of 1 ms with the 2 B of PPP: loss and queue of M/D/1/K. A
+/// transfer with a window of 20 packets in an empty network sends 20 per round trip.
 #[test]
 fn queues_and_windows_are_those_of_theory() {
     let text = r#"
@@ -97,7 +97,7 @@ fn queues_and_windows_are_those_of_theory() {
             "{what}: {mean} ± {error}, M/D/1/K has {wanted}"
         );
     }
-    // From the tenth second on 20 packets in each 100 ms, and what it takes to send one each way.
+    // From 10 s on, 20 packets in each 100 ms plus the service times in both directions.
     for run in &runs {
         let intervals = &run.connections[1].1[20..];
         let delivered: f64 = intervals.iter().map(|it| it.delivered_pkts).sum();
@@ -112,8 +112,8 @@ fn queues_and_windows_are_those_of_theory() {
     }
 }
 
-/// Every queue that can be exported compiles, runs, and holds a transfer's packets; RED and PIE lose some
-/// before their buffers are full.
+/// Every queue that can be exported compiles, runs and queues packets; RED and PIE drop some before their
+/// buffers are full.
 #[test]
 fn all_queues_run() {
     let mut text = "[simulation]\nduration = \"10 s\"\npacket-size = \"1500 B\"\n".to_owned();
@@ -163,8 +163,8 @@ fn all_queues_run() {
     }
 }
 
-/// A transfer without ECN and one with, each alone at a queue of either kind that marks: only the latter has
-/// packets marked, and loses none. FQ-CoDel's turn is one packet, not what a device would take at once.
+/// One transfer without ECN and one with, each alone at a queue of each kind that marks. Only the latter has
+/// marked packets, and it loses none. The quantum of FQ-CoDel is one packet, not the size of a device batch.
 #[test]
 fn marks_are_counted_and_turns_are_short() {
     let mut text = "[simulation]\nduration = \"10 s\"\npacket-size = \"1500 B\"\n".to_owned();
@@ -197,7 +197,7 @@ fn marks_are_counted_and_turns_are_short() {
     for id in network.connections() {
         let name = network.connection_name(id);
         let intervals = &runs[0].links[network.path(id)[0].index()].1;
-        // What slow start does may fill RED to where all is dropped.
+        // Slow start may fill RED up to the point where all packets are dropped.
         let intervals = &intervals[6..];
         let marked: f64 = intervals.iter().filter_map(|it| it.marked_pkts).sum();
         let lost: f64 = intervals.iter().map(|it| it.lost_pkts).sum();
@@ -241,7 +241,7 @@ fn what_ns3_cannot_have_is_said_without_it() {
     }
 }
 
-/// A transfer with a window of 20 packets sends 20 in each round trip, whose links change their delays on the way.
+/// A transfer with a window of 20 packets sends 20 per round trip while its links change their delays.
 #[test]
 #[ignore = "half a minute: it compiles one more program"]
 fn windows_follow_delays_that_change() {
@@ -270,7 +270,7 @@ fn windows_follow_delays_that_change() {
         return;
     };
     let intervals = &runs[0].connections[0].1;
-    // Half a second each: from 5 to 10 s, and from 15 s on.
+    // Intervals of half a second: from 5 to 10 s, and from 15 s on.
     for (from, to, rtt_s) in [(10, 20, 0.1), (30, 40, 0.16)] {
         let delivered: f64 = intervals[from..to].iter().map(|it| it.delivered_pkts).sum();
         let pps = delivered / 5.0;

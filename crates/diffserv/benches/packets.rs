@@ -1,4 +1,5 @@
-//! Packets per second of markers and droppers: an aggregate of 5 Mbit/s, a queue under pressure.
+//! Packets per second of markers and droppers, for an aggregate of 5 Mbit/s and a queue between its drop
+//! thresholds.
 
 use std::hint::black_box;
 
@@ -12,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 
 const PACKETS: usize = 16 * 1024;
 
-/// Time of arrival, size, window and colour of packets at random, 5 Mbit/s on average.
+/// Returns random packets (arrival time, size, window, colour) at 5 Mbit/s on average.
 fn packets() -> Vec<(u64, u32, f64, DropPrecedence)> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut now_ns = 0;
@@ -83,8 +84,8 @@ fn marking(c: &mut Criterion) {
     group.finish();
 }
 
-/// Whoever is admitted pushes out the oldest, so that the queue keeps its length: 22 packets, at
-/// which DP2 is between its thresholds.
+/// Measures admission at a constant queue of 22 packets, where DP2 is between its thresholds: each admitted
+/// packet replaces the oldest one.
 fn admission(c: &mut Criterion) {
     let packets = packets();
     let mut group = c.benchmark_group("admission");

@@ -1,11 +1,12 @@
-//! The classes of assured forwarding and their code points.
+//! Assured forwarding classes and their code points (RFC 2597).
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{DropPrecedence, Error};
 
-/// One of AF11 … AF43: a forwarding class with a drop precedence (RFC 2597 §6).
+/// Assured forwarding code point, one of AF11 … AF43: a forwarding class with a drop precedence (RFC 2597
+/// §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Af {
     class: u8,
@@ -13,7 +14,7 @@ pub struct Af {
 }
 
 impl Af {
-    /// The class, 1 to 4, with this drop precedence.
+    /// Returns class 1 to 4 with this drop precedence.
     ///
     /// # Errors
     ///
@@ -24,22 +25,23 @@ impl Af {
         Ok(Af { class, precedence })
     }
 
-    /// The class, 1 to 4: packets of different classes wait in different queues.
+    /// Returns the class, 1 to 4. Packets of different classes wait in different queues.
     pub fn class(self) -> u8 {
         self.class
     }
 
-    /// The drop precedence within the class.
+    /// Returns the drop precedence within the class.
     pub fn precedence(self) -> DropPrecedence {
         self.precedence
     }
 
-    /// The code point, six bits: `cccdd0` (RFC 2597 §6).
+    /// Returns the six-bit code point `cccdd0` (RFC 2597 §6).
     pub fn dscp(self) -> u8 {
         self.class << 3 | self.precedence.of(&[1, 2, 3]) << 1
     }
 
-    /// The class with this code point; `None` if it belongs to another forwarding behaviour.
+    /// Returns the class with this code point, or `None` if the code point belongs to another per-hop
+    /// behaviour.
     pub fn from_dscp(dscp: u8) -> Option<Af> {
         DropPrecedence::ALL
             .into_iter()
@@ -57,7 +59,7 @@ impl fmt::Display for Af {
 impl FromStr for Af {
     type Err = Error;
 
-    /// Reads `AF11` … `AF43`; lower case will do.
+    /// Parses `AF11` … `AF43`, in upper or lower case.
     fn from_str(name: &str) -> Result<Af, Error> {
         let all = (1..=4).flat_map(|class| DropPrecedence::ALL.map(|p| Af::new(class, p)));
         all.flatten()
@@ -72,7 +74,7 @@ impl FromStr for Af {
 mod tests {
     use super::Af;
 
-    /// The table of RFC 2597 §6.
+    /// Table of RFC 2597 §6.
     #[test]
     fn code_points_are_those_of_the_rfc() {
         let table = [

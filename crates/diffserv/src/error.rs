@@ -1,85 +1,85 @@
-//! What can be wrong with a setting, or missing from what a conditioner must know.
+//! Errors in settings and missing inputs of conditioners.
 
 use crate::{DropPrecedence, Kind};
 
-/// Why something of this crate cannot be made or asked.
+/// Error of this crate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A number outside of what it may be, or NaN.
+    /// A number out of its range, or NaN.
     #[error("{what} is {value}, allowed is {allowed}")]
     OutOfRange {
-        /// Which number, with its unit.
+        /// Name of the number, with its unit.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: f64,
-        /// The range, in words.
+        /// Allowed range, in words.
         allowed: &'static str,
     },
-    /// The peak rate must not be below the committed one.
+    /// A peak rate below the committed rate.
     #[error("the peak rate, {peak_bps} bit/s, is below the committed rate, {committed_bps} bit/s")]
     PeakBelowCommitted {
-        /// The peak rate in bit/s.
+        /// Peak rate in bit/s.
         peak_bps: f64,
-        /// The committed rate in bit/s.
+        /// Committed rate in bit/s.
         committed_bps: f64,
     },
-    /// A conditioner lacks something that its kind needs.
+    /// A conditioner without an input that its kind needs.
     #[error("conditioner `{conditioner}` needs {what}")]
     Missing {
-        /// Its kind.
+        /// Kind of the conditioner.
         conditioner: Kind,
-        /// What is missing.
+        /// Missing input.
         what: &'static str,
     },
-    /// No conditioner has this name.
+    /// An unknown name of a conditioner.
     #[error("unknown conditioner `{name}`")]
     UnknownConditioner {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// The one that is probably meant.
+        /// Most similar known name.
         nearest: Option<Kind>,
     },
-    /// The upper threshold of a precedence must be above its lower one.
+    /// An upper threshold of a precedence that is not above the lower one.
     #[error(
         "thresholds of {precedence}: the upper one, {max_pkts} packets, must be above the lower one, {min_pkts}"
     )]
     Thresholds {
-        /// Whose.
+        /// Precedence of the thresholds.
         precedence: DropPrecedence,
-        /// The lower threshold in packets.
+        /// Lower threshold in packets.
         min_pkts: f64,
-        /// The upper threshold in packets.
+        /// Upper threshold in packets.
         max_pkts: f64,
     },
-    /// A higher precedence must not be dropped less than a lower one (RFC 2597 §2).
+    /// A higher precedence that would be dropped less than a lower one (RFC 2597 §2).
     #[error(
         "{higher} must be dropped no less than {lower}: {what} of {higher} is {found}, allowed is {allowed} {limit} as for {lower}"
     )]
     PrecedenceOrder {
-        /// The precedence that is to be dropped first.
+        /// Higher precedence, which must be dropped first.
         higher: DropPrecedence,
-        /// The precedence that is to be dropped later.
+        /// Lower precedence.
         lower: DropPrecedence,
-        /// Which number of its curve.
+        /// Name of the number of its curve.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         found: f64,
         /// `at most` or `at least`.
         allowed: &'static str,
-        /// The same number of the lower precedence.
+        /// The same number for the lower precedence.
         limit: f64,
     },
-    /// Not an assured forwarding class.
+    /// An unknown assured forwarding class.
     #[error("unknown forwarding class `{name}`, allowed are AF11 to AF43")]
     UnknownClass {
-        /// What was written.
+        /// The unknown name.
         name: String,
     },
 }
 
 impl Error {
-    /// What to write instead, if that can be told.
+    /// Returns the allowed names and a suggestion, if there are any.
     pub fn help(&self) -> Option<String> {
         let Error::UnknownConditioner { nearest, .. } = self else {
             return None;
@@ -92,7 +92,7 @@ impl Error {
     }
 }
 
-/// `Ok` if `good`, else the value with its range.
+/// Returns `Ok` if `good`, otherwise an error with the value and its range.
 pub(crate) fn ensure(
     good: bool,
     what: &'static str,
@@ -110,10 +110,10 @@ pub(crate) fn ensure(
     }
 }
 
-/// The largest rate in bit/s: far beyond any link, far below where numbers overflow.
+/// Largest rate in bit/s: far above any link, and far below numeric overflow.
 pub(crate) const MAX_BPS: f64 = 1e18;
 
-/// `Ok` for a rate that can be.
+/// Checks a rate.
 pub(crate) fn ensure_rate(what: &'static str, rate_bps: f64) -> Result<(), Error> {
     let good = (0.0..=MAX_BPS).contains(&rate_bps);
     ensure(good, what, rate_bps, "0 to 1e18")

@@ -1,12 +1,12 @@
 //! DiffServ: meters, markers and droppers, packet by packet and in expectation.
 //!
-//! At the edge of a network a conditioner measures an aggregate and marks its packets with one of
-//! three drop precedences; inside, a filling queue drops the higher ones first (RFC 2475, 2597).
+//! At the edge of a network, a conditioner measures an aggregate and marks its packets with one of three drop
+//! precedences. Inside, a filling queue drops the higher precedences first (RFC 2475, 2597).
 //!
-//! Each part is one definition with two faces. The *packet face* is for programs that have
-//! packets: times are whole nanoseconds, sizes whole bytes, nothing is allocated, and what is
-//! random follows from a seed. The *expected face* is for evaluators that have rates: the
-//! fractions of the colours and the drop probabilities to which the packet face converges.
+//! Each component is one definition with two interfaces. The *packet face* is for programs that process
+//! packets: times are whole nanoseconds, sizes are whole bytes, nothing is allocated, and a seed determines
+//! all random choices. The *expected face* is for solvers that work with rates: it gives the colour fractions
+//! and drop probabilities to which the packet face converges.
 //!
 //! | part | packet face | expected face |
 //! |---|---|---|
@@ -14,9 +14,9 @@
 //! | single rate three colour marker, RFC 2697 | [`SrTcm::mark`], [`SrTcm::remark`] | [`SrTcm::fractions`] |
 //! | two rate three colour marker, RFC 2698 | [`TrTcm::mark`], [`TrTcm::remark`] | [`TrTcm::fractions`] |
 //! | rate estimator, RFC 2859 | [`Tsw::packet`] | [`Conditioner::measured_after`] |
-//! | conditioners of \[Cond\], RFC 2859's marker among them | [`Marker::mark`] | [`Conditioner::fractions`] |
+//! | conditioners of \[Cond\], including the marker of RFC 2859 | [`Marker::mark`] | [`Conditioner::fractions`] |
 //! | RED, RIO-C, RIO-D, WRED: averages | [`ActiveQueue::admit`] | [`Dropper::averages_after`] |
-//! | and drops | [`ActiveQueue::admit`] | [`Dropper::drop_probabilities`] |
+//! | RED, RIO-C, RIO-D, WRED: drops | [`ActiveQueue::admit`] | [`Dropper::drop_probabilities`] |
 //!
 //! \[Cond\] is Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner
 //! for Differentiated Services Networks*, ICC 2002.

@@ -1,39 +1,39 @@
-//! Drop precedences, and how a stream is divided among them.
+//! Drop precedences and the fractions of a stream with each.
 
 use std::fmt;
 
-/// How early a packet is dropped when a queue fills (RFC 2597 §2): the colours of the RFCs' markers.
+/// Drop precedence of a packet in a filling queue (RFC 2597 §2): the colours of the markers in the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropPrecedence {
     /// Dropped last: within the committed rate; green.
     Dp0,
-    /// Dropped before DP0: within what is tolerated; yellow.
+    /// Dropped before DP0: within the tolerated excess; yellow.
     Dp1,
     /// Dropped first; red.
     Dp2,
 }
 
 impl DropPrecedence {
-    /// All of them, in order.
+    /// All precedences, in order.
     pub const ALL: [DropPrecedence; 3] = [
         DropPrecedence::Dp0,
         DropPrecedence::Dp1,
         DropPrecedence::Dp2,
     ];
 
-    /// 0, 1 or 2.
+    /// Returns 0, 1 or 2.
     #[inline]
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// This one's of three values, in order. (There are three of each, so this cannot fail.)
+    /// Returns the value of this precedence out of three, which cannot fail.
     #[inline]
     pub(crate) fn of<T>(self, values: &[T; 3]) -> &T {
         &values[self as usize]
     }
 
-    /// This one's of three values, in order.
+    /// Returns the value of this precedence out of three.
     #[inline]
     pub(crate) fn of_mut<T>(self, values: &mut [T; 3]) -> &mut T {
         &mut values[self as usize]
@@ -46,31 +46,31 @@ impl fmt::Display for DropPrecedence {
     }
 }
 
-/// The parts of a stream that have each precedence; they sum to 1.
+/// Fractions of a stream with each precedence; they sum to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fractions {
-    /// Fraction that is DP0, green.
+    /// Fraction of DP0, green.
     pub dp0: f64,
-    /// Fraction that is DP1, yellow.
+    /// Fraction of DP1, yellow.
     pub dp1: f64,
-    /// Fraction that is DP2, red.
+    /// Fraction of DP2, red.
     pub dp2: f64,
 }
 
 impl Fractions {
-    /// All of it DP0.
+    /// DP0 only.
     pub const GREEN: Fractions = Fractions {
         dp0: 1.0,
         dp1: 0.0,
         dp2: 0.0,
     };
 
-    /// As DP0, DP1, DP2.
+    /// Returns the fractions of DP0, DP1 and DP2.
     pub fn to_array(self) -> [f64; 3] {
         [self.dp0, self.dp1, self.dp2]
     }
 
-    /// The part with this precedence.
+    /// Returns the fraction with this precedence.
     pub fn of(self, precedence: DropPrecedence) -> f64 {
         *precedence.of(&self.to_array())
     }

@@ -1,28 +1,28 @@
-//! Random numbers: the same bits on every machine.
+//! Random number streams, identical on every platform.
 
 use netflow_units::{SplitMix64, scramble};
 
-/// What the numbers are drawn for: a marker and a dropper of one seed draw different ones.
+/// Purpose of a stream: a marker and a dropper with the same seed draw different numbers.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
     Marking = 1,
     Dropping = 2,
 }
 
-/// Those of one purpose.
+/// Random number stream of one purpose.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub fn new(seed: u64, purpose: Purpose) -> Random {
-        // Scrambled, so that neighbouring seeds start far from each other.
+        // Hashed, so that adjacent seeds give distant states.
         let first = SplitMix64::new(seed).bits();
         Random(SplitMix64::new(scramble(
             first.wrapping_add(purpose as u64),
         )))
     }
 
-    /// The next number in [0, 1).
+    /// Returns the next number in [0, 1).
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         self.0.uniform()
@@ -33,8 +33,8 @@ impl Random {
 mod tests {
     use super::{Purpose, Random};
 
-    /// Of n numbers, each tenth holds n/10 with a standard deviation of √(0.09 n); the means of
-    /// neighbouring streams' products are 1/4 with one of √(7/144/n).
+    /// Each tenth of n numbers contains n/10 with a standard deviation of √(0.09 n). The mean product of two
+    /// streams is 1/4 with a standard deviation of √(7/144/n).
     #[test]
     fn numbers_are_even_and_streams_apart() {
         let n = 1_000_000;

@@ -1,4 +1,4 @@
-//! A stream's packets as a table of comma-separated values.
+//! CSV reader for the packets of a stream.
 
 use std::io;
 use std::ops::Range;
@@ -7,21 +7,21 @@ use csv::ByteRecord;
 
 use crate::DropPrecedence;
 
-/// One packet that is to be marked.
+/// A packet to mark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// When it arrives, in seconds.
+    /// Arrival time in seconds.
     pub time_s: f64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u32,
-    /// Window of its connection in packets, where that is known.
+    /// Window of its connection in packets, if known.
     pub window_pkts: Option<f64>,
-    /// The colour it comes with, where the table has them.
+    /// Colour on arrival, if the table has colours.
     pub precedence: Option<DropPrecedence>,
 }
 
-/// The packets of a table with the columns `time_s` and `bytes`, and `window_pkts` and `precedence`
-/// where they are known, in any order; times do not fall.
+/// Iterator over the packets of a table with the columns `time_s` and `bytes`, and optionally `window_pkts`
+/// and `precedence`, in any order. Times must not decrease.
 #[derive(Debug)]
 pub struct Packets<R> {
     rows: csv::Reader<R>,
@@ -30,33 +30,33 @@ pub struct Packets<R> {
     before_s: f64,
 }
 
-/// Why a table cannot be read on.
+/// Error while reading a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The input says so, or it is no table.
+    /// Read error, or malformed CSV.
     #[error(transparent)]
     Csv(#[from] csv::Error),
-    /// A field that cannot be.
+    /// An invalid field.
     #[error("line {line}, column {column}: {message}")]
     Field {
         /// Line of the file, from 1.
         line: u64,
-        /// Place in the line in characters, from 1.
+        /// Column in the line in characters, from 1.
         column: usize,
-        /// Place in the file in bytes.
+        /// Byte range in the file.
         span: Range<usize>,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
-        /// What is allowed.
+        /// Allowed values.
         allowed: String,
     },
 }
 
 impl<R: io::Read> Packets<R> {
-    /// Reads the names of the columns.
+    /// Reads the column names.
     ///
     /// # Errors
-    /// A column that is missing, unknown or there twice.
+    /// A column is missing, unknown or duplicated.
     pub fn new(source: R) -> Result<Packets<R>, TableError> {
         let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(source);
         let columns = Columns::of(rows.byte_headers()?)?;
@@ -68,12 +68,12 @@ impl<R: io::Read> Packets<R> {
         })
     }
 
-    /// Whether the table has windows of connections.
+    /// Returns true if the table has windows of connections.
     pub fn has_windows(&self) -> bool {
         self.columns.window_pkts.is_some()
     }
 
-    /// Whether the table has colours.
+    /// Returns true if the table has colours.
     pub fn has_precedences(&self) -> bool {
         self.columns.precedence.is_some()
     }
@@ -102,7 +102,7 @@ impl<R: io::Read> Iterator for Packets<R> {
     }
 }
 
-/// Where the columns are.
+/// Positions of the columns.
 #[derive(Debug)]
 struct Columns {
     time_s: usize,
@@ -186,7 +186,7 @@ impl Columns {
     }
 }
 
-/// A row with its place.
+/// A row with its position.
 struct Row<'a>(&'a ByteRecord);
 
 impl Row<'_> {
@@ -195,7 +195,8 @@ impl Row<'_> {
         String::from_utf8_lossy(field).trim().to_owned()
     }
 
-    /// A problem at a field. Numbers are not quoted, so that fields and commas add up to the place.
+    /// Returns an error at a field. Fields are assumed to be unquoted, so that their lengths and the commas
+    /// give the position.
     fn wrong(&self, column: usize, message: String, allowed: &str) -> TableError {
         let fields = self.0.iter().take(column);
         let bytes: usize = fields.clone().map(|field| field.len() + 1).sum();

@@ -1,5 +1,5 @@
-//! What a packet costs at a managed queue: packets of 1000 B come at a link that sends one in 1 ms, three
-//! for four that it could send, or four for three.
+//! Cost per packet of a queue with active queue management. Packets of 1000 B arrive at a link with a service
+//! time of 1 ms, at loads of 3/4 and 4/3.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use netflow_queues::{Aqm, Buffer, CoDel, FqCoDel, Managed, Pie};
 const PACKETS: u64 = 20_000;
 const SERVICE_NS: u64 = 1_000_000;
 
-/// So many packets, one every `gap_ns`, of 100 flows in turn; how many were sent.
+/// Enqueues [`PACKETS`] packets of 100 flows in turn, one every `gap_ns`, and returns the number sent.
 fn play(aqm: Aqm, gap_ns: u64) -> u64 {
     let mut queue = Managed::new(aqm, Buffer::Packets(1000), 1);
     let (mut dropped, mut free_ns, mut sent) = (Vec::new(), 0, 0);

@@ -1,13 +1,13 @@
-//! A drop-tail queue of counted packets, for whom every nanosecond counts.
+//! Drop-tail FIFO queue with a limit in packets, stored as a ring of departure times.
 
-/// What [`DropTail`](crate::DropTail) is with a buffer of packets, as a ring of the times at which
-/// packets have been sent: the queue holds more than k if the packet that came k places before the last
-/// is sent later than now. So nobody has to leave it. Times are whole nanoseconds, and do not go back.
+/// Fast path of [`DropTail`](crate::DropTail) for a buffer counted in packets: a ring of departure times. The
+/// queue holds more than k packets if the packet accepted k places before the last one departs after now.
+/// Departures therefore need no event. Times are whole nanoseconds and do not decrease.
 ///
 /// ```
 /// use netflow_queues::Departures;
 ///
-/// // Room for two packets, each of which takes 8 ns.
+/// // A buffer of two packets, each of which takes 8 ns.
 /// let mut link = Departures::new(2);
 /// assert_eq!(link.arrive(0, 8), Some(8));
 /// assert_eq!(link.arrive(0, 8), Some(16));
@@ -17,9 +17,9 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Departures {
-    /// When the last packets have been sent: a power of two of them, and more than `most`.
+    /// Departure times of the most recent packets. The length is a power of two and larger than `most`.
     ring: Vec<u64>,
-    /// Packets taken.
+    /// Number of packets accepted.
     taken: u64,
     free: u64,
     room: u64,
@@ -27,7 +27,7 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// An empty one with room for so many packets, the one in service included; for one at least.
+    /// Returns an empty queue for `room_pkts` packets, at least one. The packet in service counts.
     pub fn new(room_pkts: usize) -> Departures {
         Departures {
             ring: vec![0; 2],
@@ -43,7 +43,8 @@ impl Departures {
         self.ring[number as usize & (self.ring.len() - 1)]
     }
 
-    /// A packet arrives that takes so long to be sent: when it will have been, if there is room.
+    /// Adds a packet with service time `service_ns`. Returns its departure time, or `None` if the buffer is
+    /// full.
     #[inline(always)]
     pub fn arrive(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
         let n = self.taken;
@@ -60,7 +61,7 @@ impl Departures {
         Some(self.free)
     }
 
-    /// There is one more than ever.
+    /// Records a new maximum occupancy and enlarges the ring if necessary.
     #[cold]
     fn grow(&mut self) {
         self.most += 1;
@@ -74,23 +75,23 @@ impl Departures {
         }
     }
 
-    /// The most packets that there were at once.
+    /// Returns the maximum number of packets in the queue so far.
     pub fn most(&self) -> u64 {
         self.most
     }
 
-    /// From now on the most packets are those from now on.
+    /// Restarts the maximum at the present occupancy.
     pub fn restart_most(&mut self, now_ns: u64) {
         self.most = self.len(now_ns) as u64;
     }
 
-    /// When the last packet will have been sent.
+    /// Returns the departure time of the last packet.
     #[inline]
     pub fn free(&self) -> u64 {
         self.free
     }
 
-    /// The number of the first packet that is there.
+    /// Returns the number of the first packet that has not departed (binary search).
     fn first(&self, now_ns: u64) -> u64 {
         let (mut low, mut high) = (self.taken - self.most.min(self.taken), self.taken);
         while low < high {
@@ -103,7 +104,7 @@ impl Departures {
         low
     }
 
-    /// Packets there.
+    /// Returns the number of packets in the queue, including the one in service.
     #[inline]
     pub fn len(&self, now_ns: u64) -> usize {
         match self.free > now_ns {
@@ -112,17 +113,17 @@ impl Departures {
         }
     }
 
-    /// Whether nobody is there.
+    /// Returns true if the queue is empty.
     pub fn is_empty(&self, now_ns: u64) -> bool {
         self.free <= now_ns
     }
 
-    /// When each packet that is there will have been sent.
+    /// Returns the departure times of the packets in the queue.
     pub fn sent(&self, now_ns: u64) -> impl Iterator<Item = u64> + '_ {
         (self.first(now_ns)..self.taken).map(|number| self.at(number))
     }
 
-    /// What is still to happen is moved to another time, in the same order.
+    /// Maps all future departure times with `of`, which must keep their order.
     pub fn retime(&mut self, now_ns: u64, of: impl Fn(u64) -> u64) {
         let mask = self.ring.len() - 1;
         for number in self.first(now_ns)..self.taken {
@@ -134,7 +135,7 @@ impl Departures {
         }
     }
 
-    /// Takes out all that is there.
+    /// Discards all packets in the queue.
     pub fn clear(&mut self, now_ns: u64) {
         self.retime(now_ns, |_| now_ns);
     }
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
     use crate::{Buffer, DropTail};
 
-    /// As the queue that lets packets leave one by one, over buffers, loads and interruptions.
+    /// Gives the same results as [`DropTail`] over buffers, loads and interruptions.
     #[test]
     fn it_is_the_same_queue() {
         let mut random = Pcg32::seed_from_u64(1);

@@ -1,13 +1,13 @@
-//! A link with a queue in front of it, and what it loses on the way, packet by packet.
+//! Queues in front of a link and packet loss on the link, packet by packet.
 //!
-//! One convention holds wherever a link with a drop-tail queue is played: **the buffer counts the packet in
-//! service**, whole until its last bit has been sent, beside those that wait. A link that has nothing
-//! takes any packet. The queues that drop before their buffer is full ([`Managed`]) hold only those that wait.
+//! **The buffer counts the packet in service** in every drop-tail queue, with its full size until its last
+//! bit has been sent. An idle link accepts any packet. Queues with active queue management ([`Managed`])
+//! count only waiting packets.
 //!
 //! ```
 //! use netflow_queues::{Buffer, DropTail};
 //!
-//! // Room for two packets of 1000 B, each of which takes 8 ms.
+//! // A buffer of two packets of 1000 B, each of which takes 8 ms.
 //! let mut link = DropTail::default();
 //! let mut arrive = |now_s| link.arrive(now_s, 0.008, 1000, Buffer::Packets(2));
 //! assert_eq!(arrive(0.0), Some(0.008));
@@ -33,19 +33,20 @@ pub use managed::{Aqm, CoDel, FqCoDel, Managed, Pie, Sent, Waiting};
 pub use overhead::{Cells, Overhead};
 pub use turns::{Scheduler, Turns};
 
-/// How much a link holds, the packet in service included.
+/// Buffer size of a link, including the packet in service.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
-    /// So many packets of any size.
+    /// Number of packets, of any size.
     Packets(usize),
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(f64),
-    /// Everything.
+    /// Unlimited buffer.
     Unbounded,
 }
 
 impl Buffer {
-    /// Whether it has room for so many packets of so many bytes; for one it always has.
+    /// Returns true if the buffer can hold `pkts` packets with a total of `bytes`. It can always hold one
+    /// packet.
     #[inline]
     pub fn holds(self, pkts: usize, bytes: u64) -> bool {
         match self {
@@ -57,8 +58,8 @@ impl Buffer {
 }
 
 impl Buffer {
-    /// What may wait beside the packet in service, where only those are counted that wait. Bytes are
-    /// all for those: who is in service next is not known.
+    /// Returns the part of the buffer for waiting packets, without the packet in service. In byte mode the
+    /// whole limit applies to waiting packets, because the size of the packet in service is unknown.
     pub fn waiting(self) -> Buffer {
         match self {
             Buffer::Packets(most) => Buffer::Packets(most.saturating_sub(1)),
@@ -68,7 +69,7 @@ impl Buffer {
 }
 
 impl From<Size> for Buffer {
-    /// A part of a packet is none.
+    /// Rounds a number of packets down.
     fn from(size: Size) -> Buffer {
         match size {
             Size::Packets(pkts) => Buffer::Packets(pkts.get() as usize),
@@ -77,27 +78,27 @@ impl From<Size> for Buffer {
     }
 }
 
-/// From so many packets on it looks who has been sent, whenever they have doubled.
+/// Queue length from which departed packets are removed whenever the length is a power of two.
 const LOOKS_FROM: usize = 64;
 
-/// A link that sends one packet after the other, in the order of their arrival.
+/// A link with a drop-tail FIFO queue.
 ///
-/// Times are numbers of any unit; they do not go back.
+/// Times are numbers in any unit and do not decrease.
 #[derive(Clone, Debug, Default)]
 pub struct DropTail<T> {
-    /// When the last packet it has will have been sent.
+    /// Departure time of the last packet.
     free: T,
-    /// When each packet that is there will have been sent, and its bytes. Some that have been may still
-    /// stand in front.
+    /// Departure time and size of each packet. Packets that have departed may still be at the front.
     there: Fifo<(T, u32)>,
     bytes: u64,
 }
 
 impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
-    /// A packet arrives that takes `service` to be sent: when it will have been, if there is room.
+    /// Adds a packet with service time `service`. Returns its departure time, or `None` if the buffer is
+    /// full.
     #[inline]
     pub fn arrive(&mut self, now: T, service: T, bytes: u32, buffer: Buffer) -> Option<T> {
-        // However large the buffer is, it remembers little more than twice of what is there.
+        // Limits the memory to about twice the number of packets present, even with a large buffer.
         let many = self.len() >= LOOKS_FROM && self.len().is_power_of_two();
         if many || !self.fits(bytes, buffer) {
             self.leave(now);
@@ -117,7 +118,7 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
         buffer.holds(self.there.len() + 1, self.bytes + u64::from(bytes))
     }
 
-    /// Forgets those that have been sent.
+    /// Removes the packets that have departed by `now`.
     #[inline]
     pub fn leave(&mut self, now: T) {
         while let Some(&(sent, bytes)) = self.there.first()
@@ -128,30 +129,31 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
         }
     }
 
-    /// When the last packet will have been sent.
+    /// Returns the departure time of the last packet.
     #[inline]
     pub fn free(&self) -> T {
         self.free
     }
 
-    /// Packets there, and perhaps some that have been sent since [`DropTail::leave`].
+    /// Returns the number of packets, including any that have departed since the last [`DropTail::leave`].
     #[inline]
     pub fn len(&self) -> usize {
         self.there.len()
     }
 
-    /// Whether nobody is there, and nobody has been since [`DropTail::leave`].
+    /// Returns true if there is no packet, including any that has departed since the last
+    /// [`DropTail::leave`].
     pub fn is_empty(&self) -> bool {
         self.there.is_empty()
     }
 
-    /// When each packet that is there now will have been sent.
+    /// Returns the departure times of the packets present at `now`.
     pub fn sent(&self, now: T) -> impl ExactSizeIterator<Item = T> + '_ {
         let gone = self.there.partition_point(|&(sent, _)| sent <= now);
         self.there[gone..].iter().map(|&(sent, _)| sent)
     }
 
-    /// Everything that is to happen is moved to another time, in the same order.
+    /// Maps all departure times with `of`, which must keep their order.
     pub fn retime(&mut self, mut of: impl FnMut(T) -> T) {
         for (sent, _) in &mut *self.there {
             *sent = of(*sent);
@@ -159,7 +161,7 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
         self.free = of(self.free);
     }
 
-    /// Takes out all that is there; what has been sent is not.
+    /// Discards all packets, including the one in service.
     pub fn clear(&mut self, now: T) {
         self.there.clear();
         self.bytes = 0;
@@ -173,7 +175,7 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
 mod tests {
     use super::*;
 
-    /// Of a burst as many are sent as there is room for, one after the other; the one in service counts.
+    /// A burst is sent back to back up to the buffer size; the packet in service counts.
     #[test]
     fn the_packet_in_service_counts() {
         for most in [1, 2, 10] {
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(arrive(599.0, 500), None);
         assert_eq!(arrive(599.0, 400), Some(1000.0));
         assert_eq!(arrive(600.0, 600), Some(1600.0));
-        // Nobody is there: it need not fit.
+        // The link is idle, so the packet may exceed the buffer.
         assert_eq!(arrive(1600.0, 5000), Some(6600.0));
         assert_eq!(arrive(1600.0, 1), None);
     }

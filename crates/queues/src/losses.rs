@@ -1,18 +1,19 @@
-//! Which packets a link loses on the way, decided for each by its number and its size.
+//! Loss models of a link: independent, Gilbert–Elliott and bit errors. The number and the size of a packet
+//! determine its fate.
 
 use netflow_units::Probability;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-/// A number that a link's losses cannot have.
+/// A loss parameter outside its range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{name} is {value}, allowed is {allowed}")]
 pub struct LossError {
-    /// Which of its numbers.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// The number.
+    /// Value of the parameter.
     pub value: f64,
-    /// What is allowed.
+    /// Allowed range.
     pub allowed: &'static str,
 }
 
@@ -32,32 +33,32 @@ fn ensure(
     }
 }
 
-/// What a link loses on the way, whatever its queue is like. A packet that is lost by any of these took
-/// its room in the buffer and its time on the link.
+/// Packet loss on a link, independent of its queue. A lost packet has used the buffer and the link like any
+/// other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkLoss {
-    /// Probability with which a packet is lost, each independently.
+    /// Independent loss probability per packet, 0–1.
     pub random: f64,
-    /// Losses in bursts.
+    /// Burst losses (Gilbert–Elliott).
     pub gilbert: Option<GilbertElliott>,
     /// Bit errors; a packet with an error is lost.
     pub bit_errors: Option<BitErrors>,
 }
 
 impl LinkLoss {
-    /// Nothing is lost.
+    /// No loss.
     pub const NONE: LinkLoss = LinkLoss {
         random: 0.0,
         gilbert: None,
         bit_errors: None,
     };
 
-    /// Whether nothing is ever lost.
+    /// Returns true if no packet is ever lost.
     pub fn is_none(&self) -> bool {
         *self == LinkLoss::NONE
     }
 
-    /// Whether it can be.
+    /// Checks [`LinkLoss::random`].
     ///
     /// # Errors
     /// [`LinkLoss::random`] is not from 0 to 1.
@@ -66,23 +67,23 @@ impl LinkLoss {
         ensure(good, "loss", self.random, "from 0 to 1")
     }
 
-    /// Share of packets of this many bytes that are lost in the long run.
+    /// Returns the long-run loss probability of a packet of `bytes` bytes.
     pub fn probability(&self, bytes: f64) -> f64 {
         let gilbert = self.gilbert.map_or(0.0, |it| it.loss_probability());
         let errors = self.bit_errors.map_or(0.0, |it| it.loss_probability(bytes));
-        // Exact where there is one cause, however rare.
+        // Exact for a single cause, even at very low probabilities.
         let either = |a: f64, b: f64| a + b - a * b;
         either(either(self.random, gilbert), errors)
     }
 
-    /// Probability that a bit is the first in error after one that is not: by this a packet is lost more
-    /// often the more bits it has, and by all else whatever its size.
+    /// Returns the probability that a bit is in error after a correct one. Only this cause of loss depends on
+    /// the packet size.
     pub fn error_onset(&self) -> f64 {
         self.bit_errors.map_or(0.0, |it| it.onset)
     }
 }
 
-/// In words: `1 % at random, bit errors 1e-6`.
+/// For example `1 % at random, bit errors 1e-6`.
 impl std::fmt::Display for LinkLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let share = |part: f64| Probability(part).to_string().replace('%', " %");
@@ -102,7 +103,7 @@ impl std::fmt::Display for LinkLoss {
 }
 
 impl From<f64> for LinkLoss {
-    /// Each packet independently, with this probability.
+    /// Returns independent loss with this probability.
     fn from(random: f64) -> LinkLoss {
         LinkLoss {
             random,
@@ -111,19 +112,19 @@ impl From<f64> for LinkLoss {
     }
 }
 
-/// What lost a packet.
+/// Cause of a packet loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossCause {
-    /// [`LinkLoss::random`].
+    /// Independent loss ([`LinkLoss::random`]).
     Random,
-    /// [`LinkLoss::gilbert`].
+    /// Burst loss ([`LinkLoss::gilbert`]).
     Gilbert,
-    /// [`LinkLoss::bit_errors`].
+    /// Bit error ([`LinkLoss::bit_errors`]).
     BitErrors,
 }
 
-/// Losses in bursts: a chain with a good and a bad state that moves once before every packet
-/// (Gilbert, 1960; Elliott, 1963). It starts in its stationary state.
+/// Gilbert–Elliott burst-loss model (Gilbert, 1960; Elliott, 1963): a Markov chain with a good and a bad
+/// state and one transition before every packet. It starts in its stationary distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GilbertElliott {
     to_bad: f64,
@@ -133,11 +134,10 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// With the probabilities of going from good to bad and from bad to good, and of losing a packet
-    /// in either state.
+    /// Builds the chain from its transition probabilities and from the loss probability in each state.
     ///
     /// # Errors
-    /// A probability outside 0–1, or a chain that never moves.
+    /// A probability is outside 0–1, or both transition probabilities are 0.
     pub fn new(
         to_bad: f64,
         to_good: f64,
@@ -162,28 +162,28 @@ impl GilbertElliott {
         })
     }
 
-    /// Share of packets that meet the bad state: p/(p + r).
+    /// Returns the fraction of packets in the bad state: p/(p + r).
     pub fn bad_share(&self) -> f64 {
         self.to_bad / (self.to_bad + self.to_good)
     }
 
-    /// Share of packets lost in the long run: (r·good + p·bad)/(p + r).
+    /// Returns the long-run loss probability: (r·good + p·bad)/(p + r).
     pub fn loss_probability(&self) -> f64 {
         let bad = self.bad_share();
         (1.0 - bad) * self.loss_good + bad * self.loss_bad
     }
 }
 
-/// Bit errors in bursts: along the bits of a packet a chain with a clean state and an errored one
-/// (every bit is in error there), whose share of errored bits is the bit error rate e and whose
-/// bursts are b bits long in the mean. From a clean bit to an errored one it goes with probability
-/// q = e/(b·(1 − e)), and a packet of n bits is without error with probability
+/// Bit-error model: a Markov chain over the bits of a packet, with a clean and an errored state. Every bit in
+/// the errored state is in error. The fraction of errored bits is the bit error rate e, and the mean burst
+/// length is b bits. The transition probability from clean to errored is q = e/(b·(1 − e)). A packet of n
+/// bits has no error with probability
 ///
 /// (1 − e)·(1 − q)^(n − 1).
 ///
-/// Errors that are independent have bursts of b = 1/(1 − e) bits in the mean, therefore q = e and
-/// the familiar (1 − e)^n; that is what [`BitErrors::independent`] makes. Every packet meets the
-/// chain in its stationary state: bursts do not reach from one packet into the next.
+/// Independent errors have mean bursts of b = 1/(1 − e) bits, therefore q = e and the probability is (1 −
+/// e)^n ([`BitErrors::independent`]). Every packet starts in the stationary distribution, so bursts do not
+/// extend from one packet into the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BitErrors {
     rate: f64,
@@ -192,20 +192,20 @@ pub struct BitErrors {
 }
 
 impl BitErrors {
-    /// Every bit on its own.
+    /// Returns independent bit errors with bit error rate `rate`.
     ///
     /// # Errors
-    /// A rate that is not from 0 to below 1.
+    /// The rate is not in [0, 1).
     pub fn independent(rate: f64) -> Result<BitErrors, LossError> {
         let rate = checked_rate(rate)?;
         Ok(BitErrors { rate, onset: rate })
     }
 
-    /// In bursts of this many bits in the mean.
+    /// Returns bit errors in bursts of `burst_bits` bits on average.
     ///
     /// # Errors
-    /// A rate that is not from 0 to below 1, or bursts shorter than a bit, or so short that the
-    /// rate is not to be reached with them: e/(1 − e).
+    /// The rate is not in [0, 1), or the burst length is below 1 or below the minimum e/(1 − e) for this
+    /// rate.
     pub fn in_bursts(rate: f64, burst_bits: f64) -> Result<BitErrors, LossError> {
         let rate = checked_rate(rate)?;
         let onset = rate / (burst_bits * (1.0 - rate));
@@ -215,18 +215,18 @@ impl BitErrors {
         Ok(BitErrors { rate, onset })
     }
 
-    /// Whether every bit is on its own, and the rate of errors among all bits.
+    /// Returns the bit error rate, and true if bit errors are independent.
     pub fn rate(&self) -> (f64, bool) {
         (self.rate, self.onset == self.rate)
     }
 
-    /// Probability that a packet of this many bytes has an error.
+    /// Returns the probability that a packet of `bytes` bytes has an error.
     pub fn loss_probability(&self, bytes: f64) -> f64 {
         if bytes <= 0.0 {
             return 0.0;
         }
         let bits = 8.0 * bytes;
-        // exp_m1 and ln_1p keep small rates exact.
+        // `expm1` and `log1p` keep small rates exact.
         -libm::expm1(libm::log1p(-self.rate) + (bits - 1.0) * libm::log1p(-self.onset))
     }
 }
@@ -236,21 +236,21 @@ fn checked_rate(rate: f64) -> Result<f64, LossError> {
     Ok(rate)
 }
 
-/// The losses of one link. Each cause has a stream of its own and draws from it for every packet,
-/// whatever befalls the packet: the n-th packet's fate depends on the streams, n and (for bit errors)
-/// its size alone.
+/// Loss process of one link. Each cause has its own random stream and draws from it for every packet, even if
+/// the packet is already lost. The fate of the n-th packet therefore depends only on the streams, n and (for
+/// bit errors) its size.
 #[derive(Clone, Debug)]
 pub struct Losses<R> {
     loss: LinkLoss,
-    /// Of each cause that there is, or was once.
+    /// Stream of independent losses, once the cause has been present.
     random: Option<R>,
-    /// With the state of the chain: whether it is bad, once a packet has met it.
+    /// State of the chain (true: bad; `None` before the first packet) and its stream.
     gilbert: Option<(Option<bool>, R)>,
     bit_errors: Option<R>,
 }
 
 impl<R: Rng> Losses<R> {
-    /// With a stream of random numbers for each cause.
+    /// Builds the process; `stream` returns the random stream of a cause.
     pub fn new(loss: &LinkLoss, stream: impl Fn(LossCause) -> R) -> Losses<R> {
         let mut losses = Losses {
             loss: LinkLoss::NONE,
@@ -262,14 +262,14 @@ impl<R: Rng> Losses<R> {
         losses
     }
 
-    /// What is lost at present.
+    /// Returns the present loss settings.
     pub fn loss(&self) -> &LinkLoss {
         &self.loss
     }
 
-    /// From now on packets are lost by these causes. One that is new gets its stream; one that there was goes on
-    /// with its own, and if it has no other numbers than before, nothing about it is different. Another chain of
-    /// bursts starts in its stationary state.
+    /// Changes the loss settings. A new cause receives its stream; an existing cause keeps its stream and, if
+    /// its parameters are unchanged, its state. A Gilbert–Elliott chain with new parameters restarts in its
+    /// stationary distribution.
     pub fn set(&mut self, loss: &LinkLoss, stream: impl Fn(LossCause) -> R) {
         if loss.random > 0.0 {
             (self.random).get_or_insert_with(|| stream(LossCause::Random));
@@ -286,7 +286,7 @@ impl<R: Rng> Losses<R> {
         self.loss = *loss;
     }
 
-    /// The fate of the next packet.
+    /// Returns the cause of loss of the next packet, or `None` if it is delivered.
     pub fn next(&mut self, bytes: f64) -> Option<LossCause> {
         let mut lost = None;
         if self.loss.random > 0.0
@@ -350,7 +350,7 @@ mod tests {
         (0..n).map(|_| losses.next(1000.0)).collect()
     }
 
-    /// Whatever came before the first packet.
+    /// Settings before the first packet have no effect.
     #[test]
     fn before_the_first_packet_it_is_as_if_it_had_always_been() {
         let chain = GilbertElliott::new(0.9, 0.1, 0.0, 1.0).ok();
@@ -370,7 +370,7 @@ mod tests {
         }
     }
 
-    /// Streams go on: one that began anew would draw the same numbers again.
+    /// Streams continue: a restarted stream would repeat the same numbers.
     #[test]
     fn what_stays_goes_on_and_what_comes_back_does_not_begin_again() {
         let mut always = Losses::new(&all_causes(0.2), stream);
@@ -394,7 +394,8 @@ mod tests {
         assert_eq!(after, fates(&mut through, 200));
     }
 
-    /// Another chain starts in its stationary state: the first packet after the change is lost as often as any.
+    /// A new chain starts in its stationary distribution, so the first packet after the change has the
+    /// long-run loss probability.
     #[test]
     fn another_chain_starts_in_its_stationary_state() {
         let of = |loss_bad| LinkLoss {

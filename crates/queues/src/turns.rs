@@ -1,20 +1,20 @@
-//! Several queues in front of one link, and which of them sends next.
+//! Packet schedulers for several queues of one link: strict priority and weighted fair queueing (WFQ).
 
 use std::collections::VecDeque;
 
-/// How the queues of a link share its bandwidth.
+/// Scheduling discipline of the queues of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// A queue sends when those before it are empty. What is being sent is not interrupted.
+    /// Strict priority without preemption: a queue is served when all queues before it are empty.
     Priority,
-    /// Weighted fair queueing: each backlogged queue gets bandwidth by its weight, and what others
-    /// leave is divided likewise.
+    /// Weighted fair queueing: each backlogged queue receives bandwidth in proportion to its weight, and
+    /// shares the bandwidth that others do not use in the same proportion.
     Wfq,
 }
 
 impl Scheduler {
-    /// So many bits are sent until all that waits in this queue has been, if nothing more comes; with
-    /// [`Scheduler::Wfq`] as if all were served at the same time.
+    /// Returns the number of bits sent until the waiting packets of `queue` have been sent, if no more
+    /// arrive. For [`Scheduler::Wfq`] the queues are served simultaneously (GPS).
     ///
     /// # Panics
     /// If there is no such queue.
@@ -31,12 +31,12 @@ impl Scheduler {
     }
 }
 
-/// Who of several queues sends next, packet by packet.
+/// Packet scheduler of several queues.
 ///
-/// With weights the packet goes first that would be the first to have been sent if all queues with packets were served
-/// at the same time, bit by bit, each by its weight (Parekh and Gallager 1993, section 3: generalized processor
-/// sharing, GPS). So none leaves later than it would then by more than the largest packet takes to be sent (their
-/// Theorem 1).
+/// WFQ is packet-by-packet generalized processor sharing (PGPS; Parekh and Gallager 1993, section 3). It
+/// sends the packet that would finish first if all backlogged queues were served simultaneously, bit by bit,
+/// by weight (GPS). A packet departs later than under GPS by at most the service time of the largest packet
+/// (their Theorem 1).
 ///
 /// ```
 /// use netflow_queues::{Scheduler, Turns};
@@ -52,14 +52,14 @@ impl Scheduler {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Turns {
-    /// How many packets wait in each queue, with [`Scheduler::Priority`].
+    /// Number of waiting packets of each queue.
     waiting: Vec<usize>,
     fair: Option<Fair>,
 }
 
 impl Turns {
-    /// Of empty queues, one for each weight (positive numbers; [`Scheduler::Priority`] does not heed them), at a link
-    /// of so many bits/s.
+    /// Returns a scheduler with empty queues, one per weight (positive; unused by [`Scheduler::Priority`]),
+    /// for a link of `bandwidth_bps` bit/s.
     pub fn new(scheduler: Scheduler, weights: &[f64], bandwidth_bps: f64) -> Turns {
         Turns {
             waiting: vec![0; weights.len()],
@@ -70,7 +70,7 @@ impl Turns {
         }
     }
 
-    /// A packet of so many bits has been taken by this queue.
+    /// Adds a packet of `bits` bits to a queue.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -81,8 +81,8 @@ impl Turns {
         }
     }
 
-    /// The queue that sends its next packet now, which waits no longer; none if all are empty. Of several with the same
-    /// right the first.
+    /// Removes the next packet to send and returns its queue, or `None` if all queues are empty. Ties go to
+    /// the first queue.
     pub fn dequeue(&mut self) -> Option<usize> {
         let queue = match &self.fair {
             None => self.waiting.iter().position(|&n| n > 0)?,
@@ -95,15 +95,15 @@ impl Turns {
         Some(queue)
     }
 
-    /// Whether nothing waits.
+    /// Returns true if no packet waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.iter().all(|&n| n == 0)
     }
 
-    /// A queue has dropped so many packets of those that it had taken; so has GPS those that it would serve last.
+    /// Removes `packets` packets that a queue has dropped. GPS removes those that it would serve last.
     ///
     /// # Panics
-    /// If there is no such queue, or so many do not wait in it.
+    /// If there is no such queue, or fewer packets wait in it.
     pub fn dropped(&mut self, now_ns: u64, queue: usize, packets: usize) {
         self.waiting[queue] -= packets;
         if let Some(fair) = &mut self.fair {
@@ -111,7 +111,7 @@ impl Turns {
         }
     }
 
-    /// All queues lose all that waits, as when the link fails.
+    /// Empties all queues, as when the link fails.
     pub fn clear(&mut self) {
         self.waiting.fill(0);
         if let Some(fair) = &mut self.fair {
@@ -123,7 +123,7 @@ impl Turns {
         }
     }
 
-    /// The link has this bandwidth from now on.
+    /// Changes the bandwidth from `now_ns` on.
     pub fn set_bandwidth(&mut self, now_ns: u64, bandwidth_bps: f64) {
         if let Some(fair) = &mut self.fair {
             fair.advance(now_ns);
@@ -132,7 +132,7 @@ impl Turns {
     }
 }
 
-/// The link as GPS would serve it. Virtual time goes on by the bits that a queue of weight 1 is served.
+/// GPS reference system. Virtual time is the service of a queue of weight 1 in bits.
 #[derive(Clone, Debug)]
 struct Fair {
     queues: Vec<Served>,
@@ -141,13 +141,13 @@ struct Fair {
     now_ns: u64,
 }
 
-/// A queue that GPS serves.
+/// A queue of the GPS reference system.
 #[derive(Clone, Debug)]
 struct Served {
     weight: f64,
-    /// The virtual times at which GPS will have served each of those that wait, or has.
+    /// Virtual finish times of the waiting packets under GPS.
     finish: VecDeque<f64>,
-    /// That of the packet that was sent last, and that of the one that came last.
+    /// Virtual finish times of the last packet sent and of the last packet that arrived.
     sent: f64,
     last: f64,
 }
@@ -168,7 +168,7 @@ impl Fair {
         }
     }
 
-    /// Brings virtual time to `now_ns`: it goes the faster, the fewer queues GPS still has to serve.
+    /// Advances virtual time to `now_ns`. It runs faster if fewer queues are backlogged under GPS.
     fn advance(&mut self, now_ns: u64) {
         let mut left_bits = now_ns.saturating_sub(self.now_ns) as f64 * self.bits_per_ns;
         self.now_ns = self.now_ns.max(now_ns);
@@ -196,7 +196,7 @@ impl Fair {
     fn enqueue(&mut self, now_ns: u64, queue: usize, bits: f64) {
         self.advance(now_ns);
         if self.is_idle() {
-            // Small numbers are exact.
+            // Restarting at 0 limits rounding errors.
             self.virtual_time = 0.0;
             for queue in &mut self.queues {
                 (queue.sent, queue.last) = (0.0, 0.0);
@@ -225,7 +225,7 @@ impl Fair {
         self.queues.iter().all(idle)
     }
 
-    /// The queue whose next packet GPS would have served first.
+    /// Returns the queue with the earliest virtual finish time.
     fn first(&self) -> Option<usize> {
         let heads = self.queues.iter().enumerate();
         let heads = heads.filter_map(|(i, queue)| Some((i, *queue.finish.front()?)));
@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// A packet and how long it took.
+    /// A packet with its arrival time, queue and size.
     #[derive(Clone, Copy, Debug)]
     struct Packet {
         arrives_ns: u64,
@@ -252,7 +252,7 @@ mod tests {
         let mut now_ns = 0;
         let mut each = || {
             let of = |random: &mut SplitMix64, most: u64| random.bits() % most;
-            // Many at the same moment, and pauses.
+            // Many simultaneous arrivals, and pauses.
             now_ns += match of(random, 10) {
                 0 => of(random, 40_000_000),
                 1..=6 => of(random, 4_000_000),
@@ -267,7 +267,7 @@ mod tests {
         (0..n).map(|_| each()).collect()
     }
 
-    /// When each packet has been sent by a link that changes its bandwidth once, and in which order.
+    /// Returns the departure time of each packet from a link that changes its bandwidth once, at `at_ns`.
     fn sent_ns(
         packets: &[Packet],
         turns: &mut Turns,
@@ -315,8 +315,8 @@ mod tests {
         }
     }
 
-    /// When each has been served bit by bit by weight, in small steps of exact arithmetic: between arrivals, ends of
-    /// packets and the change of bandwidth, rates are constant.
+    /// Computes the departure times under GPS. Rates are constant between arrivals, departures and the change
+    /// of bandwidth, so the steps are exact.
     fn gps_ns(packets: &[Packet], weights: &[f64], bandwidths: [f64; 2], at_ns: f64) -> Vec<f64> {
         let mut left: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); weights.len()];
         let mut done = vec![0.0; packets.len()];
@@ -358,8 +358,8 @@ mod tests {
         }
     }
 
-    /// Parekh and Gallager's Theorem 1, on 300 random arrivals at up to five queues, with and without a change of
-    /// bandwidth; some come near the bound.
+    /// Theorem 1 of Parekh and Gallager on 300 random arrival patterns at up to five queues, with and without
+    /// a change of bandwidth. Some packets depart close to the bound.
     #[test]
     fn nothing_is_sent_later_than_by_gps_but_for_one_packet() {
         let random = &mut SplitMix64::new(7);
@@ -390,7 +390,7 @@ mod tests {
         assert!(nearest > 0.8, "{nearest}");
     }
 
-    /// Two queues that always have packets get bandwidth by weight, to a packet.
+    /// Backlogged queues share the bandwidth by weight, to within one packet.
     #[test]
     fn backlogged_queues_share_by_weight() {
         let mut turns = Turns::new(Scheduler::Wfq, &[2.0, 1.0, 5.0], 1e9);
@@ -416,7 +416,7 @@ mod tests {
         };
         let priority: Vec<f64> = (0..3).map(|q| bits(Scheduler::Priority, q)).collect();
         assert_eq!(priority, [4000.0, 5000.0, 8000.0]);
-        // 500 bits of weight 1 until the second is empty, 3000 until the third is.
+        // 500 bits of weight 1 until the second queue is empty, 3000 until the third is.
         let wfq: Vec<f64> = (0..3).map(|q| bits(Scheduler::Wfq, q)).collect();
         assert_eq!(wfq, [8000.0, 2000.0, 7000.0]);
     }
@@ -433,7 +433,7 @@ mod tests {
         assert!(turns.is_empty());
     }
 
-    /// What was dropped is taken from nobody else's share.
+    /// A dropped packet does not reduce the share of the other queue.
     #[test]
     fn dropped_packets_do_not_count() {
         let mut turns = Turns::new(Scheduler::Wfq, &[1.0, 1.0], 1e6);

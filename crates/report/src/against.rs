@@ -1,4 +1,4 @@
-//! What `netflow compare -o DIR` says of its referee, to be drawn behind the curves.
+//! Reference series of `netflow compare -o DIR`, drawn behind the curves.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,26 +11,26 @@ use crate::data::{Against, Reference, Referred};
 use crate::run::{GOODPUT, Grid, QUEUE, SEND, UTILIZATION};
 use crate::{Error, data};
 
-/// Quantities of a link, each with a column of its name and one with `_std` behind it.
+/// Quantities of a link; each has a column with its name and one with the suffix `_std`.
 const LINK: [&str; 2] = [LINKS.values[QUEUE].name, LINKS.values[UTILIZATION].name];
-/// Of a connection.
+/// Quantities of a connection.
 const CONNECTION: [&str; 2] = [
     CONNECTIONS.values[SEND].name,
     CONNECTIONS.values[GOODPUT].name,
 ];
 
-/// Points of one curve at most.
+/// Maximum number of points of a curve.
 const POINTS: usize = 600;
 
-/// Reads the files of a referee in a directory (`ns2-links.csv` and `ns2-connections.csv`, or another's), as
-/// far as the run has such links and connections with curves.
+/// Reads the files of a reference in a directory (for ns-2 `ns2-links.csv` and `ns2-connections.csv`), for
+/// links and connections that have curves in the run.
 pub fn read(directory: &Path, run: &data::Run) -> Result<Against, Error> {
     let links = run.links.iter().filter(|it| it.curves.is_some());
     let links = links.map(|it| it.name.as_str()).collect();
     let connections = run.connections.iter().filter(|it| it.curves.is_some());
     let connections = connections.map(|it| it.name.as_str()).collect();
     let there = |referee: &Referee| directory.join(referee.links_file()).is_file();
-    // Without any, the usual one's is said to be missing.
+    // Without any file, the error names the file of the default reference.
     let referee = Referee::ALL.into_iter().find(there).unwrap_or_default();
     Ok(Against {
         name: directory.display().to_string(),

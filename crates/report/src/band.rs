@@ -1,12 +1,12 @@
-//! Bands around the means over several seeds.
+//! Confidence bands around means over seeds.
 
 use crate::run::{LINK_LOSS, QUEUE, UTILIZATION};
 
-/// The lower and the upper edge of a band of `spread` to both sides of each value, as far as values can
-/// be: not below 0, and not above `most`, unless the value itself is.
+/// Returns the lower and upper edges of a band of ±`spread` around each value. The edges are limited to 0 and
+/// to `most`, or to the value itself if it exceeds `most`.
 pub fn edges(values: &[f64], spread: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) {
     let each = values.iter().zip(spread);
-    // f64::max and f64::min would make a number of a gap.
+    // `f64::max` and `f64::min` would replace NaN, which marks a gap.
     each.map(|(value, by)| {
         let (low, high) = (value - by, value + by);
         let top = most.max(*value);
@@ -18,7 +18,7 @@ pub fn edges(values: &[f64], spread: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) 
     .unzip()
 }
 
-/// The largest value that a series of a link can have, with this buffer if it counts packets.
+/// Returns the maximum of a series of a link, where `buffer_pkts` is its buffer if it counts packets.
 pub fn most_of_link(quantity: usize, buffer_pkts: Option<f64>) -> f64 {
     match quantity {
         QUEUE => buffer_pkts.unwrap_or(f64::INFINITY),

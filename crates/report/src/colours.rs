@@ -1,20 +1,20 @@
-//! The colours of all pages, light and dark, and of figures.
+//! Colours of pages, in a light and a dark scheme, and of figures.
 
-/// As style sheet.
+/// Style sheet with the colours.
 pub const STYLE: &str = include_str!("page/colours.css");
 
-/// How many colours curves have before they come again.
+/// Number of curve colours, after which they repeat.
 pub const CURVES: usize = 5;
 
-/// A colour as red, green and blue.
+/// Colour as red, green and blue.
 pub type Rgb = (u8, u8, u8);
 
-/// The colours of curves on white, in their order.
+/// Returns the colours of curves on white, in order.
 pub fn curves() -> [Rgb; CURVES] {
     numbered("c")
 }
 
-/// The scale of utilization on white, from 0.
+/// Returns the colour scale of utilization on white, from 0.
 pub fn scale() -> [Rgb; 5] {
     numbered("u")
 }
@@ -24,7 +24,7 @@ fn numbered<const N: usize>(kind: &str) -> [Rgb; N] {
     std::array::from_fn(|i| named(light, &format!("{kind}{i}")).unwrap_or_default())
 }
 
-/// The colour that a part of the style sheet gives a name.
+/// Returns the colour with this name in a style sheet.
 fn named(style: &str, name: &str) -> Option<Rgb> {
     let (_, rest) = style.split_once(&format!("--{name}: #"))?;
     let part = |at: usize| u8::from_str_radix(rest.get(at..at + 2)?, 16).ok();
@@ -35,8 +35,8 @@ fn named(style: &str, name: &str) -> Option<Rgb> {
 mod tests {
     use super::*;
 
-    /// How people see who lack a kind of cones, in linear RGB (Machado, Oliveira and Fernandes 2009, all of
-    /// it missing), and those who lack none.
+    /// Matrices of colour vision deficiencies in linear RGB (Machado, Oliveira and Fernandes 2009, complete
+    /// deficiency), and of normal vision.
     const EYES: [(&str, [[f64; 3]; 3]); 4] = [
         (
             "all cones",
@@ -79,7 +79,8 @@ mod tests {
         matrix.map(|row| row.iter().zip(of).map(|(a, b)| a * b).sum())
     }
 
-    /// In Oklab, in which equal distances look equally far; black and white are 1 apart.
+    /// Returns the colour in Oklab, a perceptually uniform space in which black and white have a distance of
+    /// 1.
     fn seen(colour: Rgb, eyes: [[f64; 3]; 3]) -> [f64; 3] {
         let linear = times(eyes, linear(colour)).map(|part| part.clamp(0.0, 1.0));
         let cones = [
@@ -101,7 +102,7 @@ mod tests {
         squares.sum::<f64>().sqrt()
     }
 
-    /// The contrast of WCAG 2.
+    /// Returns the contrast ratio of WCAG 2.
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let luminance = |colour| {
             let [r, g, b] = linear(colour);
@@ -111,7 +112,8 @@ mod tests {
         f64::max(a, b) / f64::min(a, b)
     }
 
-    /// Light and dark; what only the light one says holds for both.
+    /// Returns the colours of the light and the dark scheme. The dark scheme inherits colours that it does
+    /// not define.
     fn schemes() -> [(&'static str, impl Fn(&str) -> Rgb); 2] {
         let (light, dark) = STYLE.split_once("@media").unwrap();
         let of = |first: &'static str| {
@@ -138,13 +140,13 @@ mod tests {
                 }
             }
         }
-        // The measure itself: red and green are the same to some.
+        // Checks the metric itself: red and green are similar in deuteranopia.
         let (red, green) = ((190, 60, 40), (110, 110, 20));
         assert!(apart(red, green, EYES[0].1) > 0.15);
         assert!(apart(red, green, EYES[2].1) < 0.06);
     }
 
-    /// WCAG AA: 4.5 for text, 3 for what is drawn.
+    /// WCAG AA: 4.5 for text, 3 for graphics.
     #[test]
     fn text_and_lines_stand_out() {
         assert!((contrast((0, 0, 0), (255, 255, 255)) - 21.0).abs() < 1e-9);

@@ -1,21 +1,21 @@
-//! Rows in time order, turned into one series per name and quantity.
+//! Conversion of rows into one time series per name and quantity.
 
 use std::collections::HashMap;
 
 use netflow_results::Row;
 
-/// The series of everything of a kind, on common times.
+/// Time series of all links or connections on common times.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// Rising.
+    /// Ascending times in seconds.
     pub times_s: Vec<f64>,
     quantities: usize,
-    /// Per name and quantity one value per time; NaN where there is none.
+    /// Series per name and quantity; NaN for missing values.
     values: Vec<Vec<f64>>,
 }
 
 impl Columns {
-    /// Of rows; names that are not asked for are passed over.
+    /// Builds the series of the given names from rows; other names are ignored.
     pub fn new<R: Row>(rows: &[R], names: &[String]) -> Columns {
         let places: HashMap<&str, usize> = names
             .iter()
@@ -31,7 +31,7 @@ impl Columns {
         Columns::of(rows, names.len(), quantities)
     }
 
-    /// Of `(time, place, values)` rows.
+    /// Builds the series from `(time, place, values)` rows.
     pub fn of(
         rows: impl Iterator<Item = (f64, usize, Vec<f64>)>,
         names: usize,
@@ -61,7 +61,7 @@ impl Columns {
         }
     }
 
-    /// The same on other times; where it has none of them there are no values.
+    /// Returns the series on other times, with NaN for missing times.
     pub fn onto(self, times_s: &[f64]) -> Columns {
         if self.times_s == times_s {
             return self;
@@ -82,7 +82,7 @@ impl Columns {
         }
     }
 
-    /// Where this quantity is 0 there is none: the round-trip time of who does not send yet.
+    /// Treats 0 of a quantity as missing, for example the RTT of a connection that has not started.
     pub fn without_zeros(mut self, quantity: usize) -> Columns {
         let all = self.values.iter_mut().skip(quantity);
         for value in all.step_by(self.quantities.max(1)).flatten() {
@@ -93,7 +93,7 @@ impl Columns {
         self
     }
 
-    /// The values of a quantity of the name at this place; empty where there is none.
+    /// Returns the series of a quantity for the name at this place; empty if it does not exist.
     pub fn series(&self, place: usize, quantity: usize) -> &[f64] {
         match quantity < self.quantities {
             true => self.values.get(place * self.quantities + quantity),
@@ -102,7 +102,7 @@ impl Columns {
         .map_or(&[], Vec::as_slice)
     }
 
-    /// Over time, what `of` makes of the values that all names have then.
+    /// Applies `of` to the values of all names at each time.
     pub fn over_all(&self, quantity: usize, of: impl Fn(&mut [f64]) -> f64) -> Vec<f64> {
         let mut here = Vec::new();
         let at = |i: usize| {
@@ -122,7 +122,7 @@ impl Columns {
     }
 }
 
-/// The times of both.
+/// Returns the union of the times of both.
 pub fn times_of_both(a: &Columns, b: &Columns) -> Vec<f64> {
     let mut times_s = [a.times_s.as_slice(), &b.times_s].concat();
     times_s.sort_by(f64::total_cmp);
@@ -130,7 +130,7 @@ pub fn times_of_both(a: &Columns, b: &Columns) -> Vec<f64> {
     times_s
 }
 
-/// The sum; NaN of nothing.
+/// Returns the sum; NaN of an empty slice.
 pub fn sum(values: &mut [f64]) -> f64 {
     match values.is_empty() {
         true => f64::NAN,
@@ -138,7 +138,7 @@ pub fn sum(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The value that this fraction of them is not above; NaN of nothing.
+/// Returns a function that computes this quantile; NaN of an empty slice.
 pub fn quantile(fraction: f64) -> impl Fn(&mut [f64]) -> f64 {
     move |values| {
         values.sort_by(f64::total_cmp);

@@ -1,28 +1,28 @@
-//! What the page is told, as its script reads it.
+//! JSON data of the page, as read by its script.
 
 use netflow_results::{AggregateSummary, Manifest, TotalsSummary, WorkloadSummary};
 use serde::Serialize;
 
 use crate::short::{Short, Time};
 
-/// All of it.
+/// All data of the page.
 #[derive(Debug, Serialize)]
 pub struct Page {
-    /// Of this program.
+    /// Version of netflow.
     pub version: &'static str,
     pub map: Map,
     pub runs: Vec<Run>,
     pub against: Option<Against>,
 }
 
-/// Where things are; `y` is downwards.
+/// Map of the network; `y` points downwards.
 #[derive(Debug, Default, Serialize)]
 pub struct Map {
     pub nodes: Vec<Node>,
     pub links: Vec<MapLink>,
-    /// Links that are not drawn.
+    /// Number of links that are not drawn.
     pub left_out: usize,
-    /// Whether the scenario says where all nodes are.
+    /// True if the scenario gives the positions of all nodes.
     pub placed: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Node {
 #[derive(Debug, Serialize)]
 pub struct MapLink {
     pub name: String,
-    /// Places among the nodes.
+    /// Indices of the nodes.
     pub from: usize,
     pub to: usize,
     pub bps: Option<Short>,
@@ -47,10 +47,10 @@ pub struct MapLink {
 #[derive(Debug, Serialize)]
 pub struct Run {
     pub name: String,
-    /// What the scenario says it is.
+    /// Title of the scenario.
     pub title: Option<String>,
     pub manifest: Manifest,
-    /// From when on it is summarized, over how many seconds, and how far it came.
+    /// Start of the summary, its duration, and the end of the run, in seconds.
     pub from_s: f64,
     pub duration_s: f64,
     pub end_s: f64,
@@ -59,35 +59,35 @@ pub struct Run {
     pub workloads: Vec<WorkloadSummary>,
     pub waits: Vec<Waits>,
     pub warnings: Vec<String>,
-    /// What the sign at links means.
+    /// Explanation of the sign that marks estimates.
     pub estimate: Vec<String>,
-    /// Recording intervals, before anything is left out.
+    /// Number of recording intervals before downsampling.
     pub samples: usize,
-    /// Whether curves are thinned.
+    /// True if the curves are downsampled.
     pub thinned: bool,
-    /// Times of the curves' points.
+    /// Times of the points of the curves.
     pub x: Vec<Time>,
-    /// Times at which the map can be.
+    /// Times of the frames of the map.
     pub frames: Vec<Time>,
-    /// How many links and connections have curves.
+    /// Number of links and of connections with curves.
     pub with_curves: (usize, usize),
     pub whole: Whole,
-    /// When it was worst.
+    /// Worst moment of the run.
     pub worst: Option<Worst>,
     pub links: Vec<Link>,
     pub connections: Vec<Connection>,
 }
 
-/// The distribution of what the users of a workload waited for something.
+/// Distribution of one kind of response time of a workload.
 #[derive(Debug, Serialize)]
 pub struct Waits {
     pub workload: String,
     pub wait: String,
-    /// In seconds, ascending: equal shares of all waits are between one and the next.
+    /// Quantiles in seconds, ascending, with equal shares between them.
     pub times: Vec<Short>,
 }
 
-/// Curves of the network as a whole.
+/// Curves of the whole network.
 #[derive(Debug, Serialize)]
 pub struct Whole {
     pub queue: Curve,
@@ -98,15 +98,17 @@ pub struct Whole {
     pub goodput: Curve,
 }
 
-/// The moment at which a link loses the most packets of all, or is the busiest where none are lost.
+/// Worst moment: the interval and link with the most lost packets, or with the highest utilization if none
+/// are lost.
 #[derive(Debug, Serialize)]
 pub struct Worst {
     pub link: String,
-    /// The end of its recording interval.
+    /// End of the recording interval.
     pub at_s: Time,
     pub utilization: Short,
     pub loss: Short,
-    /// From when to when the link is saturated around it; the interval alone if it is not.
+    /// Start and end of the saturation of the link around it; the interval alone if the link is not
+    /// saturated.
     pub from_s: Time,
     pub to_s: Time,
 }
@@ -123,19 +125,19 @@ pub struct Link {
     pub mean_queue: Short,
     pub max_queue: Short,
     pub queueing: Short,
-    /// The sign at mean queue, longest queue and queueing delay that are estimates.
+    /// Sign of estimates, for mean queue, longest queue and queueing delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
     pub loss: Short,
-    /// The sign at what is lost in the queue, if that is an estimate.
+    /// Sign of estimates, for the loss in the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_sign: Option<&'static str>,
     pub offered: Short,
     pub lost: Short,
-    /// What was lost on the way, after the queue.
+    /// Packets lost on the link, after the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_lost: Option<Short>,
-    /// What the queue marked instead of dropping it.
+    /// Packets that the queue marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marked: Option<Short>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +150,7 @@ pub struct LinkCurves {
     pub loss: Curve,
     pub utilization: Curve,
     pub queueing: Curve,
-    /// At every frame: the longest queue since the one before, and the mean utilization.
+    /// For each frame, the longest queue since the previous frame and the mean utilization.
     pub frame_queue: Vec<Short>,
     pub frame_utilization: Vec<Short>,
 }
@@ -160,36 +162,36 @@ pub struct Connection {
     pub to: String,
     pub source: String,
     pub count: u32,
-    /// Bytes of a packet.
+    /// Packet size in bytes.
     pub bytes: Option<Short>,
-    /// Places among the run's links.
+    /// Indices of links of the run.
     pub path: Vec<usize>,
     pub back: Vec<usize>,
-    /// What `path` and `back` are later on.
+    /// Later values of `path` and `back`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
-    /// The share of what it would deliver alone, or sent whatever happened, that did not arrive.
+    /// Unmet demand as a fraction, 0–1.
     pub short: Short,
     pub send: Short,
     pub goodput: Short,
-    /// The sign at that if it is an estimate.
+    /// Sign of estimates, for the goodput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_sign: Option<&'static str>,
     pub delivered: Short,
     pub lost: Short,
     pub rtt: Short,
     pub delay: Short,
-    /// What half of the delays, 95 %, 99 % and 99.9 % are at most.
+    /// Median, 95th, 99th and 99.9th percentile of the delay.
     pub delay50: Short,
     pub delay95: Short,
     pub delay99: Short,
     pub delay999: Short,
     pub jitter: Short,
-    /// The sign at these times if they are estimates.
+    /// Sign of estimates, for these times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
     pub loss: Short,
-    /// The sign at that if it is an estimate.
+    /// Sign of estimates, for the loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_sign: Option<&'static str>,
     pub outside: Short,
@@ -199,7 +201,7 @@ pub struct Connection {
     pub curves: Option<ConnectionCurves>,
 }
 
-/// The way of a connection from a time on.
+/// Route of a connection from a time on.
 #[derive(Debug, Serialize)]
 pub struct Way {
     pub from_s: Time,
@@ -215,7 +217,7 @@ pub struct ConnectionCurves {
     pub delay: Curve,
 }
 
-/// A curve and, where it is a mean over seeds, the 95 % confidence interval of it.
+/// A curve, with its 95 % confidence interval if it is a mean over seeds.
 #[derive(Debug, Serialize)]
 pub struct Curve {
     pub y: Vec<Short>,
@@ -229,7 +231,7 @@ pub struct Band {
     pub high: Vec<Short>,
 }
 
-/// An ensemble of a referee's runs: bands of one standard deviation to both sides of its mean.
+/// Reference runs: bands of one standard deviation around their mean.
 #[derive(Debug, Serialize)]
 pub struct Against {
     pub name: String,
@@ -247,6 +249,6 @@ pub struct Reference {
 #[derive(Debug, Serialize)]
 pub struct Referred {
     pub name: String,
-    /// In the order of [`crate::against`]'s quantities.
+    /// Curves in the order of the quantities of [`crate::against`].
     pub curves: Vec<Curve>,
 }

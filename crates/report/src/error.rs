@@ -1,22 +1,22 @@
-//! What can go wrong with a report.
+//! Errors of reports and figures.
 
-/// Why there is no report.
+/// Error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A results directory could not be read.
     #[error(transparent)]
     Results(#[from] netflow_results::Error),
-    /// There is nothing to report on.
+    /// No results directory was given.
     #[error("no results directory was given")]
     NoResults,
-    /// The results have nothing of what the figure shows.
+    /// The results do not contain the data of the figure.
     #[error("{0}")]
     NothingToShow(String),
     /// The figure could not be drawn.
     #[error("cannot draw the figure: {0}")]
     Drawing(String),
-    /// This build draws SVG alone.
+    /// This build supports SVG only.
     #[error(
         "this build has no PDF and no PNG, only SVG: build it with `cargo build --release -p netflow-cli --features pdf`"
     )]

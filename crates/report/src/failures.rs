@@ -1,4 +1,4 @@
-//! What happens if something fails, as a page: two maps and two tables, without a script.
+//! HTML page of a failure analysis: two maps and two tables, without a script.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,94 +10,95 @@ use crate::layout::layout;
 const TEMPLATE: &str = include_str!("page/failures.html");
 const STYLE: &str = include_str!("page/failures.css");
 
-/// Size of a map; flat networks are less high.
+/// Width and maximum height of a map; flat networks are lower.
 const WIDTH: f64 = 720.0;
 const MOST_HEIGHT: f64 = 520.0;
-/// Between a map's edge and its nodes: labels stand there.
+/// Horizontal and vertical margin around the nodes for their labels.
 const MARGIN: (f64, f64) = (44.0, 32.0);
-/// Of more nodes only the one under the pointer has its name on the map.
+/// Number of nodes above which only the node under the pointer shows its name.
 const MOST_NAMES: usize = 60;
-/// Colours of the scale, from 0 on.
+/// Number of colours of the scale.
 const LEVELS: usize = 9;
 
-/// All that the page shows.
+/// Content of the page.
 #[derive(Clone, Debug, Default)]
 pub struct FailuresPage {
-    /// What stands above.
+    /// Heading.
     pub title: String,
-    /// What was found, in sentences.
+    /// Findings, one sentence each.
     pub told: Vec<String>,
-    /// Nodes, which links name by their places here.
+    /// Nodes; lines refer to them by index.
     pub nodes: Vec<FailingNode>,
-    /// Links that fail, both directions of a duplex link as one.
+    /// Links that fail, with both directions of a duplex link as one.
     pub failing: Vec<MapLine>,
-    /// Directions of links, and how busy the worst failure makes each: from 0 to 1.
+    /// Directions of links with their utilization after the worst failure, 0–1.
     pub busy: Vec<MapLine>,
-    /// What 0 % and 100 % of the first map's colours are: no loss, and this part of the goodput.
+    /// Fraction of the goodput that corresponds to 100 % on the colour scale of the first map; 0 % is no
+    /// loss.
     pub most_lost: f64,
-    /// The same in words.
+    /// `most_lost` in words.
     pub most_lost_text: String,
-    /// The cases.
+    /// Table of cases.
     pub cases: Rows,
-    /// The links.
+    /// Table of links.
     pub links: Rows,
 }
 
 /// A node of the maps.
 #[derive(Clone, Debug)]
 pub struct FailingNode {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Where the scenario has it, to the right and upwards.
+    /// Position in the scenario, to the right and upwards.
     pub position: Option<(f64, f64)>,
-    /// What its failure does.
+    /// Effect of its failure.
     pub effect: Effect,
 }
 
 /// A line of a map.
 #[derive(Clone, Debug)]
 pub struct MapLine {
-    /// Places of the nodes at its ends.
+    /// Indices of its end nodes.
     pub ends: (usize, usize),
-    /// What is to be known of it.
+    /// Effect shown by the line.
     pub effect: Effect,
 }
 
-/// What a place on a map stands for.
+/// Effect shown at a node or line of a map.
 #[derive(Clone, Debug)]
 pub struct Effect {
-    /// How strong it is.
+    /// Size of the effect.
     pub strength: Strength,
-    /// The same in words, with the name.
+    /// Description with the name.
     pub text: String,
-    /// The row of the cases that tells of it, from 0.
+    /// Row in the table of cases, from 0.
     pub case: Option<usize>,
 }
 
-/// How strong an effect is.
+/// Size of an effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Strength {
-    /// Nobody looked.
+    /// Not simulated.
     Untried,
-    /// The network does not come to rest.
+    /// No steady state was found.
     Restless,
-    /// This part.
+    /// Fraction, 0–1.
     Part(f64),
 }
 
-/// A table: titles and whether they are of numbers, the rows, and how many more there are.
+/// A table.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// Titles of the columns, and whether numbers stand there.
+    /// Titles of the columns, and true for numeric columns.
     pub columns: Vec<(String, bool)>,
-    /// The cells.
+    /// Cells of the rows.
     pub rows: Vec<Vec<String>>,
-    /// Rows that are not here.
+    /// Number of omitted rows.
     pub left_out: usize,
 }
 
 impl FailuresPage {
-    /// The page: it needs nothing else, and asks for nothing.
+    /// Returns the page as HTML without external resources.
     pub fn html(&self) -> String {
         let style = [colours::STYLE, STYLE].concat();
         let policy = format!(
@@ -122,7 +123,7 @@ impl FailuresPage {
         filled(TEMPLATE, &parts)
     }
 
-    /// Where nodes stand on the maps, and how high these are.
+    /// Computes the positions of the nodes on the maps, and the height of the maps.
     fn places(&self) -> Places {
         let fixed: Vec<_> = self
             .nodes
@@ -247,13 +248,13 @@ impl FailuresPage {
     }
 }
 
-/// Where nodes stand on a map of this height.
+/// Positions of the nodes on a map, and its height.
 struct Places {
     nodes: Vec<(f64, f64)>,
     height: f64,
 }
 
-/// The colours in a row.
+/// Draws the colours in a row.
 fn scale() -> String {
     let mut svg = "<svg viewBox=\"0 0 126 10\" aria-hidden=\"true\">".to_owned();
     for level in 0..LEVELS {
@@ -271,7 +272,7 @@ fn class(strength: Strength) -> String {
         Strength::Untried => "untried".to_owned(),
         Strength::Restless => "restless".to_owned(),
         Strength::Part(part) => {
-            // What is no number has no colour but the first.
+            // NaN gets the first colour.
             let part = if part.is_nan() { 0.0 } else { part };
             let level = (part.clamp(0.0, 1.0) * (LEVELS - 1) as f64).round();
             format!("l{level}")
@@ -279,7 +280,7 @@ fn class(strength: Strength) -> String {
     }
 }
 
-/// Something on a map that leads to the row about it.
+/// Adds the title to a map element, and a link to its row in the table.
 fn leading(effect: &Effect, inside: &str) -> String {
     let title = format!("<title>{}</title>", escaped(&effect.text));
     match effect.case {
@@ -288,10 +289,10 @@ fn leading(effect: &Effect, inside: &str) -> String {
     }
 }
 
-/// How far lines between the same nodes are from each other.
+/// Distance between parallel lines.
 const BESIDE: f64 = 6.0;
 
-/// Of each line how many between the same nodes come before it.
+/// Returns for each line the number of earlier lines between the same nodes.
 fn beside(ends: impl Iterator<Item = (usize, usize)>) -> impl Iterator<Item = usize> {
     let mut seen: HashMap<(usize, usize), usize> = HashMap::new();
     ends.map(move |ends| {
@@ -301,7 +302,7 @@ fn beside(ends: impl Iterator<Item = (usize, usize)>) -> impl Iterator<Item = us
     })
 }
 
-/// A line, so far to its right-hand side.
+/// Draws a line, shifted to its right by `aside`.
 fn drawn_line(line: &MapLine, places: &[(f64, f64)], strength: Strength, aside: f64) -> String {
     let at = |place: usize| places.get(place).copied();
     let (Some(a), Some(b)) = (at(line.ends.0), at(line.ends.1)) else {
@@ -321,7 +322,7 @@ fn drawn_line(line: &MapLine, places: &[(f64, f64)], strength: Strength, aside: 
     leading(&line.effect, &inside)
 }
 
-/// A node, coloured by what its failure does where the map is of failures.
+/// Draws a node, coloured by the effect of its failure if the map shows failures.
 fn drawn_node(node: &FailingNode, (x, y): (f64, f64), strength: Option<Strength>) -> String {
     let class = strength.map_or_else(String::new, |it| format!(" class=\"{}\"", class(it)));
     let anchor = match x {
@@ -345,7 +346,7 @@ fn drawn_node(node: &FailingNode, (x, y): (f64, f64), strength: Option<Strength>
 }
 
 impl Rows {
-    /// A table whose rows can be led to by this word and their number.
+    /// Returns the table as HTML. The rows get ids of this word and their index.
     fn html(&self, word: Option<&str>) -> String {
         let class = |number: bool| if number { " class=\"n\"" } else { "" };
         let mut table = "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>".to_owned();

@@ -1,4 +1,4 @@
-//! Puts the page together.
+//! Assembly of the HTML page.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use crate::colours;
 
-/// What every page says near its beginning.
+/// Marker near the beginning of every page.
 pub const PAGE_MARK: &str = "<meta name=\"generator\" content=\"netflow\">";
 
-/// What the names of pages end with, if they end with anything.
+/// Known file extensions of pages.
 pub const PAGE_ENDINGS: &[&str] = &["html", "htm"];
 
 const TEMPLATE: &str = include_str!("page/page.html");
@@ -21,7 +21,7 @@ const STYLES: [&str; 3] = [
 const LICENCE: &str = include_str!("../vendor/uplot/LICENSE");
 const SCRIPTS: [&str; 2] = [
     include_str!("../vendor/uplot/uPlot.iife.min.js"),
-    // One script of many files: what one declares the others see, and nobody else.
+    // One script in several files, which share a scope that is invisible to others.
     concat!(
         "\n\"use strict\";\n(() => {\n",
         include_str!("page/script/base.js"),
@@ -42,7 +42,7 @@ const SCRIPTS: [&str; 2] = [
     ),
 ];
 
-/// A page with this title that shows what the JSON says.
+/// Returns a page with this title and the JSON data.
 pub fn page(title: &str, json: &str) -> String {
     let style = STYLES.concat();
     let policy = format!(
@@ -62,8 +62,8 @@ pub fn page(title: &str, json: &str) -> String {
     filled(TEMPLATE, &parts)
 }
 
-/// A template with its `{{places}}` filled. What is put in is not looked at again: a name may look like a place for
-/// something.
+/// Fills the `{{places}}` of a template. Inserted text is not scanned again, because a name may look like a
+/// place.
 pub fn filled(template: &str, parts: &[(&str, String)]) -> String {
     let length: usize = parts.iter().map(|(_, part)| part.len()).sum();
     let mut page = String::with_capacity(template.len() + length);
@@ -81,12 +81,12 @@ pub fn filled(template: &str, parts: &[(&str, String)]) -> String {
     page + rest
 }
 
-/// A source of the policy: exactly this text.
+/// Returns a source of the Content-Security-Policy that allows exactly this text.
 pub fn digest(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)))
 }
 
-/// Text in HTML.
+/// Escapes text for HTML.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -102,8 +102,8 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// JSON in a script element: nothing in it can end the element or begin a comment. Outside of
-/// strings JSON has none of these characters.
+/// Escapes JSON for a script element, so that it cannot end the element or start a comment. Outside of
+/// strings, JSON has none of these characters.
 fn harmless(json: &str) -> String {
     let mut harmless = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,12 +1,13 @@
-//! Places for nodes that have none: forces between them (Fruchterman and Reingold, 1991).
+//! Force-directed layout of nodes without positions (Fruchterman and Reingold, 1991).
 //!
-//! Only additions, products, quotients and square roots, which are the same on every machine.
+//! It uses only additions, multiplications, divisions and square roots, which are identical on every
+//! platform.
 
-/// A turn by the golden angle: its cosine and its sine.
+/// Cosine and sine of the golden angle.
 const GOLDEN: (f64, f64) = (-0.737_368_878_078_320_1, 0.675_490_294_261_524);
 
-/// Positions of `nodes` nodes, about 1 apart where a link (a pair of places) joins them.
-/// Nodes with a position in `fixed` keep it.
+/// Returns positions of `nodes` nodes, about 1 apart if a link (a pair of indices) joins them. Nodes with a
+/// position in `fixed` keep it.
 pub fn layout(
     nodes: usize,
     links: &[(usize, usize)],
@@ -27,7 +28,7 @@ pub fn layout(
             *place = (place.0 * scale, place.1 * scale);
         }
     }
-    // About the same work whatever the size.
+    // Keeps the total work about constant for any size.
     let rounds = (200_000_000 / (nodes * nodes).max(1)).clamp(30, 500);
     for round in 0..rounds {
         let heat = 1.0 - round as f64 / rounds as f64;
@@ -36,7 +37,7 @@ pub fn layout(
     places
 }
 
-/// Each pair once, whichever way round.
+/// Returns each pair once, independent of its direction.
 fn edges(nodes: usize, links: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut edges: Vec<_> = links
         .iter()
@@ -48,8 +49,8 @@ fn edges(nodes: usize, links: &[(usize, usize)]) -> Vec<(usize, usize)> {
     edges
 }
 
-/// On a spiral, neighbours near each other: in the order of a walk in breadth from the node with
-/// the most links.
+/// Returns initial positions on a spiral, in breadth-first order from the node with the most links, so that
+/// neighbours are close.
 fn start(nodes: usize, edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
     let mut near = vec![Vec::new(); nodes];
     for &(a, b) in edges {
@@ -85,7 +86,7 @@ fn start(nodes: usize, edges: &[(usize, usize)]) -> Vec<(f64, f64)> {
     places
 }
 
-/// Mean length of the links whose ends are both placed; 1 where there are none.
+/// Returns the mean length of links between fixed nodes, or 1 if there are none.
 fn scale(edges: &[(usize, usize)], fixed: &[Option<(f64, f64)>]) -> f64 {
     let at = |i: usize| fixed.get(i).copied().flatten();
     let lengths = edges
@@ -113,7 +114,7 @@ fn step(
         }
     };
     for (i, &a) in places.iter().enumerate() {
-        // A little towards the middle, so that parts without a link do not drift away.
+        // A weak force towards the centre keeps unconnected components together.
         push(i, a, -0.02);
         for (j, &b) in places.iter().enumerate().skip(i + 1) {
             let mut apart = minus(a, b);
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn linked_nodes_are_near_and_others_apart() {
-        // A ring of eight: neighbours near, opposites about 1 / sin(π/8) times as far.
+        // A ring of eight: opposite nodes are about 1 / sin(π/8) times as far apart as neighbours.
         let links: Vec<_> = (0..8).map(|i| (i, (i + 1) % 8)).collect();
         let places = layout(8, &links, &[]);
         let gap = |a: usize, b: usize| length(minus(places[a], places[b]));

@@ -1,4 +1,4 @@
-//! The network as it is drawn.
+//! Map of the network.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::data;
 use crate::layout::layout;
 use crate::short::Short;
 
-/// Draws the links of a run that have curves, and their nodes (all nodes where all links are drawn).
+/// Returns the map of the links with curves and their nodes, or of all nodes if all links are drawn.
 pub fn map(run: &data::Run, topology: &Topology) -> data::Map {
     let drawn: Vec<&data::Link> = run.links.iter().filter(|it| it.curves.is_some()).collect();
     let left_out = run.links.len() - drawn.len();

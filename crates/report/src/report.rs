@@ -1,4 +1,4 @@
-//! Reads results and becomes a page.
+//! Report page of results directories.
 
 use std::path::{Path, PathBuf};
 
@@ -6,18 +6,18 @@ use netflow_results::{Results, Topology, TopologyNode};
 
 use crate::{Error, against, data, html, map, run};
 
-/// One or more results, and what they are put against.
+/// One or more results, with an optional reference.
 #[derive(Debug)]
 pub struct Report {
     page: data::Page,
 }
 
 impl Report {
-    /// Reads results directories; the first is the one on the map, the others are put beside it.
-    /// With `against`, a directory that `netflow compare -o` wrote: bands behind the curves.
+    /// Reads results directories. The first is shown on the map, and the others are compared with it.
+    /// `against` is a directory written by `netflow compare -o`, which adds bands behind the curves.
     ///
     /// # Errors
-    /// If there are no results, or a file is missing or is not what its name says.
+    /// There are no results, or a file is missing or invalid.
     pub fn read(directories: &[PathBuf], against: Option<&Path>) -> Result<Report, Error> {
         let mut runs = Vec::new();
         let mut drawn = data::Map::default();
@@ -46,17 +46,17 @@ impl Report {
         })
     }
 
-    /// The page: HTML that needs nothing else.
+    /// Returns the page as HTML without external resources.
     pub fn html(&self) -> String {
         let scenarios = self.page.runs.iter().map(|run| run.name.as_str());
         let title = format!("netflow: {}", scenarios.collect::<Vec<_>>().join(", "));
-        // Cannot fail: string keys, and numbers that are none become null.
+        // Serialization cannot fail: keys are strings, and NaN becomes null.
         let json = serde_json::to_string(&self.page).unwrap_or_else(|_| "null".to_owned());
         html::page(&title, &json)
     }
 }
 
-/// The directory's own name, or all of its path where another one is called so too.
+/// Returns the name of the directory, or its whole path if another directory has the same name.
 pub fn name(directory: &Path, all: &[PathBuf]) -> String {
     let named = |it: &Path| Some(it.file_name()?.to_string_lossy().into_owned());
     match named(directory) {
@@ -73,7 +73,7 @@ pub fn name(directory: &Path, all: &[PathBuf]) -> String {
     }
 }
 
-/// What the directory says of its network, or what the links' names say.
+/// Returns the topology of the results, or one derived from the names of the links.
 pub fn topology(results: &Results) -> Result<Topology, Error> {
     if let Some(topology) = results.topology()? {
         return Ok(topology);

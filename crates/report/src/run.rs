@@ -1,4 +1,4 @@
-//! A results directory, as the page shows it.
+//! Conversion of a results directory into page data.
 
 use std::collections::HashMap;
 
@@ -17,18 +17,18 @@ use crate::thin::{Thinning, mean};
 use crate::worst::worst;
 use crate::{Error, title};
 
-/// Above this many links, or connections, only the busiest have curves.
+/// Number of links or connections above which only the busiest have curves.
 pub const MANY: usize = 2000;
-/// How many of the busiest have curves then.
+/// Number of the busiest links or connections that have curves in that case.
 pub const BUSIEST: usize = 300;
 
-/// Points that all curves of a page have together, about.
+/// Approximate total number of points of all curves of a page.
 const POINTS: usize = 1_600_000;
-/// Points of one curve at most.
+/// Maximum number of points of a curve.
 const CURVE_POINTS: usize = 1200;
-/// And at least, as far as there are samples.
+/// Minimum number of points of a curve, if it has that many samples.
 const FEWEST_POINTS: usize = 60;
-/// Moments at which the map can be, at most.
+/// Maximum number of frames of the map.
 const FRAMES: usize = 240;
 
 // Columns of the series.
@@ -52,7 +52,7 @@ pub const DELAY: usize = of_connection("delay_s");
 const WHOLE_MEAN: usize = Column::place(WHOLE.values, "mean");
 const WHOLE_CI95: usize = Column::place(WHOLE.values, "ci95");
 
-/// Reads the directory; `among` is how many share the page.
+/// Reads the directory; `among` is the number of directories on the page.
 pub fn read(
     results: &Results,
     topology: &Topology,
@@ -186,7 +186,8 @@ pub fn read(
     let over_seeds = results.whole_network()?;
     let names = Whole::ALL.map(|it| it.name().to_owned());
     let over_seeds = over_seeds.map(|rows| Columns::new(&rows, &names).onto(&times_s));
-    // Of several seeds the mean of what each has: of means alone the highest would be less.
+    // With several seeds, uses the mean over seeds of each quantity. The maximum of mean curves would be
+    // lower than the mean of maxima.
     let whole = |quantity: Whole, of_one: Vec<f64>, most| match &over_seeds {
         Some(seeds) => grid.curve(
             seeds.series(quantity as usize, WHOLE_MEAN),
@@ -242,10 +243,10 @@ fn way(way: &TopologyWay) -> data::Way {
     }
 }
 
-/// Points of a distribution of waits at most.
+/// Maximum number of points of a distribution of response times.
 const WAITS: usize = 200;
 
-/// The distributions of waits, in the order of the summary.
+/// Returns the distributions of response times, in the order of the summary.
 fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
     let rows = results.waits()?.unwrap_or_default();
     let mut by_kind: HashMap<(&str, &str), Vec<f64>> = HashMap::new();
@@ -269,13 +270,13 @@ fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
     Ok(kinds.collect())
 }
 
-/// The ends of a link by its name, where nothing else says them.
+/// Returns the end nodes of a link from its name.
 pub fn ends(link: &str) -> (String, String) {
     let (from, to) = link.split_once("->").unwrap_or((link, ""));
     (from.to_owned(), to.to_owned())
 }
 
-/// Which have curves.
+/// Returns true for the links or connections that have curves.
 fn busiest(values: impl Iterator<Item = f64>) -> Vec<bool> {
     let values: Vec<f64> = values.collect();
     if values.len() <= MANY {
@@ -303,7 +304,8 @@ fn chosen(which: &[bool], i: usize) -> bool {
     which.get(i).copied().unwrap_or(false)
 }
 
-/// The room of a queue in packets; of bytes in packets like those that the link sent, where that is known.
+/// Returns the buffer of a queue in packets. A buffer in bytes is divided by the mean size of the packets
+/// sent, if known.
 fn room_pkts(known: &TopologyLink, link: &LinkSummary, duration_s: f64) -> Option<f64> {
     let sent_pkts = link.offered_pkts - link.lost_pkts;
     match (known.buffer_bytes, link.throughput_bps) {
@@ -322,7 +324,7 @@ fn times(times_s: Vec<f64>) -> Vec<Time> {
     times_s.into_iter().map(Time).collect()
 }
 
-/// The times of a page's curves and of its map.
+/// Downsampling grids of the curves and of the map.
 pub struct Grid {
     curves: Thinning,
     frames: Thinning,
@@ -340,7 +342,7 @@ impl Grid {
         times(self.curves.times(times_s))
     }
 
-    /// With a band of `spread` to both sides, where that is there; `most` is the largest value.
+    /// Returns a curve with a band of ±`spread`, if given; `most` is the maximum.
     pub fn curve(&self, values: &[f64], spread: &[f64], most: f64) -> data::Curve {
         let (low, high) = edges(values, spread, most);
         data::Curve {

@@ -1,8 +1,8 @@
-//! Numbers as they stand in the page.
+//! Rounded numbers for the JSON data of the page.
 
 use serde::{Serialize, Serializer};
 
-/// A number with four significant digits; what is no number becomes `null`.
+/// A number with four significant digits; NaN and infinity become `null`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Short(pub f64);
 
@@ -22,7 +22,7 @@ impl Serialize for Time {
     }
 }
 
-/// All of these, in short.
+/// Converts all values.
 pub fn short(values: &[f64]) -> Vec<Short> {
     values.iter().copied().map(Short).collect()
 }
@@ -39,7 +39,7 @@ fn number<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
     if !value.is_finite() {
         return serializer.serialize_none();
     }
-    // Without the `.0` that would only take room.
+    // Integers need no `.0`.
     match value.fract() == 0.0 && value.abs() < 1e15 {
         true => serializer.serialize_i64(value as i64),
         false => serializer.serialize_f64(value),

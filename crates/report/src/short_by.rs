@@ -1,10 +1,11 @@
-//! Who got less than they wanted.
+//! Unmet demand of connections.
 
 use netflow_results::{ConnectionSummary, TopologyConnection};
 
-/// The share that a connection is short of between two times (s): of TCP, of what it would deliver if it had the
-/// network for itself, and of what its application made; of a source that sends whatever happens, of what it sends; of TCP of which that is not
-/// known its losses, and the time without a way. `None` of one that did not want to send.
+/// Returns the unmet demand of a connection between two times (s) as a fraction. For TCP with a known solo
+/// throughput, the reference is the smaller of that throughput and the data of its application. For other
+/// sources, the result is the loss fraction combined with the time without a route. Returns `None` if the
+/// connection was not active.
 pub fn short_by(
     connection: &ConnectionSummary,
     known: Option<&TopologyConnection>,
@@ -23,7 +24,7 @@ pub fn short_by(
         Some(alone_pps) => {
             let alone_pkts = alone_pps * active_s;
             match connection.made_pkts {
-                // What was made last is still under way.
+                // The most recent data are still in flight.
                 Some(made_pkts) => {
                     let served_pkts = connection.delivered_pkts + connection.under_way_pkts;
                     1.0 - served_pkts / made_pkts.min(alone_pkts)
@@ -38,7 +39,7 @@ pub fn short_by(
                 true => 1.0 - failed / wanted,
                 false => 1.0,
             };
-            // Who counts what had no way has counted the time.
+            // A source that counts packets without a route includes that time already.
             let without_s: f64 = match connection.blocked_pkts > 0.0 {
                 true => 0.0,
                 false => connection.no_route_s.iter().map(|it| it.1 - it.0).sum(),
@@ -89,12 +90,12 @@ mod tests {
 
     #[test]
     fn what_was_wanted_is_what_is_compared_with() {
-        // Packets lost of packets sent: what is under way is not lost.
+        // Lost packets of sent packets; packets in flight are not lost.
         assert_eq!(share(&connection(), None), 0.1);
-        // 20 packets/s for the ten seconds that are left.
+        // 20 packets/s for the remaining ten seconds.
         assert_eq!(share(&connection(), Some(20.0)), 0.6);
         assert_eq!(share(&connection(), Some(1.0)), 0.0);
-        // Its application made 90 packets, of which 5 are under way; and a thousand, of which 200 fit.
+        // The application made a given number of packets, of which 5 are in flight; of 1000, only 200 fit.
         let applied = |made_pkts| ConnectionSummary {
             made_pkts: Some(made_pkts),
             under_way_pkts: 5.0,
@@ -103,13 +104,13 @@ mod tests {
         assert_eq!(share(&applied(85.0), Some(20.0)), 0.0);
         assert_eq!(share(&applied(100.0), Some(20.0)), 0.15);
         assert_eq!(share(&applied(1000.0), Some(20.0)), 0.575);
-        // TCP that offers nothing while it has no way.
+        // TCP that sends nothing while it has no route.
         let cut = ConnectionSummary {
             no_route_s: vec![(5.0, 10.0)],
             ..connection()
         };
         assert_eq!(share(&cut, None), 0.55);
-        // A source that goes on sending counts what had no way.
+        // A source that continues to send counts its packets without a route.
         let blocked = ConnectionSummary {
             blocked_pkts: 100.0,
             ..cut

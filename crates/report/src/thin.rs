@@ -1,18 +1,18 @@
-//! Fewer points, the same peaks.
+//! Downsampling of time series that preserves their peaks.
 
 use std::ops::Range;
 
-/// A grid of time stretches that series are thinned to.
+/// Grid of time intervals (buckets) for downsampling.
 #[derive(Clone, Debug)]
 pub struct Thinning {
     samples: usize,
-    /// As many as there are samples where nothing has to be thinned.
+    /// Number of buckets; equal to the number of samples without downsampling.
     buckets: usize,
     per_bucket: usize,
 }
 
 impl Thinning {
-    /// From this many samples to at most that many points (at least two).
+    /// Returns a grid from `samples` samples to at most `points` points (at least two).
     pub fn new(samples: usize, points: usize) -> Thinning {
         match samples <= points.max(2) {
             true => Thinning {
@@ -28,7 +28,7 @@ impl Thinning {
         }
     }
 
-    /// Into this many stretches at most, one value each.
+    /// Returns a grid of at most `most` buckets with one value each.
     pub fn stretches(samples: usize, most: usize) -> Thinning {
         Thinning {
             samples,
@@ -37,26 +37,26 @@ impl Thinning {
         }
     }
 
-    /// Whether anything is left out.
+    /// Returns true if samples are omitted.
     pub fn thins(&self) -> bool {
         self.buckets < self.samples
     }
 
-    /// The samples of each stretch; never empty.
+    /// Returns the sample range of each bucket, which is never empty.
     pub fn buckets(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (samples, buckets) = (self.samples as u128, self.buckets as u128);
         let edge = move |i: u128| (i * samples / buckets.max(1)) as usize;
         (0..buckets).map(move |i| edge(i)..edge(i + 1))
     }
 
-    /// The times of the points: the first and the last of every stretch.
+    /// Returns the times of the points: the first and the last of every bucket.
     pub fn times(&self, times_s: &[f64]) -> Vec<f64> {
         self.two(times_s, |here| {
             (here.first().copied(), here.last().copied())
         })
     }
 
-    /// The smallest and the largest value of every stretch, in the order in which they come.
+    /// Returns the minimum and the maximum of every bucket, in their order.
     pub fn extremes(&self, values: &[f64]) -> Vec<f64> {
         self.two(values, |here| {
             let numbered = || {
@@ -74,7 +74,7 @@ impl Thinning {
         })
     }
 
-    /// The smallest value of every stretch, at each of its points.
+    /// Returns the minimum of every bucket, for each of its points.
     pub fn lowest(&self, values: &[f64]) -> Vec<f64> {
         self.two(values, |here| {
             let low = here.iter().copied().filter(|v| !v.is_nan());
@@ -83,7 +83,7 @@ impl Thinning {
         })
     }
 
-    /// The largest value of every stretch, at each of its points.
+    /// Returns the maximum of every bucket, for each of its points.
     pub fn highest(&self, values: &[f64]) -> Vec<f64> {
         self.two(values, |here| {
             let high = here.iter().copied().filter(|v| !v.is_nan());
@@ -105,7 +105,7 @@ impl Thinning {
     }
 }
 
-/// The mean of what are numbers.
+/// Returns the mean without NaN.
 pub fn mean(values: &[f64]) -> f64 {
     let numbers = values.iter().filter(|v| !v.is_nan());
     let n = numbers.clone().count();

@@ -1,17 +1,17 @@
-//! What a scenario says it is.
+//! Title of a scenario from its first comment.
 
 use std::path::{Component, Path};
 
 use netflow_files::{Kind, read_text};
 use netflow_results::Results;
 
-/// Characters of a title at most.
+/// Maximum length of a title in characters.
 const LONGEST: usize = 100;
 
-/// The first sentence of the comment that the scenario begins with, from the copy beside the results.
+/// Returns the first sentence of the first comment of the scenario, from the copy in the results directory.
 pub fn of(results: &Results) -> Option<String> {
     let kept = Path::new(results.manifest.kept.as_ref()?);
-    // A manifest may say anything; nothing outside of its directory is shown.
+    // A manifest is untrusted, so files outside of its directory are not read.
     let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
     if !kept.components().all(inside) {
         return None;
@@ -21,7 +21,7 @@ pub fn of(results: &Results) -> Option<String> {
     sentence(&text, &path.file_stem()?.to_string_lossy())
 }
 
-/// The first sentence of a file's first comment, without the file's name in front of it.
+/// Returns the first sentence of the first comment of a file, without the name of the file in front of it.
 fn sentence(text: &str, stem: &str) -> Option<String> {
     let lines = text.lines().map_while(|line| line.strip_prefix('#'));
     let lines = lines.map(str::trim).take_while(|line| !line.is_empty());
@@ -35,7 +35,7 @@ fn sentence(text: &str, stem: &str) -> Option<String> {
     let end = [end, comment.find("? ").map(|at| at + 1)];
     let end = end.into_iter().flatten().min().unwrap_or(comment.len());
     let sentence = comment.get(..end)?.trim();
-    // What is before a colon says what it is, what is behind it how.
+    // Keeps only the text before a colon if the sentence is too long.
     let sentence = match sentence.split_once(": ") {
         Some((what, _)) if sentence.chars().count() > LONGEST => what,
         _ => sentence,

@@ -1,4 +1,4 @@
-//! When it was worst.
+//! Worst moment of a run.
 
 use netflow_results::SATURATED;
 
@@ -7,8 +7,8 @@ use crate::data::Worst;
 use crate::run::{ARRIVAL, LINK_LOSS, UTILIZATION};
 use crate::short::{Short, Time};
 
-/// The moment between two times (s) at which a link loses the most packets of all, or is the busiest where
-/// none are lost; the first of equal ones.
+/// Returns the interval and link with the most lost packets between two times (s), or with the highest
+/// utilization if none are lost. Ties go to the first.
 pub fn worst(links: &Columns, names: &[String], (from_s, to_s): (f64, f64)) -> Option<Worst> {
     let times_s = &links.times_s;
     let begin = |at: usize| at.checked_sub(1).and_then(|i| times_s.get(i)).copied();
@@ -24,7 +24,7 @@ pub fn worst(links: &Columns, names: &[String], (from_s, to_s): (f64, f64)) -> O
                 continue;
             }
             let lost = value(ARRIVAL, at) * value(LINK_LOSS, at) * (time_s - begin_s(at));
-            // Less than a packet is nobody's worst moment.
+            // Less than one lost packet is ignored.
             let lost = if lost >= 1.0 { lost } else { 0.0 };
             let bad = (lost, value(UTILIZATION, at));
             if bad > (0.0, 0.0) && most.is_none_or(|(known, ..)| bad > known) {
@@ -55,7 +55,8 @@ mod tests {
     use super::*;
     use netflow_results::LINKS;
 
-    /// Two links over three intervals of a second: utilization, and loss of 100 packets/s.
+    /// Returns two links over three intervals of a second with this utilization, and this loss of 100
+    /// packets/s.
     fn links(utilization: [[f64; 3]; 2], loss: [[f64; 3]; 2]) -> Columns {
         let row = |i: usize| {
             let (place, at) = (i % 2, i / 2);

@@ -1,5 +1,5 @@
-//! The page in a real browser: what is clicked, what is shown, and that nothing is asked of
-//! anybody. With `NETFLOW_PICTURES=DIR` it leaves pictures to look at there.
+//! Tests of the page in a browser: clicks, displayed content and absence of requests. With
+//! `NETFLOW_PICTURES=DIR` they save screenshots there.
 #![cfg(unix)]
 
 mod common;
@@ -36,7 +36,7 @@ fn write(place: &Path, directories: &[PathBuf], against: Option<&Path>) -> PathB
     file
 }
 
-/// One request, for the page itself, and a silent console.
+/// Checks that the page itself is the only request, and that the console is empty.
 fn is_innocent(browser: &Browser, file: &Path) {
     let offences = &browser.offences;
     assert!(offences.errors.is_empty(), "{:?}", offences.errors);
@@ -70,7 +70,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
         3
     );
 
-    // The bottleneck is the first row; clicked on the map, everything about it lights up.
+    // The bottleneck is the first row. A click on it in the map highlights everything related.
     assert_eq!(browser.text("#links tbody td"), "N5->N7");
     assert!(
         browser
@@ -101,7 +101,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
     );
     assert!(browser.text("#about").contains("8\u{a0}Mbit/s"));
 
-    // The slider, at both ends: nothing is sent at the start, the bottleneck is busy at the end.
+    // The slider at both ends: nothing is sent at the start, and the bottleneck is busy at the end.
     let utilization = "Number([...document.querySelectorAll('.hit')].find((it) => it.dataset.name === 'N5->N7').dataset.utilization)";
     browser.click("#slider");
     browser.press("Home", 36);
@@ -112,7 +112,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
     let after = browser.ask(utilization).as_f64().unwrap();
     assert!(before < 0.3 && after > 0.9, "{before} {after}");
 
-    // A connection lights up its path; Esc clears.
+    // A connection highlights its path; Esc clears it.
     browser.click("#connections tbody tr");
     assert_eq!(browser.text("#details-title"), "Connection c1");
     assert_eq!(
@@ -174,7 +174,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
                 &mut browser,
                 &format!("{name}-{}", if dark { "dark" } else { "light" }),
             );
-            // Nothing sticks out to the side.
+            // Nothing extends beyond the page width.
             assert_eq!(
                 browser.ask("document.documentElement.scrollWidth <= innerWidth"),
                 true,
@@ -234,7 +234,7 @@ fn hostile_names_are_only_names() {
     assert_eq!(browser.text("#title"), "smaller.toml");
     keep(&mut browser, "two");
 
-    // Script that comes in another way is not run, and nothing can be fetched.
+    // An injected script does not run, and nothing can be fetched.
     let offences = browser.offences.errors.len();
     browser.ask("(() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s); })()");
     assert_eq!(browser.ask("window.ran === undefined"), true);
@@ -261,7 +261,7 @@ fn little_is_shown_without_a_word_on_the_console() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.lines().next().unwrap().to_owned() + "\n").unwrap();
     }
-    // Stopped before the first interval was over.
+    // Stopped before the end of the first interval.
     for file in ["summary.json", "manifest.json"] {
         let path = one.join(file);
         let text = fs::read_to_string(&path).unwrap();
@@ -295,7 +295,7 @@ fn a_large_run_opens_quickly() {
         "opened in {took:?}, {} bytes",
         fs::metadata(&file).unwrap().len()
     );
-    // A second is the aim, on a machine that does nothing else.
+    // The aim is one second on an idle machine.
     assert!(took < Duration::from_secs(5), "{took:?}");
     is_innocent(&browser, &file);
     browser.look(1280, 880, false);
@@ -305,7 +305,7 @@ fn a_large_run_opens_quickly() {
     keep(&mut browser, "hundred-dark");
 }
 
-/// A picture for each workload, with a curve for everything that is waited for; none without users.
+/// A chart for each workload with a curve for each kind of response time; none without users.
 #[test]
 fn users_have_distributions() {
     let Some(mut browser) = browser() else {
@@ -331,7 +331,7 @@ fn users_have_distributions() {
 const DOWN: &str =
     "[...document.querySelectorAll('.link.down .hit')].map((it) => it.dataset.name).sort()";
 
-/// What failed is dashed and crossed out while it is down, and connections take other ways meanwhile.
+/// A failed link is dashed and crossed out while it is down, and connections use other routes meanwhile.
 #[test]
 fn failures_are_seen_on_the_map_the_slider_and_the_curves() {
     let Some(mut browser) = browser() else {
@@ -355,7 +355,7 @@ fn failures_are_seen_on_the_map_the_slider_and_the_curves() {
         "on the map and in the legend"
     );
 
-    // Its way at the slider's time: around, and back again.
+    // The route at the time of the slider: around the failure, and then the original one.
     browser.click("#connections tbody tr");
     let way = "[...document.querySelectorAll('#related .chips')][0].textContent";
     assert_eq!(browser.ask(way), "A->RR->TT->SS->B");
@@ -377,7 +377,7 @@ fn failures_are_seen_on_the_map_the_slider_and_the_curves() {
     is_innocent(&browser, &file);
 }
 
-/// The four tiles, against the tables of the same page.
+/// The four tiles agree with the tables of the page.
 #[test]
 fn tiles_answer() {
     let Some(mut browser) = browser() else {
@@ -395,7 +395,7 @@ fn tiles_answer() {
         .filter_map(|it| it.as_str())
         .collect();
     assert_eq!(tiles.len(), 4, "{tiles:?}");
-    // No profile was left, so nothing is said of it.
+    // No profile was extrapolated, so it is not mentioned.
     assert!(!tiles.iter().any(|it| it.contains("profile")), "{tiles:?}");
     assert!(
         tiles[0].starts_with("100\u{a0}% from 21\u{a0}sworst moment: R->T"),
@@ -412,7 +412,7 @@ fn tiles_answer() {
     is_innocent(&browser, &file);
 }
 
-/// From node to node by arrows, and to a link with Shift; nothing of it moves the time.
+/// Arrow keys move between nodes, and with Shift to a link; the time stays.
 #[test]
 fn the_map_is_reached_by_keyboard() {
     let Some(mut browser) = browser() else {
@@ -447,7 +447,7 @@ fn the_map_is_reached_by_keyboard() {
     is_innocent(&browser, &file);
 }
 
-/// One metric at a time; shares differ by points, and the rest by parts of the first.
+/// One metric at a time. Fractions differ by percentage points, other metrics relative to the first.
 #[test]
 fn results_are_compared() {
     let Some(mut browser) = browser() else {
@@ -495,8 +495,8 @@ fn results_are_compared() {
     is_innocent(&browser, &file);
 }
 
-/// What Lighthouse would say, of pages with everything on them: contrast AA, a name for everything that is
-/// operated, and nothing that sticks out to the side.
+/// Accessibility of pages with all elements: contrast AA, a name for every control, and nothing beyond the
+/// page width.
 #[test]
 fn pages_are_readable_and_have_names() {
     let Some(mut browser) = browser() else {
@@ -540,7 +540,7 @@ fn pages_are_readable_and_have_names() {
     }
 }
 
-/// Everything visible whose text is less than 4.5 (3 if it is large) from what is behind it.
+/// Visible elements whose text has a contrast below 4.5 (3 for large text).
 const LOW_CONTRAST: &str = "(() => {
     const parse = (text) => { const m = text.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
     const light = ([r, g, b]) => { const [x, y, z] = [r, g, b].map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
@@ -559,10 +559,10 @@ const LOW_CONTRAST: &str = "(() => {
     return low;
 })()";
 
-/// What can be operated and does not say what it is.
+/// Controls without a name.
 const NAMELESS: &str = "[...document.querySelectorAll('button, input, select, [role=button], [role=group], a[href]')].filter((it) => !(it.hidden || it.getAttribute('aria-label') || it.textContent.trim() || it.closest('label'))).map((it) => it.outerHTML.slice(0, 80))";
 
-/// A page that is printed has everything, and nothing beside the paper.
+/// A printed page has all content, and nothing beyond the paper.
 #[test]
 fn a_page_is_printed() {
     let Some(mut browser) = browser() else {

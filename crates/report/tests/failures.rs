@@ -1,4 +1,4 @@
-//! The page of failures: whole, without a script, and the same in a real browser.
+//! Tests of the page of failures: complete without a script, and the same in a browser.
 #![cfg(unix)]
 
 mod common;
@@ -22,7 +22,7 @@ fn effect(strength: Strength, case: Option<usize>) -> Effect {
     }
 }
 
-/// A triangle whose nodes and links have an effect of every kind.
+/// Returns a page of a triangle whose nodes and links have every kind of effect.
 fn page() -> FailuresPage {
     let node = |name: &str, strength, case| FailingNode {
         name: name.to_owned(),
@@ -83,7 +83,7 @@ fn the_page_is_whole_and_has_no_script() {
     );
     assert_eq!(html.matches("<tr id=\"case-").count(), 60);
     assert!(html.contains("… and 7 more."));
-    // The largest loss has the last colour, half of it the one in the middle.
+    // The largest loss has the last colour, and half of it the middle one.
     assert_eq!(html.matches("<circle class=\"l8\"").count(), 1);
     assert_eq!(html.matches("<line class=\"l4\"").count(), 2);
     assert_eq!(html, page().html());

@@ -1,5 +1,4 @@
-//! Figures, and that they stay as they were when somebody last looked at them: `tests/figures`
-//! holds them. With `NETFLOW_BLESS=1` they are drawn anew; look at them.
+//! Tests of figures against the reviewed ones in `tests/figures`. `NETFLOW_BLESS=1` redraws them for review.
 
 mod common;
 
@@ -74,11 +73,11 @@ fn the_figure_of_a_profile_stays() {
         .unwrap()
         .svg;
     is_as_it_was("profile", &svg);
-    // Three of the four have a place on a logarithmic axis.
+    // Three of the four have a position on a logarithmic axis.
     assert_eq!(svg.matches("<circle").count(), 3);
 }
 
-/// One link of one of the results is one dot beside its reference.
+/// One link of one results directory is a dot next to its reference.
 #[test]
 fn burstiness_is_drawn_where_arrivals_were_counted() {
     let place = tempfile::tempdir().unwrap();
@@ -129,7 +128,7 @@ fn links(place: &Path, style: &Style) -> Result<Drawing, Error> {
     results_figure(Figure::Links, &[results], &["N5->*".to_owned()], style)
 }
 
-/// A PDF and a PNG have the same bytes every time, on any machine: their font is bundled.
+/// A PDF and a PNG have the same bytes on every platform, because their font is bundled.
 #[test]
 #[cfg(feature = "pdf")]
 fn figures_are_pdf_and_png_too() {
@@ -197,7 +196,7 @@ fn a_figure_looks_as_it_is_told() {
     );
 }
 
-/// The table has the points of the figure: of series that need not be thinned, their own values.
+/// The table has the points of the figure: without downsampling, the values of the series.
 #[test]
 fn the_data_of_a_figure_are_its_points() {
     let place = tempfile::tempdir().unwrap();
@@ -215,7 +214,8 @@ fn the_data_of_a_figure_are_its_points() {
     assert_eq!(drawn.collect::<Vec<(f64, f64)>>(), own.collect::<Vec<_>>());
 }
 
-/// With several seeds a point of the figure of throughput has a bar: Student's t with two degrees of freedom is 4.303.
+/// With several seeds, a point of the throughput figure has an error bar: Student's t with two degrees of
+/// freedom is 4.303.
 #[test]
 fn throughput_over_seeds_has_bars() {
     let place = tempfile::tempdir().unwrap();
@@ -248,7 +248,7 @@ fn throughput_over_seeds_has_bars() {
     );
 }
 
-/// Lines of a figure that has no bars.
+/// Returns the number of lines of a figure without error bars.
 fn axes(place: &Path) -> usize {
     let plain = run(place, &scenario("topology.toml"), "plain", 2.0);
     let figure = results_figure(
@@ -260,7 +260,7 @@ fn axes(place: &Path) -> usize {
     figure.unwrap().svg.matches("<polyline").count()
 }
 
-/// A panel in which there would be nothing is left out, unless it is asked for.
+/// An empty panel is omitted unless it is selected.
 #[test]
 fn panels_with_nothing_are_left_out() {
     const CONSTANT: &str = r#"

@@ -1,4 +1,4 @@
-//! What reports are made of, and what cannot be made one of.
+//! Tests of the content of reports, and of invalid results.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn html(directories: &[PathBuf]) -> String {
     Report::read(directories, None).unwrap().html()
 }
 
-/// The data of a page, as its script reads them.
+/// Returns the data of a page, as its script reads them.
 fn data(html: &str) -> Value {
     let start = "<script type=\"application/json\" id=\"data\">";
     let (_, rest) = html.split_once(start).unwrap();
@@ -51,7 +51,7 @@ fn the_page_is_whole_and_asks_for_nothing() {
     );
 }
 
-/// The largest and the smallest values of the files are those of the thinned curves.
+/// The downsampled curves have the largest and smallest values of the files.
 #[test]
 fn peaks_stay() {
     let place = tempfile::tempdir().unwrap();
@@ -102,7 +102,7 @@ fn one_point_no_point_and_no_number_are_drawn() {
             text.lines().next().unwrap().to_owned() + "\n"
         });
     }
-    // Stopped before the first interval was over.
+    // Stopped before the end of the first interval.
     for file in ["summary.json", "manifest.json"] {
         edit(&none.join(file), |text| {
             text.replacen("\"duration_s\": 60.0", "\"duration_s\": 0.0", 1)
@@ -121,7 +121,7 @@ fn one_point_no_point_and_no_number_are_drawn() {
 fn series_of_other_lengths_stay_on_their_times() {
     let place = tempfile::tempdir().unwrap();
     let directory = run(place.path(), &scenario("topology.toml"), "one", 10.0);
-    // Without the connections' first interval.
+    // Without the first interval of the connections.
     edit(&directory.join("connections.csv"), |text| {
         let kept = text
             .lines()
@@ -142,7 +142,7 @@ fn series_of_other_lengths_stay_on_their_times() {
     );
 }
 
-/// Directories of netflow before it wrote `network.json`.
+/// Results directories of netflow versions without `network.json`.
 #[test]
 fn without_network_json_names_say_where_links_go() {
     let place = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn without_network_json_names_say_where_links_go() {
     assert_eq!(data["runs"][0]["links"][0]["bps"], Value::Null);
 }
 
-/// The queue that TCP by profiles fills once stood there as a fact: 22 packets where ns-2 has 51.
+/// Regression test: the queue of TCP by profiles was shown without a sign: 22 packets where ns-2 has 51.
 #[test]
 fn a_queue_that_is_an_estimate_has_its_sign_and_what_it_means() {
     let place = tempfile::tempdir().unwrap();
@@ -171,7 +171,7 @@ fn a_queue_that_is_an_estimate_has_its_sign_and_what_it_means() {
     let signed: Vec<&Value> = signed.filter(|link| link.get("sign").is_some()).collect();
     let names: Vec<&Value> = signed.iter().map(|link| &link["name"]).collect();
     assert!(names.contains(&&"N5->N7".into()), "{names:?}");
-    // It is busy for 0.2 % of the time.
+    // Its utilization is 0.2 %.
     assert!(!names.contains(&&"N5->N6".into()), "{names:?}");
     for link in &signed {
         assert_eq!([&link["sign"], &link["loss_sign"]], ["~", "~"]);
@@ -197,7 +197,7 @@ fn a_position_of_the_scenario_is_kept_and_upwards_is_up() {
 #[test]
 fn of_very_many_links_the_busiest_have_curves() {
     let place = tempfile::tempdir().unwrap();
-    // A chain; only the first few links carry anything.
+    // A chain, of which only the first few links carry traffic.
     let mut text = "[simulation]\nduration = \"1 s\"\n".to_owned();
     for i in 0..MANY / 2 + 1 {
         let to = i + 1;

@@ -1,47 +1,47 @@
-//! `--vary KEY=VALUES`: a setting, and the values that it takes one after the other.
+//! Parser of `--vary KEY=VALUES`: a setting and the values it takes in a sweep.
 
 use std::collections::HashSet;
 
 use serde::Serialize;
 
-/// A setting that is varied: its key as `--set` takes it, and its values.
+/// A varied setting: its key, as in `--set`, and its values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
-    /// What `--set` takes before the `=`.
+    /// Key, as before the `=` of `--set`.
     pub key: String,
-    /// What the numbers are in, where all values are numbers with the same unit; empty where they have none.
+    /// Unit of the values if all are numbers with the same unit; empty for numbers without a unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// The values as numbers of that unit, which then stand in tables.
+    /// Values as numbers in that unit, for the tables.
     #[serde(skip)]
     pub numbers: Option<Vec<f64>>,
-    /// What `--set` takes after the `=`.
+    /// Values, as after the `=` of `--set`.
     pub values: Vec<String>,
 }
 
-/// Why there is no such axis.
+/// Error of an invalid axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--vary {option}: {message}")]
 pub struct AxisError {
-    /// What was given.
+    /// The given option.
     pub option: String,
-    /// What is wrong about it.
+    /// Description of the problem.
     pub message: String,
-    /// What is allowed.
+    /// Suggested correction.
     pub help: String,
 }
 
-/// Most values of one axis.
+/// Maximum number of values of an axis.
 pub const MOST_VALUES: usize = 100_000;
 
 const EXAMPLE: &str = "write a list, KEY=10ms,50ms,200ms, or a range, KEY=1..4 Mbit/s/20: 20 values from 1 to 4 Mbit/s";
 
 impl Axis {
-    /// Takes an option apart: `KEY=V1,V2,…`; `KEY=A..B/N`, N values from A to B in equal steps; or
-    /// `KEY=A..B/Nx`, in equal ratios. A unit stands behind every number, or behind the last.
+    /// Parses an option. `KEY=V1,V2,…` is a list, `KEY=A..B/N` has N values from A to B in equal steps, and
+    /// `KEY=A..B/Nx` has them in equal ratios. A unit follows every number, or only the last.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The option is invalid.
     pub fn parse(option: &str) -> Result<Axis, AxisError> {
         let wrong = |message: String, help: &str| AxisError {
             option: option.to_owned(),
@@ -71,10 +71,10 @@ impl Axis {
         Axis::distinct(key, values).map_err(|message| wrong(message, "give every value once"))
     }
 
-    /// A setting with these values, each as it stands behind the `=`.
+    /// Returns an axis with these values, each as after the `=`.
     ///
     /// # Errors
-    /// If there are none, or too many, or one twice.
+    /// The list is empty or too long, or a value is duplicated.
     pub fn of(key: &str, values: Vec<String>) -> Result<Axis, AxisError> {
         let wrong = |message: String| AxisError {
             option: key.to_owned(),
@@ -104,23 +104,22 @@ impl Axis {
         })
     }
 
-    /// Whether its values are whole numbers from 0 without a unit: what a setting that is a count takes.
+    /// Returns true if the values are non-negative integers without a unit, as required for counts.
     pub(crate) fn is_whole(&self) -> bool {
-        // Beyond, not every whole number is one of these.
+        // An `f64` represents all integers up to 2⁵³.
         const MOST: f64 = (1_u64 << 53) as f64;
         let whole = |number: &f64| (0.0..=MOST).contains(number) && number.fract() == 0.0;
         let unit = self.unit.as_deref().unwrap_or_default();
         unit.is_empty() && self.numbers.iter().flatten().all(whole)
     }
 
-    /// The setting as `--set` takes it, with one of the values.
+    /// Returns `KEY=VALUE` for the value of index `value`.
     pub fn setting(&self, value: usize) -> String {
         format!("{}={}", self.key, self.values[value])
     }
 }
 
-/// What stands before and behind the two points of a range. (Paths begin with two points, or with a name
-/// and `/`.)
+/// Returns the text before and after the `..` of a range. (Paths start with `..`, or with a name and `/`.)
 fn range_ends(text: &str) -> Option<(&str, &str)> {
     let (from, to) = text.split_once("..")?;
     let is_end = !from.trim().is_empty() && !from.contains(['"', '\'', '{', '[', ',']);
@@ -197,12 +196,12 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
     Ok((0..count).map(|i| text(value(i))).collect())
 }
 
-/// A number as somebody would write it: 1.4, not 1.4000000000000001.
+/// Rounds to 13 significant digits: 1.4, not 1.4000000000000001.
 fn as_written(number: f64) -> f64 {
     format!("{number:.12e}").parse().unwrap_or(number)
 }
 
-/// The parts between commas that are not within quotes or braces.
+/// Splits at commas outside quotes and braces.
 fn list(text: &str) -> Result<Vec<String>, String> {
     let (mut parts, mut part) = (Vec::new(), String::new());
     let (mut depth, mut quote) = (0_u32, None);
@@ -236,7 +235,7 @@ fn list(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Values of which only the last has its unit, with that of the last: `5,10,20 Mbit/s`.
+/// Adds the unit of the last value if the others have none: `5,10,20 Mbit/s`.
 fn with_the_last_unit(mut values: Vec<String>) -> Vec<String> {
     if let Some((last, others)) = values.split_last_mut()
         && let Some((_, unit)) = quantity(last)
@@ -250,7 +249,7 @@ fn with_the_last_unit(mut values: Vec<String>) -> Vec<String> {
     values
 }
 
-/// The values as numbers, if all are numbers with the same unit.
+/// Returns the unit and the values as numbers, if all are numbers with the same unit.
 fn numbers(values: &[String]) -> Option<(String, Vec<f64>)> {
     let quantities = values.iter().map(|value| quantity(value));
     let quantities: Vec<(f64, &str)> = quantities.collect::<Option<_>>()?;
@@ -265,7 +264,7 @@ fn numbers(values: &[String]) -> Option<(String, Vec<f64>)> {
     })
 }
 
-/// A number, and what stands behind it.
+/// Splits a quantity into its number and its unit.
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let ends = (1..=text.len())
@@ -277,7 +276,7 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
         let number: f64 = text[..end].parse().ok()?;
         Some((number, text[end..].trim()))
     })?;
-    // `1-2` and `10.0.0.1` are no quantities.
+    // `1-2` and `10.0.0.1` are not quantities.
     let is_unit =
         !unit.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ':'));
     is_unit.then_some((number, unit))
@@ -362,7 +361,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is written comes back as an error or as values.
+        /// Any text gives an error or values.
         #[test]
         fn nothing_panics(option in ".{0,40}", ends in "[-0-9.e]{0,8}\\.\\.[-0-9.eE msx/]{0,12}") {
             let _ = Axis::parse(&option);

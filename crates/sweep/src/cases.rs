@@ -1,12 +1,12 @@
-//! Which cases there are: every combination of values, failures and seeds, in one order.
+//! Enumeration of the cases: every combination of values, failures and seeds.
 
 use crate::Axis;
 
-/// Most cases of a sweep.
+/// Maximum number of cases of a sweep.
 pub const MOST_CASES: u64 = 100_000_000;
 
-/// All cases, by index: the last axis varies faster than the ones before it, failures faster than axes,
-/// seeds fastest.
+/// All cases by index. The last axis varies faster than the axes before it, failures vary faster than axes,
+/// and seeds vary fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cases {
     values: Vec<u64>,
@@ -15,22 +15,22 @@ pub struct Cases {
     count: u64,
 }
 
-/// One of them.
+/// One case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Its index among all.
+    /// Index among all cases.
     pub index: u64,
-    /// The index of its combination of values: cases that have the same are of one scenario.
+    /// Index of its combination of values. Cases with the same combination share a scenario.
     pub combination: u64,
-    /// For every axis, which of its values.
+    /// Index of the value for each axis.
     pub values: Vec<usize>,
-    /// Which of the failures; `None` of the intact network.
+    /// Index of the failed link; `None` for the intact network.
     pub failed: Option<usize>,
-    /// How many after the scenario's seed.
+    /// Offset from the seed of the scenario.
     pub seed: u64,
 }
 
-/// How many cases these would be, if that can be counted.
+/// Returns the number of cases, or `None` on overflow.
 pub fn count(axes: &[Axis], failures: usize, seeds: u32) -> Option<u128> {
     let values = axes.iter().map(|axis| axis.values.len() as u128);
     let inner = [failures as u128 + 1, u128::from(seeds.max(1))];
@@ -38,8 +38,8 @@ pub fn count(axes: &[Axis], failures: usize, seeds: u32) -> Option<u128> {
 }
 
 impl Cases {
-    /// Every value of every axis with the intact network and with each of the failures, with every seed;
-    /// `None` if these are more than [`MOST_CASES`].
+    /// Returns every value of every axis, with the intact network and with each failure, for every seed.
+    /// Returns `None` for more than [`MOST_CASES`] cases.
     pub fn new(axes: &[Axis], failures: usize, seeds: u32) -> Option<Cases> {
         let count = u64::try_from(count(axes, failures, seeds)?).ok()?;
         (count <= MOST_CASES).then(|| Cases {
@@ -50,7 +50,7 @@ impl Cases {
         })
     }
 
-    /// The one with the first value of every axis.
+    /// Returns the case with the first value of every axis.
     pub(crate) fn first(axes: &[Axis]) -> Case {
         Case {
             index: 0,
@@ -61,12 +61,12 @@ impl Cases {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of cases.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The one of an index.
+    /// Returns the case with this index.
     pub fn case(&self, index: u64) -> Case {
         let (rest, seed) = (index / self.seeds, index % self.seeds);
         let (combination, state) = (rest / self.states, rest % self.states);

@@ -1,15 +1,16 @@
-//! Cases in parts, each of which is one set of files; and parts of those for several machines.
+//! Chunks of cases, each with its own set of files, and shards of chunks for several machines.
 
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// About how many chunks there are, as long as none has too many cases.
+/// Approximate number of chunks, unless a chunk would have more than [`MOST`] cases.
 const ABOUT: u64 = 256;
-/// Most cases of a chunk: what is lost when a process is killed.
+/// Maximum number of cases of a chunk: the work lost if a process is killed.
 const MOST: u64 = 1000;
 
-/// The chunks of so many cases: by nothing but their number, so that all who work on them have the same.
+/// Partition of the cases into chunks. It depends only on the number of cases, so that independent workers
+/// agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
     cases: u64,
@@ -17,37 +18,37 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Of so many cases.
+    /// Returns the chunks of `cases` cases.
     pub fn of(cases: u64) -> Chunks {
         let size = cases.div_ceil(ABOUT).clamp(1, MOST);
         Chunks { cases, size }
     }
 
-    /// How many there are.
+    /// Returns the number of chunks.
     pub fn count(&self) -> u64 {
         self.cases.div_ceil(self.size)
     }
 
-    /// How many cases each has, except perhaps the last.
+    /// Returns the number of cases of a chunk; the last one may have fewer.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The indices of a chunk's cases.
+    /// Returns the case indices of a chunk.
     pub fn cases(&self, chunk: u64) -> Range<u64> {
         let first = chunk * self.size;
         first..(first + self.size).min(self.cases)
     }
 }
 
-/// Every n-th chunk: `2/3` are the second of every three.
+/// Every n-th chunk: `2/3` is the second of three shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: u32,
     of: u32,
 }
 
-/// Most shards.
+/// Maximum number of shards.
 const MOST_SHARDS: u32 = 1_000_000;
 
 impl Default for Shard {
@@ -58,12 +59,12 @@ impl Default for Shard {
 }
 
 impl Shard {
-    /// Whether a chunk is one of its own.
+    /// Returns true if the shard contains the chunk.
     pub fn has(&self, chunk: u64) -> bool {
         chunk % u64::from(self.of) == u64::from(self.index - 1)
     }
 
-    /// Whether it is everything.
+    /// Returns true if the shard contains all chunks.
     pub fn is_all(&self) -> bool {
         self.of == 1
     }

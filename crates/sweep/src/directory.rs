@@ -1,4 +1,4 @@
-//! The directory of a sweep: what it is of, and which of its chunks are complete.
+//! Output directory of a sweep: its description and its complete chunks.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -17,23 +17,24 @@ use serde_json::Value;
 
 use crate::{Axis, Error, Model, Sweep};
 
-/// What every file's name ends with that is not complete.
+/// Suffix of incomplete files.
 const PARTIAL: &str = ".partial";
 
-/// What a sweep is, as far as its tables depend on it; and for people, what it was made from.
+/// Description of a sweep in `sweep.json`: the settings that determine its tables, and its origin for
+/// readers.
 #[derive(Serialize)]
 struct Description<'a> {
     program: &'static str,
     version: &'static str,
     digest: &'a str,
     scenario: String,
-    /// What is suspicious about it, or about some of the values.
+    /// Warnings of the scenario and of some values.
     warnings: Vec<String>,
     #[serde(flatten)]
     identity: Identity<'a>,
 }
 
-/// What the tables depend on.
+/// Settings that determine the tables.
 #[derive(Serialize)]
 struct Identity<'a> {
     scenario_digest: &'a str,
@@ -53,12 +54,12 @@ struct Identity<'a> {
     tables: &'a SweepColumns,
 }
 
-/// A complete chunk.
+/// Record of a complete chunk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Receipt {
-    /// Cases in it.
+    /// Number of cases.
     pub cases: u64,
-    /// Those of them that came to nothing.
+    /// Number of cases without a result.
     pub without_answer: u64,
     /// Rows of all tables.
     pub rows: u64,
@@ -66,24 +67,24 @@ pub(crate) struct Receipt {
     pub files: [Size; 3],
 }
 
-/// What a file has to have.
+/// Expected size and checksum of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Size {
     pub bytes: u64,
     pub crc32: u32,
 }
 
-/// The directory, ready for chunks of a sweep.
+/// Directory of a sweep, ready for its chunks.
 pub(crate) struct Directory {
     path: PathBuf,
-    /// The beginning of the digest of all that tables depend on.
+    /// Start of the digest of all settings that determine the tables.
     mark: String,
     format: Format,
 }
 
 impl Directory {
-    /// Makes the directory, or finds the same sweep there. With `force` whatever another one has written
-    /// there goes.
+    /// Creates the directory, or opens it if it contains the same sweep. With `force`, the files of another
+    /// sweep in it are removed.
     pub(crate) fn open(path: &Path, sweep: &Sweep, force: bool) -> Result<Directory, Error> {
         let request = sweep.request();
         let identity = Identity {
@@ -103,7 +104,7 @@ impl Directory {
             tables: sweep.tables(),
         };
         let version = env!("CARGO_PKG_VERSION");
-        // Cannot fail: string keys, and numbers that are none become null.
+        // Serialization cannot fail: keys are strings, and NaN becomes null.
         let text = serde_json::to_string(&identity).unwrap_or_default();
         let digest = digest([version, &text].into_iter());
         let first = sweep.base().sources.iter().next();
@@ -160,7 +161,7 @@ impl Directory {
         Ok(())
     }
 
-    /// While nobody else looks whether there is a sweep: it does not take long.
+    /// Waits for a lock on the directory. Other processes hold it only briefly.
     fn claim(&self) -> Result<Claim, Error> {
         const PATIENCE: u32 = 500;
         let mut tries = 0;
@@ -180,7 +181,7 @@ impl Directory {
         }
     }
 
-    /// Removes what any sweep has written here: receipts first, without which nothing is complete.
+    /// Removes the files of any sweep. Receipts are first, because no chunk is complete without one.
     fn clear(&self) -> Result<(), Error> {
         let parts: Vec<&str> = Directory::parts().collect();
         for part in parts.into_iter().rev() {
@@ -197,7 +198,7 @@ impl Directory {
         chunk_file(chunk, &self.mark, extension)
     }
 
-    /// What a chunk is called in messages: its table of links.
+    /// Returns the path of a chunk for messages: its table of links.
     pub(crate) fn path(&self, chunk: u64) -> PathBuf {
         self.table_path(SweepTable::Links, chunk)
     }
@@ -214,7 +215,7 @@ impl Directory {
             .join(self.name(chunk, self.format.name()))
     }
 
-    /// Chunks of this sweep that have receipts.
+    /// Returns the chunks of this sweep with receipts.
     pub(crate) fn receipts(&self) -> Result<Vec<u64>, Error> {
         let end = format!("-{}.json", self.mark);
         let found = files(&self.path.join(SWEEP_RECEIPTS))?;
@@ -224,7 +225,7 @@ impl Directory {
         Ok(chunks)
     }
 
-    /// The receipt of a chunk whose files are as it says; else which file is not.
+    /// Returns the receipt of a chunk if its files match it, otherwise the path of a file that does not.
     pub(crate) fn receipt(&self, chunk: u64) -> Result<Receipt, PathBuf> {
         let path = self.receipt_path(chunk);
         let text = read_text(&path, Kind::Summary).map_err(|_| path.clone())?;
@@ -239,7 +240,7 @@ impl Directory {
         Ok(receipt)
     }
 
-    /// Removes what processes that were killed have left of these chunks.
+    /// Removes the incomplete files that killed processes have left for these chunks.
     pub(crate) fn clear_partial(&self, is_own: impl Fn(u64) -> bool) -> Result<(), Error> {
         for part in Directory::parts() {
             for (name, path) in files(&self.path.join(part))? {
@@ -247,7 +248,7 @@ impl Directory {
                     continue;
                 };
                 if chunk_of(begun).is_some_and(&is_own) {
-                    // It may just have become a file, or have been removed.
+                    // The file may have been renamed or removed meanwhile.
                     let _ = fs::remove_file(&path);
                 }
             }
@@ -255,7 +256,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Starts the tables of a chunk.
+    /// Creates the table files of a chunk.
     pub(crate) fn begin(&self, chunk: u64) -> Result<[Measured<PartialFile>; 3], Error> {
         let begin = |table: SweepTable| {
             let name = self.name(chunk, self.format.name());
@@ -267,7 +268,7 @@ impl Directory {
         Ok([begin(links)?, begin(connections)?, begin(network)?])
     }
 
-    /// Gives the tables of a chunk their names, and then the receipt its own.
+    /// Renames the table files of a chunk to their final names, then the receipt.
     pub(crate) fn end(
         &self,
         chunk: u64,
@@ -284,7 +285,7 @@ impl Directory {
     }
 }
 
-/// The warnings that there are about a sweep.
+/// Returns all warnings of a sweep.
 fn told(sweep: &Sweep) -> Vec<String> {
     let problems = sweep.base().warnings.iter().chain(sweep.warnings());
     problems
@@ -293,7 +294,7 @@ fn told(sweep: &Sweep) -> Vec<String> {
         .collect()
 }
 
-/// Names and paths of what is in a directory.
+/// Returns the names and paths of the entries of a directory.
 fn files(path: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     let cannot = |source| Error::Read {
         path: path.to_owned(),
@@ -309,7 +310,7 @@ fn files(path: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     Ok(files)
 }
 
-/// The chunk that a file is of, by its name.
+/// Returns the chunk of a file, from its name.
 fn chunk_of(name: &str) -> Option<u64> {
     let (chunk, rest) = name.strip_prefix('.').unwrap_or(name).split_once('-')?;
     let (mark, _) = rest.split_once('.')?;
@@ -317,7 +318,7 @@ fn chunk_of(name: &str) -> Option<u64> {
     chunk.parse().ok().filter(|_| is_mark)
 }
 
-/// Refuses a directory whose description is of another sweep.
+/// Checks that the description in the directory is of the same sweep.
 fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> {
     let not_one = |reason: String| Error::NotASweep {
         path: file.to_owned(),
@@ -352,7 +353,7 @@ fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> 
     })
 }
 
-/// How large a file is, and its checksum; one of another size is not read.
+/// Returns the size and the checksum of a file. A file of another size is not read.
 fn measured(path: &Path, bytes: u64) -> io::Result<Size> {
     let mut file = fs::File::open(path)?;
     if file.metadata()?.len() != bytes {
@@ -368,7 +369,7 @@ fn measured(path: &Path, bytes: u64) -> io::Result<Size> {
     }
 }
 
-/// A writer that knows the size and the checksum of what went through it.
+/// Writer that computes the size and the checksum of its output.
 pub(crate) struct Measured<W> {
     to: W,
     bytes: u64,

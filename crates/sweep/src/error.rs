@@ -1,4 +1,4 @@
-//! Why there is no sweep, or none to the end.
+//! Errors of a sweep.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,123 +8,123 @@ use netflow_scenario::Problems;
 
 use crate::{AxisError, MOST_CASES};
 
-/// Why a sweep was refused, or ended early.
+/// Error of a sweep that was rejected or ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting that is varied is wrong in itself.
+    /// An invalid axis.
     #[error(transparent)]
     Axis(#[from] AxisError),
-    /// Two of the settings are one.
+    /// A key that is given twice.
     #[error("`{key}` is {how}")]
     SameKey {
-        /// Which.
+        /// The key.
         key: String,
-        /// `varied twice`, `both set and varied` …
+        /// Description, for example `varied twice` or `both set and varied`.
         how: &'static str,
     },
-    /// What one setting varies is what a later one says.
+    /// A varied setting that a later axis replaces.
     #[error("`{key}` is varied, and then `{by}`, which sets all of it again")]
     Replaced {
-        /// The first.
+        /// Key of the first axis.
         key: String,
-        /// The later one.
+        /// Key of the later axis.
         by: String,
     },
-    /// The scenario is wrong, or one of the values for it.
+    /// An invalid scenario, or an invalid value.
     #[error("{} problem(s)", .0.iter().count())]
     Scenario(Problems),
-    /// More cases than a sweep may have.
+    /// Too many cases.
     #[error(
         "these are {cases} cases, with {rows} rows in all; a sweep has at most {MOST_CASES} cases. At {} ms a case, as \
          the first one took, they would take {years:.1} years of one processor", 1e3 * .case_s
     )]
     TooMany {
-        /// How many, in words where they cannot be counted.
+        /// Number of cases, or words if it overflows.
         cases: String,
-        /// How many rows of links, connections and networks.
+        /// Number of rows of links, connections and networks.
         rows: String,
-        /// How long the first case took, in seconds, to one digit.
+        /// Run time of the first case in seconds, to one digit.
         case_s: f64,
-        /// How long all of them would.
+        /// Estimated run time of all cases in years.
         years: f64,
     },
-    /// The model cannot do it.
+    /// A scenario that the model does not support.
     #[error("{0}")]
     Refused(String),
-    /// Several seeds of what has none.
+    /// Several seeds of a deterministic model.
     #[error("`--seeds` has no meaning here: {0}")]
     NotRandom(&'static str),
-    /// Every link is to fail, and there is a value for which there are other links.
+    /// A value that changes the set of links, although every link is to fail.
     #[error("with `{setting}` the scenario has other links, and it is not known which are to fail")]
     OtherLinks {
         /// The setting.
         setting: String,
     },
-    /// A file or a directory could not be made or written.
+    /// A file or a directory could not be created or written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A file of a directory could not be read.
+    /// A file of the directory could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The directory holds results of a run.
+    /// The directory contains results of a run.
     #[error("{} holds results of a run ({})", path.display(), Manifest::FILE)]
     HoldsResults {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory holds something else.
+    /// The directory contains another sweep.
     #[error("{} holds another sweep: {differs} differ", path.display())]
     Another {
         /// The directory.
         path: PathBuf,
-        /// What is not the same, by the names in its `sweep.json`.
+        /// Names of the different entries of `sweep.json`.
         differs: String,
     },
-    /// What should describe the sweep in the directory does not.
+    /// An invalid description of the sweep in the directory.
     #[error("{} is no description of a sweep: {reason}", path.display())]
     NotASweep {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Description of the problem.
         reason: String,
     },
-    /// Somebody else is preparing the directory, and does not come to an end.
+    /// Another process holds the lock of the directory.
     #[error("another process is using {}", path.display())]
     InUse {
         /// The directory.
         path: PathBuf,
     },
-    /// The build has no such format, or no tables in it.
+    /// The format is not available in this build, or not supported for tables.
     #[error("{0}")]
     Format(String),
-    /// A file of the scenario is not what it was when the sweep began.
+    /// A file of the scenario changed after the start of the sweep.
     #[error(
         "the scenario, or a file that it names, was changed while the sweep ran; what is finished stays, and is of before"
     )]
     Changed,
-    /// It was asked to stop.
+    /// The sweep was stopped on request.
     #[error("stopped after {done} of {cases} cases; the same command goes on from there")]
     Stopped {
-        /// How many cases are finished.
+        /// Number of finished cases.
         done: u64,
-        /// How many there are to do.
+        /// Number of all cases.
         cases: u64,
     },
 }
 
 impl Error {
-    /// What to do about it.
+    /// Returns the suggested action, if there is one.
     pub fn help(&self) -> Option<String> {
         let help = match self {
             Error::Axis(error) => return Some(error.help.clone()),

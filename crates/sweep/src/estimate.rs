@@ -1,4 +1,4 @@
-//! How much a sweep will be, told from a few of its cases.
+//! Estimate of the size and the run time of a sweep from a few of its cases.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -8,32 +8,32 @@ use crate::tables::Sheets;
 use crate::worker::Worker;
 use crate::{Error, Load, Shard, Sweep};
 
-/// How much a sweep, or a shard of it, will be.
+/// Estimated size and run time of a sweep or a shard.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Its cases: a known number.
+    /// Number of cases (exact).
     pub cases: u64,
-    /// How many of them were evaluated for what follows.
+    /// Number of cases evaluated for the estimate.
     pub tried: u64,
     /// Rows of all tables.
     pub rows: f64,
     /// Bytes of all tables.
     pub bytes: f64,
-    /// Seconds of one processor.
+    /// CPU time in seconds.
     pub time_s: f64,
 }
 
-/// Cases that are tried, as many times in a row as they are long.
+/// Number of sampled blocks and of cases in each.
 const BLOCKS: u64 = 4;
 const BLOCK: u64 = 4;
-/// Nobody waits longer for what is to tell how long it takes.
+/// Maximum time for the sample.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Sweep {
-    /// Evaluates up to 16 cases, in four places of the whole, and says what all of them would be.
+    /// Evaluates up to 16 cases at four positions of the sweep, and extrapolates to all cases.
     ///
     /// # Errors
-    /// If the scenario was changed meanwhile, or nothing was tried when it was to stop.
+    /// The scenario changed meanwhile, or the estimate was stopped before its first case.
     pub fn estimate(
         &self,
         shard: Shard,
@@ -71,7 +71,7 @@ impl Sweep {
         })
     }
 
-    /// Bytes and rows of these cases, and how many there was time for.
+    /// Returns the bytes and rows of these cases, and the number of cases evaluated in time.
     fn try_cases(
         &self,
         indices: &[u64],

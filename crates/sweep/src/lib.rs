@@ -1,20 +1,20 @@
-//! One scenario in very many variants: settings that vary, links that fail, seeds.
+//! Parameter sweeps: one scenario with varied settings, link failures and seeds.
 //!
-//! A [`Sweep`] is made of a [`Request`] and a function that loads the scenario with given settings. It has
-//! [`Cases`] by index, which stand in [`Chunks`]; both depend on nothing but the request, so that any
-//! number of threads, of processes that share the work ([`Shard`]), and of interruptions leads to the
-//! same files, to the bit. [`Sweep::write`] evaluates them into a directory:
+//! A [`Sweep`] is built from a [`Request`] and a function that loads the scenario with given settings. Its
+//! [`Cases`] have indices and are grouped in [`Chunks`]. Both depend only on the request. Any number of
+//! threads, of cooperating processes ([`Shard`]) and of interruptions therefore gives the same files, bit by
+//! bit. [`Sweep::write`] evaluates the cases into a directory:
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `links/*.parquet` | a row for every case and link |
 //! | `connections/*.parquet` | a row for every case and connection |
-//! | `network/*.parquet` | a row for every case, with its `status`: `ok`, or why there is nothing else |
-//! | `chunks/*.json` | a receipt for every chunk whose files are complete |
-//! | `sweep.json` | what the sweep is: settings, columns, units, how many cases and chunks |
+//! | `network/*.parquet` | a row for every case, with its `status`: `ok`, or the reason for a missing result |
+//! | `chunks/*.json` | a receipt for every complete chunk |
+//! | `sweep.json` | description of the sweep: settings, columns, units, number of cases and chunks |
 //!
-//! Columns are those that a steady state, or a run's summary, has anyway; before them stand the index of
-//! the case, a column for every setting that varies, `failed` and `seed`.
+//! The columns are those of a steady state or of the summary of a run. They are preceded by the index of the
+//! case, a column per varied setting, `failed` and `seed`.
 #![warn(missing_docs)]
 
 mod axis;

@@ -1,4 +1,4 @@
-//! What is swept: checked as a whole before the first case.
+//! Definition of a sweep, validated completely before the first case.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,27 +21,27 @@ use crate::worker::{Worker, check_run};
 use crate::{Axis, Error};
 use netflow_results::columns::Cell;
 
-/// Loads the scenario with these settings, each as `KEY=VALUE`, of which later ones count.
+/// Loads the scenario with these settings, each `KEY=VALUE`; later ones replace earlier ones.
 pub type Load<'a> = dyn Fn(&[String]) -> Result<Prepared, Problems> + Sync + 'a;
 
-/// What every case is evaluated with.
+/// Model that evaluates every case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
-    /// The steady state of fluids.
+    /// Steady state of the fluid model.
     #[default]
     Solve,
-    /// A run of fluids.
+    /// Simulation with the fluid model.
     Fluid,
-    /// A run of packets, with congestion windows.
+    /// Simulation with the packet model.
     Packets,
 }
 
 impl Model {
-    /// All of them.
+    /// All models.
     pub const ALL: [Model; 3] = [Model::Solve, Model::Fluid, Model::Packets];
 
-    /// What options call it.
+    /// Returns its name in options.
     pub fn name(self) -> &'static str {
         match self {
             Model::Solve => "solve",
@@ -50,7 +50,7 @@ impl Model {
         }
     }
 
-    /// What it is, in words.
+    /// Returns a description.
     pub fn about(self) -> &'static str {
         match self {
             Model::Solve => "the steady state, as `netflow solve` finds it",
@@ -75,29 +75,29 @@ impl FromStr for Model {
     }
 }
 
-/// What is asked for.
+/// Specification of a sweep.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What varies.
+    /// Varied settings.
     pub axes: Vec<Axis>,
-    /// Settings of all cases, each as `KEY=VALUE`.
+    /// Settings of all cases, each `KEY=VALUE`.
     pub settings: Vec<String>,
-    /// Whether there is a case for every link that is down, besides the one with none.
+    /// True to add one case per link failure to the case of the intact network.
     pub each_link_fails: bool,
-    /// How every case is evaluated.
+    /// Model of every case.
     pub model: Model,
-    /// At which time steady states are looked for, in seconds; at the end of the run without.
+    /// Time of the steady state in seconds; `None` for the end of the run.
     pub at_s: Option<f64>,
-    /// Runs with the scenario's seed and those that follow it.
+    /// Number of seeds, from the seed of the scenario on.
     pub seeds: u32,
-    /// Length of the recording intervals of runs, in seconds, which peaks are of.
+    /// Recording interval of runs in seconds, over which peaks are measured.
     pub every_s: f64,
-    /// How tables are written.
+    /// File format of the tables.
     pub format: Format,
 }
 
 impl Default for Request {
-    /// One case, at rest.
+    /// One case, in steady state.
     fn default() -> Request {
         Request {
             axes: Vec::new(),
@@ -112,7 +112,7 @@ impl Default for Request {
     }
 }
 
-/// Parquet where the build has it, otherwise CSV.
+/// Returns Parquet if the build supports it, otherwise CSV.
 pub fn default_format() -> Format {
     match Format::Parquet.is_available() {
         true => Format::Parquet,
@@ -120,16 +120,16 @@ pub fn default_format() -> Format {
     }
 }
 
-/// What trying every value of a sweep has shown.
+/// Result of the validation of all values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// Digest of the scenario's files, with any of the values.
+    /// Digest of the scenario files over all values.
     pub digest: String,
-    /// Whether some values name files.
+    /// True if some values name files.
     pub names_files: bool,
 }
 
-/// A sweep whose every value was tried: which cases there are, and what their tables have.
+/// A validated sweep: its cases and its table columns.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     request: Request,
@@ -137,19 +137,20 @@ pub struct Sweep {
     failures: Vec<String>,
     cases: Cases,
     tables: SweepColumns,
-    /// Of the files of the scenario: with any of the values, where these name files.
+    /// Digest of the scenario files, over all values if these name files.
     digest: String,
     names_files: bool,
     warnings: Vec<Problem>,
 }
 
 impl Sweep {
-    /// Counts the cases, and tries every value once, with the first of all others, on the threads of the current
-    /// rayon pool, until `stop` says otherwise. Of more than a thousand numbers a thousand are tried; if one of the others
-    /// is impossible, its cases are without an answer, with the reason.
+    /// Counts the cases and validates every value once, with the first value of all other axes. It uses the
+    /// threads of the current rayon pool and ends early if `stop` returns true. Numeric axes with more than
+    /// 1000 values are validated at 1000 of them. If another value is invalid, its cases have no result but
+    /// the reason.
     ///
     /// # Errors
-    /// Everything that keeps the sweep from beginning.
+    /// Any error that prevents the sweep.
     pub fn new(
         request: Request,
         load: &Load<'_>,
@@ -160,10 +161,10 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// The same again, in another process: what was tried before is not tried once more.
+    /// Rebuilds the sweep in another process without repeating the validation.
     ///
     /// # Errors
-    /// As [`new`](Self::new), but for values that nobody tries.
+    /// Those of [`new`](Self::new), except for values that are not validated again.
     pub fn again(request: Request, tried: Tried, load: &Load<'_>) -> Result<Sweep, Error> {
         let sweep = Sweep::untried(request, load)?;
         if !tried.names_files && sweep.digest != tried.digest {
@@ -176,7 +177,7 @@ impl Sweep {
         })
     }
 
-    /// What trying every value has shown, for [`again`](Self::again).
+    /// Returns the result of the validation, for [`again`](Self::again).
     pub fn tried(&self) -> Tried {
         Tried {
             digest: self.digest.clone(),
@@ -222,7 +223,7 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// Whether it can be evaluated so at all.
+    /// Checks that the model supports the scenario.
     fn check_model(&self) -> Result<(), Error> {
         let Request { model, seeds, .. } = self.request;
         if model == Model::Solve {
@@ -280,7 +281,7 @@ impl Sweep {
             }
             Ok((scenario.digest, scenario.warnings))
         });
-        // The first that is wrong, whoever found it.
+        // The first error in order, independent of the threads.
         let tried: Vec<Result<(String, Vec<Problem>), Error>> = tried.collect();
         let mut digests = BTreeSet::from([self.base.digest.clone()]);
         for tried in tried {
@@ -306,7 +307,7 @@ impl Sweep {
         if let Err(error) = first {
             return error;
         }
-        // One digit: it is measured anew each time.
+        // One digit, because the measurement varies.
         let case_s: f64 = format!("{:.0e}", began.elapsed().as_secs_f64())
             .parse()
             .unwrap_or(1e-3);
@@ -328,64 +329,64 @@ impl Sweep {
         settings(&self.request, values)
     }
 
-    /// The settings of a case: what `--set` takes to have it alone.
+    /// Returns the settings with which `--set` reproduces a case.
     pub fn settings_of(&self, case: &Case) -> Vec<String> {
         self.settings_with(&case.values)
     }
 
-    /// All cases.
+    /// Returns all cases.
     pub fn cases(&self) -> &Cases {
         &self.cases
     }
 
-    /// The parts that cases are written in.
+    /// Returns the chunks.
     pub fn chunks(&self) -> Chunks {
         Chunks::of(self.cases.count())
     }
 
-    /// What the tables have.
+    /// Returns the columns of the tables.
     pub fn tables(&self) -> &SweepColumns {
         &self.tables
     }
 
-    /// What was asked for.
+    /// Returns the specification.
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// The links that fail, one after the other, by the names that events have for them.
+    /// Returns the names of the links that fail, one per failure case, as in events.
     pub fn failures(&self) -> &[String] {
         &self.failures
     }
 
-    /// The scenario with the first of all values.
+    /// Returns the scenario with the first value of every axis.
     pub fn base(&self) -> &Prepared {
         &self.base
     }
 
-    /// What the answers are not, whatever the values.
+    /// Returns the limitations of the results that hold for all values.
     pub fn notes(&self) -> Vec<String> {
         let is_solved = self.model() == Model::Solve;
         let at_s = self.at_s().filter(|_| is_solved).unwrap_or(f64::INFINITY);
         let mut notes = self.base.means_warnings(is_solved, at_s);
-        // Events may have told of it already.
+        // Events may already have reported it.
         if self.request.each_link_fails && !self.base.links_fail_by(at_s) {
             notes.extend(self.base.failure_warnings(is_solved));
         }
         notes
     }
 
-    /// What is suspicious with one of the values, and not with the first of all.
+    /// Returns the warnings of values that the first case does not have.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
     }
 
-    /// Digest of the scenario's files.
+    /// Returns the digest of the scenario files.
     pub(crate) fn scenario_digest(&self) -> &str {
         &self.digest
     }
 
-    /// How each case is evaluated.
+    /// Returns the model of every case.
     pub fn model(&self) -> Model {
         self.request.model
     }
@@ -398,12 +399,12 @@ impl Sweep {
         self.request.every_s
     }
 
-    /// Whether it was read from other files than the first one was.
+    /// Returns true if the scenario was loaded from other files than the first one.
     pub(crate) fn is_changed(&self, scenario: &Prepared) -> bool {
         !self.names_files && scenario.digest != self.base.digest
     }
 
-    /// What a case has in its own columns.
+    /// Returns the case columns of a case.
     pub(crate) fn cells(&self, case: &Case) -> Vec<Cell<'_>> {
         let axes = self.request.axes.iter().zip(&case.values);
         let mut cells = vec![Cell::Whole(case.index)];
@@ -421,11 +422,11 @@ impl Sweep {
     }
 }
 
-/// Of so many numbers all are tried before a sweep begins.
+/// Axes with up to this many numbers are validated completely before the sweep starts.
 const TRIED: usize = 1000;
 
-/// The values of an axis that are tried before, beside the first: all, but of more numbers than [`TRIED`] only so many,
-/// evenly spread, with the last. Trying one costs as much as preparing its cases does.
+/// Returns the indices of the values to validate in addition to the first: all, or at most [`TRIED`] evenly
+/// spaced numbers including the last. Validating a value costs as much as preparing its cases.
 fn to_try(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
     let last = axis.values.len() - 1;
     let tried = match axis.numbers {
@@ -435,7 +436,7 @@ fn to_try(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
     (1..=tried).map(move |i| (i as u128 * last as u128 / tried as u128) as usize)
 }
 
-/// Every key once, and none whose values say nothing.
+/// Checks that each key is given once and has an effect.
 fn check_keys(request: &Request) -> Result<(), Error> {
     let same = |key: &str, how: &'static str| Error::SameKey {
         key: key.to_owned(),
@@ -474,7 +475,7 @@ fn check_keys(request: &Request) -> Result<(), Error> {
     }
 }
 
-/// The scenario with these settings, as the model of the cases has it.
+/// Loads the scenario with these settings, as required by the model.
 pub(crate) fn loaded(
     model: Model,
     load: &Load<'_>,
@@ -507,7 +508,7 @@ fn settings(request: &Request, values: &[usize]) -> Vec<String> {
         .collect()
 }
 
-/// The names of what each `[[link]]` became.
+/// Returns the names of the physical links, one per `[[link]]`.
 fn link_names(network: &Network) -> Vec<String> {
     let all = network.physical_links();
     all.map(|(id, _)| network.physical_link_name(id)).collect()

@@ -1,4 +1,4 @@
-//! The three tables of a sweep, and what a case has in each of them.
+//! Columns and rows of the three tables of a sweep.
 
 use std::io::{self, Write};
 
@@ -13,10 +13,10 @@ use crate::sheet::Sheet;
 use crate::{Axis, Model};
 use netflow_results::columns::{Cell, Column, Kind};
 
-/// The column with the index of the case.
+/// Column of the case index.
 pub(crate) const CASE: &str = "case";
 
-/// A network at rest.
+/// Row of a network in steady state.
 #[derive(Default, Serialize)]
 struct SteadyRow {
     residual: f64,
@@ -25,7 +25,7 @@ struct SteadyRow {
     totals: TotalsSteady,
 }
 
-/// A network after a run.
+/// Row of a network after a run.
 #[derive(Serialize)]
 struct RunRow<'a> {
     from_s: f64,
@@ -35,17 +35,17 @@ struct RunRow<'a> {
     acks: &'a TotalsSummary,
 }
 
-/// A network of which nothing is known.
+/// Row of a network without a result.
 #[derive(Serialize)]
 struct NoRow {}
 
-/// What a case came to.
+/// Result of a case.
 pub(crate) enum Outcome {
     Steady(Network, Box<Steady>),
     Run(Box<Summary>),
 }
 
-/// The columns of a model's tables, with one for every axis.
+/// Returns the table columns of a model, with one column per axis.
 pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
     let mut of_case = vec![Column::new(CASE, Kind::Whole)];
     of_case.extend(axes.iter().map(|axis| Column {
@@ -81,7 +81,7 @@ pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
     }
 }
 
-/// The three tables while they are written.
+/// Writers of the three tables.
 pub(crate) struct Sheets<W> {
     links: Sheet<W>,
     connections: Sheet<W>,
@@ -89,7 +89,7 @@ pub(crate) struct Sheets<W> {
 }
 
 impl<W: Write + Send + 'static> Sheets<W> {
-    /// To three places, for cases with so many columns of their own.
+    /// Returns writers to three outputs, for cases with `axes` axes.
     pub(crate) fn new(
         to: [W; 3],
         format: Format,
@@ -105,7 +105,7 @@ impl<W: Write + Send + 'static> Sheets<W> {
         })
     }
 
-    /// Adds a case: its own cells, and what it came to, or why it came to nothing.
+    /// Adds a case: its case columns, and its result or the reason why there is none.
     pub(crate) fn add(
         &mut self,
         case: &[Cell<'_>],
@@ -141,7 +141,7 @@ impl<W: Write + Send + 'static> Sheets<W> {
         }
     }
 
-    /// Rows so far.
+    /// Returns the number of rows so far.
     pub(crate) fn rows(&self) -> u64 {
         self.links.rows + self.connections.rows + self.network.rows
     }

@@ -1,4 +1,4 @@
-//! Cases evaluated one after the other, each as if it were alone.
+//! Sequential evaluation of cases, with the same result for each as if evaluated alone.
 
 use std::convert::Infallible;
 
@@ -15,16 +15,16 @@ use crate::sweep::loaded;
 use crate::tables::Outcome;
 use crate::{Error, Load, Model, Sweep};
 
-/// What two cases in a row may have in common is prepared once.
+/// Evaluator that caches the parts shared by consecutive cases.
 pub(crate) struct Worker<'a> {
     sweep: &'a Sweep,
     load: &'a Load<'a>,
     stop: &'a (dyn Fn() -> bool + Sync),
-    /// By combination of values.
+    /// Scenario, by combination of values.
     scenario: Option<(u64, Result<Prepared, String>)>,
-    /// By combination of values: the ways around what fails, where steady states are solved for.
+    /// Routes around failures for steady states, by combination of values.
     detours: Option<(u64, Detours)>,
-    /// By combination of values and failure: the network to run.
+    /// Network to simulate, by combination of values and failure.
     network: Option<((u64, usize), Result<Network, String>)>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What a case comes to; or why it comes to nothing, in words. `None` if it was stopped.
+    /// Returns the result of a case, or the reason why there is none. Returns `None` if it was stopped.
     pub(crate) fn evaluate(
         &mut self,
         case: &Case,
@@ -113,7 +113,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// As `netflow run` does it, with the seed that comes so many after the scenario's.
+    /// Runs a simulation like `netflow run`, with `seed` added to the seed of the scenario.
     fn run(
         &self,
         scenario: &Prepared,
@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// The steady state of a case, with routes around what fails as `netflow failures` finds them.
+/// Solves for the steady state of a case, with routes around failures as in `netflow failures`.
 fn rest(
     scenario: &Prepared,
     at_s: f64,
@@ -188,7 +188,7 @@ fn rest(
     Ok(Outcome::Steady(network.clone(), Box::new(steady)))
 }
 
-/// Of a run nothing but its summary is kept.
+/// Recorder that keeps nothing, because only the summary of the run is needed.
 struct Unrecorded;
 
 impl Recorder for Unrecorded {
@@ -199,7 +199,7 @@ impl Recorder for Unrecorded {
     }
 }
 
-/// The network with one of the given links down from the start, as an event at 0 s leaves it.
+/// Returns the network with one link down from the start, as by an event at 0 s.
 fn without(scenario: &Prepared, failure: usize) -> Result<Network, String> {
     let Some((link, back)) = scenario.network.physical_links().nth(failure) else {
         return Err("there is no such link".to_owned());
@@ -220,7 +220,7 @@ fn without(scenario: &Prepared, failure: usize) -> Result<Network, String> {
     })
 }
 
-/// Whether an engine takes the scenario at all.
+/// Checks that the simulation supports the scenario.
 pub(crate) fn check_run(scenario: &Prepared, every_s: f64) -> Result<(), String> {
     let check = || -> Result<(), RunError> {
         check_interval(&scenario.options, every_s)?;

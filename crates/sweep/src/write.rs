@@ -1,4 +1,4 @@
-//! Cases evaluated chunk by chunk into a directory.
+//! Evaluation of cases into a directory, chunk by chunk.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -11,39 +11,39 @@ use crate::tables::Sheets;
 use crate::worker::Worker;
 use crate::{Error, Load, Shard, Sweep};
 
-/// How a sweep is written.
+/// Options for writing a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
-    /// Which of the chunks.
+    /// Shard to write.
     pub shard: Shard,
-    /// Whether what another sweep has written into the directory goes.
+    /// True to remove the files of another sweep from the directory.
     pub force: bool,
 }
 
-/// What has been written.
+/// Result of writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Cases of the shard, all of which are in the directory now.
+    /// Cases of the shard, all of which are now in the directory.
     pub cases: u64,
-    /// Those of them that were there already.
+    /// Cases that already existed.
     pub reused: u64,
-    /// Those of them that came to nothing, and say why.
+    /// Cases without a result, which have a reason instead.
     pub without_answer: u64,
     /// Rows of the shard.
     pub rows: u64,
-    /// Files that were not as their chunks' receipts say; their chunks were computed again.
+    /// Files that did not match their receipts; their chunks were computed again.
     pub damaged: Vec<String>,
-    /// Chunks of other shards that are not there yet.
+    /// Chunks of other shards that do not exist yet.
     pub missing_chunks: u64,
 }
 
 impl Sweep {
-    /// Evaluates what is not in the directory yet, on the threads of the current rayon pool, and tells again and again what part is done, from 0 to
-    /// 1. Once `stop` says so, it ends soon; finished chunks stay.
+    /// Evaluates the missing cases on the threads of the current rayon pool, and reports the completed
+    /// fraction (0–1) to `on_progress`. It ends soon after `stop` returns true; finished chunks remain.
     ///
     /// # Errors
-    /// If the directory is of something else or cannot be written, the scenario was changed meanwhile, or
-    /// it was stopped.
+    /// The directory contains something else or cannot be written, the scenario changed meanwhile, or the
+    /// sweep was stopped.
     pub fn write(
         &self,
         directory: &Path,
@@ -58,11 +58,11 @@ impl Sweep {
         self.write_into(&directory, &is_own, load, on_progress, stop)
     }
 
-    /// Makes the directory ready, or finds it so, and says which chunks are complete there. With `force` what
-    /// another sweep has written there goes.
+    /// Prepares the directory and returns the chunks that are complete in it. With `force`, the files of
+    /// another sweep in it are removed.
     ///
     /// # Errors
-    /// If the directory is of something else or cannot be written.
+    /// The directory contains something else or cannot be written.
     pub fn prepare(&self, directory: &Path, force: bool) -> Result<Vec<u64>, Error> {
         let directory = Directory::open(directory, self, force)?;
         let there = directory.receipts()?.into_par_iter();
@@ -70,10 +70,10 @@ impl Sweep {
         Ok(whole.collect())
     }
 
-    /// As [`write`](Self::write), but just these chunks.
+    /// Writes only these chunks; otherwise like [`write`](Self::write).
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn write_chunks(
         &self,
         directory: &Path,
@@ -159,7 +159,7 @@ impl Sweep {
         cases.end - cases.start
     }
 
-    /// One chunk as a whole; `None` if it was stopped, and nothing is left of it.
+    /// Writes one chunk. Returns `None` without any output if it was stopped.
     fn write_chunk(
         &self,
         directory: &Directory,

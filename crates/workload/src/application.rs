@@ -1,4 +1,4 @@
-//! What users do.
+//! User applications: web, remote terminal and video.
 
 use crate::{
     Distribution,
@@ -7,24 +7,24 @@ use crate::{
     session::{Exchange, Kind, Playback, Turn},
 };
 
-/// No session has more turns, and no page more files.
+/// Maximum number of turns of a session, and of files of a page.
 pub(crate) const MOST_TURNS: u32 = 100_000;
-/// No request or reply is longer, in bytes.
+/// Maximum length of a request or reply in bytes.
 pub(crate) const MOST_BYTES: u32 = 1 << 30;
 
-/// What a user does.
+/// Application of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Application {
-    /// Reads web pages.
+    /// Web browsing.
     Http(Http),
-    /// Types at a remote terminal.
+    /// Remote terminal.
     Telnet(Telnet),
-    /// Watches a video.
+    /// Video streaming.
     Video(Video),
 }
 
 impl Application {
-    /// Its kind.
+    /// Returns its kind.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Http(_) => Kind::Http,
@@ -36,7 +36,7 @@ impl Application {
     /// Checks every distribution.
     ///
     /// # Errors
-    /// The first number that is outside of what it may be.
+    /// The first number out of its range.
     pub fn check(&self) -> Result<(), Error> {
         match self {
             Self::Http(http) => http.check(),
@@ -45,15 +45,14 @@ impl Application {
         }
     }
 
-    /// What a user sends and receives in a session, on average: bytes of requests, bytes of
-    /// replies.
+    /// Returns the mean bytes of requests and of replies in a session.
     pub fn mean_bytes(&self) -> (f64, f64) {
         let exchanges = self.mean_exchanges();
         let (request, reply) = self.lengths();
         (exchanges * request.mean(), exchanges * reply.mean())
     }
 
-    /// How often a user asks for something in a session, on average.
+    /// Returns the mean number of requests in a session.
     pub fn mean_exchanges(&self) -> f64 {
         match self {
             Self::Http(http) => {
@@ -64,8 +63,9 @@ impl Application {
         }
     }
 
-    /// The packets of a session with this much payload at most, on average: of requests, the empty one with which a
-    /// connection begins among them, and of replies, and the bytes that each carries.
+    /// Returns the mean number of packets in a session and their mean payload in bytes, for requests and for
+    /// replies, with at most `payload_bytes` per packet. Requests include the empty packet that opens the
+    /// connection.
     pub fn mean_packets(&self, payload_bytes: f64) -> [(f64, f64); 2] {
         let exchanges = self.mean_exchanges();
         let (requests, replies) = self.lengths();
@@ -75,7 +75,7 @@ impl Application {
         })
     }
 
-    /// How often a user asks for something in a session, at most.
+    /// Returns the maximum number of requests in a session.
     pub fn most_exchanges(&self) -> f64 {
         let most = |count: &Distribution| count.largest().ceil().clamp(1.0, MOST_TURNS.into());
         match self {
@@ -85,7 +85,7 @@ impl Application {
         }
     }
 
-    /// How long requests and replies are, in bytes.
+    /// Returns the lengths of requests and of replies in bytes.
     pub fn lengths(&self) -> (&Distribution, &Distribution) {
         match self {
             Self::Http(http) => (&http.request_bytes, &http.reply_bytes),
@@ -94,7 +94,7 @@ impl Application {
         }
     }
 
-    /// How what is asked for is played, if it is a video.
+    /// Returns the playback settings of a video.
     pub(crate) fn playback(&self) -> Option<Playback> {
         match self {
             Self::Http(_) | Self::Telnet(_) => None,
@@ -111,29 +111,30 @@ impl Application {
     }
 }
 
-/// A user of the web (\[IPB\] after Mah, *An Empirical Model of HTTP Network Traffic*, INFOCOM
-/// 1997): pages of files from one server, over one persistent connection. The first file of a page
-/// is asked for alone; when it is there, all the others are asked for at once. When those are there
-/// the user thinks, and asks for the next page.
+/// Web user (\[IPB\] after Mah, *An Empirical Model of HTTP Network Traffic*, INFOCOM 1997). All pages are
+/// fetched from one server over one persistent connection. The first file of a page is requested alone; when
+/// it is complete, all others are requested at once. When these are complete, the user thinks and then
+/// requests the next page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Http {
     /// Length of a request, in bytes.
     pub request_bytes: Distribution,
     /// Length of a reply, in bytes.
     pub reply_bytes: Distribution,
-    /// Files in a page; fractions are rounded up.
+    /// Files per page; fractions are rounded up.
     pub files: Distribution,
-    /// From the last byte of a page to the first request of the next, in seconds.
+    /// Think time in seconds, from the last byte of a page to the first request of the next.
     pub think_s: Distribution,
-    /// Pages a user reads before leaving; fractions are rounded up.
+    /// Pages per visit; fractions are rounded up.
     pub pages: Distribution,
 }
 
 impl Default for Http {
-    /// \[IPB\]'s: requests of about 250 B (70 %) or 1 KB (15 %); replies with a median of 1750 B and,
-    /// but for the cut at 2 MB, a mean of 9 KB; 3 files a page, more than half of the pages only
-    /// one; 4 pages a visit, half of the visits up to 2; a median of 15 s between pages. What \[IPB\]
-    /// leaves open (the spread of think times, the tables between the points given) is chosen.
+    /// Values of \[IPB\]. Requests have about 250 B (70 %) or 1 KB (15 %). Replies have a median of 1750 B
+    /// and a mean of 9 KB before the cut at 2 MB. Pages have 3 files on average, and more than half of them
+    /// only one. Visits have 4 pages on average, and half of them up to 2. The median think time is 15 s.
+    /// Values that \[IPB\] omits are chosen here: the spread of think times, and the tables between the given
+    /// points.
     fn default() -> Self {
         Self {
             request_bytes: Distribution::Table(vec![
@@ -189,7 +190,7 @@ impl Http {
         let pages = self.pages.count(random, MOST_TURNS);
         (0..pages)
             .map(|page| Turn {
-                // A user does not think before the first page.
+                // No think time before the first page.
                 pause_s: if page > 0 {
                     self.think_s.draw(random)
                 } else {
@@ -206,24 +207,24 @@ impl Http {
     }
 }
 
-/// A user of a remote terminal, who types without waiting for the echoes.
+/// User of a remote terminal, who types without waiting for the echoes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telnet {
-    /// Keystrokes in a session; fractions are rounded up.
+    /// Keystrokes per session; fractions are rounded up.
     pub keystrokes: Distribution,
-    /// From one keystroke to the next, in seconds.
+    /// Time between keystrokes in seconds.
     pub gap_s: Distribution,
-    /// What a keystroke sends, in bytes.
+    /// Bytes sent per keystroke.
     pub keystroke_bytes: Distribution,
-    /// What it is answered with, in bytes: its echo, or what a command prints.
+    /// Bytes of the reply to a keystroke: its echo, or the output of a command.
     pub echo_bytes: Distribution,
 }
 
 impl Default for Telnet {
-    /// Sessions of a median of 100 keystrokes with a log₂ deviation of 2.24 and gaps of a Pareto
-    /// distribution of shape 0.9 (Paxson & Floyd, *Wide-Area Traffic: The Failure of Poisson
-    /// Modeling*, ToN 1995), here with 15 % above a second; one byte a keystroke, and one of ten
-    /// answered with more than an echo, which is chosen.
+    /// Sessions have a median of 100 keystrokes and a log₂ standard deviation of 2.24. Gaps have a Pareto
+    /// distribution of shape 0.9, and 15 % of them exceed a second (Paxson & Floyd, *Wide-Area Traffic: The
+    /// Failure of Poisson Modeling*, ToN 1995). A keystroke has one byte. The reply sizes are chosen here: 10
+    /// % of replies are longer than an echo.
     fn default() -> Self {
         Self {
             keystrokes: Distribution::LogNormal {
@@ -268,23 +269,23 @@ impl Telnet {
     }
 }
 
-/// A viewer, who loads a video in chunks over one persistent connection, as players of HTTP adaptive streaming do
-/// (without adapting): the next is asked for when the last is there and no more than so much is loaded that has
-/// not been played. It plays from the first chunk on, and stalls while there is none to play.
+/// Video viewer with a player for HTTP streaming without adaptation, over one persistent connection. The
+/// player requests the next chunk when the last one is complete and the playback buffer is at or below its
+/// target. It plays from the first chunk on, and stalls while the playback buffer is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
     /// Length of a request, in bytes.
     pub request_bytes: Distribution,
     /// Length of a chunk, in bytes.
     pub chunk_bytes: Distribution,
-    /// How long a video is, in seconds; its last chunk is a whole one.
+    /// Length of a video in seconds, rounded up to whole chunks.
     pub length_s: Distribution,
-    /// How it is played.
+    /// Playback settings.
     pub playback: Playback,
 }
 
 impl Default for Video {
-    /// Of [`Video::BITRATE_BPS`], [`Video::LENGTH_S`] long.
+    /// A video with [`Video::BITRATE_BPS`] and [`Video::LENGTH_S`].
     fn default() -> Self {
         let length_s = Distribution::Constant(Self::LENGTH_S);
         Video::new(Self::BITRATE_BPS, length_s, Playback::default())
@@ -292,12 +293,12 @@ impl Default for Video {
 }
 
 impl Video {
-    /// Bits of a second of video, without headers, unless somebody says otherwise.
+    /// Default bit rate in bit/s, without headers.
     pub const BITRATE_BPS: f64 = 2.5e6;
-    /// Seconds of a video, likewise.
+    /// Default length of a video in seconds.
     pub const LENGTH_S: f64 = 120.0;
 
-    /// Of so many bits in a second, without headers; requests have 300 B.
+    /// Returns a video of `bitrate_bps` without headers, and requests of 300 B.
     pub fn new(bitrate_bps: f64, length_s: Distribution, playback: Playback) -> Video {
         Video {
             request_bytes: Distribution::Constant(300.0),
@@ -325,7 +326,7 @@ impl Video {
         )
     }
 
-    /// How many chunks a video has, but for rounding up.
+    /// Returns the number of chunks of a video before rounding up.
     fn chunks(&self) -> Distribution {
         self.length_s.scaled(1.0 / self.playback.chunk_s)
     }
@@ -333,7 +334,7 @@ impl Video {
     fn turns(&self, random: &mut Random) -> Vec<Turn> {
         let chunks = self.chunks().count(random, MOST_TURNS);
         let chunk = |_| Turn {
-            // The player knows.
+            // The player decides.
             pause_s: 0.0,
             exchanges: vec![Exchange {
                 request_bytes: self.request_bytes.count(random, MOST_BYTES),
@@ -348,7 +349,7 @@ impl Video {
 mod tests {
     use super::*;
 
-    /// What \[IPB\] says of its users.
+    /// Properties of users given by \[IPB\].
     #[test]
     fn defaults_are_those_of_the_paper() {
         let http = Http::default();

@@ -1,4 +1,4 @@
-//! How a number differs from one user, page or file to the next.
+//! Probability distributions of sizes, times and counts.
 
 use crate::{
     error::{Error, ensure},
@@ -6,52 +6,51 @@ use crate::{
     random::Random,
 };
 
-/// The distribution of a positive number: bytes, seconds or how many.
+/// Distribution of a positive number: bytes, seconds or a count.
 ///
-/// Every one has a largest value, so that nothing drawn from it is without bounds; larger values
-/// are cut to it.
+/// Every distribution has a largest value, which replaces larger ones, so that all values are bounded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// Constant value.
     Constant(f64),
-    /// Exponential.
+    /// Exponential distribution.
     Exponential {
-        /// The mean before the cut.
+        /// Mean before the cut.
         mean: f64,
-        /// The largest value.
+        /// Largest value.
         most: f64,
     },
-    /// Pareto: P(X > x) = (least / x)^shape.
+    /// Pareto distribution: P(X > x) = (least / x)^shape.
     Pareto {
-        /// The exponent; the lower, the heavier the tail.
+        /// Shape parameter; a smaller value gives a heavier tail.
         shape: f64,
-        /// The smallest value.
+        /// Smallest value.
         least: f64,
-        /// The largest value.
+        /// Largest value.
         most: f64,
     },
-    /// Log-normal.
+    /// Log-normal distribution.
     LogNormal {
-        /// The median.
+        /// Median.
         median: f64,
-        /// The standard deviation of the logarithm.
+        /// Standard deviation of the logarithm.
         sigma: f64,
-        /// The largest value.
+        /// Largest value.
         most: f64,
     },
-    /// Measured: `(value, share of values up to it)`, both ascending, the last share 1. Between two
-    /// rows values are spread evenly; a first row above 0 is a share that has just that value.
+    /// Empirical distribution: `(value, cumulative share)`, both ascending, with a last share of 1. Values
+    /// are uniform between two rows; a first share above 0 is the probability of the first value.
     Table(Vec<(f64, f64)>),
 }
 
-/// The largest number anything may be.
+/// Largest allowed parameter.
 const MOST: f64 = 1e12;
 
 impl Distribution {
-    /// Checks every number; `what` names the distribution in the error.
+    /// Checks every parameter; `what` names the distribution in the error.
     ///
     /// # Errors
-    /// The first number that is outside of what it may be.
+    /// The first number out of its range.
     pub fn check(&self, what: &'static str) -> Result<(), Error> {
         let positive = |value: f64| {
             let allowed = "above 0 and at most 1e12";
@@ -87,7 +86,7 @@ impl Distribution {
         }
     }
 
-    /// The value that a share `u` in [0, 1] of all values stays at or below.
+    /// Returns the quantile at `u` in [0, 1].
     pub fn quantile(&self, u: f64) -> f64 {
         match *self {
             Self::Constant(value) => value,
@@ -107,7 +106,7 @@ impl Distribution {
         }
     }
 
-    /// The share of values up to `x`.
+    /// Returns the cumulative probability P(X ≤ x).
     pub fn cdf(&self, x: f64) -> f64 {
         match *self {
             Self::Constant(value) => f64::from(x >= value),
@@ -128,17 +127,17 @@ impl Distribution {
         }
     }
 
-    /// The mean, with what is above the largest value cut to it.
+    /// Returns the mean, with larger values replaced by the largest value.
     pub fn mean(&self) -> f64 {
         self.moment(1)
     }
 
-    /// The mean of the squares, likewise.
+    /// Returns the mean square, with larger values replaced by the largest value.
     pub fn mean_square(&self) -> f64 {
         self.moment(2)
     }
 
-    /// The mean of the values, or of their squares if `power` is 2.
+    /// Returns the mean (`power` 1) or the mean square (`power` 2).
     fn moment(&self, power: i32) -> f64 {
         let n = f64::from(power);
         match *self {
@@ -176,7 +175,7 @@ impl Distribution {
         }
     }
 
-    /// That of so many times the number.
+    /// Returns the distribution of the number multiplied by `by`.
     pub fn scaled(&self, by: f64) -> Distribution {
         match *self {
             Self::Constant(value) => Self::Constant(by * value),
@@ -206,7 +205,7 @@ impl Distribution {
         }
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     pub(crate) fn largest(&self) -> f64 {
         match *self {
             Self::Constant(value) => value,
@@ -217,12 +216,11 @@ impl Distribution {
         }
     }
 
-    /// For bytes: how many packets with `payload_bytes` of them each they fill on average, at least
-    /// one.
+    /// Returns the mean number of packets, at least 1, for a size in bytes with `payload_bytes` per packet.
     pub fn mean_packets(&self, payload_bytes: f64) -> f64 {
         let most = (self.largest() / payload_bytes).ceil();
         if most > 1e5 {
-            // So many that the last is full by half on average.
+            // With this many packets, the last one is half full on average.
             return (self.mean() / payload_bytes + 0.5).max(1.0);
         }
         // Σ P(more than k packets).
@@ -230,10 +228,10 @@ impl Distribution {
         1.0 + beyond.sum::<f64>()
     }
 
-    /// The mean of values rounded up to whole numbers from 1 on, as [`count`](Self::count) draws
-    /// them; for small numbers only, since it adds them one by one.
+    /// Returns the mean of values rounded up to whole numbers from 1, as drawn by [`count`](Self::count). It
+    /// sums one term per number, so use it for small numbers only.
     pub(crate) fn mean_count(&self, most: u32) -> f64 {
-        // Beyond the largest there is nothing to add.
+        // Terms beyond the largest value are 0.
         let most = most.min(self.largest().ceil().max(1.0) as u32);
         1.0 + (1..most).map(|n| 1.0 - self.cdf(f64::from(n))).sum::<f64>()
     }
@@ -262,7 +260,7 @@ fn check_table(rows: &[(f64, f64)], what: &'static str) -> Result<(), Error> {
     ensure(before.1 == 1.0, what, before.1, "a last share of 1")
 }
 
-/// The rows as pieces: from `(value, share)` to `(value, share)`.
+/// Returns the linear pieces of a table: from `(value, share)` to `(value, share)`.
 fn pieces(rows: &[(f64, f64)]) -> impl Iterator<Item = ((f64, f64), (f64, f64))> + '_ {
     let first = rows.first().map(|&(value, _)| (value, 0.0));
     let starts = first.into_iter().chain(rows.iter().copied());
@@ -308,7 +306,7 @@ mod tests {
     use crate::random::Purpose;
     use proptest::prelude::*;
 
-    /// 0 to 3000 B evenly: a third each one, two and three packets of 1000 B.
+    /// Uniform from 0 to 3000 B: one third each needs one, two and three packets of 1000 B.
     #[test]
     fn bytes_fill_packets() {
         let even = Distribution::Table(vec![(0.0, 0.0), (3000.0, 1.0)]);
@@ -355,8 +353,8 @@ mod tests {
     }
 
     proptest! {
-        /// The mean is the integral of the quantiles, and that of squares of their squares: 100 000 midpoints of a bounded, monotone
-        /// function are off by no more than its last piece.
+        /// The mean is the integral of the quantiles, and the mean square that of their squares. The error of
+        /// 100 000 midpoints of a bounded monotone function is at most its last piece.
         #[test]
         fn the_mean_is_the_integral_of_quantiles(distribution in any()) {
             prop_assert_eq!(distribution.check("x"), Ok(()));
@@ -378,13 +376,13 @@ mod tests {
             let (low, high) = if u < v { (u, v) } else { (v, u) };
             let (x, y) = (distribution.quantile(low), distribution.quantile(high));
             prop_assert!(x <= y && x.is_finite() && x >= 0.0);
-            // A value that many share, such as the cut, has a larger share below it.
+            // A value with positive probability, such as the cut, has a larger cumulative probability.
             prop_assert!(distribution.cdf(x) >= low - 1e-9);
             prop_assert!((0.0..=1.0).contains(&distribution.cdf(x)));
         }
     }
 
-    /// The Pareto of the replies: k 2^(1/α) is its median; of (941, 1.117) that is 1750 bytes.
+    /// The median of a Pareto distribution is k 2^(1/α): 1750 bytes for (941, 1.117).
     #[test]
     fn pareto_median() {
         let replies = Distribution::Pareto {
@@ -399,8 +397,8 @@ mod tests {
         );
     }
 
-    /// A table with a first share has that value itself: 1 with probability 0.5, else evenly
-    /// in 1 to 3, rounded up to 2 or 3; the mean is 0.5 · 1 + 0.25 · 2 + 0.25 · 3.
+    /// A table with a first share has the first value with that probability: 1 with probability 0.5,
+    /// otherwise uniform in 1 to 3, rounded up to 2 or 3. The mean is 0.5 · 1 + 0.25 · 2 + 0.25 · 3.
     #[test]
     fn counts_of_a_table() {
         let table = Distribution::Table(vec![(1.0, 0.5), (3.0, 1.0)]);

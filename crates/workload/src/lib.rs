@@ -1,13 +1,12 @@
-//! What users do with a network, and what they wait for.
+//! User workloads: sessions of web, terminal and video users, and their response times.
 //!
-//! A [`Workload`] is a kind of user, [`Http`], [`Telnet`] or [`Video`], with a [`Distribution`] for everything
-//! that differs from one user to the next. It says, for a seed, which [`Session`]s there are: who
-//! comes when, what is asked for, how long the answers are, how long the user thinks between them.
-//! A [`Player`] does what the user does. The same sessions can then be played over real sockets, over
-//! simulated connections or through a whole simulated network, and the [`Waits`] compared.
+//! A [`Workload`] is a kind of user, [`Http`], [`Telnet`] or [`Video`], with a [`Distribution`] for every
+//! random quantity. From a seed it generates [`Session`]s: arrival times, request and reply sizes, and think
+//! times. A [`Player`] is the state machine of one user. The same sessions can run over real sockets, over
+//! simulated connections or through a simulated network, and their [`Waits`] can be compared.
 //!
-//! The defaults are those of \[IPB\]: Mah, Sholander, Martinez & Tolendino, *IPB: An Internet
-//! Protocol Benchmark Using Simulated Traffic*.
+//! The defaults are those of \[IPB\]: Mah, Sholander, Martinez & Tolendino, *IPB: An Internet Protocol
+//! Benchmark Using Simulated Traffic*.
 //!
 //! ```
 //! use netflow_workload::{Application, Http, Workload};

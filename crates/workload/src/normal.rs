@@ -1,32 +1,32 @@
-//! The normal distribution, with the same bits on every machine.
+//! Normal distribution, with the same bits on every platform.
 
 use std::f64::consts::{PI, SQRT_2};
 
-/// The share of values up to `z` standard deviations above the mean.
+/// Returns the cumulative probability at `z` standard deviations above the mean.
 pub(crate) fn cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z / SQRT_2)
 }
 
-/// How many standard deviations above the mean a share `u` of all values stays at or below; infinite for 0 and 1.
+/// Returns the quantile at `u` in standard deviations; infinite for 0 and 1.
 pub(crate) fn quantile(u: f64) -> f64 {
-    // The distribution is symmetric, and small shares have all their digits.
+    // Uses the symmetry, because small tail probabilities have full precision.
     if u < 0.5 {
         return -beyond(u);
     }
     beyond(1.0 - u)
 }
 
-/// Beyond how many standard deviations above the mean this share lies, at most half.
+/// Returns the upper-tail quantile of a probability of at most 0.5.
 fn beyond(share: f64) -> f64 {
     if share <= 0.0 {
         return f64::INFINITY;
     }
-    // To 4.5e-4: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23.
+    // Initial value, accurate to 4.5e-4: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.23.
     let t = (-2.0 * libm::log(share)).sqrt();
     let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
     let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
     let mut z = t - above / below;
-    // Halley's method has three times as many digits after every round.
+    // Halley's method triples the number of correct digits per iteration.
     for _ in 0..2 {
         let density = libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt();
         let off = (cdf(-z) - share) / density;
@@ -61,7 +61,7 @@ mod tests {
     }
 
     proptest! {
-        /// And as another program says, far out, too.
+        /// Agreement with statrs, also far in the tails.
         #[test]
         fn it_is_that_of_others(u in f64::MIN_POSITIVE..1.0, digits in 0.0..300.0_f64, z in -30.0..30.0_f64) {
             let normal = Normal::standard();

@@ -1,31 +1,31 @@
-//! What a user does next, told what has happened: without a clock, a network or a socket.
+//! State machine of a user session, driven by events, without a clock, a network or a socket.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::{Exchange, Kind, Session};
 
-/// What users wait for.
+/// Event that a user waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitFor {
-    /// A connection: from the attempt until requests can be sent.
+    /// Connection: from the attempt until requests can be sent.
     Connect,
-    /// A file: from sending its request until its reply is complete. For a pipelined file that
-    /// includes the replies ahead of it.
+    /// File: from sending its request until its reply is complete. For a pipelined file, this includes the
+    /// replies ahead of it.
     File,
-    /// A page: from sending its first request until its last reply is complete; the opening of the
-    /// connection is not part of it.
+    /// Page: from sending its first request until its last reply is complete, without connection
+    /// establishment.
     Page,
-    /// An echo: from sending a keystroke until its echo is complete.
+    /// Echo: from sending a keystroke until its echo is complete.
     Echo,
-    /// A video to begin: from asking for its first chunk until that is complete.
+    /// Start of a video: from requesting its first chunk until it is complete.
     Play,
-    /// A video to go on: from the end of what was loaded until the next chunk is complete.
+    /// Stall of a video: from an empty playback buffer until the next chunk is complete.
     Stall,
 }
 
 impl WaitFor {
-    /// All of them, in the order of results.
+    /// All events, in the order of results.
     pub const ALL: [WaitFor; 6] = [
         WaitFor::Connect,
         WaitFor::File,
@@ -35,7 +35,7 @@ impl WaitFor {
         WaitFor::Stall,
     ];
 
-    /// Its name: `connect`, `file`, `page`, `echo`, `play` or `stall`.
+    /// Returns its name: `connect`, `file`, `page`, `echo`, `play` or `stall`.
     pub fn name(self) -> &'static str {
         match self {
             WaitFor::Connect => "connect",
@@ -48,15 +48,15 @@ impl WaitFor {
     }
 }
 
-/// A moment, to who moves the bytes.
+/// Timestamp type of the driver.
 pub trait Moment: Copy {
-    /// How many seconds after another it is; negative if it is before.
+    /// Returns the seconds from `other` to `self`; negative if `self` is earlier.
     fn seconds_since(self, other: Self) -> f64;
-    /// The moment so many seconds later, not a negative number.
+    /// Returns the time `seconds` later; `seconds` must not be negative.
     fn later(self, seconds: f64) -> Self;
 }
 
-/// In nanoseconds.
+/// Nanoseconds.
 impl Moment for u64 {
     fn seconds_since(self, other: u64) -> f64 {
         (self as f64 - other as f64) * 1e-9
@@ -80,42 +80,42 @@ impl Moment for Instant {
     }
 }
 
-/// The user of a session, over a connection; times are whatever `T` is to who moves the bytes.
+/// State machine of one user session over a connection; `T` is the timestamp type of the driver.
 #[derive(Clone, Debug)]
 pub struct Player<T> {
     session: Session,
-    /// So many turns have begun.
+    /// Number of turns that have begun.
     begun: usize,
-    /// So many exchanges of the last of them have been asked for, the first at this time.
+    /// Number of exchanges requested in the present turn, and the time of the first.
     asked_of_turn: usize,
     turn_at: Option<T>,
-    /// When each reply was asked for that is not complete, in order.
+    /// Request times of the replies that are not complete, in order.
     asked: VecDeque<T>,
-    /// Of a video: until when there is something to play.
+    /// For a video, the time at which the playback buffer is empty.
     plays_until: Option<T>,
 }
 
-/// What a user does now.
+/// Action of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Act<'a> {
-    /// What is asked for at once.
+    /// Requests to send now.
     pub asks: &'a [Exchange],
-    /// So many seconds from now the next turn begins; `None` where the user waits for replies first,
-    /// or has no more turns.
+    /// Delay in seconds until the next turn; `None` while replies are pending, or after the last turn.
     pub pause_s: Option<f64>,
 }
 
-/// A reply is complete.
+/// Result of a complete reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered<'a, T> {
-    /// What was waited for, and since when: a file or an echo; with its last file a page, with a chunk a video.
+    /// Finished waits with their start times: a file or an echo, and a page with its last file or a video
+    /// with a chunk.
     pub waits: [Option<(WaitFor, T)>; 2],
-    /// What the user does now.
+    /// Next action of the user.
     pub act: Act<'a>,
 }
 
 impl<T: Moment> Player<T> {
-    /// A user who has nothing yet.
+    /// Returns a user at the start of a session.
     pub fn new(session: Session) -> Player<T> {
         Player {
             session,
@@ -127,20 +127,20 @@ impl<T: Moment> Player<T> {
         }
     }
 
-    /// What is played.
+    /// Returns the session.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The connection is open; the first turn begins after so many seconds.
+    /// Records that the connection is open, and returns the delay in seconds until the first turn.
     pub fn connected(&self) -> Option<f64> {
         self.pause_s()
     }
 
-    /// The pause is over: the next turn begins.
+    /// Begins the next turn after the pause.
     ///
-    /// Of a page the first file is asked for alone, of keystrokes that come together all at once; after
-    /// the last turn nothing.
+    /// For a page, only the first file is requested; for keystrokes, all at once. After the last turn there
+    /// is no request.
     pub fn begin_turn(&mut self, now: T) -> Act<'_> {
         if self.begun == self.session.turns.len() {
             return self.act(self.asked_of_turn, None);
@@ -165,10 +165,10 @@ impl<T: Moment> Player<T> {
         self.act(0, self.pause_s().filter(|_| goes_on))
     }
 
-    /// The reply that was asked for first is complete; `None` if none is due.
+    /// Records that the oldest pending reply is complete. Returns `None` if no reply is pending.
     ///
-    /// After the first file of a page all others are asked for, and after the last the user pauses; after a chunk the
-    /// player does, until it is time for the next.
+    /// After the first file of a page, all others are requested; after the last, the user pauses. After a
+    /// chunk, the player pauses until it needs the next one.
     pub fn answered(&mut self, now: T) -> Option<Answered<'_, T>> {
         let since = self.asked.pop_front()?;
         let (asked, pending) = (self.asked_of_turn, self.asked.len());
@@ -202,8 +202,8 @@ impl<T: Moment> Player<T> {
         })
     }
 
-    /// A chunk is complete, which was asked for then and plays for so long: what was waited for, if the video did not
-    /// play.
+    /// Adds a complete chunk of `chunk_s`, requested at `since`, to the playback buffer. Returns the wait
+    /// that ends with it, if the video was not playing.
     fn loaded(&mut self, now: T, since: T, chunk_s: f64) -> Option<(WaitFor, T)> {
         let (plays_from, waited) = match self.plays_until {
             None => (now, Some((WaitFor::Play, since))),
@@ -214,31 +214,31 @@ impl<T: Moment> Player<T> {
         waited
     }
 
-    /// When the oldest was asked for of what is not complete.
+    /// Returns the request time of the oldest incomplete reply.
     pub fn waits_since(&self) -> Option<T> {
         self.asked.front().copied()
     }
 
-    /// Everything has been asked for and answered.
+    /// Returns true if all requests have been sent and answered.
     pub fn is_over(&self) -> bool {
         self.begun == self.session.turns.len() && self.asked.is_empty()
     }
 
-    /// The exchanges of the turn that began last.
+    /// Returns the exchanges of the present turn.
     fn exchanges(&self) -> &[Exchange] {
         let turn = self.begun.checked_sub(1);
         let turn = turn.and_then(|turn| self.session.turns.get(turn));
         turn.map_or(&[], |turn| &turn.exchanges)
     }
 
-    /// Asks for at most so many more of the turn.
+    /// Requests at most `most` more exchanges of the turn.
     fn ask(&mut self, now: T, most: usize) {
         let more = (self.exchanges().len() - self.asked_of_turn).min(most);
         self.asked.extend(std::iter::repeat_n(now, more));
         self.asked_of_turn += more;
     }
 
-    /// Asking for the turn's exchanges from the one of this number on that have been asked for.
+    /// Returns the action with the requests of this turn from number `from` on.
     fn act(&self, from: usize, pause_s: Option<f64>) -> Act<'_> {
         Act {
             asks: self
@@ -249,7 +249,7 @@ impl<T: Moment> Player<T> {
         }
     }
 
-    /// The pause before the next turn.
+    /// Returns the pause before the next turn.
     fn pause_s(&self) -> Option<f64> {
         self.session.turns.get(self.begun).map(|turn| turn.pause_s)
     }
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Chunks of 4 s, asked for when no more than 6 s are left: the third arrives 5 s too late.
+    /// Chunks of 4 s, requested when at most 6 s are left: the third arrives 5 s too late.
     #[test]
     fn a_video_stalls_when_there_is_nothing_to_play() {
         let s = |seconds: u64| seconds * 1_000_000_000;
@@ -299,7 +299,7 @@ mod tests {
             assert!(answered.act.asks.is_empty());
             (answered.waits[1], answered.act.pause_s)
         };
-        // Plays until 14 s.
+        // Playback lasts until 14 s.
         assert_eq!(load(s(9), s(10)), (Some((WaitFor::Play, s(9))), Some(0.0)));
         // Until 18 s, with 7 s left.
         assert_eq!(load(s(10), s(11)), (None, Some(1.0)));

@@ -1,18 +1,18 @@
-//! Random numbers: one stream for each user, so that no user's depend on another's.
+//! Random number streams, one per user, so that users are independent of each other.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What numbers are drawn for.
+/// Purpose of a stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
-    /// When users come.
+    /// Arrival times of users.
     Arrivals,
-    /// What the user of this number does.
+    /// Behaviour of the user with this number.
     Session(u64),
 }
 
-/// A stream of random numbers.
+/// A random number stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(ChaCha8Rng);
 
@@ -26,7 +26,7 @@ impl Random {
         Self(rng)
     }
 
-    /// The next number in [0, 1).
+    /// Returns the next number in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         self.0.random()
     }

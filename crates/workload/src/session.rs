@@ -1,4 +1,4 @@
-//! Users: when they come, and what each of them does.
+//! User sessions: arrival times and requests.
 
 use crate::{
     Application,
@@ -6,19 +6,19 @@ use crate::{
     random::{Purpose, Random},
 };
 
-/// A kind of user.
+/// Kind of user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Of the web.
+    /// Web user.
     Http,
-    /// Of a remote terminal.
+    /// User of a remote terminal.
     Telnet,
-    /// Of a video.
+    /// Video viewer.
     Video,
 }
 
 impl Kind {
-    /// Its name: `http`, `telnet` or `video`.
+    /// Returns its name: `http`, `telnet` or `video`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -28,21 +28,20 @@ impl Kind {
     }
 }
 
-/// Users of one kind, for a seed.
+/// Users of one kind, generated from a seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// What each of them does.
+    /// Application of each user.
     pub application: Application,
-    /// Names the random numbers: the same seed gives the same users.
+    /// Random seed: the same seed gives the same users.
     pub seed: u64,
 }
 
 impl Workload {
-    /// Users as they come, `users_per_s` of them on average in a second (a Poisson process), without
-    /// end.
+    /// Returns an infinite sequence of sessions with Poisson arrivals at rate `users_per_s`.
     ///
     /// # Errors
-    /// If a number of the workload is outside of what it may be, or the rate.
+    /// A parameter of the workload or the rate is out of its range.
     pub fn sessions(&self, users_per_s: f64) -> Result<Sessions, Error> {
         self.application.check()?;
         ensure(
@@ -60,7 +59,8 @@ impl Workload {
         })
     }
 
-    /// What the user of this number does, coming at `start_s` seconds: the same whenever that is.
+    /// Returns the session of user `number`, which starts at `start_s` seconds. Its content does not depend
+    /// on the start.
     fn session(&self, number: u64, start_s: f64) -> Session {
         let mut random = Random::new(self.seed, Purpose::Session(number));
         Session {
@@ -73,7 +73,7 @@ impl Workload {
     }
 }
 
-/// Users in the order they come; see [`Workload::sessions`].
+/// Iterator over sessions in the order of arrival; see [`Workload::sessions`].
 #[derive(Clone, Debug)]
 pub struct Sessions {
     workload: Workload,
@@ -94,32 +94,32 @@ impl Iterator for Sessions {
     }
 }
 
-/// What one user does, over one connection that is opened at the start and closed at the end.
+/// Session of one user, over one connection that is opened at the start and closed at the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// Users are counted from 0.
+    /// Number of the user, from 0.
     pub number: u64,
-    /// The kind of user.
+    /// Kind of user.
     pub kind: Kind,
-    /// When the user comes, in seconds.
+    /// Arrival time of the user in seconds.
     pub start_s: f64,
-    /// What is asked for, in order; at least one.
+    /// Turns in order; at least one.
     pub turns: Vec<Turn>,
-    /// How it is played, for [`Kind::Video`].
+    /// Playback settings, for [`Kind::Video`].
     pub playback: Option<Playback>,
 }
 
-/// How a video is played.
+/// Playback settings of a video.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Playback {
-    /// How long a chunk plays, in seconds.
+    /// Duration of a chunk in seconds.
     pub chunk_s: f64,
-    /// The next chunk is asked for when no more than so much is left to play, in seconds.
+    /// Playback buffer in seconds at or below which the next chunk is requested.
     pub ahead_s: f64,
 }
 
 impl Default for Playback {
-    /// Chunks of 4 s, 20 s ahead.
+    /// Chunks of 4 s and a playback buffer of 20 s.
     fn default() -> Playback {
         Playback {
             chunk_s: 4.0,
@@ -131,17 +131,17 @@ impl Default for Playback {
 /// A page, a keystroke or a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
-    /// Before it, in seconds: for [`Kind::Http`] since the page before was complete, for
-    /// [`Kind::Telnet`] since the keystroke before was sent, whether answered or not; before the
-    /// first since the connection was open. For [`Kind::Video`] what is loaded says when.
+    /// Pause before the turn in seconds. For [`Kind::Http`] it starts when the previous page is complete. For
+    /// [`Kind::Telnet`] it starts when the previous keystroke is sent, answered or not. Before the first turn
+    /// it starts when the connection is open. For [`Kind::Video`] the playback buffer determines the pause.
     pub pause_s: f64,
-    /// What is asked for; at least one. For [`Kind::Http`] the first is asked for alone; when its reply
-    /// is complete, all the others are, at once (they are pipelined). For [`Kind::Telnet`] all are at
-    /// once. They are answered in order.
+    /// Exchanges of the turn; at least one. For [`Kind::Http`] the first is requested alone; when its reply
+    /// is complete, all others are requested at once (pipelined). For [`Kind::Telnet`] all are requested at
+    /// once. Replies are in order.
     pub exchanges: Vec<Exchange>,
 }
 
-/// A file, or a keystroke's echo: what is asked for and what is answered.
+/// Request and reply of a file, a keystroke or a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// Length of the request in bytes; at least 1.
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// n arrivals of a Poisson process take n/λ on average, give or take √n/λ.
+    /// n Poisson arrivals take n/λ on average, with a standard deviation of √n/λ.
     #[test]
     fn users_come_at_the_rate_asked_for() {
         let n = 10_000;
@@ -171,7 +171,7 @@ mod tests {
         assert!((last.start_s - expected_s).abs() < 5.0 * (n as f64).sqrt() / 4.0);
     }
 
-    /// More users a second come sooner, and do the same.
+    /// At a higher rate users arrive earlier, with the same content.
     #[test]
     fn what_a_user_does_depends_on_nobody_else() {
         let workload = workload(3);
@@ -181,7 +181,7 @@ mod tests {
         assert!(slow.start_s > fast.start_s);
     }
 
-    /// Bytes a session: 4000 users' within five standard errors of the mean.
+    /// Bytes per session: the mean over 4000 users is within five standard errors.
     #[test]
     fn sessions_have_the_mean_bytes() {
         for application in [
@@ -211,7 +211,7 @@ mod tests {
                 let mean = of_each.iter().sum::<f64>() / n as f64;
                 let squares: f64 = of_each.iter().map(|x| (x - mean).powi(2)).sum();
                 let error = squares.sqrt() / n as f64;
-                // Rounding up adds at most one byte an exchange: a part in 400 at most.
+                // Rounding up adds at most one byte per exchange: at most 1/400.
                 assert!(
                     (mean - expected).abs() < 5.0 * error + expected / 200.0,
                     "{mean} {expected} {error}"

@@ -1,71 +1,71 @@
-//! Many times of one sort: their mean, percentiles and distribution.
+//! Statistics of a sample of times: mean, percentiles and distribution.
 
 use serde::{Deserialize, Serialize};
 
-/// Times of one sort, in seconds.
+/// A sorted sample of times in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     sorted_s: Vec<f64>,
 }
 
-/// The usual numbers of many times; all in seconds.
+/// Summary statistics of a sample, all in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many there are.
+    /// Number of times.
     pub count: u64,
-    /// The mean.
+    /// Mean.
     pub mean_s: f64,
-    /// The shortest.
+    /// Minimum.
     pub min_s: f64,
-    /// The median.
+    /// Median.
     pub median_s: f64,
-    /// The 70th percentile.
+    /// 70th percentile.
     pub p70_s: f64,
-    /// The 80th percentile.
+    /// 80th percentile.
     pub p80_s: f64,
-    /// The 90th percentile.
+    /// 90th percentile.
     pub p90_s: f64,
-    /// The 95th percentile.
+    /// 95th percentile.
     pub p95_s: f64,
-    /// The 99th percentile.
+    /// 99th percentile.
     pub p99_s: f64,
-    /// The longest.
+    /// Maximum.
     pub max_s: f64,
 }
 
-/// A step of a distribution: many times that are nearly the same.
+/// Cluster of times near a whole number of round trips.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// In whole round trips.
+    /// Number of round trips.
     pub round_trips: u32,
-    /// The share of all times that are within the tolerance of it.
+    /// Fraction of all times within the tolerance.
     pub share: f64,
 }
 
 impl Times {
-    /// In any order; what is not a finite number is left out.
+    /// Sorts times given in any order. Values that are not finite are removed.
     pub fn new(mut times_s: Vec<f64>) -> Self {
         times_s.retain(|time_s| time_s.is_finite());
         times_s.sort_unstable_by(f64::total_cmp);
         Self { sorted_s: times_s }
     }
 
-    /// All of them in seconds, ascending.
+    /// Returns all times in seconds, ascending.
     pub fn sorted_s(&self) -> &[f64] {
         &self.sorted_s
     }
 
-    /// How many there are.
+    /// Returns the number of times.
     pub fn count(&self) -> usize {
         self.sorted_s.len()
     }
 
-    /// The mean in seconds; NaN without any.
+    /// Returns the mean in seconds; NaN for an empty sample.
     pub fn mean_s(&self) -> f64 {
         self.sorted_s.iter().sum::<f64>() / self.sorted_s.len() as f64
     }
 
-    /// The standard error of the mean in seconds; NaN with fewer than two.
+    /// Returns the standard error of the mean in seconds; NaN with fewer than two times.
     pub fn standard_error_s(&self) -> f64 {
         let n = self.sorted_s.len() as f64;
         let mean_s = self.mean_s();
@@ -73,12 +73,12 @@ impl Times {
         (squares / (n - 1.0) / n).sqrt()
     }
 
-    /// What a share `q` (from 0 to 1) of the times stays below, in seconds; NaN without any.
+    /// Returns the quantile at `q` (0 to 1) in seconds; NaN for an empty sample.
     pub fn quantile(&self, q: f64) -> f64 {
         netflow_units::quantile(&self.sorted_s, q)
     }
 
-    /// The usual numbers; `None` without any times.
+    /// Returns the summary statistics, or `None` for an empty sample.
     pub fn summary(&self) -> Option<Summary> {
         (!self.sorted_s.is_empty()).then(|| Summary {
             count: self.sorted_s.len() as u64,
@@ -94,8 +94,8 @@ impl Times {
         })
     }
 
-    /// Points `(seconds, share up to it)` of the distribution, one for each of at most `most`
-    /// equally many times; the last is the longest.
+    /// Returns at most `most` points `(seconds, cumulative share)` of the distribution, with equal shares
+    /// between them. The last is the maximum.
     pub fn cdf(&self, most: usize) -> Vec<(f64, f64)> {
         let n = self.sorted_s.len();
         let points = n.min(most.max(1));
@@ -107,9 +107,9 @@ impl Times {
             .collect()
     }
 
-    /// Where times stand together at whole multiples of `rtt_s`: each multiple that at least one
-    /// in a hundred times exceeds by no more than `within_s` (and falls short of by no more than a
-    /// tenth of that), up to a hundred round trips.
+    /// Returns the clusters of times at whole multiples of `rtt_s`, up to 100 round trips. Times in a cluster
+    /// exceed the multiple by at most `within_s`, or fall short of it by at most 0.1 `within_s`. A cluster
+    /// contains at least 1 % of the times.
     pub fn steps(&self, rtt_s: f64, within_s: f64) -> Vec<Step> {
         let n = self.sorted_s.len() as f64;
         (1..=100_u32)
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// 1 to 100: half of them lie below 50.5, their mean is 50.5 and its error √(100·101/12)/√100.
+    /// 1 to 100: half of them are below 50.5, the mean is 50.5 and its standard error is √(100·101/12)/√100.
     #[test]
     fn one_to_a_hundred() {
         let times = Times::new((1..=100).rev().map(f64::from).collect());

@@ -1,30 +1,30 @@
-//! Transfers that come and go, one connection each.
+//! Finite transfers with a size distribution, one connection each.
 
 use crate::Distribution;
 
-/// Sizes that a distribution is taken to have, each as often as the others.
+/// Number of equally likely sizes that approximate a distribution.
 const SIZES: usize = 128;
 
-/// How long transfers are, and what carries them.
+/// Size distribution of transfers in bytes and in packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
-    /// Bytes of a transfer.
+    /// Size of a transfer in bytes.
     size: Distribution,
-    /// Payload of a full packet, in bytes.
+    /// Payload of a full packet in bytes.
     payload_bytes: f64,
-    /// Packets that a sender begins with.
+    /// Initial window of a sender in packets.
     initial_window_pkts: f64,
-    /// Counting them takes a moment.
+    /// Mean packets of a transfer, cached because its computation is slow.
     mean_pkts: f64,
     spread: f64,
-    /// Packets of transfers, in rising order, each as often as the others.
+    /// Packets of equally likely transfers, ascending.
     sizes_pkts: Vec<f64>,
-    /// Of the largest ones, none first: the sums of their packets and of the squares of these.
+    /// Cumulative sums over the largest n sizes: packets and their squares, from n = 0.
     sums: Vec<[f64; 2]>,
 }
 
 impl Transfers {
-    /// Of this size, in packets with so much payload, from senders that begin with so many packets.
+    /// Returns transfers of `size`, with `payload_bytes` per packet and this initial window.
     pub fn new(size: Distribution, payload_bytes: f64, initial_window_pkts: f64) -> Transfers {
         let middles = (0..SIZES).map(|i| (i as f64 + 0.5) / SIZES as f64);
         let sizes_pkts: Vec<f64> = middles
@@ -47,50 +47,51 @@ impl Transfers {
         }
     }
 
-    /// Bytes of a transfer.
+    /// Returns the size distribution in bytes.
     pub fn size(&self) -> &Distribution {
         &self.size
     }
 
-    /// Payload of a full packet, in bytes.
+    /// Returns the payload of a full packet in bytes.
     pub fn payload_bytes(&self) -> f64 {
         self.payload_bytes
     }
 
-    /// Packets that a sender begins with.
+    /// Returns the initial window in packets.
     pub fn initial_window_pkts(&self) -> f64 {
         self.initial_window_pkts
     }
 
-    /// Mean of the packets of a transfer.
+    /// Returns the mean number of packets of a transfer.
     pub fn mean_pkts(&self) -> f64 {
         self.mean_pkts
     }
 
-    /// How unlike transfers are: the mean square of their bytes over twice the square of the mean, which is half of what the transfer of
-    /// some byte has on average, over the mean. 1/2 where all are alike, 1 of an exponential distribution.
+    /// Returns the mean square of the size over twice its squared mean: the mean residual size at a random
+    /// byte over the mean size. It is 1/2 for constant sizes and 1 for an exponential distribution.
     pub fn spread(&self) -> f64 {
         self.spread
     }
 
-    /// Mean of the bytes that a transfer sends, with headers of so many bytes at each packet.
+    /// Returns the mean bytes on the link of a transfer, with `header_bytes` per packet.
     pub fn mean_wire_bytes(&self, header_bytes: f64) -> f64 {
         self.size.mean().max(1.0) + header_bytes * self.mean_pkts
     }
 
-    /// Packets of 128 transfers in rising order, of which each stands for as many: the middles of as many equal parts of
-    /// the distribution.
+    /// Returns the packets of 128 equally likely transfers, ascending: quantiles at the midpoints of 128
+    /// equal probability intervals.
     pub fn sizes_pkts(&self) -> &[f64] {
         &self.sizes_pkts
     }
 
-    /// The part of transfers that have more than so many packets, over [`sizes_pkts`](Self::sizes_pkts).
+    /// Returns the fraction of transfers with more than `pkts` packets, over
+    /// [`sizes_pkts`](Self::sizes_pkts).
     pub fn larger(&self, pkts: f64) -> f64 {
         let larger = SIZES - self.sizes_pkts.partition_point(|&it| it <= pkts);
         larger as f64 / SIZES as f64
     }
 
-    /// Of the packets that a transfer has beyond its first `pkts`, the mean and the mean square, over
+    /// Returns the mean and the mean square of the packets of a transfer after its first `pkts`, over
     /// [`sizes_pkts`](Self::sizes_pkts).
     pub fn beyond(&self, pkts: f64) -> [f64; 2] {
         let larger = SIZES - self.sizes_pkts.partition_point(|&it| it <= pkts);
@@ -102,14 +103,14 @@ impl Transfers {
         ]
     }
 
-    /// The mean square of the packets that a transfer has of those between its first `from` and its first `to`.
+    /// Returns the mean square of the packets of a transfer between its first `from` and its first `to`.
     pub fn between_squared(&self, from: f64, to: f64) -> f64 {
         let [_, all] = self.beyond(from);
         let [rest, rest_squared] = self.beyond(to);
         (all - rest_squared - 2.0 * (to - from) * rest).max(0.0)
     }
 
-    /// A number that is the same for transfers that are.
+    /// Returns a key that is equal for equal transfers.
     pub fn likeness(&self) -> [u64; 4] {
         let [sum, squares] = self.sums[SIZES];
         [sum, squares, self.payload_bytes, self.initial_window_pkts].map(f64::to_bits)
@@ -128,7 +129,7 @@ mod tests {
         assert!((spread(Distribution::Constant(2e5)) - 0.5).abs() < 1e-9);
         let (mean, most) = (2e5, 1e9);
         assert!((spread(Distribution::Exponential { mean, most }) - 1.0).abs() < 1e-3);
-        // Of least 1, shape 3/2 and no more than m: a mean of 3 − 2/√m and a mean square of 4 √m − 3.
+        // With minimum 1, shape 3/2 and maximum m, the mean is 3 − 2/√m and the mean square is 4 √m − 3.
         let (shape, least, m) = (1.5, 1e4, 1e4_f64);
         let most = m * least;
         let size = Distribution::Pareto { shape, least, most };
@@ -137,7 +138,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is told of parts of transfers is the mean over the transfers themselves.
+        /// Partial moments equal the means over the transfers themselves.
         #[test]
         fn parts_are_those_of_the_transfers(
             mean in 1e3..1e6_f64,

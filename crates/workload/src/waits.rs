@@ -1,26 +1,26 @@
-//! What users waited for.
+//! Response times of users by event.
 
 use crate::{Times, WaitFor};
 
-/// How long users waited, by what for; all in seconds and in any order.
+/// Response times in seconds by event, in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
-    /// See [`WaitFor::Connect`].
+    /// Times of [`WaitFor::Connect`].
     pub connect_s: Vec<f64>,
-    /// See [`WaitFor::File`].
+    /// Times of [`WaitFor::File`].
     pub file_s: Vec<f64>,
-    /// See [`WaitFor::Page`].
+    /// Times of [`WaitFor::Page`].
     pub page_s: Vec<f64>,
-    /// See [`WaitFor::Echo`].
+    /// Times of [`WaitFor::Echo`].
     pub echo_s: Vec<f64>,
-    /// See [`WaitFor::Play`].
+    /// Times of [`WaitFor::Play`].
     pub play_s: Vec<f64>,
-    /// See [`WaitFor::Stall`].
+    /// Times of [`WaitFor::Stall`].
     pub stall_s: Vec<f64>,
 }
 
 impl Waits {
-    /// Adds one.
+    /// Adds a time.
     pub fn push(&mut self, kind: WaitFor, wait_s: f64) {
         match kind {
             WaitFor::Connect => self.connect_s.push(wait_s),
@@ -32,7 +32,7 @@ impl Waits {
         }
     }
 
-    /// Those for this, in seconds.
+    /// Returns the times of an event in seconds.
     pub fn of(&self, kind: WaitFor) -> &[f64] {
         match kind {
             WaitFor::Connect => &self.connect_s,
@@ -44,7 +44,7 @@ impl Waits {
         }
     }
 
-    /// Adds those of other users.
+    /// Adds the times of other users.
     pub fn extend(&mut self, other: Waits) {
         for kind in WaitFor::ALL {
             other
@@ -54,7 +54,7 @@ impl Waits {
         }
     }
 
-    /// By name, in the order of [`WaitFor::ALL`]; what nobody waited for is left out.
+    /// Returns the times by name, in the order of [`WaitFor::ALL`], without events that did not occur.
     pub fn times(&self) -> Vec<(&'static str, Times)> {
         let times = WaitFor::ALL.map(|kind| (kind.name(), Times::new(self.of(kind).to_vec())));
         times

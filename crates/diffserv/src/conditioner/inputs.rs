@@ -1,33 +1,34 @@
-//! What a conditioner must know beyond the packets it sees.
+//! Inputs of a conditioner other than the packets it marks.
 
-/// What is known of an aggregate's connections and of the other aggregates. Whoever knows it,
-/// measured, exchanged between edges or given, answers; `None` is "not known".
+/// Properties of the connections of an aggregate and of the other aggregates. Implementations supply them by
+/// measurement, by signalling between edges, or from configuration; `None` means unknown.
 pub trait Inputs {
-    /// Mean RTT of the aggregate in seconds.
+    /// Returns the mean RTT of the aggregate in seconds.
     fn rtt_s(&self) -> Option<f64>;
-    /// Mean retransmission timeout of the aggregate in seconds.
+    /// Returns the mean retransmission timeout of the aggregate in seconds.
     fn rto_s(&self) -> Option<f64>;
-    /// The smallest RTT of all aggregates in seconds.
+    /// Returns the smallest RTT of all aggregates in seconds.
     fn min_rtt_s(&self) -> Option<f64>;
-    /// The smallest retransmission timeout of all aggregates in seconds.
+    /// Returns the smallest retransmission timeout of all aggregates in seconds.
     fn min_rto_s(&self) -> Option<f64>;
-    /// The fraction of the aggregate's packets whose connection has a window below this.
+    /// Returns the fraction of the packets of the aggregate whose connection has a window below
+    /// `window_pkts`.
     fn below_window(&self, window_pkts: f64) -> Option<f64>;
 }
 
-/// What is known of one aggregate; `None`: not known.
+/// Properties of one aggregate; `None` means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Aggregate {
     /// Mean RTT in seconds.
     pub rtt_s: Option<f64>,
     /// Mean retransmission timeout in seconds.
     pub rto_s: Option<f64>,
-    /// The window in packets; all connections count as having this one.
+    /// Window in packets, the same for all connections.
     pub window_pkts: Option<f64>,
 }
 
 impl Aggregate {
-    /// An aggregate with this RTT and retransmission timeout, in seconds.
+    /// Returns an aggregate with this RTT and retransmission timeout in seconds.
     pub fn new(rtt_s: f64, rto_s: f64) -> Aggregate {
         Aggregate {
             rtt_s: Some(rtt_s),
@@ -37,17 +38,17 @@ impl Aggregate {
     }
 }
 
-/// The smallest of what is known of several aggregates: what edges tell each other.
+/// Minima over several aggregates, as exchanged between edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Minima {
-    /// The smallest RTT in seconds.
+    /// Smallest RTT in seconds.
     pub rtt_s: Option<f64>,
-    /// The smallest retransmission timeout in seconds.
+    /// Smallest retransmission timeout in seconds.
     pub rto_s: Option<f64>,
 }
 
 impl Minima {
-    /// The smallest of these aggregates.
+    /// Returns the minima over these aggregates.
     pub fn over<'a>(aggregates: impl IntoIterator<Item = &'a Aggregate>) -> Minima {
         aggregates
             .into_iter()
@@ -58,7 +59,7 @@ impl Minima {
             .fold(Minima::default(), Minima::and)
     }
 
-    /// The smaller of these and those that another edge tells.
+    /// Returns the smaller of these minima and those of another edge.
     #[must_use]
     pub fn and(self, other: Minima) -> Minima {
         Minima {
@@ -75,13 +76,13 @@ fn smaller(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     }
 }
 
-/// [`Inputs`] that are given, or were exchanged. Everything unknown (the default) is enough for
+/// [`Inputs`] with given values. The default, with everything unknown, is sufficient for
 /// [`Kind::Standard`](crate::Kind::Standard).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GivenInputs {
-    /// This aggregate.
+    /// Properties of this aggregate.
     pub aggregate: Aggregate,
-    /// All aggregates.
+    /// Minima over all aggregates.
     pub minima: Minima,
 }
 

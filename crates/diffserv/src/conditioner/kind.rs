@@ -1,29 +1,28 @@
-//! The kinds of conditioners and their names.
+//! Kinds of traffic conditioners and their names.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
 
-/// What a conditioner looks at when it marks what exceeds the committed rate.
+/// Criterion by which a conditioner marks traffic above the committed rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// `standard`: only the rate. The time sliding window three colour marker (RFC 2859): beyond
-    /// the peak rate DP2, between committed and peak DP1.
+    /// `standard`: the rate only. The time sliding window three colour marker (RFC 2859): DP2 above the peak
+    /// rate, DP1 between committed and peak rate.
     Standard,
-    /// `rtt`: aggregates with a long RTT get less DP2: q = (minRTT/RTT)².
+    /// `rtt`: aggregates with a long RTT receive less DP2: q = (minRTT/RTT)².
     Rtt,
-    /// `rtt-rto`: RTT and retransmission timeout: q = (minRTT/RTT)²·(minRTO/RTO)
-    /// (\[Cond\] Fig. 1).
+    /// `rtt-rto`: RTT and retransmission timeout: q = (minRTT/RTT)²·(minRTO/RTO) (\[Cond\] Fig. 1).
     RttRto,
-    /// `sw`: as standard, but packets sent with a small window are DP0.
+    /// `sw`: like `standard`, but packets sent with a small window are DP0.
     SmallWindow,
-    /// `rtt-sw`: as rtt, but packets sent with a small window are DP0.
+    /// `rtt-sw`: like `rtt`, but packets sent with a small window are DP0.
     RttSmallWindow,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 5] = [
         Kind::Standard,
         Kind::Rtt,
@@ -32,7 +31,7 @@ impl Kind {
         Kind::RttSmallWindow,
     ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Standard => "standard",
@@ -43,17 +42,17 @@ impl Kind {
         }
     }
 
-    /// Whether it needs RTTs, and no peak rate.
+    /// Returns true if it needs RTTs and no peak rate.
     pub fn follows_rtt(self) -> bool {
         matches!(self, Kind::Rtt | Kind::RttRto | Kind::RttSmallWindow)
     }
 
-    /// Whether it needs retransmission timeouts.
+    /// Returns true if it needs retransmission timeouts.
     pub fn follows_rto(self) -> bool {
         self == Kind::RttRto
     }
 
-    /// Whether it needs windows.
+    /// Returns true if it needs windows.
     pub fn protects_small_windows(self) -> bool {
         matches!(self, Kind::SmallWindow | Kind::RttSmallWindow)
     }
@@ -68,7 +67,7 @@ impl fmt::Display for Kind {
 impl FromStr for Kind {
     type Err = Error;
 
-    /// Reads a name as [`Kind::name`] writes it; the error knows the nearest.
+    /// Parses a name as [`Kind::name`] writes it. The error contains the nearest name.
     fn from_str(name: &str) -> Result<Kind, Error> {
         let exact = Kind::ALL.into_iter().find(|kind| kind.name() == name);
         exact.ok_or_else(|| Error::UnknownConditioner {
@@ -78,7 +77,7 @@ impl FromStr for Kind {
     }
 }
 
-/// The kind that was probably meant.
+/// Returns the kind with the most similar name.
 fn nearest(name: &str) -> Option<Kind> {
     let names = Kind::ALL.into_iter().map(Kind::name);
     let near = netflow_units::nearest_name(name, names, &[])?;

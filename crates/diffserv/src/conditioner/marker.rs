@@ -1,4 +1,4 @@
-//! A conditioner at work, packet by packet.
+//! Packet-by-packet marker of a conditioner.
 
 use super::split::Excess;
 use super::{Conditioner, Inputs};
@@ -6,7 +6,7 @@ use crate::meter::Tsw;
 use crate::random::{Purpose, Random};
 use crate::{DropPrecedence, Error};
 
-/// Marks the packets of one aggregate, one after the other, as its [`Conditioner`] says.
+/// Marker of the packets of one aggregate by its [`Conditioner`].
 ///
 /// ```
 /// use netflow_diffserv::{Conditioner, ConditionerSpec, DropPrecedence, Kind, GivenInputs, Marker};
@@ -25,20 +25,20 @@ use crate::{DropPrecedence, Error};
 pub struct Marker {
     conditioner: Conditioner,
     excess: Excess,
-    /// The window below which a packet is protected; none is below 0.
+    /// Window in packets below which a packet is protected; 0 protects no packet.
     protected_pkts: f64,
     meter: Tsw,
     random: Random,
 }
 
 impl Marker {
-    /// A marker that begins at `start_ns`; its estimator starts with the committed rate (RFC 2859
-    /// §3). The same seed draws the same random numbers everywhere.
+    /// Returns a marker that starts at `start_ns`. Its rate estimator starts at the committed rate (RFC 2859
+    /// §3). The same seed gives the same random numbers on every platform.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] if the kind needs a time that `inputs` does not know;
-    /// [`Error::OutOfRange`] for one that is not positive.
+    /// [`Error::Missing`] if the kind needs a time that `inputs` does not have; [`Error::OutOfRange`] for one
+    /// that is not positive.
     pub fn new(
         conditioner: Conditioner,
         inputs: &(impl Inputs + ?Sized),
@@ -60,21 +60,21 @@ impl Marker {
         })
     }
 
-    /// Takes over what is now known of the aggregates.
+    /// Replaces the inputs.
     ///
     /// # Errors
     ///
-    /// Those of [`Marker::new`]; what was known stays in force.
+    /// Those of [`Marker::new`]; the previous inputs then remain.
     pub fn update(&mut self, inputs: &(impl Inputs + ?Sized)) -> Result<(), Error> {
         self.excess = Excess::of(self.conditioner.spec(), inputs)?;
         Ok(())
     }
 
-    /// Marks as this conditioner says from now on; what was measured goes on, with its averaging interval.
+    /// Replaces the conditioner. The measured rate and its averaging interval remain.
     ///
     /// # Errors
     ///
-    /// Those of [`Marker::new`]; then everything stays as it was.
+    /// Those of [`Marker::new`]; everything then remains unchanged.
     pub fn follow(
         &mut self,
         conditioner: Conditioner,
@@ -85,10 +85,10 @@ impl Marker {
         Ok(())
     }
 
-    /// The precedence of a packet of so many bytes that arrives now. `window_pkts` is the
-    /// congestion window of its connection, where that is known; a small one may protect it.
+    /// Returns the precedence of a packet of `bytes` bytes that arrives now. `window_pkts` is the congestion
+    /// window of its connection, if known; a small window may protect the packet.
     ///
-    /// A time before that of the last packet counts as that.
+    /// A time before that of the last packet is replaced by that of the last packet.
     #[inline]
     pub fn mark(&mut self, now_ns: u64, bytes: u32, window_pkts: Option<f64>) -> DropPrecedence {
         let u = self.random.uniform();
@@ -103,7 +103,7 @@ impl Marker {
         window_pkts: Option<f64>,
         u: f64,
     ) -> DropPrecedence {
-        // A protected packet is charged to the profile, too.
+        // A protected packet counts in the measured rate, too.
         let rate_bps = self.meter.packet(now_ns, bytes);
         match window_pkts {
             Some(window) if window < self.protected_pkts => DropPrecedence::Dp0,
@@ -111,7 +111,7 @@ impl Marker {
         }
     }
 
-    /// The measured rate in bit/s after the last packet.
+    /// Returns the measured rate in bit/s after the last packet.
     pub fn measured_bps(&self) -> f64 {
         self.meter.average_bps()
     }
@@ -122,8 +122,8 @@ mod tests {
     use super::Marker;
     use crate::{Conditioner, ConditionerSpec, GivenInputs, Kind};
 
-    /// `tests/reference/math/tsw3cm.csv` at the top: time, bytes, then the estimate, the
-    /// probabilities and the colour that the random number u gives.
+    /// Rows of `tests/reference/math/tsw3cm.csv` in the repository root: time, bytes, the estimate, the
+    /// probabilities, the random number u and the resulting colour.
     #[test]
     fn tsw3cm_marks_as_an_independent_program_does() {
         let path = concat!(

@@ -1,6 +1,8 @@
-//! Conditioners: which part of an aggregate's packets is marked how, given how fast the aggregate
-//! is and what is known of its connections (\[Cond\] = Habib, Bhargava & Fahmy, *A Round Trip Time
-//! and Time-out Aware Traffic Conditioner for Differentiated Services Networks*, ICC 2002).
+//! Traffic conditioners. The measured rate of an aggregate and the properties of its connections determine
+//! the colour of its packets.
+//!
+//! \[Cond\] = Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner for
+//! Differentiated Services Networks*, ICC 2002.
 
 mod inputs;
 mod kind;
@@ -16,55 +18,54 @@ use crate::meter::ensure_interval;
 use crate::{Error, Fractions};
 use split::Excess;
 
-/// How much of an aggregate over its committed rate stays DP0; p = (measured − committed)/measured.
+/// Fraction of an aggregate above its committed rate that stays DP0; p = (measured − committed)/measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InProfile {
-    /// 1 − p: as much as is committed, which is what the text of \[Cond\] says.
+    /// 1 − p: exactly the committed rate, as the text of \[Cond\] states.
     #[default]
     Plain,
-    /// (1 − p)², as Fig. 1 of \[Cond\] can be read; its ² is rather a footnote mark.
+    /// (1 − p)²: an alternative reading of Fig. 1 of \[Cond\], where the ² is probably a footnote mark.
     Squared,
 }
 
-/// How much of what exceeds the committed rate becomes DP2 with the kinds that follow RTTs; the
-/// rest becomes DP1.
+/// Fraction of the excess over the committed rate that becomes DP2, for the kinds that use RTTs. The rest
+/// becomes DP1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ratio {
-    /// q = (minRTT/RTT)²·(minRTO/RTO), as printed in Fig. 1 of \[Cond\]; without RTOs, its first
-    /// factor.
+    /// q = (minRTT/RTT)²·(minRTO/RTO), as printed in Fig. 1 of \[Cond\]; only the first factor without RTOs.
     #[default]
     Printed,
-    /// The square root of that, as eq. 9 of \[Cond\] would give.
+    /// Square root of that, as eq. 9 of \[Cond\] would give.
     Root,
 }
 
-/// What a conditioner is to be.
+/// Settings of a conditioner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionerSpec {
-    /// What it looks at.
+    /// Marking criterion.
     pub kind: Kind,
     /// Committed rate (CIR, CTR, target) in bit/s.
     pub committed_bps: f64,
-    /// Peak rate (PIR, PTR) in bit/s, above which [`Kind::Standard`] and [`Kind::SmallWindow`]
-    /// mark DP2; without effect on the others.
+    /// Peak rate (PIR, PTR) in bit/s, above which [`Kind::Standard`] and [`Kind::SmallWindow`] mark DP2.
+    /// Other kinds ignore it.
     pub peak_bps: Option<f64>,
     /// Averaging interval of the rate estimator in seconds.
     pub interval_s: f64,
-    /// How much stays DP0 with the kinds that follow RTTs; without effect on the others.
+    /// Fraction that stays DP0 for the kinds that use RTTs. Other kinds ignore it.
     pub in_profile: InProfile,
-    /// How much becomes DP2 with the kinds that follow RTTs; without effect on the others.
+    /// Fraction that becomes DP2 for the kinds that use RTTs. Other kinds ignore it.
     pub ratio: Ratio,
-    /// The q of an aggregate whose RTT is the smallest of all. \[Cond\] gives it "its own ratio"
-    /// without a formula; `None`: the formula for everybody, which comes to 1 without RTOs.
+    /// Value of q for the aggregate with the smallest RTT, 0–1. \[Cond\] gives it "its own ratio" without a
+    /// formula. `None` uses the formula, which gives 1 without RTOs.
     pub minimum_q: Option<f64>,
-    /// The window in packets below which [`Kind::SmallWindow`] and [`Kind::RttSmallWindow`]
-    /// protect a packet; without effect on the others.
+    /// Window in packets below which [`Kind::SmallWindow`] and [`Kind::RttSmallWindow`] protect a packet.
+    /// Other kinds ignore it.
     pub small_window_pkts: f64,
 }
 
 impl ConditionerSpec {
-    /// The settings of \[Cond\] (windows below 3 packets are protected), and an averaging interval
-    /// of 1 s, as in ns-2.
+    /// Returns the settings of \[Cond\], which protect windows below 3 packets, with an averaging interval of
+    /// 1 s as in ns-2.
     pub fn new(kind: Kind, committed_bps: f64, peak_bps: Option<f64>) -> ConditionerSpec {
         ConditionerSpec {
             kind,
@@ -79,7 +80,7 @@ impl ConditionerSpec {
     }
 }
 
-/// A conditioner for one aggregate: the definition behind [`Marker`] and its expectation.
+/// A traffic conditioner of one aggregate: the definition of [`Marker`] and of its expected fractions.
 ///
 /// ```
 /// use netflow_diffserv::{Aggregate, Conditioner, ConditionerSpec, Kind, GivenInputs, Minima};
@@ -89,7 +90,7 @@ impl ConditionerSpec {
 /// let minima = Minima::over([&near, &far]);
 ///
 /// // At twice its target, half of an aggregate is out of profile; q = (20/40)²·(200/400) of
-/// // that becomes DP2 if its connections are long.
+/// // that becomes DP2 for the aggregate with the longer RTT.
 /// let far = conditioner.fractions(4e6, &GivenInputs { aggregate: far, minima })?;
 /// assert_eq!(far.to_array(), [0.5, 0.4375, 0.0625]);
 /// # Ok::<(), netflow_diffserv::Error>(())
@@ -132,21 +133,21 @@ impl Conditioner {
         Ok(Conditioner { spec })
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn spec(&self) -> &ConditionerSpec {
         &self.spec
     }
 
-    /// The expected colours of an aggregate whose measured rate is `measured_bps` bit/s.
+    /// Returns the expected colours of an aggregate with a measured rate of `measured_bps` bit/s.
     ///
-    /// Protected packets are DP0 and charged to the profile like all others: they count in the
-    /// measured rate, and so worsen the colours of the rest.
+    /// Protected packets are DP0 but count in the measured rate. They therefore worsen the colours of the
+    /// other packets.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] if the kind needs something that `inputs` does not know (the aggregate's
-    /// RTT, say); [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s, a time that is not
-    /// positive, or a fraction outside 0 to 1.
+    /// [`Error::Missing`] if `inputs` lacks a value that the kind needs, for example the RTT of the
+    /// aggregate; [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s, a time that is not positive, or a
+    /// fraction outside 0 to 1.
     pub fn fractions(
         &self,
         measured_bps: f64,
@@ -164,13 +165,13 @@ impl Conditioner {
         })
     }
 
-    /// What the estimator's rate becomes within `step_s` seconds at a constant rate, all in bit/s:
-    /// the limit of RFC 2859 §3 for many packets in an interval W, avg' = (rate − avg)/W.
+    /// Returns the estimated rate after `step_s` seconds at a constant rate, all in bit/s. It is the limit of
+    /// RFC 2859 §3 for many packets in an interval W: avg' = (rate − avg)/W.
     pub fn measured_after(&self, measured_bps: f64, rate_bps: f64, step_s: f64) -> f64 {
         rate_bps + (measured_bps - rate_bps) * libm::exp(-step_s / self.spec.interval_s)
     }
 
-    /// The fraction of the packets that are protected.
+    /// Returns the fraction of protected packets.
     fn protected(&self, inputs: &(impl Inputs + ?Sized)) -> Result<f64, Error> {
         if !self.spec.kind.protects_small_windows() {
             return Ok(0.0);

@@ -1,27 +1,27 @@
-//! The one rule behind the packet face and the expected face.
+//! The marking rule shared by [`Marker`](super::Marker) and the expected fractions.
 
 use super::{ConditionerSpec, InProfile, Inputs, Ratio, missing};
 use crate::error::ensure;
 use crate::{DropPrecedence, Error, Fractions};
 
-/// What is marked how, once everything but the rate is known.
+/// Marking rule with all inputs except the measured rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Excess {
     committed_bps: f64,
     beyond: Beyond,
 }
 
-/// What becomes DP2.
+/// Rule for DP2.
 #[derive(Clone, Copy, Debug)]
 enum Beyond {
-    /// What exceeds the peak rate (RFC 2859 §4).
+    /// The excess over the peak rate (RFC 2859 §4).
     Peak(f64),
-    /// The fraction q of what exceeds the committed rate (\[Cond\] Fig. 1).
+    /// Fraction q of the excess over the committed rate (\[Cond\] Fig. 1).
     Share { q: f64, squared: bool },
 }
 
-/// Of `whole`, so much exceeds the committed rate, and so much of that is DP2. Not divided by
-/// `whole`: a packet needs only a comparison.
+/// Amounts above the committed rate and of DP2, out of `whole`. They are not divided by `whole`, because a
+/// packet then needs only a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Split {
     whole: f64,
@@ -87,11 +87,11 @@ impl Split {
         }
     }
 
-    /// DP2 for u below its fraction, then DP1, then DP0, with u in [0, 1).
+    /// Returns DP2 for u below its fraction, then DP1, then DP0, with u in [0, 1).
     #[inline]
     pub fn pick(&self, u: f64) -> DropPrecedence {
         let at = u * self.whole;
-        // Computed both, so that the processor need not guess what is random.
+        // Computes both comparisons, because branches on random values are unpredictable.
         match (at < self.exceeding, at < self.dp2) {
             (false, _) => DropPrecedence::Dp0,
             (true, false) => DropPrecedence::Dp1,
@@ -100,7 +100,7 @@ impl Split {
     }
 }
 
-/// The fraction of what exceeds the committed rate that becomes DP2.
+/// Returns the fraction of the excess over the committed rate that becomes DP2.
 fn q(spec: &ConditionerSpec, inputs: &(impl Inputs + ?Sized)) -> Result<f64, Error> {
     let time = |value: Option<f64>, what: &'static str, unit: &'static str| {
         let time_s = value.ok_or_else(|| missing(spec.kind, what))?;

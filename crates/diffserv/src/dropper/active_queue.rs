@@ -1,15 +1,15 @@
-//! A dropper at work, packet by packet.
+//! Packet-by-packet admission by a dropper (RED, RIO, WRED).
 
 use super::average::kept_while_idle;
 use super::{Counting, Discipline, Dropper};
 use crate::DropPrecedence;
 use crate::random::{Purpose, Random};
 
-/// Decides for each arriving packet whether a queue takes it, as its [`Dropper`] says. It counts
-/// the packets, but does not hold them.
+/// Queue that admits or drops each arriving packet as its [`Dropper`] specifies. It counts packets but does
+/// not store them.
 ///
-/// A packet is in the queue from [`ActiveQueue::admit`] to [`ActiveQueue::depart`]; with ns-2,
-/// it departs when its transmission starts.
+/// A packet is in the queue from [`ActiveQueue::admit`] to [`ActiveQueue::depart`]. In ns-2, it departs when
+/// its transmission starts.
 ///
 /// ```
 /// use netflow_diffserv::{ActiveQueue, Discipline, DropPrecedence, Dropper, DropperSpec};
@@ -26,18 +26,17 @@ use crate::random::{Purpose, Random};
 pub struct ActiveQueue {
     dropper: Dropper,
     service_per_ns: f64,
-    /// 1, or in byte mode 1 over the mean packet size.
+    /// 1, or 1/(mean packet size) in byte mode.
     pkts_per_unit: f64,
-    /// Three average queues and what they count: the first precedence looks at the first, and so
-    /// on. (With RED and WRED all three are the same.) `held` is in units, packets or in byte mode
-    /// bytes: whole numbers, so that sums are exact.
+    /// Contents of the three average queues, one per precedence. (With RED and WRED all three are equal.)
+    /// `held` is in packets, or in bytes in byte mode: whole numbers, so that sums are exact.
     held: [f64; 3],
     average_pkts: [f64; 3],
-    /// Since when each holds nothing, if it does.
+    /// Time since which each average queue has been empty, if it is empty.
     empty_since_ns: [u64; 3],
     /// 1 for the averages that count packets of a precedence, else 0.
     counted_in: [[f64; 3]; 3],
-    /// Packets, or mean packets, since the last drop of each precedence; −1 before the first.
+    /// Packets (mean packets in byte mode) since the last drop of each precedence; −1 before the first.
     since_drop: [f64; 3],
     queue_pkts: [u32; 3],
     queue_units: f64,
@@ -45,7 +44,7 @@ pub struct ActiveQueue {
 }
 
 impl ActiveQueue {
-    /// An empty queue at `start_ns`. The same seed draws the same random numbers everywhere.
+    /// Returns an empty queue at `start_ns`. The same seed gives the same random numbers on every platform.
     pub fn new(dropper: Dropper, start_ns: u64, seed: u64) -> ActiveQueue {
         let spec = dropper.spec();
         let discipline = spec.discipline;
@@ -70,15 +69,15 @@ impl ActiveQueue {
         }
     }
 
-    /// Whether the queue takes a packet that arrives now; if so, it is in the queue.
+    /// Returns true and adds the packet if the queue admits it now.
     ///
-    /// A time before that of the last packet counts as that.
+    /// A time before that of the last packet is replaced by that of the last packet.
     #[inline]
     pub fn admit(&mut self, now_ns: u64, bytes: u32, precedence: DropPrecedence) -> bool {
         self.average(now_ns, precedence);
         let units = self.units(bytes);
         let admitted = !self.is_full(units) && !self.drops_early(units, precedence);
-        // Added in any case, if only nothing: the processor need not guess what is random.
+        // Always adds, possibly zero, because branches on random values are unpredictable.
         let added = if admitted { units } else { 0.0 };
         for (held, counts) in self.held.iter_mut().zip(precedence.of(&self.counted_in)) {
             *held += counts * added;
@@ -88,8 +87,7 @@ impl ActiveQueue {
         admitted
     }
 
-    /// A packet that was admitted leaves. One that cannot have been, since none of its precedence
-    /// is there, changes nothing.
+    /// Removes a packet that was admitted. Without a packet of this precedence in the queue, nothing changes.
     #[inline]
     pub fn depart(&mut self, now_ns: u64, bytes: u32, precedence: DropPrecedence) {
         let pkts = precedence.of_mut(&mut self.queue_pkts);
@@ -111,7 +109,7 @@ impl ActiveQueue {
         }
     }
 
-    /// Notes when what held something `before` became empty.
+    /// Records the time for average queues that have become empty; `before` is their previous content.
     #[cold]
     fn note_empty(&mut self, now_ns: u64, before: [f64; 3]) {
         let held = before.iter().zip(&self.held);
@@ -122,17 +120,17 @@ impl ActiveQueue {
         }
     }
 
-    /// The packets of each precedence in the queue.
+    /// Returns the number of packets of each precedence in the queue.
     pub fn queue_pkts(&self) -> [u32; 3] {
         self.queue_pkts
     }
 
-    /// The averages that the precedences look at, as the last arrivals left them.
+    /// Returns the average queue of each precedence after the last arrivals.
     pub fn average_pkts(&self) -> [f64; 3] {
         self.average_pkts
     }
 
-    /// What a packet counts for: 1, or its bytes.
+    /// Returns the size of a packet in units: 1, or its bytes in byte mode.
     #[inline]
     fn units(&self, bytes: u32) -> f64 {
         match self.dropper.spec().counting {
@@ -147,11 +145,11 @@ impl ActiveQueue {
         pkts > f64::from(self.dropper.spec().buffer_pkts)
     }
 
-    /// Brings the averages that count this packet nearer to what it finds.
+    /// Updates the averages that count this packet.
     #[inline]
     fn average(&mut self, now_ns: u64, precedence: DropPrecedence) {
         let counted_in = *precedence.of(&self.counted_in);
-        // All compared, so that there is one branch.
+        // Compares all, so that there is only one branch.
         let mut idle = false;
         for (held, counts) in self.held.iter().zip(counted_in) {
             idle |= *held < counts;
@@ -167,8 +165,8 @@ impl ActiveQueue {
         }
     }
 
-    /// The time in which an average had nothing to count is as so many arrivals at an empty queue
-    /// as the link could have sent packets.
+    /// Decays averages over idle time, as if the packets that the link could have sent had arrived at an
+    /// empty queue.
     #[cold]
     fn idle(&mut self, now_ns: u64, counted_in: [f64; 3]) {
         let weight = self.dropper.spec().weight;
@@ -185,14 +183,14 @@ impl ActiveQueue {
             let idle_ns = now_ns.saturating_sub(*empty_since_ns);
             *empty_since_ns += idle_ns;
             *average_pkts *= kept_while_idle(weight, idle_ns as f64 * self.service_per_ns);
-            // Nothing; and further down every multiplication would be slow.
+            // Negligible. Denormal numbers would make later multiplications slow.
             if *average_pkts < 1e-100 {
                 *average_pkts = 0.0;
             }
         }
     }
 
-    /// Random early detection proper (Floyd & Jacobson 1993, Fig. 2; byte mode as in ns-2).
+    /// Decides an early drop by RED (Floyd & Jacobson 1993, Fig. 2; byte mode as in ns-2).
     #[inline]
     fn drops_early(&mut self, units: f64, precedence: DropPrecedence) -> bool {
         let spec = self.dropper.spec();

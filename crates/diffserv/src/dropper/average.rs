@@ -1,21 +1,21 @@
-//! The average queue: an exponential average over arrivals, and over the packets that could have
-//! been sent while the queue was empty (Floyd & Jacobson 1993, Fig. 2).
+//! Average queue of RED: an exponentially weighted moving average (EWMA) over arrivals (Floyd & Jacobson
+//! 1993, Fig. 2). While the queue is empty, each packet that the link could have sent counts as an arrival.
 
-/// How an average moves within a step: average' = `keep`·average + `gain`·queue, with the mean
-/// queue that arrivals find.
+/// Expected EWMA update over a time step: average' = `keep`·average + `gain`·queue, where queue is the mean
+/// queue found by arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relaxation {
-    /// What remains of the old average.
+    /// Factor of the old average.
     pub keep: f64,
-    /// What the queue contributes. Less than 1 − `keep` where the queue is empty at times: the
-    /// correction for idle time then pulls towards 0.
+    /// Factor of the queue. It is below 1 − `keep` if the queue is sometimes empty, because the correction
+    /// for idle time pulls the average towards 0.
     pub gain: f64,
 }
 
 impl Relaxation {
-    /// Every arrival brings the average by the weight w nearer to the queue it finds, and every
-    /// packet that an empty queue's link could have sent brings it nearer to 0:
-    /// within n of both together, (1 − w)ⁿ of the old average remain.
+    /// Computes the update over `step_s` seconds. Every arrival pulls the average with weight w towards the
+    /// queue, and every packet that the idle link could have sent pulls it towards 0. After n such updates,
+    /// (1 − w)ⁿ of the old average remains.
     pub(super) fn within(weight: f64, arrival_pps: f64, idle_pps: f64, step_s: f64) -> Relaxation {
         let updates_pps = arrival_pps + idle_pps;
         if updates_pps <= 0.0 {
@@ -31,20 +31,20 @@ impl Relaxation {
         }
     }
 
-    /// The average after the step.
+    /// Returns the average after the step.
     pub fn after(&self, average_pkts: f64, queue_pkts: f64) -> f64 {
         self.keep * average_pkts + self.gain * queue_pkts
     }
 }
 
-/// What remains of an average after a time without packets, in which the link could have sent
-/// `missed_pkts`: (1 − w) for each; a part of one counts in part.
+/// Returns the factor of an average after idle time in which the link could have sent `missed_pkts`: (1 − w)
+/// per packet, linear in the fraction of a packet.
 pub(super) fn kept_while_idle(weight: f64, missed_pkts: f64) -> f64 {
     let whole = missed_pkts.floor();
     power(1.0 - weight, whole as u64) * (1.0 - weight * (missed_pkts - whole))
 }
 
-/// By squaring: the same bits everywhere.
+/// Computes a power by squaring, which is the same on every platform.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut product = 1.0;
     while exponent > 0 && product > 0.0 {

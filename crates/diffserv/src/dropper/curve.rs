@@ -1,10 +1,10 @@
-//! The drop probability over the average queue.
+//! Drop probability of RED as a function of the average queue.
 
 use crate::error::ensure;
 use crate::{DropPrecedence, Error};
 
-/// How the marking probability of random early detection rises: 0 below `min_pkts`, linear to
-/// `max_p` at `max_pkts`; from there 1, or (gentle) linear to 1 at twice `max_pkts`.
+/// Marking probability of RED: 0 below `min_pkts`, linear to `max_p` at `max_pkts`; then 1, or (gentle)
+/// linear to 1 at twice `max_pkts`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
     /// Lower threshold in packets.
@@ -16,7 +16,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// A curve {min, max, max_p}, as papers write it.
+    /// Returns a curve {min, max, max_p}, in the notation of papers.
     pub fn new(min_pkts: f64, max_pkts: f64, max_p: f64) -> Curve {
         Curve {
             min_pkts,
@@ -25,7 +25,7 @@ impl Curve {
         }
     }
 
-    /// The marking probability p_b at an average queue of so many packets.
+    /// Returns the marking probability p_b at this average queue.
     pub fn probability(&self, average_pkts: f64, gentle: bool) -> f64 {
         self.slopes(gentle).probability(average_pkts)
     }
@@ -50,7 +50,7 @@ impl Curve {
         Ok(())
     }
 
-    /// The curve, made ready for evaluation.
+    /// Precomputes the slopes of the curve.
     pub(super) fn slopes(&self, gentle: bool) -> Slopes {
         let (above_slope, certain_pkts) = if gentle {
             ((1.0 - self.max_p) / self.max_pkts, 2.0 * self.max_pkts)
@@ -72,12 +72,12 @@ pub(super) struct Slopes {
     curve: Curve,
     slope: f64,
     above_slope: f64,
-    /// From here on, everything is dropped.
+    /// Average in packets from which the probability is 1.
     certain_pkts: f64,
 }
 
 impl Slopes {
-    /// The marking probability p_b at this average.
+    /// Returns the marking probability p_b at this average.
     #[inline]
     pub fn probability(&self, average_pkts: f64) -> f64 {
         let Curve {
@@ -85,7 +85,7 @@ impl Slopes {
             max_pkts,
             max_p,
         } = self.curve;
-        // Both pieces, then a choice: which one it is, the processor can hardly guess.
+        // Computes both pieces and then selects, because the branch would be unpredictable.
         let between = (self.slope * (average_pkts - min_pkts)).max(0.0);
         let above = max_p + self.above_slope * (average_pkts - max_pkts);
         let p = if average_pkts < max_pkts {

@@ -1,4 +1,4 @@
-//! Droppers: which packets a queue refuses before it is full.
+//! Droppers: random early detection with drop precedences (RED, RIO, WRED).
 
 mod active_queue;
 mod average;
@@ -17,17 +17,17 @@ pub use spread::Spread;
 use crate::{DropPrecedence, Error};
 use curve::Slopes;
 
-/// Random early detection with drop precedences: the definition behind [`ActiveQueue`] and its
-/// expectation.
+/// Random early detection with drop precedences: the definition of [`ActiveQueue`] and of its expected
+/// averages and drop probabilities.
 ///
 /// ```
 /// use netflow_diffserv::{Discipline, DropPrecedence, Dropper, DropperSpec};
 ///
-/// // Thresholds as in [Cond], in front of 10 Mbit/s for packets of 1024 B.
+/// // Thresholds as in [Cond], at a link of 10 Mbit/s with packets of 1024 B.
 /// let service_pps = 10e6 / (8.0 * 1024.0);
 /// let dropper = Dropper::new(DropperSpec::cond(Discipline::RioC, service_pps, 100))?;
 ///
-/// // Red between its thresholds, yellow not yet.
+/// // DP2 (red) is between its thresholds, and DP1 (yellow) is below them.
 /// assert!(dropper.drop_probability(DropPrecedence::Dp2, 20.0) > 0.1);
 /// assert_eq!(dropper.drop_probability(DropPrecedence::Dp1, 20.0), 0.0);
 /// # Ok::<(), netflow_diffserv::Error>(())
@@ -38,16 +38,16 @@ pub struct Dropper {
     slopes: [Slopes; 3],
 }
 
-/// What a queue is under in some time step, per precedence.
+/// Load of a queue in a time step, per precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Arriving packets of each precedence per second, the refused ones included.
+    /// Arrival rate of each precedence in packets/s, including dropped packets.
     pub arrival_pps: [f64; 3],
     /// Mean number of packets of each precedence in the queue.
     pub queue_pkts: [f64; 3],
-    /// The fraction of the time in which nothing is in what each precedence looks at: the whole
-    /// queue with RED and WRED; packets of this precedence and lower ones with RIO-C; packets of
-    /// this precedence with RIO-D.
+    /// Fraction of the time without packets in the average queue of each precedence. That is the whole queue
+    /// with RED and WRED, packets of this precedence and lower ones with RIO-C, and packets of this
+    /// precedence with RIO-D.
     pub empty: [f64; 3],
 }
 
@@ -65,27 +65,26 @@ impl Dropper {
         Ok(Dropper { spec, slopes })
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn spec(&self) -> &DropperSpec {
         &self.spec
     }
 
-    /// The fraction of the packets of this precedence that is refused in the long run while the
-    /// average it looks at is `average_pkts` (in byte mode, of packets of the mean size). What a
-    /// full buffer refuses comes on top.
+    /// Returns the long-run fraction of packets of this precedence that is dropped at an average queue of
+    /// `average_pkts` (mean packets in byte mode). Drops by a full buffer are not included.
     pub fn drop_probability(&self, precedence: DropPrecedence, average_pkts: f64) -> f64 {
         let marking = precedence.of(&self.slopes).probability(average_pkts);
         self.spec.spread.fraction(marking)
     }
 
-    /// [`Dropper::drop_probability`] of every precedence, each with the average that it looks at.
+    /// Returns [`Dropper::drop_probability`] of every precedence, each with its own average.
     pub fn drop_probabilities(&self, average_pkts: [f64; 3]) -> [f64; 3] {
         DropPrecedence::ALL.map(|p| self.drop_probability(p, *p.of(&average_pkts)))
     }
 
-    /// How the averages that the precedences look at move under this load within `step_s`
-    /// seconds: their expectation over arrivals at random. For solvers that want the averages as
-    /// functions of the queue at the end of the step, [`Dropper::relaxation`] has the parts.
+    /// Returns the expected averages after `step_s` seconds under this load with random arrivals. Solvers
+    /// that need the averages as functions of the queue at the end of the step can use
+    /// [`Dropper::relaxation`].
     #[must_use]
     pub fn averages_after(&self, average_pkts: [f64; 3], load: &Load, step_s: f64) -> [f64; 3] {
         DropPrecedence::ALL.map(|p| {
@@ -99,9 +98,8 @@ impl Dropper {
         })
     }
 
-    /// How an average moves within `step_s` seconds if `arrival_pps` packets per second arrive
-    /// that it counts, and nothing that it counts is in the queue for the fraction `empty` of the
-    /// time.
+    /// Returns the expected update of an average over `step_s` seconds. `arrival_pps` counts only arrivals in
+    /// this average, and `empty` is the fraction of the time without such packets in the queue.
     pub fn relaxation(&self, arrival_pps: f64, empty: f64, step_s: f64) -> Relaxation {
         Relaxation::within(
             self.spec.weight,

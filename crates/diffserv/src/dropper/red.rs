@@ -1,38 +1,38 @@
-//! Random early detection of a queue that tells no precedences apart, as ns-2's `RED` does it.
+//! RED for a queue without drop precedences, as in the `RED` queue of ns-2.
 
 use super::curve::Slopes;
 use super::{Curve, Spread};
 
-/// What random early detection says of a packet.
+/// Decision of RED on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Early {
-    /// It is taken.
+    /// Admitted.
     Taken,
-    /// It is dropped by chance; where its sender has ECN it may be marked instead (RFC 3168, section 7).
+    /// Dropped at random; marked instead if its sender uses ECN (RFC 3168, section 7).
     ByChance,
-    /// It is dropped because all are.
+    /// Dropped with probability 1.
     All,
 }
 
-/// The average queue and what it drops: drops are spread uniformly and are at least 1/p packets apart. In
-/// this it differs from [`ActiveQueue`](super::ActiveQueue), which is ns-2's DiffServ module: an idle link
-/// could have sent whole packets only, and a packet that finds at most one other waiting is never dropped.
+/// Average queue and drop decisions of RED. Drops are spread uniformly, at least 1/p packets apart. There are
+/// two differences from [`ActiveQueue`](super::ActiveQueue), the DiffServ module of ns-2. Idle time counts in
+/// whole packets, and a packet that finds at most one waiting packet is never dropped.
 #[derive(Clone, Debug)]
 pub struct RedAverage {
     slopes: Slopes,
-    /// Weight of a packet in the average.
+    /// Weight of a packet in the average (w_q).
     weight: f64,
     average_pkts: f64,
     min_pkts: f64,
     /// Packets since the last drop, or since the average crossed the lower threshold.
     since_drop: f64,
     above: bool,
-    /// Packets/ns that the link serves: what a pause is worth.
+    /// Service rate in packets/ns, by which idle time is converted.
     packets_per_ns: f64,
 }
 
 impl RedAverage {
-    /// Of a link that takes `packet_ns` to send a mean packet.
+    /// Returns RED for a link with a mean service time of `packet_ns`.
     pub fn new(curve: Curve, gentle: bool, weight: f64, packet_ns: f64) -> RedAverage {
         RedAverage {
             slopes: curve.slopes(gentle),
@@ -45,8 +45,8 @@ impl RedAverage {
         }
     }
 
-    /// What becomes of a packet that finds so many waiting, after `idle_ns` with nobody there if
-    /// there is nobody; a random number in [0, 1) is drawn where it matters.
+    /// Decides on a packet that finds `waiting` packets. `idle_ns` is the idle time before it, if the link is
+    /// idle. A random number in [0, 1) is drawn only when needed.
     pub fn judge(
         &mut self,
         waiting: usize,
@@ -81,12 +81,12 @@ impl RedAverage {
         early
     }
 
-    /// The queue was full: what was refused counts as dropped.
+    /// Records the drop of a packet by the full buffer.
     pub fn overflowed(&mut self) {
         self.since_drop = 0.0;
     }
 
-    /// From now on packets take `ratio` times as long.
+    /// Multiplies the mean service time by `ratio`.
     pub fn stretch(&mut self, ratio: f64) {
         self.packets_per_ns /= ratio;
     }

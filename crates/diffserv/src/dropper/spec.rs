@@ -1,26 +1,25 @@
-//! What a dropper is to be.
+//! Settings of a dropper.
 
 use super::{Curve, Spread};
 use crate::error::ensure;
 use crate::{DropPrecedence, Error};
 
-/// Which packets a precedence's average counts.
+/// Discipline: the packets that the average of each precedence counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Discipline {
-    /// Random early detection (Floyd & Jacobson 1993): all packets, one curve for all (that of
-    /// DP0).
+    /// Random early detection (Floyd & Jacobson 1993): all packets, with the curve of DP0 for all.
     Red,
-    /// RIO coupled (Clark & Fang 1998, with three precedences): DP0 looks at DP0, DP1 at DP0 and
-    /// DP1, DP2 at all.
+    /// Coupled RIO (Clark & Fang 1998, extended to three precedences): DP0 counts DP0, DP1 counts DP0 and
+    /// DP1, DP2 counts all.
     RioC,
-    /// RIO de-coupled: each precedence looks at its own packets.
+    /// De-coupled RIO: each precedence counts its own packets.
     RioD,
-    /// Weighted RED: all packets, a curve for each precedence.
+    /// Weighted RED: all packets, with one curve per precedence.
     Wred,
 }
 
 impl Discipline {
-    /// Whether the average that `precedence` looks at counts packets of precedence `other`.
+    /// Returns true if the average of `precedence` counts packets of precedence `other`.
     pub(crate) fn holds(self, precedence: DropPrecedence, other: DropPrecedence) -> bool {
         match self {
             Discipline::Red | Discipline::Wred => true,
@@ -30,46 +29,45 @@ impl Discipline {
     }
 }
 
-/// What a queue is counted in.
+/// Unit of the queue length.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Counting {
-    /// In packets, whatever their size.
+    /// Packets of any size.
     #[default]
     Packets,
-    /// In bytes, told as packets of this mean size; a packet is dropped the more likely the
-    /// larger it is.
+    /// Bytes, expressed in packets of the mean size. Larger packets are dropped with a higher probability.
     Bytes {
-        /// Size of a mean packet in bytes.
+        /// Mean packet size in bytes.
         mean_packet_bytes: f64,
     },
 }
 
-/// What a dropper is to be.
+/// Settings of a dropper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropperSpec {
-    /// Which packets an average counts.
+    /// Discipline of the averages.
     pub discipline: Discipline,
-    /// How the drop probability of each precedence rises with the average it looks at.
+    /// Drop probability of each precedence as a function of its average.
     pub curves: [Curve; 3],
     /// Weight of the newest queue length in the average (w_q), in (0, 1].
     pub weight: f64,
-    /// Whether the probability rises from max_p to 1 between the upper threshold and twice that,
-    /// instead of jumping there.
+    /// True if the probability rises linearly from max_p to 1 between the upper threshold and twice that,
+    /// instead of jumping to 1.
     pub gentle: bool,
-    /// How drops are spread.
+    /// Spacing of drops.
     pub spread: Spread,
-    /// What the queue is counted in.
+    /// Unit of the queue length.
     pub counting: Counting,
-    /// Room for waiting packets (mean packets in byte mode), at least 1.
+    /// Buffer for waiting packets (mean packets in byte mode), at least 1.
     pub buffer_pkts: u32,
-    /// Packets (mean packets in byte mode) that the link can send per second: while the queue is
-    /// empty, the average falls as if so many had found it empty.
+    /// Service rate in packets/s (mean packets in byte mode). It determines the decay of the average while
+    /// the queue is empty.
     pub service_pps: f64,
 }
 
 impl DropperSpec {
-    /// RED with one curve, counted in packets: w_q 0.002, not gentle, drops spread as by ns-2's
-    /// RED.
+    /// Returns RED with one curve, counted in packets: w_q 0.002, not gentle, drops spread as in the RED
+    /// queue of ns-2.
     pub fn red(curve: Curve, service_pps: f64, buffer_pkts: u32) -> DropperSpec {
         DropperSpec {
             discipline: Discipline::Red,
@@ -83,8 +81,8 @@ impl DropperSpec {
         }
     }
 
-    /// The parameters of \[Cond\]: DP0 {40, 55, 0.02}, DP1 {25, 40, 0.05}, DP2 {10, 25, 0.1},
-    /// w_q 0.002, counted in packets, not gentle, drops spread as by ns-2's DiffServ module.
+    /// Returns the parameters of \[Cond\]: DP0 {40, 55, 0.02}, DP1 {25, 40, 0.05}, DP2 {10, 25, 0.1}, w_q
+    /// 0.002, counted in packets, not gentle, drops spread as in the DiffServ module of ns-2.
     pub fn cond(discipline: Discipline, service_pps: f64, buffer_pkts: u32) -> DropperSpec {
         DropperSpec {
             discipline,
@@ -102,7 +100,7 @@ impl DropperSpec {
         }
     }
 
-    /// The curve that each precedence follows.
+    /// Returns the curve of each precedence.
     pub(super) fn curves_in_use(&self) -> [Curve; 3] {
         match self.discipline {
             Discipline::Red => [*DropPrecedence::Dp0.of(&self.curves); 3],

@@ -1,23 +1,22 @@
-//! Spreading drops: a count of the packets since the last drop makes them come evenly, not in
-//! bunches.
+//! Spacing of drops: a count of the packets since the last drop makes drops regular instead of bunched.
 
-/// How drops are spread; p_b is the marking probability, count the packets since the last drop,
-/// the present one included.
+/// Spacing of drops; p_b is the marking probability, and count is the number of packets since the last drop,
+/// including the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spread {
-    /// p_b/(1 − count·p_b): the packets from one drop to the next are uniform over 1 … 1/p_b − 1
-    /// (Floyd & Jacobson 1993, Fig. 2; ns-2's DiffServ module). This drops about 2·p_b.
+    /// p_b/(1 − count·p_b): the distance between drops is uniform over 1 … 1/p_b − 1 packets (Floyd &
+    /// Jacobson 1993, Fig. 2; DiffServ module of ns-2). The drop rate is about 2·p_b.
     Uniform,
-    /// 0 while count·p_b < 1, then p_b/(2 − count·p_b): uniform over 1/p_b … 2/p_b (ns-2's RED,
-    /// unless `wait_` is off). This drops about p_b/1.5.
+    /// 0 while count·p_b < 1, then p_b/(2 − count·p_b): uniform over 1/p_b … 2/p_b (RED of ns-2, unless
+    /// `wait_` is off). The drop rate is about p_b/1.5.
     Wait,
 }
 
-/// Below this, 1/p_b has no digits for single packets.
+/// Probability below which 1/p_b cannot resolve single packets in an `f64`.
 const TINY: f64 = 1e-12;
 
 impl Spread {
-    /// What p_b is divided by.
+    /// Returns the divisor of p_b.
     #[inline]
     fn divisor(self, p: f64, count: f64) -> f64 {
         let counted = count * p;
@@ -28,17 +27,17 @@ impl Spread {
         }
     }
 
-    /// Whether a packet of `size` mean packets is dropped by the random number u in [0, 1): if
-    /// u is below p_b/divisor·size, or the first quotient at least 1.
+    /// Returns true if the random number u in [0, 1) drops a packet of `size` mean packets: if u <
+    /// p_b/divisor·size, or p_b/divisor ≥ 1.
     #[inline]
     pub(super) fn drops(self, p: f64, count: f64, size: f64, u: f64) -> bool {
         let divisor = self.divisor(p, count);
-        // All computed: what is random, the processor can hardly guess.
+        // Computes all terms, because branches on random values are unpredictable.
         (p >= 1.0) | ((p > 0.0) & ((u * divisor < p * size) | (divisor <= p)))
     }
 
-    /// The fraction of the packets that is dropped while p_b is `p`: one over the mean number X of
-    /// packets from one drop to the next, E\[X\] = Σ P(X > n).
+    /// Returns the long-run drop fraction at p_b = `p`. It is the reciprocal of the mean number X of packets
+    /// from one drop to the next, E\[X\] = Σ P(X > n).
     pub(super) fn fraction(self, p: f64) -> f64 {
         if p <= 0.0 {
             return 0.0;
@@ -71,7 +70,7 @@ impl Spread {
 mod tests {
     use super::Spread;
 
-    /// By the definition: the mean of the number of packets from one drop to the next.
+    /// Computes the fraction directly from the mean number of packets between drops.
     fn fraction_by_summing(spread: Spread, p: f64) -> f64 {
         let (mut alive, mut mean) = (1.0, 0.0);
         let mut count = 0.0;
@@ -97,14 +96,14 @@ mod tests {
                 );
             }
         }
-        // 1/p_b whole: X is uniform over 1 … m − 1 (mean m/2), and over m … 2m − 1.
+        // If 1/p_b is an integer m, X is uniform over 1 … m − 1 (mean m/2), or over m … 2m − 1.
         for m in [2.0, 3.0, 10.0, 64.0, 1000.0_f64] {
             let uniform = Spread::Uniform.fraction(1.0 / m);
             assert!((uniform * m / 2.0 - 1.0).abs() < 1e-12, "{m}");
             let wait = Spread::Wait.fraction(1.0 / m);
             assert!((wait * (1.5 * m - 0.5) - 1.0).abs() < 1e-12, "{m}");
         }
-        // Where sums lose their digits, the limits take over without a jump.
+        // The limits continue the sums, which lose precision here, without a jump.
         for (spread, factor) in [(Spread::Uniform, 2.0), (Spread::Wait, 1.0 / 1.5)] {
             for p in [0.99e-12, 1.01e-12, 1e-300] {
                 let fraction = spread.fraction(p) / p;

@@ -1,4 +1,4 @@
-//! Markers that follow from their buckets alone, without chance.
+//! Deterministic markers with token buckets (RFC 2697, RFC 2698).
 
 mod srtcm;
 mod trtcm;
@@ -8,7 +8,7 @@ pub use trtcm::TrTcm;
 
 use crate::{Error, Fractions, error::ensure_rate};
 
-/// How much arrives with each colour, in bit/s.
+/// Returns the arrival rate of each colour in bit/s.
 fn arriving(rate_bps: f64, before: Fractions) -> Result<[f64; 3], Error> {
     ensure_rate("rate in bit/s", rate_bps)?;
     for part in before.to_array() {
@@ -21,12 +21,12 @@ fn arriving(rate_bps: f64, before: Fractions) -> Result<[f64; 3], Error> {
     Ok(before.to_array().map(|part| part * rate_bps))
 }
 
-/// The colours of a stream of which so much is green and yellow, in bit/s.
+/// Returns the colour fractions of a stream with `green_bps` green and `yellow_bps` yellow.
 fn fractions(rate_bps: f64, green_bps: f64, yellow_bps: f64) -> Fractions {
     if rate_bps <= 0.0 {
         return Fractions::GREEN;
     }
-    // Either may be below nothing by a rounding.
+    // Rounding can make either slightly negative.
     let [dp0, dp1] = [green_bps, yellow_bps].map(|part| (part / rate_bps).max(0.0));
     Fractions {
         dp0,

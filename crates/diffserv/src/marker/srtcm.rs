@@ -1,12 +1,12 @@
-//! The single rate three colour marker.
+//! Single rate three colour marker (RFC 2697).
 
 use super::{arriving, fractions};
 use crate::meter::{Bucket, Clock};
 use crate::{DropPrecedence, Error, Fractions};
 
-/// The single rate three colour marker (RFC 2697): green within the committed burst, yellow
-/// within the excess burst, red beyond. Tokens come at the committed rate; those that find the
-/// first bucket full go to the second.
+/// Single rate three colour marker (RFC 2697): green within the committed burst, yellow within the excess
+/// burst, otherwise red. Tokens arrive at the committed rate; those that overflow the committed bucket fill
+/// the excess bucket.
 #[derive(Clone, Debug)]
 pub struct SrTcm {
     committed: Bucket,
@@ -16,12 +16,12 @@ pub struct SrTcm {
 }
 
 impl SrTcm {
-    /// A marker with full buckets: CIR in bit/s, CBS and EBS in bytes.
+    /// Returns a marker with full buckets: CIR in bit/s, CBS and EBS in bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] for a rate above 1e18 bit/s, a burst above 1e9 bytes, or two bursts
-    /// of nothing (RFC 2697 §2).
+    /// [`Error::OutOfRange`] for a rate above 1e18 bit/s, a burst above 1e9 bytes, or two bursts of 0 (RFC
+    /// 2697 §2).
     pub fn new(
         committed_bps: u64,
         committed_burst_bytes: u64,
@@ -44,12 +44,13 @@ impl SrTcm {
         })
     }
 
-    /// The committed rate in bit/s.
+    /// Returns the committed rate in bit/s.
     pub fn committed_bps(&self) -> f64 {
         self.committed_bps
     }
 
-    /// The same marker with another committed rate from `now_ns` on; the tokens that have come until then stay.
+    /// Returns the same marker with another committed rate from `now_ns` on. Tokens accumulated until then
+    /// remain.
     ///
     /// # Errors
     ///
@@ -65,15 +66,16 @@ impl SrTcm {
         })
     }
 
-    /// The colour of a packet that has none yet (colour-blind mode).
+    /// Returns the colour of an uncoloured packet (colour-blind mode).
     #[inline]
     pub fn mark(&mut self, now_ns: u64, bytes: u32) -> DropPrecedence {
         self.remark(now_ns, bytes, DropPrecedence::Dp0)
     }
 
-    /// The new colour of a packet that has one, never a better one (colour-aware mode).
+    /// Returns the new colour of a coloured packet, which is never better than the old one (colour-aware
+    /// mode).
     ///
-    /// A time before that of the last packet counts as that.
+    /// A time before that of the last packet is replaced by that of the last packet.
     #[inline]
     pub fn remark(&mut self, now_ns: u64, bytes: u32, before: DropPrecedence) -> DropPrecedence {
         self.fill(now_ns);
@@ -87,7 +89,7 @@ impl SrTcm {
         }
     }
 
-    /// Lets the tokens come that are due.
+    /// Adds the tokens that are due.
     #[inline]
     fn fill(&mut self, now_ns: u64) {
         let elapsed_ns = self.clock.elapsed_ns(now_ns);
@@ -95,20 +97,20 @@ impl SrTcm {
         self.excess.put(overflow);
     }
 
-    /// The tokens in the committed and the excess bucket after the last packet, in bytes.
+    /// Returns the tokens in the committed and the excess bucket after the last packet, in bytes.
     pub fn tokens_bytes(&self) -> (f64, f64) {
         (self.committed.tokens_bytes(), self.excess.tokens_bytes())
     }
 
-    /// The colours of a smooth, lasting stream of so many bit/s that arrives with the colours
-    /// `before` ([`Fractions::GREEN`] for the colour-blind mode).
+    /// Returns the colours of a smooth stream of `rate_bps` that arrives with the colours `before`
+    /// ([`Fractions::GREEN`] for colour-blind mode).
     ///
-    /// Green takes its tokens first; yellow lives of those that green leaves. A bursty stream
-    /// below the committed rate loses some colour that bursts cost.
+    /// Green packets take tokens first; yellow packets use the tokens that green did not consume. A bursty
+    /// stream below the committed rate receives worse colours than this.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s, a fraction outside 0 to 1.
+    /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s or a fraction outside 0 to 1.
     pub fn fractions(&self, rate_bps: f64, before: Fractions) -> Result<Fractions, Error> {
         let [green_in, yellow_in, _] = arriving(rate_bps, before)?;
         let green = green_in.min(self.committed_bps);

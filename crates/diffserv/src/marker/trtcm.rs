@@ -1,11 +1,11 @@
-//! The two rate three colour marker.
+//! Two rate three colour marker (RFC 2698).
 
 use super::{arriving, fractions};
 use crate::meter::{Bucket, Clock};
 use crate::{DropPrecedence, Error, Fractions};
 
-/// The two rate three colour marker (RFC 2698): red beyond the peak rate and its burst, else
-/// yellow beyond the committed rate and its burst, else green.
+/// Two rate three colour marker (RFC 2698): red above the peak rate and its burst, otherwise yellow above the
+/// committed rate and its burst, otherwise green.
 #[derive(Clone, Debug)]
 pub struct TrTcm {
     committed: Bucket,
@@ -16,7 +16,7 @@ pub struct TrTcm {
 }
 
 impl TrTcm {
-    /// A marker with full buckets: CIR in bit/s, CBS in bytes, PIR in bit/s, PBS in bytes.
+    /// Returns a marker with full buckets: CIR in bit/s, CBS in bytes, PIR in bit/s, PBS in bytes.
     ///
     /// # Errors
     ///
@@ -57,17 +57,17 @@ impl TrTcm {
         })
     }
 
-    /// The committed rate in bit/s.
+    /// Returns the committed rate in bit/s.
     pub fn committed_bps(&self) -> f64 {
         self.committed_bps
     }
 
-    /// The peak rate in bit/s.
+    /// Returns the peak rate in bit/s.
     pub fn peak_bps(&self) -> f64 {
         self.peak_bps
     }
 
-    /// The same marker with other rates from `now_ns` on; the tokens that have come until then stay.
+    /// Returns the same marker with other rates from `now_ns` on. Tokens accumulated until then remain.
     ///
     /// # Errors
     ///
@@ -94,15 +94,16 @@ impl TrTcm {
         })
     }
 
-    /// The colour of a packet that has none yet (colour-blind mode).
+    /// Returns the colour of an uncoloured packet (colour-blind mode).
     #[inline]
     pub fn mark(&mut self, now_ns: u64, bytes: u32) -> DropPrecedence {
         self.remark(now_ns, bytes, DropPrecedence::Dp0)
     }
 
-    /// The new colour of a packet that has one, never a better one (colour-aware mode).
+    /// Returns the new colour of a coloured packet, which is never better than the old one (colour-aware
+    /// mode).
     ///
-    /// A time before that of the last packet counts as that.
+    /// A time before that of the last packet is replaced by that of the last packet.
     #[inline]
     pub fn remark(&mut self, now_ns: u64, bytes: u32, before: DropPrecedence) -> DropPrecedence {
         self.fill(now_ns);
@@ -116,7 +117,7 @@ impl TrTcm {
         }
     }
 
-    /// Lets the tokens come that are due.
+    /// Adds the tokens that are due.
     #[inline]
     fn fill(&mut self, now_ns: u64) {
         let elapsed_ns = self.clock.elapsed_ns(now_ns);
@@ -124,17 +125,17 @@ impl TrTcm {
         self.peak.fill(elapsed_ns);
     }
 
-    /// The tokens in the committed and the peak bucket after the last packet, in bytes.
+    /// Returns the tokens in the committed and the peak bucket after the last packet, in bytes.
     pub fn tokens_bytes(&self) -> (f64, f64) {
         (self.committed.tokens_bytes(), self.peak.tokens_bytes())
     }
 
-    /// The colours of a smooth, lasting, well-mixed stream of so many bit/s that arrives with the
-    /// colours `before` ([`Fractions::GREEN`] for the colour-blind mode).
+    /// Returns the colours of a smooth, well-mixed stream of `rate_bps` that arrives with the colours
+    /// `before` ([`Fractions::GREEN`] for colour-blind mode).
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s, a fraction outside 0 to 1.
+    /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s or a fraction outside 0 to 1.
     pub fn fractions(&self, rate_bps: f64, before: Fractions) -> Result<Fractions, Error> {
         let [green_in, yellow_in, _] = arriving(rate_bps, before)?;
         let asking = green_in + yellow_in;

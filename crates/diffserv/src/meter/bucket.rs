@@ -1,16 +1,15 @@
-//! Token buckets, exact: time in whole nanoseconds, rates in whole bit/s, packets in whole bytes.
+//! Exact token buckets: time in whole nanoseconds, rates in whole bit/s, packets in whole bytes.
 
 use crate::Error;
 use crate::error::{MAX_BPS, ensure};
 
-/// What one byte is in the unit that tokens are counted in: a bit/s brings one in every
-/// nanosecond, so nothing is ever rounded.
+/// Tokens per byte. A rate of 1 bit/s adds one token per nanosecond, so nothing is rounded.
 const PER_BYTE: u64 = 8 * 1_000_000_000;
 
-/// Two buckets of this size, and a packet, are still counted exactly.
+/// Largest burst in bytes. Two buckets of this size and a packet still fit in 64 bits of tokens.
 const MAX_BURST_BYTES: u64 = 1_000_000_000;
 
-/// Tokens that arrive at a constant rate up to a limit.
+/// Token bucket with a constant rate and a limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
     rate_bps: u64,
@@ -19,7 +18,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// A full one. Names of the numbers are for the message.
+    /// Returns a full bucket. The names appear in error messages.
     pub fn new(
         (rate_name, rate_bps): (&'static str, u64),
         (burst_name, burst_bytes): (&'static str, u64),
@@ -36,15 +35,15 @@ impl Bucket {
         })
     }
 
-    /// Lets the tokens of this time arrive; returns those that found the bucket full.
+    /// Adds the tokens of `elapsed_ns` and returns those that overflow the bucket.
     ///
-    /// What overflows 64 bits fills any two buckets.
+    /// A product above 64 bits saturates, which fills any two buckets.
     #[inline]
     pub fn fill(&mut self, elapsed_ns: u64) -> u64 {
         self.put(self.rate_bps.saturating_mul(elapsed_ns))
     }
 
-    /// Adds tokens; returns those that found the bucket full.
+    /// Adds tokens and returns those that overflow the bucket.
     #[inline]
     pub fn put(&mut self, tokens: u64) -> u64 {
         let added = tokens.min(self.limit - self.tokens);
@@ -52,7 +51,7 @@ impl Bucket {
         tokens - added
     }
 
-    /// Takes the tokens of so many bytes if they are there; says whether they were.
+    /// Takes the tokens of `bytes` bytes and returns true, or returns false if there are too few.
     #[inline]
     pub fn take(&mut self, bytes: u32) -> bool {
         let wanted = u64::from(bytes).saturating_mul(PER_BYTE);
@@ -67,12 +66,12 @@ impl Bucket {
         self.tokens as f64 / PER_BYTE as f64
     }
 
-    /// What it holds at most.
+    /// Returns its limit in bytes.
     pub fn burst_bytes(&self) -> u64 {
         self.limit / PER_BYTE
     }
 
-    /// The same tokens at another rate.
+    /// Returns a bucket with the same tokens and another rate.
     pub fn with_rate(&self, rate: (&'static str, u64)) -> Result<Bucket, Error> {
         let bucket = Bucket::new(rate, ("burst in B", self.burst_bytes()))?;
         Ok(Bucket {
@@ -82,14 +81,14 @@ impl Bucket {
     }
 }
 
-/// When tokens last arrived.
+/// Time of the last token update.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     last_ns: u64,
 }
 
 impl Clock {
-    /// The time since the last call; none if the time went back.
+    /// Returns the time since the last call, or 0 if the time went back.
     #[inline]
     pub fn elapsed_ns(&mut self, now_ns: u64) -> u64 {
         let elapsed_ns = now_ns.saturating_sub(self.last_ns);
@@ -98,7 +97,7 @@ impl Clock {
     }
 }
 
-/// A token bucket: as many bytes conform as the rate allows, and a burst more (RFC 2475 §2.3.3).
+/// Token bucket: the bytes that the rate allows conform, plus a burst (RFC 2475 §2.3.3).
 ///
 /// ```
 /// use netflow_diffserv::TokenBucket;
@@ -117,7 +116,7 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket of `burst_bytes` into which tokens come at `rate_bps` bit/s.
+    /// Returns a full bucket of `burst_bytes` that fills at `rate_bps` bit/s.
     ///
     /// # Errors
     ///
@@ -130,9 +129,9 @@ impl TokenBucket {
         })
     }
 
-    /// Whether a packet of so many bytes conforms at this time; if so, its tokens are taken.
+    /// Returns true and takes the tokens if a packet of `bytes` bytes conforms at this time.
     ///
-    /// A time before that of the last packet counts as that.
+    /// A time before that of the last packet is replaced by that of the last packet.
     #[inline]
     pub fn conforms(&mut self, now_ns: u64, bytes: u32) -> bool {
         let elapsed_ns = self.clock.elapsed_ns(now_ns);
@@ -140,7 +139,7 @@ impl TokenBucket {
         self.bucket.take(bytes)
     }
 
-    /// The tokens in the bucket after the last packet, in bytes.
+    /// Returns the tokens in the bucket after the last packet, in bytes.
     pub fn tokens_bytes(&self) -> f64 {
         self.bucket.tokens_bytes()
     }

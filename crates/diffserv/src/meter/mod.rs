@@ -1,4 +1,4 @@
-//! Meters: how much of a stream is within its profile, and how fast it is.
+//! Meters: token buckets and a rate estimator.
 
 mod bucket;
 mod tsw;

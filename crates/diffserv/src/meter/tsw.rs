@@ -1,10 +1,10 @@
-//! The time sliding window estimator of a rate.
+//! Time sliding window rate estimator (RFC 2859 §3).
 
 use crate::Error;
 use crate::error::{ensure, ensure_rate};
 
-/// Estimates the rate of a stream by a time sliding window (RFC 2859 §3):
-/// avg ← (avg·W + B)/(now − `t_front` + W), with W the averaging interval and B the packet.
+/// Time sliding window estimator of the rate of a stream (RFC 2859 §3): avg ← (avg·W + B)/(now − `t_front` +
+/// W). W is the averaging interval, and B is the packet size.
 #[derive(Clone, Debug)]
 pub struct Tsw {
     average_bps: f64,
@@ -13,8 +13,8 @@ pub struct Tsw {
 }
 
 impl Tsw {
-    /// An estimator that starts with `initial_bps` at `start_ns` (the RFC begins with the
-    /// committed rate at time 0).
+    /// Returns an estimator that starts at `initial_bps` at `start_ns`. (RFC 2859 starts at the committed
+    /// rate at time 0.)
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl Tsw {
         Ok(Tsw::starting(initial_bps, interval_s, start_ns))
     }
 
-    /// [`Tsw::new`] with numbers known to be good.
+    /// Returns [`Tsw::new`] for values that have been checked.
     pub(crate) fn starting(initial_bps: f64, interval_s: f64, start_ns: u64) -> Tsw {
         Tsw {
             average_bps: initial_bps,
@@ -35,9 +35,9 @@ impl Tsw {
         }
     }
 
-    /// Counts a packet; returns the estimated rate in bit/s, this packet included.
+    /// Adds a packet and returns the estimated rate in bit/s, including this packet.
     ///
-    /// A time before that of the last packet counts as that.
+    /// A time before that of the last packet is replaced by that of the last packet.
     #[inline]
     pub fn packet(&mut self, now_ns: u64, bytes: u32) -> f64 {
         let elapsed_ns = now_ns.saturating_sub(self.front_ns);
@@ -47,7 +47,7 @@ impl Tsw {
         self.average_bps
     }
 
-    /// The estimated rate in bit/s after the last packet.
+    /// Returns the estimated rate in bit/s after the last packet.
     pub fn average_bps(&self) -> f64 {
         self.average_bps
     }

@@ -1,4 +1,4 @@
-//! The two faces agree: frequencies of packets converge to expectations.
+//! Agreement of the two faces: packet frequencies converge to the expectations.
 
 use netflow_diffserv::{
     ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence,
@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 const PACKETS: u32 = 400_000;
 
-/// Times in ns of packets that come at random, `gap_ns` apart on average.
+/// Returns Poisson arrival times in ns, `gap_ns` apart on average.
 fn times(gap_ns: f64, seed: u64) -> impl Iterator<Item = u64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut now = 0.0;
@@ -35,7 +35,7 @@ fn agree(what: &str, found: [f64; 3], expected: [f64; 3], within: f64) {
     }
 }
 
-/// 1024 B packets at 5 Mbit/s; the window is long enough for the measured rate to be steady.
+/// Packets of 1024 B at 5 Mbit/s. The averaging interval is long enough for a steady measured rate.
 #[test]
 fn every_conditioner_marks_as_expected() {
     let gap_ns = 1024.0 * 8.0 / 5e6 * 1e9;
@@ -56,7 +56,7 @@ fn every_conditioner_marks_as_expected() {
             let colour = marker.mark(now, 1024, Some(8.0));
             (i > PACKETS as usize / 4).then_some(colour)
         });
-        // Standard deviation of a fraction here: at most 0.001.
+        // The standard deviation of a fraction is at most 0.001 here.
         agree(
             kind.name(),
             frequencies(colours),
@@ -97,8 +97,8 @@ fn bucket_markers_mark_as_expected() {
     agree("trtcm", found, expected.to_array(), 0.005);
 }
 
-/// At a queue that stands still, the averages become the queue's, and the frequencies of drops
-/// those of the drop probabilities.
+/// At a constant queue, the averages converge to the queue, and the drop frequencies to the drop
+/// probabilities.
 #[test]
 fn every_dropper_drops_as_expected() {
     for discipline in [
@@ -117,7 +117,7 @@ fn every_dropper_drops_as_expected() {
         let mut queue = ActiveQueue::new(dropper.clone(), 0, 5);
         for p in DropPrecedence::ALL {
             for _ in 0..7 {
-                // Before there is an average nothing is dropped.
+                // The average is still 0, so nothing is dropped.
                 assert!(queue.admit(0, 1000, p));
             }
         }
@@ -155,8 +155,8 @@ fn every_dropper_drops_as_expected() {
     }
 }
 
-/// Packets come at random to a queue that is held at ten, then to an empty one: the mean of many
-/// averages is what [`Dropper::averages_after`] expects.
+/// Random arrivals at a queue held at ten packets, then at an empty one. The mean over many runs equals
+/// [`Dropper::averages_after`].
 #[test]
 fn averages_move_as_expected() {
     let dropper = Dropper::new(DropperSpec::cond(Discipline::RioC, 500.0, 1000)).unwrap();
@@ -179,7 +179,7 @@ fn averages_move_as_expected() {
         for _ in 0..10 {
             queue.depart(last, 1000, DropPrecedence::Dp0);
         }
-        // One more packet, to bring the average up to date after a second without any.
+        // One more packet updates the average after an idle second.
         queue.admit(last + 1_000_000_000, 1000, DropPrecedence::Dp0);
         for (sum, value) in mean[0].iter_mut().zip([start, held]) {
             *sum += value / runs as f64;

@@ -1,4 +1,4 @@
-//! Meters, markers and droppers, from outside. One binary: it builds in a fraction of the time of one for each file.
+//! Tests of meters, markers and droppers through the public API, in one binary to shorten the build.
 
 mod faces;
 mod properties;

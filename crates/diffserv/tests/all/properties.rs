@@ -1,4 +1,4 @@
-//! What holds for all settings and all streams.
+//! Properties that hold for all settings and streams.
 
 use netflow_diffserv::{
     ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence,
@@ -53,7 +53,7 @@ proptest! {
         }
     }
 
-    /// Packets evenly spaced at no more than the committed rate.
+    /// Packets evenly spaced at most at the committed rate.
     #[test]
     fn a_conforming_stream_stays_green(
         kind in kind(), committed in 1_000_000..100_000_000_u64, part in 0.1..1.0_f64, bytes in 40..1500_u32,
@@ -74,7 +74,7 @@ proptest! {
         }
     }
 
-    /// Green within any time t is at most CIR·t + CBS, green and yellow at most PIR·t + PBS.
+    /// Green in any time t is at most CIR·t + CBS; green and yellow are at most PIR·t + PBS.
     #[test]
     fn buckets_never_give_more_than_they_get(
         packets in prop::collection::vec((0..5_000_000_u64, 1..3000_u32, precedence()), 1..300),
@@ -111,7 +111,7 @@ proptest! {
         }
     }
 
-    /// Of every colour: admitted = departed + queued; the queue never exceeds its room.
+    /// For every colour, admitted = departed + queued, and the queue never exceeds its buffer.
     #[test]
     fn packets_are_conserved_colour_by_colour(
         discipline in discipline(), room in 1..40_u32,

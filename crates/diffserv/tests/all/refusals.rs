@@ -1,4 +1,4 @@
-//! Bad settings are refused with what is wrong and what is allowed.
+//! Errors for invalid settings, with the problem and the allowed range.
 
 use netflow_diffserv::{
     Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, Dropper, DropperSpec, Error,

@@ -1,5 +1,5 @@
-//! What the RFCs and \[Cond\] say packet by packet, against the rows of independent programs in
-//! `tests/reference/math` at the top.
+//! Test vectors of the RFCs and of \[Cond\], packet by packet, from independent programs
+//! (`tests/reference/math` in the repository root).
 
 use netflow_diffserv::{
     Aggregate, Conditioner, ConditionerSpec, DropPrecedence, GivenInputs, InProfile, Kind, Minima,
@@ -30,7 +30,7 @@ fn colour(text: &str) -> DropPrecedence {
     }
 }
 
-/// Rows are t, bytes, colour before, colour, tokens of both buckets after the packet.
+/// Compares the rows: t, bytes, colour before, colour, tokens of both buckets after the packet.
 fn follow(
     name: &str,
     mut mark: impl FnMut(u64, u32, DropPrecedence) -> (DropPrecedence, (f64, f64)),

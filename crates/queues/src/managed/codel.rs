@@ -1,30 +1,31 @@
-//! CoDel: packets that have waited too long for too long are dropped as they leave (RFC 8289).
+//! CoDel (controlled delay) active queue management: head drop when the sojourn time stays above a target
+//! (RFC 8289).
 
 use super::Waiting;
 
-/// Controlled delay: when no packet has waited for less than a target during an interval, packets are
-/// dropped at the head of the queue, the later the more often, until one has.
+/// Controlled delay: drops at the head of the queue when no packet has had a sojourn time below the target
+/// during an interval. The drop rate increases until a packet is below the target.
 ///
-/// By the pseudo-code of RFC 8289, section 5, which is that of Linux but for the root of the number of drops:
-/// Linux approximates it by one step of Newton's for each drop, so that the second drop comes after half an
-/// interval instead of 0.71, and among a few transfers up to a fifth more are dropped. No packet is dropped that leaves no
-/// more bytes behind it than the largest packet so far has: that one stands for the MTU.
+/// Implements the pseudo-code of RFC 8289, section 5. Linux differs in the square root of the drop count: it
+/// approximates the root by one Newton step per drop. Its second drop therefore follows after 0.5 intervals
+/// instead of 0.71, and it drops up to 20 % more with a few transfers. A packet is never dropped if it leaves
+/// at most one maximum packet behind it; the largest packet so far represents the MTU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoDel {
-    /// A wait that is acceptable at any time, in ns (RFC 8289, section 4).
+    /// Target sojourn time in ns, acceptable at any time (RFC 8289, section 4).
     pub target_ns: u64,
-    /// For so long waits may stay above the target, in ns: about the largest round-trip time (RFC 8289,
-    /// section 4).
+    /// Time in ns for which the sojourn time may exceed the target: about the largest round-trip time (RFC
+    /// 8289, section 4).
     pub interval_ns: u64,
-    /// Whether packets that can be marked are, instead of being dropped; as in Linux, one at a time.
+    /// True to mark ECN-capable packets instead of dropping them; as in Linux, one at a time.
     pub ecn: bool,
-    /// Every packet that can be marked is if it has waited for longer than so many ns, whatever
-    /// [`CoDel::ecn`] says (RFC 8290, section 5.2, `CE_THRESHOLD`).
+    /// Sojourn time in ns above which every ECN-capable packet is marked, independently of [`CoDel::ecn`]
+    /// (RFC 8290, section 5.2, `CE_THRESHOLD`).
     pub ce_threshold_ns: Option<u64>,
 }
 
 impl Default for CoDel {
-    /// 5 ms and 100 ms (RFC 8289, section 4); nothing is marked.
+    /// Target 5 ms and interval 100 ms (RFC 8289, section 4), without marking.
     fn default() -> CoDel {
         CoDel {
             target_ns: 5_000_000,
@@ -36,33 +37,33 @@ impl Default for CoDel {
 }
 
 impl CoDel {
-    /// When the next packet is dropped if one was at a time, and so many have been. The square root is
-    /// that of an `f64`, which is the same everywhere.
+    /// Computes the control law: the time of the drop that follows drop number `count` at `since_ns` (RFC
+    /// 8289, section 5.3). The `f64` square root is the same on every platform.
     fn next_drop(&self, since_ns: u64, count: u32) -> u64 {
         let wait = self.interval_ns as f64 / f64::from(count.max(1)).sqrt();
         since_ns.saturating_add(wait as u64)
     }
 }
 
-/// Intervals after a drop in which its rate is where dropping begins again.
+/// Number of intervals after a drop during which a restart continues at the previous drop rate.
 const REMEMBERED: u64 = 16;
 
-/// What CoDel remembers of one queue.
+/// CoDel state of one queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// When waits will have been above the target for an interval, if they are.
+    /// Time at which the sojourn time will have exceeded the target for an interval, if it exceeds it now.
     first_above_ns: Option<u64>,
     drop_next_ns: u64,
-    /// Drops since dropping began.
+    /// Drops in the present dropping state.
     pub count: u32,
-    /// What it was when dropping began.
+    /// `count` at the start of the last dropping state.
     last_count: u32,
     dropping: bool,
 }
 
 impl Control {
-    /// The next packet to send. `pop` takes the first out of the queue and says what is left of it;
-    /// `largest` is the largest packet that it has taken.
+    /// Returns the next packet to send. `pop` removes the head of the queue and returns it with the bytes
+    /// left in the queue. `largest` is the size of the largest packet removed so far.
     pub fn next<P>(
         &mut self,
         rules: &CoDel,
@@ -131,7 +132,7 @@ impl Control {
     }
 }
 
-/// Marks a packet instead of dropping it, if it can be.
+/// Marks an ECN-capable packet. Returns false if it cannot be marked.
 fn mark<P>(packet: &mut Option<Waiting<P>>, rules: &CoDel) -> bool {
     match packet {
         Some(packet) if rules.ecn && packet.ecn => {

@@ -1,4 +1,4 @@
-//! FQ-CoDel: flows in queues of their own that take turns, each under CoDel (RFC 8290).
+//! FQ-CoDel: flow queueing by deficit round robin, with CoDel for each queue (RFC 8290).
 
 use std::collections::VecDeque;
 
@@ -8,24 +8,24 @@ use netflow_units::scramble;
 use super::{Line, Waiting};
 use crate::Buffer;
 
-/// Queues that take turns by deficit round robin, new ones first, each under CoDel (RFC 8290). A flow's
-/// queue is told by a hash, so that flows can meet in one.
+/// Queues served by deficit round robin, new ones first, each with CoDel (RFC 8290). A hash assigns flows to
+/// queues, so that flows can share a queue.
 ///
-/// As in Linux, CoDel leaves a queue alone while no more than the largest packet is left **of all queues**,
-/// and a full buffer drops from the head of the queue with the most bytes until half of these are gone,
-/// but at most 64 packets at once (RFC 8290, section 4.1); the drops count as CoDel's.
+/// As in Linux, CoDel does not drop while at most one maximum packet is left **in all queues**. A full buffer
+/// drops from the head of the queue with the most bytes until half of these are gone. It drops at most 64
+/// packets at once (RFC 8290, section 4.1). These drops count for CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FqCoDel {
-    /// What holds for each queue.
+    /// CoDel settings of each queue.
     pub codel: CoDel,
-    /// Number of queues (RFC 8290, section 5.2); one at least.
+    /// Number of queues, at least 1 (RFC 8290, section 5.2).
     pub flows: u32,
-    /// What a queue may send when it is its turn, in bytes (RFC 8290, section 5.2); one at least.
+    /// Quantum in bytes that a queue may send per round, at least 1 (RFC 8290, section 5.2).
     pub quantum_bytes: u32,
 }
 
 impl Default for FqCoDel {
-    /// 1024 queues, 1514 B, and CoDel that marks (RFC 8290, section 5.2).
+    /// 1024 queues, a quantum of 1514 B, and CoDel with marking (RFC 8290, section 5.2).
     fn default() -> FqCoDel {
         FqCoDel {
             codel: CoDel {
@@ -38,10 +38,10 @@ impl Default for FqCoDel {
     }
 }
 
-/// Packets that a full buffer drops at once.
+/// Maximum number of packets that a full buffer drops at once.
 const BATCH: usize = 64;
 
-/// No packet has come for it yet.
+/// Index of a hash bucket without packets so far.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
@@ -49,16 +49,16 @@ struct Queue<P> {
     line: Line<P>,
     control: Control,
     deficit: i64,
-    /// Whether it stands in one of the two lists.
+    /// True if the queue is in the list of new or old queues.
     listed: bool,
 }
 
-/// The queues.
+/// State of FQ-CoDel: all queues and the two lists.
 #[derive(Clone, Debug)]
 pub(super) struct Flows<P> {
     rules: FqCoDel,
     perturbation: u64,
-    /// Which of the queues a hash has; the table is made with the first packet.
+    /// Queue index of each hash bucket; allocated with the first packet.
     places: Vec<u32>,
     queues: Vec<Queue<P>>,
     new: VecDeque<u32>,
@@ -83,7 +83,7 @@ impl<P> Flows<P> {
         }
     }
 
-    /// Which queue a flow has.
+    /// Returns the queue index of a flow.
     pub fn place(&mut self, flow: u64) -> u32 {
         if self.places.is_empty() {
             self.places = vec![NONE; self.rules.flows.max(1) as usize];
@@ -113,13 +113,13 @@ impl<P> Flows<P> {
             queue.deficit = i64::from(self.rules.quantum_bytes.max(1));
             self.new.push_back(place);
         }
-        // With a buffer of packets once is always enough.
+        // A buffer in packets needs at most one iteration.
         while !room.holds(self.len, self.bytes) {
             self.drop_batch(dropped);
         }
     }
 
-    /// The queue with the most bytes loses half of them.
+    /// Drops half of the bytes of the queue with the most bytes.
     #[cold]
     fn drop_batch(&mut self, dropped: &mut Vec<P>) {
         let held = |place: u32| {
@@ -145,7 +145,7 @@ impl<P> Flows<P> {
         self.len -= n;
     }
 
-    /// RFC 8290, section 4.2.
+    /// Returns the next packet to send (RFC 8290, section 4.2).
     pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<Waiting<P>> {
         loop {
             let is_new = !self.new.is_empty();
@@ -172,7 +172,8 @@ impl<P> Flows<P> {
                 return Some(packet);
             }
             list.pop_front();
-            // A new one goes through the old ones first, lest it comes back before their turn.
+            // An emptied new queue moves to the old list first, so that it cannot return to the new list
+            // before the old queues are served.
             queue.listed = is_new;
             if is_new {
                 self.old.push_back(place);
@@ -187,7 +188,7 @@ impl<P> Flows<P> {
         *self = Flows::new(self.rules, self.perturbation);
     }
 
-    /// What CoDel counts for each queue.
+    /// Returns the drop count of CoDel for each queue.
     #[cfg(test)]
     pub fn counts(&self) -> Vec<u32> {
         self.queues.iter().map(|it| it.control.count).collect()

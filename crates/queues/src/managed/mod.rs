@@ -1,4 +1,4 @@
-//! Queues that act on congestion before their buffer is full, packet by packet.
+//! Active queue management (AQM): queues that drop or mark packets before their buffer is full.
 
 mod codel;
 mod fq_codel;
@@ -19,19 +19,20 @@ use codel::Control;
 use fq_codel::Flows;
 use pie::Early;
 
-/// What a queue does about congestion before its buffer is full.
+/// AQM discipline of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aqm {
-    /// Drops at the head by how long packets have waited (RFC 8289).
+    /// Head drop by sojourn time (RFC 8289).
     CoDel(CoDel),
-    /// Flows in turn, each under CoDel (RFC 8290).
+    /// Flow queueing with CoDel for each flow (RFC 8290).
     FqCoDel(FqCoDel),
-    /// Drops at the tail at random by how long packets have waited (RFC 8033).
+    /// Random tail drop by queueing delay (RFC 8033).
     Pie(Pie),
 }
 
 impl Aqm {
-    /// Whether it marks packets of senders with ECN: instead of dropping them, or those that have waited for longer than a threshold.
+    /// Returns true if it marks ECN-capable packets, either instead of dropping them or above a sojourn-time
+    /// threshold.
     pub fn marks(&self) -> bool {
         match self {
             Aqm::CoDel(codel) | Aqm::FqCoDel(FqCoDel { codel, .. }) => {
@@ -42,39 +43,39 @@ impl Aqm {
     }
 }
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<P> {
-    /// The packet.
+    /// Packet of the caller.
     pub packet: P,
-    /// When it arrived, in ns.
+    /// Arrival time in ns.
     pub arrived_ns: u64,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// Whether it may be marked instead of being dropped (RFC 3168, section 5: ECT).
+    /// True if the packet may be marked instead of dropped (RFC 3168, section 5: ECT).
     pub ecn: bool,
-    /// Whether this queue has marked it.
+    /// True if this queue has marked it.
     pub marked: bool,
 }
 
-/// A packet that is to be sent.
+/// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent<P> {
-    /// The packet.
+    /// Packet of the caller.
     pub packet: P,
-    /// When it arrived, in ns.
+    /// Arrival time in ns.
     pub arrived_ns: u64,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// Whether this queue has put a mark on it (RFC 3168, section 5: CE).
+    /// True if this queue has marked it (RFC 3168, section 5: CE).
     pub marked: bool,
 }
 
-/// A queue in front of a link, in which packets of any kind wait.
+/// A queue with AQM in front of a link, for packets of any type.
 ///
-/// It has no clock: times are those of the calls, whole nanoseconds that do not go back. The buffer counts
-/// the packets that wait, without the one in service; an empty queue takes any packet. CoDel and PIE refuse
-/// a packet that does not fit; FQ-CoDel takes it, and drops others.
+/// It has no clock: each call passes the time in whole nanoseconds, which does not decrease. The buffer
+/// counts waiting packets without the one in service; an empty queue accepts any packet. CoDel and PIE reject
+/// a packet that does not fit; FQ-CoDel accepts it and drops others.
 ///
 /// ```
 /// use netflow_queues::{Buffer, CoDel, Aqm, Managed};
@@ -102,7 +103,7 @@ enum State<P> {
     Pie(Box<Early<P>>),
 }
 
-/// A queue under CoDel.
+/// A queue with CoDel.
 #[derive(Clone, Debug)]
 struct Head<P> {
     rules: CoDel,
@@ -112,8 +113,8 @@ struct Head<P> {
 }
 
 impl<P> Managed<P> {
-    /// An empty one. The seed tells which flows share a queue of FQ-CoDel, and which packets PIE drops: the
-    /// same seed does the same everywhere.
+    /// Returns an empty queue. The seed determines which flows share a queue of FQ-CoDel, and which packets
+    /// PIE drops. The same seed gives the same result on every platform.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> Managed<P> {
         let seed = SplitMix64::new(seed).bits();
         let state = match discipline {
@@ -129,14 +130,13 @@ impl<P> Managed<P> {
         Managed { buffer, state }
     }
 
-    /// Changes the size of the buffer. Packets that wait stay there.
+    /// Changes the size of the buffer. Waiting packets stay.
     pub fn set_buffer(&mut self, buffer: Buffer) {
         self.buffer = buffer;
     }
 
-    /// A packet arrives. `flow` is a number that tells flows apart; `ecn`, whether it may be marked
-    /// instead of being dropped. What there is no room for is pushed to `dropped`, or what is dropped
-    /// early: this packet or others.
+    /// Adds a packet. `flow` identifies its flow, and `ecn` is true for an ECN-capable packet. Packets
+    /// dropped because of a full buffer, or early, are pushed to `dropped`: this one or others.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -164,8 +164,8 @@ impl<P> Managed<P> {
         }
     }
 
-    /// The link is free: the next packet to send. Those that are dropped on the way to it are pushed to
-    /// `dropped`; there may be none left to send.
+    /// Returns the next packet to send when the link is free. Packets dropped meanwhile are pushed to
+    /// `dropped`; the queue may be empty afterwards.
     #[inline]
     pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<Sent<P>> {
         let packet = match &mut self.state {
@@ -186,7 +186,7 @@ impl<P> Managed<P> {
         })
     }
 
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     pub fn len(&self) -> usize {
         match &self.state {
             State::CoDel(head) => head.line.len(),
@@ -195,12 +195,12 @@ impl<P> Managed<P> {
         }
     }
 
-    /// Whether nobody waits.
+    /// Returns true if no packet waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of the packets that wait.
+    /// Returns the bytes of the waiting packets.
     pub fn bytes(&self) -> u64 {
         match &self.state {
             State::CoDel(head) => head.line.bytes,
@@ -209,7 +209,7 @@ impl<P> Managed<P> {
         }
     }
 
-    /// The probability with which PIE drops or marks; 0 for the others.
+    /// Returns the drop or mark probability of PIE, and 0 for the others.
     pub fn drop_probability(&self) -> f64 {
         match &self.state {
             State::Pie(early) => early.control.probability,
@@ -217,8 +217,8 @@ impl<P> Managed<P> {
         }
     }
 
-    /// Takes out all that wait, as when the link fails. What the discipline has learned is forgotten; a
-    /// stream of random numbers goes on.
+    /// Moves all waiting packets to `dropped`, as when the link fails, and resets the state of the
+    /// discipline. A random stream continues.
     pub fn clear(&mut self, dropped: &mut Vec<P>) {
         match &mut self.state {
             State::CoDel(head) => {
@@ -231,7 +231,8 @@ impl<P> Managed<P> {
         }
     }
 
-    /// The packets that wait: those of a flow in their order, and with CoDel and PIE all of them.
+    /// Returns the waiting packets: in order of arrival for CoDel and PIE, and within each queue for
+    /// FQ-CoDel.
     pub fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {
         let (line, flows) = match &self.state {
             State::CoDel(head) => (Some(&head.line), None),
@@ -243,7 +244,7 @@ impl<P> Managed<P> {
     }
 }
 
-/// Packets in the order of their arrival.
+/// A FIFO queue without a limit of its own.
 #[derive(Clone, Debug)]
 struct Line<P> {
     packets: VecDeque<Waiting<P>>,
@@ -273,7 +274,7 @@ impl<P> Line<P> {
         Some(packet)
     }
 
-    /// Whether one more has room.
+    /// Returns true if one more packet of `bytes` bytes fits.
     #[inline]
     fn fits(&self, bytes: u32, room: Buffer) -> bool {
         room.holds(self.len() + 1, self.bytes + u64::from(bytes))

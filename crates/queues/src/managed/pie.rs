@@ -1,40 +1,41 @@
-//! PIE: packets are dropped as they come, with a probability that holds the wait near a target (RFC 8033).
+//! PIE active queue management: random drops on arrival, with a PI controller for the queueing delay (RFC
+//! 8033).
 
 use netflow_units::SplitMix64;
 
 use super::{Line, Waiting};
 use crate::Buffer;
 
-/// A proportional integral controller, enhanced: packets are dropped as they arrive with a probability
-/// that grows while waits are above a target or get longer (RFC 8033).
+/// Proportional integral controller enhanced. It drops arriving packets with a probability that grows while
+/// the queueing delay is above a target or increases (RFC 8033).
 ///
-/// How long the queue is in time is what the packet that left last had waited, and 0 if it left none
-/// behind (RFC 8033, section 4.3, by timestamps; the rate of departures is not estimated). It is always
-/// active, other than in section 5.3. As in Linux, the probability rises by 2% more while waits are
-/// above 250 ms, it decays only while nobody waits, and a packet that finds the buffer full starts the sum of
-/// section 5.4 anew. The mean packet size of section 4.1 is the largest packet so far.
+/// The queueing delay is the sojourn time of the last departed packet, or 0 if it left an empty queue (RFC
+/// 8033, section 4.3). It is measured by timestamps; the departure rate is not estimated. PIE is always
+/// active, unlike in section 5.3. Three rules follow Linux. The probability rises by an additional 2 % while
+/// the delay exceeds 250 ms. It decays only while the queue is empty. A packet that arrives at a full buffer
+/// resets the accumulated probability of section 5.4. The largest packet so far replaces the mean packet size
+/// of section 4.1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pie {
-    /// The wait that it aims at, in ns (RFC 8033, section 4.2, `QDELAY_REF`).
+    /// Target queueing delay in ns (RFC 8033, section 4.2, `QDELAY_REF`).
     pub target_ns: u64,
-    /// Every so many ns, counted from 0, the probability is computed (RFC 8033, section 4.2,
-    /// `T_UPDATE`); one at least.
+    /// Update interval of the probability in ns, at least 1, counted from time 0 (RFC 8033, section 4.2,
+    /// `T_UPDATE`).
     pub update_ns: u64,
-    /// Change of probability for each second above the target (RFC 8033, section 4.2).
+    /// Gain per second of delay above the target (RFC 8033, section 4.2).
     pub alpha: f64,
-    /// Change of probability for each second that waits have grown (RFC 8033, section 4.2).
+    /// Gain per second of delay increase (RFC 8033, section 4.2).
     pub beta: f64,
-    /// A burst after a time without congestion is let through for so many ns (RFC 8033, section 4.4,
-    /// `MAX_BURST`).
+    /// Burst allowance in ns after a time without congestion (RFC 8033, section 4.4, `MAX_BURST`).
     pub max_burst_ns: u64,
-    /// Whether packets that can be marked are, instead of being dropped (RFC 8033, section 5.1).
+    /// True to mark ECN-capable packets instead of dropping them (RFC 8033, section 5.1).
     pub ecn: bool,
-    /// Above this probability they are dropped all the same (RFC 8033, section 5.1, `MARK_ECNTH`).
+    /// Probability above which ECN-capable packets are dropped anyway (RFC 8033, section 5.1, `MARK_ECNTH`).
     pub mark_ecn_threshold: f64,
 }
 
 impl Default for Pie {
-    /// What RFC 8033 recommends in sections 4 and 5.1; nothing is marked, as in Linux.
+    /// Values that RFC 8033 recommends in sections 4 and 5.1, without marking, as in Linux.
     fn default() -> Pie {
         Pie {
             target_ns: 15_000_000,
@@ -48,7 +49,7 @@ impl Default for Pie {
     }
 }
 
-/// Below which probability its changes are divided by what (RFC 8033, section 4.2).
+/// Auto-tuning: (upper limit of the probability, divisor of its change) (RFC 8033, section 4.2).
 const SCALES: [(f64, f64); 6] = [
     (1e-6, 2048.0),
     (1e-5, 512.0),
@@ -58,27 +59,27 @@ const SCALES: [(f64, f64); 6] = [
     (1e-1, 2.0),
 ];
 
-/// From this probability on it rises by [`MOST_RISE`] at once at most (RFC 8033, section 5.5).
+/// Probability from which one update adds at most [`MOST_RISE`] (RFC 8033, section 5.5).
 const HIGH: f64 = 0.1;
 const MOST_RISE: f64 = 0.02;
 
-/// Longer waits make the probability rise by [`MOST_RISE`] more (Linux).
+/// Queueing delay in ns above which an update adds [`MOST_RISE`] (Linux).
 const LONG_NS: u64 = 250_000_000;
 
-/// What an update leaves of the probability when nobody waits (RFC 8033, section 4.2: 0.98, or this).
+/// Factor per update on the probability of an empty queue (63/64 as in Linux; 0.98 in RFC 8033, section 4.2).
 const DECAY: f64 = 1.0 - 1.0 / 64.0;
 
-/// Below this probability a short queue is left alone (RFC 8033, section 4.1).
+/// Probability below which a short queue has no drops (RFC 8033, section 4.1).
 const CALM: f64 = 0.2;
 
-/// The sum of probabilities below which no packet is dropped, and from which one is (RFC 8033,
+/// Accumulated probability below which no packet is dropped, and from which one certainly is (RFC 8033,
 /// section 5.4).
 const SUM: std::ops::Range<f64> = 0.85..8.5;
 
 impl Pie {
-    /// The probability `updates` later (RFC 8033, sections 4.2 and 5.5), which may be a part of one: waits were above
-    /// the target by `above_s` seconds meanwhile, and became longer by `longer_s` in all; nobody waited at the part `idle` of
-    /// the updates, nor at those before them.
+    /// Returns the probability after `updates` updates, which may be fractional (RFC 8033, sections 4.2 and
+    /// 5.5). The delay was above the target by `above_s` seconds and increased by `longer_s` seconds in
+    /// total. The queue was empty at the fraction `idle` of these updates and at those before them.
     pub fn probability_after(
         &self,
         before: f64,
@@ -98,8 +99,8 @@ impl Pie {
         (before + step).clamp(0.0, 1.0) * libm::pow(DECAY, updates * idle)
     }
 
-    /// The part of packets that is dropped at this probability: between two drops are as many as bring the sum of
-    /// section 5.4 to its lower bound, and then as many as chance has it.
+    /// Returns the fraction of packets dropped at this probability. Between two drops, packets first
+    /// accumulate the lower limit of section 5.4; the number after that is geometrically distributed.
     pub fn dropped_at(&self, probability: f64) -> f64 {
         match probability > 0.0 {
             true => probability / (SUM.start.max(probability) + 1.0 - probability),
@@ -107,27 +108,27 @@ impl Pie {
         }
     }
 
-    /// Whether a queue is so short that none are dropped: the wait at the last update, in ns, and the probability
-    /// (RFC 8033, section 4.1).
+    /// Returns true if the queue is too short for drops (RFC 8033, section 4.1). `wait_ns` is the delay at
+    /// the last update.
     pub fn is_calm(&self, wait_ns: f64, probability: f64) -> bool {
         wait_ns < 0.5 * self.target_ns as f64 && probability < CALM
     }
 }
 
-/// What PIE computes: everything but the queue.
+/// PIE state without the queue itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Controller {
     pub probability: f64,
-    /// How long the queue is in time.
+    /// Present queueing delay.
     pub delay_ns: u64,
-    /// How long it was at the last update.
+    /// Queueing delay at the last update.
     old_delay_ns: u64,
     burst_ns: u64,
-    /// Probabilities since the last drop.
+    /// Accumulated probability since the last drop.
     sum: f64,
 }
 
-/// a − b in seconds.
+/// Returns a − b in seconds.
 fn seconds(a_ns: u64, b_ns: u64) -> f64 {
     (a_ns as f64 - b_ns as f64) / 1e9
 }
@@ -143,7 +144,8 @@ impl Controller {
         }
     }
 
-    /// RFC 8033, sections 4.2, 4.4 and 5.5. `idle`: nobody waits.
+    /// Updates the probability and the burst allowance (RFC 8033, sections 4.2, 4.4 and 5.5). `idle`: the
+    /// queue is empty.
     pub fn update(&mut self, rules: &Pie, idle: bool) {
         let (delay, old) = (self.delay_ns, self.old_delay_ns);
         let above_s = seconds(delay, rules.target_ns);
@@ -162,8 +164,8 @@ impl Controller {
         self.old_delay_ns = delay;
     }
 
-    /// Whether an arriving packet is to be dropped before the buffer is full (RFC 8033, sections 4.1
-    /// and 5.4). `few`: there are but two packets or fewer.
+    /// Returns true if an arriving packet is dropped before the buffer is full (RFC 8033, sections 4.1 and
+    /// 5.4). `few`: the queue holds at most two maximum packets.
     pub fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
         let calm = rules.is_calm(self.old_delay_ns as f64, self.probability);
         if self.burst_ns > 0 || calm || few {
@@ -182,14 +184,14 @@ impl Controller {
     }
 }
 
-/// A queue under PIE.
+/// A queue with PIE.
 #[derive(Clone, Debug)]
 pub(super) struct Early<P> {
     rules: Pie,
     pub control: Controller,
     pub line: Line<P>,
     random: SplitMix64,
-    /// When the probability is computed next.
+    /// Time of the next update.
     next_ns: u64,
     largest: u32,
 }
@@ -206,7 +208,7 @@ impl<P> Early<P> {
         }
     }
 
-    /// Makes up for the updates until now: nothing has happened in between.
+    /// Performs the updates due until now. The queue has not changed since the last call.
     #[inline]
     fn catch_up(&mut self, now_ns: u64) {
         if now_ns >= self.next_ns {
@@ -220,7 +222,7 @@ impl<P> Early<P> {
         for _ in 0..due {
             let before = self.control.clone();
             self.control.update(&self.rules, self.line.is_empty());
-            // The others would change nothing either.
+            // Further updates would not change the state either.
             if self.control == before {
                 break;
             }

@@ -1,15 +1,15 @@
-//! A figure of how times are distributed.
+//! Figure of the distribution of times.
 
 use super::draw::{Curve, Look, Panel, draw};
 use super::style::Style;
 use crate::Error;
 
-/// The shares of times up to a time, over that time on a logarithmic axis.
+/// Draws cumulative distributions of times, with a logarithmic time axis.
 ///
-/// Each curve has a name and points `(seconds, share of the times up to it)`.
+/// Each curve has a name and points `(seconds, cumulative share)`.
 ///
 /// # Errors
-/// If there are no times at all, or the figure cannot be drawn.
+/// There are no times, or the figure cannot be drawn.
 pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<String, Error> {
     if curves.iter().all(|(_, points)| points.is_empty()) {
         return Err(Error::NothingToShow("there are no times".to_owned()));
@@ -32,7 +32,7 @@ pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<Strin
     Ok(draw(&[panel], &Style::default())?.svg)
 }
 
-/// Between two times the share stays what it was; in milliseconds.
+/// Returns a step function, with times in milliseconds.
 fn staircase(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut below = 0.0;
     let mut stairs = Vec::with_capacity(2 * points.len());

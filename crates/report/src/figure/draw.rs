@@ -1,4 +1,4 @@
-//! Panels of curves, one below the other.
+//! Drawing of vertically stacked panels of curves.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,14 +11,14 @@ use plotters::prelude::*;
 use super::style::{Drawing, Style};
 use crate::Error;
 
-/// How a curve looks.
+/// Appearance of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     Line,
-    /// A line with a dot at each of its points, of which there are few.
+    /// A line with a dot at each of its few points.
     Marked,
     Dots,
-    /// A reference beside the others, in grey.
+    /// A grey reference curve.
     Grey,
 }
 
@@ -26,17 +26,17 @@ pub enum Look {
 pub struct Curve {
     pub label: String,
     pub look: Look,
-    /// What is no number is a gap.
+    /// Points; NaN is a gap.
     pub points: Vec<(f64, f64)>,
-    /// Its place among the colours, and whether it is dashed; the next colour without.
+    /// Index of the colour, and true for a dashed line; `None` uses the next colour.
     pub colour: Option<(usize, bool)>,
-    /// Of means over seeds the lowest and the highest that they may be, at each of the points.
+    /// Lower and upper edge of the confidence band at each point, for means over seeds.
     pub band: Option<Vec<(f64, f64)>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// What it is called where panels are chosen.
+    /// Name by which the panel is selected.
     pub name: Cow<'static, str>,
     pub x_title: Cow<'static, str>,
     pub y_title: Cow<'static, str>,
@@ -46,7 +46,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Whether there is anything in it.
+    /// Returns true if any curve has points.
     pub fn has_points(&self) -> bool {
         self.curves.iter().any(|curve| !curve.points.is_empty())
     }
@@ -54,22 +54,22 @@ impl Panel {
 
 const GREY: RGBColor = RGBColor(130, 130, 130);
 
-/// Points of the drawing in one of the figure: the backend only knows whole ones.
+/// Drawing units per unit of the figure, because the backend has integer coordinates.
 const FINE: u32 = 4;
-/// Height of a panel of many, and of one alone.
+/// Height of a panel among several, and of a single one.
 const HEIGHT: u32 = 250;
 const ALONE: u32 = 380;
-/// Letters of this size are what the margins are made for.
+/// Font size for which the margins are designed.
 const FONT: u32 = 12;
 
-/// The figure, and its points as a table.
+/// Draws the figure, and returns it with its points as a table.
 pub fn draw(panels: &[Panel], style: &Style) -> Result<Drawing, Error> {
     let chosen = chosen(panels, &style.panels)?;
     let svg = draw_panels(&chosen, style)?;
     Ok(Drawing::new(&svg, table(&chosen)))
 }
 
-/// The panels that have these names, in their order; all without any.
+/// Returns the panels with these names, in this order; all panels without names.
 fn chosen<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Panel>, Error> {
     if names.is_empty() {
         return Ok(panels.iter().collect());
@@ -85,11 +85,11 @@ fn chosen<'a>(panels: &'a [Panel], names: &[String]) -> Result<Vec<&'a Panel>, E
     names.iter().map(find).collect()
 }
 
-/// A row for every point: in which panel, of which curve, and where.
+/// Returns a table with a row per point: panel, curve and coordinates.
 fn table(panels: &[&Panel]) -> String {
     let mut table = "panel,curve,x,y,low,high\n".to_owned();
     let number = |value: f64| match value.is_finite() {
-        // Series have seven digits; what is reckoned from them does not have more.
+        // Seven significant digits, as in the series.
         true => format!("{value:.6e}")
             .parse::<f64>()
             .unwrap_or(value)
@@ -124,7 +124,7 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
         root.fill(&WHITE).map_err(failed)?;
         let areas = root.split_evenly((panels.len().max(1), 1));
         for (place, (area, panel)) in areas.iter().zip(panels).enumerate() {
-            // The first panel has the legend, and room for it above its curves.
+            // The first panel has the legend, with space for it above its curves.
             let is_named = panel.curves.iter().any(|curve| !curve.label.is_empty());
             let legend = style.legend && place == 0 && is_named;
             let x = range(panel, |p| p.0, panel.log_x, X_ROOM);
@@ -134,7 +134,7 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
                 1.05
             };
             let y = range(panel, |p| p.1, panel.log_y, room);
-            // Within two decades a logarithmic axis may have one number.
+            // A logarithmic axis of less than two decades may have a single label.
             let (log_x, log_y) = (panel.log_x && decades(&x), panel.log_y && decades(&y));
             match (log_x, log_y) {
                 (false, false) => draw_panel(area, panel, style, legend, x, y),
@@ -159,16 +159,17 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
     ))
 }
 
-/// How much wider a panel is than its curves.
+/// Ratio of the x range of a panel to that of its curves.
 const X_ROOM: f64 = 1.03;
 
-/// How much higher a panel is than its curves, so that a legend of so many has its place above them: at most half of it.
+/// Returns the ratio of the y range of a panel to that of its curves. It leaves space for a legend with this
+/// many entries, up to half of the panel.
 fn above(curves: usize) -> f64 {
     let part = (0.03 + 0.085 * curves as f64).min(0.5);
     (1.0 / (1.0 - part)).max(1.4)
 }
 
-/// Whether it spans several.
+/// Returns true if the range spans more than two decades.
 fn decades(range: &Range<f64>) -> bool {
     range.end > 100.0 * range.start
 }
@@ -177,12 +178,13 @@ fn failed(error: impl ToString) -> Error {
     Error::Drawing(error.to_string())
 }
 
-/// Neither infinite nor so large or so small that the axis' own reckoning would be.
+/// Returns true if the value is finite and the arithmetic of the axis cannot overflow or underflow.
 fn drawable(value: f64) -> bool {
     value == 0.0 || (1e-100..1e100).contains(&value.abs())
 }
 
-/// From 0, or from the smallest value on a logarithmic axis, to a little more than the largest.
+/// Returns the range of an axis: from 0, or from the smallest value on a logarithmic axis, to slightly more
+/// than the largest value.
 fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, room: f64) -> Range<f64> {
     let points = panel.curves.iter().flat_map(|curve| {
         let edges = curve.band.iter().flatten().zip(&curve.points);
@@ -194,7 +196,7 @@ fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, room: f64) -
     let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), v| {
         (f64::min(low, v), f64::max(high, v))
     });
-    // Nothing stands above the curves along the other axis.
+    // No legend along the x axis.
     let log_room = if room > X_ROOM { 1.3 } else { 1.1 };
     match (log, high > 0.0) {
         (true, true) => low / log_room..high * log_room,
@@ -250,7 +252,7 @@ where
             (_, Some(said)) => said,
             (_, None) => {
                 coloured += 1;
-                // When colours come again, they are dashed.
+                // Repeated colours are dashed.
                 (coloured - 1, coloured > style.colours.len())
             }
         };
@@ -317,7 +319,7 @@ where
         let entry = drawn.map_err(failed)?;
         entry.label(curve.label.as_str()).legend(move |(x, y)| {
             let (width, thick) = (14 * FINE as i32, FINE as i32);
-            // Half of it where the curve is dashed.
+            // Half width for a dashed curve.
             let width = if dashed { width / 2 } else { width };
             Rectangle::new([(x, y - thick), (x + width, y + thick)], colour.filled())
         });
@@ -337,7 +339,7 @@ where
         .map_err(failed)
 }
 
-/// From the lowest to the highest that each of the points may be.
+/// Returns the error bars of a curve.
 fn bars(curve: &Curve, usable: impl Fn(&&(f64, f64)) -> bool) -> Vec<[(f64, f64); 2]> {
     let edges = curve.points.iter().zip(curve.band.iter().flatten());
     let bars = edges.map(|(&(x, _), &(low, high))| [(x, low), (x, high)]);
@@ -345,7 +347,7 @@ fn bars(curve: &Curve, usable: impl Fn(&&(f64, f64)) -> bool) -> Vec<[(f64, f64)
         .collect()
 }
 
-/// The outlines of a curve's band, one for each stretch without a gap.
+/// Returns the outlines of the band of a curve, one per part without a gap.
 fn bands(curve: &Curve, usable: impl Fn(&&(f64, f64)) -> bool) -> Vec<Vec<(f64, f64)>> {
     let Some(band) = &curve.band else {
         return Vec::new();
@@ -365,7 +367,7 @@ fn bands(curve: &Curve, usable: impl Fn(&&(f64, f64)) -> bool) -> Vec<Vec<(f64, 
     pieces.map(outline).collect()
 }
 
-/// At most four digits, without zeros that say nothing.
+/// Formats a tick label with at most four digits and without trailing zeros.
 fn tick(value: f64) -> String {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     match rounded != 0.0 && !(1e-4..1e7).contains(&rounded.abs()) {

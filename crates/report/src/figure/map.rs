@@ -1,4 +1,4 @@
-//! The network as a figure.
+//! Figure of the network map.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -13,23 +13,23 @@ use crate::report::{name, topology};
 use crate::short::Short;
 use crate::{Error, data, map, run};
 
-/// Above so many nodes only the busiest have their names.
+/// Number of nodes above which only the busiest are named.
 const MANY_NAMES: usize = 45;
-/// So many of the busiest nodes then have them, and so many links say how busy they are.
+/// Number of the busiest nodes that are named in that case, and of links labelled with their utilization.
 const BUSIEST: usize = 5;
-/// Room at the edges for names, and for the scale below, in letters.
+/// Margin for names and for the colour scale, in font sizes.
 const EDGE: f64 = 3.5;
-/// A label that is this close to a node looks like its name.
+/// Distance from a node within which a label would be mistaken for its name.
 const NEAR: f64 = 8.0;
-/// Where the scale's colours stand, as on the page.
+/// Utilizations of the colours of the scale, as on the page.
 const STOPS: [f64; 5] = [0.0, 0.25, 0.5, 0.8, 1.0];
 const INK: &str = "#1c232b";
 
-/// The network of one of the results: how busy its links are on average, by their colours; thicker ones have
-/// more bandwidth. Each direction is drawn on its right-hand side.
+/// Draws the network of one results directory. The colour of a link is its mean utilization, and its width
+/// grows with its bandwidth. Each direction is drawn on its right-hand side.
 ///
 /// # Errors
-/// If there is not one result, it cannot be read, or it has no links.
+/// There is not exactly one directory, it cannot be read, or it has no links.
 pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Error> {
     let [directory] = directories else {
         let what = "a map is of one of the results".to_owned();
@@ -53,7 +53,7 @@ pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Err
     Ok(Drawing::new(&picture.svg(), picture.data()))
 }
 
-/// A box of a label.
+/// Bounding box of a label.
 #[derive(Clone, Copy, Debug)]
 struct Area {
     x: f64,
@@ -105,7 +105,7 @@ impl<'a> Picture<'a> {
             let high = at.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
             (low, high - low)
         };
-        // A layout by forces has no up and down: it lies where it would stand.
+        // A force-directed layout has no orientation, so a tall one is transposed.
         if !map.placed && span(&|it| it.1, &at).1 > span(&|it| it.0, &at).1 {
             at.iter_mut().for_each(|it| *it = (it.1, it.0));
         }
@@ -144,7 +144,7 @@ impl<'a> Picture<'a> {
         let widest = bandwidths.clone().fold(f64::NEG_INFINITY, f64::max);
         let narrowest = bandwidths.fold(f64::INFINITY, f64::min);
         let most = if map.links.len() > 120 { 4.0 } else { 6.0 };
-        // How wide the links are together that lead the same way and are drawn already.
+        // Total width of the links drawn so far in each direction between two nodes.
         let mut drawn: HashMap<(usize, usize), f64> = HashMap::new();
         let wire = |it: &data::MapLink| {
             let (a, b) = (*places.get(it.from)?, *places.get(it.to)?);
@@ -217,7 +217,7 @@ impl<'a> Picture<'a> {
         svg + "</svg>\n"
     }
 
-    /// The scale of colours, below on the left.
+    /// Draws the colour scale at the lower left.
     fn legend(&self, svg: &mut String) {
         let font = f64::from(self.style.font);
         let (left, y) = (font, self.size.1 - 0.8 * font);
@@ -237,12 +237,12 @@ impl<'a> Picture<'a> {
         let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">100 %</text>");
     }
 
-    /// How wide a text is, about: fonts differ.
+    /// Returns the approximate width of a text, because fonts differ.
     fn wide(&self, text: &str) -> f64 {
         0.58 * f64::from(self.style.font) * text.chars().count() as f64
     }
 
-    /// Names of nodes, and how busy the busiest links are, where they meet neither a node nor each other.
+    /// Places the names of nodes and the utilizations of the busiest links without overlaps.
     fn labels(&self) -> Vec<(String, Area)> {
         let (radius, tall) = (self.radius, f64::from(self.style.font));
         let mut carried = vec![0.0; self.map.nodes.len()];
@@ -270,7 +270,7 @@ impl<'a> Picture<'a> {
         });
         let mut busiest: Vec<&Wire<'_>> = self.wires.iter().collect();
         busiest.sort_by(|a, b| b.link.utilization.0.total_cmp(&a.link.utilization.0));
-        // One direction of each: both have no room.
+        // Only one direction per link, because there is no space for both.
         let mut told: HashSet<[&str; 2]> = HashSet::new();
         busiest.retain(|it| {
             let mut ends = [it.link.from.as_str(), it.link.to.as_str()];
@@ -303,7 +303,7 @@ impl<'a> Picture<'a> {
                     .filter(|wire| crosses(it, wire.ends))
                     .count()
             };
-            // Beside another node it would look like its name.
+            // Near another node, the label would be mistaken for its name.
             let close = |it: &Area| {
                 let near = it.wider(NEAR);
                 let others = discs.iter().enumerate().filter(|(i, _)| Some(*i) != own);
@@ -336,7 +336,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Areas around a point, the best first.
+/// Returns candidate boxes around a point, best first.
 fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<Area> {
     let ways = [
         (0.0, -1.0),
@@ -363,7 +363,7 @@ fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<Area> {
     far.flat_map(|far| ways.map(|way| area(far, way))).collect()
 }
 
-/// Areas beside a wire, on its own side first.
+/// Returns candidate boxes along a wire, those on its own side first.
 fn beside(wire: &Wire<'_>, w: f64, h: f64) -> Vec<Area> {
     let [(ax, ay), (bx, by)] = wire.ends;
     let (dx, dy) = (bx - ax, by - ay);
@@ -384,7 +384,7 @@ fn beside(wire: &Wire<'_>, w: f64, h: f64) -> Vec<Area> {
     areas
 }
 
-/// Whether a line goes through an area (Liang and Barsky).
+/// Returns true if a line intersects a box (Liang and Barsky).
 fn crosses(area: &Area, [(ax, ay), (bx, by)]: [(f64, f64); 2]) -> bool {
     let (mut from, mut to) = (0.0, 1.0);
     let ways = [
@@ -404,7 +404,7 @@ fn crosses(area: &Area, [(ax, ay), (bx, by)]: [(f64, f64); 2]) -> bool {
     from <= to
 }
 
-/// The colour of a utilization, as on the page.
+/// Returns the colour of a utilization, as on the page.
 fn colour(utilization: f64) -> String {
     let at = if utilization.is_nan() {
         0.0

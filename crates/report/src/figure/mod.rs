@@ -1,4 +1,4 @@
-//! Single figures for papers: drawn as SVG, and from that as PDF or PNG.
+//! Single figures for papers, drawn as SVG and converted to PDF or PNG.
 
 mod distribution;
 mod draw;

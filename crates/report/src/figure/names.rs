@@ -1,17 +1,17 @@
-//! Which links or connections a figure shows.
+//! Selection of the links or connections of a figure.
 
 use netflow_units::nearest_name;
 use wildmatch::WildMatch;
 
 use crate::Error;
 
-/// Links or connections in a figure, if none are named.
+/// Number of links or connections in a figure if none are named.
 const SHOWN: usize = 3;
-/// Names that are listed where one is asked for that there is not.
+/// Maximum number of names listed in an error about an unknown name.
 const MOST_NAMED: usize = 20;
 
-/// The names that are to be shown: those that match one of the patterns, in which `*` is anything and `?` any
-/// letter, in the order of the patterns; without any, the busiest.
+/// Returns the names that match a pattern, in the order of the patterns; `*` matches any text and `?` any
+/// character. Without patterns, returns the busiest.
 pub fn chosen(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, Error> {
     if only.is_empty() {
         let mut busiest = names.to_vec();
@@ -21,7 +21,7 @@ pub fn chosen(names: &[(String, f64)], only: &[String]) -> Result<Vec<String>, E
     all_matching(names.iter().map(|it| it.0.as_str()), only)
 }
 
-/// The names that match one of the patterns, each once, in the order of the patterns.
+/// Returns the names that match a pattern, each once, in the order of the patterns.
 pub fn all_matching<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
     only: &[String],
@@ -37,13 +37,13 @@ pub fn all_matching<'a>(
     Ok(chosen)
 }
 
-/// What to say behind a list of what there is, where something else was asked for.
+/// Returns a suggestion to append to a list of names.
 pub fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
     let near = nearest_name(name, names, &[]);
     near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
-/// The names that a pattern means: a name itself, whatever signs it has, or all that match.
+/// Returns the names that a pattern selects: a name equal to it, otherwise all that match.
 fn matching<'a>(
     names: impl Iterator<Item = &'a str> + Clone,
     pattern: &str,

@@ -1,4 +1,4 @@
-//! A profile's surface, and samples around it.
+//! Figure of a throughput profile with samples.
 
 use netflow_profile::Profile;
 
@@ -17,22 +17,22 @@ pub struct ProfileSample {
     pub throughput_pps: f64,
 }
 
-/// Round-trip times of the curves, as far as the profile is known there.
+/// Round-trip times of the curves, as far as they are in the domain of the profile.
 const RTTS_S: [f64; 6] = [0.06, 0.1, 0.2, 0.5, 1.0, 5.0];
-/// Where the axis of the loss begins, which has no zero.
+/// Start of the logarithmic loss axis.
 const LEAST_LOSS: f64 = 1e-3;
-/// A domain that is narrower than this factor is a point: the curve goes on to both sides of it by as much as
-/// `AROUND`.
+/// Factor below which a loss range is a single point. Its curve then extends by the factor `AROUND` to both
+/// sides.
 const POINT: f64 = 1.5;
 const AROUND: f64 = 4.0;
-/// Points of a curve.
+/// Number of points of a curve.
 const POINTS: u32 = 120;
 
-/// Throughput over loss at several round-trip times, and the samples as dots. Both axes are
-/// logarithmic: samples without loss have no place on them.
+/// Draws throughput over loss at several round-trip times, with the samples as dots. Both axes are
+/// logarithmic, so samples without loss are omitted.
 ///
 /// # Errors
-/// If it cannot be drawn.
+/// The figure cannot be drawn.
 pub fn profile_figure(
     profile: &dyn Profile,
     samples: &[ProfileSample],

@@ -1,4 +1,4 @@
-//! Figures as PDF and PNG, with a font of their own: the same bytes everywhere.
+//! Conversion of figures to PDF and PNG with a bundled font, so that the bytes are equal on every platform.
 
 use krilla::Document;
 use krilla::geom::Size;
@@ -14,7 +14,7 @@ use crate::Error;
 /// Noto Sans with Latin, Greek and Cyrillic letters.
 const FONT: &[u8] = include_bytes!("../../vendor/noto-sans/NotoSans-Regular.ttf");
 
-/// Pixels of a PNG for each unit of the figure.
+/// Pixels of a PNG per unit of the figure.
 const PIXELS: f32 = 3.0;
 
 pub(super) fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
@@ -57,9 +57,9 @@ fn tree(svg: &str) -> Result<Tree, Error> {
     Tree::from_str(svg, &options).map_err(failed)
 }
 
-/// A PNG with what [`Drawing::MARK`] says as its comment: a chunk of its own behind the first one.
+/// Adds [`Drawing::MARK`] to a PNG as a text chunk after the first chunk.
 fn with_comment(png: &[u8]) -> Vec<u8> {
-    /// The signature, and the chunk with the size of the picture.
+    /// Length of the signature and of the header chunk.
     const HEAD: usize = 8 + 25;
     let Some((head, rest)) = png.split_at_checked(HEAD) else {
         return png.to_vec();

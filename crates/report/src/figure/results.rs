@@ -1,4 +1,4 @@
-//! Figures of results.
+//! Figures of simulation results.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -15,32 +15,31 @@ use crate::report::{name, topology};
 use crate::run::{DELAY, GOODPUT, LINK_LOSS, QUEUE, RTT, SEND, UTILIZATION};
 use crate::thin::Thinning;
 
-/// What a figure shows.
+/// Kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Queue, loss and utilization of links over time.
     Links,
     /// Rates and round-trip time of connections over time.
     Connections,
-    /// Delay of connections over time, and which delays how many of their packets stay below.
+    /// Delay of connections over time, and percentiles of their packet delays.
     Delay,
-    /// The mean throughput of every connection over its mean round-trip time; a colour for each of
-    /// the results, such as one per conditioner.
+    /// Mean throughput of every connection over its mean round-trip time, with a colour per results
+    /// directory, for example per conditioner.
     Throughput,
-    /// The coefficient of variation of what arrives at a link over the number of connections
-    /// through it, a point for every link of every result that was counted, beside that of
-    /// Poisson arrivals.
+    /// Coefficient of variation of the arrivals at a link over the number of connections through it, compared
+    /// with Poisson arrivals. Each link with counted arrivals in each results directory is a point.
     Burstiness,
 }
 
-/// Points of a curve at most.
+/// Maximum number of points of a curve.
 const POINTS: usize = 1200;
 
-/// A figure of results, of the links or connections that `only` names, or that match it (`*` is anything, `?`
-/// any letter), or else of the busiest. Several seeds have bands: the 95 % confidence intervals of their means.
+/// Draws a figure of the links or connections that match `only` (`*` matches any text, `?` any character), or
+/// of the busiest. Several seeds have bands: the 95 % confidence intervals of their means.
 ///
 /// # Errors
-/// If results cannot be read, or have nothing of what is to be shown.
+/// Results cannot be read, or do not contain the data of the figure.
 pub fn results_figure(
     figure: Figure,
     directories: &[PathBuf],
@@ -71,7 +70,7 @@ pub fn results_figure(
             _ => "the results are empty".to_owned(),
         }));
     }
-    // One that is asked for by its name is drawn, empty or not.
+    // A panel selected by name is drawn even if it is empty.
     if style.panels.is_empty() {
         panels.retain(Panel::has_points);
     }
@@ -80,18 +79,18 @@ pub fn results_figure(
 
 type Read = (String, Results, Topology);
 
-/// The series of what is shown, of one of the results.
+/// Time series of one results directory.
 struct Series<'a> {
     of: &'a str,
     values: Columns,
-    /// Half the widths of the confidence intervals, where there are several seeds.
+    /// Half-widths of the confidence intervals, if there are several seeds.
     spread: Option<Columns>,
-    /// The network, where these are links.
+    /// Topology, if these are links.
     links_of: Option<&'a Topology>,
 }
 
 impl Series<'_> {
-    /// The largest value that a quantity can have of what has this name.
+    /// Returns the maximum of a quantity for the link with this name.
     fn most(&self, name: &str, quantity: usize) -> f64 {
         self.links_of.map_or(f64::INFINITY, |topology| {
             let link = topology.links.iter().find(|it| it.link == name);
@@ -100,8 +99,8 @@ impl Series<'_> {
     }
 }
 
-/// What there is in any of the results, of `(place of the results, name, how busy)`; the busiest are those of
-/// the first.
+/// Returns the distinct names from `(index of the results, name, utilization or rate)`. Only those of the
+/// first results can be the busiest.
 fn names<'a>(all: impl Iterator<Item = (usize, &'a str, f64)>) -> Vec<(String, f64)> {
     let mut known = HashSet::new();
     let fresh = all.filter(|(_, name, _)| known.insert(*name));
@@ -201,7 +200,7 @@ fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
             let points = points.filter_map(|(part, delay_s)| Some((1e3 * delay_s?, part)));
             curves.push(Curve {
                 label: label(name, of, all.len() > 1),
-                // Nothing is known between them.
+                // No values are known between the percentiles.
                 look: Look::Dots,
                 points: points.collect(),
                 colour: colour(place, run, names.len(), all.len()),
@@ -223,7 +222,7 @@ fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     Ok(panels)
 }
 
-/// One curve for each name and each of the results.
+/// Draws one curve per name and results directory.
 fn over_time(
     (panel, y_title): (&'static str, &'static str),
     all: &[Series<'_>],
@@ -268,12 +267,13 @@ fn over_time(
     }
 }
 
-/// Of several names in two results each name has its colour, and the second results are dashed.
+/// With several names in two results directories, the colour shows the name, and the curves of the second are
+/// dashed.
 fn colour(place: usize, run: usize, names: usize, runs: usize) -> Option<(usize, bool)> {
     (names > 1 && runs == 2).then_some((place, run > 0))
 }
 
-/// The results' name only where there are several.
+/// Adds the name of the results directory if there are several.
 fn label(name: &str, of: &str, several: bool) -> String {
     match several {
         true => format!("{name}, {of}"),
@@ -347,7 +347,7 @@ fn burstiness(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
         }
     }
     poisson.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    // One link in each of the results makes a curve; many links, clouds.
+    // With one link per results directory the points form a curve, otherwise a scatter plot.
     let curve = match poisson.windows(2).all(|pair| pair[0].0 < pair[1].0) {
         true => Look::Grey,
         false => Look::Dots,

@@ -1,22 +1,22 @@
-//! How a figure is to look, and what becomes of it.
+//! Style of a figure, and the drawn figure.
 
 use crate::Error;
 use crate::colours::{self, Rgb};
 
-/// How a figure is to look.
+/// Style of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
-    /// How wide it is.
+    /// Width in units of the figure.
     pub width: u32,
-    /// How tall; by the number of its panels, if nothing is said.
+    /// Height; `None` depends on the number of panels.
     pub height: Option<u32>,
-    /// Size of its letters.
+    /// Font size.
     pub font: u32,
-    /// Whether it says which curve is which.
+    /// True to draw the legend.
     pub legend: bool,
-    /// The colours of its curves, in their order; they come again if there are more curves.
+    /// Colours of the curves in order; they repeat if there are more curves.
     pub colours: Vec<Rgb>,
-    /// Its panels, by their names; all of them, if none is named.
+    /// Names of the panels to draw; all if empty.
     pub panels: Vec<String>,
 }
 
@@ -33,23 +33,23 @@ impl Default for Style {
     }
 }
 
-/// A figure that is drawn.
+/// A drawn figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// As SVG.
+    /// SVG source.
     pub svg: String,
-    /// What it shows, as CSV.
+    /// Plotted data as CSV.
     pub data: String,
 }
 
 impl Drawing {
-    /// What every file of a figure says, whatever its format, near its beginning or its end.
+    /// Marker in every file of a figure, near its start or end in any format.
     pub const MARK: &str = "A figure of netflow";
 
-    /// Whether this build draws PDF and PNG, too.
+    /// True if this build supports PDF and PNG.
     pub const HAS_PDF: bool = cfg!(feature = "pdf");
 
-    /// Of an SVG whose first line is its first tag.
+    /// Returns a figure from an SVG with its first tag on its first line.
     pub(crate) fn new(svg: &str, data: String) -> Drawing {
         let (tag, rest) = svg.split_once('\n').unwrap_or((svg, ""));
         Drawing {
@@ -58,10 +58,10 @@ impl Drawing {
         }
     }
 
-    /// As PDF, in which a unit of the figure is a point (1/72 inch). Text stays text.
+    /// Converts to PDF, with a point (1/72 inch) per unit of the figure. Text stays text.
     ///
     /// # Errors
-    /// If it cannot be drawn so, or this build has no PDF.
+    /// The conversion fails, or this build has no PDF.
     pub fn pdf(&self) -> Result<Vec<u8>, Error> {
         #[cfg(feature = "pdf")]
         return super::render::pdf(&self.svg);
@@ -69,10 +69,10 @@ impl Drawing {
         Err(Error::PdfMissing)
     }
 
-    /// As PNG, with three pixels for each unit of the figure.
+    /// Converts to PNG, with three pixels per unit of the figure.
     ///
     /// # Errors
-    /// If it cannot be drawn so, or this build has no PNG.
+    /// The conversion fails, or this build has no PNG.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
         #[cfg(feature = "pdf")]
         return super::render::png(&self.svg);

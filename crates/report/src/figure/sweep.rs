@@ -1,4 +1,4 @@
-//! Figures of sweeps: what a setting does to a number.
+//! Figures of parameter sweeps: a quantity as a function of a setting.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,12 +12,12 @@ use super::style::{Drawing, Style};
 use crate::Error;
 use crate::band::edges;
 
-/// Curves that a figure has at most.
+/// Maximum number of curves of a figure.
 const CURVES: usize = 24;
-/// A curve of so many points at most has a mark at each.
+/// Number of points up to which a curve has markers.
 const FEW: usize = 50;
 
-/// Columns of a table that are drawn if none is named: those of these that there are, of steady states and of runs.
+/// Returns the default columns of a table, for steady states and for runs.
 fn usual(table: SweepTable) -> &'static [&'static str] {
     match table {
         SweepTable::Links => &[
@@ -43,16 +43,16 @@ fn usual(table: SweepTable) -> &'static [&'static str] {
     }
 }
 
-/// Numbers of a sweep over one of its settings.
+/// Draws quantities of a sweep over one of its settings.
 ///
-/// A panel for each of the columns that `style.panels` names, of the network's table, or, with `only`, of the
-/// links or connections that it names (`*` is anything, `?` any letter). A curve for each of them, and for each
-/// combination of the other settings and of what failed; over seeds it is the mean, with its 95 % confidence
-/// interval as a band. The axis is the setting `over`, or else the one with the most values that are numbers.
+/// Each column in `style.panels` is a panel. The values are those of the network, or with `only` those of the
+/// links or connections that match it (`*` matches any text, `?` any character). There is a curve for each of
+/// them, and for each combination of the other settings and failures. Over seeds it is the mean, with its 95
+/// % confidence interval as a band. The x axis is the setting `over`, or else the numeric setting with the
+/// most values.
 ///
 /// # Errors
-/// If the sweep is not complete or cannot be read, or has nothing of what is to be shown, or so much that nobody
-/// could tell the curves apart.
+/// The sweep is incomplete or cannot be read, lacks the requested data, or would have too many curves.
 pub fn sweep_figure(
     directory: &Path,
     over: Option<&str>,
@@ -79,7 +79,7 @@ pub fn sweep_figure(
         .enumerate()
         .map(|(place, column)| panel(over, column, place, &curves))
         .collect();
-    // They are chosen already, in their order.
+    // The panels are already selected and in order.
     let style = Style {
         panels: Vec::new(),
         ..style.clone()
@@ -95,12 +95,12 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The setting along the axis.
+/// Returns the setting of the x axis.
 fn axis<'a>(varied: &'a [Varied], over: Option<&str>) -> Result<&'a Varied, Error> {
     let numbers = || varied.iter().filter(|it| it.unit.is_some());
     let all = || list(numbers().map(|it| it.key.as_str()));
     let Some(key) = over else {
-        // Of several with as many values the first.
+        // The first of several with equal numbers of values.
         let most = numbers().rev().max_by_key(|it| it.values.len());
         return most.ok_or_else(|| nothing("the sweep varies no number".to_owned()));
     };
@@ -120,7 +120,7 @@ fn axis<'a>(varied: &'a [Varied], over: Option<&str>) -> Result<&'a Varied, Erro
     }
 }
 
-/// Which table has what is asked for, and what of it: nothing where it is the network.
+/// Returns the table of the requested subjects and their names; no names for the network.
 fn subjects(sweep: &SweepResults, only: &[String]) -> Result<(SweepTable, Vec<String>), Error> {
     if only.is_empty() {
         return Ok((SweepTable::Network, Vec::new()));
@@ -142,7 +142,7 @@ fn subjects(sweep: &SweepResults, only: &[String]) -> Result<(SweepTable, Vec<St
     }
 }
 
-/// What a table has rows of, in its order.
+/// Returns the names in a table, in its order.
 fn names(sweep: &SweepResults, table: SweepTable) -> Result<Vec<String>, Error> {
     let Some(key) = table.key() else {
         return Ok(Vec::new());
@@ -151,7 +151,7 @@ fn names(sweep: &SweepResults, table: SweepTable) -> Result<Vec<String>, Error> 
     let mut next = 0;
     sweep.each_row(table, &[key], |row| {
         if let [Cell::Text(name)] = row {
-            // Rows come in the same order for every case.
+            // Rows have the same order in every case.
             if names.get(next).is_none_or(|it| it != name) {
                 next = match names.iter().position(|it| it == name) {
                     Some(place) => place,
@@ -167,7 +167,7 @@ fn names(sweep: &SweepResults, table: SweepTable) -> Result<Vec<String>, Error> 
     Ok(names)
 }
 
-/// The columns that become panels.
+/// Returns the columns to draw as panels.
 fn shown<'a>(
     sweep: &'a SweepResults,
     table: SweepTable,
@@ -200,13 +200,13 @@ fn shown<'a>(
     panels.iter().map(find).collect()
 }
 
-/// A curve of all panels: by the number along the axis, a mean for each column.
+/// A curve in all panels: the x value, and the mean of each column.
 struct Gathered {
     label: String,
     points: Vec<(f64, Vec<Moments>)>,
 }
 
-/// The curves, in the order in which the sweep has them.
+/// Collects the curves, in the order of the sweep.
 fn gather(
     sweep: &SweepResults,
     table: SweepTable,
@@ -227,7 +227,7 @@ fn gather(
     wanted.extend(columns.iter().map(|column| column.name.as_str()));
 
     let called: Vec<&str> = others.iter().map(|it| short_key(it, &others)).collect();
-    // Of curves by their labels, and of points by their curves and the bits of their numbers.
+    // Curve index by label, and point index by curve and bits of x.
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut points: HashMap<(usize, u64), usize> = HashMap::new();
     let mut curves: Vec<Gathered> = Vec::new();
@@ -243,7 +243,7 @@ fn gather(
             if !names.iter().any(|it| it == name) {
                 return;
             }
-            // The only curve has nothing else to be called by.
+            // A single curve needs some label.
             if names.len() > 1 || others.is_empty() {
                 say(name);
             }
@@ -277,7 +277,7 @@ fn gather(
             moments.add(number(*cell).unwrap_or(f64::NAN));
         }
     })?;
-    // Cases without an answer have a row in the network's table, and no numbers in it.
+    // Cases without a result have a row without numbers in the network table.
     let has_numbers = |point: &(f64, Vec<Moments>)| point.1.iter().any(|it| it.count() > 0);
     curves.retain(|curve| curve.points.iter().any(has_numbers));
     for curve in &mut curves {
@@ -294,7 +294,7 @@ fn number(cell: Cell<'_>) -> Option<f64> {
     }
 }
 
-/// The last part of a setting's key, which is enough if no other one ends so.
+/// Returns the last part of the key of a setting if it is unique, otherwise the whole key.
 fn short_key<'a>(varied: &'a Varied, others: &[&Varied]) -> &'a str {
     let last = |it: &'a Varied| it.key.rsplit('.').next().unwrap_or(&it.key);
     let ends_so = |it: &&&Varied| it.key.rsplit('.').next() == Some(last(varied));
@@ -304,7 +304,7 @@ fn short_key<'a>(varied: &'a Varied, others: &[&Varied]) -> &'a str {
     }
 }
 
-/// A setting and its value.
+/// Formats a setting with its value.
 fn setting(name: &str, unit: &str, cell: Cell<'_>) -> String {
     let value = match cell {
         Cell::Text(text) => text.trim_matches(['"', '\'']).to_owned(),
@@ -367,7 +367,7 @@ fn panel(over: &Varied, column: &Column, place: usize, curves: &[Gathered]) -> P
     }
 }
 
-/// What numbers of a column are shown in: parts in percent, times and rates in what their largest is like.
+/// Returns the factor and the unit for a column: percent for fractions, otherwise by the largest value.
 fn scale(column: &Column, most: f64) -> (f64, &str) {
     const FRACTIONS: [&str; 3] = ["utilization", "peak_utilization", "loss_probability"];
     match column.unit.as_deref() {
@@ -381,7 +381,7 @@ fn scale(column: &Column, most: f64) -> (f64, &str) {
     }
 }
 
-/// Whether the numbers along the axis grow by a factor rather than by a step.
+/// Returns true if the x values grow by a factor rather than by a constant step.
 fn is_geometric(curves: &[Gathered]) -> bool {
     let xs = curves
         .first()

@@ -1,5 +1,5 @@
-//! A headless Chromium that is spoken to in the DevTools protocol, through a pipe: no port, no
-//! socket, no other program.
+//! Driver of a headless Chromium by the DevTools protocol over a pipe, without a port, a socket or another
+//! program.
 #![allow(dead_code)]
 
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What a page did that it should not have.
+/// Errors and requests of a page.
 #[derive(Debug, Default)]
 pub struct Offences {
     pub errors: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Browser {
     _profile: tempfile::TempDir,
 }
 
-/// Where Chromium is, if it is.
+/// Returns the path of Chromium, if it is installed.
 pub fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -38,12 +38,12 @@ pub fn chromium() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts one, with a window of this size.
+    /// Starts a browser with a window of this size.
     pub fn start(program: &Path, width: u32, height: u32) -> Browser {
         let profile = tempfile::tempdir().unwrap();
         let mut directory = OsString::from("--user-data-dir=");
         directory.push(profile.path());
-        // Chromium reads from descriptor 3 and writes to 4: the shell puts our pipes there.
+        // Chromium reads from descriptor 3 and writes to 4; the shell redirects the pipes.
         let mut child = Command::new("sh")
             .args([
                 "-c",
@@ -85,7 +85,7 @@ impl Browser {
         browser
     }
 
-    /// Sends a command and waits for its answer; what happens meanwhile is looked at.
+    /// Sends a command and waits for its reply, while recording other events.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
@@ -128,7 +128,7 @@ impl Browser {
         message
     }
 
-    /// Opens a file and waits until it says that it is ready; how long that took.
+    /// Opens a file and waits until it is ready. Returns the elapsed time.
     pub fn open(&mut self, file: &Path) -> Duration {
         let started = Instant::now();
         self.call(
@@ -152,7 +152,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     pub fn ask(&mut self, expression: &str) -> Value {
         let parameters = json!({"expression": expression, "returnByValue": true});
         let answer = self.call("Runtime.evaluate", parameters);
@@ -163,13 +163,13 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// The text of the element.
+    /// Returns the text of the element.
     pub fn text(&mut self, selector: &str) -> String {
         let text = self.ask(&format!("document.querySelector({selector:?}).textContent"));
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses and releases the mouse where an expression says: `{x, y}`.
+    /// Clicks at the position `{x, y}` of an expression.
     pub fn click_at(&mut self, expression: &str) {
         let place = self.ask(expression);
         for kind in ["mousePressed", "mouseReleased"] {
@@ -180,7 +180,7 @@ impl Browser {
         }
     }
 
-    /// Clicks into the middle of an element.
+    /// Clicks at the centre of an element.
     pub fn click(&mut self, selector: &str) {
         self.click_at(&format!(
             "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center'}}); \
@@ -208,7 +208,7 @@ impl Browser {
         }
     }
 
-    /// Sets the size of the page and whether it is dark.
+    /// Sets the size of the page and its colour scheme.
     pub fn look(&mut self, width: u32, height: u32, dark: bool) {
         let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
@@ -218,7 +218,7 @@ impl Browser {
         sleep(Duration::from_millis(300));
     }
 
-    /// A picture of the page, as PNG in base64.
+    /// Returns a screenshot of the page, as PNG in base64.
     pub fn picture(&mut self) -> String {
         let answer = self.call("Page.captureScreenshot", json!({"format": "png"}));
         answer["data"].as_str().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! Results to report on.
+//! Results for the tests of reports.
 #![allow(dead_code)]
 
 use netflow_simulation::Run;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use netflow_results::{Format, Manifest, Results, Summary, Writer};
 use netflow_simulation::{Options, Simulation};
 
-/// Three transfers over a bottleneck of 1 Mbit/s; the names try to be HTML and script. A scenario's
-/// nodes cannot have a `>` in their names: [`run_text`] puts what is behind `SCRIPT` into the files.
+/// Three transfers over a bottleneck of 1 Mbit/s with names that contain HTML and script. Names of nodes in a
+/// scenario cannot contain `>`, so [`run_text`] replaces `SCRIPT` in the files.
 pub const HOSTILE: &str = r#"
 [simulation]
 duration = "10 s"
@@ -61,7 +61,7 @@ to = "S"
 source = { profile = "ns-reno" }
 "#;
 
-/// Runs a scenario into the directory `name` of a place.
+/// Runs a scenario into the directory `name` below `place`.
 pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
     let scenario = netflow_scenario::load(scenario, &[]).unwrap();
     let directory = place.join(name);
@@ -108,7 +108,7 @@ pub fn run(place: &Path, scenario: &Path, name: &str, every_s: f64) -> PathBuf {
     directory
 }
 
-/// Runs a scenario that is given as text.
+/// Runs a scenario given as text.
 pub fn run_text(place: &Path, scenario: &str, name: &str, every_s: f64) -> PathBuf {
     let file = place.join(format!("{name}.toml"));
     fs::write(&file, scenario).unwrap();
@@ -121,7 +121,7 @@ pub fn run_text(place: &Path, scenario: &str, name: &str, every_s: f64) -> PathB
     directory
 }
 
-/// A scenario of the repository.
+/// Returns the path of a scenario of the repository.
 pub fn scenario(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../scenarios")

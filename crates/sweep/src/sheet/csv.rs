@@ -1,4 +1,4 @@
-//! Comma-separated values: numbers to the bit, as answers have them.
+//! CSV table writer; numbers have their exact shortest representation.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! A table of one chunk while it is written: rows gathered column by column, and handed on many at a time.
+//! Table writer of a chunk, which buffers rows by column and writes them in batches.
 
 mod csv;
 #[cfg(feature = "parquet")]
@@ -11,21 +11,21 @@ use serde::Serialize;
 
 use netflow_results::columns::{Cell, Column, Data, Filling};
 
-/// Rows that are gathered: few enough that all threads' fit into memory.
+/// Rows per batch, small enough that the batches of all threads fit in memory.
 const BATCH: usize = 16 * 1024;
 
-/// Writes batches of rows in some format.
+/// Encoder of batches of rows in a file format.
 trait Encoder<W> {
     fn batch(&mut self, columns: &[Column], data: &[Data]) -> io::Result<()>;
-    /// What was written to, with everything in it.
+    /// Returns the output with all data written.
     fn finish(self: Box<Self>) -> io::Result<W>;
 }
 
-/// A table that is being written to somewhere.
+/// A table that is being written.
 pub(crate) struct Sheet<W> {
     columns: Vec<Column>,
     data: Vec<Data>,
-    /// How many columns are those of the case, which come first.
+    /// Number of case columns, which are first.
     of_case: usize,
     encoder: Box<dyn Encoder<W>>,
     /// Rows so far.
@@ -57,7 +57,7 @@ impl<W: Write + Send + 'static> Sheet<W> {
         })
     }
 
-    /// Adds rows of one case, whose own columns are these cells.
+    /// Adds rows of one case with the case columns `case`.
     pub(crate) fn add<R: Serialize>(&mut self, case: &[Cell<'_>], rows: &[R]) -> io::Result<()> {
         let (of_case, of_row) = self.data.split_at_mut(self.of_case);
         for row in rows {

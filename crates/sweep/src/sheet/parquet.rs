@@ -1,4 +1,4 @@
-//! Parquet: numbers in double precision, names and what a case has in common as dictionaries.
+//! Parquet table writer: numbers in double precision; names and case columns as dictionaries.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -21,12 +21,12 @@ pub(super) struct Parquet<W: Write + Send> {
 }
 
 impl<W: Write + Send> Parquet<W> {
-    /// The first columns are those of a case, each of which stands in many rows.
+    /// Returns a writer. The first `of_case` columns belong to the case and repeat over many rows.
     pub(super) fn new(to: W, columns: &[Column], of_case: usize) -> io::Result<Parquet<W>> {
         let schema = Arc::new(schema(columns));
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            // Computed numbers hardly repeat; who looks for a row looks for its case.
+            // Results rarely repeat, and readers select rows by case.
             .set_dictionary_enabled(false)
             .set_statistics_enabled(EnabledStatistics::None)
             .set_column_statistics_enabled(CASE.into(), EnabledStatistics::Chunk);
@@ -36,7 +36,7 @@ impl<W: Write + Send> Parquet<W> {
             let path = vec![column.name.clone()];
             properties.set_column_dictionary_enabled(path.into(), true)
         });
-        // For readers names are texts.
+        // Without Arrow metadata, readers see names as plain strings.
         let options = ArrowWriterOptions::new()
             .with_properties(properties.build())
             .with_skip_arrow_metadata(true);

@@ -1,4 +1,4 @@
-//! Every case is what it is alone.
+//! Each case equals the same case evaluated alone.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::common::{axes, load, request, sweep};
 
 type Row = BTreeMap<String, String>;
 
-/// All rows of a table, in the order of cases.
+/// Returns all rows of a table, in the order of cases.
 fn table(sweep: &Sweep, name: &str) -> Vec<Row> {
     table_of(sweep, &load, name)
 }
 
-/// Of a scenario that is loaded so.
+/// Returns all rows of a table for a scenario loaded with `load`.
 fn table_of(sweep: &Sweep, load: &Load<'_>, name: &str) -> Vec<Row> {
     let place = tempfile::tempdir().unwrap();
     let writing = Writing::default();
@@ -47,7 +47,7 @@ fn number(row: &Row, name: &str) -> f64 {
     row[name].parse().unwrap()
 }
 
-/// `4.0` of a count was in the table, which no `count` can be.
+/// Regression test: the table had `4.0` for a count, which is not a valid `count`.
 #[test]
 fn cells_of_counts_can_be_set() {
     let key = "connection.c2.count";
@@ -102,7 +102,7 @@ fn a_steady_state_is_that_of_its_settings() {
         let expected: Vec<f64> = rest.links.iter().map(|link| link.utilization).collect();
         assert_eq!(utilizations, expected);
     }
-    // Something failed, and something changed.
+    // Failures and settings have an effect.
     assert_eq!(network[1]["failed"], "A<->B");
     assert_eq!(network[3]["failed"], "A->C");
     assert_eq!(number(&network[59], "connection.c1.source.constant"), 3.5);
@@ -110,7 +110,8 @@ fn a_steady_state_is_that_of_its_settings() {
     assert_ne!(network[0]["goodput_bps"], network[2]["goodput_bps"]);
 }
 
-/// What was on A->C is on both links from A to B after that fails; once one of them had all.
+/// After the failure of A->C, its demand is divided over both links from A to B. Earlier, one of them carried
+/// all of it.
 #[test]
 fn a_failure_divides_demands_anew() {
     const SCENARIO: &str = r#"
@@ -202,7 +203,7 @@ impl netflow_simulation::Recorder for Nothing {
     }
 }
 
-/// A case that cannot be is there, and says why.
+/// An invalid case has a row with the reason.
 #[test]
 fn a_case_without_an_answer_is_a_row() {
     let sweep = sweep(Request {

@@ -1,4 +1,4 @@
-//! A small network, and what tests ask about directories.
+//! A small network and helpers for directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ pub fn axes(options: &[&str]) -> Vec<Axis> {
         .collect()
 }
 
-/// 4 × 3 × 5 = 60 cases of CSV.
+/// 4 × 3 × 5 = 60 cases in CSV.
 pub fn request() -> Request {
     Request {
         axes: axes(&[
@@ -50,7 +50,7 @@ pub fn sweep(request: Request) -> Sweep {
     Sweep::new(request, &load, &|| false).unwrap_or_else(|error| panic!("{}", said(&error)))
 }
 
-/// Every file below a directory, by its path.
+/// Returns every file below a directory, by path.
 pub fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -66,7 +66,7 @@ pub fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// An error as a person reads it.
+/// Returns the text of an error.
 pub fn said(error: &Error) -> String {
     match error {
         Error::Scenario(problems) => problems.iter().map(|it| it.message.clone()).collect(),

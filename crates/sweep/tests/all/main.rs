@@ -1,4 +1,5 @@
-//! Sweeps as a whole: the same files whoever does the work, cases as if each were alone, and refusals.
+//! Tests of whole sweeps: identical files for any division of the work, cases as if evaluated alone, and
+//! rejected requests.
 
 mod alone;
 mod common;

@@ -1,4 +1,4 @@
-//! What a sweep costs beside its cases; asked for by name.
+//! Overhead of a sweep over its cases; ignored by default.
 
 use netflow_results::Format;
 use netflow_scenario::new::{Wishes, random};
@@ -6,8 +6,8 @@ use netflow_scenario::{Prepared, Problems, from_str};
 use netflow_steady::{SteadyOptions, solve};
 use netflow_sweep::{Axis, Request, Sweep, Writing};
 
-/// Seconds that this process has had of processors, which other work beside it does not add to; Linux
-/// counts them in hundredths.
+/// Returns the CPU time of this process in seconds, which other processes do not affect. Linux counts it in
+/// hundredths.
 fn processor_s() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
@@ -15,16 +15,16 @@ fn processor_s() -> f64 {
     fields.filter_map(|it| it.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// Of 100 000 cases of 100 nodes a part by a sweep, as its chunks are, and some of them prepared and solved by the library; by
-/// turns, since other work beside it changes what a case takes.
+/// Compares a fraction of a sweep of 100 000 cases with 100 nodes with cases prepared and solved directly.
+/// Both alternate, because other processes change the time per case.
 #[test]
 #[ignore = "ten minutes; run with --release and --nocapture"]
 fn a_sweep_costs_little_more_than_its_cases() {
     const CASES: u64 = 100_000;
     const ROUNDS: u32 = 5;
-    /// Parts of the sweep, of which so many are done.
+    /// Number of parts of the sweep, of which [`ROUNDS`] are evaluated.
     const PARTS: u32 = 25;
-    /// A prime: so that cases taken so far apart have all values of the settings.
+    /// A prime stride, so that the selected cases cover all values of the settings.
     const EVERY: u64 = 499;
     let text = random(&Wishes {
         nodes: Some(100),
@@ -50,7 +50,7 @@ fn a_sweep_costs_little_more_than_its_cases() {
         let began_s = processor_s();
         let sweep = Sweep::new(request, &load, &|| false).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(sweep.cases().count(), CASES);
-        // What is looked at before it begins, as far as it is of this part.
+        // Share of this part in the validation before the sweep.
         let part = f64::from(ROUNDS) / f64::from(PARTS);
         (
             sweep,

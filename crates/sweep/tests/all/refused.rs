@@ -1,4 +1,4 @@
-//! What is wrong is said before anything is evaluated.
+//! Errors are reported before any evaluation.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -262,7 +262,7 @@ fn directories_that_are_not_its_own() {
     assert!(error.unwrap_err().to_string().starts_with("cannot write "));
 }
 
-/// The scenario is read again for every combination of values.
+/// The scenario is loaded again for every combination of values.
 #[test]
 fn a_scenario_that_changes_meanwhile() {
     let ours = sweep(request());
@@ -283,7 +283,7 @@ fn a_scenario_that_changes_meanwhile() {
     assert!(matches!(error, Err(Error::Changed)));
 }
 
-/// There may be very many values: to try them all is not waited for.
+/// Validating very many values can be stopped.
 #[test]
 fn trying_values_ends_when_somebody_says_so() {
     let loads = AtomicU64::new(0);
@@ -301,11 +301,12 @@ fn trying_values_ends_when_somebody_says_so() {
         panic!("{} loads", loads.into_inner());
     };
     assert_eq!((done, cases), (0, 10_000));
-    // As many as threads may have begun meanwhile.
+    // The other threads may have started some meanwhile.
     assert!(loads.into_inner() < 1000);
 }
 
-/// Of very many numbers not all are: the last is, and a wrong one among the others is a case without an answer.
+/// Very many numbers are not all validated. The last one is, and an invalid one among the others gives a case
+/// without a result.
 #[test]
 fn of_many_numbers_a_thousand_are_tried() {
     let sweep = |values: &str| {
@@ -326,7 +327,7 @@ fn of_many_numbers_a_thousand_are_tried() {
     assert_eq!((all.unwrap().cases().count(), loads), (900, 900));
     let (many, loads) = sweep("0.5..3.5 Mbit/s/3000");
     assert_eq!((many.unwrap().cases().count(), loads), (3000, 1001));
-    // The last is negative, and so is one that is not tried.
+    // The last is negative, or one that is not validated.
     let values = |wrong: usize| {
         let values = (0..3000).map(|i| {
             if i == wrong {

@@ -1,4 +1,4 @@
-//! The same files for any threads, shards, interruptions and damages.
+//! Identical files for any threads, shards, interruptions and damage.
 
 use std::fs;
 use std::path::Path;
@@ -15,13 +15,13 @@ fn write(sweep: &Sweep, to: &Path, writing: Writing) -> Written {
     written.unwrap_or_else(|error| panic!("{}", said(&error)))
 }
 
-/// Does something with so many threads.
+/// Runs `work` with this number of threads.
 fn with<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.unwrap().install(work)
 }
 
-/// Writes all of it with so many threads.
+/// Writes the whole sweep with this number of threads.
 fn write_with(threads: usize, sweep: &Sweep, to: &Path) -> Written {
     with(threads, || write(sweep, to, Writing::default()))
 }
@@ -57,7 +57,7 @@ fn shards_together_are_the_whole() {
     let sweep = sweep(request());
     let (one, _) = whole(&sweep);
     let parts = tempfile::tempdir().unwrap();
-    // All at once, and in one directory.
+    // All shards at once, in one directory.
     let written: Vec<Written> = ["1/3", "2/3", "3/3"]
         .par_iter()
         .map(|shard| {
@@ -74,7 +74,7 @@ fn shards_together_are_the_whole() {
         .collect();
     assert_eq!(written.iter().map(|it| it.cases).sum::<u64>(), 60);
     assert!(files(one.path()) == files(parts.path()));
-    // What is there is not done again.
+    // Existing chunks are not computed again.
     assert_eq!(write_with(2, &sweep, parts.path()).reused, 60);
 }
 
@@ -129,7 +129,7 @@ fn what_was_damaged_is_done_again() {
         assert_eq!(written.damaged, [path.display().to_string()]);
         assert!(files(one.path()) == expected);
     }
-    // One byte, the size as it was.
+    // One changed byte at the same size.
     let mut bytes = expected[&links].clone();
     bytes[20] ^= 1;
     fs::write(one.path().join(&links), bytes).unwrap();
@@ -137,7 +137,7 @@ fn what_was_damaged_is_done_again() {
     assert!(files(one.path()) == expected);
 }
 
-/// What is left of a process that was killed goes, other files do not.
+/// Leftovers of a killed process are removed; other files remain.
 #[test]
 fn leftovers_go() {
     let sweep = sweep(request());
@@ -160,7 +160,7 @@ fn leftovers_go() {
     assert_eq!(files(one.path()).len(), expected.len() + 1);
 }
 
-/// The seed of a case hangs on its own index of seed alone.
+/// The seed of a case depends only on its own seed index.
 #[test]
 fn runs_are_the_same_in_shards() {
     let sweep = sweep(Request {

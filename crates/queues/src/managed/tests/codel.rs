@@ -1,4 +1,4 @@
-//! CoDel against its law, and against the pseudo-code of RFC 8289, section 5, written plainly.
+//! CoDel against its control law, and against a direct version of the pseudo-code of RFC 8289, section 5.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use rand_pcg::Pcg32;
 
 use super::*;
 
-/// Packets of 1000 B that take 1 ms each, of which two come each ms.
+/// Packets of 1000 B with a service time of 1 ms each; two arrive each ms.
 const BYTES: u32 = 1000;
 const NS_PER_BYTE: u64 = 1000;
 
@@ -25,8 +25,8 @@ fn drops(fates: &[Fate]) -> Vec<u64> {
     drops
 }
 
-/// When drops are due in ms: the first at `first`, the next 100/√count later, and so on; the link looks each
-/// ms, and does for the first time that it is due.
+/// Returns the drop times: the first at `first_ms`, the next 100/√count ms later, and so on. The link
+/// dequeues each ms, so a drop occurs at the first whole ms after it is due.
 fn law(first_ms: u64, mut count: u32, to_ms: u64) -> Vec<u64> {
     let mut due = first_ms as f64;
     let mut times = vec![first_ms * MS];
@@ -41,8 +41,8 @@ fn law(first_ms: u64, mut count: u32, to_ms: u64) -> Vec<u64> {
     }
 }
 
-/// Two packets come each ms and one leaves: that which leaves at k ms has waited for k/2 ms. So the
-/// wait reaches 5 ms at 10 ms, an interval later the first packet is dropped, and from then on by the law.
+/// Two packets arrive each ms and one departs; the departure at k ms has waited k/2 ms. The sojourn time
+/// reaches 5 ms at 10 ms. The first drop follows an interval later, and the others by the control law.
 #[test]
 fn drops_of_an_overload_come_by_the_law() {
     let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
@@ -52,7 +52,7 @@ fn drops_of_an_overload_come_by_the_law() {
     assert!(dropped.len() > 500);
 }
 
-/// A packet that can be marked is, where another would have been dropped.
+/// An ECN-capable packet is marked when another would be dropped.
 #[test]
 fn marks_come_when_drops_would() {
     let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, true).collect();
@@ -61,7 +61,7 @@ fn marks_come_when_drops_would() {
     let mut marks: Vec<u64> = fates.iter().filter_map(|fate| fate.mark_ns()).collect();
     marks.retain(|at| *at < 5000 * MS);
     assert_eq!(marks, law(110, 1, 5000));
-    // Without ECN at the queue or at the packets, none is marked.
+    // Nothing is marked without ECN at the queue or at the packets.
     let unable: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
     let plain = play(&mut default_queue(false), &unable, NS_PER_BYTE);
     assert_eq!(play(&mut default_queue(true), &unable, NS_PER_BYTE), plain);
@@ -72,8 +72,8 @@ fn marks_come_when_drops_would() {
     assert!(plain.iter().all(|fate| fate.mark_ns().is_none()));
 }
 
-/// Waits below the target are left alone however long they last, and higher ones if one in an interval is
-/// below; so is a queue of one packet.
+/// CoDel never drops below the target. Above it, CoDel does not drop if one packet per interval is below, or
+/// if the queue has only one packet.
 #[test]
 fn short_waits_are_left_alone() {
     let burst = |at_ms: u64, pkts: usize| {
@@ -84,7 +84,7 @@ fn short_waits_are_left_alone() {
     below.extend(steady(MS, 10_000 * MS, MS, BYTES, false));
     let fates = play(&mut default_queue(false), &below, NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
-    // One packet more, and the wait stays at the target.
+    // One packet more keeps the sojourn time at the target.
     below.insert(0, below[0]);
     let fates = play(&mut default_queue(false), &below, NS_PER_BYTE);
     assert!(!drops(&fates).is_empty());
@@ -93,19 +93,19 @@ fn short_waits_are_left_alone() {
     let fates = play(&mut default_queue(false), &each, NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
 
-    // Each takes 10 ms, and one more waits for as long.
+    // Each takes 10 ms, and one more waits for the same time.
     let pair = burst(0, 2).chain(steady(10 * MS, 10_000 * MS, 10 * MS, BYTES, false));
     let pair: Vec<_> = pair.collect();
     let fates = play(&mut default_queue(false), &pair, 10 * NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
 }
 
-/// Dropping that begins again soon goes on at the rate that it had reached, and later from the start.
+/// Dropping that restarts soon continues at the previous rate; later it restarts from the beginning.
 #[test]
 fn dropping_goes_on_where_it_was() {
     for (silence_ms, remembers) in [(200, true), (1000, true), (1400, true), (1800, false)] {
         let mut packets: Vec<_> = steady(0, 1500 * MS, MS / 2, BYTES, false).collect();
-        // The queue is empty when all that were not dropped have been sent.
+        // The queue is empty when all packets that were not dropped have been sent.
         let mut alone = default_queue(false);
         let first = play(&mut alone, &packets, NS_PER_BYTE);
         let before = drops(&first);
@@ -135,14 +135,14 @@ fn dropping_goes_on_where_it_was() {
     }
 }
 
-/// Those that have waited for longer than the threshold are marked, and no others.
+/// Packets above the threshold are marked, and no others.
 #[test]
 fn a_threshold_marks_by_the_wait() {
     let mut random = Pcg32::seed_from_u64(4);
     let (mut marked, mut just) = (0, 0);
     for _ in 0..20 {
         let (mut packets, ns_per_byte) = pattern(&mut random, 1000);
-        // Whole milliseconds, so that some have waited for just as long.
+        // Whole milliseconds, so that some sojourn times equal the threshold.
         for packet in &mut packets {
             packet.at_ns -= packet.at_ns % MS;
             packet.bytes = BYTES;
@@ -168,12 +168,12 @@ fn a_threshold_marks_by_the_wait() {
     assert!(marked > 1000 && just > 10, "{marked}, {just}");
 }
 
-/// The pseudo-code, name by name; a time of 0 is none. Beside it, what Linux does about marks.
+/// The pseudo-code with its own names, where a time of 0 means none, plus the marking of Linux.
 pub struct Plain {
     rules: CoDel,
     limit: Buffer,
     pub queue: VecDeque<(usize, Arrival)>,
-    /// Bytes of other queues that CoDel looks at as well.
+    /// Bytes of other queues that CoDel also counts.
     pub beside: u64,
     pub max_packet: u64,
     first_above_time: u64,
@@ -208,7 +208,7 @@ impl Plain {
         self.queue.iter().map(|(_, it)| u64::from(it.bytes)).sum()
     }
 
-    /// ⌊interval/√count⌋, in whole numbers.
+    /// ⌊interval/√count⌋ in integers.
     fn control_law(&self, time: u64) -> u64 {
         let interval = u128::from(self.rules.interval_ns);
         time + (interval * interval / self.count as u128).isqrt() as u64
@@ -310,7 +310,7 @@ impl Queue for Plain {
     }
 }
 
-/// The same packets dropped and marked at the same times, over random patterns, rules and buffers.
+/// Drops and marks the same packets at the same times, over random patterns, settings and buffers.
 #[test]
 fn it_does_what_the_pseudo_code_does() {
     let mut random = Pcg32::seed_from_u64(5);

@@ -1,4 +1,4 @@
-//! FQ-CoDel: shares, waits, a full buffer, and RFC 8290 written plainly.
+//! FQ-CoDel: shares, sojourn times, a full buffer, and a direct version of RFC 8290.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg32;
@@ -30,8 +30,8 @@ fn arrival(at_ns: u64, bytes: u32, flow: u64) -> Arrival {
     }
 }
 
-/// Flows that always have something to send get as many bytes each, whatever their packets: at no time do
-/// two differ by more than a quantum and a packet.
+/// Backlogged flows send the same number of bytes each, for any packet sizes: at any time two flows differ by
+/// at most a quantum and a packet.
 #[test]
 fn greedy_flows_get_the_same_bytes() {
     let sizes = [64, 100, 576, 1000, 1499, 1500];
@@ -64,8 +64,8 @@ fn greedy_flows_get_the_same_bytes() {
     }
 }
 
-/// Among ten greedy flows, one that sends seldom waits for the packet on the link; one that sends so often
-/// that it stands among the old flows, for one round of quanta at most.
+/// Among ten backlogged flows, a sparse flow waits only for the packet in service. A flow that sends often
+/// enough to stay among the old flows waits for one round of quanta at most.
 #[test]
 fn a_sparse_flow_hardly_waits() {
     let ns_per_byte = 800;
@@ -87,12 +87,13 @@ fn a_sparse_flow_hardly_waits() {
             "{longest_ns} ns for one each {gap_ns} ns"
         );
         assert!(longest_ns > 0);
-        // They were busy all along, and one behind the other it would have waited for seconds.
+        // The other flows were backlogged all along. In one FIFO the sparse flow would have waited for
+        // seconds.
         assert!(matches!(fates[3999], Fate::Sent { at_ns, .. } if at_ns > 4000 * MS));
     }
 }
 
-/// When the buffer is full, the queue with the most bytes loses half of them from its head, or 64 packets.
+/// A full buffer drops half of the bytes of the queue with the most bytes, from its head, or 64 packets.
 #[test]
 fn the_fattest_loses() {
     for (fat_pkts, batch) in [(50, 26), (127, 64), (400, 64)] {
@@ -112,7 +113,7 @@ fn the_fattest_loses() {
             come(&mut queue, 40, 100 + k % 3, &mut dropped);
         }
         assert_eq!(dropped, []);
-        // It need not be its own packet that finds no room.
+        // The packet that exceeds the buffer may belong to another flow.
         let own = fat_pkts == 50;
         come(&mut queue, 1500, if own { 7 } else { 100 }, &mut dropped);
         let wanted: Vec<usize> = (0..batch).collect();
@@ -121,7 +122,7 @@ fn the_fattest_loses() {
     }
 }
 
-/// What a full buffer drops counts for CoDel, which then drops the more often.
+/// Drops of a full buffer count for CoDel, which then drops more often.
 #[test]
 fn a_full_buffer_speeds_codel_up() {
     let mut queue: Managed<usize> = fair(CoDel::default(), Buffer::Packets(1000));
@@ -136,7 +137,7 @@ fn a_full_buffer_speeds_codel_up() {
     assert_eq!(flows.counts(), [64]);
 }
 
-/// With one queue for all it is CoDel.
+/// FQ-CoDel with a single queue equals CoDel.
 #[test]
 fn one_queue_is_codel() {
     let mut random = Pcg32::seed_from_u64(6);
@@ -158,7 +159,7 @@ fn one_queue_is_codel() {
     assert!(dropped > 1000);
 }
 
-/// Flows meet in a queue about as often as by chance, and other seeds let others meet.
+/// Flows share queues about as often as at random, and other seeds give other collisions.
 #[test]
 fn flows_are_spread_over_queues() {
     let places = |seed, numbers: &dyn Fn(u64) -> u64| {
@@ -176,14 +177,14 @@ fn flows_are_spread_over_queues() {
     }
 }
 
-/// Turns by RFC 8290, section 4, written plainly: for each flow a queue under CoDel, and as many batches as
-/// are needed when there is no room.
+/// A direct version of RFC 8290, section 4: one queue with CoDel per flow, and batches of drops until the
+/// buffer is kept.
 struct Plain {
     rules: FqCoDel,
     room: Buffer,
     queues: BTreeMap<u64, (codel::Plain, i64)>,
     max_packet: u64,
-    /// Bytes of each packet so far.
+    /// Size in bytes of each packet so far.
     sizes: Vec<u32>,
     new: Vec<u64>,
     old: Vec<u64>,
@@ -218,7 +219,7 @@ impl Queue for Plain {
         while self.is_full() {
             let most = self.queues.values().map(|(queue, _)| queue.bytes()).max();
             let most = most.unwrap();
-            // Of equals, that which stands first in the lists.
+            // Ties go to the queue that is first in the lists.
             let mut listed = self.new.iter().chain(&self.old);
             let fattest = listed.find(|flow| self.queues[flow].0.bytes() == most);
             let queue = &mut self.queues.get_mut(fattest.unwrap()).unwrap().0;
@@ -266,7 +267,7 @@ impl Queue for Plain {
     }
 }
 
-/// The same packets sent, marked and dropped at the same times, over random patterns, rules and buffers.
+/// Sends, marks and drops the same packets at the same times, over random patterns, settings and buffers.
 #[test]
 fn it_does_what_the_rfc_says() {
     let mut random = Pcg32::seed_from_u64(7);
@@ -280,7 +281,7 @@ fn it_does_what_the_rfc_says() {
                 1 => CoDel::default(),
                 _ => codel(&mut random),
             },
-            // So many that none of the few flows meet.
+            // Enough queues that the few flows do not share one.
             flows: 1 << 16,
             quantum_bytes: [100, 300, 1514, 9000][random.random_range(0..4)],
         };

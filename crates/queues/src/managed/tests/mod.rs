@@ -1,4 +1,4 @@
-//! What holds for every discipline, and what the tests of each share.
+//! Tests of all AQM disciplines, and helpers shared by their tests.
 
 mod codel;
 mod fq_codel;
@@ -13,7 +13,7 @@ use super::*;
 
 pub const MS: u64 = 1_000_000;
 
-/// With a threshold CoDel marks whether it has `ecn` or not, and so does FQ-CoDel.
+/// CoDel and FQ-CoDel with a threshold mark packets, with and without `ecn`.
 #[test]
 fn a_threshold_marks() {
     for (ecn, ce_threshold_ns, marks) in [
@@ -37,7 +37,7 @@ fn a_threshold_marks() {
     }
 }
 
-/// A packet that is to come. Its number is its place.
+/// A packet that will arrive. Its index is its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub at_ns: u64,
@@ -46,7 +46,7 @@ pub struct Arrival {
     pub ecn: bool,
 }
 
-/// What became of a packet, and when.
+/// Fate of a packet and its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Sent { at_ns: u64, marked: bool },
@@ -72,10 +72,10 @@ impl Fate {
     }
 }
 
-/// Anything in which packets wait.
+/// A queue under test.
 pub trait Queue {
     fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>);
-    /// The packet that is sent, and whether it is marked.
+    /// Returns the number of the packet sent, and true if it is marked.
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<usize>) -> Option<(usize, bool)>;
     fn waiting(&self) -> usize;
 }
@@ -101,7 +101,8 @@ impl Queue for Managed<usize> {
     }
 }
 
-/// Packets come to a queue in front of a link that takes so many ns for a byte. Each leaves once.
+/// Sends the packets through a queue to a link with a service time of `ns_per_byte` ns per byte. Each packet
+/// leaves exactly once.
 pub fn play(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Vec<Fate> {
     let mut fates = vec![None; packets.len()];
     let mut dropped = Vec::new();
@@ -109,7 +110,7 @@ pub fn play(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Ve
     let mut free_ns: Option<u64> = None;
     while next < packets.len() || free_ns.is_some() {
         let arrives_ns = packets.get(next).map(|packet| packet.at_ns);
-        // The link is free before a packet comes at the same time.
+        // A departure precedes an arrival at the same time.
         let now_ns = match (free_ns, arrives_ns) {
             (Some(free), Some(arrives)) => free.min(arrives),
             (free, arrives) => free.or(arrives).unwrap(),
@@ -139,7 +140,7 @@ pub fn play(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Ve
     all.expect("no packet is lost from the accounts")
 }
 
-/// Fails at the first packet that fares otherwise.
+/// Fails at the first packet with a different fate.
 pub fn same(ours: &[Fate], theirs: &[Fate]) {
     assert_eq!(ours.len(), theirs.len());
     for (number, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
@@ -147,7 +148,7 @@ pub fn same(ours: &[Fate], theirs: &[Fate]) {
     }
 }
 
-/// One packet each so many ns.
+/// Returns one packet every `gap_ns`.
 pub fn steady(
     from_ns: u64,
     to_ns: u64,
@@ -165,8 +166,8 @@ pub fn steady(
         })
 }
 
-/// A random pattern: bursts, loads and silences, packets of one size or of many, flows, and what the link
-/// takes for a byte in ns.
+/// Returns a random pattern of bursts, loads and pauses, with packets of one or many sizes and several flows,
+/// and the service time in ns per byte.
 pub fn pattern(random: &mut Pcg32, pkts: usize) -> (Vec<Arrival>, u64) {
     let ns_per_byte = 1 << random.random_range(2..14);
     let sizes = [40, 1500][random.random_range(0..2)]..=1500;
@@ -244,11 +245,11 @@ fn disciplines(random: &mut Pcg32) -> [Aqm; 3] {
     ]
 }
 
-/// A queue that checks itself against a list of who must be there.
+/// A queue compared with a list of the packets that must be in it.
 struct Counted {
     queue: Managed<usize>,
     there: BTreeMap<usize, Arrival>,
-    /// The last packet of each flow that has been sent.
+    /// Last packet sent of each flow.
     last: BTreeMap<u64, usize>,
 }
 
@@ -301,7 +302,8 @@ impl Queue for Counted {
     }
 }
 
-/// Whatever comes: who waits, was sent or dropped is who came, the buffer is kept, and flows stay in order.
+/// Every packet that arrived waits, was sent or was dropped; the buffer limit is kept; and flows stay in
+/// order.
 #[test]
 fn nobody_is_lost_from_the_accounts() {
     let mut random = Pcg32::seed_from_u64(1);
@@ -323,13 +325,13 @@ fn nobody_is_lost_from_the_accounts() {
     assert!(dropped.iter().all(|n| *n > 10_000), "{dropped:?}");
 }
 
-/// The packets that wait are told, and taken out; afterwards the queue is as new.
+/// The iterator returns the waiting packets, `clear` removes them, and afterwards the queue equals a new one.
 #[test]
 fn a_cleared_queue_is_as_new() {
     let mut random = Pcg32::seed_from_u64(2);
     for seed in 0..30 {
         let (mut packets, ns_per_byte) = pattern(&mut random, 1500);
-        // One of which nothing must remain.
+        // The largest packet size must be forgotten.
         packets[0].bytes = 1_000_000;
         let (before, after) = packets.split_at(500);
         for discipline in disciplines(&mut random) {
@@ -356,7 +358,7 @@ fn a_cleared_queue_is_as_new() {
             assert_eq!(told, taken);
             assert_eq!(gone.len() + sent.len() + taken.len(), before.len());
             let mut fresh = Managed::new(discipline, Buffer::Unbounded, seed);
-            // PIE draws on.
+            // The random stream of PIE continues.
             for queue in [&mut queue, &mut fresh] {
                 if let State::Pie(early) = &mut queue.state {
                     early.reseed(seed);
@@ -370,7 +372,7 @@ fn a_cleared_queue_is_as_new() {
     }
 }
 
-/// The same seed, the same fates; with PIE another seed, others.
+/// The same seed gives the same fates; with PIE, another seed gives others.
 #[test]
 fn the_seed_decides() {
     let mut random = Pcg32::seed_from_u64(3);

@@ -1,4 +1,4 @@
-//! PIE: its probability against RFC 8033 written plainly, and what it does to a queue.
+//! PIE: its probability against a direct version of RFC 8033, and its effect on a queue.
 
 use std::collections::VecDeque;
 
@@ -8,8 +8,8 @@ use rand_pcg::Pcg32;
 use super::super::pie::Controller;
 use super::*;
 
-/// The pseudo-code of RFC 8033, name by name, in seconds. Beside it, what Linux does about waits of 250 ms and
-/// about packets that wait while none leaves.
+/// The pseudo-code of RFC 8033 with its own names, in seconds. It has the rules of Linux for delays above 250
+/// ms and for packets that wait while none departs.
 struct Plain {
     rules: Pie,
     tail_drop: Buffer,
@@ -23,7 +23,7 @@ struct Plain {
     last_update_ns: u64,
     max_packet: u64,
     updates: usize,
-    /// Drops because the sum has reached its end.
+    /// Drops because the accumulated probability reached its upper limit.
     ends: usize,
 }
 
@@ -97,7 +97,7 @@ impl Plain {
         self.qdelay_old = self.current_qdelay;
     }
 
-    /// Every update, one by one.
+    /// Performs every update one by one.
     fn run_to(&mut self, now_ns: u64) {
         while self.last_update_ns + self.rules.update_ns <= now_ns {
             self.last_update_ns += self.rules.update_ns;
@@ -167,7 +167,7 @@ impl Queue for Plain {
     }
 }
 
-/// The probability follows given delays as the pseudo-code says, in every range of it.
+/// The probability equals that of the pseudo-code for given delays, in every range.
 #[test]
 fn the_probability_is_that_of_the_pseudo_code() {
     let mut random = Pcg32::seed_from_u64(8);
@@ -201,15 +201,14 @@ fn the_probability_is_that_of_the_pseudo_code() {
     assert!(ranges.iter().all(|n| *n > 100), "{ranges:?}");
 }
 
-/// The same packets dropped and marked over random patterns, with an update at each of its times, however
-/// long nothing happens.
+/// Drops and marks the same packets over random patterns, with every update on time, even after a long pause.
 #[test]
 fn it_does_what_the_pseudo_code_does() {
     let mut random = Pcg32::seed_from_u64(9);
     let (mut dropped, mut marked, mut updates) = (0, 0, 0);
     for seed in 0..200 {
         let (mut packets, ns_per_byte) = pattern(&mut random, 2000);
-        // A long silence.
+        // A long pause.
         for packet in &mut packets[1000..] {
             packet.at_ns += 100_000 * MS;
         }
@@ -233,8 +232,8 @@ fn it_does_what_the_pseudo_code_does() {
     assert!(updates > 500_000, "{updates}");
 }
 
-/// Of a long overload, too, at times among which are those of the updates: now and then the sum of
-/// probabilities reaches its end.
+/// Also for a long overload whose events coincide with updates. The accumulated probability sometimes reaches
+/// its upper limit.
 #[test]
 fn a_long_overload_is_that_of_the_pseudo_code() {
     let packets: Vec<_> = steady(0, 160_000 * MS, MS / 2, 600, false).collect();
@@ -249,7 +248,7 @@ fn a_long_overload_is_that_of_the_pseudo_code() {
     assert!(plain.ends > 3, "{}", plain.ends);
 }
 
-/// However long nothing happens, an update that changes nothing is the last.
+/// An update without effect ends the catch-up, for a pause of any length.
 #[test]
 fn a_silence_of_years_costs_little() {
     for target_ns in [0, 15 * MS] {
@@ -272,7 +271,7 @@ fn a_silence_of_years_costs_little() {
     }
 }
 
-/// The mean wait in ms and the share of packets dropped, from 20 s on.
+/// Returns the mean sojourn time in ms and the fraction of packets dropped, from 20 s on.
 fn settled(packets: &[Arrival], fates: &[Fate]) -> (f64, f64) {
     let (mut waits_ns, mut sent, mut dropped) = (0, 0, 0);
     for (packet, fate) in packets.iter().zip(fates) {
@@ -290,7 +289,7 @@ fn settled(packets: &[Arrival], fates: &[Fate]) -> (f64, f64) {
     (wait_ms, f64::from(dropped) / f64::from(sent + dropped))
 }
 
-/// Of an overload that does not yield it drops what is too much, and the wait is the target.
+/// With unresponsive overload, PIE drops the excess and the queueing delay equals the target.
 #[test]
 fn an_overload_waits_for_the_target() {
     for target_ms in [5, 15, 40] {
@@ -316,16 +315,16 @@ fn an_overload_waits_for_the_target() {
     }
 }
 
-/// Sources that add a packet to their window in each round, and halve it when one is lost or marked.
+/// A source that adds a packet to its window per round trip, and halves it after a loss or mark.
 struct Source {
     window: f64,
     flying: f64,
-    /// Until then losses are of the same round.
+    /// Time until which further losses belong to the same round trip.
     deaf_ns: u64,
 }
 
-/// The mean wait in ms from 20 s on, and how busy the link was, when so many sources share 20 Mbit/s with a round
-/// of 50 ms beside their wait.
+/// Returns the mean sojourn time in ms, the utilization and the losses from 20 s on. The sources share a link
+/// of 20 Mbit/s with a base round-trip time of 50 ms.
 fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) {
     let (round_ns, service_ns) = (50 * MS, 400_000);
     let mut queue = Managed::new(discipline, Buffer::Packets(1000), 1);
@@ -336,7 +335,7 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
             deaf_ns: 0,
         })
         .collect();
-    // What comes back to whom: its packet sent, marked or lost.
+    // Feedback by arrival time: source, true if its packet was lost, true if it was marked.
     let mut back: BTreeMap<(u64, u64), (usize, bool, bool)> = BTreeMap::new();
     let (mut order, mut free_ns, mut dropped) = (0, 0, Vec::new());
     let (mut waits_ns, mut sent, mut losses) = (0, 0_u64, 0);
@@ -352,7 +351,7 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
             *order += 1;
             back.insert((at_ns, 1000 + *order), what);
         };
-        // The link sends what it could have until now.
+        // The link sends all packets due until now.
         loop {
             let sends = (free_ns <= now_ns).then(|| queue.dequeue(free_ns, &mut dropped));
             for k in dropped.drain(..) {
@@ -388,7 +387,7 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
         for k in dropped.drain(..) {
             leave(&mut order, now_ns + round_ns, (k, true, false));
         }
-        // A link that is idle begins at once.
+        // An idle link starts service immediately.
         if free_ns <= now_ns
             && let Some(packet) = queue.dequeue(now_ns, &mut dropped)
         {
@@ -405,7 +404,7 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
     (waits_ns as f64 / sent as f64 / MS as f64, busy, losses)
 }
 
-/// Sources that yield wait for about the target and fill the link; without PIE they wait for the whole buffer.
+/// Responsive sources wait for about the target and fill the link; without PIE they fill the whole buffer.
 #[test]
 fn sources_that_yield_wait_for_the_target() {
     for sources in [5, 10, 20] {
@@ -430,7 +429,7 @@ fn sources_that_yield_wait_for_the_target() {
     }
 }
 
-/// A burst after silence is let through for 150 ms; then, or without an allowance at once, packets are dropped.
+/// A burst after a pause passes without drops for 150 ms; without an allowance, drops start at once.
 #[test]
 fn a_burst_is_let_through() {
     let first_drop_ms = |max_burst_ns| {
@@ -444,17 +443,17 @@ fn a_burst_is_let_through() {
         let first = fates.iter().filter_map(|fate| fate.drop_ns()).min();
         first.unwrap() / MS - 5000
     };
-    // Four times what the link takes: the first update sees a wait of 11 ms, and the allowance is used up at
-    // the tenth.
+    // Four times the link rate: the first update sees a delay of 11 ms, and the allowance is used up at the
+    // tenth.
     let (with, without) = (first_drop_ms(150 * MS), first_drop_ms(0));
     assert!((150..170).contains(&with), "{with} ms");
     assert!(without < 150, "{without} ms");
 }
 
-/// Two packets or fewer are left alone however long they wait.
+/// A queue of at most two packets has no drops, at any delay.
 #[test]
 fn a_short_queue_is_left_alone() {
-    // A packet takes 40 ms, and three are there at any time: one on the link, two that wait.
+    // A packet takes 40 ms. Three are present at any time: one in service and two waiting.
     let packets: Vec<_> = (0..2000)
         .map(|k: u64| Arrival {
             at_ns: k.saturating_sub(2) * 40 * MS,
@@ -470,7 +469,7 @@ fn a_short_queue_is_left_alone() {
         fates.iter().filter_map(|fate| fate.drop_ns()).count()
     };
     assert_eq!(run(&packets), 0);
-    // One more is not.
+    // With one more, packets are dropped.
     let more: Vec<_> = [packets[0], packets[0]]
         .into_iter()
         .chain(packets)
@@ -478,7 +477,7 @@ fn a_short_queue_is_left_alone() {
     assert!(run(&more) > 0);
 }
 
-/// Up to a tenth, packets are marked that can be; above, all are dropped.
+/// ECN-capable packets are marked up to a probability of 0.1, and dropped above.
 #[test]
 fn a_high_probability_drops_all() {
     let rules = Pie {
@@ -504,14 +503,14 @@ fn a_high_probability_drops_all() {
     }
 }
 
-/// A queue that stays long at one probability: as many are dropped as the law says.
+/// At a constant probability, the fraction dropped equals the formula.
 #[test]
 fn pie_drops_as_many_as_its_law_says() {
     let rules = Pie::default();
     for probability in [0.003, 0.02, 0.1, 0.3, 0.6, 0.84, 0.95, 1.0] {
         let mut control = Controller::new(&rules);
         let mut random = SplitMix64::new(7);
-        // Long ago, and above the target.
+        // Uses up the burst allowance at a delay above the target.
         for _ in 0..20 {
             control.delay_ns = 20_000_000;
             control.update(&rules, false);
@@ -521,7 +520,8 @@ fn pie_drops_as_many_as_its_law_says() {
         let dropped = (0..packets).filter(|_| control.drops_early(&rules, false, &mut random));
         let part = dropped.count() as f64 / f64::from(packets);
         let law = rules.dropped_at(probability);
-        // Whole packets until the sum is there: more than the law has between drops where they are few.
+        // The limit is reached after a whole number of packets, which is more than the formula gives if that
+        // number is small.
         let fewer = 1.0 / (1.0 / law + 1.0);
         assert!(
             part < 1.03 * law && part > 0.97 * fewer,
