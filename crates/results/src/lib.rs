@@ -1,6 +1,6 @@
 //! The results directory of a run: written during the run, read back into types.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
 //! | `links.csv` | [`LinkRow`]s: every link in every recording interval |
 //! | `connections.csv` | [`ConnectionRow`]s: every connection in every recording interval |

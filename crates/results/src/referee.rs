@@ -16,7 +16,7 @@ pub enum Referee {
 }
 
 impl Referee {
-    /// All of them.
+    /// All reference systems.
     pub const ALL: [Referee; 3] = [Referee::Ns2, Referee::Ns3, Referee::Linux];
 
     /// Returns its display name.

@@ -42,8 +42,10 @@ impl Writer {
     /// Creates the directory and starts its series, including the classes if `classes` is set.
     ///
     /// # Errors
-    /// If the directory or a file in it cannot be created, another run is writing to it, it contains a
-    /// sweep or other files, or this build does not support the format.
+    /// - The directory or a file in it cannot be created.
+    /// - Another run is writing to it.
+    /// - It contains a sweep or other files.
+    /// - This build does not support the format.
     pub fn create(
         directory: &Path,
         network: &Network,
