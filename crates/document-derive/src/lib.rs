@@ -1,7 +1,7 @@
 //! Attribute macros for `netflow_document`, which has the documentation and examples.
 //!
-//! They turn the fields of a struct into the keys of a table, and the variants of an enum into keywords
-//! or the alternatives of a tagged union.
+//! They turn the fields of a struct into the keys of a table. For an enum, they turn the variants into
+//! keywords, or into the alternatives of a tagged union.
 #![warn(missing_docs)]
 
 mod attributes;
