@@ -102,6 +102,8 @@ fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Prints a problem in this form:
+///
 /// ```text
 /// topology.toml:5:13: error: unknown unit `Mbq`
 ///   | bandwidth = "8 Mbq"
