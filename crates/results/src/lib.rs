@@ -8,7 +8,7 @@
 //! | `waits.csv` | [`WaitRow`]s: the response times of every user; only with workloads |
 //! | `links_std.csv`, `connections_std.csv` | standard deviations, with several seeds; the above are then means |
 //! | `links_ci95.csv`, `connections_ci95.csv` | half the width of the 95 % confidence interval of each mean |
-//! | `whole.csv` | [`WholeRow`]s: totals of the network, with several seeds |
+//! | `whole.csv` | [`WholeRow`]s: network totals, with several seeds; means of links do not give them |
 //! | `network.json` | [`Topology`]: the constant properties of nodes, links and connections, for drawings |
 //! | `summary.json` | [`Summary`]: means, maxima and totals over the whole run |
 //! | `manifest.json` | [`Manifest`]: the scenario, the options and whether the run finished |
