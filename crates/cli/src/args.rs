@@ -1,4 +1,4 @@
-//! The command line; every subcommand's arguments stand beside what it does.
+//! The command line. The arguments of each subcommand are declared in its module.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -23,19 +23,19 @@ Exit codes: 0 done; 1 the evaluation failed; 2 the input or the command line is 
 3 a file could not be read or written; 130 interrupted.";
 
 impl Arguments {
-    /// The arguments of a command line, of which the first is the program's name.
+    /// Parses a command line, whose first argument is the name of the program.
     pub fn of(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
         let matches = complete().try_get_matches_from(line)?;
         Arguments::from_arg_matches(&matches)
     }
 }
 
-/// The command with all that its help says.
+/// Returns the command with the complete help.
 pub fn complete() -> clap::Command {
     examples::add_to(grouped(Arguments::command()))
 }
 
-/// What subcommands are for, in the order of the help.
+/// Groups of subcommands by purpose, in the order of the help.
 pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Evaluate", &["demo", "run", "check", "explain", "compare"]),
     (
@@ -48,11 +48,11 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Real networks", &["testbed", "link", "ipb"]),
 ];
 
-/// The command with its subcommands by what they are for.
+/// Returns the command with its subcommands grouped by purpose.
 fn grouped(command: clap::Command) -> clap::Command {
     let mut groups = String::new();
     for (title, names) in GROUPS {
-        // A text of one's own is not cut into lines.
+        // clap does not wrap custom text.
         let _ = writeln!(groups, "{title}:");
         let there = names
             .iter()

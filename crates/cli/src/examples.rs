@@ -1,9 +1,9 @@
-//! What is typed for what: the end of every subcommand's help.
+//! Examples at the end of the help of every subcommand.
 
 use clap::Command;
 
-/// Subcommands, and lines with what they are good for. Every line is parsed by a test, and run by
-/// `tests/examples.rs` where that needs no more than a scenario.
+/// Examples by subcommand, each with its purpose. A test parses every line. `tests/examples.rs` runs
+/// those that need only a scenario.
 pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "demo",
@@ -275,7 +275,7 @@ pub const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// The command with the examples below every help.
+/// Adds the examples to the help of every command.
 pub fn add_to(mut command: Command) -> Command {
     for (path, lines) in EXAMPLES {
         let names: Vec<&str> = path.split(' ').collect();
@@ -297,7 +297,7 @@ fn with_text(command: Command, names: &[&str], text: &str) -> Command {
         return command.after_help(text.to_owned());
     };
     match command.find_subcommand(first) {
-        // Some are not there on every system.
+        // Some commands exist only on some systems.
         None => command,
         Some(_) => command.mut_subcommand(*first, |it| with_text(it, rest, text)),
     }
@@ -310,7 +310,7 @@ mod tests {
     use super::*;
     use crate::args::Arguments;
 
-    /// Words of a line, some of them in quotes.
+    /// Splits a line into words, some of which are quoted.
     fn words(line: &str) -> Vec<std::ffi::OsString> {
         let mut all = Vec::new();
         for (i, part) in line.split('"').enumerate() {

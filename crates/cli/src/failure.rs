@@ -1,4 +1,4 @@
-//! Why the command ends without success, what is said about it, and the exit code.
+//! Failures of commands: messages and exit codes.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,21 +9,21 @@ use crate::interrupt;
 use crate::output::visible::Visible;
 use crate::problems::{self, Report};
 
-/// The ways to end other than well.
+/// A failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The evaluation failed: exit code 1.
     #[error("{0}")]
     Evaluation(String),
-    /// The command line is wrong in a way that clap does not see: exit code 2.
+    /// The command line is invalid in a way that clap does not detect: exit code 2.
     #[error("{message}")]
     Usage {
-        /// What is wrong.
+        /// The error.
         message: String,
-        /// What to do about it.
+        /// The suggested correction.
         help: Option<String>,
     },
-    /// A scenario or a profile file is wrong: exit code 2, or 3 if it cannot be read.
+    /// A scenario or a profile file is invalid: exit code 2, or 3 if it cannot be read.
     #[error("{} problem(s)", .0.problems.len())]
     Input(Report),
     /// A file could not be read or written: exit code 3.
@@ -31,23 +31,22 @@ pub enum Failure {
     File {
         /// `read`, `write` …
         action: &'static str,
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The results directory could not be written or read: exit code 3; 2 for a malformed file, and for a format that
-    /// this build does not have.
+    /// The results directory could not be written or read: exit code 3. A malformed file, or a format
+    /// that this build does not support: exit code 2.
     #[error(transparent)]
     Results(#[from] results::Error),
-    /// The standard output could not be written: exit code 3; 0 where nobody reads it any more.
+    /// The standard output could not be written: exit code 3. If its reader has closed it: exit code 0.
     #[error("cannot write to the standard output: {0}")]
     Output(#[from] io::Error),
     /// A trace could not be read: exit code 3; 2 if it is not a trace.
     #[error(transparent)]
     Trace(#[from] netflow::trace::Error),
-    /// Something else was run and ended without success: its exit code, about which it has said
-    /// what there is to say.
+    /// Another program failed: its exit code. The program itself has reported the error.
     #[cfg(target_os = "linux")]
     #[error("exit code {0}")]
     Status(u8),
@@ -97,7 +96,7 @@ impl From<netflow_emulation::Error> for Failure {
 }
 
 impl Failure {
-    /// A wrong command line without more to say about it.
+    /// Returns the failure of an invalid command line, without help.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure::Usage {
             message: message.into(),
@@ -125,9 +124,9 @@ impl Failure {
         }
     }
 
-    /// Says on the standard error what happened.
+    /// Reports the failure on the standard error.
     pub fn report(&self) {
-        // If the standard error cannot be written, there is nowhere to say so.
+        // An error of the standard error cannot be reported anywhere.
         let mut raw = io::stderr().lock();
         if let Failure::Input(report) = self {
             let _ = problems::print(report, &mut raw);

@@ -1,4 +1,4 @@
-//! What a subcommand works on.
+//! Input of subcommands: scenarios and files.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -33,13 +33,13 @@ pub struct ScenarioArguments {
 }
 
 impl ScenarioArguments {
-    /// Reads and validates it; every problem found is in the failure.
+    /// Reads and validates the scenario. The failure contains every problem.
     pub fn load(&self) -> Result<Prepared, Failure> {
         netflow::evaluate::load(&self.path, &self.overrides, self.reach())
             .map_err(|problems| Failure::Input(problems.into()))
     }
 
-    /// The same as packets calibrate it, if it asks for that.
+    /// Reads the scenario and, if it requests it, calibrates it with the packet model.
     pub fn load_calibrated(&self) -> Result<Prepared, Failure> {
         let scenario = self.load()?;
         let ready = netflow::evaluate::calibrated(&scenario, &interrupt::requested);
@@ -49,7 +49,7 @@ impl ScenarioArguments {
             .ok_or_else(|| Failure::Interrupted("packets were calibrating".to_owned()))
     }
 
-    /// The same for its steady state.
+    /// Reads the scenario and prepares it for its steady state.
     pub fn load_for_steady(&self) -> Result<Prepared, Failure> {
         let scenario = self.load_calibrated()?;
         Ok(for_steady(scenario, |more| {
@@ -58,7 +58,7 @@ impl ScenarioArguments {
         }))
     }
 
-    /// Which files it may name.
+    /// Returns the set of files that the scenario may refer to.
     pub fn reach(&self) -> Reach {
         match self.allow_outside {
             true => Reach::Anywhere,
@@ -67,7 +67,7 @@ impl ScenarioArguments {
     }
 }
 
-/// All of a file of this kind.
+/// Reads a whole file of this kind.
 pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
     netflow_files::read(path, kind).map_err(|refusal| Failure::File {
         action: "read",
@@ -76,10 +76,10 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// So many names are listed.
+/// Maximum number of names that are listed.
 const MOST_LISTED: usize = 20;
 
-/// What there is.
+/// Lists the known names.
 fn listed(known: Vec<&str>) -> Option<String> {
     let rest = known.len().saturating_sub(MOST_LISTED);
     let names = known
@@ -94,7 +94,7 @@ fn listed(known: Vec<&str>) -> Option<String> {
     }
 }
 
-/// There is nothing of this name among those that are known; `more` is what else helps, in the place of the list.
+/// Returns the failure of an unknown name. `more` replaces the list of known names in the help.
 pub fn unknown<'a>(
     message: String,
     name: &str,

@@ -1,4 +1,5 @@
-//! Ctrl-C: once to stop in good order, twice to stop at once. Nobody waits longer than a second.
+//! Handling of Ctrl-C: the first interrupt stops in an orderly manner, the second at once. Either takes
+//! less than 1 s.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,21 +8,21 @@ use std::time::Duration;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// How long a command may take to stop in good order.
+/// Time in which a command must stop.
 const PATIENCE: Duration = Duration::from_millis(850);
 
-/// The exit code of what was interrupted.
+/// Exit code after an interrupt.
 pub const CODE: u8 = 130;
 
-/// Whether it is the first interrupt.
+/// Distinguishes the first interrupt from later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     First,
     Later,
 }
 
-/// From now on an interrupt or a termination signal sets a flag. A process that has not ended soon
-/// after it, or gets a second one, is ended, and nothing is left half-written.
+/// Installs a handler that sets a flag on an interrupt or a termination signal. The process is ended if
+/// it does not end soon or gets a second signal. No file is left incomplete.
 pub fn listen() {
     listen_and(|again| match again {
         Again::First => drop(thread::spawn(|| {
@@ -32,13 +33,13 @@ pub fn listen() {
     });
 }
 
-/// From now on interrupts and termination signals only set the flag, however many come, and are
-/// told to `also`, which answers for the process's end. A command listens in one of the two ways.
+/// Installs a handler that sets the flag on interrupts and termination signals, and calls `also`, which
+/// must end the process. A command uses either this function or [`listen`].
 pub fn listen_and(also: impl Fn(Again) + Send + 'static) {
     #[cfg(unix)]
     ignore_limits_of_files();
-    // Without a handler the default action stays: the process ends at once, and no file of the
-    // run is ever seen under its name.
+    // Without a handler, the default action ends the process at once. No file of the run gets its final
+    // name then.
     let _ = ctrlc::set_handler(move || {
         also(match REQUESTED.swap(true, Ordering::Relaxed) {
             false => Again::First,
@@ -47,15 +48,15 @@ pub fn listen_and(also: impl Fn(Again) + Send + 'static) {
     });
 }
 
-/// A write beyond the largest file that the process may have is an error like that of a full disk.
+/// Turns a write beyond the file size limit of the process into an error, like that of a full disk.
 #[cfg(unix)]
 fn ignore_limits_of_files() {
     let unread = std::sync::Arc::new(AtomicBool::new(false));
-    // Without, the signal ends the process; its files have no names then.
+    // Without the handler, the signal ends the process. Its files have no final names then.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, unread);
 }
 
-/// Whether the run should stop.
+/// Returns whether the run should stop.
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! The `netflow` command, for the program of that name and for others that carry it.
+//! The `netflow` command, for the program of that name and for others that include it.
 #![warn(missing_docs)]
 
 mod args;
@@ -27,8 +27,9 @@ use args::{Arguments, Command};
 use failure::Failure;
 use output::visible::Visible;
 
-/// Does what these arguments say, of which the first is the program's name, and returns the exit code. It
-/// listens to interrupts, and may end the process because of one.
+/// Runs the command with these arguments, the first of which is the program name. Returns the exit code.
+///
+/// It handles interrupts, and may end the process because of one.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match Arguments::of(arguments) {
         Ok(arguments) => arguments,
@@ -46,7 +47,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(failure) => {
-            // What was printed until then is still worth having; if it cannot be, so be it.
+            // Output that was printed before is still useful. An error of writing it is ignored.
             let _ = out.flush();
             failure.report();
             failure.exit_code()
@@ -54,7 +55,8 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// A user makes namespaces while the process has one thread; who made them listens, or dies at once.
+/// Returns whether the command creates namespaces. Without root privileges, this requires a single
+/// thread, so the command installs its own interrupt handler later.
 fn makes_namespaces(command: &Command) -> bool {
     match command {
         #[cfg(target_os = "linux")]
@@ -65,7 +67,8 @@ fn makes_namespaces(command: &Command) -> bool {
     }
 }
 
-/// Help, the version, or what is wrong with the arguments; help that could not be printed was not.
+/// Prints the help, the version or an error of the arguments. Returns the exit code, which is an error if
+/// the help cannot be printed.
 fn answered(said: &clap::Error) -> u8 {
     if let Some(failure) = meant(said) {
         failure.report();
@@ -83,7 +86,8 @@ fn answered(said: &clap::Error) -> u8 {
     }
 }
 
-/// What was meant where the usual words would mislead: a command by another name, the seed or their number.
+/// Returns a better message than that of clap for some errors: unknown commands, and `--seed` confused
+/// with `--seeds`.
 fn meant(said: &clap::Error) -> Option<Failure> {
     let of = |kind: ContextKind| match said.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -133,7 +137,7 @@ fn meant(said: &clap::Error) -> Option<Failure> {
     })
 }
 
-/// Whether a value is not of digits where a number has to be.
+/// Returns whether a value contains other characters than the digits of a number.
 fn is_no_integer(said: &clap::Error) -> bool {
     use std::error::Error;
     use std::num::{IntErrorKind, ParseIntError};
@@ -142,7 +146,7 @@ fn is_no_integer(said: &clap::Error) -> bool {
     integer.is_some_and(|it| *it.kind() == IntErrorKind::InvalidDigit)
 }
 
-/// What was meant by the seed, or by their number, where there is the other one.
+/// Returns help for `--seed` and `--seeds` if the command only has the other one.
 fn seeds(option: &str, said: &clap::Error) -> Option<String> {
     let help = match option {
         "--seed" => {
@@ -159,7 +163,7 @@ fn seeds(option: &str, said: &clap::Error) -> Option<String> {
     Some(help.to_owned())
 }
 
-/// The option of this command that is nearly called so.
+/// Suggests the most similar option of this command.
 fn near_here(said: &clap::Error) -> Option<String> {
     match said.get(ContextKind::SuggestedArg)? {
         ContextValue::String(near) => Some(format!("did you mean `{near}`?")),
@@ -167,10 +171,10 @@ fn near_here(said: &clap::Error) -> Option<String> {
     }
 }
 
-/// Commands that are named as those which have an option; one that more have says little.
+/// Maximum number of commands that are named for an option. If more have it, naming them does not help.
 const MOST_NAMED: usize = 3;
 
-/// What to write for an option that is a setting of scenarios, or that other commands have.
+/// Returns help for an option that is a setting of scenarios, or that other commands have.
 fn elsewhere(option: &str, said: &clap::Error) -> Option<String> {
     let name = option.strip_prefix("--")?;
     let Some(ContextValue::StyledStr(usage)) = said.get(ContextKind::Usage) else {

@@ -1,4 +1,4 @@
-//! Values of arguments.
+//! Parsers of the values of arguments.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use netflow_ipb::ServerOptions;
 #[cfg(target_os = "linux")]
 use netflow_testbed::GilbertElliott;
 
-/// One of the values of a type that the library names and describes.
+/// Returns a parser of the values of a type that the library names and describes.
 pub fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -29,31 +29,31 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// One of the words of scenario files.
+/// Returns a parser of keywords of scenario files.
 pub fn word<T: Words + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let words = T::WORDS.iter();
     PossibleValuesParser::new(words.map(|it| PossibleValue::new(it.word).help(it.about)))
         .try_map(|given| T::named(&given).ok_or("there is no such value"))
 }
 
-/// The formats of a sweep's tables.
+/// Returns a parser of the formats of a sweep's tables.
 pub fn table_format() -> impl TypedValueParser<Value = Format> {
     let names = [Format::Parquet, Format::Csv].map(Format::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
-/// The TCPs that an export can choose.
+/// Returns a parser of the TCP variants of an export.
 pub fn tcp() -> impl TypedValueParser<Value = Tcp> {
     PossibleValuesParser::new(Tcp::ALL.map(Tcp::name)).try_map(|name| name.parse::<Tcp>())
 }
 
-/// What a value of an argument is called.
+/// Returns the name of a value of an argument.
 pub fn name_of(value: &impl ValueEnum) -> String {
     let value = value.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// A quantity with its unit.
+/// Parses a quantity with its unit.
 pub fn quantity<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: UnitError| match error.help() {
         "" => error.to_string(),
@@ -61,7 +61,7 @@ pub fn quantity<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {
     })
 }
 
-/// The value, or why it is none that is allowed.
+/// Returns the value if it is allowed, otherwise the message.
 fn allow<T>(value: T, allowed: impl FnOnce(&T) -> bool, otherwise: &str) -> Result<T, String> {
     match allowed(&value) {
         true => Ok(value),
@@ -81,24 +81,24 @@ fn time(text: &str) -> Result<f64, String> {
     quantity::<Seconds>(text).map(Seconds::get)
 }
 
-/// A time above zero, in seconds.
+/// Parses a time above 0, in seconds.
 pub fn positive_time(text: &str) -> Result<f64, String> {
     allow(time(text)?, |time_s| *time_s > 0.0, "it must be above 0 s")
 }
 
-/// A time that is not negative.
+/// Parses a time of at least 0, in seconds.
 pub fn time_from_zero(text: &str) -> Result<f64, String> {
     not_negative(time(text)?)
 }
 
-/// A round-trip time above that which the fastest link itself takes for a few packets.
+/// Parses a round-trip time. It must exceed the transmission time of a few packets on the fastest link.
 #[cfg(target_os = "linux")]
 pub fn round_trip(text: &str) -> Result<f64, String> {
     let rtt_s = positive_time(text)?;
     allow(rtt_s, |rtt_s| *rtt_s >= 1e-3, "it must be at least 1 ms")
 }
 
-/// A probability: `0.05` or `5%`.
+/// Parses a probability: `0.05` or `5%`.
 pub fn probability(text: &str) -> Result<f64, String> {
     let probability = quantity::<Probability>(text)?.get();
     allow(
@@ -108,7 +108,7 @@ pub fn probability(text: &str) -> Result<f64, String> {
     )
 }
 
-/// A probability with which a link loses packets, which lets some of them through.
+/// Parses a loss probability of a link, which must be below 1.
 pub fn loss(text: &str) -> Result<f64, String> {
     allow(
         probability(text)?,
@@ -117,7 +117,7 @@ pub fn loss(text: &str) -> Result<f64, String> {
     )
 }
 
-/// A size above zero.
+/// Parses a size above 0.
 pub fn positive_size(text: &str) -> Result<Size, String> {
     allow(
         quantity(text)?,
@@ -126,22 +126,22 @@ pub fn positive_size(text: &str) -> Result<Size, String> {
     )
 }
 
-/// Bytes that are not negative.
+/// Parses a number of bytes of at least 0.
 pub fn bytes(text: &str) -> Result<f64, String> {
     not_negative(quantity::<Bytes>(text)?.get())
 }
 
-/// Packets that are not negative.
+/// Parses a number of packets of at least 0.
 pub fn packets(text: &str) -> Result<f64, String> {
     not_negative(quantity::<Packets>(text)?.get())
 }
 
-/// Bits per second that are not negative.
+/// Parses a rate of at least 0, in bit/s.
 pub fn bits_per_s(text: &str) -> Result<f64, String> {
     not_negative(quantity::<BitsPerSecond>(text)?.get())
 }
 
-/// Room of a queue above zero.
+/// Parses a buffer size above 0.
 pub fn room(text: &str) -> Result<Room, String> {
     let above_0 = |room: &Room| match room {
         Room::Size(size) => size.get() > 0.0,
@@ -150,17 +150,17 @@ pub fn room(text: &str) -> Result<Room, String> {
     allow(quantity(text)?, above_0, "it must be above 0")
 }
 
-/// What one of a rate without a unit is: `Mbit/s`, or `100 kbit/s`, in bit/s.
+/// Parses a unit of rates in bit/s: `Mbit/s`, or `100 kbit/s`.
 pub fn rate_unit(text: &str) -> Result<f64, String> {
     bandwidth(&one(text))
 }
 
-/// What one of a time without a unit is: `ms`, in seconds.
+/// Parses a unit of times in seconds: `ms`.
 pub fn time_unit(text: &str) -> Result<f64, String> {
     positive_time(&one(text))
 }
 
-/// `1 ms` of `ms`.
+/// Completes a unit to a quantity: `1 ms` for `ms`.
 fn one(text: &str) -> String {
     match text.starts_with(|c: char| c.is_ascii_digit()) {
         true => text.to_owned(),
@@ -168,7 +168,7 @@ fn one(text: &str) -> String {
     }
 }
 
-/// A factor of at least 1.
+/// Parses a factor from 1 to 100.
 pub fn factor_from_1(text: &str) -> Result<f64, String> {
     let factor: f64 = text.parse().map_err(|_| "write a number".to_owned())?;
     allow(
@@ -178,19 +178,19 @@ pub fn factor_from_1(text: &str) -> Result<f64, String> {
     )
 }
 
-/// Bits per second above zero.
+/// Parses a rate above 0, in bit/s.
 pub fn bandwidth(text: &str) -> Result<f64, String> {
     above_zero(quantity::<BitsPerSecond>(text)?.get())
 }
 
-/// A whole number from 1 on.
+/// Parses an integer of at least 1.
 pub fn from_1<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.trim()
         .parse()
         .map_err(|_| "write a whole number, at least 1".to_owned())
 }
 
-/// The bandwidth of a link: `N5->N7=8 Mbit/s`.
+/// Parses the bandwidth of a link: `N5->N7=8 Mbit/s`.
 pub fn link_bandwidth(text: &str) -> Result<(String, f64), String> {
     let (link, rate) = text
         .rsplit_once('=')
@@ -204,7 +204,7 @@ pub fn link_bandwidth(text: &str) -> Result<(String, f64), String> {
     }
 }
 
-/// A directory for several tables: whoever gives it the name of one file has something else in mind.
+/// Parses a directory for several tables. The name of a single file is most likely a mistake.
 pub fn directory(text: &str) -> Result<PathBuf, String> {
     const OF_FILES: [&str; 9] = [
         "csv", "tsv", "json", "parquet", "html", "svg", "pdf", "png", "toml",
@@ -222,7 +222,7 @@ pub fn directory(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The payload of a packet in bytes, with or without their unit.
+/// Parses the payload of a packet in bytes, with or without a unit.
 pub fn mss(text: &str) -> Result<u32, String> {
     let bytes = match text.parse::<f64>() {
         Ok(bytes) => bytes,
@@ -234,7 +234,7 @@ pub fn mss(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A size in bytes that the kernel takes for a buffer.
+/// Parses a buffer size in bytes that the kernel accepts.
 #[cfg(target_os = "linux")]
 pub fn buffer_bytes(text: &str) -> Result<u32, String> {
     let bytes = quantity::<Bytes>(text)?.get();
@@ -246,7 +246,8 @@ pub fn buffer_bytes(text: &str) -> Result<u32, String> {
     Ok(bytes as u32)
 }
 
-/// Packets per second of one of several links that two processors carry, with `most` together.
+/// Parses the rate in packets/s of one of several links. Two processors can forward `most` packets/s in
+/// total.
 #[cfg(target_os = "linux")]
 pub fn link_rate(text: &str, most: f64) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -255,7 +256,7 @@ pub fn link_rate(text: &str, most: f64) -> Result<f64, String> {
     }
 }
 
-/// Losses in bursts: `p=1%,r=25%,bad=100%,good=0%`; the last two may be left out.
+/// Parses losses in bursts: `p=1%,r=25%,bad=100%,good=0%`. The last two are optional.
 #[cfg(target_os = "linux")]
 pub fn gilbert(text: &str) -> Result<GilbertElliott, String> {
     let (mut p, mut r, mut good, mut bad) = (None, None, 0.0, 1.0);
@@ -288,7 +289,7 @@ pub enum Axis {
     Losses(Vec<f64>),
 }
 
-/// `loss=0%,1%,5%`
+/// Parses an axis: `loss=0%,1%,5%`.
 pub fn axis(text: &str) -> Result<Axis, String> {
     let (name, values) = text
         .split_once('=')
@@ -308,7 +309,7 @@ fn list<T>(values: &str, read: fn(&str) -> Result<T, String>) -> Result<Vec<T>, 
     values.split(',').map(|value| read(value.trim())).collect()
 }
 
-/// How many users come per second: `2/s`, `30/min` or `5/h`.
+/// Parses an arrival rate of users per second: `2/s`, `30/min` or `5/h`.
 pub fn users_per_s(text: &str) -> Result<f64, String> {
     const HELP: &str = "write a number with /s, /min or /h, such as 2/s";
     let (number, unit) = text.split_once('/').ok_or(HELP)?;
@@ -327,7 +328,7 @@ pub fn users_per_s(text: &str) -> Result<f64, String> {
     )
 }
 
-/// A server's address, or its name, with or without a port.
+/// Parses the address or name of a server, with or without a port.
 pub fn server(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse::<SocketAddr>() {
         return Ok(address);

@@ -1,4 +1,4 @@
-//! Problems of input files, shown with their place.
+//! Output of problems in input files, with their location.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,11 +14,11 @@ use netflow_files::{Kind, read_text};
 
 use crate::output::visible::{Visible, masked, visible};
 
-/// Everything that is wrong with the input.
+/// All problems of the input.
 #[derive(Debug)]
 pub struct Report {
     pub problems: Vec<Problem>,
-    /// Whether a file could not be read at all.
+    /// True if a file could not be read.
     pub unreadable: bool,
 }
 
@@ -31,23 +31,23 @@ impl From<Problems> for Report {
     }
 }
 
-/// Shows a scenario's warnings on the standard error.
+/// Prints the warnings of a scenario on the standard error.
 pub fn warn(scenario: &Prepared) {
     warn_of_all(&scenario.warnings);
 }
 
-/// Shows these warnings on the standard error.
+/// Prints these warnings on the standard error.
 pub fn warn_of_all(warnings: &[Problem]) {
-    // If the standard error cannot be written, there is nowhere to say so.
+    // An error of the standard error cannot be reported anywhere.
     let _ = show(warnings, &mut io::stderr().lock());
 }
 
-/// Shows a warning that has no place.
+/// Prints a warning without a location.
 pub fn warn_of(message: &str) {
     let _ = writeln!(Visible::new(io::stderr().lock()), "warning: {message}");
 }
 
-/// Shows every problem, and how many there are.
+/// Prints every problem and their number.
 pub fn print(report: &Report, to: &mut dyn Write) -> io::Result<()> {
     show(&report.problems, to)?;
     let errors = report
@@ -62,7 +62,7 @@ pub fn print(report: &Report, to: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// With nothing in it that a terminal obeys.
+/// Returns the problem with control characters escaped.
 fn without_controls(problem: &Problem) -> Problem {
     let shown = |text: &String| visible(text).into_owned();
     let file = problem.file.as_ref().map(|file| file.display().to_string());
@@ -74,7 +74,7 @@ fn without_controls(problem: &Problem) -> Problem {
     }
 }
 
-/// Pictures on a terminal, text that editors and grep understand elsewhere.
+/// Prints problems with graphics on a terminal, otherwise as text that editors and grep can parse.
 fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
     let terminal = io::stderr().is_terminal();
     let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -102,6 +102,8 @@ fn show(problems: &[Problem], to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Prints a problem in this form:
+///
 /// ```text
 /// topology.toml:5:13: error: unknown unit `Mbq`
 ///   | bandwidth = "8 Mbq"
@@ -128,10 +130,10 @@ fn show_plain(problem: &Problem, text: Option<&str>, to: &mut dyn Write) -> io::
     }
 }
 
-/// Longest line that is shown.
+/// Maximum length of a quoted line in characters.
 const LONGEST_LINE: usize = 200;
 
-/// The line in which a span begins, and marks under the part of the span that is in it.
+/// Returns the line in which a span begins, and a line that marks the part of the span within it.
 fn excerpt(text: &str, span: &Range<usize>) -> Option<(String, String)> {
     let start = span.start.min(text.len());
     let before = text.get(..start)?;
@@ -152,14 +154,14 @@ fn excerpt(text: &str, span: &Range<usize>) -> Option<(String, String)> {
     Some((line.to_owned(), marks))
 }
 
-/// The texts of the files that problems are in, each read once.
+/// Cache of the texts of files with problems.
 #[derive(Default)]
 struct Texts(HashMap<PathBuf, Option<String>>);
 
 impl Texts {
     fn of(&mut self, problem: &Problem) -> Option<&str> {
         if problem.kind == ProblemKind::TooLarge {
-            return None; // there may be no room for it
+            return None; // it may not fit into memory
         }
         let file = problem.file.as_ref()?;
         let read = || {
@@ -170,7 +172,7 @@ impl Texts {
     }
 }
 
-/// A problem as miette draws it.
+/// Adapter of a problem to miette.
 #[derive(Debug)]
 struct Picture<'a> {
     problem: &'a Problem,

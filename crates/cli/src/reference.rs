@@ -1,4 +1,5 @@
-//! `docs/commands.md`: the command line as a page. With `NETFLOW_BLESS=1` it is written anew.
+//! Generator and test of `docs/commands.md`, the reference of the command line. `NETFLOW_BLESS=1`
+//! rewrites the page.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -36,7 +37,7 @@ fn page() -> String {
     page
 }
 
-/// A command, and those below it.
+/// Writes a command and its subcommands.
 fn section(
     command: &Command,
     path: &str,
@@ -71,14 +72,14 @@ fn section(
     }
 }
 
-/// An argument; what was said of one at length is said of the next of that name in short.
+/// Writes an argument. The long help is written only once for arguments of equal name and help.
 fn argument(arg: &Arg, said: &mut BTreeSet<String>, page: &mut String) {
     let short = arg.get_short().map(|it| format!("-{it}, "));
     let _ = write!(page, "- `{}{arg}`", short.unwrap_or_default());
     let help = arg.get_long_help().or(arg.get_help());
     let help = help.expect("every argument has help").to_string();
     let is_new = said.insert(help.clone());
-    // What is said of defaults stands at the end.
+    // The default is at the end of the help.
     let (help, default) = match help.rsplit_once("[default: ") {
         Some((help, default)) => (help.trim_end(), Some(default.trim_end_matches(']'))),
         None => (help.as_str(), None),
@@ -115,13 +116,13 @@ fn argument(arg: &Arg, said: &mut BTreeSet<String>, page: &mut String) {
     }
 }
 
-/// Paragraphs, all but the first indented.
+/// Formats paragraphs, indented except the first.
 fn paragraphs(text: &str, indent: &str) -> String {
     let each = text.trim().split("\n\n").map(plain);
     each.collect::<Vec<_>>().join(&format!("\n\n{indent}"))
 }
 
-/// On one line, and with nothing that Markdown would take for its own, but for what stands in backticks.
+/// Joins a text to one line and escapes Markdown, except within backticks.
 fn plain(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut plain = String::new();
@@ -139,7 +140,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Some commands are there on Linux only.
+/// The page needs Linux because some commands exist only there.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_page_is_up_to_date() {

@@ -1,11 +1,11 @@
-//! Work on as many threads as an option allows.
+//! Execution with a given number of threads.
 
 use netflow::evaluate;
 
 use crate::failure::Failure;
 
-/// Does some work that is shared among the threads of the current pool, with so many of them; with all cores
-/// without a number.
+/// Runs work that is shared among the threads of the current pool, with `threads` of them; `None` uses
+/// all cores.
 pub fn on_threads<T: Send>(
     threads: Option<u16>,
     work: impl FnOnce() -> T + Send,

@@ -1,4 +1,4 @@
-//! Nobody has to read to the end.
+//! Tests that a closed pipe is not an error.
 
 mod common;
 

@@ -1,13 +1,14 @@
-//! The console blocks of the README, of pages in `docs` and of `cmd/*.md`: commands, and the outputs they must have.
+//! Tests of the console blocks in the README, `docs` and `cmd/*.md`: commands with their expected output.
 //!
-//! A line `$ command` is run by a shell in a directory where the repository's `scenarios` are;
-//! what follows is its standard output and then its standard error. `? 2` after the command is the
-//! exit code, 0 if not given. In a line `[..]` stands for anything; a line `...` for any lines.
-//! `cargo run -- ` is the built command, and `cargo test` is what runs this. A block that
-//! begins with ```` ```console ns ```` needs a real ns-2, and is passed over where there is none; so is
-//! one that begins with ```` ```console testbed ```` where namespaces or TUN devices are not to be had.
+//! A shell runs each line `$ command` in a directory with the `scenarios` of the repository. The expected
+//! standard output follows, then the standard error. `? 2` after the command is the exit code, with
+//! default 0. In a line, `[..]` matches any characters; a line `...` matches any lines. `cargo run -- `
+//! is replaced by the built command, and `cargo test` is skipped because it runs this test.
 //!
-//! With `NETFLOW_BLESS=1` the outputs are written into the files instead; look at the difference.
+//! A block that begins with ```` ```console ns ```` needs ns-2, and is skipped without it. A block that
+//! begins with ```` ```console testbed ```` is skipped if namespaces or TUN devices are not available.
+//!
+//! `NETFLOW_BLESS=1` writes the actual output into the files; review the difference.
 #![cfg(unix)]
 
 mod common;
@@ -75,7 +76,7 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-/// A command with what it must say.
+/// A command with its expected exit code and output.
 struct Step {
     command: String,
     code: i32,
@@ -164,7 +165,7 @@ fn steps(block: &[String]) -> Vec<Step> {
             }
         }
     }
-    // A blank line between two commands is there to be read.
+    // Blank lines between commands are for readability.
     for step in &mut steps {
         while step.expected.last().is_some_and(String::is_empty) {
             step.expected.pop();
@@ -179,7 +180,7 @@ fn run(command: &str, place: &Path) -> (i32, Vec<String>) {
     }
     let (command, place) = match command.strip_prefix("cargo run --release -p netflow --example ") {
         Some(example) => (
-            // As all tests are built, so that nothing is built twice.
+            // Built like the tests, so that nothing is built twice.
             format!(
                 "cargo build --quiet --workspace --example {example} 2> /dev/null && \
                  ${{CARGO_TARGET_DIR:-target}}/debug/examples/{example}"
@@ -233,7 +234,7 @@ fn like(pattern: &str, line: &str) -> bool {
     rest.len() >= last.len() && rest.ends_with(last)
 }
 
-/// What differs from run to run: how long it took.
+/// Replaces durations, which differ between runs.
 fn elide(line: &str) -> String {
     if line.starts_with("netflow took ") {
         return "netflow took [..], a run of ns-2 [..] times as long[..]".to_owned();

@@ -1,4 +1,4 @@
-//! The examples of every help that need no more than a scenario do what they say.
+//! Tests of the examples in the help that need only a scenario.
 
 #![cfg(unix)]
 
@@ -6,7 +6,7 @@ mod common;
 
 use common::{Workplace, shell, text};
 
-/// In this order in one folder: a report is of the results of the run.
+/// Subcommands, run in this order in one folder, because a report needs the results of the run.
 const RUN: [&str; 19] = [
     "demo",
     "run",

@@ -1,4 +1,4 @@
-//! The promised exit codes, and which stream says what.
+//! Tests of the documented exit codes, and of the use of standard output and error.
 
 mod common;
 

@@ -1,10 +1,10 @@
-//! `netflow explain` shows where a rate comes from.
+//! Tests of `netflow explain`.
 
 mod common;
 
 use common::{Workplace, text};
 
-/// The factors give the whole, up to what a step and the way back shift them.
+/// The product of the factors equals the total, except for the shift by a step and the return path.
 #[test]
 fn the_factors_give_the_whole() {
     let place = Workplace::new();

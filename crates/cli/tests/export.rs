@@ -1,4 +1,4 @@
-//! `netflow export`, and what it writes.
+//! Tests of `netflow export` and its files.
 #![cfg(unix)]
 
 mod common;
@@ -20,7 +20,7 @@ fn the_file_is_what_the_standard_output_would_be() {
     assert!(text(&printed).contains("tcp second B S {Agent/TCP/Reno packetSize_ 1460"));
 }
 
-/// A file is replaced as a whole, but `/dev/null` must stay what it is.
+/// Files are replaced atomically, but `/dev/null` must not be replaced.
 #[test]
 fn what_is_no_file_is_not_replaced() {
     let place = Workplace::new();

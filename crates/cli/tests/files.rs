@@ -1,4 +1,4 @@
-//! What is written under a name that a user gives, and what is there already.
+//! Tests of output files with names given by the user, and of existing files.
 #![cfg(unix)]
 
 mod common;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-/// Commands that each write one file, and its name.
+/// Commands that write files, and the names of these files.
 const WRITERS: &[(&str, &[&str])] = &[
     ("netflow demo", &["home-gateway.toml"]),
     ("netflow report r -o page.html", &["page.html"]),
@@ -64,7 +64,7 @@ fn place() -> tempfile::TempDir {
     place
 }
 
-/// A table of measurements was gone when a figure of the same name was drawn.
+/// Regression: a table of measurements was overwritten by the data of a figure of the same name.
 #[test]
 fn own_files_are_replaced_and_those_of_others_are_kept() {
     let place = place();
@@ -91,7 +91,7 @@ fn own_files_are_replaced_and_those_of_others_are_kept() {
     }
 }
 
-/// `netflow run -o .` beside a scenario replaced the table of links that it includes.
+/// Regression: `netflow run -o .` next to a scenario replaced the table of links that it includes.
 #[test]
 fn results_replace_results_alone() {
     let place = place();

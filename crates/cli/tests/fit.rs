@@ -1,10 +1,10 @@
-//! Fitting a capture, and its samples, on the command line.
+//! Tests of fitting a capture and its samples on the command line.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// `netflow` with these arguments must succeed; its output.
+/// Runs `netflow` with these arguments and returns its output.
 fn netflow(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_netflow"))
         .args(arguments)
@@ -37,14 +37,14 @@ fn samples_of_a_trace_fit_as_the_trace_does() {
         "{profile}"
     );
 
-    // Karn's rule sees less, and longer times; what it is told to use, it says it used.
+    // Karn's algorithm yields fewer and longer times. A requested method is stated in the output.
     let forced = netflow(&["trace", "samples", "--rtt-method", "karn", capture]);
     assert!(forced.lines().skip(1).all(|line| line.ends_with(",karn")));
     let halves = netflow(&["trace", "samples", "--k", "50", capture]);
     assert_eq!(halves.lines().count(), 1 + 58);
 }
 
-/// Of all columns, a figure needs three.
+/// A figure needs only three of the columns.
 #[test]
 fn samples_that_are_drawn_are_a_loss_a_time_and_a_throughput() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

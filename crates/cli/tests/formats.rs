@@ -1,4 +1,4 @@
-//! `--format` is the same everywhere, and what it writes can be read.
+//! Tests that `--format` is the same in every command, and that its output is valid.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::{Workplace, text};
 use netflow::results::Results;
 use serde_json::Value;
 
-/// Commands that answer.
+/// Commands that print an answer.
 const REPORTING: [&str; 15] = [
     "run",
     "check",
@@ -29,7 +29,7 @@ const REPORTING: [&str; 15] = [
     "ipb predict",
 ];
 
-/// And those that need a network.
+/// Commands with an answer that need a network.
 const OF_NETWORKS: [&str; 4] = ["ipb serve", "ipb run", "link", "testbed"];
 
 #[test]
@@ -52,7 +52,7 @@ fn every_reporting_command_has_the_same_formats() {
     }
 }
 
-/// The tables of an answer: names of columns, and rows.
+/// Parses the tables of an answer: column names and rows.
 fn tables(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
     let text = text(bytes);
     let tables = text.split("\n\n").map(|table| {
@@ -71,7 +71,7 @@ fn tables(bytes: &[u8]) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
     tables.collect()
 }
 
-/// All of a value but its lists.
+/// Flattens all fields of a value except lists.
 fn flatten(name: &str, value: &Value, all: &mut BTreeMap<String, String>) {
     let text = match value {
         Value::Array(_) => return,
@@ -172,7 +172,7 @@ fn json_is_an_alias() {
     place.expect("run dumbbell.toml --json --format csv", 2);
 }
 
-/// `--format` once was the format of series, and still is where it can be no other.
+/// For compatibility, `--format` is the format of series if it cannot be that of an answer.
 #[test]
 fn series_have_formats_of_their_own() {
     let place = Workplace::new();
@@ -189,7 +189,7 @@ fn series_have_formats_of_their_own() {
     let json = place.expect("run dumbbell.toml -o json --format jsonl --json", 0);
     let alone = place.expect("run dumbbell.toml --json", 0);
     assert!(json.stdout == alone.stdout && place.path("json/links.jsonl").exists());
-    // As in scripts that asked for what is the default.
+    // Scripts may state the default explicitly.
     let quiet = place.expect("run dumbbell.toml -q -o quiet --format csv", 0);
     assert_eq!(text(&quiet.stdout), "");
     let both = place.expect("run dumbbell.toml -o both --series jsonl --format csv", 0);

@@ -1,4 +1,4 @@
-//! What may not happen, whatever is given: hanging, growing without end, overwriting, half a file.
+//! Tests with hostile input: no hanging, no unbounded memory, no overwriting, no incomplete files.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -13,7 +13,7 @@ use common::{RESULTS, Workplace, names, text};
 use netflow::results::Results;
 use netflow_problems::random_scenario;
 
-/// Runs netflow in a shell with a limit.
+/// Runs netflow in a shell with a resource limit.
 fn limited(place: &Workplace, limit: &str, arguments: &str) -> std::process::Output {
     let shell = format!(
         "{limit}; exec {} {arguments}",
@@ -27,7 +27,7 @@ fn limited(place: &Workplace, limit: &str, arguments: &str) -> std::process::Out
         .unwrap()
 }
 
-/// The signal of a file that is too large ended the process and left partial files.
+/// Regression: the signal for a too large file ended the process and left partial files.
 #[test]
 fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
     let place = Workplace::new();
@@ -55,7 +55,7 @@ fn a_disk_that_is_full_at_any_file_leaves_what_was_there() {
     assert!(Results::open(place.path("out")).unwrap().manifest.complete);
 }
 
-/// `.links.csv.partial`, a link to somebody's file, was followed.
+/// Regression: a symbolic link `.links.csv.partial` to another file was followed.
 #[test]
 fn no_link_in_a_results_directory_is_followed() {
     let place = Workplace::new();
@@ -90,7 +90,7 @@ fn no_link_in_a_results_directory_is_followed() {
     assert_eq!(fs::read(place.path("victim")).unwrap(), b"precious");
 }
 
-/// Of two runs into one directory each time one said that all was well over a mixture of both.
+/// Regression: two runs into one directory reported success although the files were a mixture of both.
 #[test]
 fn of_runs_into_one_directory_one_wins_and_the_others_say_so() {
     let place = Workplace::new();
@@ -119,7 +119,7 @@ fn of_runs_into_one_directory_one_wins_and_the_others_say_so() {
     }
 }
 
-/// Reading them, or saying that they are wrong, took all the memory, or waited for ever.
+/// Regression: reading special files, or reporting errors about them, took all memory or never ended.
 #[test]
 fn what_is_no_file_is_refused_at_once() {
     let place = Workplace::new();
@@ -162,7 +162,7 @@ fn what_is_no_file_is_refused_at_once() {
     }
 }
 
-/// The first line of `/etc/shadow` was shown as the wrong header of a table.
+/// Regression: the first line of `/etc/shadow` was shown as the invalid header of a table.
 #[test]
 fn a_scenario_reads_nothing_outside_its_folder_unless_asked() {
     let place = Workplace::new();
@@ -203,7 +203,7 @@ fn a_scenario_reads_nothing_outside_its_folder_unless_asked() {
     assert!(said.contains("classified"), "with leave it is read: {said}");
 }
 
-/// A scenario can come through a pipe all the same.
+/// A scenario can be read from a pipe as the standard input.
 #[test]
 fn a_scenario_is_read_from_the_standard_input() {
     let place = Workplace::new();
@@ -213,7 +213,7 @@ fn a_scenario_is_read_from_the_standard_input() {
     assert!(text(&output.stdout).starts_with("ok: "));
 }
 
-/// Keys, headers, names and quoted lines reached the terminal as they were.
+/// Regression: control characters of keys, headers, names and quoted lines reached the terminal.
 #[test]
 fn nothing_that_a_terminal_obeys_comes_out() {
     let place = Workplace::new();
@@ -264,7 +264,7 @@ fn nothing_that_a_terminal_obeys_comes_out() {
     }
 }
 
-/// Help that went nowhere was a success.
+/// Regression: the exit code was 0 if the help could not be written.
 #[test]
 fn help_that_cannot_be_written_is_3() {
     let place = Workplace::new();
@@ -278,19 +278,19 @@ fn help_that_cannot_be_written_is_3() {
     }
 }
 
-/// How often what happens at random moments is tried: `NETFLOW_ROUNDS=300` for the long form.
+/// Returns the number of repetitions with random times. `NETFLOW_ROUNDS=300` selects a long test.
 fn rounds(short: u64) -> u64 {
     let asked = std::env::var("NETFLOW_ROUNDS");
     asked.map_or(short, |asked| asked.parse().expect("a number of rounds"))
 }
 
-/// Between nothing and a second, another every time, the same in every run of the test.
+/// Returns a pseudo-random time below 1 s, which is the same in every run of the test.
 fn moment(round: u64) -> Duration {
     Duration::from_micros(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 1_000_000)
 }
 
-/// What a run left that was killed is whole, or not there, or called what it is by its name; and the
-/// next run finds nothing in its way.
+/// A killed run leaves complete files, no files, or partial files with partial names. The next run
+/// succeeds.
 #[test]
 fn a_killed_run_leaves_nothing_that_looks_whole_and_is_not() {
     let place = Workplace::new();
@@ -318,8 +318,8 @@ fn a_killed_run_leaves_nothing_that_looks_whole_and_is_not() {
     assert!(killed > 0, "every run was faster");
 }
 
-/// Told to end at any moment, a run of any kind ends soon, with files that are complete up to then; or
-/// with none, if it had not begun.
+/// After a signal at any time, every run ends soon. It leaves files that are complete up to then, or none
+/// if it had not started.
 #[test]
 fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
     let place = Workplace::new();
@@ -344,8 +344,8 @@ fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
     assert!(stopped > 0, "every run was faster");
 }
 
-/// Runs the random scenario of this number, a hundred times as long, and tells it to end; whether it was
-/// stopped with files.
+/// Runs the random scenario of this number with 100 times its duration, and signals it to end. Returns
+/// whether it stopped with files.
 fn tell_to_end(place: &Workplace, round: u64) -> bool {
     let (name, out) = (format!("random{round}.toml"), format!("out{round}"));
     let scenario = random_scenario(round);
@@ -381,7 +381,7 @@ fn tell_to_end(place: &Workplace, round: u64) -> bool {
             fs::remove_dir_all(directory).unwrap();
             code == 130
         }
-        // It had not begun, or not even listened.
+        // It had not started, or not installed its handler.
         Some(130) | None => {
             assert!(!directory.exists(), "{round}");
             false
@@ -392,7 +392,7 @@ fn tell_to_end(place: &Workplace, round: u64) -> bool {
     stopped
 }
 
-/// Asking the system for more than the process may have aborted it.
+/// Regression: allocating more memory than the process may have aborted it.
 #[test]
 fn what_does_not_fit_into_memory_is_refused() {
     let place = Workplace::new();
@@ -422,8 +422,8 @@ fn what_does_not_fit_into_memory_is_refused() {
     refused(400_000, "run long.toml", "the run needs about ");
 }
 
-/// As many intervals were made as a summary's duration had, whatever the series said: a gigabyte for
-/// every million seconds.
+/// Regression: the number of intervals was derived from the duration in the summary, not from the series.
+/// It took 1 GB per million seconds.
 #[test]
 fn a_summary_that_tells_of_another_duration_is_refused() {
     let place = Workplace::new();
@@ -444,7 +444,7 @@ fn a_summary_that_tells_of_another_duration_is_refused() {
     assert!(said.contains("tells of 1000000000 s"), "{said}");
 }
 
-/// What the help says of it is the number in the code.
+/// The help states the number in the code.
 #[test]
 fn help_says_how_many_flows_a_trace_may_have() {
     let place = Workplace::new();

@@ -1,4 +1,4 @@
-//! Ctrl-C leaves complete files up to that time.
+//! Tests that Ctrl-C leaves files that are complete up to that time.
 #![cfg(unix)]
 
 mod common;
@@ -28,7 +28,7 @@ fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A process that does not outlive its test.
+/// A process that is killed at the end of its test.
 struct Running(Option<Child>);
 
 impl Running {
@@ -47,7 +47,7 @@ impl Drop for Running {
     }
 }
 
-/// How long a process takes to end that is told so.
+/// Returns the exit code of a process after these signals, and the time until it ends.
 fn ended(running: &mut Running, signals: &[&str]) -> (Option<i32>, Duration) {
     let child = running.child();
     let _open = child.stdin.take(); // waiting would close it
@@ -60,11 +60,11 @@ fn ended(running: &mut Running, signals: &[&str]) -> (Option<i32>, Duration) {
     (status.code(), told.elapsed())
 }
 
-/// With a machine that does other things as well.
+/// Time limit, which allows for other load on the machine.
 const SOON: Duration = Duration::from_millis(2500);
 
-/// Some took ten seconds, some never ended: a scenario that is long to read, to route or to run,
-/// with packets, with users, with seeds; input that never ends.
+/// Regression: some commands took 10 s to end, or never ended. The scenarios take long to read, to route
+/// or to run, with packets, users or seeds; one input never ends.
 #[test]
 fn every_command_ends_soon_after_a_signal() {
     let place = Workplace::new();

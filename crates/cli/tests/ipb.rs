@@ -1,4 +1,4 @@
-//! `netflow ipb serve` and `netflow ipb run` as processes: signals, attacks, memory.
+//! Tests of `netflow ipb serve` and `netflow ipb run` as processes: signals, attacks and memory.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::{Workplace, text};
 
-/// A server that is gone with its test.
+/// A server that is killed at the end of its test.
 struct Serving {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -52,7 +52,7 @@ impl Serving {
         stream
     }
 
-    /// Ends it; what it said, and its exit code.
+    /// Ends the server, and returns its output and exit code.
     fn end(mut self, signal: &str) -> (String, Option<i32>) {
         send(&self.child, signal);
         let mut said = String::new();
@@ -136,7 +136,7 @@ fn an_interrupted_run_shows_what_it_measured() {
     assert!(json["users"][0]["waits"]["page"]["count"].as_u64() > Some(0));
 }
 
-/// The counts of both sides, as JSON.
+/// Both sides report the same counts in JSON.
 #[test]
 fn both_sides_count_the_same() {
     let place = Workplace::new();
@@ -164,7 +164,7 @@ fn both_sides_count_the_same() {
     }
 }
 
-/// The most memory a process had, in bytes.
+/// Returns the peak memory of a process in bytes.
 fn peak_bytes(child: &Child) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -172,8 +172,8 @@ fn peak_bytes(child: &Child) -> u64 {
     1024 * kilobytes.parse::<u64>().unwrap()
 }
 
-/// Connections that say nothing are as many as the process may have descriptors; there were to be
-/// more of them.
+/// The number of silent connections is limited by the file descriptors of the process, below the
+/// configured limit.
 #[test]
 fn running_out_of_descriptors_shuts_nobody_out() {
     let place = Workplace::new();
@@ -189,21 +189,21 @@ fn running_out_of_descriptors_shuts_nobody_out() {
     assert!(said.contains("silent while others had no place"), "{said}");
 }
 
-/// Hundreds of peers who send without end, or ask for gigabytes that they do not read.
+/// Hundreds of peers that send without end, or request gigabytes that they do not read.
 #[test]
 fn attacks_take_little_memory() {
     let place = Workplace::new();
     let server = Serving::new(&place, &["--connections", "400"]);
     let mut peers = Vec::new();
     let longest_script = {
-        // 4096 runs, of which the last is not complete.
+        // 4096 runs, the last of which is incomplete.
         let mut script = b"T\x80\x20".to_vec();
         (0..4095).for_each(|_| script.extend(b"\xff\xff\x7f\x01\xff\xff\x7f"));
         script
     };
     for number in 0..400 {
         let mut peer = server.connect();
-        // Who asked for something keeps the place.
+        // A connection with a request keeps its slot.
         let (asked, reply_bytes): (&[u8], usize) = match number % 5 {
             0..3 => (b"GET /50 HTTP/1.1\r\n\r\n", 50),
             _ => (b"T\x01\x01\x01\x01k", 1),
@@ -227,15 +227,15 @@ fn attacks_take_little_memory() {
             ]
             .concat(),
         };
-        // As much of it as the system takes at once.
+        // The system accepts only a part of it at once.
         let _ = peer.write(&bytes);
         peers.push(peer);
     }
-    // One more is not let in, and says so by closing.
+    // A further connection is rejected by closing it.
     assert!(matches!(server.connect().read(&mut [0; 1]), Ok(0)));
     std::thread::sleep(Duration::from_millis(300));
     let peak = peak_bytes(&server.child);
-    // 100 KB a connection were measured; and there is the process itself.
+    // Measured: 100 KB per connection, plus the memory of the process itself.
     assert!(peak < 400 * 130_000 + 20_000_000, "{peak} bytes");
     for peer in &peers {
         let _ = peer.shutdown(Shutdown::Both);

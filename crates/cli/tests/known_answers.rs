@@ -1,5 +1,5 @@
-//! Small scenarios whose answers are known from arithmetic, from the packet model or from the reference, as the whole command
-//! gives them.
+//! End-to-end tests of small scenarios with known answers from arithmetic, the packet model or a
+//! reference.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::fs;
 use common::{Workplace, text};
 use serde_json::Value;
 
-/// What a command with `--format json` answers about this scenario.
+/// Returns the answer of a command with `--format json` for this scenario.
 fn answer(scenario: &str, command: &str, options: &str) -> Value {
     let place = Workplace::new();
     fs::write(place.path("case.toml"), scenario).expect("a scenario");
@@ -16,7 +16,7 @@ fn answer(scenario: &str, command: &str, options: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// What it warns of.
+/// Returns the warnings of a command.
 fn warnings(scenario: &str, command: &str) -> String {
     let place = Workplace::new();
     fs::write(place.path("case.toml"), scenario).expect("a scenario");
@@ -38,7 +38,7 @@ fn near(value: &Value, should: f64, part: f64) {
     );
 }
 
-/// 12 Gbit/s over A->B->C, 1 Gbit/s over B->C, 5 Gbit/s over D->E of 1 Gbit/s.
+/// Loads: 12 Gbit/s over A->B->C, 1 Gbit/s over B->C, 5 Gbit/s over D->E with a bandwidth of 1 Gbit/s.
 #[test]
 fn loads_are_as_demanded_whatever_is_lost_upstream() {
     let scenario = r#"
@@ -67,7 +67,7 @@ fn loads_are_as_demanded_whatever_is_lost_upstream() {
     }
 }
 
-/// 9 Gbit/s of 10: a buffer that loses much of it makes no headroom.
+/// A load of 9 of 10 Gbit/s. A small buffer, which causes loss, does not increase the headroom.
 #[test]
 fn headroom_is_up_to_a_load() {
     let scenario = r#"
@@ -86,7 +86,7 @@ fn headroom_is_up_to_a_load() {
     }
 }
 
-/// Two circuits alike, of which one is unused: failing either changes nothing.
+/// Of two equal circuits, one is unused, so the failure of either changes nothing.
 #[test]
 fn a_backup_link_is_like_the_link_that_it_replaces() {
     let scenario = r#"
@@ -108,7 +108,7 @@ fn a_backup_link_is_like_the_link_that_it_replaces() {
     }
 }
 
-/// Eight links in a row, each faster than the one before: only the first loses.
+/// Of eight links in a row with increasing bandwidths, only the first loses packets.
 #[test]
 fn a_link_does_not_lose_again_what_one_before_has_limited() {
     let links: Vec<String> = (0..8)
@@ -147,7 +147,7 @@ fn a_link_does_not_lose_again_what_one_before_has_limited() {
     }
 }
 
-/// Acknowledgements that are no traffic do not wait on the reverse path, in either model.
+/// Acknowledgements that do not count as traffic are not queued on the return path, in either model.
 #[test]
 fn acknowledgements_that_are_no_traffic_do_not_wait() {
     let scenario = r#"
@@ -167,7 +167,7 @@ fn acknowledgements_that_are_no_traffic_do_not_wait() {
         } else {
             &up["rtt_s"]
         };
-        // 10 ms of propagation, and what 20 packets wait for each other.
+        // 10 ms of propagation, plus the queueing of 20 packets.
         near(rtt, 0.025, 0.08);
     }
 }
@@ -191,7 +191,8 @@ fn many_lost_acknowledgements_are_warned_of() {
     }
 }
 
-/// DCTCP over a step at K = 65 packets, by RED as by CoDel's threshold: marks only, and a queue of 62 packets.
+/// DCTCP with marking at K = 65 packets, by RED and by the threshold of CoDel: only marks, and a queue of
+/// 62 packets.
 #[test]
 fn red_marks_above_its_thresholds_without_hard_drop() {
     let scenario = |queue: &str| {
@@ -226,7 +227,7 @@ fn red_marks_above_its_thresholds_without_hard_drop() {
     );
 }
 
-/// Bit errors, and a queue that loses nine of ten packets: requests are smaller than full packets.
+/// Bit errors, and a queue with 90 % loss. Requests are smaller than full packets.
 #[test]
 fn users_behind_bit_errors_and_a_full_queue_are_played() {
     let scenario = r#"
@@ -238,7 +239,8 @@ fn users_behind_bit_errors_and_a_full_queue_are_played() {
     answer(scenario, "run", "");
 }
 
-/// Replies go C->B->A, since A->C leads one way; requests and acknowledgements go back the same way.
+/// Replies take C->B->A because A->C is unidirectional. Requests and acknowledgements take the reverse
+/// path.
 #[test]
 fn requests_take_the_path_of_their_replies_reversed() {
     let scenario = r#"
@@ -255,7 +257,7 @@ fn requests_take_the_path_of_their_replies_reversed() {
     assert_eq!(["A->C", "A->B", "B->C"].map(carried), [false, true, true]);
 }
 
-/// Rows in another order, and other recording intervals, change no bit.
+/// The order of rows and the recording interval do not change a single bit.
 #[test]
 fn nothing_depends_on_the_order_of_rows_and_on_recording() {
     let rows = [
@@ -296,7 +298,7 @@ fn nothing_depends_on_the_order_of_rows_and_on_recording() {
     );
 }
 
-/// A full buffer of 100 ms takes 100 ms to send, whatever the bandwidth is after an event.
+/// A full buffer of 100 ms takes 100 ms to transmit, at any bandwidth after an event.
 #[test]
 fn a_buffer_given_as_a_time_follows_the_bandwidth() {
     for model in ["packets", "fluid"] {
@@ -360,7 +362,7 @@ fn a_window_in_bytes_counts_payload() {
     near(&goodput("128 KiB"), 900.0, 0.01);
 }
 
-/// PIE alone chose the packet model without a word.
+/// Regression: PIE alone selected the packet model without a message.
 #[test]
 fn check_names_the_setting_that_chooses_the_packet_model() {
     let scenario = |model: &str| {
@@ -385,7 +387,7 @@ fn check_names_the_setting_that_chooses_the_packet_model() {
     }
 }
 
-/// The published equations do not conserve packets at large steps: that was success.
+/// The published equations do not conserve packets at large steps. Regression: this was a success.
 #[test]
 fn packets_that_do_not_balance_are_exit_code_1() {
     let place = Workplace::new();

@@ -1,5 +1,5 @@
-//! `netflow latency`: values that are known, the promised fields, and the same answer for any
-//! number of threads.
+//! Tests of `netflow latency`: known values, documented fields, and equal answers for any number of
+//! threads.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn number(answer: &Value, field: &str) -> f64 {
         .unwrap_or_else(|| panic!("{field} in {answer}"))
 }
 
-/// 20 packets at 5 % loss over 50 ms, worked out by an independent program.
+/// 20 packets at 5 % loss over 50 ms, computed by an independent program.
 #[test]
 fn the_model_says_what_was_worked_out() {
     let answer = json("--size 10KB --delay 50ms --loss 5% --model short");
@@ -100,7 +100,7 @@ fn a_grid_has_every_combination_in_order() {
         assert_eq!(mean_s, number(answer, "mean_s"));
     }
     assert_eq!(csv.lines().count(), 5);
-    // One combination of a grid is still a list.
+    // A grid with one combination is still a list.
     assert_eq!(
         json("--delay 50ms --grid size=3KB")
             .as_array()

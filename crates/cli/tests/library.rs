@@ -1,4 +1,4 @@
-//! `netflow run` writes what the library writes.
+//! Test that `netflow run` writes the same files as the library.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn a_directory_of_the_library_is_that_of_the_command() {
             threads: Some(2),
             directory: Some(Directory {
                 format,
-                // Which several seeds do not have.
+                // Runs with several seeds have no classes.
                 classes: seeds > 1,
                 ..Directory::at(&of_library)
             }),
@@ -49,7 +49,7 @@ fn a_directory_of_the_library_is_that_of_the_command() {
             serde_json::from_str(&text).unwrap()
         };
         let (command, by_library) = (manifest(&of_command), manifest(&of_library));
-        // Only how long it took, and how the file was named, may differ.
+        // Only the runtime and the name of the scenario file may differ.
         let as_command = Manifest {
             wall_time_s: command.wall_time_s,
             scenario: command.scenario.clone(),

@@ -1,4 +1,5 @@
-//! The same bits on every machine, whatever its library of mathematics makes of its processor.
+//! Tests that results are bit-identical on every machine, although the C math library depends on the
+//! processor.
 
 mod common;
 
@@ -9,16 +10,16 @@ use common::{Workplace, files, text};
 use netflow_needs::{Need, skip};
 use netflow_problems::{SHARED_QUEUE, random_scenario, shipped_scenarios};
 
-/// What tells the C library of GNU to do without what this processor has, as on an older one.
+/// Setting that makes glibc ignore features of this processor, as on an older one.
 const OLDER: (&str, &str) = (
     "GLIBC_TUNABLES",
     "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F",
 );
 
-/// Random scenarios that are run.
+/// Number of random scenarios.
 const SCENARIOS: u64 = 100;
 
-/// Prints what the system's library says, for [`an_older_machine_says_the_same`].
+/// Prints results of the system's math library, for [`an_older_machine_says_the_same`].
 #[test]
 fn canary() {
     let sums = (1..10_000).fold([0_u64; 3], |sums, i| {
@@ -60,7 +61,7 @@ fn an_older_machine_says_the_same() {
             }
             let output = command.output().unwrap();
             let results = place.path("results");
-            // Where files are written, how long that took is all that stands beside them.
+            // The output of a run that writes files contains only its duration in addition.
             let said = match results.exists() {
                 true => files(&results),
                 false => vec![(PathBuf::new(), output.stdout)],
@@ -78,7 +79,7 @@ fn an_older_machine_says_the_same() {
         fs::write(place.path(&file), random_scenario(seed).text).unwrap();
         let run = ["run", &file, "--allow-outside", "--quiet", "-o", "results"];
         done += usize::from(same(&run) == Some(0));
-        same(&["solve", &file, "--format", "csv"]); // or the same refusal
+        same(&["solve", &file, "--format", "csv"]); // may also fail with the same error
     }
     assert!(done > SCENARIOS as usize * 3 / 4, "{done}");
     for path in shipped_scenarios() {

@@ -1,4 +1,4 @@
-//! The manual pages.
+//! Tests of the manual pages.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::fs;
 
 use common::{Workplace, text};
 
-/// Every command that a page names has a page, and every page is that of a command.
+/// Every command that a page refers to has a page, and every page is that of a command.
 #[test]
 fn every_command_has_a_page_with_its_examples() {
     let place = Workplace::new();
@@ -19,7 +19,7 @@ fn every_command_has_a_page_with_its_examples() {
         let path = entry.unwrap().path();
         let page = fs::read_to_string(&path).unwrap();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        // What is below it: `netflow\-run(1)`.
+        // Subcommands are written as `netflow\-run(1)`.
         let lines = page.lines().map(|line| line.replace('\\', ""));
         let below = lines.filter_map(|line| line.strip_suffix("(1)").map(str::to_owned));
         let below: Vec<String> = below.collect();

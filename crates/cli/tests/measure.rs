@@ -1,5 +1,5 @@
-//! Profiles measured on this machine. Where namespaces, TUN devices or a congestion control are not
-//! to be had, or the machine is too busy, tests are skipped.
+//! Tests of profiles measured on this machine. They are skipped if namespaces, TUN devices or a
+//! congestion control are not available, or if the machine is too busy.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// `netflow profile measure` into this directory; what it says, or nothing where it cannot be done.
+/// Runs `netflow profile measure` into this directory. Returns its output, or `None` if it is not
+/// possible here.
 fn measure(place: &Path, arguments: &str) -> Option<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_netflow"))
         .args(["profile", "measure", "-o"])
@@ -36,17 +37,17 @@ fn measure(place: &Path, arguments: &str) -> Option<String> {
     Some(said)
 }
 
-/// Packets/s by loss in permille and round-trip time in ms.
+/// Rates in packets/s by loss in permille and round-trip time in ms.
 type Rates = BTreeMap<(u32, u32), f64>;
 
-/// The round-trip time in ms that was set for one that was seen, which is a little longer.
+/// Returns the nominal round-trip time in ms for a measured one, which is slightly longer.
 fn as_set(rtt_ms: f64) -> u32 {
     let all = [60_u32, 100, 200, 500];
     let near = |&set: &u32| (0.98..1.1).contains(&(rtt_ms / f64::from(set)));
     all.into_iter().find(near).expect("a time that was set")
 }
 
-/// Of a profile file with a grid.
+/// Reads the rates of a profile file with a grid.
 fn measured(place: &Path, congestion_control: &str) -> Rates {
     let text = fs::read_to_string(place.join(format!("{congestion_control}.toml"))).unwrap();
     let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
@@ -74,7 +75,7 @@ fn measured(place: &Path, congestion_control: &str) -> Rates {
     rates
 }
 
-/// Of the reference table, measured by others.
+/// Reads the rates of the reference table, measured by others.
 fn reference(congestion_control: &str) -> Rates {
     let text = fs::read_to_string(root().join("tests/reference/linux/profile_table.csv")).unwrap();
     let mut rates = Rates::new();
@@ -92,7 +93,7 @@ fn reference(congestion_control: &str) -> Rates {
     rates
 }
 
-/// The mean over losses of A in rate ~ rtt^-A, by least squares over these cells.
+/// Returns the exponent A in rate ~ rtt^-A by least squares over these cells, averaged over losses.
 fn slope(rates: &Rates, cells: &Rates) -> f64 {
     let mut slopes = Vec::new();
     let mut losses: Vec<u32> = cells.keys().map(|cell| cell.0).collect();
@@ -128,8 +129,8 @@ fn compare(measured: &Rates, reference: &Rates, cell_tolerance: f64, slope_toler
     );
 }
 
-/// Four transfers of 8 s for each of four cells: their means are good to 10 to 15 %, so 50 % is rough
-/// but not chance.
+/// Four transfers of 8 s for each of four cells. Their means have an error of 10 to 15 %, so a tolerance
+/// of 50 % excludes random failures.
 #[test]
 fn a_short_measurement_is_near_the_table_and_runs() {
     let place = tempfile::tempdir().unwrap();
@@ -137,7 +138,7 @@ fn a_short_measurement_is_near_the_table_and_runs() {
     let Some(said) = measure(place.path(), options) else {
         return;
     };
-    // Cells of one or two transfers are chance, and a cell may have none at all.
+    // Cells with one or two transfers are random, and a cell may have none.
     if said.matches("inconclusive, left out").count() > 3 {
         skip(Need::Quiet, &said);
         return;
@@ -146,12 +147,12 @@ fn a_short_measurement_is_near_the_table_and_runs() {
     assert_eq!(rates.len(), 4);
     compare(&rates, &reference("reno"), 0.5, 0.35);
 
-    // The captures are what they are called: as many as there were transfers.
+    // There is a capture for each transfer.
     assert_eq!(
         fs::read_dir(place.path().join("captures")).unwrap().count(),
         16
     );
-    // The profile is one that a scenario takes.
+    // A scenario accepts the profile.
     let scenario = fs::read_to_string(root().join("scenarios/topology.toml")).unwrap();
     let scenario = scenario.replace("profile = \"ns-reno\"", "profile = \"reno.toml\"");
     fs::write(place.path().join("mine.toml"), scenario).unwrap();
@@ -168,7 +169,7 @@ fn a_short_measurement_is_near_the_table_and_runs() {
     assert!(String::from_utf8_lossy(&run.stdout).contains("N5->N7"));
 }
 
-/// BBR fills the link at a loss of 10 % as at one of 2 %: there is nothing to fit.
+/// BBR fills the link at a loss of 10 % as it does at 2 %, so no profile can be fitted.
 #[test]
 fn bbr_has_no_profile_and_it_is_said_why() {
     let place = tempfile::tempdir().unwrap();
@@ -177,13 +178,13 @@ fn bbr_has_no_profile_and_it_is_said_why() {
         return;
     };
     if !said.contains("bbr: no profile: it does not slow down for losses") {
-        // All that the machine let through may be one transfer that started badly.
+        // The only valid transfer may be one with a bad start.
         assert!(said.contains("inconclusive, left out"), "{said}");
     }
     assert!(!place.path().join("bbr.toml").exists() || said.contains("inconclusive"));
 }
 
-/// The commands' defaults, which take some 40 s.
+/// The defaults of the command, which take about 40 s.
 #[test]
 #[ignore = "takes a minute, and a quiet machine"]
 fn reno_and_cubic_are_what_the_table_says() {

@@ -1,5 +1,5 @@
-//! `netflow testbed SCENARIO` and `netflow compare --with linux`: real hosts over a scenario's network.
-//! Where namespaces or TUN devices are not to be had, tests are skipped.
+//! Tests of `netflow testbed SCENARIO` and `netflow compare --with linux`: real hosts over the network of
+//! a scenario. They are skipped if namespaces or TUN devices are not available.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -18,7 +18,7 @@ fn netflow() -> Command {
     Command::new(env!("CARGO_BIN_EXE_netflow"))
 }
 
-/// What it says; nothing where there is no testbed to be had.
+/// Returns the output, or `None` if no testbed is available.
 fn run(command: &mut Command) -> Option<Output> {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -29,8 +29,8 @@ fn run(command: &mut Command) -> Option<Output> {
     Some(output)
 }
 
-/// Hosts find each other by name, a server at one answers a command at another, a capture has what crossed
-/// a link, and the exit code is the command's.
+/// Hosts resolve each other by name, and a server at one answers a command at another. A capture contains
+/// the packets of a link, and the exit code is that of the command.
 #[test]
 fn commands_run_at_nodes_of_the_network() {
     let place = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn commands_run_at_nodes_of_the_network() {
     assert_eq!(access["link"], "ISP->gateway");
     let arrived = access["arrived_pkts"].as_u64().unwrap();
     assert!(arrived > 100, "{report}");
-    // A file's header has 24 bytes, a packet's 16; packets are whole.
+    // A file header has 24 bytes, a packet header 16. Packets are complete.
     let bytes = fs::metadata(&file).unwrap().len();
     assert!(
         bytes > 24 + arrived * (16 + 40),
@@ -136,7 +136,7 @@ fn linux_stands_beside_netflow() {
     assert!(place.path().join("linux-connections.csv").is_file());
 }
 
-/// Something long, with this mark in the environment of everything that belongs to it.
+/// Starts a long command, with a mark in the environment of all its processes.
 fn start(arguments: &[&str], mark: &str) -> Child {
     let mut command = netflow();
     command.args(arguments).env("NETFLOW_MARK", mark);
@@ -147,8 +147,8 @@ fn start(arguments: &[&str], mark: &str) -> Child {
         .unwrap()
 }
 
-/// Processes with this mark. Hosts, devices and routes are held by processes alone: with the last of them
-/// they are gone.
+/// Returns the number of processes with this mark. Hosts, devices and routes exist only as long as these
+/// processes.
 fn marked(mark: &str) -> usize {
     let wanted = format!("NETFLOW_MARK={mark}");
     let is_marked = |place: std::path::PathBuf| {

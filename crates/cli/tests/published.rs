@@ -1,5 +1,5 @@
-//! What was published or measured elsewhere about TCP at one link, beside Linux's senders packet by packet. docs/trust.md
-//! lists hits and misses.
+//! Tests of Linux senders in the packet model against published or measured TCP results at one link.
+//! docs/trust.md lists which agree.
 
 mod common;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 const BYTES: f64 = 1500.0;
 const PAYLOAD_BYTES: f64 = 1448.0;
 
-/// A sender, a link with these keys, and one back.
+/// A sender, a link with these settings, and a return link.
 struct Case<'a> {
     seconds: u32,
     warmup: u32,
@@ -21,7 +21,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The summary of a run.
+    /// Runs the case and returns the summary.
     fn run(&self) -> Value {
         let Case {
             seconds,
@@ -45,7 +45,7 @@ impl Case<'_> {
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
-    /// Packets/s delivered.
+    /// Returns the delivered packets/s.
     fn pps(&self) -> f64 {
         number(&self.run()["connections"][0]["mean_goodput_pps"])
     }
@@ -57,7 +57,8 @@ fn number(value: &Value) -> f64 {
         .unwrap_or_else(|| panic!("a number: {value}"))
 }
 
-/// RFC 9438, tables 1 and 2: mean windows of CUBIC at a loss of 1e-4, for periodic losses; here they are random.
+/// RFC 9438, tables 1 and 2: mean windows of CUBIC at a loss of 1e-4, for periodic losses. Here, losses
+/// are random.
 #[test]
 fn cubic_has_the_windows_of_rfc_9438() {
     for (rtt_ms, published) in [(100.0, 187.0), (10.0, 120.0)] {
@@ -132,7 +133,8 @@ fn throughputs_need_the_losses_of_rfc_9438() {
     }
 }
 
-/// github.com/multipath-tcp/mptcp, issue 278: one subflow over 30 Mbit/s, 20 ms and 1 % of loss has 5.7 Mbit/s.
+/// github.com/multipath-tcp/mptcp, issue 278: one subflow over 30 Mbit/s, 20 ms and 1 % loss reaches 5.7
+/// Mbit/s.
 #[test]
 fn cubic_over_one_percent_of_loss() {
     let case = Case {
@@ -148,7 +150,8 @@ fn cubic_over_one_percent_of_loss() {
     assert!((mbps / 5.7 - 1.0).abs() < 0.05, "{mbps}");
 }
 
-/// The commit that added BBR to Linux (0f8782ea1497): 9.1 of 10 Gbit/s over 100 ms and 1 % of loss. The link is a tenth as fast here.
+/// The commit that added BBR to Linux (0f8782ea1497): 9.1 of 10 Gbit/s over 100 ms and 1 % loss. The link
+/// here has 10 % of that bandwidth.
 #[test]
 fn bbr_fills_a_fast_link_that_loses_packets() {
     let case = Case {
@@ -164,7 +167,8 @@ fn bbr_fills_a_fast_link_that_loses_packets() {
     assert!((share - 0.91).abs() < 0.05, "{share}");
 }
 
-/// Linux 6.18 over the same link, emulated (50 s): a mean queue of 366 packets, 11 299 lost. Its send buffer of 4 MiB keeps BBR in startup.
+/// Linux 6.18 over the same emulated link (50 s): a mean queue of 366 packets, 11 299 lost. Its send
+/// buffer of 4 MiB keeps BBR in startup.
 #[test]
 fn bbr_over_a_long_path_is_limited_by_its_send_buffer() {
     let mut case = Case {
@@ -182,14 +186,14 @@ fn bbr_over_a_long_path_is_limited_by_its_send_buffer() {
     let (queue, lost) = (number(&link["mean_queue_pkts"]), number(&link["lost_pkts"]));
     assert!((queue / 366.0 - 1.0).abs() < 0.15, "{queue}");
     assert!((lost / 11_299.0 - 1.0).abs() < 0.25, "{lost}");
-    // With a larger one it leaves startup.
+    // With a larger send buffer, BBR leaves startup.
     case.connection = "source = { stack = 'linux-6', congestion = 'bbr', send-buffer = '64 MiB' }";
     let lost = number(&case.run()["links"][0]["lost_pkts"]);
     assert!(lost < 3_000.0, "{lost}");
 }
 
-/// Linux 6.18 over the same link, emulated (30 s): 27 063 of the acknowledgements do not fit into a return path of 0.5 Mbit/s, which
-/// is 98.8 % utilized.
+/// Linux 6.18 over the same emulated link (30 s): a return path of 0.5 Mbit/s drops 27 063
+/// acknowledgements, and is 98.8 % utilized.
 #[test]
 fn acknowledgements_have_the_size_of_linux() {
     let case = Case {
@@ -208,7 +212,7 @@ fn acknowledgements_have_the_size_of_linux() {
     assert!((lost / 27_063.0 - 1.0).abs() < 0.07, "{lost}");
 }
 
-/// ns-3's `tcp-validation`, case `dctcp-10ms`: 48 to 49 Mbit/s of payload from 0.6 s on.
+/// The `tcp-validation` of ns-3, case `dctcp-10ms`: 48 to 49 Mbit/s of payload from 0.6 s on.
 #[test]
 fn dctcp_fills_the_link_as_in_ns_3() {
     let case = Case {

@@ -1,4 +1,4 @@
-//! What a run writes.
+//! Tests of the files that a run writes.
 
 mod common;
 
@@ -60,7 +60,7 @@ fn a_directory_has_what_is_promised() {
     );
 }
 
-/// Names that other tools rely on.
+/// Other tools rely on these names.
 #[test]
 fn the_summary_has_the_promised_names() {
     let place = Workplace::new();
@@ -151,7 +151,7 @@ fn the_bytes_do_not_depend_on_the_threads() {
     }
 }
 
-/// Of packets, too, which several threads follow together where there is so much traffic.
+/// The packet model also gives equal results. It uses several threads at this traffic volume.
 #[test]
 fn packets_are_the_same_for_any_number_of_threads() {
     let place = Workplace::new();
@@ -181,7 +181,7 @@ fn packets_are_the_same_for_any_number_of_threads() {
     }
 }
 
-/// Intervals of a fluid end with its steps: who asks for shorter ones is told.
+/// Intervals of a fluid model end with its steps. A warning reports if the requested interval is shorter.
 #[test]
 fn intervals_that_are_longer_than_asked_for_are_told() {
     let place = Workplace::new();
@@ -236,7 +236,7 @@ fn json_lines_hold_the_same_as_csv() {
     );
 }
 
-/// 100 Mbit/s and 20 ms without other traffic, and a buffer that holds the path's packets.
+/// Scenario: 100 Mbit/s and 20 ms without other traffic, and a buffer of one bandwidth-delay product.
 const IDLE: &str = r#"
 [simulation]
 duration = "60 s"
@@ -257,7 +257,7 @@ packet-size = "1500 B"
 source = { profile = "linux-cubic" }
 "#;
 
-/// `linux-cubic` was once measured from 1 % loss and 61 ms on; held to the nearest of that, it sent
+/// Regression: `linux-cubic` was measured from 1 % loss and 61 ms on. Clamped to that domain, it sent
 /// 2.15 Mbit/s.
 #[test]
 fn an_idle_path_is_used_by_a_profile_measured_at_higher_losses() {
@@ -272,12 +272,13 @@ fn an_idle_path_is_used_by_a_profile_measured_at_higher_losses() {
     };
     let mbit_s = |it: &Value| it["mean_goodput_pps"].as_f64().unwrap() * 1500.0 * 8.0 / 1e6;
     let idle = summary("");
-    // Packets have 98.7; of the fluid's queue 31 packets wait, and 3 % of the time none.
+    // The packet model gives 98.7. The queue of the fluid model contains 31 packets on average, and is
+    // empty for 3 % of the time.
     assert!(mbit_s(&idle) >= 94.0, "{idle}");
     assert_eq!(idle["profile_use"], "extended");
     assert_eq!(idle["unusable_profile_fraction"], 0.0);
 
-    // A window of 128 packets, and the round-trip time with what waits.
+    // A window of 128 packets, and the round-trip time including queueing.
     let limited = summary("--set connection.c.max-window=128pkt");
     let window_pkts =
         limited["mean_goodput_pps"].as_f64().unwrap() * limited["mean_rtt_s"].as_f64().unwrap();
@@ -285,7 +286,7 @@ fn an_idle_path_is_used_by_a_profile_measured_at_higher_losses() {
     assert!((mbit_s(&limited) / 75.0 - 1.0).abs() < 0.03, "{limited}");
 }
 
-/// What was measured in 1998 from 60 ms on says nothing about 4 ms.
+/// A measurement of 1998 from 60 ms on does not apply to 4 ms.
 #[test]
 fn rates_far_outside_a_profile_are_marked() {
     let place = Workplace::new();
@@ -310,8 +311,8 @@ fn rates_far_outside_a_profile_are_marked() {
     );
 }
 
-/// From the directory alone: the scenario, the tables it includes from elsewhere, the settings of the
-/// command line.
+/// The directory is sufficient: it contains the scenario, the tables that it includes from elsewhere, and
+/// the settings of the command line.
 #[test]
 fn a_run_can_be_repeated_from_its_results() {
     let place = Workplace::new();
@@ -329,7 +330,7 @@ fn a_run_can_be_repeated_from_its_results() {
          --allow-outside",
         0,
     );
-    // What it was made of is gone.
+    // The original files are removed.
     fs::remove_dir_all(place.path("mine")).unwrap();
     fs::remove_dir_all(place.path("tables")).unwrap();
 
@@ -369,7 +370,8 @@ fn a_run_can_be_repeated_from_its_results() {
     }
 }
 
-/// Its answers may have been others; however the copy is named, and from wherever.
+/// A scenario copied by an older version is read with the defaults of that version, for any path to the
+/// copy.
 #[test]
 fn what_an_older_version_kept_is_read_as_written_for_it() {
     let place = Workplace::new();
@@ -401,18 +403,18 @@ fn what_an_older_version_kept_is_read_as_written_for_it() {
             "{path} from `{directory}`: {said}"
         );
     }
-    // What it then shows says so in its turn.
+    // The results of the copy state the version in turn.
     place.expect(&format!("run {copy} -q -o again"), 0);
     let again = Results::open(place.path("again")).unwrap();
     assert_eq!(
         again.manifest.overrides,
         ["simulation.written-for=\"0.1.0\""]
     );
-    // The file that it was copied from is nobody's copy.
+    // The original file is not a copy.
     assert!(!said("", "dumbbell.toml").contains("changed in"));
 }
 
-/// A report of it showed the beginning, and said nothing.
+/// Regression: a report of a truncated series showed its beginning without a warning.
 #[test]
 fn a_truncated_series_is_refused() {
     let place = Workplace::new();
@@ -437,7 +439,7 @@ fn a_truncated_series_is_refused() {
     assert!(!place.path("page.html").exists());
 }
 
-/// It wrote SVG under that name.
+/// Regression: SVG was written under the file extension of another format.
 #[test]
 fn a_picture_is_not_written_under_another_kinds_name() {
     let place = Workplace::new();

@@ -1,4 +1,5 @@
-//! `netflow run --seeds`: means over seeds, how far they differ, the same for any number of threads.
+//! Tests of `netflow run --seeds`: means and spread over seeds, which do not depend on the number of
+//! threads.
 
 mod common;
 
@@ -24,7 +25,7 @@ fn threads_do_not_change_a_bit() {
     assert_eq!(one, files(&place.path("many")));
 }
 
-/// What single runs say, put together by hand.
+/// Statistics of single runs, computed by the test.
 #[test]
 fn means_and_spreads_are_those_of_single_runs() {
     let place = place();
@@ -72,13 +73,13 @@ fn means_and_spreads_are_those_of_single_runs() {
         let line = text.lines().nth(row + 1).unwrap();
         line.split(',').nth(4).unwrap().parse().unwrap()
     };
-    // Of values of seven digits, differences have fewer.
+    // Values have seven digits, so differences have fewer.
     let near = |a: f64, b: f64| assert!((a - b).abs() <= 2e-6 * mean, "{a} {b}");
     near(cell("links_std.csv"), std);
     // Student's t for three degrees of freedom is 3.18244631 at 97.5 %.
     near(cell("links_ci95.csv"), 3.182_446_31 * std / 2.0);
 
-    // All queues of a seed together, and then over the seeds.
+    // The queues of a seed are added first, then averaged over the seeds.
     let end_s = all.links().unwrap()[row].time_s;
     let (mean, std) = mean_and_std(&|run| {
         let rows = run.links().unwrap().into_iter();
@@ -95,7 +96,7 @@ fn means_and_spreads_are_those_of_single_runs() {
     near(queue.values.ci95.unwrap(), 3.182_446_31 * std / 2.0);
 }
 
-/// A directory of several seeds that a single run is written to has no spreads any more.
+/// A single run removes the spread files of earlier runs with several seeds from its directory.
 #[test]
 fn a_single_run_takes_old_spreads_away() {
     let place = place();

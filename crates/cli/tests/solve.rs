@@ -1,4 +1,4 @@
-//! `netflow solve --where`.
+//! Tests of `netflow solve --where`.
 #![cfg(unix)]
 
 mod common;
@@ -15,12 +15,12 @@ fn solved(options: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What is told of a larger link is what comes out with one.
+/// The predicted gain of a larger bandwidth equals that of a scenario with this bandwidth.
 #[test]
 fn so_much_more_is_that_setting() {
     let number = |value: &Value| value.as_f64().unwrap();
     let (before, more) = (solved(""), solved("--where --more '1 Mbit/s'"));
-    // The first setting is of both directions.
+    // The first setting applies to both directions.
     let after =
         solved("--set 'link.N5->N7.bandwidth=9 Mbit/s' --set 'link.N7->N5.bandwidth=8 Mbit/s'");
     let gained = |key: &str| number(&after["totals"][key]) - number(&before["totals"][key]);
@@ -33,7 +33,8 @@ fn so_much_more_is_that_setting() {
     assert!(gained("goodput_bps") > 0.9e6);
 }
 
-/// What sends nothing has no derivatives, which are not told as zeros; names keep all of their words.
+/// A connection that does not send has no derivatives, which is an error instead of zeros. Names are kept
+/// complete.
 #[test]
 fn derivatives_of_what_sends_nothing_are_refused() {
     let scenario = r#"

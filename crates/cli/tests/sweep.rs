@@ -1,4 +1,5 @@
-//! Sweeps by the real command: killed and resumed, in shards, beside `solve` and `run`, refused.
+//! Tests of sweeps by the command: killed and resumed, in shards, compared with `solve` and `run`,
+//! rejected.
 #![cfg(unix)]
 
 mod common;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::{Workplace, files, text};
 
-/// 288 cases, 2 in a chunk.
+/// A sweep of 288 cases, 2 per chunk.
 const SWEEP: [&str; 9] = [
     "sweep",
     "random.toml",
@@ -34,7 +35,7 @@ fn sweep(place: &Workplace, more: &[&str]) -> Command {
     place.netflow(SWEEP.iter().chain(more))
 }
 
-/// How many files are whole, while others come.
+/// Returns the number of complete files while others are being written.
 fn finished(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries
@@ -50,7 +51,7 @@ fn done(mut command: Command) {
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
-/// Rows of a table as texts by their columns, in the order of cases.
+/// Returns the rows of a table as texts by column, in the order of cases.
 fn table(directory: &Path) -> Vec<BTreeMap<String, String>> {
     let mut rows = Vec::new();
     for (_, bytes) in files(directory) {
@@ -86,8 +87,8 @@ fn killed_at_any_moment_it_goes_on_to_the_same_tables() {
     for kill in 0..20 {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let part = f64::from(random >> 8) / f64::from(1 << 24);
-        // Somewhere in the next sixteenth of the files, in the middle of one: however fast this machine is, some
-        // are left for the next time.
+        // The kill occurs in the next sixteenth of the files, in the middle of a file. Some files remain
+        // for the next iteration at any speed of the machine.
         let enough = finished(&parts) + (part * whole.len() as f64 / 16.0) as usize;
         let mut child = sweep(&place, &["-o", "parts", "--threads", "2"]);
         let mut child = child.stdout(Stdio::null()).spawn().unwrap();
@@ -100,7 +101,7 @@ fn killed_at_any_moment_it_goes_on_to_the_same_tables() {
             killed += 1;
         }
         child.wait().unwrap();
-        // Whatever has its name is as it will be.
+        // Files with final names are complete.
         for (name, bytes) in parts.exists().then(|| files(&parts)).into_iter().flatten() {
             let is_partial = name.to_string_lossy().ends_with(".partial");
             assert!(
@@ -214,8 +215,8 @@ fn a_case_is_what_solve_says() {
     assert!(compared > 300, "{compared}");
 }
 
-/// Compares a case's rows with the tables of links and of connections that a command printed; how many
-/// values that are.
+/// Compares the rows of a case with the tables of links and connections that a command printed. Returns
+/// the number of compared values.
 fn compare(place: &Workplace, case: usize, printed: [&str; 2]) -> usize {
     let mut compared = 0;
     for (name, printed) in ["links", "connections"].into_iter().zip(printed) {
@@ -263,8 +264,8 @@ fn a_case_is_what_run_says() {
     assert!(compared > 300, "{compared}");
 }
 
-/// What only the command line can get wrong; the rest is tried where it is read.
-/// A figure has the means of the tables, and around them Student's interval; in any format the same.
+/// A figure shows the means of the tables and Student's confidence interval around them, equal in any
+/// format.
 #[test]
 fn a_figure_is_what_the_tables_say() {
     /// The 97.5 % quantile of Student's t with two degrees of freedom.
@@ -345,7 +346,7 @@ fn a_figure_is_what_the_tables_say() {
         };
         near("high", (mean + half).min(most));
     }
-    // What lost a part is drawn no more.
+    // A sweep with a missing chunk is rejected.
     let receipts = place.path("csv/chunks");
     let receipt = fs::read_dir(receipts).unwrap().next().unwrap().unwrap();
     fs::remove_file(receipt.path()).unwrap();

@@ -1,5 +1,5 @@
-//! `netflow testbed` and `netflow link` with what they start: it ends with them, whatever ends them.
-//! Where namespaces or TUN devices are not to be had, tests are skipped.
+//! Tests of `netflow testbed` and `netflow link`: all processes end with them, for any cause. They are
+//! skipped if namespaces or TUN devices are not available.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -15,7 +15,7 @@ fn netflow() -> Command {
     Command::new(env!("CARGO_BIN_EXE_netflow"))
 }
 
-/// What it says; nothing where there is no testbed to be had.
+/// Returns the output, or `None` if no testbed is available.
 fn run(command: &mut Command) -> Option<Output> {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -63,7 +63,7 @@ fn commands_run_at_both_ends_and_the_exit_code_is_theirs() {
     assert!(report["doubt"].is_null(), "{report}");
 }
 
-/// Without root, in a user namespace of one's own.
+/// Without root privileges, in a user namespace.
 #[test]
 fn root_is_not_needed_where_users_may_have_namespaces() {
     let nobody = Command::new("true").uid(65534).gid(65534).status();
@@ -71,11 +71,11 @@ fn root_is_not_needed_where_users_may_have_namespaces() {
         skip(Need::System, "only root can be somebody else");
         return;
     }
-    // The test's own binary may be where only root can read.
+    // The binary of the test may be in a directory that only root can read.
     let place = tempfile::tempdir_in("/tmp").unwrap();
     let program = place.path().join("netflow");
-    // By another process: while this one has the file open for writing, a child that another test
-    // starts just then has it as well, and the program is busy.
+    // Another process copies it. If this process wrote the file, a child that another test starts could
+    // inherit the descriptor, and the program would be busy.
     let copied = Command::new("cp")
         .args([env!("CARGO_BIN_EXE_netflow").as_ref(), program.as_os_str()])
         .status();
@@ -97,8 +97,8 @@ fn root_is_not_needed_where_users_may_have_namespaces() {
     }
 }
 
-/// A testbed that lives until it is killed, with a grandchild at either end: the process, and the
-/// namespaces as /proc tells them.
+/// Starts a testbed that lives until it is killed, with a grandchild at each end. Returns the process,
+/// and the namespaces as in /proc.
 fn living() -> Option<(Child, Vec<String>)> {
     let mut command = netflow();
     command
@@ -134,7 +134,7 @@ fn living() -> Option<(Child, Vec<String>)> {
     Some((child, namespaces))
 }
 
-/// Processes that are in these namespaces or hold one open.
+/// Returns the processes that are in these namespaces or keep one open.
 fn holders(namespaces: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for process in fs::read_dir("/proc").unwrap().flatten() {
@@ -158,8 +158,8 @@ fn holders(namespaces: &[String]) -> Vec<String> {
     found
 }
 
-/// How many processes `sleep` live in these namespaces. Each end starts three, which stay: unlike
-/// shells on their way to become one, and descriptors on their way to be closed.
+/// Returns the number of `sleep` processes in these namespaces. Each end starts three, which stay, unlike
+/// starting shells and descriptors that are being closed.
 fn asleep(namespaces: &[String]) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let is_one = |place: std::path::PathBuf| {
@@ -173,7 +173,7 @@ fn asleep(namespaces: &[String]) -> usize {
     processes.filter(|process| is_one(process.path())).count()
 }
 
-/// Waits until this holds; a busy machine is given its time.
+/// Waits until the condition is true, with a long time limit for busy machines.
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let begin = Instant::now();
     while !holds() {
@@ -186,7 +186,7 @@ fn gone(namespaces: &[String]) {
     wait_until("something is left", || holders(namespaces).is_empty());
 }
 
-/// The number of the process that the testbed's own one started: the first of its process namespace.
+/// Returns the PID of the process that the testbed process started: the first of its PID namespace.
 fn inside(child: &Child) -> u32 {
     let path = format!("/proc/{0}/task/{0}/children", child.id());
     fs::read_to_string(path).unwrap().trim().parse().unwrap()
@@ -249,7 +249,7 @@ fn an_interrupted_testbed_reports() {
     gone(&namespaces);
 }
 
-/// No TUN devices: an empty directory that cannot be written in its place.
+/// Without TUN devices: an empty read-only directory replaces them.
 #[test]
 fn without_tun_devices_it_says_so() {
     let mut command = Command::new("unshare");
@@ -272,7 +272,7 @@ fn without_tun_devices_it_says_so() {
     assert!(said.contains(reason) || said.contains(other), "{said}");
 }
 
-/// `netflow` where there may be no network namespaces; nothing if that cannot be arranged.
+/// Runs `netflow` where network namespaces are not permitted; `None` if this cannot be arranged.
 fn without_namespaces(arguments: &str) -> Option<Output> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c"]);
@@ -295,7 +295,8 @@ fn without_namespaces(arguments: &str) -> Option<Output> {
     Some(output)
 }
 
-/// Neither root nor user namespaces, with the system's number for it: 28 for a limit, 1 elsewhere.
+/// Without root privileges and user namespaces, with the error number of the system: 28 for a limit, 1
+/// elsewhere.
 #[test]
 fn without_namespaces_it_says_so() {
     let place = tempfile::tempdir().unwrap();
@@ -314,7 +315,7 @@ fn without_namespaces_it_says_so() {
     }
 }
 
-/// Skipped is not passed, and with `--need` it is failed.
+/// A skipped test is not passed, and with `--need` it is failed.
 #[test]
 fn a_self_test_that_cannot_run_is_skipped() {
     let Some(output) = without_namespaces("link --self-test") else {
@@ -337,7 +338,7 @@ fn a_self_test_that_cannot_run_is_skipped() {
     );
 }
 
-/// The link between namespaces that are there: packets of one are seen at the other.
+/// A link between existing namespaces transports packets of one to the other.
 #[test]
 fn a_link_joins_namespaces_that_are_there() {
     const QUIET: &str =
@@ -375,7 +376,7 @@ fn a_link_joins_namespaces_that_are_there() {
         .unwrap();
     let mut link = link;
     let net = |end: u32, file: &str| fs::read_to_string(format!("/proc/{end}/net/{file}")).unwrap();
-    // A route says that the device is up and has its address.
+    // A route exists once the device is up and has its address.
     let up = |end: u32| net(end, "route").contains("netflow0");
     let begin = Instant::now();
     while !(up(a.id()) && up(b.id())) && link.try_wait().unwrap().is_none() {
@@ -418,7 +419,7 @@ fn a_link_joins_namespaces_that_are_there() {
     assert_eq!(report["out"]["delivered"]["pkts"], 5, "{report}");
 }
 
-/// It was 1, as if the link had failed.
+/// Regression: the exit code was 1, as if the link had failed.
 #[test]
 fn a_capture_that_cannot_be_written_is_exit_code_3() {
     let mut command = netflow();
@@ -431,7 +432,7 @@ fn a_capture_that_cannot_be_written_is_exit_code_3() {
     assert!(said.contains("cannot write /nowhere/x.pcap: "), "{said}");
 }
 
-/// It was a count of missing packets and success.
+/// Regression: the exit code was 0, with a count of missing packets.
 #[test]
 fn a_disk_that_is_full_during_a_capture_is_exit_code_3() {
     let mut command = netflow();

@@ -1,4 +1,4 @@
-//! What stands in the attributes.
+//! Parser of the attributes `table`, `one_of`, `words` and `key`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -9,20 +9,20 @@ use syn::{
     Attribute, Data, DeriveInput, Expr, Generics, Ident, Lit, LitStr, Path, Token, Type, Variant,
 };
 
-/// `#[table(name = "link", check = Self::check)]`
+/// The arguments of `#[table(name = "link", check = Self::check)]`.
 #[derive(Default)]
 pub(crate) struct OfTable {
-    /// The name of the table in a document: it is an element.
+    /// Name of the table in a document, which makes it an element.
     pub(crate) name: Option<LitStr>,
-    /// What messages call the table; its name otherwise.
+    /// Name in messages, if it differs from `name`.
     pub(crate) title: Option<LitStr>,
-    /// What `--set` calls an element: a function of its section.
+    /// Function that returns the name of an element in `--set` options, from its section.
     pub(crate) called: Option<Path>,
-    /// Looks at the whole when every key has been read.
+    /// Function that checks the whole table after every key has been read.
     pub(crate) check: Option<Path>,
-    /// The trait that a type parameter has to have.
+    /// Trait bound of a type parameter.
     pub(crate) bound: Option<Path>,
-    /// Whether it is written and has a schema.
+    /// True to derive a writer and a schema.
     pub(crate) plain: bool,
 }
 
@@ -45,13 +45,13 @@ impl Parse for OfTable {
     }
 }
 
-/// `#[one_of(what = "source", bound = Variable)]`
+/// The arguments of `#[one_of(what = "source", bound = Variable)]`.
 pub(crate) struct OfOneOf {
-    /// What it is one kind of, for messages.
+    /// Name of the union in messages.
     pub(crate) what: LitStr,
-    /// The trait that a type parameter has to have.
+    /// Trait bound of a type parameter.
     pub(crate) bound: Option<Path>,
-    /// What the help for a value that is no table says.
+    /// Function that returns the help for a value that is not a table.
     pub(crate) instead: Option<Path>,
 }
 
@@ -76,11 +76,11 @@ impl Parse for OfOneOf {
     }
 }
 
-/// `#[words(rename_all = "lowercase", plain)]`
+/// The arguments of `#[words(rename_all = "lowercase", plain)]`.
 pub(crate) struct OfWords {
-    /// Whether words are the variants' names in lower case, rather than in kebab-case.
+    /// True for words in lower case instead of kebab-case.
     pub(crate) lowercase: bool,
-    /// Whether it is written and has a schema.
+    /// True to derive a writer and a schema.
     pub(crate) plain: bool,
 }
 
@@ -99,33 +99,33 @@ impl Parse for OfWords {
     }
 }
 
-/// `#[key(name = "class", allowed = allowed::RATE, example = "8 Mbit/s")]`
+/// The arguments of `#[key(name = "class", allowed = allowed::RATE, example = "8 Mbit/s")]`.
 #[derive(Default)]
 pub(crate) struct OfKey {
-    /// The key where it is not the field's name in kebab-case.
+    /// Key, if it differs from the name of the field in kebab-case.
     pub(crate) name: Option<LitStr>,
-    /// Which values it may have.
+    /// Allowed values.
     pub(crate) allowed: Option<Expr>,
-    /// A value as a document has it.
+    /// Example value in the notation of documents.
     pub(crate) example: Option<Expr>,
-    /// What takes its place where it cannot be read, if that is not the type's.
+    /// Placeholder for an invalid value, if it differs from that of the type.
     pub(crate) fallback: Option<Expr>,
-    /// Keys of the table inside are columns without its name.
+    /// True if columns of the keys of the nested table omit its name.
     pub(crate) flat: bool,
-    /// An element of the document, of which there is one.
+    /// True for a single element of the document.
     pub(crate) element: bool,
-    /// Stays as it is where the rest is overridden.
+    /// True if overrides do not change the field.
     pub(crate) fixed: bool,
-    /// No key at all.
+    /// True if the field is not a key.
     pub(crate) skip: bool,
-    /// For a variant: its keys stand beside those of the others.
+    /// For a variant: true if its keys are merged with those of other variants.
     pub(crate) beside: bool,
-    /// For a variant: another word for it.
+    /// For a variant: alternative word.
     pub(crate) also: Option<LitStr>,
 }
 
 impl OfKey {
-    /// Takes `#[key(…)]` out of the attributes.
+    /// Removes `#[key(…)]` from the attributes and parses it.
     pub(crate) fn take(attributes: &mut Vec<Attribute>) -> syn::Result<OfKey> {
         let mut found = OfKey::default();
         let at = attributes.iter().position(|it| it.path().is_ident("key"));
@@ -152,7 +152,7 @@ impl OfKey {
         Ok(found)
     }
 
-    /// The example as TOML: a text in quotes, unless it is a table or an array.
+    /// Returns the example as TOML. A text is quoted unless it is a table or an array.
     fn toml(&self) -> TokenStream {
         let text = match &self.example {
             None => String::new(),
@@ -168,22 +168,22 @@ impl OfKey {
     }
 }
 
-/// A key as the generated code declares and reads it.
+/// The generated code fragments of a key.
 pub(crate) struct Declared {
-    /// The `Key`.
+    /// Expression of the `Key`.
     pub(crate) key: TokenStream,
-    /// A reference to what is `Allowed`.
+    /// Reference to the `Allowed`.
     pub(crate) allowed: TokenStream,
-    /// The example as TOML.
+    /// Example as TOML.
     pub(crate) toml: TokenStream,
-    /// The type of the value, without its place.
+    /// Type of the value, without its place.
     pub(crate) value: TokenStream,
-    /// Makes what holds it of the value.
+    /// Conversion of the value to the type of the field.
     pub(crate) setting: TokenStream,
 }
 
 impl OfKey {
-    /// The key for what is held as a `ty`.
+    /// Returns the code for a key whose field has the type `ty`.
     pub(crate) fn declare(
         &self,
         name: &str,
@@ -223,7 +223,7 @@ impl OfKey {
     }
 }
 
-/// The variants of an enumeration.
+/// Returns the variants of an enum.
 pub(crate) fn variants(item: &mut DeriveInput) -> syn::Result<&mut Punctuated<Variant, Comma>> {
     let wrong = syn::Error::new_spanned(&item.ident, "an enumeration is wanted here");
     match &mut item.data {
@@ -232,7 +232,7 @@ pub(crate) fn variants(item: &mut DeriveInput) -> syn::Result<&mut Punctuated<Va
     }
 }
 
-/// The implementation of `Setting` for what is read without its place.
+/// Returns the implementation of `Setting` for a type that is read without its place.
 pub(crate) fn setting(name: &Ident, generics: &Generics) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     quote! {
@@ -246,7 +246,7 @@ pub(crate) fn setting(name: &Ident, generics: &Generics) -> TokenStream {
     }
 }
 
-/// The texts of the doc comments, put together.
+/// Returns the joined texts of the doc comments.
 pub(crate) fn doc(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes.iter().filter(|it| it.path().is_ident("doc")) {
@@ -269,7 +269,7 @@ pub(crate) fn doc(attributes: &[Attribute]) -> String {
     text
 }
 
-/// `name`, `name = value`, separated by commas.
+/// Parses a comma-separated list of `name` or `name = value`.
 fn each(
     input: ParseStream<'_>,
     mut take: impl FnMut(&Ident, ParseStream<'_>) -> syn::Result<()>,
@@ -293,7 +293,7 @@ fn unknown(name: &Ident) -> syn::Error {
     syn::Error::new(name.span(), format!("`{name}` is not known here"))
 }
 
-/// `max_p` and `DropTail` as documents write them: `max-p`, `drop-tail`.
+/// Converts a name to kebab-case: `max_p` to `max-p`, `DropTail` to `drop-tail`.
 pub(crate) fn kebab(name: &Ident) -> String {
     let name = name.to_string();
     let mut text = String::new();

@@ -1,5 +1,7 @@
-//! Attributes that make a structure's fields the keys of a table, and an enumeration's variants the
-//! words or the alternatives of a value. `netflow_document` says what they mean and has examples.
+//! Attribute macros for `netflow_document`, which has the documentation and examples.
+//!
+//! They turn the fields of a struct into the keys of a table. For an enum, they turn the variants into
+//! keywords, or into the alternatives of a tagged union.
 #![warn(missing_docs)]
 
 mod attributes;
@@ -10,7 +12,7 @@ mod words;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// A structure whose fields are the keys of a table: see `netflow_document::Table`.
+/// Derives a table from a struct: see `netflow_document::Table`.
 #[proc_macro_attribute]
 pub fn table(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as attributes::OfTable);
@@ -18,7 +20,7 @@ pub fn table(arguments: TokenStream, item: TokenStream) -> TokenStream {
     finish(table::expand(&arguments, item))
 }
 
-/// An enumeration of which exactly one variant is given, each by a key of its own: see
+/// Derives a tagged union from an enum. Exactly one variant is given, each by its own key: see
 /// `netflow_document::Table`.
 #[proc_macro_attribute]
 pub fn one_of(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -27,7 +29,7 @@ pub fn one_of(arguments: TokenStream, item: TokenStream) -> TokenStream {
     finish(one_of::expand(&arguments, item))
 }
 
-/// An enumeration whose variants are words: see `netflow_document::Words`.
+/// Derives keywords from an enum: see `netflow_document::Words`.
 #[proc_macro_attribute]
 pub fn words(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = parse_macro_input!(arguments as attributes::OfWords);

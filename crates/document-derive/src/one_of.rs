@@ -1,4 +1,4 @@
-//! `#[one_of]`
+//! Expansion of `#[one_of]`: tagged unions.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! `#[table]`
+//! Expansion of `#[table]`: structs.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,13 +6,13 @@ use syn::{Data, DeriveInput, Field, Fields, Generics, Path, Type};
 
 use crate::attributes::{Declared, OfKey, OfTable, kebab, setting};
 
-/// How often a key is there.
+/// The multiplicity of a key.
 enum Times {
-    /// Once.
+    /// Exactly once.
     Required,
-    /// Once or not at all: the type inside the `Option`.
+    /// At most once: the type inside the `Option`.
     Optional(Type),
-    /// As an array of tables: the type inside the `Vec`.
+    /// An array of tables: the type inside the `Vec`.
     Many(Type),
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
     })
 }
 
-/// The type parameters with what they have to be.
+/// Returns the generics with a bound on each type parameter.
 pub(crate) fn bounded(generics: &Generics, bound: Option<&Path>) -> Generics {
     let mut generics = generics.clone();
     if let Some(bound) = bound {
@@ -215,7 +215,7 @@ pub(crate) fn bounded(generics: &Generics, bound: Option<&Path>) -> Generics {
     generics
 }
 
-/// Whether it is `name: Spanned<String>`.
+/// Returns whether a field is `name: Spanned<String>`.
 fn is_name(field: &Field) -> bool {
     let ty = &field.ty;
     let is_text = quote!(#ty).to_string() == quote!(Spanned<String>).to_string();

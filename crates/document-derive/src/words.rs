@@ -1,4 +1,4 @@
-//! `#[words]`
+//! Expansion of `#[words]`: enums of keywords.
 
 use proc_macro2::TokenStream;
 use quote::quote;

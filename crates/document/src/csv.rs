@@ -1,30 +1,29 @@
-//! CSV tables: rows of elements, for networks too large to be written in TOML.
+//! CSV tables: rows of elements, for networks too large for TOML.
 //!
-//! The first row names the columns like the keys of the element; a key inside a table is written
-//! with a point, as in `queue.min`. Columns are separated by commas, a text with a comma stands in
-//! double quotes. An empty cell is an absent key. Empty lines, and lines that begin with `#`, say
-//! nothing.
+//! The first row names the columns after the keys of the element. A key of a nested table is written with
+//! a point, as in `queue.min`. Columns are separated by commas, and a text with a comma is enclosed in
+//! double quotes. An empty cell is an absent key. Empty lines and lines that begin with `#` are ignored.
 
 use std::borrow::Cow;
 
 use crate::{Column, Element, FileId, Findings, Key, Kind, Place, ProblemKind, Value, columns};
 
-/// One cell: its text and its bytes in the file.
+/// A cell: its text and its place in the file.
 #[derive(Clone, Debug)]
 struct Cell<'t> {
     text: Cow<'t, str>,
     place: Place,
 }
 
-/// The keys that the columns of a table are for, in the order of tables inside tables.
+/// A tree that maps the keys of nested tables to columns.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     key: &'static str,
-    /// The column that holds it.
+    /// Column of this key.
     column: Option<usize>,
-    /// If it is a table, or may be one.
+    /// Keys of the table, if the key can be a table.
     inner: Vec<Node>,
-    /// What leads here, for messages: `source.`
+    /// Path of the enclosing tables for messages, for example `source.`.
     prefix: String,
 }
 
@@ -49,7 +48,7 @@ impl Node {
     }
 }
 
-/// A row, with the columns that its cells stand in.
+/// A row with the mapping of keys to its cells.
 #[derive(Clone, Debug, Default)]
 pub struct Row<'t> {
     root: Node,
@@ -58,7 +57,7 @@ pub struct Row<'t> {
 }
 
 impl Row<'_> {
-    /// All of it.
+    /// Returns all fields of the row.
     pub fn fields(&self) -> crate::Fields<'_> {
         crate::Fields::Row {
             row: self,
@@ -66,12 +65,12 @@ impl Row<'_> {
         }
     }
 
-    /// Where it stands, once it is read.
+    /// Returns the place of the row, once it is read.
     pub fn place(&self) -> Option<Place> {
         self.place
     }
 
-    /// The cell for a key of a table, or the table of that name if any of its cells is filled.
+    /// Returns the cell of a key, or the table of that name if any of its cells is filled.
     pub fn get<'a>(&'a self, node: &'a Node, key: &str) -> Option<Value<'a>> {
         let node = node.inner.iter().find(|node| same(node.key, key))?;
         let cell = node.column.and_then(|column| self.filled(column));
@@ -85,7 +84,7 @@ impl Row<'_> {
         })
     }
 
-    /// The first filled cell of a table, if a cell says already what the table would.
+    /// Returns the first filled cell of a nested table, if the cell of the table itself is also filled.
     pub fn twice(&self, node: &Node, key: &str) -> Option<Place> {
         let node = node.inner.iter().find(|node| same(node.key, key))?;
         self.filled(node.column?)?;
@@ -104,7 +103,7 @@ impl Row<'_> {
         })
     }
 
-    /// Which columns hold a key that is missing.
+    /// Returns help that names the columns of a missing key.
     pub fn help(&self, node: &Node, key: Option<&'static Key>) -> String {
         let Some(key) = key else {
             return String::new();
@@ -126,22 +125,22 @@ impl Row<'_> {
     }
 }
 
-/// Whether two short texts are equal: most differ in length, and there are many to compare.
+/// Returns whether two short texts are equal. The lengths are compared first because most of them differ.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a == b
 }
 
-/// Splits a text into rows of cells.
+/// A splitter of a text into rows of cells.
 #[derive(Debug)]
 pub struct Csv<'t> {
     text: &'t str,
     file: FileId,
-    /// Where the next row begins.
+    /// Byte offset of the next row.
     at: usize,
     columns: usize,
 }
 
-/// Reads the header of a table of `T`s; `None` if the rows cannot be understood with it.
+/// Reads the header of a table of `T`s. Returns `None` if its columns are invalid.
 pub fn open<'t, T: Element>(
     file: FileId,
     text: &'t str,
@@ -161,7 +160,7 @@ pub fn open<'t, T: Element>(
     let known = columns(T::KEYS);
     let names = || known.iter().map(|column| column.name.as_str());
     let find = |name: &str| {
-        // Whoever writes every table's name writes it where it may be left out, too.
+        // The full path of a column is also accepted if its short name suffices.
         known
             .iter()
             .find(|column| column.name == name)
@@ -227,13 +226,13 @@ pub fn open<'t, T: Element>(
 }
 
 impl<'t> Csv<'t> {
-    /// Reads the next row into `row`; false at the end of the table. Ragged rows are reported and
-    /// left out.
+    /// Reads the next row into `row`. Returns false at the end of the table. Ragged rows are reported and
+    /// skipped.
     pub fn next(&mut self, row: &mut Row<'t>, findings: &mut Findings) -> bool {
         loop {
             match self.split(&mut row.cells, findings) {
                 Some(true) => {}
-                // After a quote that is never closed there are no rows to be found.
+                // After an unclosed quote, no further row can be found.
                 Some(false) | None => return false,
             }
             let (Some(first), Some(last)) = (row.cells.first(), row.cells.last()) else {
@@ -241,7 +240,7 @@ impl<'t> Csv<'t> {
             };
             let place = first.place.to(last.place);
             if row.cells.len() == 1 && first.text.is_empty() {
-                continue; // nothing but blanks
+                continue; // white space only
             }
             if row.cells.len() == self.columns {
                 row.place = Some(place);
@@ -261,7 +260,8 @@ impl<'t> Csv<'t> {
         }
     }
 
-    /// Splits the next row that says something: false if there is none, `None` after an error.
+    /// Splits the next row that is not empty or a comment. Returns false if there is none, `None` after
+    /// an error.
     fn split(&mut self, cells: &mut Vec<Cell<'t>>, findings: &mut Findings) -> Option<bool> {
         let bytes = self.text.as_bytes();
         loop {
@@ -283,7 +283,7 @@ impl<'t> Csv<'t> {
         }
     }
 
-    /// The next cell, and whether the row goes on.
+    /// Returns the next cell, and whether the row continues.
     fn cell(&mut self, findings: &mut Findings) -> Option<(Cell<'t>, bool)> {
         let bytes = self.text.as_bytes();
         let from = self.at;
@@ -333,7 +333,7 @@ impl<'t> Csv<'t> {
         Some((Cell { text, place }, bytes.get(end) == Some(&b',')))
     }
 
-    /// The text of a quoted cell, and where it ends.
+    /// Returns the text of a quoted cell and its end.
     fn quoted(&self, start: usize, findings: &mut Findings) -> Option<(Cow<'t, str>, usize)> {
         let bytes = self.text.as_bytes();
         let mut text = Cow::Borrowed("");

@@ -1,42 +1,42 @@
-//! What is declared of a key.
+//! Declarations of keys.
 
-/// A key of a table: what its field declares.
+/// The declaration of a key of a table, generated from a field.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The key as documents write it.
+    /// Name of the key in documents.
     pub name: &'static str,
-    /// What it says, and its default.
+    /// Its description and default.
     pub doc: &'static str,
-    /// What its values are: `"time"`, `"a table"`, or the words it may be.
+    /// Type of its values: `"time"`, `"a table"`, or the allowed words.
     pub kind: &'static str,
-    /// Which of these values are allowed; empty if all are.
+    /// Description of the allowed values; empty if all are allowed.
     pub allowed: &'static str,
-    /// A value in TOML; empty if there is no example.
+    /// An example value in TOML; empty if there is none.
     pub example: &'static str,
-    /// Whether it must be there.
+    /// True if the key is required.
     pub required: bool,
-    /// Whether it is an array of tables.
+    /// True if it is an array of tables.
     pub many: bool,
-    /// Whether the keys of its table are columns without its name in front.
+    /// True if the columns of the keys of its table omit its name.
     pub flat: bool,
-    /// Whether a cell of a CSV table can hold it.
+    /// True if a cell of a CSV table can contain it.
     pub is_cell: bool,
-    /// The keys of its table, which may be put together from several; empty if it is none.
+    /// Keys of its table, which may combine several tables; empty if it is not a table.
     pub tables: &'static [&'static [Key]],
-    /// Of a value of one of several kinds, the keys that say which.
+    /// Keys that select the variant of a tagged union.
     pub kinds: &'static [&'static str],
 }
 
-/// Which values a key may have.
+/// The allowed values of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed<T> {
-    /// Whether it may have this one.
+    /// Test of a value.
     pub test: fn(&T) -> bool,
-    /// The same for people.
+    /// Description of the allowed values.
     pub text: &'static str,
 }
 
-/// Every value that can be read is allowed.
+/// Returns a declaration that allows every value.
 pub const fn any<T>() -> Allowed<T> {
     Allowed {
         test: |_| true,
@@ -47,13 +47,14 @@ pub const fn any<T>() -> Allowed<T> {
 /// A column of a CSV table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What the first row calls it: `queue.min`.
+    /// Name in the header: `queue.min`.
     pub name: String,
-    /// The keys that lead to it: `queue`, `min`.
+    /// Path of keys: `queue`, `min`.
     pub path: Vec<&'static str>,
 }
 
-/// All keys of a table, in which some may be declared twice: of several kinds of value, for each.
+/// Returns all keys of a table without duplicates. Several variants of a tagged union may declare the
+/// same key.
 pub(crate) fn all(tables: &'static [&'static [Key]]) -> impl Iterator<Item = &'static Key> + Clone {
     let keys = tables.iter().copied().flatten();
     keys.enumerate()
@@ -61,8 +62,8 @@ pub(crate) fn all(tables: &'static [&'static [Key]]) -> impl Iterator<Item = &'s
         .map(|(_, key)| key)
 }
 
-/// What makes a value of several kinds the one with these keys: the key that all kinds have, and its words; or
-/// the key that only this kind has. `None` if each of its keys is a kind of its own.
+/// Returns the key that selects the variant with these keys. It is the key that all variants share, with
+/// its words, or a key that only this variant has. `None` if each key is a variant of its own.
 pub fn kind_of(tables: &'static [&'static [Key]], keys: &'static [Key]) -> Option<String> {
     let first = keys.first()?;
     let name = |table: &&'static [Key]| table.first().map(|key| key.name);
@@ -76,14 +77,14 @@ fn earlier(tables: &'static [&'static [Key]], i: usize) -> impl Iterator<Item = 
     tables.iter().copied().flatten().take(i)
 }
 
-/// The columns of a CSV table of elements with these keys: every key that a cell can hold, and those
-/// inside tables with a point between.
+/// Returns the columns of a CSV table of elements with these keys: every key that a cell can contain.
+/// Keys of nested tables are joined with points.
 pub fn columns(keys: &'static [Key]) -> Vec<Column> {
     let mut columns = Vec::new();
     for key in keys.iter().filter(|key| !key.many) {
         add(key, &mut Vec::new(), "", &mut columns);
     }
-    // A name that the element itself has means its own key.
+    // A short name that is also a key of the element refers to that key.
     for key in keys.iter().filter(|key| key.flat) {
         for column in &mut columns {
             if let [first, rest @ ..] = column.path.as_slice()

@@ -1,14 +1,18 @@
-//! Documents in TOML, and tables in CSV, whose keys are declared once.
+//! Reader of TOML documents and CSV tables whose keys are declared once.
 //!
-//! A structure is a table and its fields are the keys: [`table`] makes everything else of them, the
-//! reader, what is allowed, the columns of a CSV table ([`columns`]), what `--set` options may say
-//! ([`Overrides`]), the writer and the JSON schema (by `serde` and `schemars`), and what a reference
-//! prints ([`Key`]). [`macro@one_of`] does the same for a value of several kinds, and [`words`] for a value
-//! that is one of some words.
+//! A struct is a table and its fields are the keys. [`table`] generates the following from them:
 //!
-//! Reading goes on after an error, so that everything that is wrong is found at once: it is put into
-//! [`Findings`] with its [`Place`], and comes out as [`Problems`] with file, line, column, what is
-//! allowed, and the nearest name where one was misspelt.
+//! - the reader, and the check of allowed values
+//! - the columns of a CSV table ([`columns`])
+//! - the keys of `--set` options ([`Overrides`])
+//! - the writer and the JSON schema (by `serde` and `schemars`)
+//! - the reference documentation ([`Key`])
+//!
+//! [`macro@one_of`] does the same for a tagged union, and [`words`] for an enum of keywords.
+//!
+//! Reading continues after an error, so that all errors are reported at once. They are collected in
+//! [`Findings`] with their [`Place`]s. [`Problems`] adds file, line, column, the allowed values, and the
+//! most similar name to a misspelt one.
 //!
 //! ```
 //! use netflow_document::{Allowed, Findings, Quantity, Sources, Spanned, Table, read_document, table};

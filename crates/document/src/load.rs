@@ -1,4 +1,4 @@
-//! Documents from files.
+//! Loading of documents from files.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use netflow_files::{Kind, Refusal, read_text};
 
 use crate::{FileId, Findings, Place, ProblemKind, Problems, Sources};
 
-/// Reads a file, and what it says by `read`, which is `None` if something is wrong.
+/// Reads a file and parses its text by `read`, which returns `None` after an error.
 ///
 /// # Errors
-/// The file cannot be read, or everything that is wrong with it.
+/// The file cannot be read, or its content is invalid.
 pub fn load<T>(
     path: &Path,
     kind: Kind,
@@ -24,10 +24,10 @@ pub fn load<T>(
 }
 
 impl Sources {
-    /// The same for a text that stands in no file.
+    /// Parses a text that does not come from a file.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// The text is invalid.
     pub fn read_text<T>(
         text: &str,
         read: impl FnOnce(&str, FileId, &mut Findings) -> Option<T>,
@@ -39,7 +39,8 @@ impl Sources {
     }
 }
 
-/// The problem of a document that could not be had; `smaller` is what helps one that is too large.
+/// Returns the problem of a document that cannot be read. `smaller` is the help for one that is too
+/// large.
 pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
@@ -81,7 +82,7 @@ pub fn unread(path: &Path, refusal: Refusal, smaller: &str) -> Problems {
     findings.into_problems(sources)
 }
 
-/// The file in the same folder whose name is nearest.
+/// Returns the file of the most similar name in the same folder.
 fn nearest_file(path: &Path) -> Option<PathBuf> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -98,7 +99,7 @@ fn nearest_file(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(near))
 }
 
-/// Reports a file that is not UTF-8, at the first byte that is not.
+/// Reports a file that is not UTF-8, at its first invalid byte.
 pub fn not_utf8(
     sources: &mut Sources,
     findings: &mut Findings,
@@ -118,7 +119,7 @@ pub fn not_utf8(
         .help("save the file as UTF-8");
 }
 
-/// What the system says, without its number.
+/// Returns the text of an operating system error without its number.
 pub fn plain(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),

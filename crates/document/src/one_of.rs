@@ -1,21 +1,21 @@
-//! Values of several kinds, of which exactly one is given.
+//! Tagged unions: values with exactly one of several variants.
 
 use crate::{Findings, Key, Kind, ProblemKind, Section, Value};
 
-/// What is declared of such a value.
+/// The declaration of a tagged union.
 #[derive(Clone, Copy, Debug)]
 pub struct Kinds {
-    /// What it is, with an article: `"a source"`.
+    /// Its name with an article: `"a source"`.
     pub what: &'static str,
-    /// The keys of its kinds.
+    /// Keys of its variants.
     pub names: &'static [&'static str],
     /// All keys of its table.
     pub tables: &'static [&'static [Key]],
-    /// What to write in the place of a value that is no table; empty if there is nothing to say.
+    /// Function that returns the help for a value that is not a table; empty for none.
     pub instead: fn(key: &str, value: &Value<'_>) -> String,
 }
 
-/// Reads the table of such a value: `read` gives the kinds that are there.
+/// Reads a tagged union. `read` returns the variants that are present.
 pub fn one_of<T>(
     kinds: &Kinds,
     value: &Value<'_>,
@@ -41,7 +41,7 @@ pub fn one_of<T>(
     let wrong = match (&first, found.next()) {
         (Some(_), None) => return first,
         (Some(_), Some(_)) => format!("{what} has one kind, this one has several"),
-        // What it has was refused already.
+        // The invalid content was already reported.
         (None, _) if findings.errors() > before => return None,
         (None, _) => format!("`{key}` is empty"),
     };

@@ -1,4 +1,4 @@
-//! `--set KEY=VALUE`: settings that are different this time.
+//! Overrides of settings: `--set KEY=VALUE`.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::{
     Element, FileId, Findings, Key, Place, ProblemKind, Sources, Value, columns, kind_of, suggest,
 };
 
-/// The options given, and which of them have changed something.
+/// The given options, and which of them were used.
 #[derive(Debug, Default)]
 pub struct Overrides {
     list: Vec<Override>,
@@ -25,32 +25,32 @@ struct Override {
     used: Cell<bool>,
 }
 
-/// Of an option with an array, as files have them.
+/// Message and help for an option with a TOML array.
 const NO_ARRAY: &str = "an option has no arrays";
 const LISTS: &str =
     "write nodes of a path as \"A>B>C\", several groups as \"a;b\", as cells of tables have them";
 
-/// What an option gives a key.
+/// The value of an option.
 #[derive(Debug)]
 enum Setting {
-    /// A text of any simple type, and where it stands.
+    /// A text that can be read as any scalar type, and its place.
     Text(String, Place),
-    /// A table in the place of the one in the file; its keys are settings of their own.
+    /// A table that replaces the one in the document. Its keys are separate settings.
     Table,
 }
 
-/// What `--set` options call a table: an element by its name, and the tables inside it.
+/// The name of a table in `--set` options: the name of an element and the path of nested tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope<'a> {
     pub(crate) overrides: &'a Overrides,
-    /// `link.A->B`
+    /// Name of the element, for example `link.A->B`.
     pub(crate) name: String,
-    /// `queue`; empty for the element itself.
+    /// Path within the element, for example `queue`; empty for the element itself.
     pub(crate) path: String,
 }
 
 impl Scope<'_> {
-    /// That of a key in it.
+    /// Returns the scope of a key within it.
     pub(crate) fn inner(&self, key: &str) -> Self {
         let path = match self.path.as_str() {
             "" => key.to_owned(),
@@ -65,13 +65,13 @@ impl Scope<'_> {
 }
 
 impl Override {
-    /// Whether its key is this one: the element by its name, in which `*` stands for anything and `<->` for
-    /// both directions, and then the rest as it is.
+    /// Returns whether the option sets this key. In the name of the element, `*` matches any characters
+    /// and `<->` both directions. The path must be equal.
     fn is(&self, scope: &Scope<'_>) -> bool {
         self.is_at(scope, &scope.path)
     }
 
-    /// Whether its key is this path of the element.
+    /// Returns whether the option sets this path of the element.
     fn is_at(&self, scope: &Scope<'_>, path: &str) -> bool {
         self.key
             .strip_suffix(path)
@@ -79,7 +79,7 @@ impl Override {
             .is_some_and(|name| calls(name, &scope.name))
     }
 
-    /// Whether its key is inside this one.
+    /// Returns whether the option sets a key below this one.
     fn is_below(&self, scope: &Scope<'_>) -> bool {
         let mut found = self.key.match_indices(scope.path.as_str());
         found.any(|(at, path)| {
@@ -90,8 +90,9 @@ impl Override {
     }
 }
 
-/// Whether an option with the one key leaves nothing of an earlier one with the other: `link.*.bandwidth` of
-/// `link.A<->B.bandwidth`, `link.A->B.queue` of `link.A->B.queue.min`. Where names make it doubtful, it does not.
+/// Returns whether an option with the key `later` overrides all settings of an option with the key
+/// `earlier`. For example, `link.*.bandwidth` overrides `link.A<->B.bandwidth`, and `link.A->B.queue`
+/// overrides `link.A->B.queue.min`. Returns false for ambiguous names.
 pub fn replaces_all(later: &str, earlier: &str) -> bool {
     if later == earlier
         || earlier
@@ -100,7 +101,7 @@ pub fn replaces_all(later: &str, earlier: &str) -> bool {
     {
         return true;
     }
-    // Names may contain points, and so may what a star stands for; but elements of a list have keys of their own.
+    // Names and matches of a star may contain points, but elements of a list have their own keys.
     let is_inner = |name: &str| name.contains(".class.");
     let calls_all = |pattern: &str, names: &str| {
         let ends = names.split_once('.').and_then(|(table, name)| {
@@ -130,7 +131,8 @@ pub fn replaces_all(later: &str, earlier: &str) -> bool {
     })
 }
 
-/// Whether an option calls this element so: `link.A->B`, `link.*` or `link.A<->B`.
+/// Returns whether a pattern such as `link.A->B`, `link.*` or `link.A<->B` matches the name of an
+/// element.
 fn calls(pattern: &str, name: &str) -> bool {
     let within = |name: &str| {
         let (table, name) = name.split_once('.')?;
@@ -140,7 +142,8 @@ fn calls(pattern: &str, name: &str) -> bool {
     matches(pattern, name) || within(name) == Some(true)
 }
 
-/// Whether a name is meant: `A<->B` are both `A->B` and `B->A`, `A<->B#2` both `A->B#2` and `B->A#2`.
+/// Returns whether a pattern matches a name. `A<->B` matches `A->B` and `B->A`; `A<->B#2` matches
+/// `A->B#2` and `B->A#2`.
 fn means(pattern: &str, name: &str) -> bool {
     let is =
         |from: &str, to: &str, circuit: Option<&str>| matches(&link_name(from, to, circuit), name);
@@ -151,7 +154,7 @@ fn means(pattern: &str, name: &str) -> bool {
     matches(pattern, name) || pattern.split_once("<->").is_some_and(directions)
 }
 
-/// Whether a name is what a pattern says, in which `*` stands for any characters, or none.
+/// Returns whether a name matches a pattern, in which `*` stands for any number of characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else {
         return pattern == name;
@@ -162,7 +165,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     let mut parts: Vec<&str> = rest.split('*').collect();
     let end = parts.pop().unwrap_or_default();
     for part in parts {
-        // The earliest place leaves most for the others.
+        // The earliest match leaves most characters for the other parts.
         match name.find(part) {
             Some(at) => name = &name[at + part.len()..],
             None => return false,
@@ -172,7 +175,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Overrides {
-    /// Takes the options apart, each `KEY=VALUE`.
+    /// Parses the options, each `KEY=VALUE`.
     pub fn parse(options: &[String], sources: &mut Sources, findings: &mut Findings) -> Overrides {
         let mut overrides = Overrides::default();
         for option in options {
@@ -201,7 +204,7 @@ impl Overrides {
                 finding.help(LISTS);
                 continue;
             }
-            // Quotes that the shell left.
+            // Quotes that the shell did not remove.
             for quote in ['"', '\''] {
                 let inner = value.strip_prefix(quote);
                 if let Some(inner) = inner.and_then(|inner| inner.strip_suffix(quote)) {
@@ -224,7 +227,7 @@ impl Overrides {
         });
     }
 
-    /// A table in braces, as TOML has it, that begins at a byte of the option.
+    /// Adds an inline table, which begins at a byte offset of the option.
     fn add_table(
         &mut self,
         file: FileId,
@@ -256,7 +259,7 @@ impl Overrides {
         }
     }
 
-    /// Every key of a table as a setting of its own.
+    /// Adds every key of a table as a separate setting.
     fn add_keys(
         &mut self,
         name: &str,
@@ -287,12 +290,13 @@ impl Overrides {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no options.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The options that count for a key: those behind the last for a table that it is in, which replaces what is before.
+    /// Returns the options that are effective for a key: those after the last option that replaces an
+    /// enclosing table.
     fn counting(&self, scope: &Scope<'_>) -> &[Override] {
         let tables = scope
             .path
@@ -303,12 +307,12 @@ impl Overrides {
         &self.list[last.map_or(0, |last| last + 1)..]
     }
 
-    /// The option that counts for a key: the last.
+    /// Returns the effective option for a key: the last one.
     fn last(&self, scope: &Scope<'_>) -> Option<&Override> {
         self.counting(scope).iter().rfind(|it| it.is(scope))
     }
 
-    /// The value for a key, if the last option has one; all options for it count as used.
+    /// Returns the value for a key if the last option has one, and marks all options for the key as used.
     pub(crate) fn take(&self, scope: &Scope<'_>) -> Option<Value<'_>> {
         let all = self.list.iter().filter(|it| it.is(scope));
         all.for_each(|option| option.used.set(true));
@@ -318,18 +322,19 @@ impl Overrides {
         }
     }
 
-    /// Whether there is a value for a key, or a table.
+    /// Returns whether an option sets a key to a value or a table.
     pub(crate) fn is_set(&self, scope: &Scope<'_>) -> bool {
         self.last(scope).is_some()
     }
 
-    /// Whether the last option has a table in the place of this one.
+    /// Returns the place of the last option if it replaces the table.
     pub(crate) fn replaces(&self, scope: &Scope<'_>) -> Option<Place> {
         let last = self.last(scope)?;
         matches!(last.setting, Setting::Table).then_some(last.key_place)
     }
 
-    /// The place of the first option for a key inside the table of this key that counts. Those that do not are used, too.
+    /// Returns the place of the first effective option for a key inside the table of this key. Options
+    /// that are not effective are marked as used, too.
     pub(crate) fn first_below(&self, scope: &Scope<'_>) -> Option<Place> {
         let counting = self.counting(scope);
         let last = counting.iter().rposition(|it| it.is(scope));
@@ -340,7 +345,7 @@ impl Overrides {
         Some(counting.iter().find(below)?.key_place)
     }
 
-    /// The place of the first option for a key of the element of this name.
+    /// Returns the place of the first option for a key of the element of this name.
     pub(crate) fn first_of(&self, name: &str) -> Option<Place> {
         let of = |option: &&Override| {
             let mut points = option.key.match_indices('.');
@@ -349,7 +354,7 @@ impl Overrides {
         Some(self.list.iter().find(of)?.key_place)
     }
 
-    /// Refuses options that changed nothing.
+    /// Reports options that were not used.
     pub fn refuse_unused(&self, findings: &mut Findings, known: &[Known<'_>]) {
         for option in self.list.iter().filter(|option| !option.used.get()) {
             let (message, help) = unused(&option.key, known);
@@ -360,17 +365,17 @@ impl Overrides {
     }
 }
 
-/// What options can begin with: a table there is one of, or elements by their names.
+/// A first part of option keys: a single table, or elements by their names.
 #[derive(Clone, Debug)]
 pub struct Known<'n> {
     table: &'static str,
     keys: &'static [Key],
-    /// Of elements, what they are called.
+    /// Names of the elements; `None` for a single table.
     names: Option<Vec<&'n str>>,
 }
 
 impl<'n> Known<'n> {
-    /// A table there is one of.
+    /// Returns a single table.
     pub fn one<T: Element>() -> Known<'n> {
         Known {
             table: T::NAME,
@@ -379,7 +384,7 @@ impl<'n> Known<'n> {
         }
     }
 
-    /// Elements of these names.
+    /// Returns elements of these names.
     pub fn many<T: Element>(names: impl Iterator<Item = &'n str>) -> Known<'n> {
         Known {
             names: Some(names.collect()),
@@ -391,7 +396,7 @@ impl<'n> Known<'n> {
 const EXAMPLE: &str = "write for instance --set \"simulation.duration=10 s\", --set \"link.A->B.bandwidth=4 Mbit/s\" \
      or --set \"connection.*.max-window=20 pkt\"";
 
-/// Why nothing was found under a key, and what there is.
+/// Returns the message and the help for an option that was not used.
 fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
     let (element, rest) = key.split_once('.').unwrap_or((key, ""));
     let table = known.iter().find(|known| known.table == element);
@@ -415,7 +420,7 @@ fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
     }
 }
 
-/// What is set for all elements at once: `demand.scale` is `simulation.demand-scale`.
+/// Suggests the setting for all elements: `demand.scale` is `simulation.demand-scale`.
 fn of_all(key: &str, known: &[Known<'_>]) -> Option<String> {
     let joined = key.replace('.', "-");
     let mut tables = known.iter().filter(|known| known.names.is_none());
@@ -423,7 +428,7 @@ fn of_all(key: &str, known: &[Known<'_>]) -> Option<String> {
     Some(format!("did you mean `{}.{joined}`?", of.table))
 }
 
-/// There is such an element, but not with this key.
+/// Returns the message for an unknown key of an existing element.
 fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
     if let Some(said) = of_another_kind(key, what, keys) {
         return said;
@@ -463,7 +468,7 @@ fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
     (message, help)
 }
 
-/// A key that a table has if it is of another kind than it is here.
+/// Returns the message for a key of another variant of a tagged union.
 fn of_another_kind(key: &str, what: &str, keys: &'static [Key]) -> Option<(String, String)> {
     let (table, inner) = key.split_once('.')?;
     let first = inner.split('.').next()?;
@@ -501,7 +506,7 @@ fn of_another_kind(key: &str, what: &str, keys: &'static [Key]) -> Option<(Strin
     Some((message, help))
 }
 
-/// An element that has a name, or a pattern for many.
+/// Returns the message for an element name or pattern that is followed by an unknown key or none.
 fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
     let what = table.table;
     if names.iter().any(|it| means(rest, it)) {
@@ -510,7 +515,7 @@ fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
         let keys = table.keys.iter().map(|key| key.name);
         return (message, suggest::help("", "its keys", keys));
     }
-    // Names may contain points, so the name is looked for rather than cut off.
+    // Names may contain points, so every point is tried as the end of the name.
     let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
     let known = cuts.find(|(name, _)| names.iter().any(|it| means(name, it)));
     if let Some((name, key)) = known {

@@ -1,4 +1,4 @@
-//! Where something stands in the files that were read.
+//! Source locations in the files that were read.
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
@@ -6,17 +6,17 @@ use std::ops::{Deref, Range};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-/// A file (or a `--set` option) in [`Sources`](crate::Sources), in the order of reading.
+/// The index of a file (or a `--set` option) in [`Sources`](crate::Sources), in the order of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub(crate) u32);
 
 impl FileId {
-    /// The document itself is always read first.
+    /// The document itself, which is always read first.
     pub const FIRST: FileId = FileId(0);
     const NOWHERE: FileId = FileId(u32::MAX);
 }
 
-/// A range of bytes in a file. Files are limited to what 32 bits can count.
+/// A byte range in a file. Files are limited to 4 GiB by 32-bit offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     file: FileId,
@@ -25,14 +25,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Of what stands nowhere: made by a program, or put in the place of something wrong.
+    /// The place of a value without a source: made by a program, or a placeholder for an invalid value.
     pub const NOWHERE: Place = Place {
         file: FileId::NOWHERE,
         start: 0,
         end: 0,
     };
 
-    /// Of these bytes of a file.
+    /// Returns the place of these bytes of a file.
     pub fn new(file: FileId, span: Range<usize>) -> Place {
         let narrow = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         Place {
@@ -42,7 +42,7 @@ impl Place {
         }
     }
 
-    /// From where this begins to where `last`, of the same file, ends.
+    /// Returns the range from the start of `self` to the end of `last`, in the same file.
     pub(crate) fn to(self, last: Place) -> Place {
         Place {
             end: last.end,
@@ -50,23 +50,23 @@ impl Place {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(self) -> FileId {
         self.file
     }
 
-    /// The bytes.
+    /// Returns the byte range.
     pub fn span(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// Whether it stands nowhere.
+    /// Returns whether there is no source.
     pub fn is_nowhere(self) -> bool {
         self.file == FileId::NOWHERE
     }
 }
 
-/// A value and where it stands. Two of them are equal if their values are.
+/// A value with its place. Equality compares only the values.
 #[derive(Clone, Copy, Debug)]
 pub struct Spanned<T> {
     value: T,
@@ -74,28 +74,28 @@ pub struct Spanned<T> {
 }
 
 impl<T> Spanned<T> {
-    /// A value that stands there.
+    /// Returns a value with its place.
     pub fn new(value: T, place: Place) -> Self {
         Spanned { value, place }
     }
 
-    /// Where it stands. What a program made stands nowhere; its place is of no use.
+    /// Returns the place. A value made by a program has [`Place::NOWHERE`].
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// The value alone.
+    /// Returns the value without its place.
     pub fn into_inner(self) -> T {
         self.value
     }
 
-    /// Whether it was read, and not put in the place of something that could not be.
+    /// Returns whether the value was read, in contrast to a placeholder for an invalid value.
     pub fn is_sound(&self) -> bool {
         !self.place.is_nowhere()
     }
 }
 
-/// A value that a program made.
+/// Conversion of a value made by a program.
 impl<T> From<T> for Spanned<T> {
     fn from(value: T) -> Self {
         Spanned::new(value, Place::NOWHERE)

@@ -1,4 +1,4 @@
-//! What is wrong with a document, or suspicious about it.
+//! Diagnostics: errors and warnings about a document.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use crate::place::{FileId, Place};
 use crate::sources::Sources;
 use crate::suggest;
 
-/// Whether a scenario can be run in spite of a problem.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It cannot.
+    /// The scenario cannot be run.
     Error,
-    /// It can, but its author should look at this.
+    /// The scenario can be run, but should be checked.
     Warning,
 }
 
 impl Severity {
-    /// What messages call it.
+    /// Returns its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -30,15 +30,15 @@ impl Severity {
     }
 }
 
-/// What sort of thing a problem is.
+/// The kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
     /// A file that cannot be read.
     Unreadable,
-    /// A file that is too large, or a network that memory would not hold.
+    /// A file that is too large, or a network that exceeds the memory.
     TooLarge,
-    /// Text that is no UTF-8, no TOML or no CSV table.
+    /// Text that is not valid UTF-8, TOML or CSV.
     Syntax,
     /// A key or a column that does not exist.
     UnknownKey,
@@ -58,48 +58,48 @@ pub enum ProblemKind {
     Unreachable,
     /// Settings that exclude each other.
     Conflict,
-    /// Something that this version does not have.
+    /// A feature that this version does not have.
     NotAvailable,
     /// A setting that changes nothing.
     WithoutEffect,
-    /// A value that can be read, and is often a slip of the pen.
+    /// A value that is valid, but often a mistake.
     Suspicious,
-    /// A default that is not what it was when the scenario was written.
+    /// A default that has changed since the scenario was written.
     Changed,
-    /// A `--set` option that fits nothing.
+    /// A `--set` option that matches nothing.
     Override,
-    /// There are more problems than are listed.
+    /// A count of problems that are not listed.
     More,
 }
 
-/// One thing that is wrong or suspicious: what, where, and what to do about it.
+/// An error or a warning: message, place and help.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problem {
-    /// Whether the scenario can be run in spite of it.
+    /// Its severity.
     pub severity: Severity,
-    /// What sort of thing it is.
+    /// Its kind.
     #[serde(skip)]
     pub kind: ProblemKind,
-    /// What is wrong: a lowercase fragment.
+    /// The message: a lower-case fragment.
     pub message: String,
-    /// In which file. `None` if a `--set` option is wrong; the message then names it.
+    /// Its file. `None` for a `--set` option, which the message names.
     pub file: Option<PathBuf>,
-    /// Which bytes of the file are wrong.
+    /// Its byte range in the file.
     pub span: Option<Range<usize>>,
     /// Line of the span's beginning, from 1.
     pub line: Option<usize>,
     /// Column of the span's beginning in characters, from 1.
     pub column: Option<usize>,
-    /// What to do: what is allowed, the corrected line, the nearest name.
+    /// Help: the allowed values, the corrected line, or the most similar name.
     pub help: Option<String>,
 }
 
 impl Problem {
-    /// Where it is, before a message: `topology.toml:5:13: `, as far as it is known.
+    /// Returns the location as a prefix of a message: `topology.toml:5:13: `, as far as it is known.
     pub fn at(&self) -> String {
         match (&self.file, self.line, self.column) {
             (None, ..) => String::new(),
-            // A text that stands in no file.
+            // A text that does not come from a file.
             (Some(file), Some(line), Some(column)) if file.as_os_str().is_empty() => {
                 format!("line {line}, column {column}: ")
             }
@@ -112,7 +112,7 @@ impl Problem {
     }
 }
 
-/// `topology.toml:12:1: error: unknown key ...`, and the help on a second line.
+/// Formats `topology.toml:12:1: error: unknown key ...`, with the help on a second line.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.at())?;
@@ -124,8 +124,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with a scenario, and everything suspicious about it, in the order of
-/// the files and of the places in them.
+/// All errors and warnings about a scenario, in the order of files and places.
 #[derive(Clone, Debug)]
 pub struct Problems {
     list: Vec<Problem>,
@@ -133,22 +132,22 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// All of them.
+    /// Returns an iterator over the problems.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.list.iter()
     }
 
-    /// All of them.
+    /// Returns the list of problems.
     pub fn into_vec(self) -> Vec<Problem> {
         self.list
     }
 
-    /// The texts that were read.
+    /// Returns the texts that were read.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
 
-    /// Whether a file could not be read at all, which is not the same as reading something wrong.
+    /// Returns whether a file could not be read, in contrast to invalid content.
     pub fn unreadable(&self) -> bool {
         self.list
             .iter()
@@ -179,12 +178,12 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Nobody reads more than this; the rest is counted.
+/// Maximum number of problems that are listed; the rest are only counted.
 const MOST_PROBLEMS: usize = 200;
-/// Nobody waits longer than this takes for help with spelling: about a second.
+/// Maximum number of name comparisons for suggestions, which takes about 1 s.
 const MOST_COMPARED: usize = 1_000_000;
 
-/// A problem on its way: still without line and column.
+/// A problem without line and column yet.
 #[derive(Debug)]
 pub struct Finding {
     severity: Severity,
@@ -195,26 +194,26 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What to do about it.
+    /// Sets the help.
     pub fn help(&mut self, help: impl Into<String>) {
         self.help = Some(help.into());
     }
 }
 
-/// Problems as they are found.
+/// The diagnostics collected so far.
 #[derive(Debug, Default)]
 pub struct Findings {
     list: Vec<Finding>,
     errors: usize,
     left_out: usize,
-    /// With how many names others were compared.
+    /// Number of name comparisons so far.
     compared: usize,
-    /// The last finding, if it is not kept.
+    /// The last finding, if it is not in the list.
     last: Option<Finding>,
 }
 
 impl Findings {
-    /// Adds something that is wrong.
+    /// Adds an error.
     pub fn error(
         &mut self,
         kind: ProblemKind,
@@ -225,7 +224,7 @@ impl Findings {
         self.push(Severity::Error, kind, place, message.into())
     }
 
-    /// Adds something that is suspicious.
+    /// Adds a warning.
     pub fn warning(
         &mut self,
         kind: ProblemKind,
@@ -249,11 +248,11 @@ impl Findings {
             help: None,
             place,
         };
-        // What stands nowhere took the place of something that was refused already.
+        // A value without a source is a placeholder for one that was already reported.
         if place.is_nowhere() {
             return self.last.insert(finding);
         }
-        // A setting of many elements is wrong once.
+        // An override of many elements is reported once.
         let same = |it: &Finding| it.place == place && it.message == finding.message;
         if self.list.iter().any(same) {
             return self.last.insert(finding);
@@ -268,8 +267,8 @@ impl Findings {
         &mut self.list[end]
     }
 
-    /// ``did you mean `link`? allowed: ...`` for the finding that comes next; nothing if it will not be kept. Of
-    /// very many names only the first findings are compared with.
+    /// Returns ``did you mean `link`? allowed: ...`` for the next finding, or an empty text if it will
+    /// not be kept. If there are many names, only the first findings are compared with them.
     pub fn allowed<'a>(
         &mut self,
         name: &str,
@@ -283,7 +282,7 @@ impl Findings {
         suggest::listed(near, what, allowed)
     }
 
-    /// The same of names that the document gives, of which there may be very many: not all are listed.
+    /// Returns the same help for names from the document. Because there can be many, not all are listed.
     pub fn given<'a>(
         &mut self,
         name: &str,
@@ -297,7 +296,7 @@ impl Findings {
         suggest::given(near, what, names)
     }
 
-    /// The one of the names that was meant, likewise.
+    /// Returns the most similar of the allowed names, with the same limits.
     pub fn nearest<'a>(
         &mut self,
         name: &str,
@@ -311,7 +310,7 @@ impl Findings {
         suggest::nearest(name, allowed)
     }
 
-    /// Adds help to the last finding.
+    /// Sets the help of the last finding.
     pub fn amend(&mut self, help: impl Into<String>) {
         let kept = self.list.last_mut().filter(|_| self.last.is_none());
         if let Some(finding) = kept {
@@ -319,7 +318,7 @@ impl Findings {
         }
     }
 
-    /// Adds help to the last finding if it has none.
+    /// Sets the help of the last finding if it has none.
     pub(crate) fn fill(&mut self, help: impl FnOnce() -> String) {
         let kept = self.list.last_mut().filter(|_| self.last.is_none());
         if let Some(finding) = kept
@@ -329,7 +328,7 @@ impl Findings {
         }
     }
 
-    /// Adds something that is suspicious, unless the same was said of the file before: one habit is one warning.
+    /// Adds a warning, unless the file already has the same one.
     pub fn warn_once(&mut self, place: Place, message: String, help: &str) {
         let same = |it: &Finding| it.place.file() == place.file() && it.message == message;
         if !self.list.iter().any(same) {
@@ -338,17 +337,17 @@ impl Findings {
         }
     }
 
-    /// Whether anything is wrong.
+    /// Returns whether there are errors.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
-    /// How much is wrong.
+    /// Returns the number of errors.
     pub fn errors(&self) -> usize {
         self.errors
     }
 
-    /// Whether keys were refused, so that what they were meant to say is missing.
+    /// Returns whether keys were rejected, so that their settings are missing.
     pub fn has_refused_keys(&self) -> bool {
         let refused = [ProblemKind::UnknownKey, ProblemKind::WrongType];
         self.list
@@ -356,17 +355,17 @@ impl Findings {
             .any(|finding| refused.contains(&finding.kind))
     }
 
-    /// Whether further findings are only counted.
+    /// Returns whether the list is full, so that further findings are only counted.
     pub fn is_full(&self) -> bool {
         self.list.len() >= MOST_PROBLEMS
     }
 
-    /// Which files problems were found in.
+    /// Returns whether the file has findings.
     pub fn is_about(&self, file: FileId) -> bool {
         self.list.iter().any(|finding| finding.place.file() == file)
     }
 
-    /// With lines and columns, in the order of files and places.
+    /// Returns the problems with lines and columns, in the order of files and places.
     pub fn finish(mut self, sources: &Sources) -> Vec<Problem> {
         self.list.sort_by_key(|finding| finding.place);
         let mut counter = LineCounter::default();
@@ -394,7 +393,7 @@ impl Findings {
         problems
     }
 
-    /// With lines and columns, and the texts they are counted in.
+    /// Returns the problems with lines and columns, and the texts.
     pub fn into_problems(self, sources: Sources) -> Problems {
         Problems {
             list: self.finish(&sources),
@@ -419,7 +418,7 @@ impl Finding {
             false => message,
         };
         let file = sources.path(place.file()).map(ToOwned::to_owned);
-        // There is no line in a file that could not be read.
+        // A file that could not be read has no lines.
         let is_read = kind != ProblemKind::Unreadable || place.span() != (0..0);
         let known = file.is_some() && !place.is_nowhere() && is_read;
         let (line, column) = counter.at(place, text);
@@ -436,7 +435,7 @@ impl Finding {
     }
 }
 
-/// Finds lines in one pass over each text, if asked in order.
+/// A converter of byte offsets to lines. Offsets in ascending order need one pass over each text.
 #[derive(Default)]
 struct LineCounter {
     file: Option<FileId>,
@@ -464,7 +463,7 @@ impl LineCounter {
             .iter()
             .rposition(|&b| b == b'\n')
             .map_or(0, |end| end + 1);
-        // Columns count characters; a byte-order mark is none.
+        // Columns count characters without the byte order mark.
         let column = String::from_utf8_lossy(&bytes[from..byte])
             .trim_start_matches('\u{feff}')
             .chars()

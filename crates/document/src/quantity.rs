@@ -1,4 +1,4 @@
-//! Settings that have a dimension.
+//! Quantities: numbers with a unit.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{Findings, Kind, ProblemKind, Read, Value};
 
-/// A quantity as scenarios write it: a string with a number and a unit, `"20 ms"`.
+/// A quantity in the notation of scenarios: a string with a number and a unit, such as `"20 ms"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity<T>(pub T);
 
@@ -35,21 +35,21 @@ impl<T: fmt::Display> Serialize for Quantity<T> {
     }
 }
 
-/// What messages and the schema say about a type of quantity.
+/// Descriptions of a physical dimension for messages and the schema.
 trait Dimension: Sized {
     const NAME: &'static str;
-    /// The same in a sentence.
+    /// Its name within a sentence.
     const KIND: &'static str;
-    /// One of them.
+    /// One unit.
     const ONE: Self;
     const DESCRIPTION: &'static str;
-    /// Regular expression of a number with a unit.
+    /// Regular expression of the units after a number.
     const UNITS: &'static str;
 
-    /// The units that somebody who wrote only this number may have meant, the likeliest first.
+    /// Returns the units that are likely for a number without a unit, the likeliest first.
     fn likely_units(key: &str, number: f64) -> &'static [&'static str];
 
-    /// What is suspicious about a text that can be read, and how to write it without doubt.
+    /// Returns a warning about a suspicious text, and an unambiguous notation.
     fn doubt(&self, _key: &str, _text: &str) -> Option<(String, String)> {
         None
     }
@@ -84,7 +84,7 @@ impl Dimension for Rate {
         }
     }
 
-    /// Bandwidths are told in bits: bytes there are nearly always a slip of the pen.
+    /// Bandwidths are usually given in bits, so bytes are most likely a mistake.
     fn doubt(&self, key: &str, text: &str) -> Option<(String, String)> {
         let text = text.trim();
         if key != "bandwidth" || !text.ends_with("B/s") {
@@ -198,7 +198,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
             }
             Err(error) => error,
         };
-        // A number alone, with or without quotes: the help is the line as it should be, in every unit that may be meant.
+        // The help for a number without a unit is the corrected line for every likely unit.
         let number = bare.strip_prefix('+').unwrap_or(bare);
         if number.parse::<f64>().is_ok_and(f64::is_finite) {
             let likely = T::likely_units(key, number.parse().unwrap_or(1.0));
@@ -239,7 +239,7 @@ fn with_unit(number: &str, unit: &str) -> String {
     format!("{number} {unit}")
 }
 
-/// The list of units that ends a unit error's help.
+/// Returns the list of units at the end of the help of a unit error.
 fn units_of(error: &UnitError) -> String {
     let list = error.help().split_once("; ").map(|(_, units)| units);
     list.map(|units| format!("; {units}")).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A table of settings: looking keys up, and refusing what does not belong there.
+//! Reader of one table: look-up of keys and rejection of unknown ones.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use crate::{
     Table, Value, suggest,
 };
 
-/// The settings of one element.
+/// A reader of the settings of one element.
 pub struct Section<'r, 'a> {
-    /// What is wrong, as it is found.
+    /// Diagnostics collected so far.
     pub findings: &'r mut Findings,
-    /// What messages call it: `[[link]]`.
+    /// Name in messages, for example `[[link]]`.
     what: String,
     fields: Fields<'a>,
     place: Place,
     keys: &'static [&'static [Key]],
     /// The `--set` options, if there are any.
     overrides: Option<&'a Overrides>,
-    /// What they call this.
+    /// Name of this table in the `--set` options.
     scope: Option<Scope<'a>>,
-    /// Which of its kind it is, counted from 1; 0 of what there is one of.
+    /// Number among the elements of its kind, from 1; 0 for a single table.
     number: usize,
-    /// What was wrong before.
+    /// Number of errors before this table.
     errors: usize,
 }
 
 impl<'r, 'a> Section<'r, 'a> {
-    /// Of a table or a row; `what` is what messages call it.
+    /// Returns a reader of a table or a row. `what` is its name in messages.
     pub fn new(
         findings: &'r mut Findings,
         what: impl Into<String>,
@@ -51,7 +51,7 @@ impl<'r, 'a> Section<'r, 'a> {
         }
     }
 
-    /// The settings of a value that must be a table.
+    /// Returns a reader of a value that must be a table.
     pub fn of(
         value: &Value<'a>,
         key: &str,
@@ -68,31 +68,31 @@ impl<'r, 'a> Section<'r, 'a> {
         Some(section)
     }
 
-    /// Where it begins.
+    /// Returns the place of its beginning.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// Lets `--set` options change it, once it is [called](Self::call) something.
+    /// Enables `--set` options, which apply once it has a [name](Self::call).
     pub fn with(mut self, overrides: &'a Overrides) -> Self {
         self.overrides = (!overrides.is_empty()).then_some(overrides);
         self
     }
 
-    /// Says which of its kind it is, counted from 1.
+    /// Sets its number among the elements of its kind, from 1.
     pub fn numbered(mut self, number: usize) -> Self {
         self.number = number;
         self
     }
 
-    /// Which of its kind it is, counted from 1.
+    /// Returns its number among the elements of its kind, from 1.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// From now on, `--set` options of this name change it.
+    /// Sets its name in `--set` options, which apply from now on.
     pub fn call(&mut self, name: String) {
-        // Without any, keys need not be looked for among them.
+        // Without matching options, keys need no look-up among them.
         let concerned = self.overrides.filter(|it| it.first_of(&name).is_some());
         self.scope = concerned.map(|overrides| Scope {
             overrides,
@@ -101,17 +101,17 @@ impl<'r, 'a> Section<'r, 'a> {
         });
     }
 
-    /// Whether there are `--set` options.
+    /// Returns whether there are `--set` options.
     pub(crate) fn has_overrides(&self) -> bool {
         self.overrides.is_some()
     }
 
-    /// The text that stands for a key in the document, before anything is read.
+    /// Returns the text of a key in the document, without options.
     pub fn text(&self, key: &str) -> Option<&'a str> {
         text(&self.fields, key)
     }
 
-    /// Whether options ask for another kind of what a key is one of than these fields of it say.
+    /// Returns whether options select another variant of a tagged union than the fields in the document.
     fn is_of_another_kind(&self, key: &str, inner: &Scope<'_>, fields: &Fields<'_>) -> bool {
         let kinds = self.key(key).map_or(&[][..], |declared| declared.kinds);
         kinds.iter().any(|kind| {
@@ -122,7 +122,7 @@ impl<'r, 'a> Section<'r, 'a> {
         })
     }
 
-    /// What is declared of a key.
+    /// Returns the declaration of a key.
     fn key(&self, name: &str) -> Option<&'static Key> {
         all(self.keys).find(|key| key.name == name)
     }
@@ -131,7 +131,7 @@ impl<'r, 'a> Section<'r, 'a> {
         all(self.keys).map(|key| key.name)
     }
 
-    /// What stands for a key.
+    /// Returns the value of a key, with `--set` options applied.
     pub fn get(&mut self, key: &str) -> Option<Value<'a>> {
         debug_assert!(
             self.key(key).is_some(),
@@ -185,7 +185,7 @@ impl<'r, 'a> Section<'r, 'a> {
         }
     }
 
-    /// A setting that may be absent.
+    /// Reads an optional setting.
     pub fn optional<T: Read>(
         &mut self,
         key: &'static str,
@@ -195,7 +195,7 @@ impl<'r, 'a> Section<'r, 'a> {
         value.setting(key, allowed, self.findings)
     }
 
-    /// A setting of `--set` options alone, whatever the file says.
+    /// Reads a setting from `--set` options only, ignoring the document.
     pub fn set<T: Read>(&mut self, key: &'static str, allowed: &Allowed<T>) -> Option<Spanned<T>> {
         let inner = self.scope.as_ref()?.inner(key);
         let overrides = inner.overrides;
@@ -203,7 +203,7 @@ impl<'r, 'a> Section<'r, 'a> {
         is_set.then(|| self.optional(key, allowed)).flatten()
     }
 
-    /// A setting that must be there; `example` is a value for it.
+    /// Reads a required setting. `example` is a value for the help.
     pub fn required<T: Read>(
         &mut self,
         key: &'static str,
@@ -220,10 +220,10 @@ impl<'r, 'a> Section<'r, 'a> {
             .unwrap_or_else(|| fallback().into())
     }
 
-    /// Says that a key must be there.
+    /// Reports a missing key.
     pub fn missing(&mut self, key: &str, example: &str) {
         if self.is_misspelt(key) {
-            return; // `finish` says so
+            return; // `finish` reports it
         }
         let (message, help) = match self.fields {
             Fields::Row { row, node } => (
@@ -241,7 +241,7 @@ impl<'r, 'a> Section<'r, 'a> {
             .help(help);
     }
 
-    /// Whether an unknown key is likely meant to be this one.
+    /// Returns whether an unknown key is likely a misspelling of this one.
     pub fn is_misspelt(&self, key: &str) -> bool {
         let Fields::Toml { table, .. } = self.fields else {
             return false;
@@ -250,23 +250,23 @@ impl<'r, 'a> Section<'r, 'a> {
             .keys()
             .map(|key| key.get_ref().as_ref())
             .filter(|name| self.key(name).is_none());
-        /// One of the first, if it was meant.
+        /// Maximum number of unknown keys that are compared.
         const LOOKED_AT: usize = 1000;
         let mut unknown = unknown.take(LOOKED_AT);
         unknown.any(|name| suggest::nearest(name, self.names()) == Some(key))
     }
 
-    /// Whether nothing has been wrong with it so far.
+    /// Returns whether this table has no errors so far.
     pub fn is_sound(&self) -> bool {
         self.findings.errors() == self.errors
     }
 
-    /// Where the value of a key stands, if there is one.
+    /// Returns the place of the value of a key, if there is one.
     pub fn value_place(&self, key: &str) -> Option<Place> {
         Some(self.fields.get(key)?.place)
     }
 
-    /// Where a key itself stands, if it does in the document.
+    /// Returns the place of a key in the document, if it is there.
     pub fn key_place(&self, key: &str) -> Option<Place> {
         match self.fields {
             Fields::Toml { table, file } => {
@@ -277,13 +277,13 @@ impl<'r, 'a> Section<'r, 'a> {
         }
     }
 
-    /// Whether `--set` options have something to say about the element of this name.
+    /// Returns whether `--set` options refer to the element of this name.
     pub fn is_set(&self, name: &str) -> bool {
         let overrides = self.overrides;
         overrides.is_some_and(|overrides| overrides.first_of(name).is_some())
     }
 
-    /// A table inside this one; one that only `--set` options speak of is there as well.
+    /// Reads a nested table. It exists if the document or a `--set` option has it.
     pub fn table<T: Element>(&mut self) -> Option<T> {
         let options = self.overrides.and_then(|it| it.first_of(T::NAME));
         let value = self.get(T::NAME).or_else(|| {
@@ -310,7 +310,7 @@ impl<'r, 'a> Section<'r, 'a> {
         Some(T::read_section(section))
     }
 
-    /// A table inside this one that must be there.
+    /// Reads a required nested table.
     pub fn required_table<T: Element>(&mut self) -> T {
         let (found, name) = (self.table(), T::NAME);
         if self.key_place(name).is_none() && !self.is_misspelt(name) {
@@ -323,7 +323,8 @@ impl<'r, 'a> Section<'r, 'a> {
         found.unwrap_or_else(T::stand_in)
     }
 
-    /// All tables of an array of tables. `--set` options call one inside an element by its `name`: `link.A->B.class.voice`.
+    /// Reads all tables of an array of tables. The `--set` key of a nested element contains its `name`:
+    /// `link.A->B.class.voice`.
     pub fn list<T: Element>(&mut self) -> Vec<T> {
         let Some(value) = self.fields.get(T::NAME) else {
             return Vec::new();
@@ -355,7 +356,7 @@ impl<'r, 'a> Section<'r, 'a> {
         list
     }
 
-    /// The same tables with what `--set` options say of them instead, under the name that this has now.
+    /// Applies `--set` options under the current name to tables that were already read.
     pub fn list_set<T: Element + Clone>(&mut self, list: &[T]) -> Vec<T> {
         let Some(Kind::Array { array, file }) = self.fields.get(T::NAME).map(|it| it.kind) else {
             return list.to_vec();
@@ -371,7 +372,7 @@ impl<'r, 'a> Section<'r, 'a> {
         list.iter().zip(array.iter()).map(set).collect()
     }
 
-    /// One of an array of tables in this, by its name.
+    /// Returns a reader of an element of a nested array of tables.
     fn element<T: Element>(
         &mut self,
         fields: Fields<'a>,
@@ -386,18 +387,18 @@ impl<'r, 'a> Section<'r, 'a> {
         section
     }
 
-    /// A table whose keys stand beside others here, if the first of them does.
+    /// Reads a table whose keys are merged into this one, if its first key is present.
     pub fn beside<T: Table>(&mut self, what: &str) -> Option<Spanned<T>> {
         let (first, rest) = T::KEYS.split_first()?;
         if let Some(value) = self.get(first.name) {
             return Some(Spanned::new(T::fields(self), value.place));
         }
         for key in rest {
-            // Neither the document nor an option has most of them.
+            // Most of them are neither in the document nor in an option.
             if self.scope.is_none() && self.fields.get(key.name).is_none() {
                 continue;
             }
-            // Tables that stand beside each other here may share keys.
+            // Merged tables may share keys.
             let owners: Vec<&str> = self.owners(key.name).collect();
             let is_first = owners.first() == Some(&first.name);
             if is_first && !owners.iter().any(|owner| self.get(owner).is_some()) {
@@ -408,7 +409,7 @@ impl<'r, 'a> Section<'r, 'a> {
         None
     }
 
-    /// The first keys of the tables that have a key among others.
+    /// Returns the first keys of the merged tables that have this key in another position.
     fn owners(&self, name: &str) -> impl Iterator<Item = &'static str> {
         let tables = self.keys.iter();
         tables.filter_map(move |table| {
@@ -418,13 +419,13 @@ impl<'r, 'a> Section<'r, 'a> {
         })
     }
 
-    /// Refuses every key but one.
+    /// Rejects every key except one.
     pub fn only(&mut self, wanted: &str, why: &str) {
         let others: Vec<&str> = self.names().filter(|key| *key != wanted).collect();
         self.refuse(&others, why);
     }
 
-    /// Refuses some keys.
+    /// Rejects some keys.
     pub fn refuse(&mut self, keys: &[&str], why: &str) {
         for key in keys {
             if let Some(value) = self.get(key) {
@@ -435,9 +436,9 @@ impl<'r, 'a> Section<'r, 'a> {
         }
     }
 
-    /// Refuses keys that do not belong here. To be called when everything is read.
+    /// Reports unknown keys. This must be called after all keys are read.
     pub fn finish(self) {
-        // Columns are checked once, with the header.
+        // Columns were already checked with the header.
         let Fields::Toml { table, file } = self.fields else {
             return;
         };
@@ -470,10 +471,10 @@ impl fmt::Debug for Section<'_, '_> {
     }
 }
 
-/// The key that elements inside of others are called by.
+/// The key with the name of a nested element.
 pub(crate) const NAME: &str = "name";
 
-/// The text that stands for a key.
+/// Returns the text of a key.
 fn text<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a str> {
     match fields.get(key)?.kind {
         Kind::String(text) | Kind::Cell(text) => Some(text),
@@ -481,7 +482,7 @@ fn text<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The keys of a table that is put together from nothing else.
+/// Returns the keys of a table that is not merged from others.
 fn tables<T: Table>() -> &'static [&'static [Key]] {
     const { &[T::KEYS] }
 }

@@ -1,12 +1,12 @@
-//! The texts that a scenario was read from.
+//! Source texts of a scenario.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::place::FileId;
 
-/// The files that a scenario was read from, in the order of reading: the scenario itself, its
-/// tables, and the profile files it names.
+/// The source files of a scenario in the order of reading: the scenario, its tables, and the profile
+/// files that it refers to.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     list: Vec<Source>,
@@ -27,13 +27,13 @@ enum Role {
 }
 
 impl Sources {
-    /// Paths of the files, in the order of reading.
+    /// Returns the paths of the files, in the order of reading.
     pub fn iter(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter(|source| source.role == Role::File);
         files.map(|source| source.path.as_path())
     }
 
-    /// The text of a file, if it was kept: texts in which no problem was found are not.
+    /// Returns the text of a file if it was kept. Texts without problems are dropped.
     pub fn text(&self, file: FileId) -> Option<&str> {
         self.list
             .get(file.0 as usize)?
@@ -42,13 +42,13 @@ impl Sources {
             .map(String::as_str)
     }
 
-    /// The path of a file; `None` for the text of a `--set` option.
+    /// Returns the path of a file; `None` for a `--set` option.
     pub fn path(&self, file: FileId) -> Option<&Path> {
         let source = self.list.get(file.0 as usize)?;
         (source.role == Role::File).then_some(source.path.as_path())
     }
 
-    /// Whether it is the text of a `--set` option.
+    /// Returns whether it is a `--set` option.
     pub fn is_override(&self, file: FileId) -> bool {
         self.list
             .get(file.0 as usize)
@@ -65,7 +65,7 @@ impl Sources {
         self.push(PathBuf::new(), text.to_owned(), Role::Override)
     }
 
-    /// For a file that problems are about although its text could not be had.
+    /// Adds a file whose text could not be read.
     pub fn add_unread(&mut self, path: &Path) -> FileId {
         self.push(path.to_owned(), String::new(), Role::File).0
     }
@@ -81,7 +81,7 @@ impl Sources {
         (id, text)
     }
 
-    /// Forgets the texts that nobody will point into.
+    /// Drops texts that no problem refers to.
     pub fn keep_texts(&mut self, wanted: impl Fn(FileId) -> bool) {
         for (i, source) in self.list.iter_mut().enumerate() {
             if !wanted(FileId(i as u32)) {
@@ -90,7 +90,7 @@ impl Sources {
         }
     }
 
-    /// The texts of the files, in the order of reading.
+    /// Returns the texts of the files, in the order of reading.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let files = self.list.iter().filter(|source| source.role == Role::File);
         files.filter_map(|source| source.text.as_ref().map(|text| text.as_str()))

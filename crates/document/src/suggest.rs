@@ -1,6 +1,6 @@
-//! The name that somebody meant.
+//! Suggestions for misspelt names.
 
-/// What people call a key elsewhere.
+/// Names that other tools use for a key.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("src", "from"),
     ("source", "from"),
@@ -54,18 +54,18 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// Keys of other tools that belong to another table here.
 const MISPLACED: &[(&str, &str)] = &[("limit", "the link's `buffer` limits its queue")];
 
-/// Returns the place of a key that is not allowed where it is.
+/// Returns the correct location of a key that is not allowed here.
 pub(crate) fn misplaced(name: &str) -> Option<&'static str> {
     let found = MISPLACED.iter().find(|(key, _)| *key == name);
     found.map(|(_, place)| *place)
 }
 
-/// The allowed name that `name` most likely stands for, if any is close.
+/// Returns the allowed name that is most similar to `name`, if any is similar.
 pub fn nearest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     netflow_units::nearest_name(name, allowed, ELSEWHERE)
 }
 
-/// ``did you mean `link`? allowed: ...`` with every name that is allowed.
+/// Returns ``did you mean `link`? allowed: ...`` with every allowed name.
 pub(crate) fn help<'a>(
     name: &str,
     what: &str,
@@ -74,7 +74,7 @@ pub(crate) fn help<'a>(
     listed(nearest(name, allowed.clone()), what, allowed)
 }
 
-/// The same with the nearest name already found.
+/// Returns the help for a nearest name that is already known.
 pub(crate) fn listed<'a>(
     near: Option<&str>,
     what: &str,
@@ -87,10 +87,10 @@ pub(crate) fn listed<'a>(
     }
 }
 
-/// Of names that a document gives, of which there may be very many, so many are listed.
+/// Maximum number of names that are listed, because a document can have many.
 const MOST_GIVEN: usize = 20;
 
-/// The same for names that a document gives.
+/// Returns the help for names from the document, of which not all are listed.
 pub(crate) fn given<'a>(
     near: Option<&str>,
     what: &str,

@@ -1,4 +1,4 @@
-//! Tables: structures whose fields are keys.
+//! Traits of tables: structs whose fields are keys.
 
 use toml::de::DeTable;
 
@@ -6,38 +6,41 @@ use crate::{
     Allowed, Fields, FileId, Findings, Key, Kind, Place, ProblemKind, Read, Section, Spanned, Value,
 };
 
-/// A table: a structure with [`table`](crate::table) above it, whose fields are the keys.
+/// A table: a struct with the attribute [`table`](crate::table), whose fields are the keys.
 ///
-/// A field is a [`Setting`], an `Option` of one where the key may be absent, or a `Vec` of
-/// [`Element`]s where there is an array of tables. `#[key(…)]` above it says what else there is to
-/// say: `allowed = CONST` an [`Allowed`], `example = "20 ms"` a value as documents write it,
-/// `name = "class"` the key where it is not the field's name, `element` that it is an [`Element`] of
-/// which there is one, `fallback = EXPR` what stands in for a
-/// value that cannot be read, `flat` that columns of a CSV table need not name it, `fixed` that
-/// [`Table::overridden`] leaves it as it is, `skip` that it is
-/// no key.
+/// The type of a field is a [`Setting`], an `Option` of one if the key is optional, or a `Vec` of
+/// [`Element`]s for an array of tables. `#[key(…)]` of a field can contain:
+///
+/// - `allowed = CONST`: an [`Allowed`]
+/// - `example = "20 ms"`: an example value in the notation of documents
+/// - `name = "class"`: the key, if it differs from the name of the field
+/// - `element`: the field is a single [`Element`]
+/// - `fallback = EXPR`: the placeholder for a value that cannot be read
+/// - `flat`: columns of a CSV table may omit its name
+/// - `fixed`: [`Table::overridden`] does not change it
+/// - `skip`: the field is not a key
 pub trait Table: Sized {
-    /// Every key it may have.
+    /// All its keys.
     const KEYS: &'static [Key];
 
-    /// Reads the keys; what cannot be read is reported and replaced.
+    /// Reads the keys. Invalid values are reported and replaced by placeholders.
     fn fields(section: &mut Section<'_, '_>) -> Self;
 
-    /// The same with what `--set` options say instead, whatever the document has.
+    /// Returns a copy with `--set` options applied, regardless of the document.
     fn overridden(&self, section: &mut Section<'_, '_>) -> Self;
 
-    /// In the place of one that cannot be read.
+    /// Returns the placeholder for a table that cannot be read.
     fn stand_in() -> Self;
 }
 
-/// A table of the document with a name of its own, or a row of a CSV table.
+/// A table of the document with a name, or a row of a CSV table.
 pub trait Element: Table {
     /// The name of its table.
     const NAME: &'static str;
-    /// What messages call it.
+    /// Its name in messages.
     const TITLE: &'static str = Self::NAME;
 
-    /// The keys that it must have, with values for them.
+    /// Returns its required keys with example values.
     fn example() -> String {
         let keys = Self::KEYS.iter().filter(|key| key.required);
         let lines: Vec<String> = keys
@@ -50,17 +53,18 @@ pub trait Element: Table {
         }
     }
 
-    /// What `--set` options call it: `link.A->B`; nothing if they cannot change it.
+    /// Returns its name in `--set` options, such as `link.A->B`; `None` if they cannot change it.
     fn called(_: &Section<'_, '_>) -> Option<String> {
         None
     }
 
-    /// What stands for its `name`, by which `--set` options call it inside of another element; nothing if it has none.
+    /// Returns the value of its `name`, which identifies it in `--set` options within another element;
+    /// `None` without one.
     fn own_name(&self) -> Option<&str> {
         None
     }
 
-    /// Reads it; what cannot be read is reported and replaced.
+    /// Reads the element. Invalid values are reported and replaced by placeholders.
     fn read_section(mut section: Section<'_, '_>) -> Self {
         if section.has_overrides()
             && let Some(name) = Self::called(&section)
@@ -73,12 +77,12 @@ pub trait Element: Table {
     }
 }
 
-/// What a field of a table holds: a value, with its place or without.
+/// The type of a field of a table: a value with or without its place.
 pub trait Setting: Sized {
-    /// The value.
+    /// Type of the value.
     type Value: Read;
 
-    /// From the value and where it stands.
+    /// Returns the setting for a value with its place.
     fn of(value: Spanned<Self::Value>) -> Self;
 }
 
@@ -98,7 +102,7 @@ impl<T: Setting> Setting for Box<T> {
     }
 }
 
-/// Reads a table that stands for a key; `None` if something else does.
+/// Reads a table as the value of a key; `None` for a value of another type.
 pub fn read_table<T: Table + 'static>(
     value: &Value<'_>,
     key: &str,
@@ -110,10 +114,10 @@ pub fn read_table<T: Table + 'static>(
     Some(it)
 }
 
-/// One syntax error brings others with it that are none.
+/// Maximum number of syntax errors that are reported, because one causes others.
 const MOST_SYNTAX_ERRORS: usize = 5;
 
-/// What `read` makes of a text in TOML; `None` if it is none, and the findings say why.
+/// Parses a text as TOML and calls `read`. After a syntax error, returns `None` and adds findings.
 pub fn parse<T>(
     text: &str,
     file: FileId,
@@ -133,7 +137,7 @@ pub fn parse<T>(
     None
 }
 
-/// Reads a document that is one table; `None` if something is wrong with it, which the findings say.
+/// Reads a document that is a single table. After an error, returns `None` and adds findings.
 pub fn read_document<T: Table>(text: &str, file: FileId, findings: &mut Findings) -> Option<T> {
     let before = findings.errors();
     let found = parse(text, file, findings, |fields, findings| {
@@ -147,7 +151,7 @@ pub fn read_document<T: Table>(text: &str, file: FileId, findings: &mut Findings
 }
 
 impl<'a> Value<'a> {
-    /// Reads it, and asks whether it is allowed.
+    /// Reads the value and checks that it is allowed.
     pub fn setting<T: Read>(
         &self,
         key: &str,
@@ -170,7 +174,7 @@ impl<'a> Value<'a> {
         if let Some(percent) = self.percent(allowed) {
             findings.amend(format!("write {percent}; allowed: {}", allowed.text));
         }
-        // What is wrong inside a table or an array is told there.
+        // Errors inside a table or an array are reported there.
         let is_simple = !matches!(self.kind, Kind::Table(_) | Kind::Array { .. });
         let text = [allowed.text, T::ALLOWED];
         if let Some(text) = text.into_iter().find(|text| !text.is_empty())
@@ -182,7 +186,8 @@ impl<'a> Value<'a> {
         None
     }
 
-    /// What to write for a number that is meant in percent: `"5 %" or 0.05` of 5, where a fraction is wanted.
+    /// Returns help for a percentage without its sign where a fraction is expected: `"5 %" or 0.05` for
+    /// 5.
     fn percent<T: Read>(&self, allowed: &Allowed<T>) -> Option<String> {
         let number: f64 = match self.kind {
             Kind::Cell(text) | Kind::String(text) => text.trim().parse().ok()?,
@@ -196,7 +201,7 @@ impl<'a> Value<'a> {
         (is_fraction && is_percent).then(|| format!("\"{number} %\" or {}", number / 100.0))
     }
 
-    /// The same, where a word that options add to stands for this key of its table.
+    /// Returns a copy in which a keyword that `--set` options extend is the value of `key` in its table.
     pub fn with_word_for(&self, key: &'static str) -> Value<'a> {
         let mut value = self.clone();
         if let Kind::Table(Fields::Word { key: of, .. }) = &mut value.kind {
@@ -205,7 +210,7 @@ impl<'a> Value<'a> {
         value
     }
 
-    /// The fields, if it is a table.
+    /// Returns the fields if it is a table.
     pub fn table(&self) -> Option<Fields<'a>> {
         match self.kind {
             Kind::Table(fields) => Some(fields),

@@ -1,4 +1,4 @@
-//! A value of whatever origin, and reading simple types from it.
+//! Values from documents, cells or options, and readers of simple types.
 
 use netflow_units::{Probability, UnitError};
 use toml::Spanned as TomlSpanned;
@@ -8,75 +8,75 @@ use crate::csv::Node;
 use crate::overrides::Scope;
 use crate::{FileId, Findings, Key, Place, ProblemKind, Row, Spanned};
 
-/// What stands for a key.
+/// The value of a key.
 #[derive(Clone, Debug)]
 pub struct Value<'a> {
-    /// What it is.
+    /// Its type and content.
     pub kind: Kind<'a>,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
-    /// For a table: what `--set` options call it, if there are any.
+    /// For a table: its name in `--set` options, if there are any.
     pub(crate) scope: Option<Scope<'a>>,
 }
 
-/// The types a value can have.
+/// The types of values.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind<'a> {
-    /// Text of a CSV cell or a `--set` option, which may turn out to be of any simple type.
+    /// Text of a CSV cell or a `--set` option, which can be read as any simple type.
     Cell(&'a str),
     /// A string.
     String(&'a str),
     /// A whole number.
     Integer(&'a DeInteger<'a>),
-    /// Another number.
+    /// A floating-point number.
     Float(&'a DeFloat<'a>),
     /// True or false.
     Boolean(bool),
-    /// A date.
+    /// A date or time.
     Datetime,
     /// An array.
     Array {
         /// Its elements.
         array: &'a DeArray<'a>,
-        /// The file they stand in.
+        /// The file that contains it.
         file: FileId,
     },
     /// A table.
     Table(Fields<'a>),
 }
 
-/// Where the keys of a table are looked up.
+/// A source of the keys of a table.
 #[derive(Clone, Copy, Debug)]
 pub enum Fields<'a> {
     /// A table of a document.
     Toml {
         /// Its keys.
         table: &'a DeTable<'a>,
-        /// The file it stands in.
+        /// The file that contains it.
         file: FileId,
     },
-    /// A row of a CSV table, and which of the tables in it.
+    /// A nested table within a row of a CSV table.
     Row {
         /// The row.
         row: &'a Row<'a>,
-        /// The table.
+        /// The nested table.
         node: &'a Node,
     },
-    /// A word that says in short what a table does, to which `--set` options add the rest.
+    /// A keyword that abbreviates a table, which `--set` options extend.
     Word {
-        /// The key that the word stands for; empty if nobody has said.
+        /// Key of the keyword; empty if it is not set.
         key: &'static str,
-        /// The word.
+        /// The keyword.
         text: &'a str,
-        /// Where it stands.
+        /// Its place.
         place: Place,
     },
-    /// Nothing but what `--set` options add.
+    /// A table that contains only `--set` options.
     Empty,
 }
 
 impl<'a> Fields<'a> {
-    /// What stands for a key.
+    /// Returns the value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<Value<'a>> {
         match *self {
             Fields::Toml { table, file } => table.get(key).map(|value| Value::toml(value, file)),
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A value of a document.
+    /// Returns a value of a TOML document.
     pub(crate) fn toml(value: &'a TomlSpanned<DeValue<'a>>, file: FileId) -> Value<'a> {
         let kind = match value.get_ref() {
             DeValue::String(text) => Kind::String(text),
@@ -110,7 +110,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A text that may turn out to be of any simple type.
+    /// Returns a text that can be read as any simple type.
     pub(crate) fn cell(text: &'a str, place: Place) -> Value<'a> {
         Value {
             kind: Kind::Cell(text),
@@ -119,7 +119,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// "a string", "a table" ...
+    /// Returns the name of its type: "a string", "a table" ...
     pub fn type_name(&self) -> &'static str {
         match self.kind {
             Kind::Cell(_) => "text",
@@ -132,13 +132,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The place of some bytes of a string value.
+    /// Returns the place of some bytes of a string value.
     pub fn place_inside(&self, text: &str, span: std::ops::Range<usize>) -> Place {
         let whole = self.place.span();
         let offset = match whole.len().checked_sub(text.len()) {
             Some(0) => 0,
-            Some(2) => 1,           // between quotes
-            _ => return self.place, // escapes moved the bytes
+            Some(2) => 1,           // in quotes
+            _ => return self.place, // escapes shift the bytes
         };
         if span.is_empty() || span.end > text.len() {
             return self.place;
@@ -147,7 +147,7 @@ impl<'a> Value<'a> {
         Place::new(self.place.file(), start + span.start..start + span.end)
     }
 
-    /// Says what is wrong with a text that should have been a quantity.
+    /// Reports a text that is not a valid quantity.
     pub(crate) fn bad_unit(
         &self,
         text: &str,
@@ -162,13 +162,13 @@ impl<'a> Value<'a> {
             .help(error.help());
     }
 
-    /// Says that it is of the wrong type.
+    /// Reports a wrong type.
     pub fn wrong_type(&self, key: &str, wanted: &str, findings: &mut Findings) {
         let message = format!("`{key}` must be {wanted}, not {}", self.type_name());
         findings.error(ProblemKind::WrongType, self.place, message);
     }
 
-    /// All elements of an array; `None` if any of them cannot be read.
+    /// Reads all elements of an array; `None` if any of them is invalid.
     pub(crate) fn elements<T: Read>(
         &self,
         key: &str,
@@ -191,7 +191,7 @@ impl<'a> Value<'a> {
         elements.into_iter().collect()
     }
 
-    /// Every element of an array as a value.
+    /// Returns the elements of an array as values.
     pub fn each(&self) -> Option<impl Iterator<Item = Value<'a>> + use<'a>> {
         match self.kind {
             Kind::Array { array, file } => {
@@ -201,7 +201,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The string, or `None` and an error.
+    /// Returns the string. For another type, returns `None` and reports an error.
     pub fn text(&self, key: &str, wanted: &str, findings: &mut Findings) -> Option<&'a str> {
         match self.kind {
             Kind::String(text) | Kind::Cell(text) => Some(text),
@@ -213,37 +213,37 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A type that settings can have.
+/// The type of a setting.
 pub trait Read: Sized {
-    /// What its values are: `"time"`.
+    /// Name of the type: `"time"`.
     const KIND: &'static str;
-    /// Whether a cell of a CSV table can hold one.
+    /// True if a cell of a CSV table can contain a value.
     const IS_CELL: bool = true;
-    /// The keys of its tables, if some of its values are tables.
+    /// Keys of its tables, if some of its values are tables.
     const TABLES: &'static [&'static [Key]] = &[];
-    /// The keys that say which of several kinds it is; empty if there is one.
+    /// Keys that select the variant of a tagged union; empty for other types.
     const KINDS: &'static [&'static str] = &[];
-    /// What all of them are, for messages about what cannot be read.
+    /// Description of all values, for messages about invalid ones.
     const ALLOWED: &'static str = "";
 
-    /// Reads it; `None` if it cannot be read, and the findings say why.
+    /// Reads a value. If it is invalid, returns `None` and adds findings.
     fn read(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<Self>;
 
-    /// How messages show one that is not allowed.
+    /// Formats a value that is not allowed, for messages.
     fn shown(&self) -> String {
         "this".to_owned()
     }
 
-    /// The one of a number that may be a fraction; nothing of what is no number.
+    /// Converts a fraction to the type; `None` if the type is not a number.
     fn fraction(_: f64) -> Option<Self> {
         None
     }
 
-    /// In the place of one that cannot be read.
+    /// Returns the placeholder for an invalid value.
     fn fallback() -> Self;
 }
 
-/// A name of a node or a connection, or a text for people.
+/// A name of a node or a connection, or a descriptive text.
 impl Read for String {
     const KIND: &'static str = "text";
 
@@ -287,7 +287,7 @@ impl Read for String {
 
 const LONGEST_TEXT: usize = 1000;
 
-/// A text as it stands, whatever it is.
+/// Any text, unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verbatim(pub String);
 
@@ -422,7 +422,7 @@ impl Read for u64 {
     }
 }
 
-/// A number without dimension; as a text also with a percent sign.
+/// A dimensionless number. A text may have a percent sign.
 impl Read for f64 {
     const KIND: &'static str = "number";
 
@@ -477,7 +477,7 @@ impl Read for f64 {
     }
 }
 
-/// What to write for `1 percent`.
+/// Suggests a correction for `1 percent`.
 fn percent_in_words(text: &str) -> Option<String> {
     let words = ["percent", "per cent", "pct"];
     let number = words.iter().find_map(|word| text.trim().strip_suffix(word));
@@ -486,7 +486,7 @@ fn percent_in_words(text: &str) -> Option<String> {
     Some(format!("write \"{number} %\""))
 }
 
-/// `"2 %"` as 0.02.
+/// Parses a percentage: `"2 %"` is 0.02.
 fn percent(text: &str, value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<f64> {
     match text.parse::<Probability>() {
         Ok(probability) => Some(probability.get()),
@@ -497,7 +497,7 @@ fn percent(text: &str, value: &Value<'_>, key: &str, findings: &mut Findings) ->
     }
 }
 
-/// Node names from the first to the last: an array of strings, or one text with `>` between them.
+/// Node names from first to last: an array of strings, or one text with `>` between them.
 impl Read for Vec<Spanned<String>> {
     const KIND: &'static str = "names of nodes";
 

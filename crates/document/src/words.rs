@@ -1,52 +1,52 @@
-//! Values that are one of some words.
+//! Keywords: enums whose variants are words.
 
 use crate::{Findings, ProblemKind, Value};
 
-/// An enumeration with [`words`](crate::words) above it: its variants are words, in kebab-case unless
-/// it says `lowercase`, or `#[key(name = "…")]` above a variant another word.
+/// An enum with the attribute [`words`](crate::words). Its variants are words in kebab-case, or in lower
+/// case with `lowercase`. `#[key(name = "…")]` sets the word of a variant.
 pub trait Words: Copy + PartialEq + 'static {
     /// All words.
     const WORDS: &'static [Word<Self>];
-    /// Other words for the same, which are read and not written.
+    /// Alternative words, which are read and never written.
     const ALSO: &'static [(&'static str, Self)];
 
-    /// The word.
+    /// Returns the word.
     fn name(&self) -> &'static str {
         let mut all = Self::WORDS.iter();
         all.find(|it| it.meaning == *self).map_or("", |it| it.word)
     }
 
-    /// What a word means, if it is one.
+    /// Returns the variant of a word, if there is one.
     fn named(word: &str) -> Option<Self> {
         let words = Self::WORDS.iter().map(|it| (it.word, it.meaning));
         let mut all = words.chain(Self::ALSO.iter().copied());
         all.find(|(name, _)| *name == word).map(|(_, it)| it)
     }
 
-    /// Every word that can be read.
+    /// Returns every word that can be read.
     fn names() -> impl Iterator<Item = &'static str> + Clone {
         let words = Self::WORDS.iter().map(|it| it.word);
         words.chain(Self::ALSO.iter().map(|(name, _)| *name))
     }
 }
 
-/// One of some words.
+/// A keyword.
 #[derive(Clone, Copy, Debug)]
 pub struct Word<T> {
-    /// As documents have it.
+    /// The word in documents.
     pub word: &'static str,
     /// The variant.
     pub meaning: T,
-    /// What the variant's documentation says.
+    /// Documentation of the variant.
     pub about: &'static str,
 }
 
-/// Reads a word.
+/// Reads a keyword.
 pub fn word<T: Words>(value: &Value<'_>, key: &str, findings: &mut Findings) -> Option<T> {
     word_of(value, key, T::names(), T::named, findings)
 }
 
-/// Reads one of these words, which mean what `named` says.
+/// Reads one of these words, which `named` maps to values.
 pub fn word_of<T>(
     value: &Value<'_>,
     key: &str,

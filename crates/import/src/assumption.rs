@@ -1,39 +1,39 @@
-//! What a file does not say.
+//! Assumptions that replace information missing from a file.
 
 use std::collections::HashMap;
 
 use crate::Topology;
 
-/// Something that was assumed, and of what.
+/// An assumption, and the parts of the network that it concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assumption {
-    /// What: `bandwidth 10 Gbit/s, for the label is "10Gbps"`.
+    /// The assumption in words: `bandwidth 10 Gbit/s, for the label is "10Gbps"`.
     pub text: String,
-    /// Of what; nothing means the whole file.
+    /// The parts that it concerns. An empty list means the whole file.
     pub about: Vec<About>,
 }
 
-/// Part of a network, with the line of the file that says it.
+/// A part of a network, with its line in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum About {
-    /// The place in the list of nodes.
+    /// Index of a node, and line number.
     Node(usize, usize),
-    /// The place in the list of links.
+    /// Index of a link, and line number.
     Link(usize, usize),
-    /// Something else: what.
+    /// Description of another part, and line number.
     Other(String, usize),
 }
 
-/// How many parts a short listing names.
+/// Number of parts that a short listing names.
 const NAMED: usize = 3;
 
 impl Assumption {
-    /// In a line: the text, how many parts it is about, and the first of them.
+    /// Returns one line: the text, the number of parts that it concerns, and the first of them.
     pub fn short(&self, topology: &Topology) -> String {
         self.listed(topology, NAMED)
     }
 
-    /// With all parts that it is about.
+    /// Returns the text with all parts that it concerns.
     pub fn whole(&self, topology: &Topology) -> String {
         self.listed(topology, usize::MAX)
     }
@@ -74,7 +74,7 @@ impl About {
     }
 }
 
-/// Assumptions as they are made: those with one text become one.
+/// A list of assumptions under construction. Assumptions of equal text are merged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assumptions {
     list: Vec<Assumption>,
@@ -82,7 +82,7 @@ pub(crate) struct Assumptions {
 }
 
 impl Assumptions {
-    /// With what was assumed before.
+    /// Continues a list of earlier assumptions.
     pub(crate) fn after(list: Vec<Assumption>) -> Assumptions {
         let texts = list.iter().map(|it| it.text.clone());
         Assumptions {

@@ -1,4 +1,4 @@
-//! What the attributes of nodes and links are called, in any format.
+//! Names and values of the attributes of nodes and links, in any format.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind, nearest_n
 use crate::label::{self, Bytes, Told};
 use crate::wrong::{Read, Wrong};
 
-/// Something that is said of a node or a link.
+/// An attribute of a node or a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute<'t> {
     pub(crate) name: Cow<'t, str>,
@@ -29,7 +29,7 @@ impl<'t> Attribute<'t> {
         }
     }
 
-    /// Its name without what people write it differently with.
+    /// Returns its name without differences in case and punctuation.
     fn key(&self) -> String {
         letters(&self.name)
     }
@@ -44,7 +44,7 @@ impl<'t> Attribute<'t> {
     }
 }
 
-/// With what to write instead, if the text is a number but for a decimal comma or digits in groups.
+/// Adds help to an error, if the text is a number with a decimal comma or with digit grouping.
 pub(crate) fn with_point(wrong: Wrong, text: &str) -> Wrong {
     match format!("{} bit/s", text.trim()).parse::<BitsPerSecond>() {
         Err(error) if matches!(error.kind(), UnitErrorKind::Separator { .. }) => {
@@ -54,7 +54,7 @@ pub(crate) fn with_point(wrong: Wrong, text: &str) -> Wrong {
     }
 }
 
-/// A text that messages can hold.
+/// Returns a text cut to a length that fits into messages.
 pub(crate) fn cut(text: &str) -> String {
     const LONGEST: usize = 60;
     let line = plain(text);
@@ -64,15 +64,15 @@ pub(crate) fn cut(text: &str) -> String {
     }
 }
 
-/// A text in one line, with nothing in it that cannot be seen.
+/// Returns a text in one line, without control characters.
 pub(crate) fn plain(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join(" ")
 }
 
-/// What rates without a unit are in, in bit/s, where nobody says it and this is the largest of them: bit/s if it would be
-/// more than a Tbit/s in Mbit/s.
+/// Returns the assumed unit of rates without one, in bit/s. `largest` is the largest of them. The unit is
+/// Mbit/s, or bit/s if `largest` would exceed 1 Tbit/s.
 pub(crate) fn unit_of_bare_bps(largest: f64) -> f64 {
     match largest > 1e6 {
         true => 1.0,
@@ -80,22 +80,22 @@ pub(crate) fn unit_of_bare_bps(largest: f64) -> f64 {
     }
 }
 
-/// A quantity as a file states it.
+/// A quantity as stated in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stated {
-    /// In base units.
+    /// A value in base units.
     Sure(f64),
-    /// Without a unit.
+    /// A number without a unit.
     Bare(f64),
 }
 
 impl Stated {
-    /// Whether it is nothing, in whatever unit.
+    /// Returns whether the quantity is 0, in any unit.
     pub(crate) fn is_zero(&self) -> bool {
         matches!(*self, Stated::Sure(number) | Stated::Bare(number) if number == 0.0)
     }
 
-    /// The number, if it has no unit.
+    /// Returns the number if it has no unit.
     pub(crate) fn bare(&self) -> Option<f64> {
         match *self {
             Stated::Bare(number) => Some(number),
@@ -103,7 +103,7 @@ impl Stated {
         }
     }
 
-    /// In base units, if such a unit is meant where none is said.
+    /// Returns the value in base units. `unit` applies to a number without a unit.
     pub(crate) fn in_units_of(&self, unit: f64) -> f64 {
         match *self {
             Stated::Sure(value) => value,
@@ -112,7 +112,7 @@ impl Stated {
     }
 }
 
-/// What is said of a node.
+/// The attributes of a node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeSays {
     pub(crate) name: Option<String>,
@@ -122,45 +122,46 @@ pub(crate) struct NodeSays {
     pub(crate) x: Option<f64>,
     pub(crate) y: Option<f64>,
     pub(crate) population: Option<f64>,
-    /// Whether it stands for a link of more than two ends.
+    /// True if the node represents a link with more than two ends.
     pub(crate) hyperedge: bool,
 }
 
-/// What is said of a link.
+/// The attributes of a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkSays {
     pub(crate) name: Option<String>,
     pub(crate) bandwidth: Option<(Stated, Range<usize>)>,
-    /// The bandwidth that a label tells, and the label.
+    /// The bandwidth parsed from a label, and the label.
     pub(crate) label: Option<(Told, String)>,
-    /// A label that tells none.
+    /// A label without a bandwidth.
     pub(crate) silent: Option<String>,
     pub(crate) delay: Option<(Stated, Range<usize>)>,
     pub(crate) length_km: Option<f64>,
     pub(crate) metric: Option<f64>,
-    /// `Planned` and the like.
+    /// A status such as `Planned`.
     pub(crate) status: Option<String>,
     pub(crate) buffer: Option<Room>,
     /// Shared-risk groups.
     pub(crate) srlg: Vec<String>,
-    /// What is said of the other direction alone.
+    /// Attributes of the opposite direction only.
     pub(crate) reverse: Option<Box<LinkSays>>,
-    /// Attributes that say something else than others, which count.
+    /// Notes on attributes that contradict others, which take precedence.
     pub(crate) passed_over: Vec<String>,
 }
 
 impl LinkSays {
-    /// Whether the link is out of service.
+    /// Returns whether the link is out of service.
     pub(crate) fn is_down(&self) -> bool {
         self.status.as_deref().is_some_and(is_down)
     }
 
-    /// Whether both state the same and have one name, wherever they stand.
+    /// Returns whether both have the same name and equal attributes, regardless of their position in the
+    /// file.
     pub(crate) fn is_alike(&self, other: &LinkSays) -> bool {
         self.name == other.name && self.states_the_same(other)
     }
 
-    /// Whether both state the same.
+    /// Returns whether both have equal attributes.
     pub(crate) fn states_the_same(&self, other: &LinkSays) -> bool {
         let reverse = match (&self.reverse, &other.reverse) {
             (Some(a), Some(b)) => a.states_the_same(b),
@@ -178,7 +179,7 @@ impl LinkSays {
             && (&self.buffer, &self.srlg) == (&other.buffer, &other.srlg)
     }
 
-    /// Takes what is not stated here from the other direction.
+    /// Fills missing attributes from the opposite direction.
     pub(crate) fn complete_by(&mut self, other: &LinkSays) {
         let has_rate = |it: &LinkSays| it.bandwidth.is_some() || it.label.is_some();
         if !has_rate(self) {
@@ -199,7 +200,8 @@ impl LinkSays {
     }
 }
 
-/// The name of an attribute of the other direction without its first word: `metric` of `reverse_metric`.
+/// Returns the name of an attribute of the opposite direction without its prefix: `metric` for
+/// `reverse_metric`.
 fn of_reverse(name: &str) -> Option<&str> {
     const WORD: &str = "reverse";
     let begins = name.get(..WORD.len())?.eq_ignore_ascii_case(WORD);
@@ -207,13 +209,13 @@ fn of_reverse(name: &str) -> Option<&str> {
     (begins && !rest.is_empty()).then_some(rest)
 }
 
-/// A text in lower case without white space and punctuation.
+/// Returns a text in lower case without white space and punctuation.
 pub(crate) fn letters(text: &str) -> String {
     let letters = text.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a status says that a link is out of service.
+/// Returns whether a status means that a link is out of service.
 fn is_down(status: &str) -> bool {
     const DOWN: &[&str] = &[
         "down",
@@ -237,7 +239,7 @@ fn is_down(status: &str) -> bool {
     DOWN.contains(&&*letters(status))
 }
 
-/// Whether a status says that a link is in service.
+/// Returns whether a status means that a link is in service.
 pub(crate) fn is_up(status: &str) -> bool {
     const UP: &[&str] = &[
         "up",
@@ -256,7 +258,7 @@ pub(crate) fn is_up(status: &str) -> bool {
     UP.contains(&&*letters(status))
 }
 
-/// What several attributes say of the same thing.
+/// The values of several attributes for one quantity.
 struct Said<T> {
     all: Vec<(usize, String, T)>,
 }
@@ -268,13 +270,14 @@ impl<T> Default for Said<T> {
 }
 
 impl<T> Said<T> {
-    /// By an attribute of this name, which is so far behind in the list of words.
+    /// Adds the value of an attribute. `rank` is the index of its name in the list of known names.
     fn add(&mut self, rank: usize, name: &str, value: T) {
         self.all.push((rank, plain(name), value));
     }
 
-    /// What counts: of those that say something, or of all if none does, the first in the list of words, whatever their order in the file.
-    /// Others that say something else are noted.
+    /// Returns the value that takes precedence: the first in the list of known names, regardless of the
+    /// order in the file. Values that are not informative are used only if there is no other.
+    /// Contradicting values are noted.
     fn counts(
         self,
         says_something: impl Fn(&T) -> bool,
@@ -296,7 +299,7 @@ impl<T> Said<T> {
 }
 
 impl Stated {
-    /// Whether it is the same, in one of the units that a number without one is read in.
+    /// Returns whether both can be equal, in one of the possible units of a number without a unit.
     fn may_be(&self, other: &Stated) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
         match (self, other) {
@@ -308,7 +311,8 @@ impl Stated {
     }
 }
 
-/// A text that says something: not `None`, which is what Python writes of nothing.
+/// Returns a text unless it is empty or a placeholder such as `None`, which Python writes for a missing
+/// value.
 fn said(text: &str) -> Option<String> {
     let text = plain(text);
     (!matches!(text.as_str(), "" | "None" | "?" | "null" | "NaN" | "nan")).then_some(text)
@@ -325,7 +329,7 @@ pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
             "label" => says.label = Some(value),
             "longitude" | "lon" | "lng" | "long" => says.longitude = Some(attribute.number()?),
             "latitude" | "lat" => says.latitude = Some(attribute.number()?),
-            // Pictures have coordinates that are no numbers, too.
+            // Coordinates on a picture may also be texts.
             "x" => says.x = attribute.number().ok(),
             "y" => says.y = attribute.number().ok(),
             "population" | "pop" => {
@@ -354,7 +358,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
         says.reverse = Some(Box::new(link(&reverse)?));
     }
     let (mut speed, mut speed_unit) = (None, None);
-    // From the one that says most about the bandwidth to the one that says least.
+    // Labels, ordered from the most to the least reliable source of a bandwidth.
     let mut labels: [Option<String>; 5] = Default::default();
     let (mut rates, mut times) = (Said::default(), Said::default());
     let (mut lengths, mut metrics) = (Said::default(), Said::default());
@@ -364,7 +368,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
         };
         let key = attribute.key();
         match key.as_str() {
-            // Before all others.
+            // This attribute takes precedence over all others.
             "linkspeedraw" => {
                 let bps = Bandwidth::Stated(Stated::Sure(attribute.number()?));
                 rates.add(0, &attribute.name, (bps, value, attribute.span.clone()));
@@ -378,7 +382,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
             "description" => labels[4] = Some(value),
             "name" | "id" => says.name = Some(value),
             key if STATUS.contains(&key) => {
-                // Out of service counts.
+                // Out of service takes precedence.
                 if !says.is_down() {
                     says.status = Some(value);
                 }
@@ -404,7 +408,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
         }
     }
     let aside = &mut says.passed_over;
-    // A bandwidth of 0 says nothing.
+    // A bandwidth of 0 means that it is unknown.
     let rate = rates.counts(
         |(rate, ..)| !rate.stated().is_zero(),
         |(rate, ..), (other, ..)| rate.stated().may_be(&other.stated()),
@@ -445,7 +449,7 @@ const RATES: &[&str] = &[
     "rate",
     "datarate",
 ];
-/// Of links: whether they are in service.
+/// Names of the attribute with the status of a link.
 const STATUS: &[&str] = &[
     "status",
     "linkstatus",
@@ -458,9 +462,9 @@ const STATUS: &[&str] = &[
     "isup",
     "enabled",
 ];
-/// Of links: what fails together.
+/// Names of the attribute with the shared-risk groups of a link.
 const GROUPS: &[&str] = &["srlg", "srlgs", "riskgroup", "sharedriskgroup"];
-/// Units of rates, as names of columns have them: `capacity_gbps`, `rate_mbit`.
+/// Units of rates in column names: `capacity_gbps`, `rate_mbit`.
 pub(crate) const RATE_UNITS: &[(&str, f64)] = &[
     ("bps", 1.0),
     ("kbps", 1e3),
@@ -494,7 +498,7 @@ const METRICS: &[&str] = &[
     "ospfweight",
 ];
 
-/// As [`of`] of rates, where the unit alone is a name, too: `mbps`.
+/// Parses a name of a rate like [`of`]. A unit alone is also a name: `mbps`.
 fn rate_key(key: &str) -> Option<(usize, Option<f64>)> {
     of(key, RATES, RATE_UNITS).or_else(|| {
         let named = RATE_UNITS.iter().filter(|(name, _)| is_rate_unit(name));
@@ -503,12 +507,12 @@ fn rate_key(key: &str) -> Option<(usize, Option<f64>)> {
     })
 }
 
-/// Whether a unit alone is a name of rates: `bit` alone is none.
+/// Returns whether a unit alone is a name of rates. `bit` is not.
 pub(crate) fn is_rate_unit(unit: &str) -> bool {
     !matches!(unit, "bit" | "bits")
 }
 
-/// Which of these words a key is, and the unit that it names behind it, if it names one.
+/// Returns the index of the word that a key begins with, and the unit that follows it, if any.
 fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<(usize, Option<f64>)> {
     let mut words = words.iter().enumerate();
     words.find_map(|(rank, word)| match key.strip_prefix(word)? {
@@ -520,7 +524,7 @@ fn of(key: &str, words: &[&str], units: &[(&str, f64)]) -> Option<(usize, Option
     })
 }
 
-/// Whether a key is understood of a node.
+/// Returns whether the name of an attribute of nodes is known.
 pub(crate) fn is_of_node(name: &str) -> bool {
     const KEYS: &[&str] = &[
         "name",
@@ -539,7 +543,7 @@ pub(crate) fn is_of_node(name: &str) -> bool {
     KEYS.contains(&Attribute::new(name, "", 0..0).key().as_str())
 }
 
-/// Keys of a link that have no unit.
+/// Names of attributes of links that have no unit.
 const NAMED: &[&str] = &[
     "linkspeedraw",
     "linkspeed",
@@ -556,14 +560,14 @@ const NAMED: &[&str] = &[
     "key",
 ];
 
-/// The word that somebody may have meant by a key that is not understood of a link.
+/// Returns the known name of a link attribute that is most similar to an unknown one.
 pub(crate) fn near_of_link(name: &str) -> Option<&'static str> {
     let words = [RATES, TIMES, LENGTHS, METRICS, STATUS, GROUPS];
     let words = words.into_iter().flatten();
     nearest_name(name, words.copied(), &[])
 }
 
-/// Whether a key is understood of a link.
+/// Returns whether the name of an attribute of links is known.
 pub(crate) fn is_of_link(name: &str) -> bool {
     let key = letters(of_reverse(name).unwrap_or(name));
     let known = [(TIMES, TIME_UNITS), (LENGTHS, LENGTH_UNITS)];
@@ -586,7 +590,7 @@ fn not_negative(attribute: &Attribute<'_>) -> Read<f64> {
     }
 }
 
-/// `120`, and `120 km`.
+/// Parses a length, for example `120` or `120 km`.
 fn length_km(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<f64> {
     let text = attribute.value.trim();
     let with_unit = LENGTH_UNITS.iter().find_map(|(name, km)| {
@@ -598,7 +602,7 @@ fn length_km(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<f64> {
     Ok(not_negative(&number)? * km)
 }
 
-/// So many of a unit, without the error that a unit such as 1e-3 has.
+/// Returns `number` times `unit`, without the rounding error of a unit such as 1e-3.
 pub(crate) fn scaled(number: f64, unit: f64) -> f64 {
     match unit < 1.0 {
         true => number / (1.0 / unit).round(),
@@ -641,7 +645,7 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
     if attribute.value.trim().parse::<f64>().is_ok() {
         let number = not_negative(attribute)?;
         return Ok(Bandwidth::Stated(match unit {
-            // `capacity_GBps`
+            // The name ends in bytes per second: `capacity_GBps`.
             Some(unit) if counts_bytes(&attribute.name, unit) && number > 0.0 => {
                 return Ok(Bandwidth::Label(Told::of_bytes(8.0 * number * unit)));
             }
@@ -672,12 +676,13 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
         })
 }
 
-/// Whether a key that ends in a unit ends in bytes: `capacity_GBps`. Of `capacityBps` the capital begins a word.
+/// Returns whether a key ends in a unit of bytes, such as `capacity_GBps`. In `capacityBps`, the capital
+/// letter begins a word.
 pub(crate) fn counts_bytes(key: &str, unit: f64) -> bool {
     key.ends_with("Bps") && (unit > 1.0 || key.ends_with("_Bps"))
 }
 
-/// Whether a rate that can be read is told in bytes per second.
+/// Returns whether a rate has a unit of bytes per second.
 pub(crate) fn is_of_bytes(rate: &str) -> bool {
     rate.trim_end().ends_with("B/s")
 }

@@ -1,15 +1,15 @@
-//! How far light has to go.
+//! Great-circle distance and propagation delay.
 
 use crate::Position;
 
-/// Mean radius of the earth.
+/// Mean radius of the earth (IUGG).
 const RADIUS_KM: f64 = 6371.0088;
-/// Light in a vacuum.
+/// Speed of light in a vacuum.
 const LIGHT_KM_PER_S: f64 = 299_792.458;
-/// How much slower it is in glass.
+/// Speed of light in glass, as a fraction of that in a vacuum.
 const IN_GLASS: f64 = 2.0 / 3.0;
 
-/// The great-circle distance of two nodes; `None` if one is not on the earth.
+/// Returns the great-circle distance of two nodes; `None` if one has no geographic position.
 pub fn great_circle_km(from: Position, to: Position) -> Option<f64> {
     let radians = |position| match position {
         Position::Degrees {
@@ -19,19 +19,19 @@ pub fn great_circle_km(from: Position, to: Position) -> Option<f64> {
         Position::Plane { .. } => None,
     };
     let ((from_lon, from_lat), (to_lon, to_lat)) = (radians(from)?, radians(to)?);
-    // The haversine formula, which keeps its digits where distances are small.
+    // The haversine formula is accurate for small distances.
     let half = |a: f64, b: f64| libm::sin((a - b) / 2.0).powi(2);
     let h =
         half(to_lat, from_lat) + libm::cos(from_lat) * libm::cos(to_lat) * half(to_lon, from_lon);
     Some(2.0 * RADIUS_KM * libm::asin(h.clamp(0.0, 1.0).sqrt()))
 }
 
-/// The time that light takes through so much fibre.
+/// Returns the propagation delay of a fibre of this length.
 pub fn fibre_delay_s(km: f64) -> f64 {
     km / (LIGHT_KM_PER_S * IN_GLASS)
 }
 
-/// The time that nothing is faster than.
+/// Returns the lower bound of the propagation delay: that of light in a vacuum.
 pub(crate) fn least_delay_s(km: f64) -> f64 {
     km / LIGHT_KM_PER_S
 }
@@ -47,7 +47,8 @@ mod tests {
         }
     }
 
-    /// On a great circle of radius R an angle of a is R a long; a degree of the equator is R π / 180.
+    /// On a great circle of radius R, an angle a has the length a R. A degree of the equator is R π /
+    /// 180.
     #[test]
     fn distances_are_those_on_the_earth() {
         let degree_km = RADIUS_KM * std::f64::consts::PI / 180.0;

@@ -1,4 +1,4 @@
-//! A network while it is read: as the file says it, until all of it is known.
+//! A network under construction, in the terms of its file.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -18,23 +18,23 @@ use crate::{
     attributes,
 };
 
-/// The most nodes, links and demands that are read: a scenario of more belongs to nobody's editor.
+/// Maximum number of nodes, links and demands. Larger scenarios exceed any practical use.
 const MOST: usize = 1_000_000;
 
-/// A network on its way from the text of a file.
+/// A network under construction from the text of a file.
 pub(crate) struct Draft<'t> {
     pub(crate) text: &'t str,
     pub(crate) format: Format,
     pub(crate) name: Option<String>,
     pub(crate) origin: Vec<(String, String)>,
-    /// What the format, or the file, says rates without a unit are in: bit/s, and in words.
+    /// Unit of rates without one, in bit/s, if the format or the file states it.
     pub(crate) rate_unit: Option<f64>,
-    /// The same of times, in s.
+    /// Unit of times without one, in s.
     pub(crate) time_unit: f64,
-    /// What the file says that coordinates are.
+    /// Kind of the coordinates, if the file states it.
     pub(crate) coordinates: Option<Coordinates>,
     pub(crate) assumptions: Assumptions,
-    /// Whether links that lead one way, in opposite directions, are one link.
+    /// True if two directed links in opposite directions form one link.
     pub(crate) pairs: bool,
     lines: Lines,
     nodes: Vec<DraftNode>,
@@ -44,12 +44,12 @@ pub(crate) struct Draft<'t> {
     zero_demands: usize,
 }
 
-/// A network of which everything in its file is known.
+/// A complete network.
 pub(crate) struct Finished {
     pub(crate) topology: Topology,
-    /// What the file calls each of the nodes.
+    /// Identifier of each node in the file.
     pub(crate) ids: Vec<String>,
-    /// The unit of rates without one, in bit/s.
+    /// Unit of rates without one, in bit/s.
     pub(crate) rate_unit: f64,
 }
 
@@ -64,7 +64,7 @@ struct DraftLink {
     to: usize,
     directed: bool,
     says: LinkSays,
-    /// The other direction, if it leads both ways and is listed by itself.
+    /// The opposite direction of a bidirectional link, if it is listed separately.
     back: Option<(LinkSays, Range<usize>)>,
     span: Range<usize>,
 }
@@ -97,17 +97,17 @@ impl<'t> Draft<'t> {
         }
     }
 
-    /// Whether it has demands and no links.
+    /// Returns whether it has demands and no links.
     pub(crate) fn is_matrix(&self) -> bool {
         self.links.is_empty() && !self.demands.is_empty()
     }
 
-    /// Whether any rate has no unit.
+    /// Returns whether any rate has no unit.
     pub(crate) fn has_bare_rates(&self) -> bool {
         self.bare_rates().next().is_some()
     }
 
-    /// The rates without a unit, of links and of demands.
+    /// Returns the rates of links and demands that have no unit.
     fn bare_rates(&self) -> impl Iterator<Item = f64> {
         let says = self.links.iter().flat_map(|link| {
             let reverse = link.says.reverse.as_deref();
@@ -144,7 +144,7 @@ impl<'t> Draft<'t> {
         self.add_node_saying(id, says, span)
     }
 
-    /// A node of which it is known what is said; it is none that is there already.
+    /// Adds a node with known attributes. It must be new.
     pub(crate) fn add_node_saying(
         &mut self,
         id: &str,
@@ -159,7 +159,7 @@ impl<'t> Draft<'t> {
         Ok(place)
     }
 
-    /// The node that a link or a demand names.
+    /// Returns the node that a link or a demand refers to.
     pub(crate) fn known(&self, id: &str, span: Range<usize>) -> Read<usize> {
         self.places.get(id).copied().ok_or_else(|| {
             let message = format!("there is no node `{}`", cut(id));
@@ -179,7 +179,7 @@ impl<'t> Draft<'t> {
         })
     }
 
-    /// The node of a file that does not list its nodes.
+    /// Returns the node of this identifier, which is added if the file does not list its nodes.
     pub(crate) fn named(&mut self, id: &str, span: Range<usize>) -> Read<usize> {
         match self.places.get(id) {
             Some(&place) => Ok(place),
@@ -221,8 +221,8 @@ impl<'t> Draft<'t> {
         Ok(())
     }
 
-    /// Of a file that does not say whether its links lead one way: they do if every one of them is there in both
-    /// directions. Whether it is so.
+    /// Decides whether links are directed if the file does not state it. They are if every link is listed
+    /// in both directions. Returns the decision.
     pub(crate) fn settle_directions(&mut self, silence: &str) -> bool {
         let mut ways: HashMap<(usize, usize), usize> = HashMap::new();
         for link in &self.links {
@@ -239,7 +239,8 @@ impl<'t> Draft<'t> {
             }
             return true;
         }
-        // One that repeats a link with its ends exchanged is its other direction, which is there already.
+        // A row that repeats a link with its ends exchanged is the opposite direction of a bidirectional
+        // link.
         let mut seen: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
         let mut repeats = Vec::new();
         for (place, link) in self.links.iter().enumerate() {
@@ -277,8 +278,8 @@ impl<'t> Draft<'t> {
         false
     }
 
-    /// Makes one link of two that lead between the same nodes in opposite directions: of those that state the same, then of those
-    /// with one name, then of those that are left, in order.
+    /// Merges pairs of directed links with opposite directions into bidirectional links. Links with equal
+    /// attributes are paired first, then links of equal name, then the others in order.
     fn pair_directions(&mut self) {
         let mut partner: Vec<Option<usize>> = vec![None; self.links.len()];
         let rules: [fn(&LinkSays, &LinkSays) -> bool; 3] = [
@@ -352,8 +353,8 @@ impl<'t> Draft<'t> {
         Ok(())
     }
 
-    /// The network. `elsewhere` is the largest rate without a unit in the other files, 0 if there is none: links and demands
-    /// have one unit.
+    /// Returns the network. `elsewhere` is the largest rate without a unit in the other files, or 0 if
+    /// there is none, because links and demands share one unit.
     pub(crate) fn finish(mut self, reading: &Reading, elsewhere: f64) -> Read<Finished> {
         let said = reading.rate_unit_bps.or(self.rate_unit);
         let rate_unit =
@@ -391,7 +392,7 @@ impl<'t> Draft<'t> {
         let ids = self.nodes.iter().map(|node| node.id.clone()).collect();
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
-            // Without a label of its own, a node is labelled as the file calls it.
+            // A node without a label is labelled with its identifier in the file.
             let label = node.says.label.or(node.says.name);
             let label = shortened(&label.unwrap_or_else(|| plain(&node.id)));
             Node {
@@ -456,7 +457,7 @@ impl<'t> Draft<'t> {
     }
 
     fn positions(&mut self, reading: &Reading) -> Read<Vec<Option<Position>>> {
-        // Pairs that may be degrees: of all, or of none.
+        // Either all or none of the coordinate pairs are degrees.
         let pairs = self
             .nodes
             .iter()
@@ -588,7 +589,7 @@ impl<'t> Draft<'t> {
         Ok(link)
     }
 
-    /// One direction of a link; `ends` are its nodes, and whether it leads one way.
+    /// Resolves one direction of a link. `ends` are its nodes and whether it is directed.
     fn settle_direction(
         &mut self,
         place: usize,
@@ -612,7 +613,7 @@ impl<'t> Draft<'t> {
             }
         }
         match (bandwidth_bps, says.label) {
-            // The Zoo's toolset reads `10GEx4` as 10 Gbit/s.
+            // The toolset of the Topology Zoo reads `10GEx4` as 10 Gbit/s.
             (Some(bps), Some((told, label)))
                 if told.times > 1.0 && (bps * told.times / told.bps - 1.0).abs() < 1e-3 =>
             {
@@ -691,7 +692,7 @@ impl<'t> Draft<'t> {
         demands.collect()
     }
 
-    /// Lists the unit that rates without one are in, unless the reader states it.
+    /// Lists the unit of rates without one as an assumption, unless the caller set it.
     fn note_unit(&mut self, reading: &Reading, unit: f64, what: &str) {
         if reading.rate_unit_bps.is_none() {
             let words = unit_in_words(&BitsPerSecond(unit).to_string());
@@ -701,7 +702,7 @@ impl<'t> Draft<'t> {
     }
 }
 
-/// A label that a scenario can have.
+/// Returns a label cut to the length that a scenario allows.
 fn shortened(label: &str) -> String {
     const LONGEST: usize = 200;
     match label.char_indices().nth(LONGEST) {
@@ -710,12 +711,12 @@ fn shortened(label: &str) -> String {
     }
 }
 
-/// `Mbit/s` of `1 Mbit/s`, and `100 kbit/s` as it is.
+/// Returns a quantity as a unit: `Mbit/s` for `1 Mbit/s`, and `100 kbit/s` unchanged.
 pub(crate) fn unit_in_words(quantity: &str) -> String {
     quantity.strip_prefix("1 ").unwrap_or(quantity).to_owned()
 }
 
-/// The rates that scenarios allow, and what to do if the unit of one was assumed.
+/// Returns the range of rates that scenarios allow, with help if the unit of a rate was assumed.
 pub(crate) fn allowed_rates(stated: &Stated) -> String {
     let unit = match stated.bare() {
         Some(_) => "; --unit states the unit of rates without one",

@@ -1,21 +1,21 @@
-//! The formats that are read.
+//! The file formats that can be imported.
 
 use std::path::Path;
 
-/// A format of files with networks.
+/// A file format of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// GraphML, as the Internet Topology Zoo and NetworkX write it.
+    /// GraphML, as written by the Internet Topology Zoo and NetworkX.
     GraphMl,
-    /// GML, likewise.
+    /// GML, as written by the Internet Topology Zoo and NetworkX.
     Gml,
-    /// SNDlib's native format.
+    /// The native format of SNDlib.
     SndlibNative,
-    /// SNDlib's XML.
+    /// The XML format of SNDlib.
     SndlibXml,
-    /// Repetita's and DEFO's `.graph` files, and their `.demands`.
+    /// The `.graph` and `.demands` files of Repetita and DEFO.
     Repetita,
-    /// NetworkX's node-link JSON.
+    /// The node-link JSON of NetworkX.
     NodeLink,
     /// CSV tables of edges, or of demands.
     EdgeList,
@@ -24,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Format; 8] = [
         Format::GraphMl,
         Format::Gml,
@@ -36,7 +36,7 @@ impl Format {
         Format::Ns2,
     ];
 
-    /// Its name: `graphml`.
+    /// Returns its name, such as `graphml`.
     pub fn name(self) -> &'static str {
         match self {
             Format::GraphMl => "graphml",
@@ -50,7 +50,7 @@ impl Format {
         }
     }
 
-    /// What it is, in a line.
+    /// Returns its description in one line.
     pub fn description(self) -> &'static str {
         match self {
             Format::GraphMl => "GraphML, as of the Internet Topology Zoo",
@@ -64,7 +64,7 @@ impl Format {
         }
     }
 
-    /// The format of a file by what it begins with, or else by its name.
+    /// Detects the format of a file by the beginning of its content, otherwise by its file name.
     pub fn of(path: &Path, text: &str) -> Option<Format> {
         let text = text.trim_start_matches('\u{feff}').trim_start();
         Format::by_content(text).or_else(|| {
@@ -105,7 +105,7 @@ impl Format {
     }
 }
 
-/// The name of an XML document's first element.
+/// Returns the name of the root element of an XML document.
 fn root(mut text: &str) -> &str {
     loop {
         text = text.trim_start();

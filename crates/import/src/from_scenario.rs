@@ -1,4 +1,4 @@
-//! The network of a scenario.
+//! Conversion of a scenario to a topology.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ struct Way {
     metric: Option<f64>,
     buffer: Option<Room>,
     srlg: Vec<String>,
-    /// The place of the other direction of the same link.
+    /// Index of the opposite direction of the same link.
     other: Option<usize>,
 }
 
 impl Topology {
-    /// The nodes and links of a scenario. Two links that differ only in their direction are one link. What queues are like,
-    /// and connections, have no place in it.
+    /// Returns the nodes and links of a scenario. Two links that differ only in their direction become
+    /// one link. Queue disciplines and connections are left out.
     pub fn of(scenario: &Prepared) -> Topology {
         let network = &scenario.network;
         let mut nodes: Vec<Node> = network
@@ -76,7 +76,7 @@ impl Topology {
     }
 }
 
-/// The room of a queue that is a number.
+/// Returns a fixed buffer size, if the buffer has one.
 fn room(buffer: Buffer) -> Option<Room> {
     match buffer {
         Buffer::Packets(packets) => Some(Room::Size(Size::Packets(Packets(packets)))),
@@ -86,7 +86,8 @@ fn room(buffer: Buffer) -> Option<Room> {
     }
 }
 
-/// One link of the two directions of a link, and of two links that differ only in their direction.
+/// Merges both directions of a link into one link. Two links that differ only in their direction are also
+/// merged.
 fn paired(ways: &[Way]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();

@@ -1,23 +1,23 @@
-//! What a label says about a link's bandwidth.
+//! Parser of the bandwidth in the label of a link.
 
-/// A bandwidth that a label tells.
+/// A bandwidth parsed from a label.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Told {
     pub(crate) bps: f64,
-    /// How several rates became one: `the smaller of 2`; empty if there is one.
+    /// Rule that combined several rates, such as `the smaller of 2`; empty for a single rate.
     pub(crate) how: String,
-    /// How many times a rate is there: 2 in `2x10 Gbps`.
+    /// Multiplicity of the rate: 2 in `2x10 Gbps`.
     pub(crate) times: f64,
-    /// What was made of it if it says bytes: `10 GB/s`.
+    /// Interpretation of a unit of bytes such as `10 GB/s`.
     pub(crate) bytes: Option<Bytes>,
 }
 
-/// What a rate in bytes per second is taken for.
+/// An interpretation of a rate in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bytes {
-    /// What it says, in columns.
+    /// Bytes, in columns.
     Meant,
-    /// Bits, in labels: of all 59 such labels in the Topology Zoo its authors have made bits.
+    /// Bits, in labels. The authors of the Topology Zoo read all 59 such labels as bits.
     Bits,
 }
 
@@ -38,7 +38,7 @@ impl Bytes {
 }
 
 impl Told {
-    /// A rate that is told in bytes per second.
+    /// Returns a rate that is stated in bytes per second.
     pub(crate) fn of_bytes(bps: f64) -> Told {
         Told {
             bps,
@@ -48,7 +48,7 @@ impl Told {
         }
     }
 
-    /// What there is to say about how it was read; nothing if it can be read in one way only.
+    /// Returns a remark on the interpretation; empty if the label is unambiguous.
     pub(crate) fn remark(&self) -> String {
         match (self.how.as_str(), self.bytes) {
             ("", None) => String::new(),
@@ -59,11 +59,11 @@ impl Told {
     }
 }
 
-/// The bandwidth in a text such as `45 Mbps DS-3`, `OC192/STM64`, `2x10Gb/s`, `< 155 Mbps` or `10-34 Mb/s`;
-/// `None` if there is none in it.
+/// Returns the bandwidth in a text such as `45 Mbps DS-3`, `OC192/STM64`, `2x10Gb/s`, `< 155 Mbps` or
+/// `10-34 Mb/s`; `None` if there is none.
 pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
     let tokens = tokens(text, bytes);
-    // No link has less than nothing.
+    // A negative bandwidth is invalid.
     if let [sign, number, ..] = &*tokens
         && sign.is('-')
         && !number.apart
@@ -95,7 +95,7 @@ pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
         at = next;
     }
     let first = found.first()?;
-    // `45 Mbps DS-3` says one thing twice.
+    // `45 Mbps DS-3` states one bandwidth twice.
     let same = |term: &Term| (term.bps / first.bps - 1.0).abs() < 0.06;
     let least = match found.iter().all(same) {
         true => first,
@@ -128,7 +128,7 @@ struct Term {
 #[derive(Debug, PartialEq)]
 enum What {
     Number(f64),
-    /// In lower case.
+    /// A word in lower case.
     Word(String),
     Sign(char),
 }
@@ -136,9 +136,9 @@ enum What {
 #[derive(Debug, PartialEq)]
 struct Token {
     what: What,
-    /// Whether white space stands before it.
+    /// True if white space precedes it.
     apart: bool,
-    /// What is made of a word with the capital B of bytes: `GB`, `GBps`.
+    /// Interpretation of a word with the capital B of bytes: `GB`, `GBps`.
     bytes: Option<Bytes>,
 }
 
@@ -158,7 +158,7 @@ fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
     let mut apart = true;
     while let Some(c) = rest.chars().next() {
         let length;
-        // `.5` is a number where no word, number or point touches it.
+        // `.5` is a number if no word, number or point precedes it directly.
         let is_free =
             apart || matches!(found.last(), Some(Token { what: What::Sign(c), .. }) if *c != '.');
         let fraction = c == '.' && is_free && rest[1..].starts_with(|c: char| c.is_ascii_digit());
@@ -169,13 +169,13 @@ fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
         } else if c.is_alphabetic() {
             let end = rest.find(|c: char| !c.is_alphabetic());
             let end = end.unwrap_or(rest.len());
-            // So is that of `2xT1`.
+            // The x of `2xT1` is a sign.
             let after_number = found.last().is_some_and(Token::is_number);
             let end = match c {
                 'x' | 'X' if after_number && !apart => 1,
                 _ => end,
             };
-            // The x of `10GEx4` is a sign.
+            // The x of `10GEx4` is also a sign.
             let times = end > 1 && rest[..end].ends_with(['x', 'X']);
             let number = rest[end..].starts_with(|c: char| c.is_ascii_digit());
             length = if times && number { end - 1 } else { end };
@@ -198,8 +198,8 @@ fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
     found
 }
 
-/// A number that stands at the start, and its length: `1,000.5`, and `2,5` as it is written on the
-/// continent.
+/// Parses a number at the start of a text and returns its length: `1,000.5`, or `2,5` with a decimal
+/// comma.
 fn number(text: &str) -> (f64, usize) {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
@@ -232,7 +232,7 @@ fn number(text: &str) -> (f64, usize) {
     (plain.parse().unwrap_or(f64::NAN), at)
 }
 
-/// A rate with how many there are of it: `4x155Mbps`, `STM-64x2`.
+/// Parses a rate with its multiplicity: `4x155Mbps`, `STM-64x2`.
 fn term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
     let (times, start) = match times_before(tokens, at) {
         Some((times, next)) => (times, next),
@@ -263,7 +263,7 @@ fn is_times(token: Option<&Token>) -> bool {
     token.is_some_and(|token| token.is('*') || token.what == What::Word("x".to_owned()))
 }
 
-/// What is so many times there: `40 λ x 10 Gb/s`, `10G LAG x2`.
+/// Returns whether a word denotes a bundle: `40 λ x 10 Gb/s`, `10G LAG x2`.
 fn is_of_many(token: Option<&Token>) -> bool {
     let words = [
         "λ",
@@ -286,7 +286,7 @@ fn is_of_many(token: Option<&Token>) -> bool {
     )
 }
 
-/// Whether something is multiplied here that nothing was made of: `x 2`, `half of`.
+/// Returns whether there is a factor at this token that was not applied: `x 2`, `half of`.
 fn is_factor(tokens: &[Token], at: usize) -> bool {
     let number = |token: Option<&Token>| token.is_some_and(Token::is_number);
     let word = |at: usize, all: &[&str]| {
@@ -304,7 +304,8 @@ fn is_factor(tokens: &[Token], at: usize) -> bool {
     let fraction = tokens
         .get(at)
         .is_some_and(|token| "½¼¾".chars().any(|it| token.is(it)));
-    // `4 OC-12`, `LAG(3)`; but `155 STM-1` says one thing twice, and `Link 2 T1` a number of the link.
+    // `4 OC-12` and `LAG(3)` contain factors. `155 STM-1` states one rate twice, and in `Link 2 T1` the
+    // number identifies the link.
     let counted = match (
         tokens.get(at).map(|it| &it.what),
         technology(tokens, at + 1),
@@ -343,14 +344,14 @@ fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     }
 }
 
-/// A rate that is there once.
+/// A rate without its multiplicity.
 struct Rate {
     bps: f64,
     how: &'static str,
     bytes: Option<Bytes>,
 }
 
-/// `10 Gbit/s`, `1-20Gbps`, `300M-1Gb/s`, `34/45 Mbit/s`, `OC-48c`.
+/// Parses a rate: `10 Gbit/s`, `1-20Gbps`, `300M-1Gb/s`, `34/45 Mbit/s`, `OC-48c`.
 fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
     let What::Number(first) = tokens.get(at)?.what else {
         let (bps, next) = technology(tokens, at)?;
@@ -368,7 +369,7 @@ fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
         bytes: unit.bytes,
     };
     if let Some((unit, next)) = unit(tokens, at + 1) {
-        // The other end of a range is passed over.
+        // The upper end of a range is skipped.
         if between(next) == Some("the lower end")
             && let Some((_, _, next)) = single(tokens, next + 1)
         {
@@ -386,7 +387,7 @@ fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
     Some((of(least, unit, how), next))
 }
 
-/// A number and its unit.
+/// Parses a number and its unit.
 fn single(tokens: &[Token], at: usize) -> Option<(f64, Unit, usize)> {
     let What::Number(number) = tokens.get(at)?.what else {
         return None;
@@ -402,11 +403,11 @@ struct Unit {
     bytes: Option<Bytes>,
 }
 
-/// Speeds of Ethernet.
+/// Speeds of Ethernet in Mbit/s and Gbit/s.
 const MEGABITS: [f64; 3] = [10.0, 100.0, 1000.0];
 const GIGABITS: [f64; 9] = [2.5, 5.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0];
 
-/// Whether the word stands right between one of these numbers and a dash.
+/// Returns whether the word is directly between one of these speeds and a dash.
 fn is_ethernet(tokens: &[Token], at: usize, speeds: &[f64]) -> bool {
     let number = at.checked_sub(1).map(|before| &tokens[before].what);
     let is_speed = matches!(number, Some(What::Number(number)) if speeds.contains(number));
@@ -415,7 +416,7 @@ fn is_ethernet(tokens: &[Token], at: usize, speeds: &[f64]) -> bool {
     is_speed && !tokens[at].apart && dash
 }
 
-/// A unit of rates, however it is written. With a capital B and `/s` or `ps` it says bytes.
+/// Parses a unit of rates in any spelling. A capital B with `/s` or `ps` means bytes.
 fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
     let token = tokens.get(at)?;
     let What::Word(word) = &token.what else {
@@ -426,7 +427,7 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
         "k" | "kb" | "kbs" | "kbit" | "kbits" | "kbps" => 1e3,
         "m" | "mb" | "mbs" | "mbit" | "mbits" | "mbps" | "mpbs" => 1e6,
         "g" | "gb" | "gbs" | "gbit" | "gbits" | "gbps" | "ge" | "gbe" | "gige" | "gig" => 1e9,
-        // Ethernet: `100BASE-TX`, `10GBASE-LR`.
+        // Ethernet, such as `100BASE-TX` or `10GBASE-LR`.
         "base" if is_ethernet(tokens, at, &MEGABITS) => 1e6,
         "gbase" if is_ethernet(tokens, at, &GIGABITS) => 1e9,
         "tb" | "tbs" | "tbit" | "tbits" | "tbps" => 1e12,
@@ -443,7 +444,7 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
     Some((unit, if a_second { at + 3 } else { at + 1 }))
 }
 
-/// Rates that have names.
+/// Parses a technology with a fixed rate, such as OC-48.
 fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     let What::Word(word) = &tokens.get(at)?.what else {
         return None;
@@ -473,7 +474,7 @@ fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
         "e" => of([64e3, 2.048e6, 8.448e6, 34.368e6, 139.264e6])?,
         _ => return None,
     };
-    // The c of `OC-192c` is about how frames are put together.
+    // The c of `OC-192c` denotes concatenation, which does not change the rate.
     let concatenated = |token: &Token| token.what == What::Word("c".to_owned()) && !token.apart;
     let next = number_at + 1 + usize::from(tokens.get(number_at + 1).is_some_and(concatenated));
     Some((bps, next))
@@ -487,7 +488,7 @@ mod tests {
         bandwidth(text, Bytes::Bits)
     }
 
-    /// What is multiplied, but nothing was made of it, is told; a fraction and what is less than nothing are what they are.
+    /// Factors that are not understood are reported. Fractions and negative rates are handled as such.
     #[test]
     fn what_is_not_understood_is_told() {
         for (text, bps) in [
@@ -516,7 +517,7 @@ mod tests {
         for text in ["1 OC-12", "155 STM-1", "Link 2 T1"] {
             assert_eq!(label(text).unwrap().how, "", "{text}");
         }
-        // A dash before a rate is none of its own.
+        // A dash before a rate is not a minus sign.
         assert_eq!(label("- 10G").map(|it| it.bps), Some(10e9));
         assert_eq!(label("A-B 10G").map(|it| it.how), Some(String::new()));
     }
@@ -586,7 +587,7 @@ mod tests {
         }
     }
 
-    /// In a column it is what it is in scenarios; in a label bytes are bits, which is told.
+    /// In columns, units mean the same as in scenarios. In labels, bytes are read as bits, with a remark.
     #[test]
     fn a_unit_means_in_columns_what_it_means_in_scenarios() {
         use netflow_units::BitsPerSecond;
@@ -601,7 +602,7 @@ mod tests {
                     (Bytes::Meant, rate.get()),
                     (Bytes::Bits, rate.get() / if of_bytes { 8.0 } else { 1.0 }),
                 ] {
-                    // A label without a prefix is hardly one.
+                    // A label without a prefix is not recognized as a rate.
                     let Some(told) = bandwidth(&text, bytes) else {
                         assert_eq!(text, "10 B/s");
                         continue;

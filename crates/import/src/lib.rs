@@ -1,9 +1,9 @@
-//! Networks from files of other programs.
+//! Import of networks from files of other programs.
 //!
-//! A file in any [`Format`] is [`read`] into a [`Topology`], which has what the file says and leaves open what it
-//! does not. [`scenario::write`] makes a scenario file of it, [`graphml::write`] GraphML; [`Topology::of`] is the way
-//! back from a scenario. Whatever is assumed on the way is listed as an [`Assumption`] with what it is about and the
-//! line that says it; what cannot be read is refused with its line.
+//! A file in any [`Format`] is [`read`] into a [`Topology`]. Information that is missing from the file
+//! stays undefined there. [`scenario::write`] converts it to a scenario file, [`graphml::write`] to
+//! GraphML. [`Topology::of`] converts a scenario back. Every assumption is listed as an [`Assumption`]
+//! with the parts and lines that it concerns. Invalid content is rejected with its line.
 //!
 //! ```
 //! use netflow_import::{Reading, from_text};

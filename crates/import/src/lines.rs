@@ -1,8 +1,8 @@
-//! Lines of a text.
+//! Lines and words of a text, with their byte offsets.
 
 use std::ops::Range;
 
-/// Where the lines of a text begin.
+/// Byte offsets of the beginnings of lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
     starts: Vec<usize>,
@@ -16,20 +16,20 @@ impl Lines {
         }
     }
 
-    /// The line in which a byte is, from 1.
+    /// Returns the line number of a byte, from 1.
     pub(crate) fn of_byte(&self, byte: usize) -> usize {
         self.starts.partition_point(|&start| start <= byte) + 1
     }
 }
 
-/// A word of a line, and its bytes in the text.
+/// A word of a line, and its byte range in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'t> {
     pub(crate) text: &'t str,
     pub(crate) span: Range<usize>,
 }
 
-/// The lines of a text with the byte at which each begins.
+/// Returns the lines of a text with their byte offsets.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_inclusive('\n').scan(0, |at, line| {
         let start = *at;
@@ -38,7 +38,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The words of a line that begins at this byte, parted by white space.
+/// Splits a line that begins at byte `start` into words at white space.
 pub(crate) fn words(start: usize, line: &str) -> Vec<Word<'_>> {
     let mut found = Vec::new();
     let mut from = None;

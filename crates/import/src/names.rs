@@ -1,18 +1,19 @@
-//! Names of nodes that scenario files can have.
+//! Unique names of nodes that are legal in scenario files.
 
 use std::collections::{HashMap, HashSet};
 
-/// What a file says about a node's name.
+/// The identifier and the preferred name of a node.
 pub(crate) struct Wish<'a> {
     pub(crate) id: &'a str,
     pub(crate) wished: &'a str,
 }
 
-/// Names for all nodes, each unique, of letters, digits, `_` and `-`. Where several wish the same, each gets
-/// its identifier behind it. A node whose name is legal as it stands keeps it: `POP-1` next to `POP 1`.
+/// Returns unique names for all nodes, of letters, digits, `_` and `-`. If several nodes prefer the same
+/// name, each gets its identifier as a suffix. A node whose name is legal without a change keeps it:
+/// `POP-1` next to `POP 1`.
 pub(crate) fn unique(wishes: &[Wish<'_>]) -> Vec<String> {
     let legal: Vec<String> = wishes.iter().map(|wish| legal(wish.wished)).collect();
-    // How many nodes have this name, and how many of them without a change.
+    // Number of nodes per name, and number of those whose name is unchanged.
     let mut wanted: HashMap<&str, (usize, usize)> = HashMap::new();
     for (wish, name) in wishes.iter().zip(&legal) {
         let (all, unchanged) = wanted.entry(name).or_default();
@@ -24,7 +25,7 @@ pub(crate) fn unique(wishes: &[Wish<'_>]) -> Vec<String> {
         Some((_, 1)) => wish.wished == name,
         _ => false,
     };
-    // These names are given before others can be made up.
+    // These names are reserved before others are generated.
     let given = wishes.iter().zip(&legal);
     let given = given.filter(|(wish, name)| keeps(wish, name));
     let mut taken: HashSet<String> = given.map(|(_, name)| name.clone()).collect();
@@ -51,15 +52,16 @@ pub(crate) fn unique(wishes: &[Wish<'_>]) -> Vec<String> {
     names
 }
 
-/// The nearest name that is legal everywhere: in links' names, in paths, and in `--set` options.
+/// Returns the most similar name that is legal everywhere: in names of links, in paths, and in `--set`
+/// options.
 pub(crate) fn legal(text: &str) -> String {
-    /// Longer ones are cut.
+    /// Maximum length; longer names are cut.
     const LONGEST: usize = 60;
     let mut name = String::new();
     for c in text.chars().take(LONGEST) {
         match c {
             _ if c.is_alphanumeric() || c == '_' => name.push(c),
-            // An apostrophe leaves no gap.
+            // An apostrophe or a point is removed without a replacement.
             '\'' | '’' | '.' => {}
             _ if name.is_empty() || name.ends_with('-') => {}
             _ => name.push('-'),

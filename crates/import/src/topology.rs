@@ -1,28 +1,28 @@
-//! A network, whichever file it came from.
+//! A network independent of its file format.
 
 use netflow_scenario::file::DemandKind;
 use netflow_units::Room;
 
 use crate::{Assumption, Format};
 
-/// Nodes, links and demands of a file; what the file does not say is left open.
+/// Nodes, links and demands of a file. Information that the file lacks stays undefined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
-    /// What it was read from; `None` of a scenario.
+    /// Format of its file; `None` for a scenario.
     pub format: Option<Format>,
-    /// What the network is called.
+    /// Name of the network.
     pub name: Option<String>,
-    /// What the file says of its origin: `Source`, `NetworkDate` ...
+    /// Metadata about its origin: `Source`, `NetworkDate` ...
     pub origin: Vec<(String, String)>,
     /// The nodes, in the order of the file.
     pub nodes: Vec<Node>,
     /// The links, in the order of the file; several may have the same ends.
     pub links: Vec<Link>,
-    /// What is to be carried from where to where.
+    /// Traffic demands between nodes.
     pub demands: Vec<Demand>,
-    /// How many demands of the files are 0; they are left out.
+    /// Number of demands that are 0, which are left out.
     pub zero_demands: usize,
-    /// What was assumed while it was read.
+    /// Assumptions made during reading.
     pub assumptions: Vec<Assumption>,
 }
 
@@ -31,25 +31,25 @@ pub struct Topology {
 pub struct Node {
     /// Its name in scenario files, unique.
     pub name: String,
-    /// What people call it, where that is not its name.
+    /// Display name, if it differs from the name.
     pub label: Option<String>,
-    /// Where it is.
+    /// Its position.
     pub position: Option<Position>,
-    /// How many people live there.
+    /// Number of inhabitants.
     pub population: Option<f64>,
 }
 
-/// Where a node is.
+/// The position of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Position {
-    /// On the earth, in degrees.
+    /// Geographic coordinates in degrees.
     Degrees {
         /// East of Greenwich, -180 to 180.
         longitude: f64,
         /// North of the equator, -90 to 90.
         latitude: f64,
     },
-    /// On a plane, in units that nobody told.
+    /// Coordinates on a plane, in an unknown unit.
     Plane {
         /// To the right.
         x: f64,
@@ -61,33 +61,33 @@ pub enum Position {
 /// A link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// What the file calls it.
+    /// Its name in the file.
     pub name: Option<String>,
-    /// The place in the list of nodes where it begins.
+    /// Index of the node where it begins.
     pub from: usize,
-    /// Where it ends.
+    /// Index of the node where it ends.
     pub to: usize,
-    /// Whether it leads one way.
+    /// True if it is unidirectional.
     pub directed: bool,
-    /// What is different in the other direction, if it leads both ways.
+    /// Properties that differ in the opposite direction, if it is bidirectional.
     pub reverse: Option<Reverse>,
     /// Its bandwidth in bit/s.
     pub bandwidth_bps: Option<f64>,
-    /// What there is to say about the bandwidth: which label tells it, or does not.
+    /// Remark on the bandwidth: the label from which it was parsed, or which did not contain one.
     pub bandwidth_remark: Option<String>,
     /// Its propagation delay in seconds.
     pub delay_s: Option<f64>,
     /// Its length in km.
     pub length_km: Option<f64>,
-    /// What routing takes it to cost.
+    /// Routing metric.
     pub metric: Option<f64>,
-    /// How much its queue holds.
+    /// Buffer size of its queue.
     pub buffer: Option<Room>,
-    /// The shared-risk groups that it is in.
+    /// Shared-risk groups that contain it.
     pub srlg: Vec<String>,
 }
 
-/// The direction from the end of a link to its beginning: what is not there is as in the other direction.
+/// The opposite direction of a link. Missing properties are equal to those of the forward direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reverse {
     /// Its bandwidth in bit/s.
@@ -96,38 +96,38 @@ pub struct Reverse {
     pub delay_s: Option<f64>,
     /// Its length in km.
     pub length_km: Option<f64>,
-    /// What routing takes it to cost.
+    /// Routing metric.
     pub metric: Option<f64>,
-    /// How much its queue holds.
+    /// Buffer size of its queue.
     pub buffer: Option<Room>,
 }
 
 impl Reverse {
-    /// This, if anything of it is there.
+    /// Returns `self` if any property differs.
     pub(crate) fn if_any(self) -> Option<Reverse> {
         (self != Reverse::default()).then_some(self)
     }
 }
 
-/// What is to be carried.
+/// A traffic demand between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// The place in the list of nodes of the sender.
+    /// Node index of the sender.
     pub from: usize,
-    /// Of the receiver.
+    /// Node index of the receiver.
     pub to: usize,
-    /// In bit/s.
+    /// Rate in bit/s.
     pub rate_bps: f64,
-    /// What the traffic is, where the file states it.
+    /// Kind of traffic, if the file states it.
     pub kind: Option<DemandKind>,
-    /// The class of its packets, where the file states it.
+    /// Class of its packets, if the file states it.
     pub class: Option<String>,
-    /// The nodes on its path, sender and receiver included, where the file states it.
+    /// Indices of the nodes on its path, sender and receiver included, if the file states it.
     pub path: Option<Vec<usize>>,
 }
 
 impl Demand {
-    /// So much between two nodes, of which the file states nothing else.
+    /// Returns a demand of this rate without further properties.
     pub fn new(from: usize, to: usize, rate_bps: f64) -> Demand {
         Demand {
             from,
@@ -141,14 +141,14 @@ impl Demand {
 }
 
 impl Topology {
-    /// What messages call a link: `A->B`, or `A--B` if it leads both ways.
+    /// Returns the name of a link in messages: `A->B`, or `A--B` if it is bidirectional.
     pub fn link_name(&self, link: &Link) -> String {
         let name = |node: usize| self.nodes.get(node).map_or("?", |node| &*node.name);
         let arrow = if link.directed { "->" } else { "--" };
         format!("{}{arrow}{}", name(link.from), name(link.to))
     }
 
-    /// The ends of every direction that a link leads in.
+    /// Returns the ends of each direction of each link.
     pub(crate) fn ways(&self) -> impl Iterator<Item = (usize, usize)> {
         self.links.iter().flat_map(|link| {
             let back = (!link.directed).then_some((link.to, link.from));
@@ -156,7 +156,7 @@ impl Topology {
         })
     }
 
-    /// For every link how many links before it have the same ends, either way round.
+    /// Returns, for every link, the number of earlier links with the same ends in either order.
     pub fn parallel(&self) -> Vec<usize> {
         let mut seen = std::collections::HashMap::new();
         let ends = self.links.iter().map(|link| {

@@ -1,10 +1,10 @@
-//! What is wrong with a file that is read.
+//! Errors of reading a file.
 
 use std::ops::Range;
 
 use netflow_document::{FileId, Findings, Place, ProblemKind};
 
-/// Why a file is not read: what, where, and what to do about it.
+/// An error: kind, place, message and help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     kind: ProblemKind,
@@ -13,7 +13,7 @@ pub(crate) struct Wrong {
     help: String,
 }
 
-/// What a reader makes of a text.
+/// Result of parsing a text.
 pub(crate) type Read<T> = Result<T, Wrong>;
 
 impl Wrong {
@@ -26,12 +26,12 @@ impl Wrong {
         }
     }
 
-    /// Text that is not of the format.
+    /// Returns a syntax error.
     pub(crate) fn syntax(span: Range<usize>, message: impl Into<String>) -> Wrong {
         Wrong::new(ProblemKind::Syntax, span, message)
     }
 
-    /// A value that cannot be what it should.
+    /// Returns the error of an invalid value.
     pub(crate) fn value(span: Range<usize>, message: impl Into<String>) -> Wrong {
         Wrong::new(ProblemKind::BadValue, span, message)
     }
@@ -41,7 +41,7 @@ impl Wrong {
         self
     }
 
-    /// Tells it of this file.
+    /// Reports the error for this file.
     pub(crate) fn tell(self, file: FileId, findings: &mut Findings) {
         let place = Place::new(file, self.span);
         let finding = findings.error(self.kind, place, self.message);

@@ -1,4 +1,4 @@
-//! Several files as one network: names of nodes, units, directions and demands.
+//! Tests of several files that form one network: names of nodes, units, directions and demands.
 
 use netflow_document::Problems;
 use netflow_import::scenario::{Choices, Origin, Written, write};
@@ -6,7 +6,7 @@ use netflow_import::{Reading, Topology, read};
 use netflow_network::Source;
 use netflow_scenario::file::DemandKind;
 
-/// Files by their names and texts, read as one network.
+/// Reads files, given as names and texts, as one network.
 fn joined(files: &[(&str, &str)]) -> Result<Topology, Problems> {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<_> = files
@@ -21,12 +21,12 @@ fn joined(files: &[(&str, &str)]) -> Result<Topology, Problems> {
     read(&paths, &Reading::default())
 }
 
-/// The same, where the files are right.
+/// Reads valid files.
 fn network(files: &[(&str, &str)]) -> Topology {
     joined(files).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// What is wrong with the files.
+/// Returns the problems of invalid files.
 fn wrong(files: &[(&str, &str)]) -> String {
     joined(files).expect_err("they are wrong").to_string()
 }
@@ -35,7 +35,7 @@ fn written(topology: &Topology) -> Written {
     write(topology, &Choices::default(), &Origin::default())
 }
 
-/// The links, as `FROM->TO BANDWIDTH`, that carry the first demand by the shortest path: here the link at its sender.
+/// Returns the label and bandwidth of the first link of the first demand: the link at its sender.
 fn first_link(topology: &Topology) -> (String, f64) {
     let from = topology.demands[0].from;
     let link = topology.links.iter().find(|link| link.from == from);
@@ -45,7 +45,7 @@ fn first_link(topology: &Topology) -> (String, f64) {
     (name, link.bandwidth_bps.unwrap())
 }
 
-/// `POP 1` and `POP-1` are one name without what names of scenarios cannot have. The demand of one was that of the other.
+/// Regression: `POP 1` and `POP-1` have the same legal name. A demand was assigned to the wrong one.
 #[test]
 fn demands_stay_at_their_nodes_where_names_are_nearly_equal() {
     let there = "from,to,capacity_gbps,delay_ms\nPOP-1,core,10,1\nPOP 1,core,1,1\n";
@@ -69,7 +69,7 @@ fn demands_stay_at_their_nodes_where_names_are_nearly_equal() {
         let topology = network(&[("links.csv", links), ("demands.csv", &demands)]);
         assert_eq!(first_link(&topology).0, name);
     }
-    // A name that is nearly that of a node is none.
+    // A name similar to that of a node is not accepted.
     for name in ["Sao-Paulo-2", "São Paulo"] {
         let demands = format!("from,to,rate_mbps\n{name},core,800\n");
         let said = wrong(&[("links.csv", links), ("demands.csv", &demands)]);
@@ -79,7 +79,7 @@ fn demands_stay_at_their_nodes_where_names_are_nearly_equal() {
     assert!(text.contains("label = \"Sao Paulo\""), "{text}");
 }
 
-/// `0` is the identifier of one node and the name of another: no demand can mean one of them.
+/// `0` is the identifier of one node and the name of another, so no demand can refer to it.
 #[test]
 fn an_identifier_that_is_the_name_of_another_node_is_rejected() {
     let nodes =
@@ -92,14 +92,14 @@ fn an_identifier_that_is_the_name_of_another_node_is_rejected() {
         said.contains("the nodes are `1` and `0` in the scenario"),
         "{said}"
     );
-    // Identifiers and names of one node are both known.
+    // Identifier and name of a node are both accepted.
     for name in ["2", "x"] {
         let demands = format!("from,to,rate_mbps\n{name},{name},8\n");
         network(&[("g.json", &json), ("d.csv", &demands)]);
     }
 }
 
-/// The directions of a scenario's links and the load of its demands on each, as a fraction of its bandwidth.
+/// Returns the directions of a scenario's links with their utilization by demands.
 fn loads(text: &str) -> Vec<(String, f64)> {
     let prepared = netflow_scenario::from_str("a.toml", text, "/nonexistent".as_ref(), &[]);
     let network = prepared
@@ -138,7 +138,7 @@ fn near(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-9
 }
 
-/// A cable of 980 km between nodes that are 504 km apart.
+/// A cable of 980 km between nodes at a distance of 504 km.
 #[test]
 fn a_stated_length_is_that_of_the_fibre() {
     let nodes = "id,lat,lon\nber,52.52,13.40\nmuc,48.14,11.58\n";
@@ -153,7 +153,7 @@ fn a_stated_length_is_that_of_the_fibre() {
         stated.text
     );
     assert!(assumed(&stated).contains(text));
-    // The distance of the ends is no length of a fibre: topohub has it.
+    // The distance of the ends, which topohub states, is not the length of a fibre.
     let straight = read("503.9");
     assert!(
         straight
@@ -179,7 +179,7 @@ fn links_and_demands_have_one_unit() {
     }
     let files = [("links.csv", links), ("d.csv", "from,to,rate\nA,B,0.5\n")];
     assert!(wrong(&files).contains("--unit"), "{}", wrong(&files));
-    // The unit of a format is that of the tables with it.
+    // The unit of a format also applies to tables read together with it.
     let graph = "NODES 2\na 0 0\nb 1 1\nEDGES 2\ne0 0 1 1 1000000 5\ne1 1 0 1 1000000 5\n";
     let read = network(&[("a.graph", graph), ("d.csv", "from,to,rate\na,b,200000\n")]);
     assert_eq!(read.demands[0].rate_bps, 200e6);
@@ -197,7 +197,7 @@ fn one_way_links_carry_one_way_demands() {
     );
     let none = "demands without a path from sender to receiver: left out: C->A";
     assert!(assumed(&read).contains(none), "{}", assumed(&read));
-    // TCP needs its acknowledgements.
+    // TCP needs a return path for acknowledgements.
     let choices = Choices {
         kind: DemandKind::Tcp,
         ..Choices::default()
@@ -260,7 +260,7 @@ fn columns_of_demands_have_the_usual_names() {
         let read = network(&[("links.csv", links)]);
         assert_eq!(read.links[0].bandwidth_bps, Some(10e9), "{links}");
     }
-    // A line that is wrong is the line of the file.
+    // Errors have the line number of the original file.
     let said = wrong(&[("links.csv", "sep=;\nfrom;to;metric\nA;B;-1\n")]);
     assert!(said.contains("links.csv:3:1"), "{said}");
 }
@@ -276,7 +276,7 @@ fn a_square_matrix_is_read() {
         .map(|it| (it.from, it.to, it.rate_bps))
         .collect();
     assert_eq!(rates, [(0, 2, 3e6), (0, 1, 2e6), (1, 0, 1e9), (2, 1, 4e6)]);
-    // The corner may have the unit.
+    // The corner of the matrix may state the unit.
     let matrix = "Gbps,A,B\nA,0,2\nB,1,0\n";
     let read_gbps = network(&[("links.csv", links), ("matrix.csv", matrix)]);
     assert_eq!(read_gbps.demands[0].rate_bps, 2e9);
@@ -287,7 +287,7 @@ fn a_square_matrix_is_read() {
     );
 }
 
-/// An example was sent where the matrix says that nothing is.
+/// Regression: an example connection was written although the matrix is zero.
 #[test]
 fn a_matrix_of_zeros_stays_zero() {
     let links = "from,to,capacity_gbps\nA,B,10\n";
@@ -349,7 +349,7 @@ fn risk_groups_paths_and_classes_are_kept() {
         .collect();
     assert_eq!(names, ["A->C:EF", "A->C/constant", "A->C/constant+2"]);
     assert!(near(load_of(&read.text, "A->B"), 0.1) && near(load_of(&read.text, "A->C"), 0.1));
-    // They stay in a network of a scenario, too.
+    // Shared-risk groups are kept in the network of a scenario.
     let again = Topology::of(&of);
     assert_eq!(again.links[1].srlg, ["bridge", "duct1"]);
     for (path, text) in [
@@ -415,7 +415,7 @@ fn paths_of_equal_metric_share_traffic() {
         "{text}"
     );
     assert!(near(load_of(&read.text, "A->B"), 1.2));
-    // Without metrics, equal delays are chance.
+    // Without metrics, equal delays are coincidental.
     let links = links.replace(",metric", ",note").replace(",10\n", ",x\n");
     let topology = network(&[("links.csv", &links), ("demands.csv", demands)]);
     assert!(!written(&topology).text.contains("ecmp     ="));
@@ -440,7 +440,7 @@ fn utf16_is_named() {
     }
 }
 
-/// A cable whose directions differ was two links, which failed one by one.
+/// Regression: a cable with different directions was two links, which failed independently.
 #[test]
 fn opposite_directions_are_one_link() {
     let links = "from,to,capacity_gbps,delay_ms,metric\nA,B,10,5,10\nB,A,10,5,20\nB,C,10,5,10\nC,B,10,5,10\nA,C,1,5,50\nC,A,1,5,50\n";
@@ -462,7 +462,7 @@ fn opposite_directions_are_one_link() {
     let prepared = netflow_scenario::from_str("a.toml", &read.text, "/nonexistent".as_ref(), &[]);
     let network_of = prepared.unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(network_of.network.physical_links().count(), 3);
-    // As a network of the scenario, too, and through GraphML.
+    // The result is the same via the network of the scenario and via GraphML.
     let again = Topology::of(&network_of);
     assert_eq!(
         again.links[0].reverse.as_ref().and_then(|it| it.metric),
@@ -479,12 +479,12 @@ fn opposite_directions_are_one_link() {
         "{}",
         read.text
     );
-    // What one direction does not state is as in the other.
+    // Properties missing in one direction are those of the other.
     let half = "from,to,capacity_gbps,metric\nA,B,10,5\nB,A,,7\n";
     let link = network(&[("links.csv", half)]).links.remove(0);
     let reverse = link.reverse.expect("its metric is another");
     assert_eq!((reverse.bandwidth_bps, reverse.metric), (None, Some(7.0)));
-    // Pairs have the same name, if there is one.
+    // Links of equal name are paired, if names exist.
     let named = "from,to,gbps,name,metric\nA,B,10,x,1\nA,B,10,y,2\nB,A,10,y,3\nB,A,10,x,4\n";
     let links = network(&[("links.csv", named)]).links;
     let metrics: Vec<_> = links
@@ -492,7 +492,7 @@ fn opposite_directions_are_one_link() {
         .map(|it| it.reverse.as_ref().and_then(|it| it.metric))
         .collect();
     assert_eq!(metrics, [Some(4.0), Some(3.0)]);
-    // Columns say it of one row as well.
+    // Columns can state both directions in one row.
     let columns = "from,to,capacity_gbps,reverse_capacity_gbps,reverse_km\nA,B,10,1,200\n";
     let read = network(&[("links.csv", columns)]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is written is read as it was.
+//! Round-trip tests: reading written files yields the original network.
 
 use netflow_import::{
     Link, Node, Position, Reading, Reverse, Topology, demands, from_text, graphml, great_circle_km,
@@ -9,7 +9,7 @@ use netflow_units::{Packets, Room, Size};
 use proptest::prelude::*;
 
 fn text() -> impl Strategy<Value = String> {
-    // What a label can be: something in one line, without blanks at its ends or two in a row.
+    // A valid label: one line, without spaces at its ends and without double spaces.
     prop_oneof!["[A-Za-z0-9äß<>&\"'.-]{1,9}", "[A-Z][a-z]{0,5} [A-Z&<]"]
 }
 
@@ -81,7 +81,7 @@ fn link(nodes: usize) -> impl Strategy<Value = Link> {
     )
 }
 
-/// Any multigraph.
+/// Generates an arbitrary multigraph.
 fn topology() -> impl Strategy<Value = Topology> {
     (2..8_usize).prop_flat_map(|count| {
         let nodes = prop::collection::vec(node(), count);
@@ -110,7 +110,7 @@ fn topology() -> impl Strategy<Value = Topology> {
     })
 }
 
-/// The scenario that is written of a network, as a network again.
+/// Writes the network as a scenario and reads it back.
 fn through_scenario(topology: &Topology) -> Topology {
     let written = scenario::write(topology, &Default::default(), &Default::default());
     let text = &written.text;
@@ -119,7 +119,7 @@ fn through_scenario(topology: &Topology) -> Topology {
     Topology::of(&prepared)
 }
 
-/// Links by the names of their ends, in any order: those that lead both ways as two.
+/// Returns the directions of links by the names of their ends, sorted. A bidirectional link counts twice.
 fn ways(topology: &Topology) -> Vec<String> {
     let mut ways = Vec::new();
     for link in &topology.links {
@@ -154,17 +154,17 @@ proptest! {
         prop_assert_eq!(after, before);
     }
 
-    /// Every link has its place in a scenario, however many there are between two nodes.
+    /// A scenario contains every link, for any number of parallel links.
     #[test]
     fn a_scenario_keeps_every_link(before in topology()) {
         let mut before = before;
         for link in &mut before.links {
             link.bandwidth_bps.get_or_insert(1e9);
             link.delay_s.get_or_insert(0.005);
-            // Scenarios do not know more.
+            // Scenarios do not contain lengths.
             link.length_km = None;
         }
-        // A ring, so that something can be sent.
+        // A ring makes every node reachable.
         let count = before.nodes.len();
         for from in 0..count {
             let link = Link { from, to: (from + 1) % count, directed: false, reverse: None, ..before.links[0].clone() };
@@ -207,8 +207,8 @@ fn the_networks_that_are_shipped_keep_every_link() {
     }
 }
 
-/// topohub computes the lengths of its links by a formula of its own, for an earth of 6372.8 km instead of
-/// 6371.0088, and gives two decimals.
+/// topohub computes lengths with its own formula. It uses an earth radius of 6372.8 km instead of
+/// 6371.0088 km, and two decimals.
 #[test]
 fn distances_are_those_of_topohub() {
     let file = concat!(
@@ -248,7 +248,7 @@ fn a_table_of_demands_is_read_as_it_was_written() {
     assert_eq!(after.demands, before.demands);
 }
 
-/// A scenario was written that no scenario reader takes.
+/// Regression: the written scenario was invalid.
 #[test]
 fn long_names_are_cut_and_negative_bandwidths_refused() {
     let long = "x".repeat(2000);
@@ -260,7 +260,7 @@ fn long_names_are_cut_and_negative_bandwidths_refused() {
     assert_eq!(problems.into_vec()[0].message, "a bandwidth of -1 Gbit/s");
 }
 
-/// Of nodes of which nothing else is said, too; and nobody lives at some.
+/// Populations are kept, also those of nodes without other attributes and those of 0.
 #[test]
 fn populations_arrive() {
     let folder = tempfile::tempdir().unwrap();
@@ -277,7 +277,7 @@ fn populations_arrive() {
     assert_eq!(people(&through_scenario(&before)), people(&before));
 }
 
-/// One link that leads nowhere back: no connection can be an example, which is said.
+/// A single directed link has no return path, so no example connection is possible, which is reported.
 #[test]
 fn a_network_without_a_way_back_is_told() {
     let json = r#"{"directed": true, "nodes": [{"id": 0}, {"id": 1}], "links": [{"source": 0, "target": 1}]}"#;

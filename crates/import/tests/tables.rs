@@ -1,4 +1,4 @@
-//! CSV tables of links and of nodes, and what other formats say about directions.
+//! Tests of CSV tables of links and nodes, and of directions in other formats.
 
 use netflow_document::{Problem, Problems};
 use netflow_import::scenario::{Choices, Origin, write};
@@ -12,7 +12,7 @@ fn named(name: &str, text: &str) -> Topology {
     from_text(name, text, &Reading::default()).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-/// Two files, by their names and texts, read as one network.
+/// Reads two files, given as names and texts, as one network.
 fn together(files: [(&str, &str); 2]) -> Result<Topology, Problems> {
     let folder = tempfile::tempdir().unwrap();
     let files = files.map(|(name, text)| {
@@ -33,14 +33,14 @@ fn assumed(topology: &Topology) -> Vec<String> {
     list.map(|it| it.short(topology)).collect()
 }
 
-/// The `[[link]]`s of the scenario, and how many of them lead one way.
+/// Returns the number of `[[link]]` tables of the scenario, and the number of unidirectional ones.
 fn links(topology: &Topology) -> (usize, usize) {
     let text = write(topology, &Choices::default(), &Origin::default()).text;
     let count = |what: &str| text.matches(what).count();
     (count("[[link]]"), count("duplex    = false"))
 }
 
-/// Each stood for two links, of twice the capacity.
+/// Regression: each row became two links, with twice the capacity.
 #[test]
 fn a_table_of_both_directions_has_each_link_once() {
     let both = "from,to,capacity_gbps,delay_ms\nA,B,10,1\nB,A,10,1\nB,C,1,2\nC,B,1,2\n";
@@ -56,15 +56,15 @@ fn a_table_of_both_directions_has_each_link_once() {
     // Directions may differ.
     let uneven = import("from,to,capacity_gbps,delay_ms\nA,B,10,1\nB,A,2,1\n");
     assert_eq!(links(&uneven), (1, 0));
-    // The table says so itself.
+    // The table states it explicitly.
     let said = import("from,to,capacity_gbps,directed\nA,B,10,no\nB,A,10,no\n");
     assert_eq!(links(&said), (2, 0));
-    // Two links between two nodes, both there and back.
+    // Two bidirectional links between the same nodes.
     let twice = import("from,to,capacity_gbps,name\nA,B,10,x\nA,B,10,y\nB,A,10,x\nB,A,10,y\n");
     assert_eq!(links(&twice), (2, 0));
 }
 
-/// What stands between the same nodes is told apart by a number, and shares traffic where it is alike.
+/// Parallel links are numbered, and share traffic if they are equal.
 #[test]
 fn links_between_the_same_nodes_are_circuits() {
     let written = |table: &str| {
@@ -97,11 +97,11 @@ fn links_between_the_same_nodes_are_circuits() {
     let (names, shares, assumed) = written("from,to,capacity_gbps\nA,B,10\nA,B,1\n");
     assert_eq!(names, ["A->B", "B->A", "A->B#2", "B->A#2"]);
     assert!(!shares && assumed.contains("the fastest"), "{assumed}");
-    // As fast, but longer: by delay they are no equals.
+    // Equal bandwidth but different length: costs by delay differ.
     let (_, shares, assumed) =
         written("from,to,capacity_gbps,delay\nA,B,10,5\nB,A,10,7\nB,C,10,3\n");
     assert!(!shares && assumed.contains("in length"), "{assumed}");
-    // Links of one direction each, some of which have one beside them.
+    // Unidirectional links, some of which are parallel.
     let (names, ..) = written(
         "from,to,capacity_gbps,directed\nA,B,10,yes\nB,A,1,yes\nB,A,2,yes\nA,C,1,no\nA,B,3,no\n",
     );
@@ -182,7 +182,7 @@ fn a_rate_means_in_columns_what_it_means_in_scenarios() {
             bytes,
             "{text}: {of_column}"
         );
-        // What somebody writes beside a line on a map means bits, and it is told.
+        // Bytes in the label of a map mean bits, with a remark.
         assert_eq!(label, Some(if bytes { bps / 8.0 } else { bps }), "{text}");
         assert_eq!(
             of_label.contains("taken as bits"),
@@ -238,7 +238,7 @@ fn a_decimal_comma_between_commas_is_told() {
     assert_eq!(refused("from,to,capacity_gbps\nA,B\n").help, None);
 }
 
-/// A matrix in which a row stood twice was a demand more, and nothing said so.
+/// Regression: a repeated row of a matrix was an additional demand, without a warning.
 #[test]
 fn what_is_odd_about_a_matrix_is_told() {
     let links = "from,to,bandwidth\nA,B,1 Gbit/s\n";
@@ -289,13 +289,13 @@ fn a_table_of_nodes_gives_links_their_delay() {
     assert_eq!(alone.message, "there are nodes, but no links");
 }
 
-/// Demands in bit/s were told a million times as much, beside links in bit/s.
+/// Regression: demands in bit/s were read as Mbit/s if links were in bit/s.
 #[test]
 fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
     for (bandwidth, rate, bps) in [
         (1e9, 5e6, [1e9, 5e6]),
         (1000.0, 5.0, [1e9, 5e6]),
-        // Links and demands have one unit.
+        // Links and demands share one unit.
         (1e9, 50.0, [1e9, 50.0]),
         (1000.0, 5e6, [1000.0, 5e6]),
         (1e6, 1e6, [1e12, 1e12]),
@@ -309,7 +309,8 @@ fn numbers_above_a_million_are_bits_of_links_and_of_demands() {
     }
 }
 
-/// What a column of demands says of its unit counts, or the table is refused: `rate_tbps` was taken for Mbit/s.
+/// The unit in the name of a demand column is applied or the table is rejected. Regression: `rate_tbps`
+/// was read as Mbit/s.
 #[test]
 fn units_of_columns_of_demands_are_known_or_refused() {
     let links = "from,to,capacity_gbps\nA,B,10\n";
@@ -337,7 +338,7 @@ fn units_of_columns_of_demands_are_known_or_refused() {
         let found = read(column, cell).unwrap();
         let rate_bps = found.demands[0].rate_bps;
         assert!((rate_bps / bps - 1.0).abs() < 1e-12, "{column}: {rate_bps}");
-        // Bytes are often a slip of the pen.
+        // Bytes are often a mistake, so they are reported.
         let is_of_bytes = ["Bps", "B/s"].iter().any(|unit| column.contains(unit));
         let told = assumed(&found).join("; ");
         assert_eq!(told.contains("bytes"), is_of_bytes, "{column}: {told}");
@@ -364,7 +365,7 @@ fn units_of_columns_of_demands_are_known_or_refused() {
     );
 }
 
-/// One counts, whatever their order, and that another says something else is told.
+/// One attribute takes precedence, regardless of the order, and contradicting ones are reported.
 #[test]
 fn attributes_that_contradict_each_other_are_told() {
     for text in [
@@ -386,7 +387,7 @@ fn attributes_that_contradict_each_other_are_told() {
     }
     for (text, bps) in [
         ("from,to,bandwidth,capacity\nA,B,3 Mbit/s,3 Mbit/s\n", 3e6),
-        // In whatever unit; and a bandwidth of 0 says nothing.
+        // Units may differ, and a bandwidth of 0 means unknown.
         ("from,to,bandwidth,capacity\nA,B,1000,1 Gbit/s\n", 1e9),
         ("from,to,bandwidth,capacity\nA,B,0,100 Mbit/s\n", 100e6),
     ] {
@@ -402,7 +403,7 @@ fn attributes_that_contradict_each_other_are_told() {
         told.contains("`bandwidth` says something else than `LinkSpeedRaw`"),
         "{told}"
     );
-    // Three, of which two agree.
+    // Two of three attributes agree.
     let topology = import("from,to,cap,capacity,bandwidth\nA,B,100,3,100 Mbit/s\n");
     let told = assumed(&topology).join("\n");
     assert!(

@@ -1,10 +1,10 @@
-//! How fast the series are written, printed as a table:
+//! Benchmark of the writing of series, printed as a table:
 //! `cargo bench -p netflow-results --features parquet [-- --quick] [-- csv|jsonl|parquet]`.
 //!
-//! One thread; the best of several times, to a file in memory (`/dev/shm`, where there is one) and to
-//! one in the directory of temporary files. A rate counts what a reader gets: bytes of text, or of
-//! columns with 8 bytes for every time, name and value. Last what the same bytes take that are only
-//! copied there.
+//! It uses one thread and reports the fastest of several repetitions. It writes to a file in memory
+//! (`/dev/shm`, if it exists) and to a file in the directory of temporary files. A rate counts the bytes
+//! that a reader gets: bytes of text, or 8 bytes per time, name and value of a column. The last column is
+//! the rate of a plain copy of the same number of bytes.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,14 +13,14 @@ use std::time::Instant;
 
 use netflow_results::{CLASSES, CONNECTIONS, Format, LINKS, Names, Table, export};
 
-/// As many as a network of a hundred nodes has.
+/// Number of directed links of a typical network of 100 nodes.
 const LINK_COUNT: usize = 240;
 const CONNECTION_COUNT: usize = 180;
-/// Links that a connection crosses.
+/// Number of links on the path of a connection.
 const HOPS: usize = 4;
 
 fn main() {
-    // `cargo bench` says --bench; without it, this is the smoke test of `cargo test --benches`.
+    // `cargo bench` passes --bench. Without it, this is the smoke test of `cargo test --benches`.
     let has = |name: &str| std::env::args().any(|arg| arg == name);
     let (intervals, times) = match has("--quick") || !has("--bench") {
         true => (20, 1),
@@ -56,13 +56,13 @@ fn main() {
 struct Sheet {
     table: Table,
     names: Vec<Names>,
-    /// A row's places among the names, the same in every interval.
+    /// Name indices of each row, the same in every interval.
     keys: Vec<Vec<usize>>,
-    /// Row by row.
+    /// Values, row by row.
     values: Vec<f64>,
 }
 
-/// Fills in a line of the table: the rates at both places.
+/// Prints a line of the table: the rates at both places.
 fn measure(sheet: &Sheet, format: Format, places: [Option<&Path>; 2], times: usize) {
     let columns = sheet.table.values.len();
     let rows = sheet.values.len() / columns;
@@ -100,7 +100,7 @@ fn measure(sheet: &Sheet, format: Format, places: [Option<&Path>; 2], times: usi
     );
 }
 
-/// Seconds that a copy of this many bytes to a file takes.
+/// Returns the time in seconds to write `bytes` bytes to a file.
 fn copy_s(place: Option<&Path>, bytes: usize, times: usize) -> Option<f64> {
     let path = place?.join("copied");
     let chunk = vec![b'0'; 256 * 1024];
@@ -130,7 +130,7 @@ impl Sheet {
         }
     }
 
-    /// Gives the path of the file.
+    /// Writes the series and returns the path of the file.
     fn write(&self, directory: &Path, format: Format) -> PathBuf {
         let names: Vec<&Names> = self.names.iter().collect();
         let mut exporter = export(directory, self.table, format, &names).expect("a directory");
@@ -150,7 +150,7 @@ impl Sheet {
     }
 }
 
-/// Numbers between 0 and 1, none round.
+/// Generator of numbers between 0 and 1 with full mantissas.
 struct Random(u64);
 
 impl Random {
@@ -160,12 +160,12 @@ impl Random {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Between two numbers, every magnitude as likely as the next.
+    /// Returns a log-uniform number between `low` and `high`.
     fn between(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.next())
     }
 
-    /// A loss probability: now and then none, or next to none.
+    /// Returns a loss probability, which is 0 or almost 0 in some cases.
     fn loss(&mut self) -> f64 {
         match self.next() {
             none if none < 0.25 => 0.0,
@@ -184,7 +184,7 @@ fn connection_names() -> Names {
     (0..CONNECTION_COUNT).map(|i| format!("c{i}")).collect()
 }
 
-/// One link in ten idles.
+/// Returns rows of links, 10 % of which are idle.
 fn links(intervals: usize) -> Sheet {
     let keys = (0..LINK_COUNT).map(|link| vec![link]).collect();
     let mut sheet = Sheet::new(LINKS, vec![link_names()], keys);
@@ -211,7 +211,7 @@ fn links(intervals: usize) -> Sheet {
     sheet
 }
 
-/// One connection in five is silent.
+/// Returns rows of connections, 20 % of which are silent.
 fn connections(intervals: usize) -> Sheet {
     let keys = (0..CONNECTION_COUNT).map(|it| vec![it]).collect();
     let mut sheet = Sheet::new(CONNECTIONS, vec![connection_names()], keys);

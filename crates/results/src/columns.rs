@@ -1,7 +1,7 @@
-//! The columns of a table, found by looking at a row, and filled row by row.
+//! Columnar tables whose schema is derived from a serializable row.
 //!
-//! Rows are what other crates declare for their own tables and answers, by their fields' names: a number
-//! that is new there is a column here.
+//! Other crates declare rows as structs for their own tables and answers. Each field becomes a column of
+//! the same name, so a new field needs no change here.
 
 #[cfg(feature = "parquet")]
 mod arrow;
@@ -14,34 +14,34 @@ pub use arrow::{array, name, numbers, schema, texts};
 pub use collect::Cell;
 use collect::Sink;
 
-/// What a column holds.
+/// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Numbers.
+    /// Floating-point numbers.
     Number,
     /// Whole numbers from 0.
     Whole,
     /// True or false.
     Flag,
-    /// Texts.
+    /// Strings.
     Text,
 }
 
-/// A column: its name, and what it holds.
+/// A column: name, type and unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its name, that of the setting where it is one that is varied.
+    /// Its name. For a setting that a sweep varies, the key of the setting.
     pub name: String,
-    /// What it holds.
+    /// Type of its values.
     pub kind: Kind,
-    /// What its numbers are in, if they have a unit.
+    /// Unit of its numbers, if they have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }
 
 impl Column {
-    /// One of this name, with the unit that the name ends with.
+    /// Returns a column of this name, with the unit that the suffix of the name stands for.
     pub fn new(name: &str, kind: Kind) -> Column {
         Column {
             name: name.to_owned(),
@@ -50,7 +50,7 @@ impl Column {
         }
     }
 
-    /// The columns of rows, of which this one has every field.
+    /// Returns the columns of rows of this type. The given row must have every field.
     pub fn of(row: &impl Serialize) -> Vec<Column> {
         let mut columns = Vec::new();
         collect::row(row, &mut Naming(&mut columns));
@@ -58,7 +58,7 @@ impl Column {
     }
 }
 
-/// The unit that the name of a number ends with.
+/// Returns the unit that the suffix of a name stands for.
 fn unit_of(name: &str) -> Option<&'static str> {
     let (_, end) = name.rsplit_once('_')?;
     match end {
@@ -84,25 +84,25 @@ impl Sink for Naming<'_> {
     }
 }
 
-/// What stands in a column: as many as there are rows.
+/// The values of a column, one per row.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// NaN where there is none.
+    /// Numbers; NaN is a missing value.
     Numbers(Vec<f64>),
-    /// None where there is none.
+    /// Whole numbers; `None` is a missing value.
     Wholes(Vec<Option<u64>>),
-    /// None where there is none.
+    /// Flags; `None` is a missing value.
     Flags(Vec<Option<bool>>),
-    /// Places in the list of names.
+    /// Strings, as indices into a list of distinct strings.
     Texts(Texts),
 }
 
-/// Texts, each kept once.
+/// Dictionary-encoded strings: each distinct string is stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    /// Different ones, in the order in which they came.
+    /// Distinct strings, in the order of their first appearance.
     pub names: Vec<String>,
-    /// Of every row, which; -1 where there is none.
+    /// Index into `names` for every row; -1 is a missing value.
     pub places: Vec<i32>,
     known: std::collections::HashMap<String, i32>,
     last: i32,
@@ -110,7 +110,7 @@ pub struct Texts {
 
 impl Texts {
     fn push(&mut self, text: &str) {
-        // Rows come in the same order for every case.
+        // Rows have the same order in every case, so the next name is the likeliest one.
         let guess = self.last + 1;
         let place = match self.names.get(guess as usize) {
             Some(name) if name == text => guess,
@@ -130,7 +130,7 @@ impl Texts {
 }
 
 impl Data {
-    /// None yet, of this kind.
+    /// Returns an empty column of this type.
     pub fn new(kind: Kind) -> Data {
         match kind {
             Kind::Number => Data::Numbers(Vec::new()),
@@ -140,7 +140,7 @@ impl Data {
         }
     }
 
-    /// A cell; one of another kind is none.
+    /// Appends a cell. A cell of another type is stored as a missing value.
     pub fn push(&mut self, cell: Cell<'_>) {
         match (self, cell) {
             (Data::Numbers(list), Cell::Number(number)) => list.push(number),
@@ -155,12 +155,12 @@ impl Data {
         }
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Data::Numbers(list) => list.len(),
@@ -170,7 +170,7 @@ impl Data {
         }
     }
 
-    /// The same cell until there are so many.
+    /// Appends copies of a cell until there are `rows` rows.
     pub fn fill_to(&mut self, rows: usize, cell: Cell<'_>) {
         let missing = rows.saturating_sub(self.len());
         if missing == 0 {
@@ -187,7 +187,7 @@ impl Data {
         }
     }
 
-    /// Without rows; names stay known.
+    /// Removes all rows. The dictionary of strings is kept.
     pub fn clear(&mut self) {
         match self {
             Data::Numbers(list) => list.clear(),
@@ -198,16 +198,16 @@ impl Data {
     }
 }
 
-/// Puts the fields of a row where they belong.
+/// Adapter that appends the fields of a row to their columns.
 pub struct Filling<'a> {
     columns: &'a [Column],
     data: &'a mut [Data],
-    /// Where the next field most likely belongs.
+    /// Index of the column that the next field most likely belongs to.
     next: usize,
 }
 
 impl<'a> Filling<'a> {
-    /// Adds a row; what it lacks is left empty.
+    /// Adds a row. Columns that it lacks get a missing value.
     pub fn add(columns: &'a [Column], data: &'a mut [Data], row: &impl Serialize) {
         let rows = data.first().map_or(0, Data::len);
         let mut filling = Filling {
@@ -222,17 +222,17 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// A table that is gathered row by row.
+/// A table that is filled row by row.
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// Its columns.
     pub columns: Vec<Column>,
-    /// What stands in them.
+    /// Their values.
     pub data: Vec<Data>,
 }
 
 impl Frame {
-    /// Without rows.
+    /// Returns a table without rows.
     pub fn new(columns: Vec<Column>) -> Frame {
         let data = columns.iter().map(|column| Data::new(column.kind));
         Frame {
@@ -241,7 +241,7 @@ impl Frame {
         }
     }
 
-    /// These rows; `every` is one that has every field.
+    /// Returns a table of these rows. `every` is a row that has every field.
     pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> Frame {
         let mut frame = Frame::new(Column::of(every));
         for row in rows {

@@ -1,16 +1,16 @@
-//! Series as comma-separated values.
+//! Exporter of series as comma-separated values.
 
 use crate::number::push_time;
 use crate::sheet::Sheet;
 use crate::{Error, Exporter, Names, Table};
 use netflow_files::PartialFile;
 
-/// Names are quoted once, before the first row.
+/// The CSV exporter. Names are quoted once, before the first row.
 pub(crate) struct Csv {
     sheet: Sheet,
-    /// `12.5`, as it stands at the start of every row of the interval.
+    /// Time as text, for example `12.5`. It begins every row of the interval.
     time: Vec<u8>,
-    /// For every key column, every name as `,name`.
+    /// Every name as `,name`, for each key column.
     names: Vec<Vec<Box<[u8]>>>,
 }
 
@@ -64,7 +64,8 @@ impl Exporter for Csv {
     }
 }
 
-/// A field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line end.
+/// Returns a field quoted according to RFC 4180, if it contains a comma, a quote, a line end or outer
+/// spaces.
 pub fn quote(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) || field.trim() != field {
         format!("\"{}\"", field.replace('"', "\"\""))

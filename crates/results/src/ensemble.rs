@@ -1,4 +1,4 @@
-//! Runs of one scenario with different seeds: means, and how far the seeds differ.
+//! Statistics over runs of one scenario with different seeds: means and spread.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,30 +11,29 @@ use serde_json::{Map, Value};
 use crate::moments::half_width;
 use crate::{CONNECTIONS, ConnectionRow, LINKS, LinkRow, Moments, Row, Summary, Whole};
 
-/// Keeps the series of a run: for every interval its end, every value of every link, and every
-/// value of every connection.
+/// The recorded series of a run: the end of every interval, and all values of every link and connection.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// Ends of the intervals in seconds.
     pub times_s: Vec<f64>,
-    /// The values of all intervals, one after the other, in the order of the files' columns.
+    /// The values of all intervals in sequence, in the column order of the files.
     pub values: Vec<f64>,
 }
 
 impl Series {
-    /// As rows of the links' file.
+    /// Returns the rows of the file of the links.
     pub fn links(&self, network: &Network) -> Vec<LinkRow> {
         self.rows(network, network.links().map(|id| network.link_name(id)), 0)
     }
 
-    /// As rows of the connections' file.
+    /// Returns the rows of the file of the connections.
     pub fn connections(&self, network: &Network) -> Vec<ConnectionRow> {
         let names = network.connections().map(|id| network.connection_name(id));
         let before = network.link_count() * LinkRow::TABLE.values.len();
         self.rows(network, names, before)
     }
 
-    /// Rows of these names, whose values stand after so many others in every interval.
+    /// Returns one row per interval and name. In each interval, the values begin at offset `before`.
     fn rows<'a, R: Row>(
         &self,
         network: &Network,
@@ -80,14 +79,14 @@ impl Recorder for Series {
 #[derive(Clone, Debug, Default)]
 pub struct Ensemble {
     times_s: Vec<f64>,
-    /// By value: over the runs that have it.
+    /// Moments of each value, over the runs that have it.
     moments: Vec<Moments>,
-    /// By interval and quantity of [`Whole::ALL`].
+    /// Moments of each quantity of [`Whole::ALL`] in each interval.
     whole: Vec<Moments>,
     summaries: Vec<Summary>,
 }
 
-/// What an ensemble says of every value of a series.
+/// A statistic over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Statistic {
     Mean,
@@ -98,8 +97,9 @@ pub(crate) enum Statistic {
 }
 
 impl Ensemble {
-    /// Adds a run; the result depends on the order in which runs are added. A run that recorded
-    /// other intervals than the first counts in the summary only.
+    /// Adds a run. The result depends on the order in which runs are added.
+    ///
+    /// If a run recorded other intervals than the first run, only its summary is used.
     pub fn add(&mut self, series: Series, summary: Summary) {
         self.summaries.push(summary);
         if self.summaries.len() == 1 {
@@ -122,19 +122,19 @@ impl Ensemble {
         }
     }
 
-    /// How many runs it has.
+    /// Returns the number of runs.
     pub fn seeds(&self) -> usize {
         self.summaries.len()
     }
 
-    /// The mean of all summaries, with the standard deviation of each number beside it. A number
-    /// that only some of the runs have is the mean over those, and says over how many.
+    /// Returns the mean of all summaries, with the standard deviation of each number. If only some of the
+    /// runs have a number, its mean is over those, and their count is included.
     pub fn summary(&self) -> Option<Summary> {
         let all: Vec<&Summary> = self.summaries.iter().collect();
         mean(&all)
     }
 
-    /// The means of all series.
+    /// Returns the mean of all series.
     pub fn mean_series(&self) -> Series {
         Series {
             times_s: self.times_s.clone(),
@@ -146,12 +146,12 @@ impl Ensemble {
         &self.times_s
     }
 
-    /// A statistic of every value, over the runs that have it.
+    /// Returns a statistic of every value, over the runs that have it.
     pub(crate) fn values(&self, statistic: Statistic) -> Vec<f64> {
         self.statistic(&self.moments, statistic)
     }
 
-    /// The same of the network as a whole: in every interval the quantities of [`Whole::ALL`].
+    /// Returns a statistic of the quantities of [`Whole::ALL`] in every interval.
     pub(crate) fn whole(&self, statistic: Statistic) -> Vec<f64> {
         self.statistic(&self.whole, statistic)
     }
@@ -171,7 +171,7 @@ impl Ensemble {
     }
 }
 
-/// The mean of summaries, and of the periods of all of them that are the same.
+/// Returns the mean of summaries and of the periods that all of them share.
 fn mean(all: &[&Summary]) -> Option<Summary> {
     let mut mean = (*all.first()?).clone();
     mean.seeds = u32::try_from(all.len()).unwrap_or(u32::MAX);
@@ -207,9 +207,11 @@ fn mean(all: &[&Summary]) -> Option<Summary> {
     Some(mean)
 }
 
-/// The mean of every number in some rows of the same fields, whatever they are: a new one needs
-/// nothing here. Beside it stands the standard deviation, under its name with `_std` behind it; if
-/// only some of the runs have it, how many do, with `_seeds` behind it.
+/// Returns the mean of every number in rows of the same type.
+///
+/// The rows are averaged as JSON values, so a new field needs no change here. The standard deviation is
+/// stored under the name with the suffix `_std`. If only some of the runs have a number, their count is
+/// stored with the suffix `_seeds`.
 fn averaged<'a, T: Serialize + DeserializeOwned + 'a>(
     rows: impl Iterator<Item = &'a T>,
 ) -> Option<T> {
@@ -217,8 +219,9 @@ fn averaged<'a, T: Serialize + DeserializeOwned + 'a>(
     serde_json::from_value(average(&rows?)).ok()
 }
 
-/// Objects field by field, lists item by item, numbers by their mean; of anything else, and of lists of
-/// different lengths, the first.
+/// Averages JSON values: objects by field, lists by item, numbers by their mean.
+///
+/// For other values, and for lists of different lengths, the first value is returned.
 fn average(all: &[Value]) -> Value {
     match all.first() {
         Some(Value::Object(_)) => {
@@ -260,14 +263,15 @@ fn average(all: &[Value]) -> Value {
     }
 }
 
-/// Of numbers, and of nulls where there is none.
+/// Returns the moments of numbers. Nulls are missing values.
 fn moments(all: &[Value]) -> Option<Moments> {
     let known = all.iter().filter(|value| !value.is_null());
     let values: Vec<f64> = known.map(Value::as_f64).collect::<Option<_>>()?;
     Moments::of(&values)
 }
 
-/// The standard deviation of numbers, or of each number of lists, and how many runs have them.
+/// Returns the standard deviation of numbers, or of each item of lists, and the number of runs that have
+/// them.
 fn spread(all: &[Value]) -> Option<(Value, u32)> {
     if let Some(Value::Array(items)) = all.first() {
         let of = |i: usize| -> Option<Value> {
@@ -289,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// Seeds in which nothing was measured once counted with zeros: 27 ms where propagation alone
+    /// Regression: seeds without a sample counted as zeros. The mean was 27 ms although propagation alone
     /// takes 120 ms.
     #[test]
     fn a_seed_without_a_sample_does_not_count() {
@@ -320,8 +324,7 @@ mod tests {
         assert!((moments.mean().unwrap() - 0.13).abs() < 1e-12);
     }
 
-    /// Whatever a row holds is averaged: lists and rows within rows, too, which once stayed those of
-    /// the first seed.
+    /// Regression: lists and nested rows were those of the first seed instead of averages.
     #[test]
     fn everything_in_a_row_is_averaged() {
         let row = |x: f64| json!({"name": "F1", "x": x, "parts": [x, 2.0 * x], "rows": [{"lost": 3.0 * x}]});

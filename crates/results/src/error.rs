@@ -1,20 +1,20 @@
-//! What can go wrong with a results directory.
+//! Errors of reading and writing results directories.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::{Format, SWEEP_FILE, Summary};
 
-/// Why results could not be written or read; every one names the file.
+/// An error of reading or writing results. Every variant names the file or directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The directory could not be made.
+    /// The directory could not be created.
     #[error("cannot make the results directory {}: {source}", path.display())]
     MakeDirectory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another run is writing to the directory.
@@ -23,13 +23,13 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory is that of a sweep.
+    /// The directory contains a sweep, so that results cannot be written to it.
     #[error("{} holds a sweep ({SWEEP_FILE}): give results a directory of their own", path.display())]
     HoldsSweep {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory is that of a sweep, and no run's.
+    /// The directory contains a sweep instead of the results of a run.
     #[error(
         "{} holds a sweep and no results of a run: draw it by `netflow report --figure sweep`, read its tables links/*, connections/* and network/*, or evaluate one of its cases by `netflow run --set KEY=VALUE -o DIR`",
         path.display()
@@ -38,13 +38,13 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// There is no sweep in the directory.
+    /// The directory does not contain a sweep.
     #[error("{} holds no sweep: there is no {SWEEP_FILE}; `netflow sweep -o DIR` writes one", path.display())]
     NoSweep {
         /// The directory.
         path: PathBuf,
     },
-    /// The sweep in the directory has not come to its end.
+    /// The sweep in the directory is incomplete.
     #[error(
         "the sweep in {} is not complete: {missing} of its {chunks} chunks are missing; the same `netflow sweep` goes on",
         path.display()
@@ -52,12 +52,12 @@ pub enum Error {
     SweepIncomplete {
         /// The directory.
         path: PathBuf,
-        /// How many chunks there are not.
+        /// Number of missing chunks.
         missing: u64,
-        /// How many there should be.
+        /// Number of chunks of the complete sweep.
         chunks: u64,
     },
-    /// There is such a directory, and no results in it.
+    /// The directory exists and contains no results.
     #[error(
         "{} holds no results: there is no {}; `netflow run -o DIR` writes them",
         path.display(), Summary::FILE
@@ -66,13 +66,13 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// There is no such directory.
+    /// The directory does not exist.
     #[error("there is no directory {}; `netflow run -o DIR` writes one with results", path.display())]
     NoDirectory {
-        /// What was asked for.
+        /// The requested directory.
         path: PathBuf,
     },
-    /// It is a file, perhaps a scenario.
+    /// The path is that of a file, perhaps of a scenario.
     #[error(
         "{} is a file, and not a directory with results; of a scenario `netflow run -o DIR` writes one",
         path.display()
@@ -86,15 +86,15 @@ pub enum Error {
     Write {
         /// The file, under its final name.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A finished file could not get its final name, or an old one could not be removed.
+    /// A finished file could not be renamed to its final name, or an old file could not be removed.
     #[error("cannot replace {}: {source}", path.display())]
     Replace {
         /// The file, under its final name.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file could not be read.
@@ -102,10 +102,10 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A directory that should hold results has no series of this name in any format.
+    /// The directory has no series of this name in any format.
     #[error("{} holds no {table}.csv, {table}.jsonl or {table}.parquet", path.display())]
     NoSeries {
         /// The directory.
@@ -113,17 +113,17 @@ pub enum Error {
         /// `links`, `connections` or `classes`.
         table: &'static str,
     },
-    /// A file is not what its name says.
+    /// The content of a file is invalid.
     #[error("{}{}: {reason}", path.display(), line.map(|l| format!(":{l}")).unwrap_or_default())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// The line, from 1, where one is to blame.
+        /// Line number from 1, if the error is in one line.
         line: Option<u64>,
-        /// What is wrong, in words.
+        /// Description of the error.
         reason: String,
     },
-    /// This build cannot write or read the format.
+    /// This build does not support the format.
     #[error(
         "this build has no {format} support: build it with `cargo build --release -p netflow-cli --features {format}`"
     )]

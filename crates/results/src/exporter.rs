@@ -1,4 +1,4 @@
-//! The seam between what is recorded and how it is written.
+//! The interface of the writers of series, independent of the file format.
 
 use std::path::Path;
 
@@ -7,31 +7,31 @@ use netflow_files::PartialFile;
 use crate::partial;
 use crate::{Error, Format, Table, delimited, json_lines};
 
-/// The names a key column can hold; a row gives the place in this list.
+/// The values of a key column. A row refers to them by index.
 pub type Names = Vec<String>;
 
-/// Writes one series row by row, as the rows come.
+/// A writer of one series, row by row.
 pub trait Exporter: Send {
-    /// Starts the interval that ends at `time_s`: the rows until the next call belong to it.
+    /// Starts the interval that ends at `time_s`. The rows until the next call belong to it.
     fn interval(&mut self, time_s: f64);
 
-    /// Writes a row: for every key column a place in its [`Names`], for every value column a value.
+    /// Writes a row: for every key column an index into its [`Names`], for every value column a value.
     ///
     /// # Errors
     /// If the file cannot be written.
     fn row(&mut self, keys: &[usize], values: &[f64]) -> Result<(), Error>;
 
-    /// Writes what is still buffered; the file gets its name later, with all the others.
+    /// Writes buffered data. The file is renamed to its final name later, together with all the others.
     ///
     /// # Errors
     /// If the file cannot be written.
     fn finish(self: Box<Self>) -> Result<PartialFile, Error>;
 }
 
-/// Starts the file of a series in a directory that is there, under a name that nobody knows.
+/// Starts the file of a series in an existing directory, under a temporary name.
 ///
 /// # Errors
-/// If the file cannot be made, or the format is not in this build.
+/// If the file cannot be created, or this build does not support the format.
 pub fn export(
     directory: &Path,
     table: Table,

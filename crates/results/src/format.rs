@@ -1,20 +1,20 @@
-//! The formats of the series.
+//! The file formats of the series.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How the series are written.
+/// A file format of the series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Comma-separated values with a header line (RFC 4180, lines ended by `\n`).
     #[default]
     Csv,
-    /// One JSON object a line, its keys the column names.
+    /// One JSON object per line. Its keys are the column names.
     Jsonl,
-    /// Parquet, the names as dictionaries; needs a build with the feature `parquet`.
+    /// Parquet, with names as dictionaries. Requires a build with the feature `parquet`.
     Parquet,
 }
 
@@ -22,7 +22,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Format; 3] = [Format::Csv, Format::Jsonl, Format::Parquet];
 
-    /// Its name, which is also the extension of its files.
+    /// Returns its name, which is also the file extension.
     pub fn name(self) -> &'static str {
         match self {
             Format::Csv => "csv",
@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// Whether this build can write and read it.
+    /// Returns whether this build can write and read it.
     pub fn is_available(self) -> bool {
         self != Format::Parquet || cfg!(feature = "parquet")
     }
@@ -43,7 +43,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// There is no format of this name.
+/// The error of a format name that is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no format `{0}`; there are csv, jsonl and parquet")]
 pub struct UnknownFormat(pub String);

@@ -1,4 +1,4 @@
-//! What there is in a directory already.
+//! Detection of results and sweeps in a directory.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use netflow_files::{Kind, read_text};
 use crate::table::ALL;
 use crate::{Error, Format, Manifest, SWEEP_FILE, Summary, Table, Topology};
 
-/// Whether the directory has results that netflow has written: its manifest says so.
+/// Returns whether the directory contains results of netflow, according to its manifest.
 pub fn is_results(directory: &Path) -> bool {
     #[derive(serde::Deserialize)]
     struct Program {
@@ -18,12 +18,12 @@ pub fn is_results(directory: &Path) -> bool {
     manifest.is_some_and(|it| it.program == "netflow")
 }
 
-/// Whether the directory has the tables of a sweep.
+/// Returns whether the directory contains the tables of a sweep.
 pub fn is_sweep(directory: &Path) -> bool {
     directory.join(SWEEP_FILE).exists()
 }
 
-/// The files that a results directory may have, but for copies of the scenario.
+/// Returns the names of all files of a results directory, without copies of the scenario.
 pub(crate) fn names() -> impl Iterator<Item = String> {
     let tables = ALL
         .iter()
@@ -31,8 +31,8 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     tables.chain([Topology::FILE, Summary::FILE, Manifest::FILE].map(str::to_owned))
 }
 
-/// What stands near the beginning or the end of each of them: the columns of a table, the first key of what is
-/// JSON.
+/// Returns a text near the beginning or end of each file that identifies it: the columns of a table, or
+/// the first key of a JSON file.
 fn marks() -> impl Iterator<Item = String> {
     let of_table = |table: &Table, format| match format {
         Format::Csv => table.columns().collect::<Vec<_>>().join(","),
@@ -45,7 +45,7 @@ fn marks() -> impl Iterator<Item = String> {
     tables.chain(first_keys.map(str::to_owned))
 }
 
-/// Refuses a directory with a sweep, or with files of others that results would replace.
+/// Rejects a directory that contains a sweep, or other files that results would overwrite.
 pub(crate) fn check(directory: &Path) -> Result<(), Error> {
     if is_sweep(directory) {
         return Err(Error::HoldsSweep {
@@ -55,7 +55,7 @@ pub(crate) fn check(directory: &Path) -> Result<(), Error> {
     if is_results(directory) {
         return Ok(());
     }
-    // Without a manifest there may be tables of a run that was killed while it gave them their names.
+    // Without a manifest, there may be tables of a run that was killed while it renamed its files.
     for (name, mark) in names().zip(marks()) {
         let path = directory.join(name);
         netflow_files::may_write(&path, Some(&mark))

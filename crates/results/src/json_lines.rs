@@ -1,4 +1,4 @@
-//! Series as one JSON object a line.
+//! Exporter of series as JSON lines: one object per line.
 
 use crate::number::push_time;
 use crate::sheet::Sheet;
@@ -6,14 +6,14 @@ use crate::{Error, Exporter, Names, Table};
 use netflow_files::PartialFile;
 use netflow_network::Column;
 
-/// Everything but the numbers is put together before the first row.
+/// The JSON lines exporter. All text except the numbers is prepared before the first row.
 pub(crate) struct JsonLines {
     sheet: Sheet,
-    /// `{"time_s":12.5`
+    /// Time as text, for example `{"time_s":12.5`.
     time: Vec<u8>,
-    /// For every key column, every name as `,"link":"name"`.
+    /// Every name as `,"link":"name"`, for each key column.
     names: Vec<Vec<Box<[u8]>>>,
-    /// For every value column `,"queue_pkts":`.
+    /// Name of each value column as `,"queue_pkts":`.
     labels: Vec<Box<[u8]>>,
 }
 
@@ -33,7 +33,7 @@ impl JsonLines {
     }
 }
 
-/// `,"key":"name"` with what JSON wants escaped.
+/// Returns `,"key":"name"` with JSON escapes.
 fn member(key: &str, name: &str) -> Box<[u8]> {
     format!(",\"{key}\":{}", serde_json::Value::from(name))
         .into_bytes()

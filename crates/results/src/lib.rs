@@ -1,32 +1,33 @@
-//! The results directory of a run: written as the run goes, read back typed.
+//! The results directory of a run: written during the run, read back into types.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
 //! | `links.csv` | [`LinkRow`]s: every link in every recording interval |
 //! | `connections.csv` | [`ConnectionRow`]s: every connection in every recording interval |
-//! | `classes.csv` | [`ClassRow`]s: every connection at every link it crosses; only if asked for |
-//! | `waits.csv` | [`WaitRow`]s: what every user waited; only with workloads |
-//! | `links_std.csv`, `connections_std.csv` | with several seeds, whose means the files above then hold: their standard deviations |
-//! | `links_ci95.csv`, `connections_ci95.csv` | with several seeds: half the width of the 95 % confidence interval of each mean |
-//! | `whole.csv` | [`WholeRow`]s: with several seeds, the network as a whole, which no sum of means and intervals gives |
-//! | `network.json` | [`Topology`]: nodes, links and connections with what does not change, for pictures |
+//! | `classes.csv` | [`ClassRow`]s: every connection at every link it crosses; only if requested |
+//! | `waits.csv` | [`WaitRow`]s: the response times of every user; only with workloads |
+//! | `links_std.csv`, `connections_std.csv` | standard deviations, with several seeds; the above are then means |
+//! | `links_ci95.csv`, `connections_ci95.csv` | half the width of the 95 % confidence interval of each mean |
+//! | `whole.csv` | [`WholeRow`]s: network totals, with several seeds; means of links do not give them |
+//! | `network.json` | [`Topology`]: the constant properties of nodes, links and connections, for drawings |
 //! | `summary.json` | [`Summary`]: means, maxima and totals over the whole run |
-//! | `manifest.json` | [`Manifest`]: what was run, with what, and whether it came to its end |
+//! | `manifest.json` | [`Manifest`]: the scenario, the options and whether the run finished |
 //!
-//! The series are CSV, or JSON lines (`links.jsonl`), or Parquet (`links.parquet`, in a build
-//! with the feature `parquet`): see [`Format`].
+//! The series are CSV, JSON lines (`links.jsonl`) or Parquet (`links.parquet`, in a build with the
+//! feature `parquet`): see [`Format`].
 //!
-//! - **A file is complete or absent under its name.** It is written beside as
-//!   `.links.csv.partial` and renamed when the whole directory is ready, the manifest last.
-//!   What an earlier run left in the directory under one of the names above is replaced or
-//!   removed, so that a directory always tells of one run; other files are left alone.
+//! - **A file is complete or absent under its name.** It is written as `.links.csv.partial` and renamed
+//!   when the whole directory is ready, the manifest last. Files of an earlier run under one of the names
+//!   above are replaced or removed, so that a directory always contains one run. Other files are kept.
 //! - **The series have seven significant digits** (single precision in Parquet); times are exact
 //!   to the nanosecond, and `summary.json` has full double precision.
 //! - **Rows are in time order**, and within an interval in the order of the scenario.
 //!
-//! Writing: a [`Writer`] is a [`netflow_network::Recorder`]; runs with several seeds are kept as
-//! [`Series`] and written as an [`Ensemble`]. Reading: [`Results::open`]; the tables of a sweep, which another crate
-//! writes, by [`SweepResults::open`].
+//! To write: a [`Writer`] is a [`netflow_network::Recorder`]. Runs with several seeds are kept as
+//! [`Series`] and written as an [`Ensemble`].
+//!
+//! To read: [`Results::open`] for a run, [`SweepResults::open`] for the tables of a sweep, which another
+//! crate writes.
 
 pub mod columns;
 mod delimited;

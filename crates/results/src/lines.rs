@@ -1,4 +1,4 @@
-//! JSON of an object with a line for every field, and for every item of a list that is one.
+//! A JSON formatter with one line per field of an object and per item of its lists.
 
 use std::io::{self, Write};
 
@@ -6,23 +6,24 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
-/// The text, with an end of the last line.
+/// Returns the value as text, which ends with a newline.
 pub(crate) fn to_lines(value: &impl Serialize) -> String {
     let mut text = Vec::new();
     let lines = Lines::default();
-    // Cannot fail: string keys, numbers that are none become null, and memory takes every byte.
+    // Cannot fail: keys are strings, numbers that are not finite become null, and memory accepts every
+    // byte.
     let written = value.serialize(&mut Serializer::with_formatter(&mut text, lines));
     debug_assert!(written.is_ok());
     text.push(b'\n');
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Lines end in the outermost object, and in the lists that are its fields.
+/// Formatter with line ends in the outermost object and in the lists that are its fields.
 #[derive(Default)]
 struct Lines {
-    /// Objects and lists that have begun and not ended.
+    /// Depth of nesting of open objects and lists.
     depth: usize,
-    /// Whether the list that is a field has items.
+    /// True if the current list has items.
     has_items: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `manifest.json`: what was run, with what, and how it ended.
+//! `manifest.json`: the scenario, the options and the outcome of a run.
 
 use netflow_network::Options;
 use serde::{Deserialize, Serialize};
@@ -79,15 +79,15 @@ impl Manifest {
     /// Its file in a results directory.
     pub const FILE: &str = "manifest.json";
 
-    /// How far the run came, in seconds.
+    /// Returns the simulated time at the end of the run, in seconds.
     pub fn end_s(&self) -> f64 {
         let stopped_s = self.stop.as_ref().map(|stop| stop.stopped_at_s);
         stopped_s.unwrap_or(self.options.duration_s)
     }
 
-    /// As it stands in `manifest.json`.
+    /// Returns the content of `manifest.json`.
     pub fn to_json(&self) -> String {
-        // Cannot fail: string keys, and numbers that are none become null.
+        // Cannot fail: keys are strings, and numbers that are not finite become null.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 }

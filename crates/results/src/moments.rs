@@ -1,8 +1,8 @@
-//! Mean and spread of a number over several runs.
+//! Running mean and variance of a number over several runs (Welford's algorithm).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How many runs have a value, its mean, and the sum of the squares of what it is off (Welford).
+/// Count, mean and sum of squared deviations from the mean (Welford), over the runs that have a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments {
     count: u32,
@@ -11,7 +11,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Of numbers that are all there; nothing if there are none.
+    /// Returns the moments of these numbers; `None` for an empty list.
     pub fn of(values: &[f64]) -> Option<Moments> {
         if values.is_empty() {
             return None;
@@ -24,7 +24,7 @@ impl Moments {
         })
     }
 
-    /// One more run; what it has not measured does not count.
+    /// Adds the value of a run. NaN, which is a missing value, is ignored.
     pub fn add(&mut self, value: f64) {
         if value.is_nan() {
             return;
@@ -35,29 +35,31 @@ impl Moments {
         self.squares += off * (value - self.mean);
     }
 
-    /// How many runs have a value.
+    /// Returns the number of runs that have a value.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Its mean over them; nothing if there are none.
+    /// Returns the mean over these runs; `None` without a value.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// Its standard deviation over the runs; of one, unknown.
+    /// Returns the standard deviation over these runs; `None` with fewer than two.
     pub fn std(&self) -> Option<f64> {
         let freedom = f64::from(self.count) - 1.0;
         (freedom > 0.0).then(|| (self.squares.max(0.0) / freedom).sqrt())
     }
 
-    /// Half the width of the 95 % confidence interval of the mean, by Student's t; of one run, unknown.
+    /// Returns half the width of the 95 % confidence interval of the mean, by Student's t; `None` with
+    /// fewer than two runs.
     pub fn ci95(&self) -> Option<f64> {
         Some(self.std()? * half_width(self.count as usize))
     }
 }
 
-/// Half the width of the 95 % confidence interval of a mean over `n` runs, in standard deviations.
+/// Returns half the width of the 95 % confidence interval of a mean over `n` runs, in standard
+/// deviations.
 pub(crate) fn half_width(n: usize) -> f64 {
     let quantile = StudentsT::new(0.0, 1.0, n as f64 - 1.0);
     quantile.map_or(f64::NAN, |t| t.inverse_cdf(0.975)) / (n as f64).sqrt()

@@ -1,10 +1,10 @@
-//! Numbers as text, fast: most of the time that writing takes is here.
+//! Fast conversion of numbers to decimal text, which takes most of the time of writing series.
 
-/// Bytes that a value and the copying around it may touch.
+/// Buffer bytes that writing one value may touch, copies of fixed length included.
 pub(crate) const LONGEST: usize = 24;
 
-/// Writes `value` at this place with seven significant digits, without trailing zeros; nothing at
-/// all where it is not finite. Gives the place after it.
+/// Writes `value` at index `at` with seven significant digits and without trailing zeros. Writes nothing
+/// if the value is not finite. Returns the index after the text.
 ///
 /// [`LONGEST`] bytes must be free there.
 #[inline]
@@ -21,30 +21,30 @@ pub(crate) fn put_value(out: &mut [u8], at: usize, value: f64) -> usize {
     }
 }
 
-/// What is written without an exponent.
+/// Range of absolute values that are written without an exponent.
 const SMALLEST: f64 = 1e-5;
 const LARGEST: f64 = 1e7;
 
-/// 10^-5 to 10^7.
+/// Powers of ten from 10^-5 to 10^7.
 const POWERS: [f64; 13] = [
     1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7,
 ];
-/// What makes seven digits before the point of a number between a power and the next.
+/// Factors that scale a number between a power and the next to seven digits before the point.
 const SCALES: [f64; 13] = [
     1e11, 1e10, 1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 1e-1,
 ];
 
-/// 2^52: added to a number below 2^32, it leaves its nearest integer in the lowest bits.
+/// 2^52. Adding it to a number below 2^32 leaves the nearest integer in the lowest bits.
 const ROUND: f64 = (1_u64 << 52) as f64;
 
 #[inline]
 fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
-    // The decimal magnitude from the binary one: right, or one too small.
+    // The estimate of the decimal magnitude from the binary one is exact or too small by one.
     let binary = (value.to_bits() >> 52) as i32 - 1023;
     let estimate = ((binary * 1233) >> 12) + 5;
     let mut place = estimate.clamp(0, 11) as usize;
     place += usize::from(value >= POWERS[place + 1]);
-    // Seven digits; 9.9999999 may become 10.
+    // Rounding to seven digits; 9.9999999 becomes 10.
     let mut digits = (value * SCALES[place] + ROUND).to_bits() as u32;
     if digits >= 10_000_000 {
         digits = 1_000_000;
@@ -54,7 +54,7 @@ fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
     let zeros = (ascii ^ ZEROS).leading_zeros() / 8;
     let kept = 8 - zeros as usize;
     match place.checked_sub(5) {
-        // 12.5: the point goes between the digits.
+        // The point is between the digits, for example 12.5.
         Some(before) if before < 7 => {
             let before = before + 1;
             if kept <= before {
@@ -62,7 +62,7 @@ fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
             }
             let shift = 8 * before as u32;
             let whole = ascii & ((1 << shift) - 1);
-            // The last of the eight digits, always 0, falls off.
+            // The shift drops the last of the eight digits, which is always 0.
             let fraction = (ascii >> shift) << shift << 8;
             let point = u64::from(b'.') << shift;
             put_some(out, at, whole | point | fraction, kept + 1)
@@ -75,7 +75,8 @@ fn put_plain(out: &mut [u8], at: usize, value: f64) -> usize {
     }
 }
 
-/// The first `count` of eight bytes: a copy of fixed length is cheaper than one of the right one.
+/// Writes the first `count` of eight bytes. A copy of fixed length is cheaper than one of variable
+/// length.
 #[inline]
 fn put_some(out: &mut [u8], at: usize, bytes: u64, count: usize) -> usize {
     out[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
@@ -84,7 +85,7 @@ fn put_some(out: &mut [u8], at: usize, bytes: u64, count: usize) -> usize {
 
 const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
 
-/// The seven digits of a number below 10^7 and a zero, the first in the lowest byte.
+/// Returns the seven digits of a number below 10^7 and a zero, the first in the lowest byte.
 #[inline]
 fn ascii(number: u32) -> u64 {
     let thousands = number / 1000;
@@ -105,7 +106,7 @@ static THREE_DIGITS: [u32; 1000] = {
     table
 };
 
-/// What is very small or very large: as the nearest single precision number.
+/// Writes a very small or very large value as the nearest single-precision number.
 #[inline(never)]
 fn put_scientific(out: &mut [u8], at: usize, value: f64) -> usize {
     let value = value as f32;
@@ -130,7 +131,7 @@ pub(crate) fn push_time(buffer: &mut Vec<u8>, time_s: f64) {
     buffer.extend_from_slice(short(digits.format(time_s)).as_bytes());
 }
 
-/// Digits without a trailing `.0`.
+/// Returns digits without a trailing `.0`.
 fn short(digits: &str) -> &str {
     digits.strip_suffix(".0").unwrap_or(digits)
 }
@@ -180,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The same, put together from whole strings.
+    /// Returns the expected text, built from strings.
     fn expected(value: f64) -> String {
         let size = value.abs();
         if size == 0.0 {
@@ -203,7 +204,7 @@ mod tests {
         fixed.trim_end_matches('0').trim_end_matches('.').to_owned()
     }
 
-    /// Every magnitude, around every power of ten, whole numbers, and any bits.
+    /// Tests every magnitude, values around every power of ten, whole numbers and random bit patterns.
     #[test]
     fn texts_are_what_strings_say() {
         let mut state = 1_u64;
@@ -243,7 +244,8 @@ mod tests {
         assert_eq!(buffer, b"0.3 60");
     }
 
-    /// Half a unit of the seventh digit, and what the scaling rounds.
+    /// Returns whether the error is at most half a unit of the seventh digit, plus rounding of the
+    /// scaling.
     fn close(text: &str, value: f64) -> bool {
         let read: f64 = text.parse().unwrap();
         (read - value).abs() <= 5.000_01e-7 * value.abs()

@@ -1,4 +1,4 @@
-//! Files of a results directory while they are written, with errors that name them.
+//! Partial files of a results directory, with errors that name the file.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,13 +7,13 @@ use netflow_files::PartialFile;
 
 use crate::Error;
 
-/// Bytes handed to the system at once.
+/// Bytes per write to the operating system.
 pub(crate) const CHUNK: usize = 256 * 1024;
 
-/// Writes a file that is there as a whole or not at all.
+/// Writes a file atomically.
 ///
 /// # Errors
-/// If it cannot be written; what had the name before still has it then.
+/// If the file cannot be written. An old file of that name is then unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     netflow_files::write_whole(path, bytes).map_err(|source| Error::Write {
         path: path.to_owned(),
@@ -21,7 +21,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Starts a file in a directory that is there.
+/// Starts a file in an existing directory.
 pub(crate) fn create(directory: &Path, name: &str) -> Result<PartialFile, Error> {
     PartialFile::create(directory, name).map_err(|source| Error::Write {
         path: directory.join(name),
@@ -29,7 +29,7 @@ pub(crate) fn create(directory: &Path, name: &str) -> Result<PartialFile, Error>
     })
 }
 
-/// A whole file at once.
+/// Writes a partial file of the given bytes.
 pub(crate) fn of(directory: &Path, name: &str, bytes: &[u8]) -> Result<PartialFile, Error> {
     let mut file = create(directory, name)?;
     append(&mut file, bytes)?;

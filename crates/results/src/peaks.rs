@@ -1,13 +1,13 @@
-//! What means hide: how busy a link was in its busiest recording interval, and for how long it was full.
+//! Peak utilization and saturated time of links, which a mean does not show.
 
 use netflow_network::Interval;
 
 use crate::Summary;
 
-/// A link counts as saturated in a recording interval in which it was busy for so much of the time.
+/// Utilization of a recording interval from which the link counts as saturated.
 pub const SATURATED: f64 = 0.99;
 
-/// The busiest interval of every link, and the time of those in which it was saturated.
+/// Peak utilization of every link, and the total length of its saturated intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Peaks {
     links: Vec<Peak>,
@@ -20,8 +20,8 @@ struct Peak {
 }
 
 impl Peaks {
-    /// Adds an interval, or a piece of one, such as
-    /// [`Recorder::piece`](netflow_network::Recorder::piece) hands out.
+    /// Adds an interval or a piece of one, such as [`Recorder::piece`](netflow_network::Recorder::piece)
+    /// passes.
     pub fn add(&mut self, interval: &Interval<'_>) {
         let network = interval.network;
         self.links.resize(network.link_count(), Peak::default());
@@ -36,7 +36,7 @@ impl Peaks {
 }
 
 impl Summary {
-    /// Adds what single intervals say of the links.
+    /// Adds the peaks of the links.
     pub fn add_peaks(&mut self, peaks: &Peaks) {
         for (link, peak) in self.links.iter_mut().zip(&peaks.links) {
             link.peak_utilization = Some(peak.utilization);

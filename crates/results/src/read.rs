@@ -1,4 +1,4 @@
-//! Reads a results directory.
+//! Reader of a results directory.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use crate::{
     is_sweep,
 };
 
-/// The results of a run, read back from their directory.
+/// The results of a run, read from their directory.
 ///
-/// The summary and the manifest are read at once, a series when it is asked for.
+/// The summary and the manifest are read at once, a series on request.
 #[derive(Clone, Debug)]
 pub struct Results {
     directory: PathBuf,
-    /// What is in `summary.json`.
+    /// The content of `summary.json`.
     pub summary: Summary,
-    /// What is in `manifest.json`.
+    /// The content of `manifest.json`.
     pub manifest: Manifest,
 }
 
@@ -30,7 +30,7 @@ impl Results {
     /// Opens a results directory.
     ///
     /// # Errors
-    /// If its summary or its manifest cannot be read, or is not one.
+    /// If its summary or its manifest cannot be read or is invalid.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Results, Error> {
         let directory = directory.into();
         if !directory.join(Summary::FILE).exists() {
@@ -50,15 +50,15 @@ impl Results {
         })
     }
 
-    /// Where they are.
+    /// Returns the path of the directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The links' series, in time order.
+    /// Returns the series of the links, in time order.
     ///
     /// # Errors
-    /// If its file cannot be read, or is not one.
+    /// If its file cannot be read or is invalid.
     pub fn links(&self) -> Result<Vec<LinkRow>, Error> {
         let rows = self.series(LINKS)?;
         let names = self.summary.links.len();
@@ -71,10 +71,10 @@ impl Results {
         Ok(rows)
     }
 
-    /// The connections' series, in time order.
+    /// Returns the series of the connections, in time order.
     ///
     /// # Errors
-    /// If its file cannot be read, or is not one.
+    /// If its file cannot be read or is invalid.
     pub fn connections(&self) -> Result<Vec<ConnectionRow>, Error> {
         let rows = self.series(CONNECTIONS)?;
         let names = self.summary.connections.len();
@@ -83,8 +83,8 @@ impl Results {
         Ok(rows)
     }
 
-    /// Refuses a series that lost its end: every interval has a row for each of so many names, and
-    /// the last one ends with the run.
+    /// Rejects a truncated series. Every interval has a row for each of `names` names, and the last
+    /// interval ends with the run.
     fn whole(
         &self,
         table: Table,
@@ -106,44 +106,45 @@ impl Results {
         Ok(())
     }
 
-    /// The classes' series, in time order; `None` where the run did not write one.
+    /// Returns the series of the classes, in time order; `None` if the run did not write one.
     ///
     /// # Errors
-    /// If its file cannot be read, or is not one.
+    /// If its file cannot be read or is invalid.
     pub fn classes(&self) -> Result<Option<Vec<ClassRow>>, Error> {
         optional(self.series(CLASSES))
     }
 
-    /// Half the widths of the 95 % confidence intervals of the links' means; `None` of one seed.
+    /// Returns half the widths of the 95 % confidence intervals of the means of links; `None` for one
+    /// seed.
     ///
     /// # Errors
-    /// If its file cannot be read, or is not one.
+    /// If its file cannot be read or is invalid.
     pub fn links_ci95(&self) -> Result<Option<Vec<LinkRow>>, Error> {
         optional(self.series(LINKS_CI95))
     }
 
-    /// Half the widths of the 95 % confidence intervals of the connections' means; `None` of one
-    /// seed.
+    /// Returns half the widths of the 95 % confidence intervals of the means of connections; `None` for
+    /// one seed.
     ///
     /// # Errors
-    /// If its file cannot be read, or is not one.
+    /// If its file cannot be read or is invalid.
     pub fn connections_ci95(&self) -> Result<Option<Vec<ConnectionRow>>, Error> {
         optional(self.series(CONNECTIONS_CI95))
     }
 
-    /// The network as a whole over the seeds; `None` of one seed.
+    /// Returns the totals of the network over the seeds; `None` for one seed.
     ///
     /// # Errors
-    /// If its file cannot be read, or is not one.
+    /// If its file cannot be read or is invalid.
     pub fn whole_network(&self) -> Result<Option<Vec<WholeRow>>, Error> {
         optional(self.series(WHOLE))
     }
 
-    /// What is in `network.json`; `None` where there is none, as in directories of netflow before
-    /// it wrote one.
+    /// Returns the content of `network.json`; `None` if old versions of netflow, which lack the file,
+    /// wrote the directory.
     ///
     /// # Errors
-    /// If it cannot be read, or is not one.
+    /// If it cannot be read or is invalid.
     pub fn topology(&self) -> Result<Option<Topology>, Error> {
         let path = self.directory.join(Topology::FILE);
         match path.exists() {
@@ -152,10 +153,10 @@ impl Results {
         }
     }
 
-    /// What users waited, as they came; `None` where there are no workloads.
+    /// Returns the response times of users, in order of their arrival; `None` without workloads.
     ///
     /// # Errors
-    /// If its file cannot be read, or is not one.
+    /// If its file cannot be read or is invalid.
     pub fn waits(&self) -> Result<Option<Vec<WaitRow>>, Error> {
         optional(self.series(WAITS))
     }
@@ -181,7 +182,7 @@ impl Results {
     }
 }
 
-/// A series that need not be there.
+/// Maps a missing series to `None`.
 fn optional<R>(series: Result<Vec<R>, Error>) -> Result<Option<Vec<R>>, Error> {
     match series {
         Ok(rows) => Ok(Some(rows)),
@@ -190,7 +191,7 @@ fn optional<R>(series: Result<Vec<R>, Error>) -> Result<Option<Vec<R>>, Error> {
     }
 }
 
-/// One copy of every name.
+/// Interning of names: each distinct name is stored once.
 #[derive(Default)]
 pub(crate) struct Interner(HashMap<String, Arc<str>>);
 
@@ -233,7 +234,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     })
 }
 
-/// A number that lost its last digits is still a number.
+/// Rejects a file that does not end with a newline, because a truncated number is still a valid number.
 fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
     if text.is_empty() || text.ends_with('\n') {
         return Ok(());
@@ -252,7 +253,7 @@ fn read_csv<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     Ok(rows)
 }
 
-/// A table as comma-separated values, with its head read.
+/// A CSV table whose header is read.
 pub(crate) struct CsvTable<'t> {
     path: &'t Path,
     header: csv::StringRecord,
@@ -271,19 +272,19 @@ impl<'t> CsvTable<'t> {
         })
     }
 
-    /// Where a column stands.
+    /// Returns the index of a column.
     pub(crate) fn place(&self, column: &str) -> Result<usize, Error> {
         let place = self.header.iter().position(|name| name == column);
         place.ok_or_else(|| malformed(self.path, Some(1), format!("no column `{column}`")))
     }
 
-    /// Reads the next row, if there is one.
+    /// Reads the next row. Returns whether there is one.
     pub(crate) fn next(&mut self, row: &mut csv::StringRecord) -> Result<bool, Error> {
         let read = self.reader.read_record(row);
         read.map_err(|error| csv_error(self.path, error))
     }
 
-    /// A cell of a row that is not what it should be.
+    /// Returns the error of an invalid cell.
     pub(crate) fn wrong(&self, row: &csv::StringRecord, column: usize, what: &str) -> Error {
         let line = row.position().map(csv::Position::line);
         let reason = format!("`{}` in {} {what}", &row[column], &self.header[column]);
@@ -295,11 +296,13 @@ fn csv_error(path: &Path, error: csv::Error) -> Error {
     malformed(path, error.position().map(csv::Position::line), error)
 }
 
-/// Hands over every row of a table with a column `time_s`: the time, the texts of some columns, and the
-/// numbers of others, NaN where nothing stands. A column that says so may be missing.
+/// Calls `on` for every row of a table with a column `time_s`. Its arguments are the time, the texts of
+/// `keys` and the numbers of `values`.
+///
+/// An empty cell is NaN. A value column whose flag is set may be missing.
 ///
 /// # Errors
-/// If the file cannot be read, a column is missing, or what should be a number is none.
+/// If the file cannot be read, a column is missing, or a cell is not a number.
 pub fn each_csv_row(
     path: &Path,
     keys: &[&str],
@@ -324,7 +327,7 @@ pub fn each_csv_row(
     let mut row = csv::StringRecord::new();
     while table.next(&mut row)? {
         let number = |column: usize| match &row[column] {
-            // What was no number was written as nothing.
+            // Values that are not finite were written as empty cells.
             "" => Ok(f64::NAN),
             text => (text.parse::<f64>()).map_err(|_| table.wrong(&row, column, "is no number")),
         };

@@ -1,25 +1,25 @@
-//! Who a run is compared with.
+//! Reference systems that a run is compared with.
 
 use serde::Serialize;
 
-/// What else runs a scenario, and is believed.
+/// A reference simulator or system for the same scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Referee {
-    /// A real ns-2.
+    /// The simulator ns-2.
     #[default]
     Ns2,
-    /// A real ns-3.
+    /// The simulator ns-3.
     Ns3,
-    /// Real TCP of this machine's kernel, over an emulated network.
+    /// The TCP of the kernel of this machine, over an emulated network.
     Linux,
 }
 
 impl Referee {
-    /// All of them.
+    /// All reference systems.
     pub const ALL: [Referee; 3] = [Referee::Ns2, Referee::Ns3, Referee::Linux];
 
-    /// What people call it.
+    /// Returns its display name.
     pub fn name(self) -> &'static str {
         match self {
             Referee::Ns2 => "ns-2",
@@ -28,7 +28,7 @@ impl Referee {
         }
     }
 
-    /// What its files in a directory begin with.
+    /// Returns the prefix of the names of its files.
     pub fn stem(self) -> &'static str {
         match self {
             Referee::Ns2 => "ns2",
@@ -37,12 +37,12 @@ impl Referee {
         }
     }
 
-    /// The file with what it says of links over time.
+    /// Returns the name of the file with its series of links.
     pub fn links_file(self) -> String {
         format!("{}-links.csv", self.stem())
     }
 
-    /// The file with what it says of connections over time.
+    /// Returns the name of the file with its series of connections.
     pub fn connections_file(self) -> String {
         format!("{}-connections.csv", self.stem())
     }

@@ -8,18 +8,17 @@ use crate::Table;
 
 /// A row of one of the series, as [`crate::Results`] reads it.
 pub trait Row: Sized {
-    /// Which series, with its columns.
+    /// The series and its columns.
     const TABLE: Table;
 
-    /// From the columns in their order; both slices are as long as the table says.
+    /// Returns the row of these columns. Both slices have the lengths of the table.
     fn from_columns(time_s: f64, keys: &[Arc<str>], values: &[f64]) -> Self;
 
-    /// The columns again: time, keys and values.
+    /// Returns the columns: time, keys and values.
     fn columns(&self) -> (f64, Vec<Arc<str>>, Vec<f64>);
 }
 
-/// Declares a series and its rows: the name of its file, the columns that say what a row is about, and
-/// the type that has its numbers.
+/// Declares a series and its row type: the file name, the key columns and the type of its numbers.
 macro_rules! series {
     (
         $(#[$table_meta:meta])* $table:ident = $file:literal;

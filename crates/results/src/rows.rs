@@ -1,4 +1,4 @@
-//! Rows that are already there, as text.
+//! Conversion of rows in memory to CSV.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,10 @@ use crate::delimited::quote;
 use crate::number::{LONGEST, push_time, put_value};
 use crate::{Row, Table};
 
-/// Writes rows as they stand in the series' CSV file, the header first.
+/// Writes rows in the format of the CSV file of the series, with the header.
 ///
 /// # Errors
-/// What the writer says.
+/// If the writer fails.
 pub fn write_csv<R: Row>(rows: impl IntoIterator<Item = R>, out: &mut dyn Write) -> io::Result<()> {
     let table: Table = R::TABLE;
     let columns: Vec<&str> = table.columns().collect();

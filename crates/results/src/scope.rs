@@ -1,22 +1,22 @@
-//! The part of a run that its summary is of, and the periods that events divide it into.
+//! The measurement window of a summary, and the periods between events within it.
 
 use netflow_network::{Experience, Interval, Network, Period, Recorder, Run, RunError};
 
 use crate::{Peaks, Summary};
 
-/// Which part of a run is summarized.
+/// The measurement window of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scope {
-    /// From when on, in seconds.
+    /// Its start in seconds.
     pub from_s: f64,
-    /// Until when; the end of the run at the latest.
+    /// Its end in seconds, at most the end of the run.
     pub to_s: f64,
-    /// Whether the periods between events are summarized, too.
+    /// True if the periods between events are summarized, too.
     pub by_event: bool,
 }
 
 impl Scope {
-    /// All of a run of this length.
+    /// Returns the window of a whole run of this length.
     pub fn whole(duration_s: f64) -> Scope {
         Scope {
             from_s: 0.0,
@@ -25,7 +25,7 @@ impl Scope {
         }
     }
 
-    /// Where its periods begin, and its end, in order: the first and the last are its own bounds.
+    /// Returns the boundaries of its periods in order. The first and the last are those of the window.
     pub fn bounds_s(&self, network: &Network) -> Vec<f64> {
         let events_s = network.events().map(|event| event.at_s);
         let within = events_s.filter(|at_s| (self.from_s..self.to_s).contains(at_s));
@@ -37,12 +37,12 @@ impl Scope {
     }
 }
 
-/// What users met with in a run's scope, and in each of its periods, by workload.
+/// The experiences of users in the measurement window and in each of its periods, by workload.
 #[derive(Clone, Debug, Default)]
 pub struct Users {
-    /// In all of the scope.
+    /// Experiences in the whole window.
     pub of_scope: Vec<Experience>,
-    /// In its periods, if those are summarized.
+    /// Experiences in each period, if periods are summarized.
     pub of_periods: Vec<Vec<Experience>>,
 }
 
@@ -58,11 +58,11 @@ impl Users {
     }
 }
 
-/// A recorder whose run is watched as well.
+/// A recorder combined with a [`Watch`] that summarizes the same run.
 pub struct Watched<'a, R> {
-    /// What records the run.
+    /// The recorder of the run.
     pub recorder: R,
-    /// What summarizes it.
+    /// The summarizer.
     pub watch: Watch<'a>,
 }
 
@@ -86,11 +86,11 @@ impl<R: Recorder> Recorder for Watched<'_, R> {
     }
 }
 
-/// Follows a run and summarizes what lies in a scope; beside the run's recorder, in [`Watched`].
+/// Observer that summarizes the measurement window of a run. [`Watched`] combines it with a recorder.
 pub struct Watch<'a> {
     scope: Scope,
     bounds_s: Vec<f64>,
-    /// How many bounds are passed.
+    /// Number of boundaries that the run has passed.
     passed: usize,
     interrupted: &'a (dyn Fn() -> bool + Sync),
     all: Part,
@@ -100,7 +100,7 @@ pub struct Watch<'a> {
     users: Users,
 }
 
-/// A stretch of time under way.
+/// Statistics of a period that has begun and not ended.
 #[derive(Clone, Debug, Default)]
 struct Part {
     period: Period,
@@ -124,7 +124,8 @@ impl Part {
 }
 
 impl<'a> Watch<'a> {
-    /// Of a run of this network; users need not be played any more once it is `interrupted`.
+    /// Returns a watch of a run of this network. Once `interrupted` returns true, users are not simulated
+    /// further.
     pub fn new(
         scope: Scope,
         network: &Network,
@@ -189,8 +190,10 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// The summary, without its users, and these. Of a run that stopped within the scope, until then;
-    /// of one that stopped before, of nothing.
+    /// Returns the summary without users, and the users.
+    ///
+    /// If the run stopped within the window, the summary covers the time until then. If it stopped
+    /// before, the summary is empty.
     ///
     /// # Errors
     /// As [`Run::experiences`].
@@ -214,7 +217,7 @@ impl<'a> Watch<'a> {
         Ok((summary, self.users))
     }
 
-    /// Whether it leaves out nothing of a run of this length.
+    /// Returns whether the window covers a whole run of this length.
     pub fn is_whole(&self, duration_s: f64) -> bool {
         self.scope.from_s <= 0.0 && self.scope.to_s >= duration_s
     }

@@ -1,4 +1,4 @@
-//! Rows put together in one large buffer that goes to a file in large parts.
+//! A row buffer that is written to a file in large blocks.
 
 use netflow_files::PartialFile;
 
@@ -6,7 +6,7 @@ use crate::Error;
 use crate::number::{LONGEST, put_value};
 use crate::partial::{CHUNK, append};
 
-/// A file with the buffer in front of it.
+/// A file with its buffer.
 pub(crate) struct Sheet {
     file: PartialFile,
     buffer: Vec<u8>,
@@ -22,7 +22,7 @@ impl Sheet {
         }
     }
 
-    /// Starts a row of at most this many texts' bytes and this many values.
+    /// Starts a row of at most `texts` bytes of text and `values` values.
     #[inline]
     pub(crate) fn row(&mut self, texts: usize, values: usize) -> Result<Line<'_>, Error> {
         let room = texts + values * LONGEST + LONGEST;
@@ -46,14 +46,14 @@ impl Sheet {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the rest of the buffer.
     pub(crate) fn finish(mut self) -> Result<PartialFile, Error> {
         self.make_room(0)?;
         Ok(self.file)
     }
 }
 
-/// A row that is being put together; it counts once it is ended.
+/// A row under construction. It is added to the buffer when it is ended.
 pub(crate) struct Line<'a> {
     free: &'a mut [u8],
     at: usize,
@@ -73,7 +73,7 @@ impl Line<'_> {
         self.at += 1;
     }
 
-    /// A value as [`put_value`] writes it; says whether there was anything to write.
+    /// Appends a value as [`put_value`] does. Returns whether anything was written.
     #[inline]
     pub(crate) fn value(&mut self, value: f64) -> bool {
         let before = self.at;

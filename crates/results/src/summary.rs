@@ -1,4 +1,4 @@
-//! `summary.json`: the whole run in numbers.
+//! `summary.json`: means, maxima and totals of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,40 +13,41 @@ use crate::moments::half_width;
 use crate::trust::{LOSS_BY_SIZE, Within, reason, whole_percent};
 use crate::users::{self, WorkloadSummary};
 
-/// What several seeds add to a row of numbers: their standard deviations, each under the number's name
-/// with `_std` behind it; and, if not all runs have it, how many do, with `_seeds` behind it.
+/// Standard deviations over several seeds, each under the name of its number with the suffix `_std`.
+///
+/// If not all runs have a number, their count is stored with the suffix `_seeds`.
 pub type Spread = BTreeMap<String, Beside>;
 
-/// The standard deviation over the seeds of the number with this name, if it is known.
+/// Returns the standard deviation over the seeds of the number of this name, if it is known.
 pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
     spread.get(&format!("{name}_std")).and_then(Beside::one)
 }
 
-/// How many seeds have the number with this name, if not all have it.
+/// Returns the number of seeds that have the number of this name, if not all have it.
 pub fn seeds_of(spread: &Spread, name: &str) -> Option<f64> {
     spread.get(&format!("{name}_seeds")).and_then(Beside::one)
 }
 
-/// Half the width of the 95 % confidence interval of the mean over so many seeds, by Student's t, of the number with
-/// this name, if it is known.
+/// Returns half the width of the 95 % confidence interval of the mean over `seeds` seeds, by Student's t,
+/// of the number of this name.
 pub fn ci95_of(spread: &Spread, name: &str, seeds: u32) -> Option<f64> {
     let seeds = seeds_of(spread, name).map_or(seeds as usize, |counted| counted as usize);
     let half = std_of(spread, name)? * half_width(seeds);
     half.is_finite().then_some(half)
 }
 
-/// What stands beside a number, or a list of numbers; null where one run alone has it.
+/// A statistic of a number or of a list of numbers; null if only one run has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Beside {
-    /// Of a number.
+    /// The statistic of a number.
     One(Option<f64>),
-    /// Of a list.
+    /// The statistics of a list.
     List(Vec<Option<f64>>),
 }
 
 impl Beside {
-    /// Of a number, if it is known.
+    /// Returns the statistic of a number, if it is known.
     pub fn one(&self) -> Option<f64> {
         match self {
             Beside::One(value) => *value,
@@ -54,7 +55,7 @@ impl Beside {
         }
     }
 
-    /// Of the number at this place of a list, if it is known.
+    /// Returns the statistic of the number at this index of a list, if it is known.
     pub fn at(&self, place: usize) -> Option<f64> {
         match self {
             Beside::One(_) => None,
@@ -388,8 +389,9 @@ pub struct TotalsSummary {
 pub const ROUNDING_IMBALANCE: f64 = 1e-6;
 
 impl Summary {
-    /// The larger imbalance of data packets and acknowledgements, as a fraction of those sent, where rounding does
-    /// not explain it: the published equations of `fluid-literal` do not conserve packets.
+    /// Returns the larger imbalance of data packets and acknowledgements, as a fraction of the packets
+    /// sent. `None` if rounding explains it. The published equations of `fluid-literal` do not conserve
+    /// packets.
     pub fn imbalance(&self) -> Option<f64> {
         let gap = self.totals.imbalance().max(self.acks.imbalance());
         (gap > ROUNDING_IMBALANCE).then_some(gap)
@@ -397,7 +399,7 @@ impl Summary {
 }
 
 impl TotalsSummary {
-    /// How far the packets are from balancing, as a fraction of those offered; 0 where none were.
+    /// Returns the imbalance of the packets as a fraction of those offered; 0 if none were offered.
     pub fn imbalance(&self) -> f64 {
         let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
         let accounted = ended + self.queued_pkts + self.in_flight_pkts;
@@ -436,7 +438,7 @@ impl From<PrecedenceTotals> for PrecedenceSummary {
 }
 
 impl LinkSummary {
-    /// As [`LinkSummary::with_all_columns`], and with what these rows have beside their numbers.
+    /// Returns [`LinkSummary::with_all_columns`] plus the spread columns of these rows.
     pub fn with_columns_of(rows: &[LinkSummary]) -> LinkSummary {
         let beside = rows.iter().flat_map(|row| row.spread.clone());
         LinkSummary {
@@ -445,8 +447,8 @@ impl LinkSummary {
         }
     }
 
-    /// One of nothing that has every number there can be, for those who have to know all columns before the
-    /// first row.
+    /// Returns an empty summary in which every optional number is set. It serves to list all columns
+    /// before the first row.
     pub fn with_all_columns() -> LinkSummary {
         LinkSummary {
             link: String::new(),
@@ -476,7 +478,7 @@ impl LinkSummary {
 }
 
 impl ConnectionSummary {
-    /// As [`ConnectionSummary::with_all_columns`], and with what these rows have beside their numbers.
+    /// Returns [`ConnectionSummary::with_all_columns`] plus the spread columns of these rows.
     pub fn with_columns_of(rows: &[ConnectionSummary]) -> ConnectionSummary {
         let beside = rows.iter().flat_map(|row| row.spread.clone());
         ConnectionSummary {
@@ -485,8 +487,8 @@ impl ConnectionSummary {
         }
     }
 
-    /// One of nothing that has every number there can be, for those who have to know all columns before the
-    /// first row.
+    /// Returns an empty summary in which every optional number is set. It serves to list all columns
+    /// before the first row.
     pub fn with_all_columns() -> ConnectionSummary {
         ConnectionSummary {
             connection: String::new(),
@@ -525,7 +527,7 @@ impl ConnectionSummary {
         }
     }
 
-    /// Says anew what its rates rest on, after its fractions were averaged.
+    /// Recomputes `profile_use` after its fractions were averaged.
     pub(crate) fn judge_profile_use(&mut self) {
         let (outside, unusable) = (
             self.outside_profile_fraction,
@@ -539,7 +541,7 @@ impl ConnectionSummary {
     }
 }
 
-/// By link, the bits of these connections: their data, and their acknowledgements.
+/// Returns, by link, the bits of these connections: data and acknowledgements.
 fn bits_of<'a>(
     network: &Network,
     connections: impl Iterator<Item = (ConnectionId, &'a ConnectionSummary)>,
@@ -590,7 +592,7 @@ impl Summary {
     /// Its file in a results directory.
     pub const FILE: &str = "summary.json";
 
-    /// What a simulation has come to since its period began, by now.
+    /// Returns the summary of a simulation from the start of its period until now.
     pub fn of(simulation: &dyn Run, warnings: Vec<String>) -> Summary {
         let network = simulation.network();
         let (from_s, to_s) = (simulation.period_start_s(), simulation.time_s());
@@ -734,7 +736,7 @@ impl Summary {
             seeds: 1,
             links,
             connections,
-            // What happens to a link happens to the queues of its classes.
+            // An event of a link is repeated for the queues of its classes, which are skipped.
             events: happened()
                 .filter(|event| !network.is_of_class(event.link))
                 .map(|event| EventSummary::of(network, &event))
@@ -748,12 +750,12 @@ impl Summary {
         }
     }
 
-    /// What the sign at queues means that are estimates, and roughly what packets would cost instead: a line for each reason
-    /// that there is.
+    /// Returns notes on queues that are estimates, one for each reason, with the approximate cost of the
+    /// packet model.
     pub fn estimate_notes(&self) -> Vec<String> {
         let is = |of: Estimate| self.links.iter().any(|link| link.estimate == Some(of));
         let pkts: f64 = self.links.iter().map(|link| link.offered_pkts).sum();
-        // A packet engine comes there only through what is before.
+        // The packet model must also simulate the time before the period.
         let arrivals_pkts = pkts * (self.from_s + self.duration_s) / self.duration_s;
         let takes = || rounded_time(PacketOptions::takes_s(arrivals_pkts));
         let note = |of: Estimate| match of {
@@ -796,7 +798,8 @@ impl Summary {
         notes
     }
 
-    /// How far to trust goodputs, where TCP with profiles shares links that it fills; `None` else.
+    /// Returns a note on the accuracy of goodputs if TCP with profiles fills links that it shares;
+    /// otherwise `None`.
     pub fn goodput_note(&self) -> Option<String> {
         let of = Some(Estimate::Profiles);
         let is_estimate = self.links.iter().any(|link| link.estimate == of);
@@ -812,21 +815,21 @@ impl Summary {
         })
     }
 
-    /// Adds what the users of each workload met with, of one run or several.
+    /// Adds the experiences of the users of each workload, for one or several runs.
     pub fn add_users(&mut self, network: &Network, seeds: &[Vec<Experience>]) {
         self.workloads = users::summaries(network, seeds);
     }
 
-    /// As it stands in `summary.json`: a line for every link and every connection.
+    /// Returns the content of `summary.json`: a line for every link and every connection.
     pub fn to_json(&self) -> String {
         to_lines(self)
     }
 }
 
-/// The sign at numbers that are estimates.
+/// The marker of numbers that are estimates.
 pub const ESTIMATE: &str = "~";
 
-/// One digit of a time that is only known roughly: `20 ms`, `3 s`.
+/// Formats an approximate time with one significant digit: `20 ms`, `3 s`.
 pub fn rounded_time(time_s: f64) -> String {
     let digit = |value: f64| {
         let unit = libm::pow(10_f64, libm::log10(value).floor());
@@ -863,7 +866,7 @@ mod tests {
         }
     }
 
-    /// Deviations of several seeds have columns; a row that lacks one has nothing there.
+    /// Spread columns exist if any row has them. Other rows have an empty cell there.
     #[test]
     fn what_seeds_add_has_columns() {
         let row = |beside: &[&str]| LinkSummary {

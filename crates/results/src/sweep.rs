@@ -1,4 +1,4 @@
-//! The tables of a sweep: where they stand in its directory, and how they are read back.
+//! Reader of the tables of a sweep, and the layout of its directory.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use crate::columns::{Cell, Column, Kind};
 use crate::read::{CsvTable, malformed, read_json, read_text};
 use crate::{Error, Format};
 
-/// What describes a sweep in its directory.
+/// Name of the file that describes a sweep.
 pub const SWEEP_FILE: &str = "sweep.json";
-/// The directory in it with a receipt for every chunk whose tables are complete.
+/// Name of the directory with a receipt for every chunk whose tables are complete.
 pub const SWEEP_RECEIPTS: &str = "chunks";
-/// The column with the seed of a case.
+/// Name of the column with the seed of a case.
 pub const SEED: &str = "seed";
-/// The column with the link that is down in a case.
+/// Name of the column with the link that is down in a case.
 pub const FAILED: &str = "failed";
 
 /// One of the three tables of a sweep, each a directory of files.
@@ -30,14 +30,14 @@ pub enum SweepTable {
 }
 
 impl SweepTable {
-    /// All of them, in the order in which everything about them stands.
+    /// All tables, in the order in which they are listed everywhere.
     pub const ALL: [SweepTable; 3] = [
         SweepTable::Links,
         SweepTable::Connections,
         SweepTable::Network,
     ];
 
-    /// Its directory.
+    /// Returns the name of its directory.
     pub fn name(self) -> &'static str {
         match self {
             SweepTable::Links => "links",
@@ -46,7 +46,7 @@ impl SweepTable {
         }
     }
 
-    /// The column that says what a row is about, beside its case.
+    /// Returns the column that identifies a row within a case.
     pub fn key(self) -> Option<&'static str> {
         match self {
             SweepTable::Links => Some("link"),
@@ -68,7 +68,7 @@ pub struct SweepColumns {
 }
 
 impl SweepColumns {
-    /// Those of one table.
+    /// Returns the columns of one table.
     pub fn of(&self, table: SweepTable) -> &[Column] {
         match table {
             SweepTable::Links => &self.links,
@@ -83,13 +83,13 @@ impl SweepColumns {
 pub struct Varied {
     /// Its key, which is the name of its column.
     pub key: String,
-    /// What its numbers are in, empty where they have no unit; nothing where it is a text.
+    /// Unit of its numbers, empty if they have none; `None` for texts.
     pub unit: Option<String>,
-    /// Its values as they were given.
+    /// Its values as given on the command line.
     pub values: Vec<String>,
 }
 
-/// A complete sweep, read from its directory: what it is of at once, its tables when they are asked for.
+/// A complete sweep, read from its directory. The description is read at once, the tables on request.
 #[derive(Clone, Debug)]
 pub struct SweepResults {
     directory: PathBuf,
@@ -105,12 +105,12 @@ struct Description {
     tables: SweepColumns,
 }
 
-/// The name of a file of a chunk: its number, the beginning of the sweep's digest, and what the file is.
+/// Returns the file name of a chunk: its number, the sweep mark and the extension.
 pub fn chunk_file(chunk: u64, mark: &str, extension: &str) -> String {
     format!("{chunk:06}-{mark}.{extension}")
 }
 
-/// The beginning of a sweep's digest, which stands in the names of its files.
+/// Returns the sweep mark: the first 12 characters of its digest, which are part of its file names.
 pub fn sweep_mark(digest: &str) -> &str {
     digest.get(..12).unwrap_or(digest)
 }
@@ -119,7 +119,7 @@ impl SweepResults {
     /// Opens the directory of a sweep.
     ///
     /// # Errors
-    /// If it holds none, or one that is not complete.
+    /// If it does not contain a sweep, or if the sweep is incomplete.
     pub fn open(directory: impl Into<PathBuf>) -> Result<SweepResults, Error> {
         let directory = directory.into();
         let file = directory.join(SWEEP_FILE);
@@ -144,12 +144,12 @@ impl SweepResults {
         }
     }
 
-    /// The settings that it varies.
+    /// Returns the settings that it varies.
     pub fn varied(&self) -> &[Varied] {
         &self.description.vary
     }
 
-    /// The columns of one of its tables.
+    /// Returns the columns of a table.
     pub fn columns(&self, table: SweepTable) -> &[Column] {
         self.description.tables.of(table)
     }
@@ -158,10 +158,10 @@ impl SweepResults {
         chunk_file(chunk, sweep_mark(&self.description.digest), extension)
     }
 
-    /// Hands over these columns of every row of a table, case by case.
+    /// Calls `on_row` with the requested columns of every row of a table, case by case.
     ///
     /// # Errors
-    /// If there is no such column, or a file cannot be read, or is not what it should be.
+    /// If a column does not exist, or a file cannot be read or is invalid.
     pub fn each_row(
         &self,
         table: SweepTable,
@@ -211,7 +211,7 @@ fn each_csv_row(
     Ok(())
 }
 
-/// What a text says in a column of this kind, if it says anything.
+/// Parses a cell of a column of this type. Returns `None` if the text is invalid.
 fn cell(kind: Kind, text: &str) -> Option<Cell<'_>> {
     match (kind, text) {
         (_, "") => Some(Cell::Nothing),

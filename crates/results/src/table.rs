@@ -1,4 +1,4 @@
-//! The series and their columns.
+//! The series files and their columns.
 
 use netflow_network::Column;
 
@@ -9,19 +9,19 @@ use crate::{CLASSES, CONNECTIONS, Format, LINKS, WAITS, WHOLE};
 pub struct Table {
     /// Name of the file without its extension.
     pub name: &'static str,
-    /// Columns that say what a row is about.
+    /// Columns that identify a row.
     pub keys: &'static [&'static str],
-    /// Columns that hold numbers.
+    /// Columns that contain numbers.
     pub values: &'static [Column],
 }
 
 impl Table {
-    /// Its file in a results directory.
+    /// Returns its file name in a results directory.
     pub fn file(&self, format: Format) -> String {
         format!("{}.{format}", self.name)
     }
 
-    /// Every column, in order.
+    /// Returns the names of all columns, in order.
     pub fn columns(&self) -> impl Iterator<Item = &'static str> + use<> {
         let (keys, values) = (self.keys, self.values);
         std::iter::once("time_s")
@@ -30,31 +30,31 @@ impl Table {
     }
 }
 
-/// The standard deviations over the seeds of what [`LINKS`] has.
+/// Standard deviations of [`LINKS`] over the seeds.
 pub const LINKS_STD: Table = Table {
     name: "links_std",
     ..LINKS
 };
 
-/// Half the widths of the 95 % confidence intervals of what [`LINKS`] has.
+/// Half the widths of the 95 % confidence intervals of [`LINKS`].
 pub const LINKS_CI95: Table = Table {
     name: "links_ci95",
     ..LINKS
 };
 
-/// The standard deviations over the seeds of what [`CONNECTIONS`] has.
+/// Standard deviations of [`CONNECTIONS`] over the seeds.
 pub const CONNECTIONS_STD: Table = Table {
     name: "connections_std",
     ..CONNECTIONS
 };
 
-/// Half the widths of the 95 % confidence intervals of what [`CONNECTIONS`] has.
+/// Half the widths of the 95 % confidence intervals of [`CONNECTIONS`].
 pub const CONNECTIONS_CI95: Table = Table {
     name: "connections_ci95",
     ..CONNECTIONS
 };
 
-/// All there may be in a directory.
+/// All series that a directory may contain.
 pub(crate) const ALL: [Table; 9] = [
     LINKS,
     CONNECTIONS,

@@ -1,4 +1,4 @@
-//! `network.json`: what the results are of.
+//! `network.json`: the topology of the network of a run.
 
 use netflow_network::{ConnectionId, LinkId, LinkSpec, Network, NodeId, Source};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ pub struct TopologyLink {
 }
 
 impl TopologyLink {
-    /// The most packets that its queue holds, where that does not depend on their sizes.
+    /// Returns the capacity of its queue in packets, if it does not depend on packet sizes.
     pub fn most_pkts(&self) -> Option<f64> {
         self.buffer_bytes.is_none().then_some(self.buffer_pkts)
     }
@@ -114,10 +114,10 @@ pub struct TopologyWay {
 }
 
 impl Topology {
-    /// Its file in a results directory.
+    /// Its file name in a results directory.
     pub const FILE: &str = "network.json";
 
-    /// Of a network; nodes have neither labels nor positions yet.
+    /// Returns the topology of a network. Nodes have neither labels nor positions yet.
     pub fn of(network: &Network) -> Topology {
         let name = |id| network.node_name(id).to_owned();
         let node = |id| TopologyNode {
@@ -126,7 +126,8 @@ impl Topology {
             position: None,
         };
         let link = |id| {
-            // Whoever adds something to a link says here whether it is told.
+            // The destructuring forces a decision on whether a new field of a link belongs in
+            // `network.json`.
             let &LinkSpec {
                 from,
                 to,
@@ -137,8 +138,8 @@ impl Topology {
                 buffer,
                 queue: _,
                 loss,
-                metric: _,      // in the routes
-                calibration: _, // in what it did
+                metric: _,      // used by the routes
+                calibration: _, // part of the results
             } = network.link_spec(id);
             TopologyLink {
                 link: network.link_name(id).to_owned(),
@@ -184,7 +185,7 @@ impl Topology {
         }
     }
 
-    /// Says how a node is to be drawn; a node of another network is passed over.
+    /// Sets the label and the position of a node. A node of another network is ignored.
     pub fn note(&mut self, node: NodeId, label: Option<String>, position: Option<(f64, f64)>) {
         if let Some(node) = self.nodes.get_mut(node.index()) {
             node.label = label;
@@ -192,13 +193,13 @@ impl Topology {
         }
     }
 
-    /// As it stands in `network.json`: a line for every node, link and connection.
+    /// Returns the content of `network.json`: a line for every node, link and connection.
     pub fn to_json(&self) -> String {
         to_lines(self)
     }
 }
 
-/// The ways of a connection that differ from the one before.
+/// Returns the paths of a connection over time, without repetitions.
 fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyWay> {
     let at = |at_s| (network.path_at(id, at_s), network.return_path_at(id, at_s));
     let mut before = (network.path(id), network.return_path(id));

@@ -1,24 +1,25 @@
-//! How far from packets fluids were on the networks of studies/fluid-population, and why.
+//! Accuracy of the fluid model compared with the packet model, from studies/fluid-population, and the
+//! reasons of its errors.
 
 use netflow_network::Estimate;
 
-/// Medians over 300 random networks; the study refuses to write its page if these are others than it finds.
+/// Median errors over 300 random networks. The study fails if its results differ from these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Within {
-    /// Σ|error|/Σ of a network's twelve longest queues.
+    /// Σ|error|/Σ over the twelve longest queues of a network.
     pub queues: f64,
-    /// Of links that lose packets, the median of the factor between their losses.
+    /// Median factor between the losses of both models, over links that lose packets.
     pub link_loss: f64,
     /// Median relative error of a connection's goodput.
     pub goodput: f64,
-    /// Its 90th percentile.
+    /// 90th percentile of the relative error of a connection's goodput.
     pub goodput_p90: f64,
-    /// The largest error of a utilization, of links that are busy for half of the time or more.
+    /// Largest error of a utilization, over links that are at least 50 % utilized.
     pub utilization: f64,
 }
 
 impl Within {
-    /// Of fluids that packets calibrated, watched for 10 s, and of others.
+    /// Returns the errors of the fluid model, either calibrated by 10 s of packets or uncalibrated.
     pub const fn of_fluids(calibrated: bool) -> Within {
         match calibrated {
             false => Within {
@@ -40,7 +41,7 @@ impl Within {
 }
 
 impl Within {
-    /// How far queues are to be trusted that TCP with profiles fills, and what they lose, in words.
+    /// Describes the accuracy of queues that TCP with profiles fills, and of their losses.
     pub fn queues_in_words(&self) -> String {
         let within = whole_percent(self.queues);
         let factor = self.link_loss;
@@ -51,16 +52,16 @@ impl Within {
 }
 
 pub(crate) fn whole_percent(part: f64) -> String {
-    // Halves upwards, as people do.
+    // Ties round up.
     format!("{:.0} %", 100.0 * part + 1e-9)
 }
 
-/// What is wrong with losses that are estimates.
+/// The explanation of losses that are estimates.
 pub const LOSS_BY_SIZE: &str = "where a buffer is bytes, or a time, small packets are lost less than large ones, about in proportion to their size, and not alike, as \
      is told; where it has room for few of the large ones, more of all are lost";
 
-/// Why the queue of a link is an estimate, and what that means, in words; of TCP by profiles it is said by numbers
-/// ([`Within`]).
+/// Explains why the queue of a link is an estimate. For TCP with profiles, [`Within`] gives numbers
+/// instead.
 pub fn reason(estimate: Estimate) -> &'static str {
     match estimate {
         Estimate::Classes => {

@@ -1,4 +1,4 @@
-//! What users waited for, in numbers.
+//! Statistics of the response times of users.
 
 use netflow_network::{Experience, Network, WaitFor};
 use netflow_workload::{Step, Times};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::WaitNumbers;
 
-/// Times count as whole round trips that exceed them by no more than this part of one.
+/// Tolerance, in RTTs, for counting a response time as an integer number of RTTs.
 const WITHIN: f64 = 0.1;
 
 /// The users of a workload; with several seeds those of all of them.
@@ -35,8 +35,9 @@ pub struct WaitSummary {
     pub steps: Vec<Step>,
 }
 
-/// What the users of each workload waited in each run, as they came: when, the places of the workload and of
-/// what was waited for, and the numbers of a [`WaitRow`](crate::WaitRow).
+/// Returns the response times of the users of each workload in each run, in order of arrival. Each item
+/// is the arrival time, the indices of the workload and of the kind of wait, and the numbers of a
+/// [`WaitRow`](crate::WaitRow).
 pub fn wait_rows(runs: &[Vec<Experience>]) -> Vec<(f64, [usize; 2], WaitNumbers)> {
     let mut rows = Vec::new();
     for (run, one) in runs.iter().enumerate() {
@@ -51,11 +52,11 @@ pub fn wait_rows(runs: &[Vec<Experience>]) -> Vec<(f64, [usize; 2], WaitNumbers)
             }));
         }
     }
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0)); // stable: in the order of their ends
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0)); // stable: keeps the order of the ends
     rows
 }
 
-/// The summaries of all workloads of a network over all runs.
+/// Returns the summaries of all workloads of a network over all runs.
 pub(crate) fn summaries(network: &Network, runs: &[Vec<Experience>]) -> Vec<WorkloadSummary> {
     let summary = |(w, name): (usize, &str)| {
         let all = || runs.iter().filter_map(move |run| run.get(w));
@@ -119,8 +120,7 @@ mod tests {
         builder.build().unwrap()
     }
 
-    /// Users of two seeds together, whose round trips differ: one round trip is a step all the
-    /// same.
+    /// Users of two seeds have different RTTs, yet one RTT remains one step.
     #[test]
     fn seeds_are_put_together_and_steps_are_round_trips() {
         let wait = |user, rtt_s, wait_s| Wait {

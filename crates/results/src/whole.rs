@@ -1,27 +1,27 @@
-//! The network as a whole in one number for each quantity.
+//! Totals of the network: one number for each quantity.
 
 use netflow_network::Column;
 
 use crate::{CONNECTIONS, LINKS};
 
-/// What is told of the whole network.
+/// A quantity of the whole network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     /// Packets in all queues.
     Queue,
     /// Utilization of the busiest link.
     Highest,
-    /// Packets/s that all connections send.
+    /// Packets/s sent by all connections.
     Send,
-    /// Packets/s that are delivered to all of them.
+    /// Packets/s delivered to all connections.
     Goodput,
 }
 
 impl Whole {
-    /// All, in the order of their rows.
+    /// All quantities, in the order of their rows.
     pub const ALL: [Whole; 4] = [Whole::Queue, Whole::Highest, Whole::Send, Whole::Goodput];
 
-    /// As it is written.
+    /// Returns its name in the file.
     pub fn name(self) -> &'static str {
         match self {
             Whole::Queue => "queue_pkts",
@@ -31,7 +31,8 @@ impl Whole {
         }
     }
 
-    /// Of the values of all links and all connections in an interval, row by row; NaN of nothing.
+    /// Computes the quantity from the values of all links and connections in an interval, row by row. NaN
+    /// without values.
     pub(crate) fn of(self, links: &[f64], connections: &[f64]) -> f64 {
         let column = |values: &[f64], columns: &[Column], name| -> Vec<f64> {
             let values = values.iter().skip(Column::place(columns, name));

@@ -1,4 +1,4 @@
-//! Writes a results directory.
+//! Writer of a results directory.
 
 use std::fs;
 use std::io;
@@ -17,33 +17,35 @@ use crate::{
     Topology, WAITS, WHOLE, Whole, export,
 };
 
-/// No series has more columns of numbers.
+/// Upper bound on the number of value columns of a series.
 const MOST_COLUMNS: usize = 16;
 
-/// A recorder that writes the series as they come, and the rest of the directory at the end.
+/// A recorder that writes the series during the run and the other files at the end.
 ///
-/// Nothing appears under its final name before [`Writer::finish`]; a writer that is dropped
-/// without takes its partial files with it.
+/// No file appears under its final name before [`Writer::finish`]. If a writer is dropped before, its
+/// partial files are removed.
 pub struct Writer {
     directory: PathBuf,
     links: Box<dyn Exporter>,
     connections: Box<dyn Exporter>,
     classes: Option<Box<dyn Exporter>>,
     waits: Option<Box<dyn Exporter>>,
-    /// How far seeds differ.
+    /// Series with the spread over seeds.
     spread: Vec<(Table, Box<dyn Exporter>)>,
     topology: Topology,
     format: Format,
-    /// Nobody else writes to the directory meanwhile.
+    /// Lock that keeps other runs from writing to the directory.
     _claim: Claim,
 }
 
 impl Writer {
-    /// Makes the directory and starts its series; with `classes`, those too.
+    /// Creates the directory and starts its series, including the classes if `classes` is set.
     ///
     /// # Errors
-    /// If the directory or a file in it cannot be made, another run is writing to it, it has a sweep or
-    /// files of others in it, or the format is not in this build.
+    /// - The directory or a file in it cannot be created.
+    /// - Another run is writing to it.
+    /// - It contains a sweep or other files.
+    /// - This build does not support the format.
     pub fn create(
         directory: &Path,
         network: &Network,
@@ -78,17 +80,17 @@ impl Writer {
         })
     }
 
-    /// What `network.json` will say, to be added to.
+    /// Returns the content of `network.json`, to be completed.
     pub fn topology(&mut self) -> &mut Topology {
         &mut self.topology
     }
 
-    /// Writes the series of several seeds: their means where those of a single run stand, and
-    /// beside them their standard deviations and half the widths of the means' 95 % confidence
-    /// intervals, in files of the same columns.
+    /// Writes the series of several seeds. Means replace the values of a single run. Standard deviations
+    /// and half the widths of the 95 % confidence intervals are written to further files with the same
+    /// columns.
     ///
     /// # Errors
-    /// If a file cannot be made or written.
+    /// If a file cannot be created or written.
     pub fn ensemble(&mut self, network: &Network, ensemble: &Ensemble) -> Result<(), Error> {
         let series = [&mut self.links, &mut self.connections];
         write_all(series, network, ensemble, Statistic::Mean)?;
@@ -113,7 +115,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what the users of each workload waited in each run, as they came.
+    /// Writes the response times of the users of each workload in each run, in order of arrival.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -128,7 +130,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The series' files that there will be.
+    /// Returns the names of the files of the series.
     pub fn files(&self) -> Vec<String> {
         let classes = self.classes.is_some().then_some(CLASSES);
         let waits = self.waits.is_some().then_some(WAITS);
@@ -141,12 +143,12 @@ impl Writer {
             .collect()
     }
 
-    /// Writes the network, the summary and the manifest, and gives every file its name, the manifest last.
-    /// What an earlier run left under one of the directory's names goes.
+    /// Writes the network, the summary and the manifest, and renames every file to its final name, the
+    /// manifest last. Files that an earlier run left under the same names are removed.
     ///
     /// # Errors
-    /// If a file cannot be written or replaced. Unless it happens while files get their names,
-    /// no file of this run is then seen.
+    /// If a file cannot be written or replaced. Unless the error occurs during renaming, no file of this
+    /// run is then visible.
     pub fn finish(self, summary: &Summary, manifest: &Manifest) -> Result<(), Error> {
         let directory = self.directory;
         let mut series = vec![self.links.finish()?, self.connections.finish()?];
@@ -164,7 +166,7 @@ impl Writer {
         let summary = partial::of(&directory, Summary::FILE, summary.to_json().as_bytes())?;
         let manifest = partial::of(&directory, Manifest::FILE, manifest.to_json().as_bytes())?;
 
-        // Without it, no results are complete.
+        // Results without a manifest are incomplete, so the old manifest is removed first.
         let mut obsolete = vec![directory.join(Manifest::FILE)];
         for table in ALL {
             let paths = Format::ALL.map(|format| directory.join(table.file(format)));
@@ -259,7 +261,7 @@ fn write_all(
     Ok(())
 }
 
-/// Writes the network as a whole over all intervals.
+/// Writes the totals of the network over all intervals.
 fn write_whole_network(series: &mut Box<dyn Exporter>, ensemble: &Ensemble) -> Result<(), Error> {
     let of = |statistic| ensemble.whole(statistic);
     let (mean, std, ci95) = (of(Statistic::Mean), of(Statistic::Std), of(Statistic::Ci95));
@@ -284,7 +286,7 @@ fn make_directory(directory: &Path) -> Result<(), Error> {
     })
 }
 
-/// Keeps other runs out of the directory, and removes what those that were killed have left there.
+/// Locks the directory against other runs, and removes files that killed runs left there.
 fn claim(directory: &Path) -> Result<Claim, Error> {
     let cannot = |source| Error::MakeDirectory {
         path: directory.to_owned(),

@@ -1,4 +1,4 @@
-//! A results directory is written, read back, replaced and refused.
+//! Tests that a results directory is written, read back, replaced and rejected.
 
 use netflow_simulation::Run;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use netflow_results::{Error, Format, Manifest, Results, Stop, Summary, Writer};
 use netflow_simulation::{Network, NetworkBuilder, Options, Simulation, Source};
 
-/// `a -- b`, 100 packets/s, one constant source of 40 packets/s that is called `x,"y"`.
+/// Returns `a -- b` with 100 packets/s and one constant source of 40 packets/s named `x,"y"`.
 fn network() -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
@@ -55,7 +55,7 @@ fn manifest(
     }
 }
 
-/// Ten seconds, every half second.
+/// Runs for 10 s with intervals of 0.5 s.
 fn run(directory: &Path, format: Format, classes: bool) -> Result<Summary, Error> {
     let network = network();
     let mut writer = Writer::create(directory, &network, format, classes)?;
@@ -232,7 +232,7 @@ fn an_early_stop_is_in_the_manifest() {
     assert!(last > 0.0 && last <= results.summary.duration_s + 1e-9);
 }
 
-/// Two runs that wrote into one directory left a mixture of both, which said that it was complete.
+/// Regression: two runs that wrote into one directory left a mixture that was marked as complete.
 #[test]
 fn a_directory_is_written_to_by_one_run_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
@@ -245,7 +245,7 @@ fn a_directory_is_written_to_by_one_run_at_a_time() {
     run(directory.path(), Format::Csv, false).unwrap();
 }
 
-/// The sum of nothing is -0.
+/// The sum of an empty list is -0.
 #[test]
 fn what_had_a_route_all_the_time_was_blocked_0_times() {
     let directory = tempfile::tempdir().unwrap();
@@ -341,7 +341,7 @@ fn malformed_files_are_named_with_their_line() {
     ));
 }
 
-/// What earlier versions did not write is empty, and no error.
+/// Columns that earlier versions did not write are empty. They are not an error.
 #[test]
 fn columns_that_came_later_may_be_missing() {
     let directory = tempfile::tempdir().unwrap();

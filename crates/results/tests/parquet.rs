@@ -1,4 +1,4 @@
-//! What is written as Parquet, read by the library: every time, name and number is where it was put.
+//! Tests that Parquet files, read by the library, contain every time, name and number at its place.
 #![cfg(feature = "parquet")]
 
 use std::fs::File;
@@ -11,14 +11,14 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A row: which interval it is of, the places of its names, and its numbers.
+/// A row: its interval, its name indices and its numbers.
 type Row = (usize, Vec<usize>, Vec<f64>);
 
 fn time_s(interval: usize) -> f64 {
     0.25 * interval as f64
 }
 
-/// Rows that are written, for the library to read.
+/// Writes rows and returns a reader of the library.
 fn written(table: Table, names: &[&Names], rows: &[Row]) -> ParquetRecordBatchReaderBuilder<File> {
     let place = tempfile::tempdir().unwrap();
     let mut exporter = export(place.path(), table, Format::Parquet, names).unwrap();
@@ -36,7 +36,7 @@ fn written(table: Table, names: &[&Names], rows: &[Row]) -> ParquetRecordBatchRe
     ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap()
 }
 
-/// Writes rows, and reads them back; says how many row groups there are.
+/// Writes rows and reads them back. Returns the rows and the number of row groups.
 fn there_and_back(table: Table, names: &[&Names], rows: &[Row]) -> (Vec<RecordBatch>, usize) {
     let reader = written(table, names, rows);
     let groups = reader.metadata().num_row_groups();
@@ -133,7 +133,7 @@ fn row_groups_follow_one_another() {
     assert_eq!(compare(LINKS, &[&links], &rows), 3);
 }
 
-/// Names that nothing makes shorter say nothing of the places of names, which come again and again.
+/// Names that do not compress have no influence on the compression of the indices, which repeat.
 #[test]
 fn places_of_names_are_compressed() {
     let mut random = 1_u64;
@@ -148,7 +148,7 @@ fn places_of_names_are_compressed() {
     let rows: Vec<Row> = (0..100_000).map(row).collect();
     let reader = written(LINKS, &[&links], &rows);
     let chunk = reader.metadata().row_group(0).column(1);
-    // Ten bits for each place are 125 000 bytes, and the names 16 000 or so.
+    // Ten bits per index are 125 000 bytes; the names are about 16 000 bytes.
     assert!(
         chunk.compressed_size() < 40_000,
         "{}",

@@ -1,5 +1,5 @@
-//! `docs/results-files.md`: every column and every key of what is written, as the code declares them. With
-//! `NETFLOW_BLESS=1` it is written anew.
+//! Generator and test of `docs/results-files.md`: every column and every key of the results, as the code
+//! declares them. `NETFLOW_BLESS=1` rewrites the page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use syn::{Attribute, Expr, Field, Ident, Item, ItemStruct, Lit, LitStr, Meta, To
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results-files.md");
 
-/// Where what is written is declared.
+/// Source files that declare the columns and keys.
 const SOURCES: [&str; 8] = [
     "src/row.rs",
     "src/summary.rs",
@@ -40,13 +40,13 @@ that is marked *may be absent* is written only where there is something to say. 
 version of their format in their first line (`format = 1`); another one is refused.
 ";
 
-/// A structure or the rows of a series.
+/// A struct or the rows of a series.
 struct Declared {
     about: String,
     fields: Vec<Field>,
 }
 
-/// What `series!` declares.
+/// A declaration by `series!`.
 struct Series {
     about: String,
     time: String,
@@ -118,7 +118,8 @@ impl Code {
         code
     }
 
-    /// One of another crate has its name with the crate's before it, unless `use` has brought it.
+    /// Adds a struct. If another crate has a struct of the same name, its name gets the crate as a
+    /// prefix.
     fn add(&mut self, source: &str, item: ItemStruct) {
         let declared = Declared {
             about: docs(&item.attrs),
@@ -137,7 +138,7 @@ impl Code {
         found.unwrap_or_else(|| panic!("{name} stands in none of the sources"))
     }
 
-    /// The table of a structure's keys, and below it those of the structures in it, each once.
+    /// Writes the table of the keys of a struct, then those of nested structs, each once.
     fn keys(&self, name: &str, told: &mut Vec<String>, page: &mut String) {
         page.push_str("\n| key | value | |\n|---|---|---|\n");
         let mut inner = Vec::new();
@@ -153,7 +154,7 @@ impl Code {
         }
     }
 
-    /// `optional`: whether they are those of a structure that may be absent.
+    /// Writes the rows of a table. `optional` is set if the struct may be absent.
     fn rows(
         &self,
         name: &str,
@@ -168,7 +169,7 @@ impl Code {
             let optional = optional || serde.contains("skip_serializing_if");
             if serde.contains("flatten") {
                 match named(&field.ty) {
-                    // Of every number of what it stands in.
+                    // The deviations of every number of the enclosing struct.
                     of if of == "Spread" => {
                         let _ = writeln!(
                             page,
@@ -205,7 +206,7 @@ impl Code {
     }
 }
 
-/// Without `@later`, which is for those who read.
+/// Returns the tokens without `@later`, which only concerns readers.
 fn without_marks(tokens: TokenStream) -> TokenStream {
     let mut kept = Vec::new();
     let mut tokens = tokens.into_iter();
@@ -224,7 +225,7 @@ fn without_marks(tokens: TokenStream) -> TokenStream {
     kept.into_iter().collect()
 }
 
-/// Doc comments as a line, without links into the code.
+/// Returns doc comments as one line, without links into the code.
 fn docs(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes {
@@ -255,7 +256,7 @@ fn docs(attributes: &[Attribute]) -> String {
     plain
 }
 
-/// What serde is told of a field.
+/// Returns the serde attributes of a field.
 fn serde_of(attributes: &[Attribute]) -> String {
     let of = attributes.iter().filter(|it| it.path().is_ident("serde"));
     let told = of.filter_map(|it| it.meta.require_list().ok());
@@ -263,7 +264,7 @@ fn serde_of(attributes: &[Attribute]) -> String {
     told.join(", ")
 }
 
-/// The type within options, lists and arrays.
+/// Returns the name of the type within options, lists and arrays.
 fn named(of: &Type) -> String {
     match of {
         Type::Array(array) => named(&array.elem),
@@ -285,7 +286,7 @@ fn named(of: &Type) -> String {
     }
 }
 
-/// What JSON has of a type.
+/// Returns the JSON type of a Rust type.
 fn value(of: &Type) -> String {
     match of {
         Type::Array(array) => format!("list of {}", many(&value(&array.elem))),
@@ -321,7 +322,7 @@ fn many(one: &str) -> String {
     }
 }
 
-/// The name of a structure in words: `LinkSummary` is `link summary`.
+/// Returns the name of a struct in words: `LinkSummary` is `link summary`.
 fn title(name: &str) -> String {
     let mut words = String::new();
     for c in name.chars() {
@@ -372,7 +373,7 @@ fn series(code: &Code, name: &str, table: Table, when: &str, page: &mut String) 
         let name = field.ident.as_ref().expect("a name").to_string();
         abouts.push((name, docs(&field.attrs)));
     }
-    // What is declared is what is written.
+    // The declared columns are those that are written.
     let names: Vec<&str> = abouts.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, table.columns().collect::<Vec<_>>());
     for (name, about) in &abouts {

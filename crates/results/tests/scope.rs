@@ -1,4 +1,4 @@
-//! What of a run is summarized: a part of it, its periods, what is in single intervals of it.
+//! Tests of the measurement window of a summary, its periods and the peaks of its intervals.
 
 use netflow_simulation::Run;
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use netflow_simulation::{
     Recorder, Simulation, Source,
 };
 
-/// A link that is half full, overloaded from 4 to 6 s, and fails from 8 to 9 s.
+/// Returns a link that is 50 % utilized, overloaded from 4 to 6 s, and down from 8 to 9 s.
 fn network() -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
@@ -31,8 +31,7 @@ fn network() -> Network {
     builder.build().unwrap()
 }
 
-/// Recorded every 0.5 s; stopped after `until_s`.
-/// Shows how far the recording is.
+/// Recorder that publishes the simulated time that it has reached.
 struct Clock<'a>(&'a Cell<f64>);
 
 impl Recorder for Clock<'_> {
@@ -81,11 +80,11 @@ fn near(a: f64, b: f64, within: f64) {
     assert!((a - b).abs() <= within, "{a} is not {b}");
 }
 
-/// A mean of 70 % once hid that the link was full for two seconds.
+/// Regression: a mean of 70 % hid that the link was saturated for 2 s.
 #[test]
 fn the_peak_and_the_saturated_time_stand_beside_the_mean() {
     let link = &whole().links[0];
-    // 7 s half full, 2 s full, 1 s down.
+    // 7 s at 50 %, 2 s at 100 %, 1 s down.
     near(link.utilization, 0.55, 0.01);
     near(link.peak_utilization.unwrap(), 1.0, 1e-3);
     near(link.saturated_s.unwrap(), 2.0, 1e-9);
@@ -94,7 +93,7 @@ fn the_peak_and_the_saturated_time_stand_beside_the_mean() {
     assert_eq!(early.links[0].saturated_s, Some(0.0));
 }
 
-/// Intervals that a bound lies in count with the piece within.
+/// An interval that contains a boundary counts with its piece within the window.
 #[test]
 fn peaks_are_of_what_is_summarized() {
     let late = summarize(5.75, 8.0, false, f64::INFINITY);
@@ -125,12 +124,12 @@ fn events_divide_a_run_into_periods() {
     assert_eq!(failed.links[0].utilization, 0.0);
     assert_eq!(failed.links[0].peak_utilization, Some(0.0));
     assert_eq!(failed.connections[0].no_route_s, [(8.0, 9.0)]);
-    // Blocked is what has no route, and every period balances.
+    // Packets without a route are blocked, and every period balances.
     near(failed.totals.blocked_pkts, 500.0, 1e-6);
     for period in &summary.periods {
         assert!(period.totals.imbalance() < 1e-9, "{:?}", period.totals);
     }
-    // What a burst would send in the periods in which it does.
+    // The offered load of a burst is averaged over the periods in which it sends.
     near(
         summary.periods[0].links[0].offered_load.unwrap(),
         0.5 + 5.0 / 3.0,
@@ -139,7 +138,7 @@ fn events_divide_a_run_into_periods() {
     near(summary.periods[2].links[0].offered_load.unwrap(), 0.5, 1e-9);
 }
 
-/// The default is all of it, to the bit.
+/// The default window is the whole run, with identical bits.
 #[test]
 fn bounds_at_the_ends_change_nothing() {
     let options = Options {
@@ -171,8 +170,8 @@ fn a_run_that_stops_is_summarized_until_then() {
     assert_eq!((after.from_s, after.duration_s), (2.0, 2.0));
 }
 
-/// A queue that nothing was lost of, until its link fails: 11 Mbit/s for 10 s at a link of 10. What waits then is lost by the
-/// failure, in the period that begins with it.
+/// A queue loses nothing until its link fails: 11 Mbit/s for 10 s at a link of 10 Mbit/s. The failure
+/// loses the queued packets, in the period that begins with it.
 #[test]
 fn what_a_failure_loses_is_its_own() {
     for model in [Model::FLUID, Model::PACKETS] {
@@ -210,7 +209,7 @@ fn what_a_failure_loses_is_its_own() {
         };
         let waiting_pkts = 1e6 / 8e3 * 10.0;
         near(before.links[0].lost_pkts, 0.0, 0.01);
-        // The fluid takes them for random ones, of which some more wait.
+        // The fluid model assumes random arrivals, so its queue is slightly longer.
         let within = if model == Model::PACKETS { 3.0 } else { 60.0 };
         near(before.totals.queued_pkts, waiting_pkts, within);
         near(after.links[0].lost_pkts, before.totals.queued_pkts, 3.0);

@@ -1,4 +1,4 @@
-//! What users waited is written and read back.
+//! Tests that the response times of users are written and read back.
 
 use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
 use netflow_simulation::Run;
@@ -8,7 +8,7 @@ use netflow_simulation::{
 };
 use netflow_workload::{Application, Http, Telnet};
 
-/// Users of two kinds between `a` and `b`.
+/// Returns a network with two kinds of users between `a` and `b`.
 fn network() -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
@@ -95,7 +95,7 @@ fn every_wait_of_every_seed_has_a_row() {
                     .map(|row| row.values.wait_s)
                     .collect();
                 assert_eq!(waits_s.len() as u64, wait.times.count);
-                // The series has seven digits.
+                // The series has seven significant digits.
                 let mean_s = waits_s.iter().sum::<f64>() / waits_s.len() as f64;
                 assert!((mean_s / wait.times.mean_s - 1.0).abs() < 1e-6);
             }
@@ -113,7 +113,7 @@ fn every_wait_of_every_seed_has_a_row() {
     }
 }
 
-/// Without users there is no such file.
+/// Without users, the file does not exist.
 #[test]
 fn networks_without_users_have_no_waits() {
     let mut builder = NetworkBuilder::new();

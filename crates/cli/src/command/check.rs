@@ -1,4 +1,4 @@
-//! `netflow check SCENARIO`
+//! The subcommand `netflow check SCENARIO`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::output::format::{Format, HELP};
 use crate::output::json::object;
 use crate::problems;
 
-/// The steps of more connections than this take too long to find out.
+/// Maximum number of connections for the overload check, which takes too long for more.
 const LOOKED_AT: usize = 100_000;
 
 /// Say everything that is wrong or suspicious about a scenario, at once
@@ -59,7 +59,7 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
     }
 }
 
-/// A warning of demands that no routing can carry; it stands nowhere in particular.
+/// Returns a warning about demands that no routing can carry. It has no source location.
 fn overloaded(scenario: &Prepared) -> Option<Problem> {
     if scenario.network.connection_count() > LOOKED_AT {
         return None;
@@ -78,7 +78,7 @@ fn overloaded(scenario: &Prepared) -> Option<Problem> {
     })
 }
 
-/// A problem as a row; which bytes of the file are wrong is for programs that read JSON.
+/// A problem as a table row. JSON also contains the byte range.
 #[derive(Default, Serialize)]
 struct Row<'a> {
     severity: &'static str,
@@ -162,20 +162,21 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Packets that take no longer are recommended; and it is not said that they take less than this.
+/// Runtimes in seconds. The packet model is recommended up to `SOON_S`; shorter estimates than `LEAST_S`
+/// are shown as `LEAST_S`.
 const SOON_S: f64 = 2.0;
 const LEAST_S: f64 = 0.1;
 
-/// Links whose buffers are told one by one.
+/// Maximum number of links whose buffers are listed one by one.
 const TOLD_LINKS: usize = 6;
 
-/// What the queues hold of links that do not say it; nothing if all do.
+/// Describes the buffers of links without a stated size; `None` if all links state it.
 fn default_buffers(network: &Network) -> Option<String> {
     let list = buffers(network, |buffer| buffer == Buffer::BandwidthDelay)?;
     Some(format!("buffers by default: {list}"))
 }
 
-/// What those hold in packets that are said in bytes or as a time; nothing if none is.
+/// Describes, in packets, the buffers that are stated in bytes or as a time; `None` without such buffers.
 fn converted_buffers(network: &Network) -> Option<String> {
     let list = buffers(network, |buffer| {
         matches!(buffer, Buffer::Bytes(_) | Buffer::Time(_))
@@ -185,7 +186,7 @@ fn converted_buffers(network: &Network) -> Option<String> {
     ))
 }
 
-/// How much the links hold whose buffers are such.
+/// Lists the buffers of links that satisfy a condition, in packets.
 fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
     let such = |id: &LinkId| are(network.link_spec(*id).buffer);
     let ids: Vec<LinkId> = network.links().filter(such).collect();
@@ -204,9 +205,9 @@ fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
 struct Size {
     nodes: usize,
     links: usize,
-    /// Demands in several parts are one.
+    /// Number of connections. A demand divided into several parts counts once.
     connections: usize,
-    /// Those that have several shortest paths and use one of them.
+    /// Number of connections that use one of several shortest paths.
     on_one_of_several_paths: usize,
     classes: usize,
     workloads: usize,

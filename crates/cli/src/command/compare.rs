@@ -1,4 +1,4 @@
-//! `netflow compare SCENARIO` and `netflow compare RESULTS TRACE…`
+//! The subcommands `netflow compare SCENARIO` and `netflow compare RESULTS TRACE…`.
 
 use std::io::{self, Write};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -116,7 +116,7 @@ impl With {
         })
     }
 
-    /// Runs, and how many of them at a time, if nobody says.
+    /// Returns the default number of runs, and the default number of parallel runs.
     fn runs(self) -> (u32, usize) {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self {
@@ -127,14 +127,14 @@ impl With {
     }
 }
 
-/// How long it took.
+/// Durations of the runs.
 #[derive(Serialize)]
 struct Times {
-    /// The evaluation by netflow, in seconds by the clock.
+    /// Evaluation by netflow, in seconds of wall-clock time.
     netflow_s: f64,
-    /// CPU seconds of ns-2, or seconds by the clock of Linux.
+    /// CPU seconds of ns-2, or wall-clock seconds of Linux.
     referee: Costs,
-    /// Referee / netflow.
+    /// Reference / netflow.
     ratio: f64,
     ratio_with_trace: Option<f64>,
 }
@@ -147,12 +147,12 @@ struct Answer<'a> {
 }
 
 impl CompareArguments {
-    /// Whether it makes namespaces.
+    /// Returns whether the command creates namespaces.
     pub fn makes_namespaces(&self) -> bool {
         !matches!(self.with, With::Ns2 | With::Ns3)
     }
 
-    /// An option that is given, and means something to ns-2 alone.
+    /// Returns an option that was given and only applies to ns-2.
     fn for_ns2(&self) -> Option<&'static str> {
         let overhead = self.overhead.map(|_| "--overhead");
         let tcp = self.tcp.map(|_| "--tcp");
@@ -162,9 +162,9 @@ impl CompareArguments {
     }
 }
 
-/// What it says in the output directory.
+/// Name of the result file in the output directory.
 const COMPARISON: &str = "comparison.json";
-/// Its first key.
+/// The first key of the file, which identifies it.
 const MARK: &str = "\"referee\":";
 
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -240,7 +240,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         ..Settings::default()
     };
     let runner = match arguments.with {
-        // What cannot be exported is told even where there is no ns-2.
+        // Export errors are reported even if ns-2 is not installed.
         With::Ns2 => {
             Ns2::check_export(&scenario, &settings)?;
             arguments.with.runner()?
@@ -253,7 +253,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
         With::Linux => {
             let runner = arguments.with.runner()?;
             runner.check(&scenario, &settings)?;
-            // Before there is a second thread.
+            // This must happen before a second thread starts.
             netflow_testbed::become_root()?;
             interrupt::listen();
             runner
@@ -261,7 +261,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
     };
     let side = Side::evaluate(&scenario, &settings)?;
     let traced = !arguments.no_trace_run && runner.has_traces();
-    // A traced run takes about six others.
+    // A traced run takes about as long as six others.
     let work = f64::from(settings.seeds) + if traced { 6.0 } else { 0.0 };
     let progress = Progress::of("the network time", !arguments.quiet);
     let progress = std::sync::Mutex::new(progress);
@@ -443,7 +443,7 @@ fn spread(estimate: &Estimate) -> String {
     }
 }
 
-/// What is known: what is not is no number.
+/// Maps NaN, which is an unknown value, to `None`.
 fn told(number: f64) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }

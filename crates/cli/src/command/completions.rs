@@ -1,4 +1,4 @@
-//! `netflow completions SHELL`
+//! The subcommand `netflow completions SHELL`.
 
 use std::io::Write;
 
@@ -16,13 +16,13 @@ pub struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Of all that `command` takes.
+/// Prints the completions of `command`.
 pub fn completions(
     arguments: &CompletionsArguments,
     mut command: Command,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    // Made in memory first: clap_complete panics where it cannot write.
+    // The script is generated in memory because clap_complete panics on write errors.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "netflow", &mut script);
     Ok(out.write_all(&script)?)

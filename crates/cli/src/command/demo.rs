@@ -1,4 +1,4 @@
-//! `netflow demo`
+//! The subcommand `netflow demo`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub fn demo(arguments: &DemoArguments, out: &mut dyn Write) -> Result<(), Failur
         "{name}: a home with 20 Mbit/s down and 2 Mbit/s up; a call and a download, and from 20 s on an upload.\n"
     )?;
     let line = ["netflow".into(), "run".into(), path.into()];
-    // It is what a user would type, and right.
+    // The line is valid: it is the command that a user would type.
     let run = Arguments::of(line).map_err(|said| Failure::usage(said.to_string()))?;
     if let Command::Run(arguments) = &run.command {
         run::run(arguments, out)?;

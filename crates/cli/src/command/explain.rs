@@ -1,4 +1,4 @@
-//! `netflow explain SCENARIO CONNECTION`
+//! The subcommand `netflow explain SCENARIO CONNECTION`.
 
 use std::io::{self, Write};
 
@@ -155,7 +155,7 @@ fn tcp_state(tcp: &TcpState) -> impl Serialize {
     }
 }
 
-/// What the sender's state machine tells of itself.
+/// Prints the state of the sender's TCP state machine.
 fn print_tcp(tcp: &TcpState, out: &mut dyn Write) -> io::Result<()> {
     let ssthresh = match tcp.ssthresh_pkts.is_finite() {
         true => format!("{} pkt", short(tcp.ssthresh_pkts)),
@@ -199,7 +199,7 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
         .print(out)
 }
 
-/// What `waiting` is among packets where it is not what stands before one.
+/// Explains `waiting` in the packet model, if it is not only the queue in front of a packet.
 fn print_waits(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let any = |of: &dyn Fn(LinkId) -> bool| it.hops.iter().any(|hop| of(hop.link));
     if any(&|link| network.is_of_class(link) || network.queues_of(link).len() > 1) {
@@ -217,7 +217,7 @@ fn print_waits(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// What `p` of the path is made of.
+/// Prints the factors of the loss probability `p` of the path.
 fn print_loss(it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let factors: Vec<String> = it
         .hops

@@ -1,4 +1,4 @@
-//! `netflow export SCENARIO --to ns2`, `--to ns3`, `--to graphml`
+//! The subcommand `netflow export SCENARIO --to ns2`, `--to ns3` or `--to graphml`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ enum Target {
 }
 
 impl Target {
-    /// What is said in the head of a file that is written for it.
+    /// Returns the marker in the head of its files.
     fn mark(self) -> &'static str {
         match self {
             Target::Ns2 => export::NS2_MARK,
@@ -116,7 +116,7 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
 }
 
 impl ExportArguments {
-    /// What the target has no place for is not passed over.
+    /// Rejects options that do not apply to the target.
     fn refuse(&self, options: &[&str], targets: &str) -> Result<(), Failure> {
         let given = [
             ("--tcp", self.tcp.is_some()),
@@ -135,7 +135,8 @@ impl ExportArguments {
     }
 }
 
-/// A name may have a comma in it, so the whole is tried first.
+/// Parses the names of traced links. The whole text is tried as a name first, because names may contain
+/// commas.
 fn traced(scenario: &Prepared, trace: Option<&Option<String>>) -> Ns2Trace {
     match trace {
         None => Ns2Trace::None,

@@ -1,4 +1,4 @@
-//! `netflow import FILE... -o topology.toml`
+//! The subcommand `netflow import FILE... -o topology.toml`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -133,20 +133,20 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
     arguments.write(&written, table.map(|table| table.path), out)?;
     let mut stderr = Visible::new(io::stderr().lock());
     for assumption in &written.assumptions {
-        // If the standard error cannot be written, there is nowhere to say so.
+        // An error of the standard error cannot be reported anywhere.
         let _ = writeln!(stderr, "assumed: {}", assumption.short(&written.topology));
     }
     Ok(())
 }
 
-/// The table of demands.
+/// The CSV file of the demands.
 struct Table {
     path: PathBuf,
-    /// As the scenario calls it.
+    /// Path of the file in the scenario.
     called: String,
 }
 
-/// A file's name, without the folders that others do not have.
+/// Returns the name of a file without its folders, which exist only on this machine.
 fn called(path: &Path) -> String {
     match path.file_name() {
         Some(name) if path != Path::new(STANDARD_INPUT) => name.to_string_lossy().into_owned(),
@@ -179,7 +179,7 @@ impl ImportArguments {
         Ok(Some(Table { path, called }))
     }
 
-    /// What makes the same scenario again.
+    /// Returns a command line that generates the same scenario.
     fn command(&self) -> String {
         let mut command = "netflow import".to_owned();
         for file in &self.files {
@@ -224,7 +224,7 @@ impl ImportArguments {
         command
     }
 
-    /// The scenario and its demands: both or none.
+    /// Writes the scenario and its demands: both or neither.
     fn write(
         &self,
         written: &Written,

@@ -1,4 +1,4 @@
-//! `netflow man`
+//! The subcommand `netflow man`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ pub struct ManArguments {
     output: PathBuf,
 }
 
-/// What stands in the head of every page.
+/// The marker in the head of every page.
 const MARK: &str = ".TH netflow";
 
-/// Of `command` and all below it.
+/// Writes the pages of `command` and all its subcommands.
 pub fn man(arguments: &ManArguments, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     let directory = &arguments.output;
     std::fs::create_dir_all(directory).map_err(|source| Failure::File {
@@ -36,7 +36,7 @@ pub fn man(arguments: &ManArguments, command: Command, out: &mut dyn Write) -> R
     Ok(writeln!(out, "{written} pages in {}", directory.display())?)
 }
 
-/// The page of a command, and of what is below it; how many were written.
+/// Writes the pages of a command and its subcommands. Returns the number of pages.
 fn pages(command: &Command, directory: &Path) -> Result<usize, Failure> {
     let page = Man::new(command.clone());
     let name = page.get_filename();

@@ -1,4 +1,4 @@
-//! The subcommands: what each takes, and how it answers.
+//! The subcommands: arguments and implementation.
 
 pub mod check;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! `netflow new KIND`
+//! The subcommand `netflow new KIND`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

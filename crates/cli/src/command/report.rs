@@ -1,4 +1,4 @@
-//! `netflow report RESULTS…`
+//! The subcommand `netflow report RESULTS…`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ enum FigureFormat {
     Png,
 }
 
-/// A width, and a height if there is one.
+/// Parses a width and an optional height.
 fn size(text: &str) -> Result<(u32, Option<u32>), String> {
     let number = |text: &str| -> Result<u32, String> {
         let number = text
@@ -131,7 +131,7 @@ fn size(text: &str) -> Result<(u32, Option<u32>), String> {
     }
 }
 
-/// A colour as style sheets have it.
+/// Parses a colour in CSS notation.
 fn colour(text: &str) -> Result<Rgb, String> {
     let digits = text.strip_prefix('#').unwrap_or(text);
     let number = u32::from_str_radix(digits, 16).ok();
@@ -174,7 +174,7 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-/// Refuses what is no page by its name; a figure may be meant.
+/// Rejects a page with the file extension of another type, for example of a figure.
 fn allow_page(output: &Path) -> Result<(), Failure> {
     let is_figure = output
         .extension()
@@ -208,7 +208,7 @@ fn figure(
     let mark = Some(Drawing::MARK);
     file::allow(&output, mark)?;
     let figure = draw(name, arguments)?;
-    // First what may be somebody's measurements.
+    // The CSV is written first: it fails if its file contains other data, such as measurements.
     let data = arguments.data.then(|| output.with_extension("csv"));
     if let Some(data) = &data {
         file::table(data, &figure.data)?;
@@ -224,7 +224,7 @@ fn figure(
     Ok(())
 }
 
-/// The format that is asked for, or that the name of the file ends with; they have to be the same.
+/// Returns the requested format, or that of the file extension. Both must agree.
 fn format(arguments: &ReportArguments) -> Result<FigureFormat, Failure> {
     let ending = match &arguments.output {
         Some(path) => {
@@ -300,7 +300,7 @@ fn profile(arguments: &ReportArguments, style: &Style) -> Result<Drawing, Failur
     Ok(profile_figure(&*profile, &samples, style)?)
 }
 
-/// The samples of a table: that of `netflow trace samples`, or one with just the columns that are drawn.
+/// Reads the samples of a table: that of `netflow trace samples`, or one with only the drawn columns.
 fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
     #[derive(Deserialize)]
     struct Line {
@@ -329,7 +329,7 @@ fn read_samples(path: &Path) -> Result<Vec<ProfileSample>, Failure> {
                 "rtt_s",
                 "more than 0",
             ),
-            // Infinite where all packets of a sample left at once.
+            // The throughput is infinite if all packets of a sample were sent at the same time.
             (
                 throughput_pps,
                 throughput_pps >= 0.0,

@@ -1,4 +1,4 @@
-//! `netflow schema`
+//! The subcommand `netflow schema`.
 
 use std::io::Write;
 

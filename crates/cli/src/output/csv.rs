@@ -1,4 +1,4 @@
-//! Tables for other programs.
+//! CSV output of tables.
 
 use std::io::{self, Write};
 
@@ -6,9 +6,11 @@ use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Writes a table with a column for every number, text and truth value that a row has in JSON, under
-/// the same name; what stands within something else is `outer.inner`. Lists are left out. It is of
-/// rows that there always are: without any there are no columns.
+/// Writes a table with a column for every number, text and flag that a row has in JSON, under the same
+/// name.
+///
+/// Nested fields are named `outer.inner`. Lists are left out. There must be at least one row, because the
+/// columns are derived from rows.
 pub fn write<R: Serialize>(
     rows: impl IntoIterator<Item = R>,
     out: &mut dyn Write,
@@ -17,14 +19,14 @@ pub fn write<R: Serialize>(
     table(&rows.collect::<io::Result<Vec<_>>>()?, None, out)
 }
 
-/// The same of rows that there may be none of; the columns are there all the same.
+/// Writes a table that may be empty. It has its columns even without rows.
 pub fn write_any<R: Serialize + Default>(rows: &[R], out: &mut dyn Write) -> io::Result<()> {
     let empty = fields(&R::default())?;
     let rows = rows.iter().map(fields);
     table(&rows.collect::<io::Result<Vec<_>>>()?, Some(&empty), out)
 }
 
-/// One of several tables, under a line with its name.
+/// Writes one of several tables, below a line with its name.
 pub fn write_any_named<R: Serialize + Default>(
     name: &str,
     rows: &[R],
@@ -34,7 +36,7 @@ pub fn write_any_named<R: Serialize + Default>(
     write_any(rows, out)
 }
 
-/// The same of rows that there always are.
+/// Writes one of several tables, which must have rows.
 pub fn write_named<R: Serialize>(
     name: &str,
     rows: impl IntoIterator<Item = R>,
@@ -44,10 +46,10 @@ pub fn write_named<R: Serialize>(
     write(rows, out)
 }
 
-/// The texts of a row by their columns.
+/// The texts of a row by column.
 type Fields = IndexMap<String, String>;
 
-/// The columns are those of all rows; of `empty`, where there are none.
+/// Writes a table. Its columns are those of all rows, or those of `empty` without rows.
 fn table(rows: &[Fields], empty: Option<&Fields>, out: &mut dyn Write) -> io::Result<()> {
     let shapes = match rows {
         [] => empty.map_or(&[][..], std::slice::from_ref),
@@ -58,7 +60,7 @@ fn table(rows: &[Fields], empty: Option<&Fields>, out: &mut dyn Write) -> io::Re
         .flat_map(IndexMap::keys)
         .map(|c| (c, ()))
         .collect();
-    // By way of memory: of errors in writing the library does not tell the kind.
+    // The table is written to memory first because the library hides the kind of write errors.
     let mut writer = csv::Writer::from_writer(Vec::new());
     if !columns.is_empty() {
         writer.write_record(columns.keys())?;
@@ -71,8 +73,8 @@ fn table(rows: &[Fields], empty: Option<&Fields>, out: &mut dyn Write) -> io::Re
     out.write_all(&text)
 }
 
-/// By way of JSON text, which keeps the order of a row's fields; those within a field are in that of the
-/// alphabet.
+/// Flattens a row via JSON text, which keeps the order of its fields. Nested fields are in alphabetical
+/// order.
 fn fields(row: &impl Serialize) -> io::Result<Fields> {
     let object: IndexMap<String, Value> = serde_json::from_str(&serde_json::to_string(row)?)?;
     let mut fields = IndexMap::new();

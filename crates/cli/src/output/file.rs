@@ -1,4 +1,4 @@
-//! Answers that go into files.
+//! Output files.
 
 use std::io;
 use std::path::Path;
@@ -7,18 +7,18 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Refuses a file that others have written, before there is anything to write: one that does not have the
-/// `mark` of its kind.
+/// Rejects an existing file without the `mark` of its kind, which netflow has not written. This is called
+/// before the content is computed.
 pub fn allow(path: &Path, mark: Option<&str>) -> Result<(), Failure> {
     netflow_files::may_write(path, mark).map_err(cannot(path))
 }
 
-/// Writes a file that is there as a whole or not at all, and replaces only those with the `mark`.
+/// Writes a file atomically. An existing file must have the `mark`.
 pub fn write(path: &Path, text: impl AsRef<[u8]>, mark: Option<&str>) -> Result<(), Failure> {
     netflow_files::write_own(path, text.as_ref(), mark).map_err(cannot(path))
 }
 
-/// Writes a file that is there as a whole or not at all, whatever it replaces.
+/// Writes a file atomically, and replaces any existing file.
 pub fn replace(path: &Path, text: impl AsRef<[u8]>) -> Result<(), Failure> {
     netflow_files::write_whole(path, text.as_ref()).map_err(cannot(path))
 }
@@ -28,7 +28,7 @@ pub fn table(path: &Path, text: &str) -> Result<(), Failure> {
     write(path, text, text.split_inclusive('\n').next())
 }
 
-/// Writes what stands for `value` on the standard output.
+/// Writes the JSON that the standard output would show for `value`.
 pub fn json(path: &Path, value: &impl Serialize, mark: &str) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     super::json::write(value, &mut bytes).map_err(cannot(path))?;
@@ -43,7 +43,7 @@ fn cannot(path: &Path) -> impl Fn(io::Error) -> Failure {
     }
 }
 
-/// Refuses a name that says that the file is something else than `what`.
+/// Rejects a file extension of another type than that of `what`.
 pub fn allow_ending(path: &Path, what: &str, allowed: &[&str]) -> Result<(), Failure> {
     let Some(ending) = path.extension() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! How a command answers on the standard output.
+//! Output formats of commands.
 
 use std::io::{self, Write};
 
@@ -18,11 +18,11 @@ pub enum Format {
     Csv,
 }
 
-/// What `--format` is in every command that answers.
+/// Help of `--format`, which is the same in every command.
 pub const HELP: &str = "How to answer: tables to read, JSON, or comma-separated values";
 
 impl Format {
-    /// Answers by one of the three.
+    /// Writes the answer in this format.
     pub fn answer(
         self,
         out: &mut dyn Write,
@@ -38,14 +38,14 @@ impl Format {
     }
 }
 
-/// An answer's format, or by an earlier meaning of the option that of series in files.
+/// The value of `--format`: the format of an answer, or for compatibility that of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Either {
     Answer(Format),
     Series(results::Format),
 }
 
-/// The formats of answers; those of series are taken, too, but not shown.
+/// Returns a parser of the formats of answers. Formats of series are accepted but hidden.
 pub fn either() -> impl TypedValueParser<Value = Either> {
     let answers = Format::value_variants().iter();
     let answers = answers.filter_map(Format::to_possible_value);

@@ -1,16 +1,16 @@
-//! Answers for other programs: the one place where JSON is written.
+//! JSON output. All JSON is written here.
 
 use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Writes it in lines that can be read, too.
+/// Writes a value as indented JSON.
 pub fn write(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
 }
 
-/// An object with these fields in this order: `object! { link: name, loss: 0.1 }`.
+/// Creates an object with these fields in this order: `object! { link: name, loss: 0.1 }`.
 macro_rules! object {
     ($key:ident: $value:expr $(, $($rest:tt)*)?) => {
         $crate::output::json::Field {
@@ -25,18 +25,18 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// The first field of an object, and the others.
+/// The first field of an object, and the rest.
 pub struct Field<V, R> {
     pub key: &'static str,
     pub value: V,
     pub rest: R,
 }
 
-/// No more fields.
+/// An object without fields.
 pub struct Empty;
 
 pub trait Fields {
-    /// Writes them into a map that is open.
+    /// Writes the fields into an open map.
     fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 

@@ -1,4 +1,4 @@
-//! What commands share in printing.
+//! Output functions shared by commands.
 
 pub mod csv;
 pub mod file;

@@ -1,11 +1,11 @@
-//! A progress bar for what takes more than a second on a terminal.
+//! A progress bar for tasks that take more than 1 s, on terminals only.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Steps of the bar.
+/// Number of steps of the bar.
 const RESOLUTION: f64 = 1000.0;
 
 pub struct Progress {
@@ -16,7 +16,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar over parts of this, from 0 to 1; without `wanted` it never shows.
+    /// Returns a bar for the progress from 0 to 1 of `of_what`. Without `wanted`, it is never shown.
     pub fn of(of_what: &'static str, wanted: bool) -> Progress {
         Progress {
             started: Instant::now(),
@@ -26,7 +26,7 @@ impl Progress {
         }
     }
 
-    /// So much is done.
+    /// Sets the progress, from 0 to 1.
     pub fn at(&mut self, part: f64) {
         if self.wanted && (self.bar.is_some() || self.started.elapsed() > Duration::from_secs(1)) {
             self.bar
@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

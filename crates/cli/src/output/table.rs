@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Text tables.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use netflow::results::ESTIMATE;
 
 use super::visible::visible;
 
-/// A number with the sign of estimates, if it is one.
+/// Adds the marker of estimates to a number that is one.
 pub fn sign(is_estimate: bool, number: String) -> String {
     match is_estimate {
         true => ESTIMATE.to_owned() + &number,
@@ -17,7 +17,7 @@ pub fn sign(is_estimate: bool, number: String) -> String {
     }
 }
 
-/// Rows, and columns that say what of a row they show.
+/// A table of rows, and columns that map a row to a cell.
 pub struct Table<'a, T> {
     rows: Vec<T>,
     columns: Vec<Column<'a, T>>,
@@ -30,7 +30,7 @@ struct Column<'a, T> {
 }
 
 impl<'a, T> Table<'a, T> {
-    /// A table without columns yet.
+    /// Returns a table without columns.
     pub fn of(rows: impl IntoIterator<Item = T>) -> Table<'a, T> {
         Table {
             rows: rows.into_iter().collect(),
@@ -38,7 +38,7 @@ impl<'a, T> Table<'a, T> {
         }
     }
 
-    /// One more column, to the left.
+    /// Adds a left-aligned column.
     pub fn text<S: ToString>(
         self,
         title: impl Into<String>,
@@ -47,7 +47,7 @@ impl<'a, T> Table<'a, T> {
         self.column(title, false, cell)
     }
 
-    /// One more column, to the right.
+    /// Adds a right-aligned column.
     pub fn number<S: ToString>(
         self,
         title: impl Into<String>,
@@ -70,12 +70,12 @@ impl<'a, T> Table<'a, T> {
         self
     }
 
-    /// Prints it, without blanks at the ends of lines.
+    /// Prints the table without trailing white space.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         self.print_first(self.rows.len(), out)
     }
 
-    /// Prints its first rows, and says how many there are besides.
+    /// Prints the first rows, and the number of further rows.
     pub fn print_top(&self, top: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
         self.print_first(top, out)?;
         rest(self.rows.len(), top, noun, out)
@@ -100,7 +100,7 @@ impl<'a, T> Table<'a, T> {
     }
 }
 
-/// Prints cells that were made elsewhere, and says how many rows there are besides.
+/// Prints the given cells, and the number of further rows.
 pub fn print_cells(cells: &Rows, noun: &str, out: &mut dyn Write) -> io::Result<()> {
     let columns = cells.columns.iter().enumerate();
     let mut table = Table::of(&cells.rows);
@@ -116,12 +116,12 @@ pub fn print_cells(cells: &Rows, noun: &str, out: &mut dyn Write) -> io::Result<
     )
 }
 
-/// A number as `text` writes it; `otherwise`, if it is not known.
+/// Formats a number with `text`, or returns `otherwise` if it is unknown.
 pub fn known<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
     value.map_or_else(|| otherwise.to_owned(), text)
 }
 
-/// Says how many rows are not shown.
+/// Prints the number of rows that are not shown.
 pub fn rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
     match all.saturating_sub(shown) {
         0 => Ok(()),
@@ -132,8 +132,8 @@ pub fn rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Re
     }
 }
 
-/// Something over loss and round-trip time: a row for every loss, a column for every time as it is
-/// called; `cell` gets the places of both.
+/// Prints a table over loss and round-trip time: a row for every loss, a column for every time. `cell`
+/// maps the indices of both to a text.
 pub fn by_loss_and_rtt(
     losses: Vec<String>,
     rtts: Vec<String>,

@@ -1,10 +1,10 @@
-//! What others wrote, made harmless to look at: names, headers and lines of files may hold bytes that
-//! a terminal obeys, and marks that turn the direction of writing around.
+//! Escaping of untrusted text. Names, headers and lines of files may contain control characters of
+//! terminals, and marks that change the direction of writing.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Whether a terminal would do something else than show it.
+/// Returns whether a terminal would interpret the character instead of showing it.
 fn is_obeyed(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(
@@ -14,14 +14,14 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text with what a terminal would obey as `\u001b`, the way JSON writes it.
+/// Replaces characters that a terminal would interpret by escapes such as `\u001b`, as in JSON.
 pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, is_obeyed, |c| format!("\\u{:04x}", u32::from(c)))
 }
 
-/// The same, with every place where it was: `?` for each byte.
+/// Replaces each byte of such characters by `?`, which keeps byte offsets.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    // Ends of lines may have two bytes.
+    // Line ends may have two bytes.
     replaced(
         text,
         |c| c != '\r' && is_obeyed(c),
@@ -43,15 +43,15 @@ fn replaced(text: &str, which: fn(char) -> bool, by: fn(char) -> String) -> Cow<
     Cow::Owned(shown)
 }
 
-/// A writer of texts, each of which is made [`visible`].
+/// A writer that makes each text [`visible`].
 pub struct Visible<W> {
     inner: W,
-    /// The beginning of a character whose end has not been written yet.
+    /// The beginning of an incomplete character.
     begun: Vec<u8>,
 }
 
 impl<W: Write> Visible<W> {
-    /// Writes there.
+    /// Returns a writer to `inner`.
     pub fn new(inner: W) -> Visible<W> {
         Visible {
             inner,
@@ -72,7 +72,7 @@ impl<W: Write> Write for Visible<W> {
                     let (text, after) = rest.split_at(error.valid_up_to());
                     let text = str::from_utf8(text).unwrap_or_default();
                     match error.error_len() {
-                        // Not a text; a terminal decides what to make of such a byte.
+                        // The byte is not valid text. The terminal decides how to show it.
                         Some(n) => {
                             self.inner.write_all(visible(text).as_bytes())?;
                             self.inner.write_all("\u{fffd}".as_bytes())?;
@@ -98,7 +98,7 @@ impl<W: Write> Write for Visible<W> {
 mod tests {
     use super::*;
 
-    /// A key, a header, a name, a quoted line could colour, clear or rename the terminal.
+    /// A key, header, name or quoted line could colour, clear or rename the terminal.
     #[test]
     fn what_a_terminal_obeys_is_shown() {
         let hostile = "a\u{1b}[2Jb\u{202e}c\u{9b}d\re\u{7}f\tg\nh";
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(visible("Zürich → ≥ 3"), "Zürich → ≥ 3");
         assert_eq!(masked(hostile).len(), hostile.len());
         assert!(!masked(hostile).contains(['\u{1b}', '\u{202e}', '\u{9b}']));
-        // However it is cut.
+        // The result does not depend on where the text is split.
         for cut in 0..=hostile.len() {
             let mut to = Visible::new(Vec::new());
             to.write_all(&hostile.as_bytes()[..cut]).unwrap();

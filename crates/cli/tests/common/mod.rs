@@ -1,4 +1,4 @@
-//! What the whole-command tests share.
+//! Support functions of the tests of the whole command.
 #![allow(dead_code)]
 
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use netflow::results::Manifest;
 
-/// Two routers and a bottleneck of 1 Mbit/s that two transfers share.
+/// Scenario: two routers and a bottleneck of 1 Mbit/s that two transfers share.
 pub const DUMBBELL: &str = r#"
 [simulation]
 duration = "20 s"
@@ -48,7 +48,7 @@ source = { profile = "ns-reno" }
 start = "5 s"
 "#;
 
-/// What a results directory has, without what is asked for by options.
+/// Files of a results directory without optional ones.
 pub const RESULTS: [&str; 6] = [
     "connections.csv",
     "links.csv",
@@ -58,7 +58,7 @@ pub const RESULTS: [&str; 6] = [
     "summary.json",
 ];
 
-/// A directory of its own for a test, with a scenario in it.
+/// A temporary directory of a test, with a scenario in it.
 pub struct Workplace {
     directory: tempfile::TempDir,
 }
@@ -74,7 +74,7 @@ impl Workplace {
         self.directory.path().join(name)
     }
 
-    /// The command, in this directory.
+    /// Returns the command, to be run in this directory.
     pub fn netflow<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_netflow"));
         command
@@ -84,14 +84,14 @@ impl Workplace {
         command
     }
 
-    /// The command with arguments parted by blanks, run to its end.
+    /// Runs the command with arguments separated by spaces.
     pub fn run(&self, arguments: &str) -> Output {
         self.netflow(arguments.split_whitespace())
             .output()
             .expect("netflow starts")
     }
 
-    /// The same, with the exit code it must have.
+    /// Runs the command and checks its exit code.
     pub fn expect(&self, arguments: &str, code: i32) -> Output {
         let output = self.run(arguments);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -104,7 +104,7 @@ impl Workplace {
     }
 }
 
-/// A line, in which `netflow` is the command, as a shell takes it in this directory.
+/// Returns a shell that runs a line in this directory. `netflow` in the line is the built command.
 #[cfg(unix)]
 pub fn shell(line: &str, directory: &Path) -> Command {
     let netflow = Path::new(env!("CARGO_BIN_EXE_netflow"));
@@ -125,7 +125,8 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Everything below a directory, in order, but its manifest, which says how long the run took.
+/// Returns the paths and contents of all files below a directory, in order. The manifest is left out
+/// because it contains the runtime.
 pub fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     let mut folders = vec![directory.to_owned()];
@@ -144,7 +145,7 @@ pub fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// Names of the files in a directory, in order.
+/// Returns the names of the files in a directory, in order.
 pub fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("a directory");
     let mut names: Vec<_> = entries

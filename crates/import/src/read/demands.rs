@@ -1,4 +1,4 @@
-//! Demands in a file of their own.
+//! Demands in a separate file.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,28 +14,28 @@ use crate::lines::Lines;
 use crate::wrong::{Read, Wrong};
 use crate::{Demand, Reading, Topology};
 
-/// Demands between nodes of a network that another file has.
+/// Demands between nodes of a network in another file.
 #[derive(Default)]
 pub(super) struct Demands {
     pub(super) rows: Vec<Row>,
-    /// What the format says rates without a unit are in.
+    /// Unit of rates without one in bit/s, if the format states it.
     pub(super) unit_bps: Option<f64>,
-    /// What is to be said of the file.
+    /// Assumptions about the file.
     pub(super) assumptions: Vec<String>,
-    /// Further demands that are 0.
+    /// Number of further demands that are 0.
     pub(super) zeros: usize,
 }
 
-/// One of them.
+/// A demand.
 pub(super) struct Row {
     pub(super) from: End,
     pub(super) to: End,
     pub(super) rate: Stated,
-    /// The rate as it stands there, if that is to be mentioned, and how it was read.
+    /// The original text of the rate and its interpretation, if they are to be reported.
     pub(super) remark: Option<(String, &'static str)>,
     pub(super) kind: Option<DemandKind>,
     pub(super) class: Option<String>,
-    /// The nodes on its path; none where the file does not state it.
+    /// Nodes of its path; empty if the file does not state it.
     pub(super) path: Vec<String>,
     pub(super) span: Range<usize>,
 }
@@ -55,16 +55,16 @@ impl Row {
     }
 }
 
-/// A node.
+/// A reference to a node.
 pub(super) enum End {
-    /// Its number in the other file, from 0.
+    /// Node index in the other file, from 0.
     Number(usize),
-    /// Its name there.
+    /// Node name in the other file.
     Name(String),
 }
 
 impl Demands {
-    /// Those of a network without links.
+    /// Returns the demands of a network without links.
     pub(super) fn of(matrix: &Finished) -> Demands {
         let name = |node: usize| End::Name(matrix.ids[node].clone());
         let rows = matrix.topology.demands.iter().map(|demand| {
@@ -82,12 +82,12 @@ impl Demands {
         self.rows.iter().filter_map(|row| row.rate.bare())
     }
 
-    /// Whether any rate has no unit.
+    /// Returns whether any rate has no unit.
     pub(super) fn has_bare_rates(&self) -> bool {
         self.bare_rates().next().is_some()
     }
 
-    /// The largest rate without a unit, where the format does not say it either; else 0.
+    /// Returns the largest rate without a unit; 0 if the format states the unit.
     pub(super) fn largest_of_no_unit(&self) -> f64 {
         match self.unit_bps {
             Some(_) => 0.0,
@@ -95,7 +95,7 @@ impl Demands {
         }
     }
 
-    /// Adds them to the network.
+    /// Adds the demands to the network.
     pub(super) fn join(self, network: &mut Finished, text: &str, reading: &Reading) -> Read<()> {
         let lines = Lines::of(text);
         let said = reading.rate_unit_bps.or(self.unit_bps);
@@ -168,15 +168,15 @@ impl Demands {
     }
 }
 
-/// The nodes by everything that a file may call them: identifier, label, and name in the scenario. A name that is the
-/// identifier of one node and the label of another one is no name.
+/// Nodes by all their names in the file: identifier, label and scenario name. A name that is the
+/// identifier of one node and the label of another is ambiguous.
 struct Known(HashMap<String, Called>);
 
-/// The nodes that have a name.
+/// The nodes of a name.
 #[derive(Clone, Copy)]
 enum Called {
     One(usize),
-    /// The first two of them.
+    /// The first two nodes of an ambiguous name.
     Several(usize, usize),
 }
 
@@ -197,7 +197,7 @@ impl Known {
         Known(known)
     }
 
-    /// The places of the nodes on a path between these ends, over links that there are.
+    /// Returns the indices of the nodes on a path between these ends, which must follow existing links.
     fn path(
         &self,
         row: &Row,

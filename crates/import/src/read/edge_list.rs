@@ -1,4 +1,4 @@
-//! CSV tables: of links, `from,to,bandwidth,delay`, or of demands, `from,to,rate`.
+//! Reader of CSV tables: links, `from,to,bandwidth,delay`, or demands, `from,to,rate`.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::label::{self, Bytes};
 use crate::lines::lines;
 use crate::wrong::{Read, Wrong};
 
-/// What the columns with the ends are called, in lower case and without other characters; the likeliest first.
+/// Names of the columns with the ends, in lower case without punctuation, the likeliest first.
 const FROM: &[&str] = &[
     "from",
     "source",
@@ -58,11 +58,11 @@ const TO: &[&str] = &[
     "z",
     "v",
 ];
-/// Of demands, next to the ends and a rate.
+/// Names of further columns of demands, in addition to the ends and the rate.
 const OF_DEMANDS: &[&str] = &["name", "id", "class", "path", "kind"];
 
-/// What a column is for: its name in lower case without other characters. Neo4j writes it behind a colon:
-/// `:START_ID`, `node:ID(Router)`.
+/// Returns the role of a column: its name in lower case without punctuation. Neo4j writes the role after
+/// a colon: `:START_ID`, `node:ID(Router)`.
 pub(super) fn role(name: &str) -> String {
     let name = name.split('(').next().unwrap_or_default();
     match name.rsplit_once(':') {
@@ -71,7 +71,7 @@ pub(super) fn role(name: &str) -> String {
     }
 }
 
-/// The name of a column without the type that Neo4j writes behind it: `capacity` of `capacity:float`.
+/// Returns the name of a column without the type suffix of Neo4j: `capacity` for `capacity:float`.
 fn without_type(name: &str) -> &str {
     const TYPES: &[&str] = &["int", "long", "float", "double", "boolean", "string"];
     match name.rsplit_once(':') {
@@ -80,10 +80,10 @@ fn without_type(name: &str) -> &str {
     }
 }
 
-/// A table with its columns found.
+/// A table with the columns of the ends identified.
 pub(super) struct Table<'t> {
     text: &'t str,
-    /// The bytes of the file before the text.
+    /// Number of bytes of the file before the text.
     skipped: usize,
     columns: StringRecord,
     from: usize,
@@ -91,7 +91,8 @@ pub(super) struct Table<'t> {
     delimiter: u8,
 }
 
-/// Whether a table has demands: a matrix, or the nodes, a rate, and nothing of links.
+/// Returns whether a table contains demands: either a matrix, or the ends and a rate without attributes
+/// of links.
 pub(super) fn has_demands(text: &str) -> bool {
     if is_matrix(text) {
         return true;
@@ -106,12 +107,13 @@ pub(super) fn has_demands(text: &str) -> bool {
     let [rate] = rates[..] else { return false };
     let known = |name: &&str| OF_DEMANDS.contains(&&*role(name));
     let is_told = |name: &&str| !is_of_link(name) || role(name) == "type";
-    // `rate` may be a bandwidth, `demand` is none.
+    // `rate` may be a bandwidth, `demand` may not.
     let or_bandwidth = is_of_link(rate);
     others.iter().all(known) || !or_bandwidth && others.iter().all(|it| known(it) || is_told(it))
 }
 
-/// Of a column that is a rate of demands, the part of its name that may have the unit: `_mbps` of `demand_mbps`, all of `mbps`.
+/// Returns the part of a demand column's name that may be a unit: `mbps` for `demand_mbps` and for
+/// `mbps`.
 fn unit_words(name: &str) -> Option<String> {
     const WORDS: &[&str] = &["demand", "rate", "volume", "traffic", "load", "constant"];
     let between = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '_');
@@ -127,7 +129,7 @@ fn unit_words(name: &str) -> Option<String> {
     }
 }
 
-/// Links, between the nodes of another table, if there is one, and further ones.
+/// Reads links. Their nodes may be those of a separate table, or new.
 pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
     for (name, says) in nodes.iter().flat_map(|nodes| &nodes.rows) {
         draft.add_node_saying(name, says.clone(), 0..0)?;
@@ -250,7 +252,7 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     Ok(found)
 }
 
-/// A row and a column for each node; a cell has the rate from the node of the row to that of the column.
+/// Reads a demand matrix. A cell contains the rate from the node of its row to the node of its column.
 fn matrix(text: &str) -> Read<Demands> {
     let table = Table::between(text, 0, 0)?;
     let corner = table.columns.get(0).unwrap_or_default();
@@ -290,10 +292,10 @@ fn kind(value: &str, span: &Range<usize>) -> Read<DemandKind> {
     })
 }
 
-/// How a rate was read, where that is to be mentioned: its text, and a remark.
+/// The text of a rate and a remark on its interpretation, if they are to be reported.
 type Remark = Option<(String, &'static str)>;
 
-/// The rate in a cell of a column of this name.
+/// Parses the rate in a cell of a demand column.
 fn rate_of_demand(
     cell: &str,
     name: &str,
@@ -307,7 +309,7 @@ fn rate_of_demand(
     }
     let number = match of_cell(cell, span) {
         Ok(number) => number,
-        // As links have it: `10G`.
+        // Rates may have the notation of links: `10G`.
         Err(wrong) if cell.contains(|c: char| c.is_alphabetic()) => {
             let told = label::bandwidth(cell, Bytes::Meant).ok_or(wrong)?;
             let bytes = if told.bytes.is_some() { BYTES } else { "" };
@@ -329,13 +331,13 @@ fn rate_of_demand(
     }
 }
 
-/// A unit of rates that the name of a column says.
+/// A unit of rates from the name of a column.
 struct Unit {
     bps: f64,
     is_of_bytes: bool,
 }
 
-/// The unit that a word is, if it is one: as names of columns have it, or as scenarios have it.
+/// Parses a word as a unit, in the notation of column names or of scenarios.
 fn unit_of(word: &str) -> Option<Unit> {
     let mut known = attributes::RATE_UNITS.iter();
     if let Some((_, bps)) = known.find(|(unit, _)| word.eq_ignore_ascii_case(unit)) {
@@ -353,10 +355,11 @@ fn unit_of(word: &str) -> Option<Unit> {
     })
 }
 
-/// The unit among the words that a column of demands has behind its first. A word that is
-/// none, where none says it, may be one that is not known; so may one of two that do.
+/// Returns the unit among the words of a demand column's name after the first.
+///
+/// A word that is not a known unit is an error if no other word is one, and so are two units.
 fn unit_of_column(name: &str, words: &str) -> Result<Option<Unit>, String> {
-    // Words that are there beside a unit, or instead of one.
+    // Words that may accompany or replace a unit.
     const NEUTRAL: [&str; 17] = [
         "value", "mean", "avg", "average", "rate", "volume", "demand", "traffic", "load", "peak",
         "max", "min", "median", "total", "sum", "busy", "hour",
@@ -399,7 +402,8 @@ fn truth(name: &str, value: &str, span: &Range<usize>) -> Read<Option<bool>> {
     }
 }
 
-/// The text behind a byte order mark and Excel's line `sep=;`, how many bytes these have, and the separator that the line states.
+/// Returns the text without byte order mark and Excel's line `sep=;`, the length of these in bytes, and
+/// the stated separator.
 fn content(text: &str) -> (&str, usize, Option<u8>) {
     let bare = text.trim_start_matches('\u{feff}');
     let (first, rest) = bare.split_once('\n').unwrap_or((bare, ""));
@@ -414,7 +418,7 @@ fn content(text: &str) -> (&str, usize, Option<u8>) {
 }
 
 impl<'t> Table<'t> {
-    /// What separates columns, and what they are called.
+    /// Returns the delimiter and the column names.
     pub(super) fn head(text: &str) -> Read<(u8, StringRecord)> {
         let (span, head) = first_line(text);
         let (text, _, separator) = content(text);
@@ -433,7 +437,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Whose rows are about two nodes.
+    /// Returns a table whose rows refer to two nodes.
     pub(super) fn of(text: &'t str) -> Read<Table<'t>> {
         let (_, columns) = Table::head(text)?;
         let roles: Vec<String> = columns.iter().map(role).collect();
@@ -451,7 +455,7 @@ impl<'t> Table<'t> {
         Table::between(text, from, to)
     }
 
-    /// With the columns that name nodes.
+    /// Returns a table with the given columns for the ends.
     pub(super) fn between(text: &'t str, from: usize, to: usize) -> Read<Table<'t>> {
         let (delimiter, columns) = Table::head(text)?;
         let (text, skipped, _) = content(text);
@@ -465,7 +469,7 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// The other columns.
+    /// Returns the other columns.
     pub(super) fn others(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.columns.iter().enumerate();
         let others =
@@ -532,8 +536,8 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Whether a table has a row and a column for each node: the rows begin with the names of the columns but the first, in any
-/// order.
+/// Returns whether a table is a matrix: the first cells of the rows are the names of the columns after
+/// the first, in any order.
 fn is_matrix(text: &str) -> bool {
     let Ok((delimiter, columns)) = Table::head(text) else {
         return false;
@@ -551,7 +555,7 @@ fn is_matrix(text: &str) -> bool {
     columns.len() > 1 && rows == columns
 }
 
-/// The line that names the columns, and its bytes.
+/// Returns the header line and its byte range.
 fn first_line(text: &str) -> (Range<usize>, &str) {
     let (text, skipped, _) = content(text);
     let head = lines(text).find(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));

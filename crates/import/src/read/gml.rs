@@ -1,4 +1,5 @@
-//! GML: lists of keys and values, `graph [ node [ id 0 label "A" ] edge [ source 0 target 1 ] ]`.
+//! Reader of GML: lists of keys and values, `graph [ node [ id 0 label "A" ] edge [ source 0 target 1 ]
+//! ]`.
 
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ use crate::attributes::{self, Attribute, cut, plain};
 use crate::draft::Draft;
 use crate::wrong::{Read, Wrong};
 
-/// Lists in lists.
+/// Maximum depth of nested lists, which bounds the recursion.
 const DEEPEST: usize = 50;
 
 pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
@@ -71,7 +72,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     Ok(())
 }
 
-/// The attributes of a list, with those of `graphics [ x 1.0 y 2.0 ]` in it.
+/// Returns the attributes of a list, including those of a nested `graphics [ x 1.0 y 2.0 ]`.
 fn flat<'t>(entries: &[Entry<'t>]) -> Vec<Attribute<'t>> {
     let mut said = Vec::new();
     for entry in entries {
@@ -96,12 +97,12 @@ struct Entry<'t> {
     key: &'t str,
     key_span: Range<usize>,
     value: Value<'t>,
-    /// From the key to the end of the value.
+    /// Byte range from the key to the end of the value.
     span: Range<usize>,
 }
 
 enum Value<'t> {
-    /// A number, or a string without its entities.
+    /// A number, or a string with its entities decoded.
     Text(String),
     List(Vec<Entry<'t>>),
 }
@@ -150,7 +151,7 @@ impl<'t> Parser<'t> {
         &self.text[self.at..]
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     fn skip(&mut self) {
         loop {
             let rest = self.rest();
@@ -162,7 +163,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Entries to the closing bracket of the list that was opened there, or to the end.
+    /// Parses entries up to the closing bracket of the list opened at `opened`, or up to the end.
     fn list(&mut self, opened: Option<usize>, depth: usize) -> Read<Vec<Entry<'t>>> {
         let mut entries = Vec::new();
         loop {
@@ -240,7 +241,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// `&amp;` and `&#228;` as what they stand for; what is no entity stays.
+/// Decodes entities such as `&amp;` and `&#228;`. Other text is unchanged.
 fn without_entities(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! GraphML: `<graph>` with `<node>` and `<edge>`, and what `<key>` calls their `<data>`.
+//! Reader of GraphML: `<graph>` with `<node>` and `<edge>`, whose `<data>` is described by `<key>`.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::draft::Draft;
 use crate::write::graphml::MARK;
 use crate::wrong::{Read, Wrong};
 
-/// What is kept of what the Topology Zoo says about a network.
+/// Metadata of networks of the Topology Zoo that is kept.
 const ORIGIN: &[&str] = &[
     "Network",
     "NetworkDate",
@@ -22,7 +22,7 @@ const ORIGIN: &[&str] = &[
     "Creator",
 ];
 
-/// What `<key>` says.
+/// The content of a `<key>`.
 struct Key<'a> {
     name: &'a str,
     default: Option<String>,
@@ -42,7 +42,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let mut keys = HashMap::new();
     for key in children(root, "key") {
         let id = attribute(key, "id")?;
-        // yEd's keys have no names, but kinds.
+        // Keys of yEd have types instead of names.
         let name = key
             .attribute("attr.name")
             .or_else(|| key.attribute("yfiles.type"));
@@ -65,7 +65,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         return Err(Wrong::new(ProblemKind::NotAvailable, tag(second), message).help(help));
     }
     about(draft, graph, &keys)?;
-    // Where netflow writes links that lead one way, they are no directions of one link.
+    // In files that netflow writes, two directed links are never directions of one link.
     draft.pairs = !draft.text.contains(MARK);
     let directed = match graph.attribute("edgedefault") {
         Some("directed") => true,
@@ -75,7 +75,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             return Err(Wrong::value(tag(graph), message).help("allowed: directed, undirected"));
         }
     };
-    // Edges may come before the nodes that they name.
+    // Edges may precede the nodes that they refer to.
     for node in children(graph, "node") {
         let id = attribute(node, "id")?;
         if let Some(inner) = child(node, "graph") {
@@ -117,7 +117,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     Ok(())
 }
 
-/// A hyperedge is a node in the middle of its ends.
+/// Adds a hyperedge as a node between its ends.
 fn add_hyperedge(
     draft: &mut Draft<'_>,
     hyperedge: Node<'_, '_>,
@@ -169,7 +169,7 @@ fn about(draft: &mut Draft<'_>, graph: Node<'_, '_>, keys: &HashMap<&str, Key<'_
     Ok(())
 }
 
-/// What `<data>` says, with the defaults of keys that it does not mention.
+/// Returns the `<data>` of an element, with the defaults of other keys.
 fn data<'a>(
     node: Node<'a, '_>,
     of: &str,

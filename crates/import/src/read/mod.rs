@@ -1,4 +1,4 @@
-//! From the text of a file to a network.
+//! Readers: conversion of files to a topology.
 
 mod demands;
 mod edge_list;
@@ -24,32 +24,32 @@ use crate::{Assumption, Format, Topology};
 use demands::Demands;
 use node_table::Nodes;
 
-/// How files are read.
+/// Options of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// The format; otherwise the file tells it.
+    /// The format; `None` to detect it.
     pub format: Option<Format>,
-    /// What rates without a unit are in, in bit/s; otherwise the format and the numbers tell it.
+    /// Unit of rates without one, in bit/s; `None` to derive it from the format and the numbers.
     pub rate_unit_bps: Option<f64>,
-    /// What delays without a unit are in, in seconds; otherwise the format tells it.
+    /// Unit of delays without one, in seconds; `None` to derive it from the format.
     pub time_unit_s: Option<f64>,
-    /// What coordinates are that nobody tells; otherwise the numbers do.
+    /// Kind of coordinates if the file does not state it; `None` to derive it from the numbers.
     pub coordinates: Option<Coordinates>,
 }
 
-/// What pairs of coordinates are.
+/// A kind of coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coordinates {
     /// Longitude and latitude in degrees.
     Degrees,
-    /// Places on a picture.
+    /// Positions on a picture.
     Plane,
 }
 
-/// Reads a file that has a network, and files with demands of its nodes.
+/// Reads a file with a network, and files with demands between its nodes.
 ///
 /// # Errors
-/// What is wrong with the first file that cannot be read.
+/// Problems of the first file that cannot be read.
 pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
@@ -67,10 +67,10 @@ pub fn read(paths: &[&Path], reading: &Reading) -> Result<Topology, Problems> {
     all(texts.collect(), reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
 }
 
-/// Reads a text, which the name of its file tells the format of if nothing else does.
+/// Reads a text. The format is detected by the content, otherwise by the file name.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Problems of the text.
 pub fn from_text(name: &str, text: &str, reading: &Reading) -> Result<Topology, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
@@ -79,10 +79,10 @@ pub fn from_text(name: &str, text: &str, reading: &Reading) -> Result<Topology, 
     all(texts, reading, &mut findings).ok_or_else(|| findings.into_problems(sources))
 }
 
-/// A text in a file.
+/// The text of a file.
 type Text<'t> = (&'t Path, FileId, &'t str);
 
-/// One network of all texts: one has links, the others demands.
+/// Combines all texts into one network: one text has links, the others demands.
 fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Option<Topology> {
     let mut network: Option<(Draft<'_>, FileId)> = None;
     let mut demands: Vec<(FileId, &str, Demands)> = Vec::new();
@@ -190,8 +190,8 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     Some(topology)
 }
 
-/// What is said where rates are so far from each other that a unit is likely wrong: the largest demand is more than 10 times the
-/// fastest link, or all demands are less than 1/10 000 of the slowest.
+/// Returns a warning if a unit is likely wrong. This is the case if the largest demand exceeds 10 times
+/// the fastest link, or if all demands together are below 1/10 000 of the slowest link.
 fn units_are_apart(topology: &Topology) -> Option<Assumption> {
     let links = || topology.links.iter().filter_map(|link| link.bandwidth_bps);
     let demands = || topology.demands.iter().map(|demand| demand.rate_bps);
@@ -212,13 +212,13 @@ fn units_are_apart(topology: &Topology) -> Option<Assumption> {
     Some(Assumption { text, about })
 }
 
-/// What a file has.
+/// The content of a file.
 enum Parsed<'t> {
     Network(Box<Draft<'t>>),
     Demands(Demands),
 }
 
-/// Whether a line begins a table of the scenario file that every network has.
+/// Returns whether a text has a table that begins a scenario file.
 fn is_scenario(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_end);
     lines.any(|line| matches!(line, "[[link]]" | "[simulation]"))
@@ -262,7 +262,7 @@ fn one<'t>(
         Format::Ns2 => ns2::read(&mut draft)?,
     }
     let sndlib = matches!(format, Format::SndlibNative | Format::SndlibXml);
-    // A matrix of SNDlib's dynamic traffic has the nodes, but no links.
+    // A matrix of the dynamic traffic of SNDlib has nodes but no links.
     if sndlib && several && draft.is_matrix() {
         let matrix = draft.finish(reading, 0.0)?;
         return Ok(Parsed::Demands(Demands::of(&matrix)));

@@ -1,4 +1,4 @@
-//! NetworkX's node-link JSON.
+//! Reader of the node-link JSON of NetworkX.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::attributes::{self, Attribute, Stated, cut, plain};
 use crate::draft::Draft;
 use crate::wrong::{Read, Wrong};
 
-/// The top of the document; nodes and links keep their places in the text.
+/// The top-level object. Nodes and links keep their positions in the text.
 #[derive(Deserialize)]
 struct Document<'t> {
     #[serde(default)]
@@ -35,7 +35,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let document: Document<'_> = serde_json::from_str(text).map_err(|error| {
         let at = byte_of(draft.text, error.line(), error.column());
         let message = error.to_string();
-        // The position is told by the place.
+        // The position is reported separately.
         let message = message.split(" at line ").next().unwrap_or_default();
         Wrong::syntax(at, format!("this is no node-link JSON: {message}"))
     })?;
@@ -73,7 +73,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         let from = draft.known(&id(&object, "source", &span)?, span.clone())?;
         let to = draft.known(&id(&object, "target", &span)?, span.clone())?;
         let said = said(&object, &span)?;
-        // The key of a parallel edge is no name.
+        // The key of a parallel edge is not a name.
         let said: Vec<_> = said.into_iter().filter(|it| it.name != "id").collect();
         draft.add_link(
             (from, to),
@@ -91,7 +91,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     }
 }
 
-/// The name of the network, and its demands: `{"demands": {"0": {"1": 5.0}}}`.
+/// Reads the name of the network and its demands: `{"demands": {"0": {"1": 5.0}}}`.
 fn about(draft: &mut Draft<'_>, raw: &RawValue) -> Read<()> {
     let (graph, span) = object(draft, raw)?;
     if let Some(Value::String(name)) = graph.get("name") {
@@ -124,7 +124,7 @@ fn about(draft: &mut Draft<'_>, raw: &RawValue) -> Read<()> {
     Ok(())
 }
 
-/// An object and its bytes in the text.
+/// Parses an object and returns its byte range in the text.
 fn object(draft: &Draft<'_>, raw: &RawValue) -> Read<(Object, Range<usize>)> {
     let start = (raw.get().as_ptr() as usize).saturating_sub(draft.text.as_ptr() as usize);
     let first_line = raw.get().lines().next().map_or(0, str::len);
@@ -138,7 +138,7 @@ fn object(draft: &Draft<'_>, raw: &RawValue) -> Read<(Object, Range<usize>)> {
     }
 }
 
-/// An identifier: a text, a number, or anything else as JSON.
+/// Returns an identifier: a string, a number, or any other value as JSON.
 fn id(object: &Object, key: &str, span: &Range<usize>) -> Read<String> {
     match object.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
@@ -150,7 +150,7 @@ fn id(object: &Object, key: &str, span: &Range<usize>) -> Read<String> {
     }
 }
 
-/// What an object says; `pos` is a pair of coordinates.
+/// Returns the attributes of an object. `pos` is a pair of coordinates.
 fn said<'o>(object: &'o Object, span: &Range<usize>) -> Read<Vec<Attribute<'o>>> {
     let mut said = Vec::new();
     for (key, value) in object {
@@ -185,7 +185,7 @@ fn attribute<'o>(
     Attribute::new(key, value, span.clone())
 }
 
-/// The byte at a line and a column in bytes, both from 1.
+/// Returns the byte at a line and a byte column, both from 1.
 fn byte_of(text: &str, line: usize, column: usize) -> Range<usize> {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = lines.map(str::len).sum();

@@ -1,4 +1,4 @@
-//! CSV tables of nodes, `name,longitude,latitude,population`, beside a table of links.
+//! Reader of CSV tables of nodes, `name,longitude,latitude,population`, which accompany a table of links.
 
 use std::collections::HashSet;
 
@@ -8,18 +8,19 @@ use super::edge_list::{Table, role};
 use crate::attributes::{self, Attribute, NodeSays, cut, is_of_node};
 use crate::wrong::{Read, Wrong};
 
-/// What the column is called by which links name nodes, the likeliest first.
+/// Names of the column with the node identifiers, the likeliest first.
 const NAMES: &[&str] = &["id", "node", "name", "label"];
 
-/// Nodes, as a table of them says.
+/// The nodes of a table.
 pub(super) struct Nodes {
-    /// Their names in tables of links, and what is said of them.
+    /// Identifiers in tables of links, and attributes.
     pub(super) rows: Vec<(String, NodeSays)>,
-    /// What is to be said of the table.
+    /// Assumptions about the table.
     pub(super) assumptions: Vec<String>,
 }
 
-/// Whether a table has nodes: a column with names, another one that is known of nodes, and no ends of links.
+/// Returns whether a table has nodes: a column of identifiers, another column of node attributes, and no
+/// ends of links.
 pub(super) fn has_nodes(text: &str) -> bool {
     let Ok((_, columns)) = Table::head(text) else {
         return false;
@@ -30,7 +31,7 @@ pub(super) fn has_nodes(text: &str) -> bool {
     key.is_some() && others && Table::of(text).is_err()
 }
 
-/// The column with the names.
+/// Returns the index of the column with the identifiers.
 fn key(text: &str) -> Option<usize> {
     let (_, columns) = Table::head(text).ok()?;
     let place = |name: &&str| columns.iter().position(|it| role(it) == **name);
@@ -38,7 +39,7 @@ fn key(text: &str) -> Option<usize> {
 }
 
 pub(super) fn read(text: &str) -> Read<Nodes> {
-    // `has_nodes` has found it.
+    // `has_nodes` has checked that it exists.
     let key = key(text).unwrap_or_default();
     let table = Table::between(text, key, key)?;
     let unknown = table.others().filter(|(_, name)| !is_of_node(name));
@@ -63,7 +64,7 @@ pub(super) fn read(text: &str) -> Read<Nodes> {
         });
         let said: Vec<Attribute<'_>> = said.collect();
         let mut says = attributes::node(&said)?;
-        // Other tables call it by this one.
+        // Other tables refer to the node by this name.
         says.label = says.label.or(says.name);
         says.name = Some(name.clone());
         let beyond = |degrees: Option<f64>, most: f64| degrees.is_some_and(|it| it.abs() > most);

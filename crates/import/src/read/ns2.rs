@@ -1,4 +1,4 @@
-//! ns-2's scripts, as far as `simplex-link` and `duplex-link` go.
+//! Reader of the `simplex-link` and `duplex-link` lines of ns-2 scripts.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -58,19 +58,19 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     Ok(())
 }
 
-/// The words of the text itself, which outlives the joined line.
+/// Returns the word as a slice of the original text, which outlives the joined line.
 fn static_part<'t>(text: &'t str, word: &Word<'_>) -> &'t str {
     text.get(word.span.clone()).unwrap_or_default()
 }
 
-/// Lines, those that end in a backslash with the next.
+/// Returns lines; a line that ends in a backslash is joined with the next.
 fn joined(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut all = lines(text);
     std::iter::from_fn(move || {
         let (start, line) = all.next()?;
         let mut whole = line.to_owned();
         while whole.ends_with('\\') {
-            // As many bytes, so that places stay where they are.
+            // The joined line keeps its length, so that byte offsets stay valid.
             let end = start + whole.len();
             whole.pop();
             let Some((next, line)) = all.next() else {
@@ -137,7 +137,7 @@ fn add_link(
     draft.add_link((ends[0], ends[1]), directed, says, span)
 }
 
-/// `10Mb`, `1.5Mbps`, `64k`, `1MB` (bytes), `1000000`
+/// Parses a bandwidth: `10Mb`, `1.5Mbps`, `64k`, `1MB` (bytes), `1000000`.
 fn bandwidth_bps(text: &str, span: &Range<usize>) -> Read<f64> {
     let (number, unit) = quantity(text);
     let bytes = if unit.contains('B') { 8.0 } else { 1.0 };
@@ -158,7 +158,7 @@ fn bandwidth_bps(text: &str, span: &Range<usize>) -> Read<f64> {
     }
 }
 
-/// `5ms`, `0.005`, `20us`
+/// Parses a delay: `5ms`, `0.005`, `20us`.
 fn delay_s(text: &str, span: &Range<usize>) -> Read<f64> {
     let (number, unit) = quantity(text);
     let factor = match unit {
@@ -178,12 +178,12 @@ fn delay_s(text: &str, span: &Range<usize>) -> Read<f64> {
     }
 }
 
-/// A number and what stands behind it.
+/// Splits a text into a number and its suffix.
 fn quantity(text: &str) -> (f64, &str) {
     let digit = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-');
     let bytes = text.as_bytes();
     let mut end = text.find(|c: char| !digit(c)).unwrap_or(text.len());
-    // `1e6`, but not `1e`.
+    // The exponent of `1e6` belongs to the number; the e of `1e` does not.
     if matches!(bytes.get(end), Some(b'e' | b'E'))
         && bytes
             .get(end + 1)

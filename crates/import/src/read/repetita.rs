@@ -1,4 +1,4 @@
-//! Repetita's graphs, `NODES n` and `EDGES m` with rows of words below them, and its demands.
+//! Reader of the graphs of Repetita, `NODES n` and `EDGES m` with rows of words, and of its demands.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::draft::Draft;
 use crate::lines::{Word, lines, words};
 use crate::wrong::{Read, Wrong};
 
-/// Repetita's rates are in kbit/s, and its delays in µs.
+/// Units of Repetita: kbit/s for rates, µs for delays.
 const RATE_UNIT_BPS: f64 = 1e3;
 const TIME_UNIT_S: f64 = 1e-6;
 
@@ -23,7 +23,7 @@ pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
         let [label, x, y] = row.as_slice() else {
             return Err(is_not(&row, "node", "label x y"));
         };
-        // A label begins with the node's number, often.
+        // Labels often begin with the number of the node.
         let attributes = [
             Attribute::new(
                 "label",
@@ -65,7 +65,7 @@ pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
     rows.end()
 }
 
-/// `New_York` of `0_New_York`, if the node has this number.
+/// Returns the label without the number of the node as a prefix: `New York` for `0_New_York`.
 fn name(label: &str, number: usize) -> String {
     let rest = label.strip_prefix(&format!("{number}_"));
     rest.filter(|rest| !rest.is_empty())
@@ -113,7 +113,7 @@ fn whole(row: &[Word<'_>]) -> Range<usize> {
     }
 }
 
-/// The rows that say something.
+/// The rows of a file that are not empty.
 struct Rows<'t> {
     rows: std::iter::Peekable<std::vec::IntoIter<Vec<Word<'t>>>>,
     end: usize,
@@ -139,7 +139,7 @@ impl<'t> Rows<'t> {
         }
     }
 
-    /// The rows below `NAME count` and the row that names the columns: as many as it says.
+    /// Returns the rows of a section: a line `NAME count`, an optional header, and `count` rows.
     fn section(&mut self, name: &str, columns: &str) -> Read<Vec<Vec<Word<'t>>>> {
         let head = self.rows.next().unwrap_or_default();
         let at = if head.is_empty() {
@@ -156,7 +156,7 @@ impl<'t> Rows<'t> {
             let message = format!("`{name}` and a number are missing here");
             return Err(Wrong::syntax(at, message).help(help));
         };
-        // The names of the columns may be missing.
+        // The header may be missing.
         let names =
             |row: &Vec<Word<'_>>| columns.split(' ').next() == row.first().map(|word| word.text);
         self.rows.next_if(names);

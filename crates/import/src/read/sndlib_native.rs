@@ -1,4 +1,4 @@
-//! SNDlib's native format: sections of rows with words and lists in brackets.
+//! Reader of the native format of SNDlib: sections of rows with words and parenthesized lists.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::wrong::{Read, Wrong};
 
 pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let text = draft.text;
-    // The section that is open, and where.
+    // The open section and its byte range.
     let mut open: Option<(Section, Range<usize>)> = None;
     for (start, line) in lines(text) {
         let line = line.trim_start_matches('\u{feff}');
@@ -92,7 +92,7 @@ impl Section {
     }
 }
 
-/// Words, and brackets, which need no white space around them.
+/// Splits a line into words and brackets, which need no white space around them.
 fn words(start: usize, line: &str) -> Vec<Word<'_>> {
     let mut found = Vec::new();
     for word in crate::lines::words(start, line) {
@@ -113,7 +113,7 @@ fn words(start: usize, line: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// `unit = MBITPERSEC`
+/// Reads a row such as `unit = MBITPERSEC`.
 fn meta(draft: &mut Draft<'_>, row: &[Word<'_>]) {
     if let [key, equals, value] = row
         && equals.text == "="
@@ -131,7 +131,7 @@ fn meta(draft: &mut Draft<'_>, row: &[Word<'_>]) {
     }
 }
 
-/// The words before, in and behind the first brackets of a row.
+/// The words before, within and after the first brackets of a row.
 type Parts<'r, 't> = (&'r [Word<'t>], &'r [Word<'t>], &'r [Word<'t>]);
 
 fn parts<'r, 't>(row: &'r [Word<'t>]) -> Option<Parts<'r, 't>> {
@@ -151,7 +151,7 @@ fn is_not(row: &[Word<'_>], what: &str, like: &str) -> Wrong {
     Wrong::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
 }
 
-/// `Aachen ( 6.04 50.76 )`
+/// Reads a node: `Aachen ( 6.04 50.76 )`.
 fn node(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
     let like = "NAME ( LONGITUDE LATITUDE )";
     let Some(id) = row.first() else { return Ok(()) };
@@ -180,7 +180,7 @@ fn node(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
     Ok(())
 }
 
-/// `L1 ( A B ) pre-installed cost routing-cost setup-cost ( {capacity cost}* )`
+/// Reads a link: `L1 ( A B ) pre-installed cost routing-cost setup-cost ( {capacity cost}* )`.
 fn link(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
     let like = "NAME ( FROM TO ) PRE-INSTALLED COST ROUTING-COST SETUP-COST ( CAPACITY COST ... )";
     let Some(([id], [from, to], rest)) = parts(row) else {
@@ -220,14 +220,14 @@ fn link(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
     draft.add_link(ends, false, says, whole(row))
 }
 
-/// The capacity of a link: what is installed, or else the smallest module.
+/// Returns the capacity of a link: the installed capacity, otherwise that of the smallest module.
 pub(super) fn chosen(installed: Option<f64>, offered: &[f64]) -> Option<f64> {
     let above_0 = |capacity: &f64| *capacity > 0.0;
     let smallest = offered.iter().copied().filter(above_0).reduce(f64::min);
     installed.filter(above_0).or(smallest)
 }
 
-/// What there is to say about the choice.
+/// Lists the assumptions about directions and capacity.
 pub(super) fn remark(draft: &mut Draft<'_>, installed: Option<f64>, offered: &[f64]) {
     draft
         .assumptions
@@ -238,7 +238,7 @@ pub(super) fn remark(draft: &mut Draft<'_>, installed: Option<f64>, offered: &[f
     }
 }
 
-/// A capacity; `UNLIMITED` is none.
+/// Parses a capacity; `None` for `UNLIMITED`.
 fn capacity(word: &Word<'_>) -> Read<Option<f64>> {
     match word.text {
         "UNLIMITED" => Ok(None),
@@ -258,7 +258,7 @@ pub(super) fn number(text: &str, span: &Range<usize>) -> Read<f64> {
     finite.ok_or_else(|| Wrong::value(span.clone(), format!("`{}` is not a number", cut(text))))
 }
 
-/// `D1 ( A B ) 1 34.00 UNLIMITED`
+/// Reads a demand: `D1 ( A B ) 1 34.00 UNLIMITED`.
 fn demand(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
     let like = "NAME ( FROM TO ) ROUTING-UNIT VALUE LONGEST-PATH";
     let Some(([_], [from, to], [unit, value, _])) = parts(row) else {

@@ -1,4 +1,4 @@
-//! SNDlib's XML.
+//! Reader of the XML format of SNDlib.
 
 use netflow_document::ProblemKind;
 use roxmltree::Node;

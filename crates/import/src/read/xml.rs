@@ -1,4 +1,4 @@
-//! XML documents.
+//! XML parsing with limits, and access to elements.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::wrong::{Read, Wrong};
 
-/// Elements and texts that a document may have.
+/// Maximum number of elements and texts in a document.
 const MOST_NODES: u32 = 20_000_000;
 
-/// Parses a document; one that declares entities is refused.
+/// Parses a document. Documents with a DTD are rejected.
 pub(super) fn parse(text: &str) -> Read<Document<'_>> {
     let options = ParsingOptions {
         allow_dtd: false,
@@ -21,7 +21,7 @@ pub(super) fn parse(text: &str) -> Read<Document<'_>> {
         let place = error.pos();
         let at = byte_of(text, place.row as usize, place.col as usize);
         let message = error.to_string();
-        // The position is told by the place.
+        // The position is reported separately.
         let message = message.split(" at ").next().unwrap_or(&message).to_owned();
         match error {
             roxmltree::Error::DtdDetected => {
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Read<Document<'_>> {
     })
 }
 
-/// The byte at a row and a column, both from 1.
+/// Returns the byte at a row and a column, both from 1.
 fn byte_of(text: &str, row: usize, column: usize) -> Range<usize> {
     let mut lines = text.split_inclusive('\n');
     let start: usize = lines
@@ -47,7 +47,7 @@ fn byte_of(text: &str, row: usize, column: usize) -> Range<usize> {
     at..at
 }
 
-/// The start tag of an element, for problems with it.
+/// Returns the byte range of the start tag of an element, for error messages.
 pub(super) fn tag(node: Node<'_, '_>) -> Range<usize> {
     let range = node.range();
     let text = node.document().input_text();
@@ -56,7 +56,7 @@ pub(super) fn tag(node: Node<'_, '_>) -> Range<usize> {
     range.start..range.start + end
 }
 
-/// The elements of this name in an element.
+/// Returns the child elements of this name.
 pub(super) fn children<'a, 'i>(
     node: Node<'a, 'i>,
     name: &'static str,
@@ -65,18 +65,18 @@ pub(super) fn children<'a, 'i>(
         .filter(move |child| child.is_element() && child.tag_name().name() == name)
 }
 
-/// The first of them.
+/// Returns the first child element of this name.
 pub(super) fn child<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> Option<Node<'a, 'i>> {
     children(node, name).next()
 }
 
-/// All of an element's text.
+/// Returns the text of an element.
 pub(super) fn text_of(node: Node<'_, '_>) -> String {
     let texts = node.children().filter(Node::is_text);
     texts.filter_map(|it| it.text()).collect()
 }
 
-/// An attribute that must be there.
+/// Returns a required attribute.
 pub(super) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Read<&'a str> {
     node.attribute(name).ok_or_else(|| {
         let message = format!("<{}> has no `{name}`", node.tag_name().name());

@@ -1,4 +1,4 @@
-//! Demands as a table of demands.
+//! Writer of demands as a CSV table.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,9 +10,11 @@ use netflow_units::BitsPerSecond;
 use crate::names::legal;
 use crate::{Demand, Topology};
 
-/// A table of demands, with the columns `from`, `to` and `rate`: what a scenario includes, and what
-/// [`read`](crate::read()) takes as demands. Further columns are there where they say something: `kind` of demands
-/// that are not `tcp`, `path`, and `name` of demands that have a class, or whose nodes had one before.
+/// Returns a CSV table of demands with the columns `from`, `to` and `rate`.
+///
+/// A scenario can include it, and [`read`](crate::read()) accepts it. Further columns are written only if
+/// they are needed: `kind` for demands that are not `tcp`, `path`, and `name` for demands that have a
+/// class or repeat a pair of nodes.
 pub fn write(topology: &Topology) -> String {
     let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
     let names = names(topology);
@@ -55,8 +57,8 @@ pub fn write(topology: &Topology) -> String {
     text
 }
 
-/// Names of demands that have a class, or whose nodes had one of the same kind before; the others are called after their nodes. No
-/// name of a node or class has a `:` or a `+`.
+/// Returns names for demands that have a class, or that repeat the nodes and kind of an earlier demand.
+/// The others are named after their nodes. Names of nodes and classes never contain `:` or `+`.
 pub(super) fn names(topology: &Topology) -> Vec<Option<String>> {
     let name = |node: usize| topology.nodes.get(node).map_or("", |node| &*node.name);
     let mut seen: HashMap<String, usize> = HashMap::new();

@@ -1,10 +1,10 @@
-//! GraphML, with the names of the Internet Topology Zoo where it has them.
+//! Writer of GraphML, with the attribute names of the Internet Topology Zoo where they exist.
 
 use std::fmt::{self, Write};
 
 use crate::{Position, Topology};
 
-/// What is said of nodes and links: its identifier, of which, its name, its type.
+/// Keys of nodes and links: identifier, element, name and type.
 const KEYS: &[(&str, &str, &str, &str)] = &[
     ("n", "node", "name", "string"),
     ("l", "node", "label", "string"),
@@ -28,12 +28,12 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("g", "graph", "label", "string"),
 ];
 
-/// Near the beginning of every file that is written here.
+/// Marker near the beginning of every file that this module writes.
 pub const MARK: &str = "<!-- A network, written by netflow. -->";
 
-/// The nodes and links, every one of them, as GraphML; demands have no place in it.
+/// Returns all nodes and links as GraphML. Demands are left out.
 ///
-/// What is written is read as the same nodes and links, to the bit.
+/// Reading the result yields identical nodes and links.
 pub fn write(topology: &Topology) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -115,7 +115,7 @@ fn said(text: &mut String, key: &str, value: Option<impl fmt::Display>) -> fmt::
     }
 }
 
-/// A text in XML; what XML cannot hold becomes a replacement character.
+/// A text with XML escapes. Characters that XML does not allow become replacement characters.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {

@@ -1,4 +1,4 @@
-//! From a network to the text of a file.
+//! Writers: conversion of a topology to the text of a file.
 
 pub mod demands;
 pub mod graphml;

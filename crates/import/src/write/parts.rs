@@ -1,4 +1,4 @@
-//! Who can be reached from where.
+//! Reachability and components of a network.
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -7,14 +7,14 @@ use petgraph::visit::Bfs;
 
 use crate::Topology;
 
-/// The parts of a network.
+/// The components of a network.
 pub(super) struct Parts {
     graph: DiGraph<(), ()>,
-    /// For every node a number that those have, too, which it reaches and which reach it.
+    /// Strongly connected component of each node (Kosaraju's algorithm).
     both_ways: Vec<usize>,
-    /// How many nodes the parts have that no link joins, the largest first; nodes without links apart.
+    /// Sizes of the weakly connected components in descending order, without isolated nodes.
     pub(super) sizes: Vec<usize>,
-    /// Nodes without links.
+    /// Isolated nodes.
     pub(super) alone: Vec<usize>,
 }
 
@@ -55,7 +55,7 @@ impl Parts {
         }
     }
 
-    /// For every pair whether the first node reaches the second.
+    /// Returns, for every pair, whether the first node reaches the second.
     pub(super) fn lead(&self, pairs: &[(usize, usize)]) -> Vec<bool> {
         let mut lead: Vec<bool> = pairs
             .iter()
@@ -76,13 +76,13 @@ impl Parts {
         lead
     }
 
-    /// Whether two nodes reach each other.
+    /// Returns whether two nodes reach each other.
     pub(super) fn reach(&self, from: usize, to: usize) -> bool {
         self.both_ways[from] == self.both_ways[to]
     }
 
-    /// Two nodes that reach each other, far apart in the largest part: the first of it, and the one that is found
-    /// last from there.
+    /// Returns two distant nodes of the largest strongly connected component: its first node, and the
+    /// last node that a breadth-first search from there finds.
     pub(super) fn far_pair(&self) -> Option<(usize, usize)> {
         let mut size_of = vec![0_usize; self.both_ways.len()];
         for &part in &self.both_ways {

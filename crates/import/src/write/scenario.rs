@@ -1,4 +1,4 @@
-//! Scenario files.
+//! Writer of scenario files.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
@@ -14,20 +14,20 @@ use crate::assumption::Assumptions;
 use crate::attributes::plain;
 use crate::{About, Assumption, Node, Position, Reverse, Topology};
 
-/// What is taken where a file does not say it.
+/// Defaults for information that a file lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
-    /// Bandwidth of links of which nothing tells it, in bit/s.
+    /// Bandwidth in bit/s of links without one.
     pub bandwidth_bps: f64,
-    /// Delay of links of which nothing tells it, in seconds.
+    /// Delay in seconds of links without one.
     pub delay_s: f64,
-    /// Room of queues; otherwise that of scenarios that do not say it.
+    /// Buffer size of queues; `None` for the default of scenarios.
     pub buffer: Option<Room>,
-    /// How much longer than the great circle the way of a fibre is.
+    /// Length of a fibre path relative to the great-circle distance.
     pub detour: f64,
-    /// What the traffic of demands is whose files do not state it.
+    /// Kind of traffic of demands without one.
     pub kind: DemandKind,
-    /// Whether traffic is divided among paths of equal cost; otherwise it is where all links have a metric.
+    /// Setting of equal-cost multipath routing; `None` to enable it if all links have a metric.
     pub ecmp: Option<bool>,
 }
 
@@ -44,29 +44,29 @@ impl Default for Choices {
     }
 }
 
-/// Where a scenario comes from, and where its demands go.
+/// The origin of a scenario, and the file of its demands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
     /// The files that the network was read from.
     pub files: Vec<String>,
-    /// The command that writes it.
+    /// The command that writes the scenario.
     pub command: String,
-    /// What the scenario calls the file with the demands; without one they stand in the scenario.
+    /// Name of the file with the demands in the scenario; `None` to write them into the scenario.
     pub demands: Option<String>,
 }
 
-/// A scenario, and what belongs to it.
+/// A scenario with its topology and assumptions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// The scenario's text.
     pub text: String,
-    /// The network as it is in the scenario: without what no scenario can have.
+    /// The network as in the scenario, without properties that scenarios do not support.
     pub topology: Topology,
-    /// Everything that was assumed, while it was read and now.
+    /// All assumptions, of reading and of writing.
     pub assumptions: Vec<Assumption>,
 }
 
-/// Writes a network as a scenario that can be run, with everything that was assumed in its comments.
+/// Writes a network as a scenario that can be run. Its comments list all assumptions.
 pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written {
     let mut assumptions = Assumptions::after(topology.assumptions.clone());
     let settled = settle(topology, choices, &mut assumptions);
@@ -79,7 +79,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
     let mut leads = parts.lead(&ends.collect::<Vec<_>>()).into_iter();
     topology.demands.retain(|demand| {
         let leads = leads.next().unwrap_or_default();
-        // Packets that are acknowledged need a path back.
+        // Traffic with acknowledgements needs a return path.
         let answers = matches!(demand.kind, Some(DemandKind::Tcp | DemandKind::Video));
         let reached = match answers {
             true => parts.reach(demand.from, demand.to),
@@ -217,7 +217,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
     }
 }
 
-/// How many demands have several shortest paths, of which a scenario without `ecmp` uses one.
+/// Returns the number of demands with several shortest paths. A scenario without `ecmp` uses one of them.
 fn on_one_of_several_paths(topology: &Topology, settled: &[Settled], by_metric: bool) -> usize {
     let mut builder = NetworkBuilder::new();
     let nodes = topology.nodes.iter().map(|node| builder.node(&node.name));
@@ -243,7 +243,7 @@ fn on_one_of_several_paths(topology: &Topology, settled: &[Settled], by_metric: 
         .count()
 }
 
-/// Lists the kinds of the demands, and what follows for acknowledgements.
+/// Lists the kinds of the demands and their consequences for acknowledgements.
 fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
     let has = |kind| topology.demands.iter().any(|it| it.kind == Some(kind));
     for kind in DemandKind::WORDS
@@ -272,27 +272,27 @@ fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
     }
 }
 
-/// Links as they find room between nodes.
+/// Writer of the links, which assigns numbers to parallel links.
 struct Layout<'a> {
     topology: &'a Topology,
     choices: &'a Choices,
-    /// Whether all links have a metric that routing can go by.
+    /// True if all links have a metric for routing.
     by_metric: bool,
-    /// What there is already between two nodes, of which the first has the smaller place.
+    /// Existing links between two nodes, the smaller index first.
     between: HashMap<(usize, usize), Between>,
-    /// The links that have a circuit.
+    /// Indices of links with a circuit number.
     circuits: Vec<usize>,
-    /// Whether any of them has another bandwidth than the first between its nodes.
+    /// True if any of them differs in bandwidth or cost from the first link between its nodes.
     unlike: bool,
 }
 
 /// The links between two nodes.
 struct Between {
     links: usize,
-    /// Bandwidth and cost of the first.
+    /// Bandwidth and cost of the first link.
     bandwidth_bps: f64,
     cost: f64,
-    /// Whether any leads from the node of the smaller place to the other, and whether any leads back.
+    /// Existing directions: from the node of smaller index to the other, and the opposite.
     ways: [bool; 2],
 }
 
@@ -327,7 +327,8 @@ impl Layout<'_> {
         text
     }
 
-    /// A number for one more link between two nodes, if there is one that way already.
+    /// Adds a link between two nodes. Returns a circuit number if there is already a link in one of its
+    /// directions.
     fn circuit(&mut self, place: usize, settled: &Settled, duplex: bool) -> Option<usize> {
         let link = &self.topology.links[place];
         let (from, to) = (link.from, link.to);
@@ -354,10 +355,10 @@ impl Layout<'_> {
     }
 }
 
-/// What is written of a link.
+/// The data of a link in the scenario.
 struct Row<'a> {
     ends: [&'a str; 2],
-    /// What tells it from the others between the same nodes.
+    /// Number that distinguishes it from other links between the same nodes.
     circuit: Option<usize>,
     duplex: bool,
     settled: &'a Settled,
@@ -415,10 +416,10 @@ impl Row<'_> {
 }
 
 impl Row<'_> {
-    /// The keys of the other direction that are different.
+    /// Returns the keys of the opposite direction that differ.
     fn reversed(&self) -> Vec<String> {
         let metric = self.reverse.and_then(|it| it.metric);
-        // Without metrics of all links, the scenario has none.
+        // Without metrics for all links, the scenario has no metrics.
         let metric = metric.filter(|_| self.metric.is_some());
         let rate = self.settled.reverse_bandwidth_bps.map(BitsPerSecond);
         let delay = self.settled.reverse_delay_s.map(Seconds);
@@ -433,7 +434,7 @@ impl Row<'_> {
     }
 }
 
-/// A comment behind a value.
+/// A comment after a value.
 struct Remark<'a>(&'a str);
 
 impl fmt::Display for Remark<'_> {
@@ -445,7 +446,7 @@ impl fmt::Display for Remark<'_> {
     }
 }
 
-/// A string of TOML.
+/// A quoted TOML string.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -467,7 +468,7 @@ struct Writer<'a> {
     origin: &'a Origin,
     assumptions: &'a [Assumption],
     alone: HashSet<usize>,
-    /// Whether paths of equal cost share traffic, where the scenario states it.
+    /// Setting of equal-cost multipath routing, if the scenario has one.
     ecmp: Option<bool>,
 }
 
@@ -610,7 +611,7 @@ impl Writer<'_> {
     }
 }
 
-/// `1 link`, `2 links`
+/// Returns a count with its noun: `1 link`, `2 links`.
 fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
@@ -618,10 +619,10 @@ fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// Columns of a comment.
+/// Line width of comments.
 const WIDTH: usize = 100;
 
-/// A comment, broken where it gets too long.
+/// Appends a comment with line wrapping.
 fn comment(text: &mut String, begin: &str, line: &str) -> fmt::Result {
     let mut columns = begin.chars().count();
     text.push_str(begin);

@@ -1,4 +1,4 @@
-//! Links of which everything is known.
+//! Resolution of links: missing bandwidths and delays are assumed.
 
 use netflow_units::{BitsPerSecond, Seconds};
 
@@ -7,29 +7,29 @@ use crate::assumption::Assumptions;
 use crate::distance::{fibre_delay_s, great_circle_km, least_delay_s};
 use crate::{About, Topology};
 
-/// What a link is like, and how that is known.
+/// A link with bandwidth and delay, and remarks on their origin.
 pub(super) struct Settled {
     pub(super) bandwidth_bps: f64,
     pub(super) bandwidth_remark: String,
     pub(super) delay_s: f64,
     pub(super) delay_remark: String,
-    /// Of the other direction, where they are different.
+    /// Values of the opposite direction, if they differ.
     pub(super) reverse_bandwidth_bps: Option<f64>,
     pub(super) reverse_delay_s: Option<f64>,
 }
 
-/// No link is shorter than the way through a building and out of it.
+/// Minimum delay of a link: cabling within a building.
 const SHORTEST_DELAY_S: f64 = 10e-6;
 
-/// A stated length this close to the great-circle distance of the ends, as a fraction of it, is that distance.
+/// Tolerance, as a fraction, within which a stated length equals the great-circle distance of the ends.
 const SAME_LENGTH: f64 = 0.01;
 
-/// The delay of a fibre of this length, to the microsecond.
+/// Returns the delay of a fibre of this length, rounded to the microsecond.
 fn of_fibre(km: f64) -> f64 {
     ((fibre_delay_s(km) * 1e6).round() / 1e6).clamp(SHORTEST_DELAY_S, 3600.0)
 }
 
-/// Completes the links of a network; what is assumed about them is listed.
+/// Completes the links of a network. Assumptions are listed.
 pub(super) fn settle(
     topology: &Topology,
     choices: &Choices,
@@ -60,7 +60,7 @@ pub(super) fn settle(
             [Some(from), Some(to)] => great_circle_km(from, to),
             _ => None,
         };
-        // A length that is the distance of the ends was computed from their places.
+        // A length equal to the distance of the ends was computed from their positions.
         let straight = |length: f64| km.is_some_and(|km| (length - km).abs() <= SAME_LENGTH * km);
         let stated = link.length_km.filter(|&km| !straight(km));
         let (delay_s, delay_remark) = if let Some(delay_s) = link.delay_s {

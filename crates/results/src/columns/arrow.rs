@@ -1,4 +1,4 @@
-//! Columns as Arrow has them: numbers in double precision, texts as dictionaries.
+//! Conversion of columns to Arrow arrays: numbers in double precision, strings as dictionaries.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use super::{Column, Data, Kind, Texts};
 
-/// What Arrow calls these columns.
+/// Returns the Arrow schema of these columns.
 pub fn schema(columns: &[Column]) -> Schema {
     let fields = columns.iter().map(|column| {
         let kind = match column.kind {
@@ -24,12 +24,12 @@ pub fn schema(columns: &[Column]) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-/// The type of texts of which each stands in many rows.
+/// Returns the Arrow type of repeated strings: a dictionary.
 pub fn name() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// Numbers; null where there is none.
+/// Returns an array of numbers. NaN becomes null.
 pub fn numbers(list: Vec<f64>) -> ArrayRef {
     let has_gaps = list.iter().any(|number| number.is_nan());
     let known: Option<Vec<bool>> =
@@ -37,10 +37,10 @@ pub fn numbers(list: Vec<f64>) -> ArrayRef {
     Arc::new(Float64Array::new(list.into(), known.map(Into::into)))
 }
 
-/// Names by their places; null where the place is negative.
+/// Returns a dictionary array. `places` are indices into `names`; a negative index becomes null.
 ///
 /// # Errors
-/// If a place is none.
+/// If an index is out of range.
 pub fn texts(names: &[String], places: &[i32]) -> Result<ArrayRef, ArrowError> {
     let places = places.iter().map(|&place| (place >= 0).then_some(place));
     let names = Arc::new(StringArray::from_iter_values(names));
@@ -50,10 +50,10 @@ pub fn texts(names: &[String], places: &[i32]) -> Result<ArrayRef, ArrowError> {
     )?))
 }
 
-/// What stands in a column; null where there is nothing.
+/// Returns the values of a column as an array. Missing values become null.
 ///
 /// # Errors
-/// If there are more different texts than Arrow can count.
+/// If there are more distinct strings than an Arrow dictionary can index.
 pub fn array(data: &Data) -> Result<ArrayRef, ArrowError> {
     Ok(match data {
         Data::Numbers(list) => numbers(list.clone()),

@@ -1,14 +1,15 @@
-//! A row taken apart: its simple fields by their names. What stands within something else is
-//! `outer.inner`; lists are left out.
+//! A serde serializer that flattens a row into its scalar fields.
+//!
+//! A nested field is named `outer.inner`. Lists are left out.
 
 use std::fmt;
 
 use serde::ser::{self, Impossible, Serialize, SerializeMap, SerializeStruct};
 
-/// What stands in a row under a name.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// It is not known, or there is none.
+    /// A missing or unknown value.
     Nothing,
     /// A number.
     Number(f64),
@@ -16,22 +17,22 @@ pub enum Cell<'a> {
     Whole(u64),
     /// True or false.
     Flag(bool),
-    /// A text.
+    /// A string.
     Text(&'a str),
 }
 
-/// Takes what a row has.
+/// Receiver of the fields of a row.
 pub(super) trait Sink {
     fn put(&mut self, name: &str, cell: Cell<'_>);
 }
 
-/// Hands every field of a row to a sink, in order.
+/// Passes every field of a row to a sink, in order.
 pub(super) fn row(row: &impl Serialize, sink: &mut dyn Sink) {
-    // Nothing in it fails: what is no simple field is passed over.
+    // Serialization cannot fail: fields that are not scalar are skipped.
     let _ = row.serialize(Fields { sink, outer: None });
 }
 
-/// Cannot happen, but has to have a type.
+/// An uninhabited error type, because the serializer cannot fail.
 #[derive(Debug)]
 pub(super) struct Never;
 
@@ -49,13 +50,13 @@ impl ser::Error for Never {
     }
 }
 
-/// The fields of a structure, or of a map, and the name of what they stand within.
+/// Serializer of the fields of a struct or map. `outer` is the name of the enclosing field.
 struct Fields<'s> {
     sink: &'s mut dyn Sink,
     outer: Option<&'s str>,
 }
 
-/// The fields one after the other; a map's names come before its values.
+/// Serializer of one field after the other. Each map key precedes its value.
 struct Each<'s> {
     fields: Fields<'s>,
     name: String,
@@ -64,7 +65,7 @@ struct Each<'s> {
 impl Fields<'_> {
     fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Never> {
         let sink = &mut *self.sink;
-        // What is no simple field says so by an error.
+        // A value that is not scalar reports this by an error, which is ignored.
         let _ = match self.outer {
             None => value.serialize(One { sink, name }),
             Some(outer) => value.serialize(One {
@@ -122,7 +123,7 @@ impl SerializeMap for Each<'_> {
     }
 }
 
-/// One field: simple, or one with fields of its own.
+/// Serializer of one field, which is scalar or has fields of its own.
 struct One<'s> {
     sink: &'s mut dyn Sink,
     name: &'s str,
@@ -144,7 +145,7 @@ macro_rules! simple {
     };
 }
 
-/// What a row is not, for either serializer: lists and the like are passed over.
+/// Methods that both serializers share: lists and similar values are skipped.
 macro_rules! passed_over {
     () => {
         type Ok = ();
@@ -280,7 +281,7 @@ impl<'s> Each<'s> {
     }
 }
 
-/// Nothing but structures and maps is a row.
+/// Methods for values that are not rows, because only structs and maps are.
 macro_rules! no_row {
     ($($method:ident: $type:ty;)*) => {
         $(fn $method(self, _: $type) -> Result<(), Never> {

@@ -1,9 +1,9 @@
-//! A column of a row group, encoded page by page.
+//! An encoder of one Parquet column chunk, page by page.
 //!
-//! The library's own writer of columns would look up every name of every row among the names, which are places in a
-//! list already, and every number whether there is one: half of the time that a file takes. So pages are put together
-//! here, and the library writes their headers, the row group and the footer.
-//! The format: <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
+//! The column writer of the library would hash every name of every row, although names are indices
+//! already, and test every number for null. This takes half of the time of writing a file. Therefore
+//! pages are built here, and the library writes their headers, the row group and the footer. Format:
+//! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
@@ -15,10 +15,11 @@ use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
-/// Part of its length that a first page of numbers must not exceed for the others to be compressed.
+/// Maximum compressed size of the first page of numbers, as a fraction. Above it, the column is not
+/// compressed.
 const GAIN: f64 = 0.8;
 
-/// A column of a row group, in memory until the row group is whole.
+/// A column chunk of a row group, in memory until the row group is complete.
 pub(super) struct Chunk {
     column: ColumnDescPtr,
     to: TrackedWrite<Vec<u8>>,
@@ -27,12 +28,12 @@ pub(super) struct Chunk {
     has_dictionary: bool,
     data_page_at: Option<u64>,
     encodings: Vec<Encoding>,
-    /// What makes pages shorter, or nothing where it does not.
+    /// The compressor, or `None` if compression is off.
     snappy: Option<snap::raw::Encoder>,
 }
 
 impl Chunk {
-    /// With room for this many bytes.
+    /// Returns an empty chunk with capacity for `room` bytes.
     pub(super) fn new(column: ColumnDescPtr, room: usize) -> Chunk {
         Chunk {
             column,
@@ -46,7 +47,7 @@ impl Chunk {
         }
     }
 
-    /// The dictionary, which comes first: so many values, one after the other.
+    /// Writes the dictionary page, which is the first: `count` values in sequence.
     pub(super) fn dictionary(&mut self, values: &[u8], count: usize) -> Result<()> {
         self.has_dictionary = true;
         self.encodings.push(Encoding::PLAIN);
@@ -60,7 +61,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// A page of so many rows.
+    /// Writes a data page of `rows` rows.
     pub(super) fn page(&mut self, content: &[u8], rows: usize, encoding: Encoding) -> Result<()> {
         if !self.encodings.contains(&encoding) {
             self.encodings.push(encoding);
@@ -79,8 +80,10 @@ impl Chunk {
         Ok(())
     }
 
-    /// As Snappy has it, unless the first page of numbers shows that it gains little: it takes as long as all else. Places in
-    /// a dictionary come again and again.
+    /// Returns the content compressed by Snappy.
+    ///
+    /// Compression is switched off if it gains little on the first page of numbers, because it takes as
+    /// long as all other steps together. Dictionary indices repeat, so they are always compressed.
     fn compressed(&mut self, content: &[u8]) -> Result<Bytes> {
         let Some(snappy) = &mut self.snappy else {
             return Ok(Bytes::copy_from_slice(content));
@@ -95,7 +98,7 @@ impl Chunk {
         Ok(compressed.into())
     }
 
-    /// Where the page begins.
+    /// Writes a page and returns its offset.
     fn put(&mut self, page: Page, uncompressed: usize) -> Result<u64> {
         let mut writer = SerializedPageWriter::new(&mut self.to);
         let written = writer.write_page(CompressedPage::new(page, uncompressed))?;
@@ -103,7 +106,7 @@ impl Chunk {
         Ok(written.offset)
     }
 
-    /// What a row group appends.
+    /// Returns the bytes and the metadata that a row group appends.
     pub(super) fn close(
         self,
         statistics: Option<Statistics>,
@@ -136,12 +139,12 @@ impl Chunk {
     }
 }
 
-/// Bits that every place in a list of so many needs, at least one.
+/// Returns the number of bits of an index into a list of `count` items, at least 1.
 pub(super) fn width(count: usize) -> u32 {
     count.saturating_sub(1).max(1).ilog2() + 1
 }
 
-/// Places of one width, bit by bit, eight at a time; the last group is filled up with zeros.
+/// Appends a bit-packed run of indices, eight at a time. The last group is padded with zeros.
 pub(super) fn put_packed(places: &[u32], width: u32, to: &mut Vec<u8>) {
     put_varint((places.len().div_ceil(8) as u64) << 1 | 1, to);
     let (groups, rest) = places.as_chunks::<8>();
@@ -168,7 +171,7 @@ fn put_group(group: &[u32; 8], width: u32, to: &mut Vec<u8>) {
     to.extend_from_slice(&bytes[..end]);
 }
 
-/// The same place so many times.
+/// Appends an RLE run: the same index `times` times.
 pub(super) fn put_run(place: u32, times: usize, width: u32, to: &mut Vec<u8>) {
     put_varint((times as u64) << 1, to);
     to.extend_from_slice(&place.to_le_bytes()[..width.div_ceil(8) as usize]);
@@ -186,7 +189,7 @@ fn put_varint(mut number: u64, to: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// The example of the format's own description: 0 to 7 in three bits each.
+    /// The example of the format description: 0 to 7 in three bits each.
     #[test]
     fn places_are_packed_as_the_format_says() {
         let mut packed = Vec::new();

@@ -1,4 +1,5 @@
-//! Series as Parquet: times as doubles, names as dictionaries, values in single precision.
+//! Reader and exporter of series as Parquet: times as doubles, names as dictionaries, values in single
+//! precision.
 
 mod chunk;
 mod read;

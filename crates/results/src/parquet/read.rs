@@ -1,4 +1,4 @@
-//! Tables as Parquet, read.
+//! Reader of Parquet tables.
 
 use std::fs::File;
 use std::path::Path;
@@ -94,7 +94,8 @@ fn read_batch<R: Row>(
     Ok(())
 }
 
-/// Hands over these columns of every row of a table that [`columns`](crate::columns) describe.
+/// Calls `on_row` with the requested columns of every row of a table that [`columns`](crate::columns)
+/// describes.
 pub(crate) fn each_row(
     path: &Path,
     columns: &[&Column],
@@ -106,7 +107,8 @@ pub(crate) fn each_row(
     })?;
     let wrong = |error: ParquetError| malformed(path, None, error);
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(wrong)?;
-    // A setting's name has points in it, which would be levels to the mask that goes by names.
+    // Keys of settings contain points, which a mask by name would read as nesting. So the mask is by
+    // index.
     let fields = builder.schema().fields().iter().enumerate();
     let wanted = fields.filter(|(_, field)| columns.iter().any(|it| it.name == *field.name()));
     let wanted: Vec<usize> = wanted.map(|(place, _)| place).collect();
@@ -135,7 +137,7 @@ pub(crate) fn each_row(
     Ok(())
 }
 
-/// What stands in a row of a column, which is to be of this kind.
+/// Returns the cell of a row, or `None` if the column has another type.
 fn cell(kind: Kind, array: &ArrayRef, row: usize) -> Option<Cell<'_>> {
     if array.is_null(row) {
         return Some(Cell::Nothing);

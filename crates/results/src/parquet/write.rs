@@ -1,4 +1,4 @@
-//! Series as Parquet, written.
+//! Exporter of series as Parquet.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,40 +17,41 @@ use parquet::schema::types::SchemaDescPtr;
 use super::chunk::{Chunk, put_packed, put_run, width};
 use crate::{Error, Exporter, Names, Table};
 
-/// Rows in a page: few enough that their numbers stay near the processor.
+/// Rows per page. The numbers of a page fit into the processor cache.
 const PAGE: usize = 8 * 1024;
-/// Pages in a row group: few enough that they stay near the processor, too, and as many rows, 131 072, as readers like to take
-/// at once.
+/// Pages per row group. A row group fits into the cache, and its 131 072 rows are a usual batch size of
+/// readers.
 const PAGES: usize = 16;
 
-/// Room for the header of a page and for which of its values there are.
+/// Bytes for the header and the definition levels of a page.
 const HEADER: usize = PAGE / 8 + 64;
 
-/// Room for a column of a page: a little more, so that the same row of all columns is not in the same set of a cache.
+/// Capacity of a column of a page. The extra rows keep equal rows of different columns out of the same
+/// cache set.
 const COLUMN: usize = PAGE + 16;
 
-/// Columns are gathered and handed on a page at a time.
+/// The Parquet exporter. Rows are collected by column and encoded a page at a time.
 pub(crate) struct Parquet {
     writer: SerializedFileWriter<PartialFile>,
     columns: SchemaDescPtr,
-    /// Of every column of names: these one after the other as the format has them, and how many there are.
+    /// Dictionary page content and number of names, for each key column.
     names: Vec<(Vec<u8>, usize)>,
     time_s: f64,
-    /// Rows of this page.
+    /// Rows in the current page.
     rows: usize,
-    /// Places of names, and numbers, column by column, each in room for `COLUMN` of them.
+    /// Name indices and numbers by column, with a stride of `COLUMN`.
     keys: Vec<u32>,
     values: Vec<f32>,
     group: Group,
-    /// A page that is put together.
+    /// Scratch buffer for the content of a page.
     page: Vec<u8>,
 }
 
-/// A row group while it is gathered.
+/// A row group under construction.
 #[derive(Default)]
 struct Group {
     pages: usize,
-    /// Times, and how many rows each has.
+    /// Times, and the number of rows of each.
     times: Vec<(f64, usize)>,
     keys: Vec<Chunk>,
     values: Vec<Chunk>,
@@ -88,7 +89,7 @@ impl Parquet {
         })
     }
 
-    /// Ends the page that is gathered, and the row group if that was its last.
+    /// Ends the current page, and the row group if it was its last page.
     fn end_page(&mut self) -> Result<(), Error> {
         let ended = self.put_page();
         let ended = ended.and_then(|()| match self.group.pages >= PAGES {
@@ -99,7 +100,7 @@ impl Parquet {
     }
 
     fn put_page(&mut self) -> Written<()> {
-        // The next row is the first of a page, whatever becomes of this one.
+        // The next row starts a new page, even if this page fails.
         let rows = std::mem::take(&mut self.rows);
         if rows == 0 {
             return Ok(());
@@ -156,7 +157,7 @@ impl Parquet {
     }
 }
 
-/// Names as a dictionary has them: each with its length before it.
+/// Returns names in the plain encoding of a dictionary: each with its length as a prefix.
 fn dictionary(names: &Names) -> (Vec<u8>, usize) {
     let mut bytes = Vec::new();
     for name in names {
@@ -166,7 +167,8 @@ fn dictionary(names: &Names) -> (Vec<u8>, usize) {
     (bytes, names.len())
 }
 
-/// The times of a row group, of which each stands in many rows, and the first and the last of them.
+/// Encodes the times of a row group, each of which is in many rows. Returns the first and last as
+/// statistics.
 fn times(mut chunk: Chunk, times: &[(f64, usize)]) -> Written<(Chunk, Statistics)> {
     let values: Vec<u8> = times
         .iter()
@@ -186,7 +188,7 @@ fn times(mut chunk: Chunk, times: &[(f64, usize)]) -> Written<(Chunk, Statistics
     Ok((chunk, span))
 }
 
-/// Which values there are, and those; none where nothing was measured.
+/// Encodes definition levels and values. NaN is a missing value.
 fn put_values(values: &[f32], page: &mut Vec<u8>) {
     const LENGTH: usize = 4;
     page.extend_from_slice(&[0; LENGTH]);
@@ -209,7 +211,7 @@ fn put_values(values: &[f32], page: &mut Vec<u8>) {
     }
 }
 
-/// Values one after the other.
+/// Appends values in plain encoding.
 fn put_plain(values: &[f32], page: &mut Vec<u8>) {
     let start = page.len();
     page.resize(start + size_of_val(values), 0);

@@ -1,4 +1,4 @@
-//! `netflow failures SCENARIO`
+//! The subcommand `netflow failures SCENARIO`.
 
 mod print;
 
@@ -109,7 +109,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     for note in steady_notes(&scenario, &found.intact, at_s) {
         problems::warn_of(&note);
     }
-    // What events take down has told of them already.
+    // If events take links down, another warning already covers the users.
     let users = scenario
         .users_warning()
         .filter(|_| !scenario.links_fail_by(at_s));

@@ -1,4 +1,4 @@
-//! Failures to read.
+//! Text output of failures.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ pub fn print(
     print_cells(&seen.case_table(top), "case", out)?;
     writeln!(out)?;
     if !hurt.is_empty() {
-        // Of the cases that are printed.
+        // Only connections of the printed cases.
         let of_top = hurt.iter().filter(|it| it.rank <= top);
         table_of_hurt(of_top).print_top(usize::MAX, "connection", out)?;
         writeln!(out)?;

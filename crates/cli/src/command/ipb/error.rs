@@ -1,4 +1,4 @@
-//! Why sockets and users cannot start.
+//! Errors of starting servers and users.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use netflow_ipb::Error;
 
 use crate::failure::Failure;
 
-/// What the command line asks for may be wrong, or the system not have it.
+/// Returns the failure. Either the command line is wrong, or the system lacks a feature.
 pub fn cannot_start(error: Error) -> Failure {
     let help = match &error {
         Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {

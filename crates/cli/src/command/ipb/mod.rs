@@ -1,4 +1,4 @@
-//! `netflow ipb serve|run|predict`
+//! The subcommands `netflow ipb serve`, `run` and `predict`.
 
 mod error;
 mod predict;

@@ -1,4 +1,4 @@
-//! `netflow ipb predict`
+//! The subcommand `netflow ipb predict`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ pub struct PredictArguments {
     svg: Option<PathBuf>,
 }
 
-/// Bytes that timestamps add to the headers of a packet.
+/// Bytes that TCP timestamps add to the headers of a packet.
 const TIMESTAMPS_BYTES: u32 = 12;
 
 pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -168,7 +168,7 @@ fn path(arguments: &PredictArguments) -> Path {
     }
 }
 
-/// The first users to come, by what they are called.
+/// Returns the first sessions to start, with the names of their kinds of users.
 fn sessions(arguments: &PredictArguments) -> Result<Vec<(String, Vec<Session>)>, Failure> {
     let scale = arguments.played.think_scale;
     if !(0.0..=1e3).contains(&scale) {

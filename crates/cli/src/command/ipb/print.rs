@@ -1,4 +1,4 @@
-//! What was measured, as text and JSON.
+//! Output of measured response times as text and JSON.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::output::json::object;
 use crate::output::table::Table;
 use crate::output::{csv, file};
 
-/// What users of a name waited for.
+/// The response times of users of one name.
 type Named<'a> = (&'a str, &'a Waits);
 
 pub fn text(
@@ -35,7 +35,7 @@ pub fn text(
     write_caveats(measured, options, out)
 }
 
-/// A row of the table of waits.
+/// A row of the table of response times.
 #[derive(Default, Serialize)]
 struct Row<'a> {
     users: &'a str,
@@ -55,14 +55,15 @@ fn rows<'a>(waits: &[Named<'a>]) -> Vec<Row<'a>> {
     waits.iter().flat_map(of_name).collect()
 }
 
-/// What stands near the beginning of every file with an answer.
+/// The marker near the beginning of every file with an answer.
 pub const MARK: &str = "\"think_scale\":";
 
 pub fn csv(waits: &[Named<'_>], out: &mut dyn Write) -> io::Result<()> {
     csv::write_any(&rows(waits), out)
 }
 
-/// The table of what users waited for; with a round-trip time, how many waits are whole ones.
+/// Prints the table of response times. With a round-trip time, it includes the share of integer multiples
+/// of it.
 pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write) -> io::Result<()> {
     let rows = rows(waits);
     if !rows.is_empty() {
@@ -89,10 +90,10 @@ pub fn write_waits(waits: &[Named<'_>], rtt_s: Option<f64>, out: &mut dyn Write)
     }
 }
 
-/// Points of a drawn distribution.
+/// Number of points of a drawn distribution.
 const POINTS: usize = 500;
 
-/// How all waits are distributed, as an SVG.
+/// Draws the distributions of all response times as SVG.
 pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
     let mut curves = Vec::new();
     for (who, waits) in waits {
@@ -103,7 +104,7 @@ pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
     distribution_figure(&curves).map_err(|error| Failure::Evaluation(error.to_string()))
 }
 
-/// Refuses to draw it there, before there are waits.
+/// Rejects the path of a figure before anything is measured.
 pub fn allow_figure(path: &Path) -> Result<(), Failure> {
     file::allow_ending(path, "this figure", &["svg"])?;
     file::allow(path, Some(Drawing::MARK))
@@ -131,7 +132,7 @@ fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()>
     )
 }
 
-/// Multiples of the round-trip time, and the share of all waits at each.
+/// Prints integer multiples of the round-trip time, with the share of response times at each.
 fn write_steps(waits: &[Named<'_>], rtt_s: f64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -156,7 +157,7 @@ fn write_steps(waits: &[Named<'_>], rtt_s: f64, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-/// What is still a whole round trip.
+/// Returns the tolerance for counting a response time as an integer number of RTTs.
 fn tolerance_s(rtt_s: f64) -> f64 {
     (0.25 * rtt_s).min(2e-3)
 }
@@ -196,18 +197,18 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
     Ok(())
 }
 
-/// Waits of one sort.
+/// Response times of one kind.
 #[derive(Serialize)]
 pub struct Wait {
     #[serde(flatten)]
     summary: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<Vec<Step>>,
-    /// Seconds, and the share of waits up to them.
+    /// Points of the distribution: time in seconds, and the share of response times up to it.
     cdf: Vec<(f64, f64)>,
 }
 
-/// All that was measured, as other programs read it.
+/// Returns the JSON answer with all measurements.
 pub fn answer(
     measured: &Measured,
     options: &RunOptions,
@@ -246,7 +247,7 @@ pub fn answer(
     }
 }
 
-/// What users waited for, by name.
+/// Returns the response times by the name of their kind.
 pub fn waits_of(waits: &Waits, rtt_s: Option<f64>) -> BTreeMap<&'static str, Wait> {
     let wait = |(name, times): (&'static str, Times)| {
         let wait = Wait {

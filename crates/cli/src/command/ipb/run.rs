@@ -1,4 +1,4 @@
-//! `netflow ipb run`
+//! The subcommand `netflow ipb run`.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -133,7 +133,7 @@ fn play(options: &RunOptions) -> Result<Measured, Failure> {
     measured.map_err(cannot_start)
 }
 
-/// A run in which nobody got anything, or most failed, has failed.
+/// Returns a failure if no request succeeded, or if most failed.
 fn judge(measured: &Measured, options: &RunOptions) -> Result<(), Failure> {
     if measured.interrupted {
         return Err(Failure::Interrupted(format!(

@@ -1,4 +1,4 @@
-//! `netflow ipb serve`
+//! The subcommand `netflow ipb serve`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -64,10 +64,10 @@ pub fn serve(arguments: &ServeArguments, out: &mut dyn Write) -> Result<(), Fail
     match arguments.format {
         Format::Text => {
             writeln!(out, "{listening}")?;
-            // Who started it waits for this line.
+            // The calling program waits for this line.
             out.flush()?;
         }
-        // The standard output is for the answer; if nobody reads the standard error, so be it.
+        // The standard output is reserved for the answer. Errors of the standard error are ignored.
         _ => drop(writeln!(io::stderr().lock(), "{listening}")),
     }
     let served = server.run(&interrupt::requested).map_err(cannot_start)?;
@@ -103,7 +103,7 @@ struct Answer {
     dropped: BTreeMap<&'static str, u64>,
 }
 
-/// What was served to one kind of users.
+/// Traffic served to one kind of users.
 #[derive(Serialize)]
 struct OfKind<'a> {
     users: &'static str,

@@ -1,4 +1,4 @@
-//! Which users to play.
+//! Options that select the simulated users.
 
 use std::path::PathBuf;
 
@@ -40,14 +40,14 @@ pub struct UsersArguments {
     pub think_scale: f64,
 }
 
-/// Users by their kind or by the name of their workload.
+/// A load with its kind of users or the name of its workload.
 pub struct Named {
     pub name: String,
     pub load: Load,
 }
 
 impl UsersArguments {
-    /// Who comes: those of the file, or \[IPB\]'s.
+    /// Returns the loads: the workloads of the file, or those of \[IPB\].
     pub fn loads(&self) -> Result<Vec<Named>, Failure> {
         if let Some(path) = &self.workload {
             let workloads = netflow::scenario::workloads(path);

@@ -1,4 +1,4 @@
-//! `netflow latency`
+//! The subcommand `netflow latency`.
 
 mod print;
 pub mod stack;
@@ -119,7 +119,7 @@ fn cannot(error: Error, model: Model, question: &Question) -> Failure {
                  --model short and --model rounds know more loss",
                 plain(100.0 * question.transfer().effective_loss())
             )),
-            // A longer transfer is none that --samples helps with.
+            // `--samples` does not help for longer transfers.
             (Model::Short, "number of packets") if question.packets <= MOST_PACKETS => {
                 Some("--samples 1000 plays transfers at random instead".to_owned())
             }
@@ -172,7 +172,7 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
     }
 }
 
-/// Every combination of what is asked for.
+/// Returns every combination of the requested values.
 fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<Question>, Failure> {
     let axes = Axes::new(&arguments.grid)?;
     let missing = |what: &str| Failure::usage(format!("--{what} or --grid {what}=… is missing"));
@@ -194,7 +194,7 @@ fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<Questio
     Ok(questions)
 }
 
-/// The axes that are given.
+/// The axes given on the command line.
 #[derive(Default)]
 struct Axes {
     sizes: Option<Vec<Size>>,

@@ -1,4 +1,4 @@
-//! Answers to read.
+//! Text output of latencies.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use netflow::units::{BitsPerSecond, Bytes, Seconds};
 
 use crate::output::table::{Table, known};
 
-/// The stack of the papers.
+/// The stack of the papers, which date from 1998.
 const PAPERS: &str = "linux-2.0.34";
 
-/// One answer.
+/// Prints one answer.
 pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -51,7 +51,7 @@ pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result
         .print(out)
 }
 
-/// That it is the TCP of a paper, and not today's.
+/// Prints a note if the TCP is that of a paper instead of a current one.
 pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
     match method.stack.name == PAPERS {
         true => writeln!(
@@ -62,7 +62,7 @@ pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// How sure the mean is.
+/// Describes the confidence interval of the mean.
 fn certainty(answer: &Answer) -> String {
     match answer {
         Answer {
@@ -78,7 +78,7 @@ fn certainty(answer: &Answer) -> String {
     }
 }
 
-/// Many answers.
+/// Prints a table of several answers.
 pub fn table(method: &Method, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -115,7 +115,7 @@ fn model(model: Model) -> &'static str {
     }
 }
 
-/// `, 10 Mbit/s`, if it is given.
+/// Returns the bandwidth as `, 10 Mbit/s`, or an empty text.
 fn bandwidth(method: &Method) -> String {
     known(
         method.bandwidth_bps,

@@ -1,4 +1,4 @@
-//! A built-in stack's name or a stack file's path.
+//! Selection of a TCP stack: the name of a built-in one, or the path of a file.
 
 use clap::Args;
 use netflow::document::Words;
@@ -17,13 +17,13 @@ pub struct Changes {
     pub congestion: Option<CongestionControl>,
 }
 
-/// What an argument says that takes one.
+/// Returns the help of an argument that takes a stack.
 pub fn help() -> String {
     let names = builtin_names().join(", ");
     format!("The TCP implementation: {names}, or a stack file's path")
 }
 
-/// The stack of that name, or in that file, with the changes.
+/// Returns the stack of this name or file, with the changes applied.
 pub fn find(name: &str, changes: &Changes) -> Result<Stack, Failure> {
     let mut stack = by_name(name)?;
     if let Some(congestion) = changes.congestion {

@@ -1,4 +1,4 @@
-//! `netflow link`
+//! The subcommand `netflow link`.
 
 mod options;
 pub mod report;
@@ -79,7 +79,7 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-/// Of a process or a file.
+/// Returns the path of a namespace, given as a process or a path.
 fn path(namespace: &str) -> PathBuf {
     match namespace.parse::<u32>() {
         Ok(process) => Path::new("/proc").join(process.to_string()).join("ns/net"),
@@ -87,7 +87,7 @@ fn path(namespace: &str) -> PathBuf {
     }
 }
 
-/// How to enter the namespaces; of a user, by way of the user namespace.
+/// Prints how to enter the namespaces. Users without root privileges enter through the user namespace.
 fn tell(testbed: &Testbed, as_user: bool) {
     let process = std::process::id();
     let user = match as_user {

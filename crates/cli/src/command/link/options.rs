@@ -1,4 +1,4 @@
-//! The options of a link, on the command line.
+//! Command-line options of an emulated link.
 
 use std::path::PathBuf;
 
@@ -89,7 +89,7 @@ pub struct LinkArguments {
     pcap_end: EndArgument,
 }
 
-/// Bytes of a packet that a capture keeps: every header.
+/// Bytes of a packet that a capture keeps: enough for all headers.
 const SNAP_BYTES: u32 = 128;
 
 #[derive(Clone, Copy, Default, ValueEnum)]

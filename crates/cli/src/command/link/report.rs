@@ -1,4 +1,4 @@
-//! A link's account of itself.
+//! Report of an emulated link.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use crate::output::table::Table;
 struct JsonReport<'a> {
     #[serde(flatten)]
     report: &'a LinkReport,
-    /// Why results over this link do not count.
+    /// Reason why results over this link are invalid.
     doubt: Option<String>,
 }
 

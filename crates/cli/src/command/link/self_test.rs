@@ -1,4 +1,4 @@
-//! `netflow link --self-test`
+//! The subcommand `netflow link --self-test`.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::output::csv;
 use crate::output::format::Format;
 
 pub fn self_test(need: bool, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
-    // Without the rights every row says so.
+    // Without the required rights, every row reports it.
     let _ = become_root();
     let (mut rows, mut written): (Vec<Row>, io::Result<()>) = (Vec::new(), Ok(()));
     netflow_testbed::self_test(|row| {

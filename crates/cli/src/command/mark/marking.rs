@@ -1,4 +1,4 @@
-//! Which conditioner, and what it is told.
+//! Options of the conditioner.
 
 use clap::Args;
 use netflow::diffserv::Kind;
@@ -67,7 +67,7 @@ pub struct MarkingArguments {
 }
 
 impl MarkingArguments {
-    /// The conditioner that is asked for; what it lacks is a failure, what it ignores a warning.
+    /// Returns the requested conditioner. Missing options are an error, ignored ones a warning.
     pub fn marking(&self) -> Result<Marking, Failure> {
         let spec = MarkingSpec {
             conditioner: self.conditioner,
@@ -107,7 +107,8 @@ impl MarkingArguments {
         })
     }
 
-    /// Says what the stream should have told, and did not, or told in vain.
+    /// Warns about information that the conditioner needs and the stream lacks, and about ignored
+    /// information.
     pub fn warn_of_missing(&self, seen: &Seen) {
         let name = self.conditioner;
         let kind = name.kind();

@@ -1,4 +1,4 @@
-//! `netflow mark FILE`
+//! The subcommand `netflow mark FILE`.
 
 mod marking;
 mod packets;
@@ -71,7 +71,7 @@ pub fn mark(arguments: &MarkArguments, out: &mut dyn Write) -> Result<(), Failur
     arguments.marking.warn_of_missing(&seen);
     let (first_s, last_s) = times_s.unwrap_or_default();
     let report = Report::new(&arguments.file, &marking, colours, last_s - first_s);
-    // Of comma-separated values all have been written.
+    // For CSV, all rows have already been written.
     Ok(arguments
         .format
         .answer(out, &report, |_| Ok(()), |out| report.print(out))?)
@@ -86,7 +86,7 @@ fn write_packet(
     writeln!(out, "{time_s},{bytes},{precedence}")
 }
 
-/// What got one colour.
+/// Counts of one colour.
 #[derive(Clone, Copy, Default)]
 struct Colour {
     packets: u64,
@@ -118,7 +118,7 @@ impl Report {
     fn new(file: &Path, marking: &Marking, colours: [Colour; 3], duration_s: f64) -> Report {
         let packets = colours.iter().map(|colour| colour.packets).sum();
         let bytes = colours.iter().map(|colour| colour.bytes).sum();
-        // A rate needs a time to be over.
+        // A rate needs a positive duration.
         let rate_bps = |bytes: u64| (duration_s > 0.0).then(|| 8.0 * bytes as f64 / duration_s);
         let fraction = |part: u64, whole: u64| match whole {
             0 => 0.0,

@@ -1,4 +1,4 @@
-//! The packets of a stream, from a trace or a table.
+//! Reader of packet streams, from traces or tables.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,14 +15,14 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::problems::Report;
 
-/// What a stream tells of its packets.
+/// Optional information that a stream contains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     pub windows: bool,
     pub precedences: bool,
 }
 
-/// Hands over every packet in order of time.
+/// Calls `on` for every packet, in time order.
 pub fn each(
     file: &Path,
     link: Option<&str>,
@@ -40,7 +40,7 @@ pub fn each(
     }
 }
 
-/// What arrives at one link's queue of an ns-2 trace, or everything captured.
+/// Reads the arrivals at the queue of one link of an ns-2 trace, or all packets of a capture.
 fn each_of_trace(
     file: &Path,
     link: Option<&str>,
@@ -74,7 +74,7 @@ fn each_of_trace(
     Ok(Seen::default())
 }
 
-/// The links of a trace, and which of them is asked for.
+/// The links of a trace, and which of them are requested.
 struct Links<'a> {
     wanted: Option<&'a str>,
     known: HashMap<Link, (String, bool)>,
@@ -123,7 +123,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// The rows of a table.
+/// Reads the rows of a table.
 fn each_of_table(
     file: &Path,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,

@@ -1,4 +1,4 @@
-//! `netflow profile compare A B`
+//! The subcommand `netflow profile compare A B`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -54,11 +54,11 @@ pub struct CompareArguments {
     format: Format,
 }
 
-/// Points of the grid that regions are found on, and of the one that is shown.
+/// Number of grid points per axis: `FINE` for finding regions, `COARSE` for the printed table.
 const FINE: usize = 61;
 const COARSE: usize = 8;
 
-/// Regions that are told; the rest are specks.
+/// Maximum number of printed regions; the others are negligibly small.
 const REGIONS: usize = 6;
 
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -81,7 +81,7 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
     Ok(arguments.format.answer(out, &answer, csv, text)?)
 }
 
-/// A row for every loss and round-trip time.
+/// Returns a row for every loss and round-trip time.
 fn points(comparison: &Comparison) -> impl Iterator<Item = impl Serialize> {
     let times = comparison.rtts_s.len().max(1);
     comparison
@@ -265,12 +265,12 @@ fn percent(fraction: f64) -> String {
     format!("{} %", plain(round(100.0 * fraction)))
 }
 
-/// To two decimals.
+/// Rounds to two decimals.
 fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// As other programs read it; the clusters are samples together far off a.
+/// Returns the JSON answer. `clusters` contains samples that deviate from `a` together.
 fn answer<'a>(
     a: &'a dyn Profile,
     b: &'a dyn Profile,

@@ -1,4 +1,4 @@
-//! Profiles by name.
+//! Look-up of profiles by name.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use netflow::profile::Profile;
 use crate::failure::Failure;
 use crate::input::unknown;
 
-/// A built-in profile's name or alias, or a profile file's path.
+/// Returns the profile of this name or alias, or of this file.
 pub fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
     find::profile(name).map_err(|error| match error {
         FindError::Wrong(problems) => Failure::Input(problems.into()),

@@ -1,4 +1,4 @@
-//! `netflow profile fit TRACE…`
+//! The subcommand `netflow profile fit TRACE…`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
     };
     let fit =
         fit_samples(&flows, method, &names).map_err(|error| Failure::usage(error.to_string()))?;
-    // There always is one: a grid, or the paper's power law.
+    // Both methods yield a profile: a grid, or the power law of the paper.
     let Some(profile) = fit.profile() else {
         return Err(Failure::Evaluation("the fit has no surface".to_owned()));
     };
@@ -169,7 +169,7 @@ fn print(
     }
 }
 
-/// Only what is not simply used.
+/// Prints only the conditions that are not used as they are.
 fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io::Result<()> {
     if fit.method == Method::Paper {
         return Ok(());
@@ -198,7 +198,7 @@ fn print_conditions(flows: &[FlowSamples], fit: &Fit, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// A line for every loss; ± is the standard error in percent.
+/// Prints a line for every loss. ± is the standard error in percent.
 pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
     let columns = cells
         .iter()
@@ -252,16 +252,16 @@ pub fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
         .print(out)
 }
 
-/// Clusters that are told; the rest are counted.
+/// Maximum number of printed clusters; the others are only counted.
 const CLUSTERS: usize = 12;
 
-/// What stands together far off the surface.
+/// Prints clusters of samples that deviate from the surface.
 pub fn print_clusters(clusters: &[JsonCluster<'_>], out: &mut dyn Write) -> io::Result<()> {
     if clusters.is_empty() {
         return writeln!(out, "\nno samples together far off the surface");
     }
     writeln!(out, "\n samples together far off the surface")?;
-    // Captures tell seconds since 1970.
+    // Captures have times since 1970.
     let first_s = (clusters.iter().map(|it| it.from_s)).fold(f64::INFINITY, f64::min);
     let since_s = if first_s > 1e6 { first_s.floor() } else { 0.0 };
     Table::of(clusters.iter().take(CLUSTERS))
@@ -303,7 +303,7 @@ fn residual_line<'a>(flows: &'a [FlowSamples], residual: &Residual) -> impl Seri
     }
 }
 
-/// A cluster as other programs read it.
+/// A cluster in JSON.
 #[derive(Default, Serialize)]
 pub struct JsonCluster<'a> {
     trace: &'a str,
@@ -374,7 +374,7 @@ fn cells(fit: &Fit) -> Vec<impl Serialize> {
     fit.cells.iter().map(cell).collect()
 }
 
-/// A line through cells of a loss as other programs read it.
+/// A line through the cells of one loss, in JSON.
 #[derive(Default, Serialize)]
 struct JsonSlice {
     loss: f64,

@@ -1,4 +1,4 @@
-//! `netflow profile list`
+//! The subcommand `netflow profile list`.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `netflow profile list|show|fit|measure|compare`
+//! The subcommands `netflow profile list`, `show`, `fit`, `measure` and `compare`.
 
 mod compare;
 pub mod find;
@@ -23,7 +23,7 @@ pub struct ProfileArguments {
 }
 
 impl ProfileArguments {
-    /// Whether it measures over emulated links, in namespaces of its own.
+    /// Returns whether the command measures over emulated links in its own namespaces.
     pub fn measures(&self) -> bool {
         #[cfg(target_os = "linux")]
         let measures = matches!(self.command, ProfileCommand::Measure(_));

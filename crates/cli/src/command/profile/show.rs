@@ -1,4 +1,4 @@
-//! `netflow profile show NAME`
+//! The subcommand `netflow profile show NAME`.
 
 use std::io::{self, Write};
 
@@ -34,7 +34,7 @@ pub struct ShowArguments {
     format: Format,
 }
 
-/// Where a profile is shown unless something else is asked for, as far as it is defined there.
+/// Default losses and round-trip times of the table, limited to the domain of the profile.
 const LOSSES: [f64; 10] = [0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3];
 const RTTS_S: [f64; 9] = [0.01, 0.02, 0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
@@ -62,7 +62,7 @@ pub fn show(arguments: &ShowArguments, out: &mut dyn Write) -> Result<(), Failur
     Ok(arguments.format.answer(out, &shown, csv, text)?)
 }
 
-/// A row for every loss and round-trip time.
+/// Returns a row for every loss and round-trip time.
 fn points<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = impl Serialize> + 'a {
     shown.rows.iter().flat_map(|row| {
         let times = shown.rtt_s.iter().enumerate();
@@ -106,7 +106,7 @@ fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a
     }
 }
 
-/// What was asked for, or else what is usual and inside the domain.
+/// Returns the requested values, or the default ones within the domain.
 fn chosen(asked: &[f64], usual: &[f64], min: f64, max: f64) -> Vec<f64> {
     if !asked.is_empty() {
         return asked.to_vec();

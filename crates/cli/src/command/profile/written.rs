@@ -1,20 +1,20 @@
-//! Profiles as files.
+//! Writer of profile files.
 
 use std::path::Path;
 
 use crate::failure::Failure;
 use crate::output::file;
 
-/// The first line of a profile that was fitted, or measured, here.
+/// The first line of a profile file that netflow fitted or measured.
 const MARK: &str = "# A profile, written by netflow.";
 
-/// Refuses to write it there, before there is one.
+/// Rejects the path of a profile before it is computed.
 pub fn allow(path: &Path) -> Result<(), Failure> {
     file::allow_ending(path, "a profile", &["toml"])?;
     file::allow(path, Some(MARK))
 }
 
-/// Writes what [`to_toml`](netflow::profile::to_toml) made.
+/// Writes the result of [`to_toml`](netflow::profile::to_toml).
 pub fn write(path: &Path, profile: &str) -> Result<(), Failure> {
     file::write(path, format!("{MARK}\n{profile}"), Some(MARK))
 }

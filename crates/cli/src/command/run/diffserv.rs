@@ -1,4 +1,4 @@
-//! Colours of aggregates, and drops by precedence, where there are any.
+//! Tables of the colours of aggregates, and of drops by precedence.
 
 use std::io::{self, Write};
 
@@ -41,7 +41,7 @@ fn print_aggregates(summary: &Summary, top: usize, out: &mut dyn Write) -> io::R
         .print_top(top, "aggregate", out)
 }
 
-/// A row for each queue that tells precedences apart and was used.
+/// Prints a row for each used queue that distinguishes precedences.
 fn print_drops(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
     let used = links.iter().filter(|link| tells_apart(link));
     let mut table = Table::of(used).text("drops at", |link| link.link.clone());

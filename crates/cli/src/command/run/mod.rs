@@ -1,4 +1,4 @@
-//! `netflow run SCENARIO`
+//! The subcommand `netflow run SCENARIO`.
 
 mod diffserv;
 mod scope;
@@ -147,7 +147,8 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 impl RunArguments {
-    /// Of the answer and of the series; `--format jsonl` and `parquet` were once those of series.
+    /// Returns the formats of the answer and of the series. For compatibility, `--format jsonl` and
+    /// `parquet` are formats of the series.
     fn formats(&self) -> Result<(Format, results::Format), Failure> {
         let series = self.series.unwrap_or_default();
         let otherwise = match self.json {
@@ -295,7 +296,7 @@ mod tests {
     use super::*;
     use crate::args::{Arguments, Command};
 
-    /// Which stands in the help.
+    /// The help states this default.
     #[test]
     fn an_interval_is_as_long_as_that_of_the_library() {
         let arguments = Arguments::parse_from(["netflow", "run", "scenario.toml"]);

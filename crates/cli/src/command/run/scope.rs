@@ -1,4 +1,4 @@
-//! Which part of a run is summarized, in the words of the command line.
+//! Messages about the measurement window of a run.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use netflow::simulation::{Change, Network};
 
 use crate::failure::Failure;
 
-/// There is no such part; `given` tells whether its beginning stands on the command line.
+/// Returns the failure of an invalid window. `given` is set if its start is from the command line.
 pub fn no_scope(error: ScopeError, given: bool) -> Failure {
     let from = |from_s: f64| match given {
         true => format!("`--from {} s`", plain(from_s)),
@@ -47,7 +47,7 @@ pub fn no_scope(error: ScopeError, given: bool) -> Failure {
     }
 }
 
-/// Of which time a summary is, and what happened at its beginning.
+/// Prints the time range of a summary, and the events at its start.
 pub fn print_heading(network: &Network, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let (from_s, to_s) = (summary.from_s, summary.from_s + summary.duration_s);
     let happened = network

@@ -1,9 +1,9 @@
-//! Means over seeds, with how far the seeds differ.
+//! Means over seeds with their standard deviations.
 
-/// A mean as `text` writes it, with its standard deviation beside it where that is known.
+/// Formats a mean with `text`, followed by its standard deviation if it is known.
 pub fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
     match std {
-        // What sums of such numbers are off.
+        // Rounding errors of sums are shown as 0.
         Some(std) if std.abs() <= 1e-12 * mean.abs() => format!("{} ± 0", text(mean)),
         Some(std) => format!("{} ± {}", text(mean), text(std)),
         None => text(mean),
@@ -14,7 +14,7 @@ pub fn beside(mean: f64, std: Option<f64>, text: fn(f64) -> String) -> String {
 mod tests {
     use super::beside;
 
-    /// `8.000 ± 2.8e-13`
+    /// The deviation is a rounding error, for example `8.000 ± 2.8e-13`.
     #[test]
     fn what_is_rounding_is_nothing() {
         let text = |number: f64| format!("{number:e}");

@@ -1,4 +1,4 @@
-//! A summary to read.
+//! Text output of a summary.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::spread::beside;
 use super::{diffserv, users};
 use crate::output::table::{Table, known, sign};
 
-/// Where nothing was measured.
+/// The text of a missing value.
 const NOTHING: &str = "-";
 
 pub fn print(
@@ -39,7 +39,8 @@ pub fn print(
     Ok(())
 }
 
-/// The rows of links. One with classes has the sums of its queues; packets without a class have a row of their own.
+/// Returns the rows of links. A link with classes gets the sums of its queues, and packets without a
+/// class get their own row.
 fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
     let mut rows = links.to_vec();
     for link in network.classed_links() {
@@ -58,7 +59,7 @@ fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
         let left_pkts: f64 = queues.iter().map(|it| departed(it)).sum();
         rows[link.index()] = LinkSummary {
             mean_queue_pkts: sum(|it| it.mean_queue_pkts),
-            // Queues are longest at different times.
+            // The maxima of the queues are at different times.
             max_queue_pkts: f64::NAN,
             loss_probability: if offered_pkts > 0.0 {
                 lost_pkts / offered_pkts
@@ -73,7 +74,7 @@ fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
             offered_pkts,
             lost_pkts,
             marked_pkts: known(|it| it.marked_pkts),
-            // The spread over seeds of a sum is not the sum of the spreads.
+            // The spread of a sum over seeds is not the sum of the spreads.
             spread: (own.spread.iter())
                 .filter(|(name, _)| name.starts_with("utilization"))
                 .map(|(name, it)| (name.clone(), it.clone()))
@@ -98,7 +99,8 @@ fn with_sums(network: &Network, links: &[LinkSummary]) -> Vec<LinkSummary> {
 }
 
 fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Result<()> {
-    // What sends for queues of classes is busy though nothing waits in its own; what fails loses what waits.
+    // A link of class queues can be busy while its own queue is idle. A failed link loses its queued
+    // packets.
     let used = (links.iter())
         .filter(|it| it.offered_pkts > 0.0 || it.utilization > 0.0 || it.lost_pkts > 0.0);
     let mut used: Vec<&LinkSummary> = used.collect();
@@ -240,14 +242,14 @@ fn print_connections(
     Ok(())
 }
 
-/// Between which times there is no way for packets.
+/// Formats a time range without a route.
 pub fn no_route(&(from_s, to_s): &(f64, f64)) -> String {
     format!("no route {}–{} s", plain(from_s), plain(to_s))
 }
 
-/// Times from one to another, in milliseconds.
+/// Formats a range of times in milliseconds.
 pub fn range((from_s, to_s): (f64, f64)) -> String {
-    // Halves of halves have many digits.
+    // Repeated halving produces many digits.
     let ms = |time_s: f64| {
         plain(
             format!("{:.4e}", 1e3 * time_s)
@@ -261,7 +263,7 @@ pub fn range((from_s, to_s): (f64, f64)) -> String {
     }
 }
 
-/// For how much of the time it was outside its profile, and whether that makes its rates useless.
+/// Formats the fraction of time outside the profile, and whether the rates are unusable.
 fn outside_profile(connection: &ConnectionSummary) -> String {
     let outside = percent(connection.outside_profile_fraction);
     match connection.profile_use.as_deref() {

@@ -1,4 +1,4 @@
-//! What users waited for, where there are any.
+//! Tables of the response times of users.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::output::table::{Table, rest};
 
-/// Steps of a distribution that are shown.
+/// Number of steps of a distribution that are shown.
 const STEPS: usize = 3;
 
-/// A wait with whose it is.
+/// A kind of response time with its workload.
 #[derive(Default, Serialize)]
 pub struct Row<'a> {
     workload: &'a str,
@@ -61,7 +61,7 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
     writeln!(out)
 }
 
-/// The largest steps, in order: `1: 43.2 %, 2: 20.1 %`.
+/// Formats the largest steps in order: `1: 43.2 %, 2: 20.1 %`.
 fn steps(wait: &WaitSummary) -> String {
     let mut largest = wait.steps.clone();
     largest.sort_by(|a, b| b.share.total_cmp(&a.share));

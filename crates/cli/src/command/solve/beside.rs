@@ -1,4 +1,4 @@
-//! A run beside the steady state.
+//! Verification of the steady state by a run.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::json::object;
 
-/// The run, with the scenario's steps and transport if it is one of fluids that thins what is lost.
+/// Runs the fluid model. Step and transport are those of the scenario, if its model is a fluid that
+/// accounts for upstream losses.
 pub(super) fn run(seen: &Seen<'_>, model: Model) -> Result<BesideRun, Failure> {
     let options = match model {
         Model::Fluid(options) if !matches!(options, FluidOptions::Literal { .. }) => options,

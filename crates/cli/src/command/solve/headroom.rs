@@ -1,4 +1,4 @@
-//! `netflow solve SCENARIO --headroom`
+//! The subcommand `netflow solve SCENARIO --headroom`.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::{Seen, cannot};
 use crate::failure::Failure;
 use crate::output::csv;
 
-/// Fraction of lost packets from which the answer states its losses.
+/// Minimum loss probability that the answer reports.
 const LEAST_LOSS: f64 = 1e-6;
 
 pub(super) fn answer(
@@ -67,7 +67,7 @@ fn print_text(
     }
 }
 
-/// Losses at the answer, which bounds on load or delay allow.
+/// Prints the losses at the answer, which bounds on load or delay permit.
 fn print_loss(network: &Network, found: &Headroom, out: &mut dyn Write) -> io::Result<()> {
     let loss = found.at.totals.loss_probability;
     let links = network.links().zip(&found.at.links);

@@ -1,4 +1,4 @@
-//! `netflow solve SCENARIO`
+//! The subcommand `netflow solve SCENARIO`.
 
 mod beside;
 mod headroom;
@@ -188,7 +188,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     )?)
 }
 
-/// What was found, and how it is to be told.
+/// A steady state, and the options of its output.
 struct Seen<'a> {
     network: &'a Network,
     steady: &'a Steady,
@@ -208,7 +208,7 @@ impl SolveArguments {
     }
 }
 
-/// The connections of a demand or connection, if one is asked for.
+/// Returns the connections of the requested demand or connection, if there is one.
 fn called(scenario: &Prepared, name: Option<&str>) -> Result<Option<Vec<ConnectionId>>, Failure> {
     let Some(name) = name else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! `netflow solve SCENARIO --where --more RATE`
+//! The subcommand `netflow solve SCENARIO --where --more RATE`.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,10 @@ use crate::output::csv;
 use crate::output::json::object;
 use crate::output::table::Table;
 
-/// A part of all goodput that is none.
+/// Change below which a gain counts as zero, as a fraction of the total goodput.
 const NOTHING: f64 = 1e-9;
 
-/// Every link that something crosses has so much more, one after the other.
+/// Increases the bandwidth of every used link by `more_bps`, one at a time, and solves again.
 pub(super) fn answer(
     seen: &Seen<'_>,
     solver: &mut Solver,

@@ -1,4 +1,4 @@
-//! A steady state to read.
+//! Text output of a steady state.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ pub fn print(
 
 fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut used: Vec<_> = links.iter().filter(|it| it.offered_pps > 0.0).collect();
-    // Loads that print alike keep the network's order.
+    // Loads that are printed equal keep the order of the network.
     let steps = |it: &LinkRow<'_>| (it.load * 1e4).round();
     used.sort_by(|a, b| steps(b).total_cmp(&steps(a)));
     let idle = links.len() - used.len();
@@ -99,7 +99,7 @@ fn print_connections(
     }
 }
 
-/// The slowest first, in what others add to them.
+/// Prints transfers in descending order of their slowdown by other traffic.
 fn print_transfers(rows: &[TransferRow<'_>], top: usize, out: &mut dyn Write) -> io::Result<()> {
     let times_longer = |it: &TransferRow<'_>| it.mean_s.map_or(f64::INFINITY, |s| s / it.alone_s);
     let mut slowest: Vec<_> = rows.iter().collect();
@@ -126,7 +126,7 @@ fn print_totals(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// How it was found, and what else was.
+/// Prints how the steady state was found, and whether there are others.
 pub fn print_found(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
     let steady = seen.steady;
     writeln!(

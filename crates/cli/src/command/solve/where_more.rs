@@ -1,4 +1,4 @@
-//! `netflow solve SCENARIO --where`
+//! The subcommand `netflow solve SCENARIO --where`.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::output::csv;
 use crate::output::json::object;
 use crate::output::table::Table;
 
-/// Of these, which are called `of` if they are not all.
+/// Prints the sensitivities of these connections. `of` is their name, or `None` for all.
 pub(super) fn answer(
     seen: &Seen<'_>,
     solver: &mut Solver,
@@ -132,7 +132,7 @@ fn print_text(
     print::print_found(seen, out)
 }
 
-/// The first of many names.
+/// Lists the first names.
 fn some(names: &[&str]) -> String {
     const NAMED: usize = 3;
     match names.len().saturating_sub(NAMED) {
@@ -141,14 +141,14 @@ fn some(names: &[&str]) -> String {
     }
 }
 
-/// What is said where more bandwidth is of no use.
+/// The message if more bandwidth has no benefit.
 pub(super) const NO_LINK_LIMITS: &str =
     "no link limits anything: more bandwidth gains no goodput anywhere";
 
-/// The link with the highest load, as the end of a sentence.
+/// Describes the link with the highest load, as the end of a sentence.
 pub(super) fn busiest(seen: &Seen<'_>) -> String {
     let of = |id: LinkId| seen.steady.link(id).load;
-    // The first of equal loads.
+    // Of equal loads, the first is taken.
     let steps = |id: LinkId| (of(id) * 1e6).round();
     let most = seen
         .network
@@ -161,10 +161,10 @@ pub(super) fn busiest(seen: &Seen<'_>) -> String {
         })
 }
 
-/// Less than this of what is shown is nothing.
+/// Threshold below which a printed change counts as zero.
 const LITTLE: f64 = 1e-6;
 
-/// A change, if there is one.
+/// Formats a change, or `0` if it is negligible.
 pub(super) fn little(change: f64) -> String {
     match change.abs() < LITTLE {
         true => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! `netflow sweep SCENARIO --vary KEY=VALUES… -o DIR`
+//! The subcommand `netflow sweep SCENARIO --vary KEY=VALUES… -o DIR`.
 
 mod print;
 
@@ -150,10 +150,10 @@ impl SweepArguments {
     }
 }
 
-/// Where a scenario is read from, again and again.
+/// The source of a scenario, which is read repeatedly.
 enum Source<'a> {
     File(&'a Path, Reach),
-    /// The standard input is read once.
+    /// The text of the standard input, which can be read only once.
     Text(String),
 }
 

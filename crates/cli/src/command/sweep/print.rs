@@ -1,4 +1,4 @@
-//! How much a sweep will be, or was.
+//! Text output of the size of a sweep, and of its outcome.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use netflow::number::{count, duration, short};
 use netflow::sweep::{Estimate, Shard, Sweep, Writing, Written};
 
-/// `20 values of link.A->B.bandwidth × 3 values of …`
+/// Formats the axes: `20 values of link.A->B.bandwidth × 3 values of …`.
 fn factors(sweep: &Sweep) -> String {
     let request = sweep.request();
     let axes = request.axes.iter();

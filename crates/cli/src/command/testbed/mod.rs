@@ -1,4 +1,4 @@
-//! `netflow testbed -- COMMAND` and `netflow testbed SCENARIO`
+//! The subcommands `netflow testbed -- COMMAND` and `netflow testbed SCENARIO`.
 
 mod network;
 
@@ -88,7 +88,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
         let command = &arguments.command;
         return network::testbed(scenario, options, command, arguments.format, out);
     }
-    // Wrong options are told before anything is made.
+    // Invalid options are reported before anything is created.
     let link = arguments.link.options()?;
     let mut stack = StackOptions::preset(&arguments.stack).unwrap_or_default();
     if let Some(name) = &arguments.congestion {
@@ -100,7 +100,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
         stack.receive_buffer_grows = false;
         stack.receive_buffer_bytes = [bytes.min(4096), bytes, bytes];
     }
-    // What the commands print must not come in between.
+    // Buffered output must precede the output of the commands.
     out.flush()?;
     if !inside_cage()? {
         return outside();
@@ -124,17 +124,17 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
         eprintln!("warning: the server ended with {status}");
     }
     let report = testbed.stop()?;
-    // Where nobody reads the report there still is the exit code.
+    // If the report cannot be written, there still is the exit code.
     let _ = report::print(&report, arguments.format, &mut io::stderr().lock());
     report.capture.check()?;
     finish(status)
 }
 
-/// The process inside, by its number.
+/// PID of the process inside the namespace.
 static INSIDE: AtomicI32 = AtomicI32::new(0);
 
-/// Waits for the process that does everything. It is another one because everything has to die with
-/// it, and with this one.
+/// Starts the process inside a PID namespace and waits for it. A separate process is needed so that all
+/// others end with it, and with this one.
 fn outside() -> Result<(), Failure> {
     become_root()?;
     interrupt::listen_and(pass_on);
@@ -158,19 +158,19 @@ fn outside() -> Result<(), Failure> {
     }
 }
 
-/// An interrupt, to the process inside. With the second everything dies.
+/// Forwards an interrupt to the process inside. The second interrupt kills everything.
 fn pass_on(again: interrupt::Again) {
     let signal = match again {
         interrupt::Again::First => Signal::TERM,
         interrupt::Again::Later => Signal::KILL,
     };
     if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
-        // It may be gone by now.
+        // The process may already have ended.
         let _ = kill_process(inside, signal);
     }
 }
 
-/// How long an interrupted command may take to end.
+/// Time in which an interrupted command must end.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
@@ -198,7 +198,7 @@ fn wait(command: &mut Child) -> Result<ExitStatus, Failure> {
     }
 }
 
-/// The command's exit code, as shells tell it; that of an interrupt, if there was one.
+/// Returns the exit code of the command by the convention of shells, or that of an interrupt.
 fn finish(status: ExitStatus) -> Result<(), Failure> {
     let code = match (status.code(), status.signal()) {
         _ if interrupt::requested() => interrupt::CODE.into(),

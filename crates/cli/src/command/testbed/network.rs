@@ -1,4 +1,4 @@
-//! `netflow testbed SCENARIO`
+//! The subcommand `netflow testbed SCENARIO`.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -73,7 +73,7 @@ pub fn testbed(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let inside = inside_cage()?;
-    // Everything that is wrong is told before anything is made.
+    // All errors are reported before anything is created.
     let scenario = evaluate::load(path, &arguments.overrides, Reach::Below)
         .map_err(|problems| Failure::Input(problems.into()))?;
     let work = Work::new(&scenario.network, arguments, command)?;
@@ -109,7 +109,7 @@ pub fn testbed(
     };
     let plan = emulation.network().plan();
     let hosts = plan.hosts.iter();
-    // Without it there still are the addresses.
+    // Without names, hosts still have their addresses.
     let _ = name_hosts(hosts.map(|host| (host.name.as_str(), host.address)));
     let place = |node: NodeId| {
         let name = scenario.network.node_name(node);
@@ -147,7 +147,7 @@ pub fn testbed(
         }
     }
     let report = emulation.finish()?;
-    // Where nobody reads the report there still is the exit code.
+    // If the report cannot be written, there still is the exit code.
     let _ = print(
         &scenario,
         &report,
@@ -159,7 +159,7 @@ pub fn testbed(
     finish(status)
 }
 
-/// What runs where, and what is written down.
+/// The commands by node, and the captures.
 struct Work<'a> {
     command: Option<(NodeId, Vec<OsString>)>,
     serving: Vec<(NodeId, &'a str)>,
@@ -261,7 +261,7 @@ fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> 
     }
 }
 
-/// Lets the scenario run to its end.
+/// Runs the scenario to its end.
 fn to_the_end(
     mut emulation: Emulation,
     duration_s: f64,
@@ -285,7 +285,7 @@ fn to_the_end(
     Ok(emulation.finish()?)
 }
 
-/// A link's whole run.
+/// Totals of a link.
 #[derive(Serialize)]
 struct LinkRow {
     link: String,
@@ -293,11 +293,11 @@ struct LinkRow {
     mean_queue_pkts: f64,
     arrived_pkts: u64,
     lost_pkts: u64,
-    /// How late packets came out that crossed it last.
+    /// Lateness of packets at their last link, relative to their due times.
     lateness: Option<Lateness>,
 }
 
-/// A connection's whole run.
+/// Totals of a connection.
 #[derive(Serialize)]
 struct ConnectionRow {
     connection: String,
@@ -318,7 +318,7 @@ struct Answer {
     unrouted_pkts: u64,
     capture_failures: u64,
     realtime: bool,
-    /// Why it does not count.
+    /// Reason why it is invalid.
     doubt: Option<String>,
 }
 

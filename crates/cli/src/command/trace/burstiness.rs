@@ -1,4 +1,4 @@
-//! `netflow trace burstiness FILE…`
+//! The subcommand `netflow trace burstiness FILE…`.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `netflow trace connections FILE…`
+//! The subcommand `netflow trace connections FILE…`.
 
 use std::io::Write;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub fn connections(arguments: &ConnectionsArguments, out: &mut dyn Write) -> Res
     let format = arguments.files.format;
     if format == Format::Text {
         return arguments.files.each(out, |file, out| {
-            // Only totals are shown.
+            // Only totals are shown, so there is one interval.
             let (series, reader) = gather(f64::INFINITY, file)?;
             print(&series, reader.names(), arguments.files.top, out)
         });

@@ -1,4 +1,4 @@
-//! `netflow trace links FILE…`
+//! The subcommand `netflow trace links FILE…`.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `netflow trace summary|links|connections|samples|burstiness FILE…`
+//! The subcommands `netflow trace summary`, `links`, `connections`, `samples` and `burstiness`.
 
 mod burstiness;
 mod connections;

@@ -1,4 +1,4 @@
-//! Traces that are read, and what is said about them.
+//! Reading of traces, and warnings about them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Each of them, with a heading where there are several.
+    /// Calls `show` for each file, with a heading if there are several.
     pub fn each(
         &self,
         out: &mut dyn Write,
@@ -51,7 +51,7 @@ impl Files {
         Ok(())
     }
 
-    /// The only one, for answers that cannot be told apart.
+    /// Returns the only file, for formats that cannot distinguish several.
     pub fn single(&self) -> Result<&Path, Failure> {
         match self.files.as_slice() {
             [file] => Ok(file),
@@ -63,7 +63,7 @@ impl Files {
     }
 }
 
-/// Reads a trace to its end, and says what was malformed in it.
+/// Reads a trace to its end, and warns about malformed content.
 pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> {
     let mut reader = trace::open(file).map_err(cannot_read)?;
     let mut events = 0_u32;
@@ -82,7 +82,7 @@ pub fn read(file: &Path, mut on: impl FnMut(&Event)) -> Result<Reader, Failure> 
     Ok(reader)
 }
 
-/// Refuses a trace of which events had to be left out.
+/// Rejects a trace with omitted events.
 pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
     match left_out {
         0 => Ok(()),
@@ -96,7 +96,7 @@ pub fn complete(left_out: u64, every_s: f64) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a trace of which flows had to be left out.
+/// Rejects a trace with omitted flows.
 pub fn few_flows(file: &Path, events_left_out: u64) -> Result<(), Failure> {
     match events_left_out {
         0 => Ok(()),
@@ -114,21 +114,21 @@ pub fn few_flows(file: &Path, events_left_out: u64) -> Result<(), Failure> {
     }
 }
 
-/// Says which flows were captured at the wrong end.
+/// Warns about flows that were captured at the wrong end.
 pub fn warn_of_vantage(file: &Path, senders: &Senders) {
     if let Some(message) = traces::vantage(file, senders) {
         problems::warn_of(&message);
     }
 }
 
-/// Says what was malformed in a trace.
+/// Warns about malformed content of a trace.
 pub fn warn_of_faults(file: &Path, reader: &Reader) {
     if let Some(message) = traces::faults(file, reader) {
         problems::warn_of(&message);
     }
 }
 
-/// A trace that is none is bad input, not a file that cannot be read.
+/// Returns the failure. A file that is not a trace is invalid input, not an unreadable file.
 pub fn cannot_read(error: trace::Error) -> Failure {
     match error {
         trace::Error::NotATrace { .. } | trace::Error::LinkLayer { .. } => {

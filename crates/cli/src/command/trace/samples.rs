@@ -1,4 +1,4 @@
-//! `netflow trace samples FILE…`, and samples as input of other commands.
+//! The subcommand `netflow trace samples FILE…`, and samples as input of other commands.
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -43,7 +43,7 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Samples of so many packets, the best round-trip times.
+    /// Returns sampling with `k` packets per sample and the best round-trip times.
     #[cfg(target_os = "linux")]
     pub fn with_k(k: NonZeroU32) -> Sampling {
         Sampling {
@@ -76,7 +76,7 @@ pub fn samples(arguments: &SamplesArguments, out: &mut dyn Write) -> Result<(), 
     Ok(table.flush()?)
 }
 
-/// The samples in files: traces, or what `netflow trace samples` printed (named `*.csv`).
+/// Reads the samples of files: traces, or output of `netflow trace samples` (named `*.csv`).
 pub fn of_files(files: &[PathBuf], sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
     let mut flows = Vec::new();
     for file in files {
@@ -89,7 +89,7 @@ pub fn of_files(files: &[PathBuf], sampling: &Sampling) -> Result<Vec<FlowSample
     Ok(flows)
 }
 
-/// The samples in a trace.
+/// Computes the samples of a trace.
 pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Failure> {
     let options = Options {
         rtt_method: match sampling.rtt_method {
@@ -106,7 +106,7 @@ pub fn of_trace(file: &Path, sampling: &Sampling) -> Result<Vec<FlowSamples>, Fa
     Ok(samplers.finish(&file.display().to_string()))
 }
 
-/// The samples in a table that `netflow trace samples` printed.
+/// Reads the samples of a table that `netflow trace samples` printed.
 fn of_csv(file: &Path) -> Result<Vec<FlowSamples>, Failure> {
     let bytes = input::read(file, Kind::Samples)?;
     read_samples(ShortLines::new(bytes.as_slice())).map_err(|error| Failure::Usage {

@@ -1,4 +1,4 @@
-//! `netflow trace summary FILE…`
+//! The subcommand `netflow trace summary FILE…`.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -97,7 +97,7 @@ fn tcp_senders(senders: &Senders) -> Vec<(&Flow, &Tracker)> {
     senders.flows().filter(is_sender).collect()
 }
 
-/// Without senders: there may be millions of them, of which some are shown.
+/// Returns the summary without the senders. There may be millions of them, of which only some are shown.
 fn shown<'a>(file: &Path, summary: &'a Summary, reader: &Reader) -> Shown<'a> {
     let links = summary.links.iter().map(|(&link, events)| ShownLink {
         link: reader.names().link(link),

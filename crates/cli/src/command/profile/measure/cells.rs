@@ -1,4 +1,4 @@
-//! Transfers over many links at once.
+//! Transfers over many emulated links in parallel.
 
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -15,28 +15,29 @@ use crate::output::progress::Progress;
 
 const BUFFER_PKTS: f64 = 100.0;
 
-/// Packets per second of all links together that two processors carry without being late.
+/// Total packets per second that two processors can forward over all links without delays.
 pub const BUDGET_PPS: f64 = 50_000.0;
 
-/// A transfer that the machine made inconclusive is made again.
+/// Maximum number of attempts for a transfer that the load of the machine made inconclusive.
 const ATTEMPTS: usize = 3;
 
-/// Headers are all that is needed of a packet.
+/// Captured bytes per packet. Only headers are needed.
 const SNAP_BYTES: u32 = 96;
 
-/// One transfer's setting.
+/// The setting of one transfer.
 pub struct Cell {
     pub congestion_control: String,
     pub rtt_s: f64,
     pub loss: f64,
-    /// The rate of its link.
+    /// Rate of its link in packets/s.
     pub link_pps: f64,
     pub repetition: usize,
     pub seed: u64,
 }
 
 impl Cell {
-    /// `reno_0.05_60_0`: congestion control, loss, round-trip time in ms, repetition.
+    /// Returns the name, such as `reno_0.05_60_0`: congestion control, loss, round-trip time in ms,
+    /// repetition.
     pub fn name(&self) -> String {
         format!(
             "{}_{}_{}_{}",
@@ -47,12 +48,13 @@ impl Cell {
         )
     }
 
-    /// What Reno's window makes of losses, in packets/s: √(3/2)/(rtt·√loss) (Mathis et al. 1997).
+    /// Returns the throughput of Reno in packets/s by the square-root formula √(3/2)/(rtt·√loss) (Mathis
+    /// et al. 1997).
     pub fn mathis_pps(&self) -> f64 {
         1.5_f64.sqrt() / (self.rtt_s * self.loss.sqrt())
     }
 
-    /// Packets per second that its link may have to carry, acknowledgements included.
+    /// Returns an upper bound of the load of its link in packets/s, acknowledgements included.
     fn most_pps(&self) -> f64 {
         let data_pps = match self.congestion_control.as_str() {
             "reno" | "cubic" => 2.0 * self.mathis_pps(),
@@ -62,7 +64,7 @@ impl Cell {
     }
 
     fn link(&self, capture: PathBuf) -> LinkOptions {
-        // The time that a packet takes to be sent is part of the round-trip time.
+        // The transmission time of a packet is part of the round-trip time.
         let out_s = 0.5 * self.rtt_s - 1.0 / self.link_pps;
         LinkOptions {
             out: DirectionOptions {
@@ -86,7 +88,7 @@ impl Cell {
     }
 }
 
-/// A transfer that took place.
+/// A completed transfer.
 pub struct Measured {
     pub cell: Cell,
     pub report: LinkReport,
@@ -94,26 +96,26 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Packets per second of the whole transfer.
+    /// Returns the rate of the whole transfer in packets/s.
     pub fn rate_pps(&self) -> f64 {
         self.report.out.offered.pkts as f64 / self.report.seconds
     }
 
-    /// Packets that the link lost at random, as it was told to.
+    /// Returns the number of packets that the link dropped at random.
     pub fn losses(&self) -> u64 {
         self.report.out.drops.loss
     }
 
-    /// Whether it was the link that held the transfer back.
+    /// Returns whether the link limited the transfer.
     pub fn fills_the_link(&self) -> bool {
         self.rate_pps() >= FULL * self.cell.link_pps
     }
 }
 
-/// Part of the link's rate from which on it counts as filled.
+/// Fraction of the rate of a link from which it counts as filled.
 const FULL: f64 = 0.6;
 
-/// How transfers are made.
+/// A plan of transfers.
 pub struct Plan {
     pub transfer: Duration,
     pub parallel: usize,
@@ -121,8 +123,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// All transfers, and beside them, for each of these round-trip times, the time of a handshake
-    /// without loss.
+    /// Runs all transfers. In parallel, it measures the handshake time without loss for each of the given
+    /// round-trip times.
     pub fn run(
         &self,
         cells: Vec<Cell>,
@@ -152,7 +154,7 @@ impl Plan {
         })
     }
 
-    /// Time that the transfers take at least.
+    /// Returns the minimum duration of the transfers.
     fn least_s(&self, cells: &[Cell]) -> f64 {
         let pps = cells.iter().map(Cell::most_pps).sum::<f64>();
         let rounds = (pps / BUDGET_PPS).max(cells.len() as f64 / self.parallel as f64);
@@ -203,7 +205,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, 
     }
 }
 
-/// The median of handshakes over a loss-free link while the transfers are made.
+/// Returns the median handshake time over a loss-free link during the transfers.
 fn handshake_s(rtt_s: f64, time: Duration) -> Result<f64, Error> {
     let failed = |source: std::io::Error| Error::System {
         doing: "make loss-free handshakes".to_owned(),
@@ -229,7 +231,7 @@ fn handshake_s(rtt_s: f64, time: Duration) -> Result<f64, Error> {
 
 const HANDSHAKES: u32 = 9;
 
-/// Room for links, by their number and by what they carry.
+/// A semaphore for links, which limits their number and their total packet rate.
 struct Room {
     left: Mutex<(usize, f64)>,
     changed: Condvar,
@@ -244,7 +246,7 @@ impl Room {
     }
 
     fn enter(&self, pps: f64) {
-        // Nothing panics while it holds the lock.
+        // No code panics while it holds the lock.
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         while left.0 == 0 || left.1 < pps {
             left = self

@@ -1,4 +1,4 @@
-//! `netflow profile measure`
+//! The subcommand `netflow profile measure`.
 
 mod cells;
 mod verdict;
@@ -88,14 +88,14 @@ pub struct MeasureArguments {
     output: PathBuf,
 }
 
-/// Packets that a link sends at least within a round trip.
+/// Minimum number of packets that a link sends in one round-trip time.
 const WITHIN_PKTS: f64 = 4.0;
 
-/// Packets in a sample: few, so that short transfers have some left after their start-up.
+/// Packets per sample: few, so that short transfers have samples after slow start.
 const SAMPLE_PKTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
 impl MeasureArguments {
-    /// Where the profile of a congestion control goes.
+    /// Returns the path of the profile of a congestion control.
     fn file(&self, name: &str) -> PathBuf {
         self.output.join(format!("{name}.toml"))
     }
@@ -187,7 +187,7 @@ fn cells(arguments: &MeasureArguments) -> Vec<Cell> {
     cells
 }
 
-/// The profile of one congestion control from its transfers, or why there is none.
+/// Computes the profile of one congestion control from its transfers, or the reason why it has none.
 fn profile(
     name: &str,
     runs: &[&Measured],
@@ -292,7 +292,7 @@ fn print(fit: &Fit, out: &mut dyn Write) -> std::io::Result<()> {
     }
 }
 
-/// What the senders saw, by setting.
+/// Reads the measurements of the senders, by setting.
 fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
     let mut cells: Vec<DesignedCell> = Vec::new();
     for run in runs {
@@ -319,15 +319,15 @@ fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
     Ok(cells)
 }
 
-/// For every round-trip time that was set, the mean of those that senders saw, to three digits: the stacks
-/// take their time, and bursts wait for their link.
+/// Returns, for every nominal round-trip time, the mean measured one, to three digits. It is larger
+/// because of processing times and queueing of bursts.
 fn seen_s(cells: &[DesignedCell]) -> Vec<(f64, f64)> {
     let mut set_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
     set_s.sort_by(f64::total_cmp);
     set_s.dedup();
     let seen = |set_s: f64| {
         let there = cells.iter().filter(|cell| cell.rtt_s == set_s);
-        // Of samples in which no packet was timed there is none.
+        // A sample without a timed packet has none.
         let times = there.flat_map(|cell| cell.transfers.iter().flatten());
         let times: Vec<f64> = times.map(|it| it.rtt_s).filter(|it| *it > 0.0).collect();
         let mean_s = times.iter().sum::<f64>() / times.len() as f64;
@@ -337,7 +337,7 @@ fn seen_s(cells: &[DesignedCell]) -> Vec<(f64, f64)> {
     set_s.into_iter().map(seen).collect()
 }
 
-/// The rates of whole transfers.
+/// Prints the rates of whole transfers.
 fn print_rates(
     runs: &[&Measured],
     arguments: &MeasureArguments,

@@ -1,21 +1,22 @@
-//! Whether there is a profile: throughput that falls with loss.
+//! Tests whether measurements define a profile, which requires that throughput decreases with loss.
 
 use netflow::number::{percent, short};
 use netflow::profile::fit::Cell;
 
 use super::cells::Measured;
 
-/// Least loss above which not slowing down means having no profile: below it, other things than loss
-/// may hold TCP back.
+/// Minimum loss at which a TCP without reduction of its rate has no profile. Below it, other factors may
+/// limit TCP.
 const LEAST_LOSS: f64 = 0.005;
 
-/// Times the rate of Reno from which on a transfer does not answer losses: CUBIC has up to twice
-/// that.
+/// Factor over the rate of Reno above which a transfer does not respond to losses. CUBIC reaches a factor
+/// of 2.
 const UNANSWERED: f64 = 4.0;
 
-/// Why there is no profile in these transfers; `None` if there is one. There is none where most of
-/// the transfers with losses fill the link all the same, or are far faster than what answers losses
-/// can be: what is measured then is the link.
+/// Returns the reason why these transfers define no profile; `None` if they do.
+///
+/// They define none if most transfers with losses fill the link, or exceed the rate of a loss-responsive
+/// TCP by far. The measured rate is then that of the link.
 pub fn no_profile(runs: &[&Measured]) -> Option<String> {
     let lossy: Vec<&&Measured> = runs
         .iter()
@@ -49,8 +50,8 @@ pub fn no_profile(runs: &[&Measured]) -> Option<String> {
     ))
 }
 
-/// Why a surface is none of loss: at most of its round-trip times throughput does not fall from the
-/// least loss to the largest. `None` if it does.
+/// Returns the reason why a surface does not depend on loss; `None` if it does. It does not if, at most
+/// round-trip times, throughput does not fall from the smallest loss to the largest.
 pub fn no_loss_dependence(cells: &[Cell]) -> Option<String> {
     let (first, last) = (cells.first()?.loss, cells.last()?.loss);
     if first == last {
@@ -70,7 +71,7 @@ pub fn no_loss_dependence(cells: &[Cell]) -> Option<String> {
     })
 }
 
-/// The mean rate of whole transfers in packets/s; `None` of none.
+/// Returns the mean rate of whole transfers in packets/s; `None` without transfers.
 pub fn whole_rate<'a>(runs: impl Iterator<Item = &'a &'a Measured>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0.0);
     for run in runs {
@@ -97,7 +98,7 @@ mod tests {
         }
     }
 
-    /// Of the reference table: BBR rises and falls by a tenth, Reno falls by three quarters.
+    /// In the reference table, BBR varies by 10 %, and Reno falls by 75 %.
     #[test]
     fn throughput_has_to_fall_with_loss() {
         let flat = [cell(0.01, 0.1, 1923.0), cell(0.02, 0.1, 1923.0)];
@@ -113,7 +114,7 @@ mod tests {
             cell(0.1, 0.1, 33.0),
         ];
         assert_eq!(no_loss_dependence(&falling), None);
-        // One row tells nothing.
+        // One row is not sufficient for a result.
         assert_eq!(no_loss_dependence(&flat[..1]), None);
         assert_eq!(no_loss_dependence(&[]), None);
     }
