@@ -7,7 +7,7 @@ use netflow_simulation::Model;
 /// Returns an upper estimate of the seconds that the packet model would need on one core.
 ///
 /// Returns `None` unless the scenario uses the fluid model with TCP profiles, constant rates
-/// (random in reality), or transfers or users modelled as their mean. The bound follows from
+/// (modelled as random), or transfers or users modelled as their mean. The bound follows from
 /// demands and bandwidths: no link carries more than either, packets are not smaller than the
 /// smallest data packets, and there are at most as many acknowledgements as data packets.
 pub fn packets_take_at_most_s(scenario: &Prepared) -> Option<f64> {

@@ -55,8 +55,8 @@ struct Making {
     text: String,
     nodes: usize,
     pairs: Vec<(usize, usize)>,
-    /// Bandwidth of the slowest link and of all links together, and the shortest delay with
-    /// feedback.
+    /// Bandwidth of the slowest link and of all links together, and the shortest round-trip time of a
+    /// link.
     slowest_bps: f64,
     all_bps: f64,
     shortest_s: f64,

@@ -288,8 +288,8 @@ impl Simulation {
         }
     }
 
-    /// Returns the mean delay of a connection's delivered packets, assuming that at every link they
-    /// waited as long as the average packet that departed there in the period.
+    /// Returns the mean delay of a connection's delivered packets. At every link their waiting time is
+    /// assumed to be that of the average packet that departed there in the period.
     fn delay_of_links_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
         let start = &self.start;
         let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;

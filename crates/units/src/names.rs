@@ -2,9 +2,12 @@
 
 /// Returns the allowed name that `name` most likely means, if any is close.
 ///
-/// A name is close if it differs only in case, blanks and hyphens, if `elsewhere` maps it (foreign
-/// name, netflow's name), if it is one or two edits away, or if one contains the other. The first
-/// of several equally close names wins.
+/// Any of these makes a name close; the first of several equally close names wins:
+///
+/// - it differs only in case, blanks and hyphens;
+/// - `elsewhere` maps it (foreign name, netflow's name);
+/// - it is one or two edits away;
+/// - one name contains the other.
 ///
 /// All suggestions in netflow use this function.
 pub fn nearest_name<'a>(

@@ -23,8 +23,7 @@ pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
 }
 
 /// Returns the fractions of experiments whose c.o.v. is within 10 % and 20 % of the range of ns-2,
-/// the maximum error of delivered packets, and the maximum error of the loss if either end exceeds
-/// 0.1 %.
+/// and two maximum errors: of delivered packets, and of the loss if either end exceeds 0.1 %.
 pub fn verdict(judged: &[Judged]) -> [f64; 4] {
     let n = judged.len() as f64;
     let off = |j: &Judged| outside(j.1.mean.cov, j.2.span(|o| o.cov)).abs();

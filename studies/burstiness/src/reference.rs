@@ -90,8 +90,7 @@ fn rows(file: &Path) -> Result<Vec<(Cell, Outcome)>, Box<dyn Error>> {
             delivered_pkts: row.delivered,
             loss: row.loss_pct / 100.0,
             timeouts: row.timeouts,
-            // ns-2 counts Vegas's timeouts as window cuts, so that they are not subtracted from
-            // those.
+            // For Vegas, ns-2 counts only timeouts as window cuts.
             fast_retransmits: match protocol {
                 Protocol::Udp => 0.0,
                 Protocol::Vegas => row.rexmit - row.timeouts,

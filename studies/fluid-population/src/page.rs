@@ -24,7 +24,7 @@ pub struct Medians {
     /// Errors of one packet run relative to the mean of three: queues, goodput and its 90th
     /// percentile.
     pub own: [f64; 3],
-    /// CPU time of the model and of one packet run, of all networks together, in seconds.
+    /// Run times of the model and of one packet run, summed over all networks, in seconds.
     pub took_s: f64,
     pub packets_s: f64,
 }

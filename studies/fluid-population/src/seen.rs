@@ -43,7 +43,7 @@ pub struct Seen {
     pub links: Vec<Link>,
     /// Connections in the order of the scenario.
     pub connections: Vec<Connection>,
-    /// CPU time on one thread, in seconds.
+    /// Duration of the evaluation on one thread, in seconds.
     pub took_s: f64,
 }
 

@@ -96,9 +96,9 @@ pub struct Cell {
     pub transfers: u32,
     /// Bandwidth of the link in Mbit/s.
     pub mbps: f64,
-    /// Round-trip time without queueing in ms, of every first transfer.
+    /// Round-trip time without queueing of the nearer transfers, in ms.
     pub rtt_ms: f64,
-    /// Factor of the round-trip time of every second transfer.
+    /// Ratio of the round-trip times of every second transfer and the nearer ones.
     pub farther: f64,
 }
 

@@ -31,7 +31,8 @@ const ROOMS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 5.0, 20.0];
 const LOADS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 /// Load at which transfers rarely overlap.
 const ALONE: f64 = 0.01;
-/// Tolerance of the times of unshared transfers without loss of their own.
+/// Relative error below which the model's time of unshared transfers counts as exact, unless they
+/// cause losses themselves.
 const RIGHT: f64 = 0.03;
 /// Range of the mean transfer size that is measured, in packets; others use the nearest one.
 const SIZES_PKTS: [f64; 2] = [3.0, 16_000.0];

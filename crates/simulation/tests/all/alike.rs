@@ -16,8 +16,8 @@ impl Recorder for Nobody {
 }
 
 /// Returns the differences that exceed their tolerances: the utilization of a link by 2 points,
-/// delivered packets by 2 % (or `few_pkts`), lost packets by 15 % or 20 packets, and, in the fluid
-/// model, a queue by 10 % or one packet.
+/// delivered packets by 2 % (or `few_pkts`), lost packets by 15 % or 20 packets. In the fluid model,
+/// also the queues by 10 % or one packet.
 pub fn differences(one: &Simulation, two: &Simulation, few_pkts: f64) -> Vec<String> {
     compare(one, two, few_pkts).0
 }

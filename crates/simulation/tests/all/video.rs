@@ -75,8 +75,8 @@ fn of_viewer(experience: &Experience, user: u64, kind: WaitFor) -> Vec<f64> {
     mine.map(|wait| wait.wait_s).collect()
 }
 
-/// A viewer who loads continuously has stalled for as long as the latest chunk is late, counted
-/// from the arrival of the first. 30 links with more and less bandwidth than the traffic needs.
+/// A viewer who loads continuously has stalled for as long as the latest chunk is late, counted from
+/// the arrival of the first. There are 30 links with more and less bandwidth than the traffic needs.
 #[test]
 fn stalls_are_as_long_as_chunks_are_late() {
     let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
