@@ -1,9 +1,11 @@
-//! What others say of `scenarios/hundred-nodes`, and what it costs: `cargo bench --bench peers [-- --quick]`.
+//! Accuracy and cost of other simulators on `scenarios/hundred-nodes`: `cargo bench --bench peers
+//! [-- --quick]`.
 //!
-//! Goodputs of its 180 TCP transfers beside those of ns-2, in user CPU: this program with packets and with
-//! profiles, SimGrid (its default network model, LV08), ns-3, and ns-2 with another seed, which tells how much is
-//! chance. Needs `cargo build --release`, `ns`, and for SimGrid and ns-3 a C++ compiler and their headers; what
-//! is not there is skipped and said so. `--quick` leaves out ns-2, and with it the errors, and ns-3.
+//! Compares the goodputs of its 180 TCP transfers with ns-2, and the user CPU time: netflow with
+//! packets and with profiles, SimGrid (default network model, LV08), ns-3, and ns-2 with another
+//! seed, which shows the random variation. Requires `cargo build --release`, `ns`, and for SimGrid
+//! and ns-3 a C++ compiler and their headers; missing programs are skipped with a message.
+//! `--quick` skips ns-2 (and so the errors) and ns-3.
 
 #[path = "common/processes.rs"]
 mod processes;
@@ -21,7 +23,7 @@ type Delivered = BTreeMap<String, f64>;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo bench` says --bench; without it, this is the smoke test of `cargo test --benches`.
+    // `cargo bench` passes --bench; without it, this is the smoke test of `cargo test --benches`.
     let quick = args.iter().any(|a| a == "--quick") || !args.iter().any(|a| a == "--bench");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(netflow) = program(root) else { return };
@@ -62,7 +64,7 @@ fn main() {
     }
 }
 
-/// One row: the cost, and how far goodputs are off.
+/// Prints one row: the cost, and the error of goodputs.
 fn tell(name: &str, cost_s: f64, delivered: &Delivered, reference: Option<&Delivered>) {
     print!("  {name:<20} {:>9.1} ms", 1e3 * cost_s);
     if let Some(reference) = reference {
@@ -130,7 +132,7 @@ impl Peers {
 
     fn ns3(&self) -> Option<(f64, Delivered)> {
         let source = self.exported("ns3", "scenario.cc")?;
-        // The file says how it is compiled.
+        // The file contains its compiler command.
         let text = std::fs::read_to_string(&source).ok()?;
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("//   "));
         let compile = lines.find(|line| line.starts_with("g++"))?;
@@ -150,7 +152,7 @@ impl Peers {
         Some((cost_s?, self.delivered("ns3-connections.csv")?))
     }
 
-    /// The scenario with windows, written for another program.
+    /// Exports the scenario with congestion windows for another program.
     fn exported(&self, to: &str, name: &str) -> Option<PathBuf> {
         let file = self.place.join(name);
         let mut export = Command::new(&self.netflow);
@@ -159,7 +161,7 @@ impl Peers {
         export.output().ok()?.status.success().then_some(file)
     }
 
-    /// Runs a compiler's command where results are; if it cannot, says which package there is.
+    /// Runs a compiler in the directory of results; on failure, prints the package to install.
     fn compile(&self, name: &str, package: &str, command: &str) -> Option<()> {
         let compiled = Command::new("sh")
             .args(["-c", command])
@@ -175,7 +177,7 @@ impl Peers {
         is_compiled.then_some(())
     }
 
-    /// What a simulator's table says in all.
+    /// Returns the delivered packets in a simulator's table.
     fn delivered(&self, table: &str) -> Option<Delivered> {
         let mut table = csv::Reader::from_path(self.place.join(table)).ok()?;
         let mut delivered = Delivered::new();
@@ -213,7 +215,7 @@ impl Peers {
     }
 }
 
-/// The network in the words of `benches/simgrid/main.cpp`, and the bytes of a packet.
+/// Returns the network in the format of `benches/simgrid/main.cpp`, and the packet size in bytes.
 fn told(network: &Network, duration_s: f64) -> (String, f64) {
     let mut text = String::new();
     for id in network.links() {

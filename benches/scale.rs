@@ -1,17 +1,18 @@
-//! How time and memory grow, printed as tables: `cargo bench --bench scale [-- --quick]`.
+//! Scaling of time and memory, printed as tables: `cargo bench --bench scale [-- --quick]`.
 //!
-//! 1. the step, in nanoseconds per active (class × hop), in cache and far out of it, with what sources take of it, beside
-//!    the machine's streaming bandwidth measured in the same run;
+//! 1. time per step, in nanoseconds per active (class × hop), in and far out of the cache, with the
+//!    share of the sources, compared with the machine's streaming bandwidth measured in the same run;
 //! 2. 1 k to 1 M distinct connections on a random network of 1000 nodes, 60 s at 50 ms;
-//! 3. the whole process on `scenarios/hundred-nodes`, results written, beside `ns` on the same
-//!    network without traces, if `ns` is installed;
-//! 4. the same for packets, one thread, delays recorded: `scenarios/hundred-nodes` and 50 Reno clients of
-//!    `scenarios/burst`, beside `ns` on what `netflow export` writes of them;
-//! 5. packets of 4000 windows on 1000 nodes, as `netflow new random` writes them and with longer delays, by one
-//!    thread and by two, and of 10^5 windows on 10^4 nodes.
+//! 3. the whole process on `scenarios/hundred-nodes`, with written results, compared with `ns` on the
+//!    same network without traces, if `ns` is installed;
+//! 4. the same for packets, one thread, with recorded delays: `scenarios/hundred-nodes` and 50 Reno
+//!    clients of `scenarios/burst`, compared with `ns` on the output of `netflow export`;
+//! 5. packets of 4000 windows on 1000 nodes, as `netflow new random` writes them and with longer
+//!    delays, with one and two threads, and of 10^5 windows on 10^4 nodes.
 //!
-//! `--quick` leaves out what takes longer than a few seconds; `--only-large` all but the last. Each row of the
-//! second and of the last table is a process of its own, so that its peak memory is its own.
+//! `--quick` skips everything that takes longer than a few seconds; `--only-large` skips all tables
+//! except the last. Each row of the second and last table runs in a separate process, because its
+//! peak memory is measured.
 
 #[path = "common/processes.rs"]
 mod processes;
@@ -44,7 +45,7 @@ fn main() {
         let connections = args[i + 1].parse().expect("a number of connections");
         return one_size(connections, args[i + 2].parse().expect("a number of steps"));
     }
-    // `cargo bench` says --bench; without it, this is the smoke test of `cargo test --benches`.
+    // `cargo bench` passes --bench; without it, this is the smoke test of `cargo test --benches`.
     let quick = args.iter().any(|a| a == "--quick") || !args.iter().any(|a| a == "--bench");
     println!(
         "machine: {} threads\n",
@@ -57,7 +58,7 @@ fn main() {
     large(quick);
 }
 
-/// Packets on large networks; each row a process of its own.
+/// Prints the table of packets on large networks, with a separate process for each row.
 fn large(quick: bool) {
     println!("\npackets on random networks, by the clock:");
     println!(
@@ -73,7 +74,7 @@ fn large(quick: bool) {
         "per hop",
         "memory"
     );
-    // Nodes, windows, milliseconds that are added to every delay, seconds, threads.
+    // Nodes, windows, added delay in ms, duration in seconds, threads.
     let rows: &[[usize; 5]] = match quick {
         true => &[[1000, 4000, 5, 1, 1], [1000, 4000, 5, 1, 2]],
         false => &[
@@ -121,7 +122,7 @@ fn hops(network: &Network) -> usize {
         .sum()
 }
 
-/// Seconds of one step, on a pool of this many threads: the best of several batches.
+/// Returns the seconds of one step on a pool of `threads` threads: the fastest of several batches.
 fn step_s(sim: &mut Simulation, threads: usize, steps: usize) -> f64 {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -140,7 +141,8 @@ fn step_s(sim: &mut Simulation, threads: usize, steps: usize) -> f64 {
     })
 }
 
-/// Bytes/s that one thread streams: a[i] = b[i] + s·c[i] over arrays far larger than the caches.
+/// Returns the streaming bandwidth of one thread in bytes/s: a[i] = b[i] + s·c[i] over arrays far
+/// larger than the caches (STREAM triad).
 fn streaming_bandwidth() -> f64 {
     let n = 16 << 20;
     let (b, c) = (vec![1.0_f64; n], vec![2.0_f64; n]);
@@ -157,8 +159,8 @@ fn streaming_bandwidth() -> f64 {
     24.0 * n as f64 / best
 }
 
-/// What a well-mixed step moves per hop at least: where its input lies (4 bytes), that input,
-/// the arrivals written and read, the queue read and written, and what is handed on.
+/// Minimum memory traffic of a well-mixed step per hop: the index of its input (4 bytes), the
+/// input, arrivals written and read, the queue read and written, and the output.
 const BYTES_PER_HOP: f64 = 4.0 + 6.0 * 8.0;
 
 fn steps(quick: bool) {
@@ -179,7 +181,7 @@ fn steps(quick: bool) {
         "of streaming bandwidth"
     );
     let bandwidth = streaming_bandwidth();
-    // 50 nodes: a megabyte, in the second-level cache; 650 k connections: 10 million hops.
+    // 50 nodes: 1 MB, in the second-level cache; 650 k connections: 10 million hops.
     let cases: &[(usize, usize, usize, usize)] = match quick {
         true => &[(50, 100, 1500, 20)],
         false => &[(50, 100, 1500, 200), (1000, 1500, 650_000, 3)],
@@ -213,7 +215,8 @@ fn steps(quick: bool) {
     );
 }
 
-/// The same network, whose sources look at their paths, but do not ask a profile or learn, nor fill queues.
+/// Returns the same network with constant-rate sources, which observe their paths, but use no
+/// profiles and fill no queues.
 fn with_constant_rates(network: &Network) -> Network {
     changed(network, |builder| {
         builder.each_connection(|connection| {
@@ -222,7 +225,7 @@ fn with_constant_rates(network: &Network) -> Network {
     })
 }
 
-/// A network of this bench after a change that leaves it one.
+/// Returns the network with a change that keeps it valid.
 fn changed(network: &Network, change: impl FnOnce(&mut NetworkBuilder)) -> Network {
     let mut builder = network.to_builder();
     change(&mut builder);
@@ -351,7 +354,7 @@ fn whole_process(quick: bool) {
     }
 }
 
-/// Packets beside ns-2 on what is exported of the same scenario.
+/// Prints the table of packets, compared with ns-2 on the exported scenario.
 fn packets(quick: bool) {
     println!("\nwhole process, packets, one thread, delays recorded, user CPU (least of several):");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -403,7 +406,7 @@ fn packets(quick: bool) {
     let _ = std::fs::remove_dir_all(&place);
 }
 
-/// A row of the last table.
+/// Measures a row of the last table.
 fn loaded(row: &[usize]) {
     let &[nodes, windows, more_ms, duration_s, threads] = row else {
         panic!("{row:?}");
@@ -412,7 +415,7 @@ fn loaded(row: &[usize]) {
     let duration_s = duration_s as f64;
     let network = match windows <= 10_000 {
         true => written(nodes, windows),
-        // As text it would be large.
+        // The text of a large network would be too large.
         false => network(nodes, 3 * nodes / 2, windows),
     };
     let network = changed(&network, |builder| {
@@ -450,7 +453,7 @@ fn loaded(row: &[usize]) {
     );
 }
 
-/// What `netflow new random` writes.
+/// Returns the network that `netflow new random` writes.
 fn written(nodes: usize, connections: usize) -> Network {
     let wishes = Wishes {
         nodes: Some(nodes),

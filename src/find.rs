@@ -1,4 +1,4 @@
-//! Profiles and stacks by what people write: a built-in name, or a file's path.
+//! Lookup of profiles and stacks by a built-in name or a file's path.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use netflow_files::Kind;
 use netflow_profile::Profile;
 use netflow_tcpmodel::Stack;
 
-/// Why there is none.
+/// Reason why nothing was found.
 #[derive(Debug)]
 pub enum FindError {
-    /// It is no path either; all names that there are.
+    /// Neither a known name nor a path; contains all known names.
     Unknown(Vec<&'static str>),
-    /// The file is wrong, or cannot be read.
+    /// The file is invalid, or cannot be read.
     Wrong(Problems),
 }
 
-/// A built-in profile by its name or alias, or that of a profile file.
+/// Returns a built-in profile by its name or alias, or the profile of a file.
 ///
 /// # Errors
-/// There is none of this name, or the file is wrong.
+/// If the name is unknown, or the file is invalid.
 pub fn profile(name: &str) -> Result<Arc<dyn Profile>, FindError> {
     if let Some(profile) = netflow_profile::builtin(name) {
         return Ok(profile);
@@ -35,7 +35,7 @@ pub fn profile(name: &str) -> Result<Arc<dyn Profile>, FindError> {
     Err(FindError::Unknown(names.chain(aliases).collect()))
 }
 
-/// A built-in stack, or that of a stack file.
+/// Returns a built-in stack, or the stack of a file.
 ///
 /// # Errors
 /// As [`profile`].

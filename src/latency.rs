@@ -1,5 +1,5 @@
-//! How long a short TCP transfer takes, by each of the models of [`tcpmodel`](crate::tcpmodel), as
-//! `netflow latency` tells it.
+//! Latency of a short TCP transfer by each of the models of [`tcpmodel`](crate::tcpmodel), as in
+//! `netflow latency`.
 
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
@@ -9,33 +9,34 @@ use netflow_tcpmodel::short::{Exponent, Short};
 use netflow_tcpmodel::{CongestionControl, Error, Recovery, Stack, Transfer};
 use serde::Serialize;
 
-/// How precise the mean of played transfers is: half of its 95 % confidence interval, as a part of it.
+/// Target precision of the mean of simulated transfers: half of the 95 % confidence interval,
+/// relative.
 const PRECISION: f64 = 0.01;
 
-/// Packets that are played at most to come to that: some ten seconds of a processor.
+/// Maximum number of simulated packets for this precision: about 10 s of CPU time.
 const MOST_PACKETS_PLAYED: u64 = 30_000_000;
-/// But no fewer transfers than this.
+/// Minimum number of simulated transfers.
 const FEWEST: u64 = 10;
 
-/// The models.
+/// Latency model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {
     /// Zhang, Wang & Keshav.
     Short,
-    /// Transfers of the stack, played packet by packet.
+    /// Packet-by-packet simulation of the stack's transfers.
     #[default]
     Rounds,
-    /// The earlier form of CSA that Zhang, Wang & Keshav compare with.
+    /// Model C, the earlier form of CSA with which Zhang, Wang & Keshav compare.
     ModelC,
     /// Cardwell, Savage & Anderson 2000.
     Csa,
 }
 
 impl Model {
-    /// Every model.
+    /// All models.
     pub const ALL: [Model; 4] = [Model::Rounds, Model::Short, Model::ModelC, Model::Csa];
 
-    /// What it is called.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Model::Short => "short",
@@ -45,7 +46,7 @@ impl Model {
         }
     }
 
-    /// The stack that it plays, or describes, by default.
+    /// Returns the default stack that the model simulates or describes.
     pub fn default_stack(self) -> &'static str {
         match self {
             Model::Rounds => "linux-6",
@@ -53,7 +54,7 @@ impl Model {
         }
     }
 
-    /// What it is.
+    /// Returns a one-line description.
     pub fn description(self) -> &'static str {
         match self {
             Model::Short => "Zhang, Wang & Keshav: handshake, slow starts and timeouts added up",
@@ -66,21 +67,21 @@ impl Model {
     }
 }
 
-/// A transfer that is asked about.
+/// Transfer whose latency is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Question {
     /// Bytes of data.
     pub size_bytes: u64,
-    /// The packets that these are.
+    /// Number of data packets.
     pub packets: u64,
     /// One-way delay in seconds.
     pub delay_s: f64,
-    /// Loss probability each way.
+    /// Loss probability in each direction.
     pub loss: f64,
 }
 
 impl Question {
-    /// A transfer of so many bytes in packets with so many at most.
+    /// Returns a transfer of `size_bytes` in packets with at most `mss_bytes` of payload.
     pub fn of(size_bytes: u64, mss_bytes: u32, delay_s: f64, loss: f64) -> Question {
         Question {
             size_bytes,
@@ -90,7 +91,7 @@ impl Question {
         }
     }
 
-    /// As the models of formulas take it.
+    /// Returns the transfer as the analytical models use it.
     pub fn transfer(&self) -> Transfer {
         Transfer {
             packets: self.packets,
@@ -100,24 +101,29 @@ impl Question {
     }
 }
 
-/// How it is answered.
+/// Model and parameters of the computation.
 #[derive(Clone, Debug)]
 pub struct Method {
-    /// By which model.
+    /// Latency model.
     pub model: Model,
     /// The TCP implementation.
     pub stack: Stack,
     /// Payload of a full packet in bytes.
     pub mss_bytes: u32,
-    /// Bits/s of the path each way, of [`Model::Rounds`]; packets take no time without.
+    /// Bandwidth of the path in each direction in bit/s, for [`Model::Rounds`]; `None`: no
+    /// transmission times.
     pub bandwidth_bps: Option<f64>,
-    /// Transfers that are played. Without, [`Model::Rounds`] plays 4096 to 100 000, until the mean is known to 1 % with 95 %
-    /// confidence, and fewer of large transfers: 30 million packets at most. [`Model::Short`] plays none.
+    /// Number of simulated transfers.
+    ///
+    /// By default, [`Model::Rounds`] simulates 4096 to 100 000 transfers until the mean has a
+    /// precision of 1 % with 95 % confidence. It simulates fewer large transfers: at most 30
+    /// million packets. [`Model::Short`] simulates none.
     pub samples: Option<u64>,
 }
 
 impl Method {
-    /// Why the model does not describe the stack, if it does not: formulas are of Reno with a small initial window, without probes.
+    /// Returns the reason why the model does not describe the stack, if any. Formulas describe Reno
+    /// with a small initial window, without probes.
     pub fn refused_stack(&self) -> Option<String> {
         let stack = &self.stack;
         let is_described = self.model == Model::Rounds
@@ -134,7 +140,7 @@ impl Method {
         })
     }
 
-    /// The setting that is given and has no effect on the model, if one is.
+    /// Returns a given setting without effect on the model, if any.
     pub fn unused(&self) -> Option<&'static str> {
         let is_formula = matches!(self.model, Model::ModelC | Model::Csa);
         if self.bandwidth_bps.is_some() && self.model != Model::Rounds {
@@ -144,47 +150,48 @@ impl Method {
     }
 }
 
-/// An answer with its question. What a model does not say is absent.
+/// Result of a latency computation. Values that the model does not provide are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
-    /// What was asked.
+    /// The transfer.
     #[serde(flatten)]
     pub question: Question,
     /// The probability that a packet or its acknowledgement is lost.
     pub effective_loss: f64,
     /// Mean latency in seconds.
     pub mean_s: f64,
-    /// Of the mean; 0 where it is exact.
+    /// Standard error of the mean in seconds; 0 if the mean is exact.
     pub standard_error_s: f64,
     /// Standard deviation in seconds.
     pub std_s: Option<f64>,
-    /// What half of all transfers take at most, in seconds.
+    /// Median latency in seconds.
     pub median_s: Option<f64>,
-    /// What 90 % take at most.
+    /// 90th percentile of the latency in seconds.
     pub p90_s: Option<f64>,
-    /// What 99 % take at most.
+    /// 99th percentile of the latency in seconds.
     pub p99_s: Option<f64>,
-    /// Seconds of the mean until the connection is there.
+    /// Mean time of the handshake in seconds.
     pub handshake_s: f64,
-    /// Seconds of the mean that pass in timeouts.
+    /// Mean time in timeouts in seconds.
     pub timeout_s: f64,
-    /// The other seconds of the mean.
+    /// Remaining mean time in seconds.
     pub transfer_s: f64,
-    /// The mean with the loss of one way only (Model C and CSA).
+    /// Mean with loss in one direction only, in seconds (Model C and CSA).
     pub mean_low_s: Option<f64>,
-    /// How many transfers were played; 0 where none was.
+    /// Number of simulated transfers; 0 if there were none.
     pub samples: u64,
 }
 
-/// What a model says about one transfer.
+/// Computes the latency of one transfer.
 ///
 /// # Errors
-/// If the model does not know such transfers.
+/// If the model does not support the transfer.
 pub fn latency(method: &Method, question: &Question) -> Result<Answer, Error> {
     latency_unless(method, question, &|| false)
 }
 
-/// The same, but once `stop` says so no more transfers are played: [`Answer::samples`] says how many were.
+/// Computes the latency, but simulates no more transfers after `stop` becomes true; see
+/// [`Answer::samples`].
 ///
 /// # Errors
 /// As [`latency`].
@@ -305,7 +312,7 @@ fn csa(method: &Method, question: &Question) -> Result<Answer, Error> {
 }
 
 impl Answer {
-    /// The question, without an answer.
+    /// Returns an empty result for this transfer.
     fn to(question: &Question) -> Answer {
         Answer {
             question: *question,

@@ -1,35 +1,35 @@
-//! A network evaluator: every link a queue, every TCP source its measured profile.
+//! Network evaluation with a queue for every link and a measured profile for every TCP source.
 //!
-//! (Nothing to do with Cisco's NetFlow protocol.)
+//! (Not related to Cisco's NetFlow protocol.)
 //!
-//! A network is a set of finite queues, one in front of every link. Sources send at the rate that
-//! TCP reaches at the loss and the round-trip time of their paths; the queues fill, and lose what
-//! they cannot hold. netflow steps this through time, in milliseconds for a hundred nodes, and
-//! tells how long the queues are, what is lost and how fast everybody is.
+//! A network is a set of finite queues, one for every link. Sources send at the rate that TCP
+//! reaches at the loss and round-trip time of their paths. Queues fill and drop packets when they
+//! are full. netflow simulates this over time, in milliseconds for 100 nodes. It reports queue
+//! lengths, losses and rates.
 //!
-//! This crate is the whole for those who embed it: one module for every part, and a [`prelude`].
+//! This crate is the facade for embedding netflow: one module for each part, and a [`prelude`].
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | [`evaluate`](mod@evaluate) | scenarios evaluated in one call: seeds, summaries, results directories |
-//! | [`failures`] | what failures do to a network, in sentences, tables and a page |
-//! | [`latency`](mod@latency) | how long a short TCP transfer takes, by several models |
-//! | [`network`] | networks: what they are made of |
-//! | [`simulation`] | networks on their way through time |
-//! | [`steady`] | where networks come to rest, what gains there, and how much more they carry |
-//! | [`sweep`] | one scenario in very many variants |
+//! | [`failures`] | failure analysis in sentences, tables and a page |
+//! | [`latency`](mod@latency) | latency of a short TCP transfer, by several models |
+//! | [`network`] | network definitions |
+//! | [`simulation`] | simulation over time |
+//! | [`steady`] | steady states, sensitivities and headroom |
+//! | [`sweep`] | one scenario in many variants |
 //! | [`profile`] | throughput from loss and round-trip time |
 //! | [`scenario`] | scenario files |
-//! | [`document`] | TOML and CSV with places, and what is wrong with them |
-//! | [`results`] | results directories, written and read |
-//! | [`tcpmodel`] | models of TCP: short transfers, timeouts, conversations |
+//! | [`document`] | TOML and CSV with positions and diagnostics |
+//! | [`results`] | reading and writing of results directories |
+//! | [`tcpmodel`] | models of TCP: short transfers, timeouts, sessions |
 //! | [`diffserv`] | meters, markers, conditioners and droppers of DiffServ |
-//! | [`trace`] | packet traces of ns-2 and captures, and what can be computed from them |
-//! | [`compare`] | a scenario evaluated here and run by ns-2, side by side |
+//! | [`trace`] | ns-2 traces and packet captures, and their statistics |
+//! | [`compare`] | comparison of a scenario in netflow and ns-2 |
 //! | [`report`] | pages and figures of results |
-//! | [`workload`] | users of the web and of terminals |
+//! | [`workload`] | users of web and terminal applications |
 //! | [`units`] | quantities with units |
-//! | [`number`] | numbers as people read them |
+//! | [`number`] | formatting of numbers |
 //!
 //! # From a file
 //!
@@ -113,7 +113,7 @@ pub use netflow_trace as trace;
 pub use netflow_units as units;
 pub use netflow_workload as workload;
 
-/// What most programs need.
+/// Names that most programs need.
 pub mod prelude {
     pub use crate::evaluate::{Directory, End, Evaluation, Settings, evaluate};
     pub use crate::profile::Profile;

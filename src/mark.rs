@@ -1,4 +1,4 @@
-//! A DiffServ conditioner over a packet stream, as `netflow mark` runs it.
+//! DiffServ conditioner over a packet stream, as in `netflow mark`.
 
 use netflow_diffserv::table::Packet;
 use netflow_diffserv::{
@@ -8,22 +8,22 @@ use netflow_diffserv::{
 use netflow_document::Words;
 use netflow_scenario::file::ConditionerName as Name;
 
-/// Which conditioner, and what it is told; what it does not know is left out.
+/// Conditioner and its settings. Settings that it does not use are `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkingSpec {
-    /// What marks the packets.
+    /// Conditioner that marks the packets.
     pub conditioner: Name,
-    /// Bit/s up to which packets are DP0.
+    /// Committed rate in bit/s: packets within it are DP0.
     pub committed_rate: f64,
-    /// Bit/s beyond which packets are DP2.
+    /// Peak rate in bit/s: packets beyond it are DP2.
     pub peak_rate: Option<f64>,
     /// Averaging interval of the rate estimator, in seconds.
     pub averaging: Option<f64>,
-    /// Bytes that may come at once within the committed rate.
+    /// Burst size within the committed rate, in bytes.
     pub committed_burst: Option<f64>,
-    /// Bytes that may come at once beyond it, as DP1.
+    /// Burst size beyond it, marked DP1, in bytes.
     pub excess_burst: Option<f64>,
-    /// Bytes that may come at once within the peak rate.
+    /// Burst size within the peak rate, in bytes.
     pub peak_burst: Option<f64>,
     /// Mean round-trip time of the aggregate, in seconds.
     pub rtt: Option<f64>,
@@ -35,31 +35,31 @@ pub struct MarkingSpec {
     pub min_rto: Option<f64>,
     /// Window in packets below which a packet is DP0.
     pub small_window: Option<f64>,
-    /// What random numbers begin with.
+    /// Random seed.
     pub seed: u64,
 }
 
-/// Why packets cannot be marked so.
+/// Reason why packets cannot be marked.
 #[derive(Debug, thiserror::Error)]
 pub enum MarkError {
-    /// The conditioner needs a setting.
+    /// A required setting is missing.
     #[error("conditioner `{conditioner}` needs {setting}")]
     Missing {
-        /// Which conditioner.
+        /// Name of the conditioner.
         conditioner: &'static str,
-        /// The setting, by the name of its option: `peak-rate`.
+        /// Option name of the setting, for example `peak-rate`.
         setting: &'static str,
     },
-    /// A setting is out of its range.
+    /// A setting is outside its range.
     #[error(transparent)]
     Wrong(#[from] Error),
 }
 
-/// A conditioner at work.
+/// Conditioner with its state.
 pub struct Marking {
     marker: AnyMarker,
     name: &'static str,
-    /// Time of the first packet: markers begin with it.
+    /// Time of the first packet, which is the marker's time 0.
     start_s: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ enum AnyMarker {
 }
 
 impl Marking {
-    /// The colour of the next packet; times do not fall.
+    /// Returns the colour of the next packet. Times must not decrease.
     pub fn mark(&mut self, packet: &Packet) -> DropPrecedence {
         let start_s = *self.start_s.get_or_insert(packet.time_s);
         let now_ns = ((packet.time_s - start_s).max(0.0) * 1e9).round() as u64;
@@ -82,17 +82,17 @@ impl Marking {
         }
     }
 
-    /// The conditioner's name.
+    /// Returns the conditioner's name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 }
 
 impl MarkingSpec {
-    /// The conditioner, ready for the first packet.
+    /// Creates the conditioner.
     ///
     /// # Errors
-    /// What it lacks, or is told wrongly.
+    /// If a setting is missing or invalid.
     pub fn marking(&self) -> Result<Marking, MarkError> {
         let name = self.conditioner;
         let marker = match name {
@@ -153,7 +153,7 @@ impl MarkingSpec {
         })
     }
 
-    /// The settings that are given and have no effect on the conditioner, by the names of their options.
+    /// Returns the option names of given settings without effect on the conditioner.
     pub fn unused(&self) -> Vec<&'static str> {
         let name = self.conditioner;
         let kind = name.kind();
@@ -179,7 +179,7 @@ impl MarkingSpec {
     }
 }
 
-/// Markers count in whole bits per second and bytes; what is too large, they refuse.
+/// Rounds to whole bits per second or bytes. Markers reject values that are too large.
 fn whole(value: f64) -> u64 {
     value.round() as u64
 }

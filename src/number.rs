@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formatting of numbers for people.
 
-/// Four significant digits without an exponent where that is readable: `0.1234`, `12.34`, `12345`.
+/// Formats four significant digits, without an exponent where readable: `0.1234`, `12.34`, `12345`.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -16,7 +16,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// A setting as somebody wrote it, six digits at most: `60`, `0.15`, `33.3333`.
+/// Formats a setting with at most six digits: `60`, `0.15`, `33.3333`.
 pub fn plain(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
@@ -32,7 +32,7 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// A fraction as a percentage: `12.34 %`. Less than one in 10¹⁵ is `0 %`: nobody will ever see it.
+/// Formats a fraction as a percentage: `12.34 %`. Less than 10⁻¹⁵ becomes `0 %`.
 pub fn percent(fraction: f64) -> String {
     match fraction.abs() < 1e-15 {
         true => "0 %".to_owned(),
@@ -40,7 +40,7 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-/// A time by the clock in the unit that suits it: `12.3 ms`, `4.56 s`.
+/// Formats a wall-clock time in a suitable unit: `12.3 ms`, `4.56 s`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.0} us", s * 1e6),
@@ -49,12 +49,12 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// `1 link`, `2 links`.
+/// Formats a count with its noun: `1 link`, `2 links`.
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {}", plural(number, noun))
 }
 
-/// `link`, or `links` of any other number of them than 1.
+/// Returns the noun, in the plural unless `number` is 1.
 pub fn plural(number: usize, noun: &str) -> String {
     match number {
         1 => noun.to_owned(),

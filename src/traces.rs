@@ -1,4 +1,4 @@
-//! What is to be said about traces that were read, and about profiles fitted to them, in words.
+//! Texts about traces, and about profiles fitted to them.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use netflow_trace::sender::Senders;
 
 use crate::number::{count, short};
 
-/// What was malformed in a trace, if anything was.
+/// Returns a warning about malformed parts of a trace, if any.
 pub fn faults(file: &Path, reader: &Reader) -> Option<String> {
     const SHOWN: usize = 5;
     let faults = reader.faults();
@@ -36,7 +36,7 @@ pub fn faults(file: &Path, reader: &Reader) -> Option<String> {
     Some(message)
 }
 
-/// Which flows were captured at the wrong end, if any were.
+/// Returns a warning about flows that were captured at the wrong end, if any.
 pub fn vantage(file: &Path, senders: &Senders) -> Option<String> {
     let near: Vec<_> = senders.near_the_receiver().collect();
     let (flow, vantage) = near.first()?;
@@ -54,7 +54,7 @@ pub fn vantage(file: &Path, senders: &Senders) -> Option<String> {
     ))
 }
 
-/// What a profile's description says that was fitted to these samples.
+/// Returns the description of a profile fitted to these samples.
 pub fn fitted_to(flows: &[FlowSamples], method: Method) -> String {
     let how = match method {
         Method::LongRun => "long-run rate",

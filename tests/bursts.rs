@@ -1,5 +1,5 @@
-//! Queues of demands of transfers on generated networks, and how long transfers take: what `solve` says of them, beside
-//! the same networks packet by packet.
+//! Queues and times of finite transfers on generated networks: `solve` compared with the packet
+//! model.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -12,12 +12,15 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Links that are idle for more of the time hardly have a queue.
+/// Minimum utilization of a compared link. Below it there is hardly a queue.
 const BUSY: f64 = 0.1;
 
-/// A network of 3 to 9 nodes with links of one bandwidth or of several, demands of several sizes of transfers between
-/// some of its nodes, and its busiest link busy for 30 to 88 % of the time; with the seconds in which so many packets
-/// cross links. `poisson` of what each demand asks for is sent at random instead.
+/// Returns a random scenario, and the seconds in which about `crossing_pkts` packets cross its
+/// links.
+///
+/// It has 3 to 9 nodes, links of one or several bandwidths, and demands with several transfer
+/// sizes. The busiest link is 30–88 % utilized. A fraction `poisson` of each demand consists of
+/// Poisson packets.
 fn scenario(seed: u64, crossing_pkts: f64, poisson: f64) -> (String, f64) {
     let mut random = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let log = |random: &mut ChaCha8Rng, least: f64, most: f64| {
@@ -57,7 +60,7 @@ fn scenario(seed: u64, crossing_pkts: f64, poisson: f64) -> (String, f64) {
             let _ = writeln!(text, "buffer = \"{ms} ms\"");
         }
     }
-    // Shortest ways, to know what crosses each link.
+    // Shortest paths, to compute the load of each link.
     let way = |from: usize, to: usize| -> Vec<(usize, usize)> {
         let mut before: BTreeMap<usize, usize> = BTreeMap::from([(from, from)]);
         let mut next = vec![from];
@@ -138,8 +141,8 @@ fn compared(seed: u64, crossing_pkts: f64) -> Vec<[f64; 2]> {
     beside(&fluid, &packets)
 }
 
-/// Of each busy link that carries what it should: ln of the queue that the steady state says over that of packets,
-/// and ln of M/M/1's over it.
+/// Returns for each busy link with the expected load: ln of the steady-state queue relative to
+/// packets, and ln of the M/M/1 queue relative to packets.
 fn beside(fluid: &Prepared, packets: &Prepared) -> Vec<[f64; 2]> {
     let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
@@ -153,7 +156,7 @@ fn beside(fluid: &Prepared, packets: &Prepared) -> Vec<[f64; 2]> {
             .iter()
             .find(|it| it.link == name)
             .unwrap();
-        // By chance more or less was asked for than on average.
+        // The random demand may differ from its mean.
         let alike = (at.utilization / found.utilization - 1.0).abs() < 0.25;
         if found.utilization > BUSY && alike {
             let mm1 = found.utilization / (1.0 - found.utilization);
@@ -163,7 +166,7 @@ fn beside(fluid: &Prepared, packets: &Prepared) -> Vec<[f64; 2]> {
     all
 }
 
-/// Factors that half, and nine in ten, are within, and the mean one.
+/// Returns the median and 90th percentile of the factors, and the mean factor.
 fn spread(of: impl Iterator<Item = f64>) -> [f64; 3] {
     let mut all: Vec<f64> = of.collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
@@ -188,7 +191,7 @@ fn queues_of_transfers_are_about_as_long_as_those_of_packets() {
     let [mm1, ..] = spread(all.iter().map(|it| it[1]));
     assert!(half < 1.4 && most < 2.5, "{half} {most}");
     assert!((0.7..1.4).contains(&mean), "{mean}");
-    // Bursts matter here.
+    // Bursts matter here: M/M/1 is inaccurate.
     assert!(mm1 > 4.0, "{mm1}");
 }
 
@@ -201,7 +204,7 @@ fn queues_of_transfers_of_a_population() {
     assert!(half < 1.3 && most < 2.2, "{half} {most}");
 }
 
-/// What `solve` tells of the transfers of each demand, and the steady state that it follows from.
+/// Returns the steady state and its times of the transfers of each demand.
 fn solved(fluid: &Prepared) -> (Steady, Vec<rows::TransferRow<'_>>) {
     let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
@@ -212,8 +215,8 @@ fn solved(fluid: &Prepared) -> (Steady, Vec<rows::TransferRow<'_>>) {
     (steady, rows)
 }
 
-/// Of each demand with some hundred transfers on these networks, ln of how long they take by the steady state over that of packets.
-/// Links that are asked for more than they carry are known: there it takes for ever.
+/// Checks ln of the steady-state transfer time relative to packets, for each demand with several
+/// hundred transfers. On overloaded links the steady-state time is infinite.
 fn times_are_near(seeds: std::ops::Range<u64>, poisson: f64) {
     const MANY: u64 = 200;
     let (mut all, mut endless) = (Vec::new(), 0);
@@ -283,8 +286,8 @@ fn queues_of_transfers_on_abilene() {
     assert!(half < 1.7 && most < 2.6, "{half} {most}");
 }
 
-/// What a demand alone waits is what the total says, and what a run says: also where early drops keep the queue short, whose law
-/// knows nothing of bursts.
+/// Delays of a single demand equal those of the total and of a run, also if early drops keep the
+/// queue short. The law of such queues ignores bursts.
 #[test]
 fn delays_of_a_demand_alone_are_those_of_all() {
     for queue in [
@@ -312,7 +315,7 @@ fn delays_of_a_demand_alone_are_those_of_all() {
     }
 }
 
-/// Mean times of the transfers of this scenario at rest, by demand.
+/// Returns the mean steady-state times of the scenario's transfers, by demand.
 fn times_s(text: &str) -> Vec<f64> {
     let fluid = load(text, "fluid", 100.0);
     let (_, rows) = solved(&fluid);
@@ -321,7 +324,7 @@ fn times_s(text: &str) -> Vec<f64> {
 
 const LINK: &str = "bandwidth = \"100 Mbit/s\"\ndelay = \"2 ms\"\nbuffer = \"500 pkt\"\n";
 
-/// Transfers give way to each other whether their acknowledgements are traffic or not.
+/// Transfers share bandwidth with and without modelled acknowledgements.
 #[test]
 fn transfers_share_without_acknowledgements_as_with_them() {
     let demand = |mbps: u32| {
@@ -340,7 +343,7 @@ fn transfers_share_without_acknowledgements_as_with_them() {
     }
 }
 
-/// Of Poisson packets that a link before has lost, nothing is in the way behind it.
+/// Poisson packets lost at one link do not delay transfers at the next.
 #[test]
 fn what_was_lost_before_is_in_nobodys_way() {
     let times = |poisson: &str| {

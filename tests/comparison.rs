@@ -1,8 +1,8 @@
-//! The tables of `docs/comparison-with-ns2.md`: shipped scenarios against what
-//! ns-2.35 said about the same networks (`tests/reference/ns2`).
+//! Tables of `docs/comparison-with-ns2.md`: shipped scenarios compared with results of ns-2.35 for
+//! the same networks (`tests/reference/ns2`).
 //!
-//! What stands between `<!-- generated: NAME -->` and `<!-- end -->` is made here. With
-//! `NETFLOW_BLESS=1` it is written into the pages instead; look at the difference.
+//! The text between `<!-- generated: NAME -->` and `<!-- end -->` is generated here. With
+//! `NETFLOW_BLESS=1` it is written into the pages instead; review the difference.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +44,7 @@ fn pages_say_what_a_run_says() {
     assert_eq!(used, blocks.len(), "every table has its place");
 }
 
-/// Far from good, but no worse than it was: each bound lies a tenth beyond what was reached.
+/// Regression test: each bound is 10 % above the error that was reached.
 #[test]
 fn no_further_from_ns_than_it_was() {
     let Cases {
@@ -80,23 +80,23 @@ fn no_further_from_ns_than_it_was() {
     assert!((0.95..1.05).contains(&total), "{total}");
 }
 
-// ---- what ns said
+// ---- results of ns-2
 
-/// The same network in ns, mean over its seeds.
+/// Results of ns-2 for the same network, averaged over its seeds.
 struct Ns {
     seeds: usize,
-    /// By netflow's names.
+    /// Links by netflow's names.
     links: BTreeMap<String, NsLink>,
-    /// In the order of the scenario.
+    /// Connections in the order of the scenario.
     connections: Vec<NsConnection>,
 }
 
 #[derive(Default)]
 struct NsLink {
-    /// ns counts the packets that wait; with the one in service it is this many.
+    /// Packets in the queue, including the one in service, which ns-2 does not count.
     queue_pkts: f64,
     queue_std: f64,
-    /// From the packets sent over it.
+    /// Utilization, from the packets sent over the link.
     utilization: f64,
     arrivals: f64,
     drops: f64,
@@ -166,7 +166,7 @@ impl Ns {
         }
     }
 
-    /// The links with the longest queues.
+    /// Returns the links with the longest queues.
     fn busiest(&self, most: usize) -> Vec<(&str, &NsLink)> {
         let mut links: Vec<_> = self.links.iter().map(|(name, l)| (&**name, l)).collect();
         links.sort_by(|(_, a), (_, b)| b.queue_pkts.total_cmp(&a.queue_pkts));
@@ -190,7 +190,7 @@ impl Ns {
         self.links.get(name).unwrap_or(NEVER_USED)
     }
 
-    /// Standard deviation over the seeds as a fraction of the mean, over connections.
+    /// Returns the standard deviation over the seeds relative to the mean, over connections.
     fn goodput_spread(&self) -> Errors {
         Errors::of(self.connections.iter().map(|c| c.acked_std / c.acked))
     }
@@ -212,7 +212,7 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
     row[column].parse().unwrap()
 }
 
-// ---- what netflow says
+// ---- results of netflow
 
 struct Cases {
     hundred: Case,
@@ -241,7 +241,7 @@ impl Cases {
 struct Case {
     scenario: PathBuf,
     shown: String,
-    /// So many queues are compared.
+    /// Number of compared queues.
     queues: usize,
     result: Summary,
     plain: Ns,
@@ -284,7 +284,7 @@ impl Case {
         goodput_errors(&self.result, &self.jittered)
     }
 
-    /// Standard deviation of ns over its seeds, over the same queues.
+    /// Returns the standard deviation of ns-2 over its seeds, for the same queues.
     fn queue_spread(&self, ns: &Ns) -> f64 {
         let links = ns.busiest(self.queues);
         let spread: f64 = links.iter().map(|(_, link)| link.queue_std).sum();
@@ -292,7 +292,7 @@ impl Case {
     }
 }
 
-/// Runs a scenario with settings of its own, or with another profile instead of `ns-reno`.
+/// Runs a scenario with further settings, or with another profile instead of `ns-reno`.
 fn evaluate(scenario: &Path, settings: &[&str], profile: Option<&str>) -> Summary {
     let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
     let mut text = fs::read_to_string(scenario).unwrap();
@@ -311,7 +311,7 @@ fn evaluate(scenario: &Path, settings: &[&str], profile: Option<&str>) -> Summar
     Summary::of(&simulation, Vec::new())
 }
 
-/// Σ |error| / Σ over the queues that are longest in ns.
+/// Returns Σ |error| / Σ over the queues that are longest in ns-2.
 fn queue_error(result: &Summary, ns: &Ns, queues: usize) -> f64 {
     let ours: BTreeMap<_, _> = result
         .links
@@ -335,7 +335,7 @@ fn goodput_ratio(result: &Summary, ns: &Ns) -> f64 {
     ours / ns.connections.iter().map(|c| c.acked).sum::<f64>()
 }
 
-/// How far each connection's goodput is off, as a fraction of that in ns.
+/// Returns the error of each connection's goodput relative to ns-2.
 fn each_goodput_error(result: &Summary, ns: &Ns) -> Vec<f64> {
     let each = result.connections.iter().zip(&ns.connections);
     each.map(|(ours, ns)| ours.delivered_pkts / ns.acked - 1.0)
@@ -622,7 +622,7 @@ fn other_settings(cases: &Cases) -> String {
     table
 }
 
-/// Few digits: another machine's mathematics library must not change them.
+/// Formats few digits, because another machine's mathematics library must not change them.
 fn percent(fraction: f64) -> String {
     match 100.0 * fraction {
         small if small < 10.0 => format!("{small:.1} %"),
@@ -642,7 +642,7 @@ fn count(packets: f64) -> String {
     format!("{:.0}", packets.abs())
 }
 
-/// The page with fresh tables, and how many there are.
+/// Returns the page with new tables, and their number.
 fn fill(page: &str, blocks: &BTreeMap<&str, String>) -> (String, usize) {
     let (mut fresh, mut found) = (String::new(), 0);
     let mut lines = page.lines();

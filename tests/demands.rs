@@ -1,4 +1,4 @@
-//! Demands of transfers: what `solve` says of their times, beside transfers followed packet by packet.
+//! Demands of finite transfers: times in `solve` compared with the packet model.
 
 use std::fmt::Write;
 
@@ -6,18 +6,18 @@ use netflow::prelude::*;
 use netflow::scenario::Prepared;
 use netflow::steady::{Solver, SteadyOptions};
 
-/// Links by bandwidth in Mbit/s and delay in ms, one behind the other from N0 on; what crosses them, by the
-/// load at the busiest link that it makes at a demand-scale of 1.
+/// Links by bandwidth in Mbit/s and delay in ms, in a row from N0; and the demands, by their load
+/// of the busiest link at a demand-scale of 1.
 struct Case {
     name: &'static str,
     links: &'static [(f64, f64)],
     demands: &'static str,
 }
 
-/// Runs beside one of Linux.
+/// Number of packet runs compared with one of Linux.
 const SEEDS: u64 = 12;
 
-/// Room for many times what the ways hold.
+/// Buffer of many bandwidth-delay products.
 const DEEP: &str = "500 ms";
 
 const CASES: [Case; 5] = [
@@ -52,7 +52,7 @@ const CASES: [Case; 5] = [
     },
 ];
 
-/// Of each demand of transfers its name, and its mean time: by the steady state, and alone.
+/// Returns the name of each demand of transfers, and its mean time: in steady state, and unloaded.
 fn solved(prepared: &Prepared) -> Vec<(String, f64, f64)> {
     let mut solver = Solver::new(&prepared.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
@@ -93,7 +93,7 @@ impl Case {
         solved(&self.load(load, buffer, "fluid", 60.0))
     }
 
-    /// Of each demand how long transfers take by the steady state over that of packets, which is printed.
+    /// Returns and prints the steady-state transfer time relative to packets, for each demand.
     fn ratios(&self, load: f64, buffer: Option<&str>) -> Vec<f64> {
         let duration_s = if load > 0.8 { 1000.0 } else { 400.0 };
         let simulated = self.simulated(load, buffer, duration_s, 4);
@@ -109,7 +109,8 @@ impl Case {
         .collect()
     }
 
-    /// The same packet by packet: the mean, how many there were, and the standard error of seeds.
+    /// Returns the results of the packet model: the mean, the number of transfers, and the standard
+    /// error over seeds.
     fn simulated(
         &self,
         load: f64,
@@ -143,7 +144,7 @@ impl Case {
     }
 }
 
-/// One network at one load; the others are the long test's.
+/// One network at one load; the others are in the long test.
 #[test]
 fn transfers_take_about_as_long_as_the_profile_of_sharing_says() {
     let (case, buffer) = (&CASES[0], Some(DEEP));
@@ -156,8 +157,9 @@ fn transfers_take_about_as_long_as_the_profile_of_sharing_says() {
     assert!((0.8..1.2).contains(&ratio), "{solved_s} s, {simulated_s} s");
 }
 
-/// Linux 6.18's transfers that came and went over an emulated link (`tests/reference/linux/transfers.csv`, one run each), and
-/// the same packet by packet, with other users: how far Linux's mean is off that of all seeds, in what one seed is off.
+/// Transfers of Linux 6.18 with random arrivals over an emulated link
+/// (`tests/reference/linux/transfers.csv`, one run each), compared with the packet model with other
+/// users: error of Linux's mean relative to the standard deviation over seeds.
 #[test]
 fn transfers_that_share_a_link_take_as_long_as_those_of_linux() {
     let table = std::fs::read_to_string("tests/reference/linux/transfers.csv").unwrap();
@@ -249,8 +251,8 @@ fn transfers_of_five_networks_at_five_loads() {
     }
 }
 
-/// A network that the formula was not looked at with: 662 demands, most of them with a few transfers, so those that
-/// are slowed alike are taken together.
+/// A network that was not used to fit the formula: 662 demands, most of them with few transfers.
+/// Demands with similar slowdowns are averaged together.
 #[test]
 #[ignore = "a minute and a half in release: packets of Germany50"]
 fn transfers_of_germany50() {
@@ -260,7 +262,7 @@ fn transfers_of_germany50() {
     };
     let solved = solved(&load("model=fluid"));
     let evaluation = evaluate(&load("model=packets"), &Settings::default()).unwrap();
-    // Up to how many times as long as alone; transfers, and their times by both.
+    // Maximum slowdown relative to the unloaded time; number of transfers, and their times in both.
     let mut groups = [1.1, 1.3, 1.6, 2.0, 3.0, f64::INFINITY].map(|most| (most, 0, 0.0, 0.0));
     for it in &evaluation.summary.workloads {
         let (_, solved_s, alone_s) = solved

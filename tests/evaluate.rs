@@ -1,5 +1,5 @@
-//! Evaluations by the library: what they keep in memory is what they write, they can be followed and stopped,
-//! and what they cannot be asked for is refused. That `netflow run` writes the same is tried beside it.
+//! Evaluations by the library: results in memory equal those in files, runs report progress and can
+//! be stopped, and unsupported requests are rejected. Another test compares with `netflow run`.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn series_in_memory_are_those_of_the_files() {
         );
         assert_eq!(evaluation.summary.periods.len(), 2);
         let series = evaluation.series.unwrap();
-        // Files have seven digits, and times to the nanosecond.
+        // Files have seven digits, and times a resolution of one nanosecond.
         let close = |kept: f64, read: f64| (kept - read).abs() <= 1e-6 * kept.abs().max(1e-9);
         let (kept, read) = (series.links(&scenario.network), results.links().unwrap());
         assert_eq!((kept.len(), read.len()), (2 * 24, 2 * 24));
@@ -115,7 +115,7 @@ fn a_part_that_there_is_not_is_refused() {
 fn a_simulation_that_is_refused_leaves_no_files() {
     let place = tempfile::tempdir().unwrap();
     let mut scenario = scenario(place.path());
-    // Windows need packets.
+    // Congestion windows require the packet model.
     scenario.options.model = Model::FLUID;
     let settings = Settings {
         directory: Some(Directory::at(place.path().join("results"))),
@@ -129,7 +129,7 @@ fn a_simulation_that_is_refused_leaves_no_files() {
     assert!(!place.path().join("results").exists());
 }
 
-/// With the utilization and the loss of the interval that ends there.
+/// The explanation includes the utilization and the loss of the interval that ends there.
 #[test]
 fn what_is_explained_is_the_rate_of_that_time() {
     let place = tempfile::tempdir().unwrap();
@@ -163,7 +163,8 @@ fn what_is_explained_is_the_rate_of_that_time() {
     }
 }
 
-/// A way that holds 50 000 packets: without a word, a sender would have a fifth of it and nobody would know why.
+/// A path with a BDP of 50 000 packets: without a warning, the default window would limit a sender
+/// to a fifth of it unnoticed.
 #[test]
 fn a_default_that_holds_a_sender_is_told() {
     let evaluated = |source: &str, rest: &str| {
@@ -186,7 +187,7 @@ fn a_default_that_holds_a_sender_is_told() {
         assert_eq!(one, several);
         one
     };
-    // A stack has its send buffer instead, and the path is outside the range that was validated.
+    // A stack has a send buffer instead, and the path is outside the validated range.
     let of_stack = evaluated("{ stack = \"linux-6\" }", "");
     assert!(
         of_stack.len() == 1 && of_stack[0].contains("outside the validated range"),
@@ -202,15 +203,18 @@ fn a_default_that_holds_a_sender_is_told() {
             && warning.contains("`max-window`"),
         "{warning}"
     );
-    // Who says so knows it; and a transfer of a few packets never has as many.
+    // No warning if the limit is explicit, or for a transfer of a few packets.
     assert_eq!(evaluated(source, "max-window = \"10000 pkt\"\n"), [""; 0]);
     assert_eq!(evaluated(source, "size = \"1 MB\"\n"), [""; 0]);
 }
 
-/// A home of which both directions are full, beside Linux 6.18 (`netflow compare scenarios/home-gateway.toml --with linux
-/// --seeds 1`, twice with CUBIC and once with BBR for the upload). Acknowledgements wait behind the other direction's data, so
-/// what a receiver takes for a round trip decides how much it offers: with the delay of data in its place BBR sent a fifth too
-/// little, and its queue had 5 packets instead of 474.
+/// A home network with both directions full, compared with Linux 6.18 (`netflow compare
+/// scenarios/home-gateway.toml --with linux --seeds 1`, twice with CUBIC and once with BBR for the
+/// upload).
+///
+/// Acknowledgements wait behind the data of the other direction, so that the receiver's estimate of
+/// the round-trip time limits its offered window. Regression: with the delay of data as the
+/// estimate, BBR sent 20 % too little, and its queue had 5 packets instead of 474.
 #[test]
 fn a_home_that_is_full_both_ways_is_as_linux_has_it() {
     // Mean queues in packets, then goodputs in packets/s.
@@ -246,8 +250,9 @@ fn a_home_that_is_full_both_ways_is_as_linux_has_it() {
     }
 }
 
-/// What the warning of `window = "cubic"` says: over 600 ms it gets half of 20 Mbit/s, as it repairs one lost packet a round trip.
-/// Reno, which loses nothing more after the start, and Linux's CUBIC, which has SACK, fill the link.
+/// Basis of the warning about `window = "cubic"`: over 600 ms it uses half of 20 Mbit/s, because it
+/// repairs one lost packet per round trip. Reno, which has no losses after the start, and Linux's
+/// CUBIC with SACK fill the link.
 #[test]
 fn cubic_without_sack_gets_half_of_a_long_way() {
     let text = "[simulation]\nduration = \"200 s\"\nwarmup = \"50 s\"\n\n\

@@ -1,8 +1,8 @@
-//! Exported scenarios, run by a real ns-2, do what ns-2 did on the same networks before.
+//! Exported scenarios in ns-2, compared with earlier ns-2 results for the same networks.
 //!
-//! `tests/reference/ns2` has means and standard deviations over seeds of runs whose scripts were
-//! written by hand: packets waiting and dropped per link, sent and acknowledged per connection. All
-//! started U(0, 0.5) s after their time; the `jittered` ones had `overhead_` 1 ms.
+//! `tests/reference/ns2` has means and standard deviations over seeds of runs with handwritten
+//! scripts: packets waiting and dropped per link, sent and acknowledged per connection. All sources
+//! started U(0, 0.5) s after their time; the `jittered` runs had an `overhead_` of 1 ms.
 //!
 //! The long part: `cargo test --release --test exported_runs -- --ignored --nocapture`
 #![cfg(unix)]
@@ -55,8 +55,8 @@ fn a_hundred_nodes_run_as_they_did() {
     );
 }
 
-/// The clients of `scenarios/burst`: the coefficient of variation of what arrives at the gateway in
-/// 0.1 s, over 200 s.
+/// Clients of `scenarios/burst`: the coefficient of variation of arrivals at the gateway in 0.1 s,
+/// over 200 s.
 #[test]
 #[ignore = "ten minutes of ns-2"]
 fn many_small_clients_are_as_bursty_as_they_were() {
@@ -79,7 +79,7 @@ fn many_small_clients_are_as_bursty_as_they_were() {
                     "{protocol:12} {queue:4} {clients}  {:.4} ± {:.4} before {:.4} ± {:.4}",
                     now.mean, now.std, before.mean, before.std
                 );
-                // Three seeds each; the width of both is the same.
+                // Three seeds each, with the same standard deviation.
                 let width = (0.5 * (now.std.powi(2) + before.std.powi(2))).sqrt();
                 let noise = 3.0 * width * (2.0_f64 / 3.0).sqrt();
                 let off = (now.mean - before.mean).abs();
@@ -89,7 +89,7 @@ fn many_small_clients_are_as_bursty_as_they_were() {
     }
 }
 
-/// Coefficients of variation for seeds from 1.
+/// Returns the coefficients of variation for seeds from 1.
 fn burstiness(protocol: &str, queue: &str, clients: &str, seeds: u64) -> Vec<f64> {
     let folder = root().join("scenarios/burst");
     let place = tempfile::tempdir().unwrap();
@@ -118,8 +118,8 @@ fn burstiness(protocol: &str, queue: &str, clients: &str, seeds: u64) -> Vec<f64
         .collect()
 }
 
-/// What `netflow trace burstiness --until "200 s"` says of the trace, which is read while ns-2
-/// writes it.
+/// Returns the output of `netflow trace burstiness --until "200 s"` for the trace, which is read
+/// while ns-2 writes it.
 fn traced_burstiness(script: &Path, seed: u64, place: &Path) -> f64 {
     let mut ns = Command::new("ns")
         .arg(script)
@@ -177,7 +177,7 @@ fn run_script(script: &Path, seed: u64, place: &Path) {
     assert!(output.status.success(), "{said}");
 }
 
-/// Runs the scenario over the seeds, plain and jittered, and holds it against the reference.
+/// Runs the scenario over the seeds, plain and jittered, and compares it with the reference.
 fn compare(name: &str, scenario: &str, plain_seeds: u64, jittered_seeds: u64) {
     if !has_ns() {
         return;
@@ -193,8 +193,8 @@ fn compare(name: &str, scenario: &str, plain_seeds: u64, jittered_seeds: u64) {
             .iter()
             .map(|quantity| quantity.check(&runs))
             .collect();
-        // Means of the same distribution are one standard error apart, in the root of the mean
-        // square (more where they hang together, as those of one network do).
+        // Means of the same distribution differ by one standard error in root mean square (more if
+        // they are correlated, as in one network).
         let rms = (apart.iter().map(|z| z * z).sum::<f64>() / apart.len() as f64).sqrt();
         println!("{} quantities, {rms:.2} standard errors apart", apart.len());
         assert!(rms < 2.0, "{rms}");
@@ -202,9 +202,9 @@ fn compare(name: &str, scenario: &str, plain_seeds: u64, jittered_seeds: u64) {
     }
 }
 
-// ---- what the exported script measures
+// ---- measurements of the exported script
 
-/// A quantity of one run: of a link or of a connection.
+/// Quantity of one run: of a link or of a connection.
 type Key = (&'static str, String);
 
 fn runs(scenario: &str, overhead_s: f64, seeds: u64) -> BTreeMap<Key, Vec<f64>> {
@@ -228,7 +228,8 @@ fn runs(scenario: &str, overhead_s: f64, seeds: u64) -> BTreeMap<Key, Vec<f64>> 
     all
 }
 
-/// Sums over the intervals, and the mean of what waits (all intervals are equally long here).
+/// Returns the sums over the intervals, and the mean of the queue (all intervals have the same
+/// length here).
 fn one_run(place: &Path) -> BTreeMap<Key, f64> {
     let mut run: BTreeMap<Key, f64> = BTreeMap::new();
     let mut add = |row: &BTreeMap<String, String>, of: &str, columns: &[(&'static str, &str)]| {
@@ -257,19 +258,19 @@ fn one_run(place: &Path) -> BTreeMap<Key, f64> {
     run
 }
 
-// ---- what the reference says
+// ---- the reference
 
-/// Relative, of what three seeds have.
+/// Minimum relative standard deviation of three seeds.
 const LEAST_SPREAD: f64 = 0.05;
 
-/// What is known about a quantity from earlier runs.
+/// Quantity in earlier runs.
 struct Quantity {
     key: Key,
     mean: f64,
-    /// Over seeds.
+    /// Standard deviation over seeds.
     std: f64,
     seeds: f64,
-    /// The least difference that means something.
+    /// Minimum relevant difference.
     slack: f64,
 }
 
@@ -311,13 +312,14 @@ impl Quantity {
         }
     }
 
-    /// Means may be four standard errors apart. Says how many they are, beyond the slack.
+    /// Checks that the means differ by at most four standard errors, and returns the difference
+    /// beyond the slack in standard errors.
     fn check(&self, runs: &BTreeMap<Key, Vec<f64>>) -> f64 {
         let ours = &runs[&self.key];
         let n = ours.len() as f64;
         let MeanAndStd { mean, std: our_std } = MeanAndStd::of(ours);
-        // Both are of the same distribution; few seeds tell little about its width, least of all
-        // by their agreement.
+        // Both have the same distribution. The standard deviation of few seeds is inaccurate, even
+        // if the seeds agree.
         let floor = match n.min(self.seeds) < 4.0 {
             true => LEAST_SPREAD * self.mean.max(mean),
             false => 0.0,
@@ -344,7 +346,7 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
     row[column].parse().unwrap()
 }
 
-/// Rows by column; the names in these tables need no quotes.
+/// Returns rows by column; names in these tables need no quotes.
 fn table(path: &Path) -> Vec<BTreeMap<String, String>> {
     let text = fs::read_to_string(path).unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));

@@ -1,8 +1,10 @@
-//! Profiles fitted to traces are the profiles that were measured otherwise.
+//! Profiles fitted to traces, compared with profiles measured otherwise.
 //!
-//! - ns-2: traces of one Reno flow's first link, over a grid of losses and round-trip times, against
-//!   `crates/profile/data/measurements/ns2.csv`, which was counted inside ns-2 by true loss.
-//! - Linux: a capture, against the throughput measured for it (`tests/reference/linux/profile_table.csv`).
+//! - ns-2: traces of one Reno flow's first link, over a grid of losses and round-trip times,
+//!   compared with `crates/profile/data/measurements/ns2.csv`, which was counted inside ns-2 by
+//!   true loss.
+//! - Linux: a capture, compared with the throughput measured for it
+//!   (`tests/reference/linux/profile_table.csv`).
 //!
 //! The long part, five minutes on two cores:
 //! `cargo test --release --test fitted_profiles -- --ignored --nocapture`
@@ -21,8 +23,9 @@ use netflow_needs::{Need, skip};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
-/// One Reno flow on its own 10 Gbit/s path, delay rtt/2 each way, Bernoulli loss of data alone: as
-/// the reference was measured. Only the sender's link is traced, to the standard output.
+/// One Reno flow on its own 10 Gbit/s path with a one-way delay of rtt/2 and Bernoulli loss of data
+/// only, as in the measurement of the reference. Only the sender's link is traced, to the standard
+/// output.
 const ONE_FLOW: &str = include_str!("../crates/profile/data/measurements/one-flow.tcl");
 const TRACED: &str = r#"
 $ns trace-queue $a $b stdout
@@ -47,14 +50,14 @@ fn a_few_conditions_of_ns_reno_are_found_again() {
         losses.contains(&loss) && rtts_ms.contains(&rtt_ms)
     });
     assert_eq!(errors.len(), 9);
-    // 400 to 4000 losses in each: good to 1 to 3 %, as is the reference.
+    // 400 to 4000 losses in each: accurate to 1–3 %, as the reference.
     assert!(quantile(&errors, 0.5) < 0.05 && quantile(&errors, 1.0) < 0.15);
 }
 
 #[test]
 #[ignore = "five minutes of ns-2"]
 fn the_surface_of_ns_reno_is_found_again() {
-    // A little beyond the domain that counts, so that its edges are inside.
+    // Slightly more than the domain, so that its edges are inside.
     let losses = [
         0.0045, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.09, 0.11, 0.13, 0.15, 0.17,
         0.19, 0.21,
@@ -70,7 +73,8 @@ fn the_surface_of_ns_reno_is_found_again() {
     assert!(quantile(&errors, 0.5) <= 0.05 && quantile(&errors, 0.9) <= 0.15);
 }
 
-/// At 20 % loss a quarter of what Reno sends is resent; the drops in the trace are what was lost.
+/// At 20 % loss a quarter of Reno's packets are retransmissions; the drops in the trace are the
+/// true losses.
 #[test]
 fn losses_are_told_from_needless_resends() {
     let Some(place) = ns() else {
@@ -90,8 +94,8 @@ fn losses_are_told_from_needless_resends() {
     assert!(resent as f64 / dropped > 1.2);
 }
 
-/// Loss, throughput and round-trip time are what the emulator did and counted: 10 % loss, 61 ms, and
-/// 50.98 packets/s over 60 s.
+/// Loss, throughput and round-trip time match the emulator's values and counts: 10 % loss, 61 ms,
+/// and 50.98 packets/s over 60 s.
 #[test]
 fn a_capture_of_linux_gives_its_cell() {
     let trace = root().join("tests/reference/linux/reno_0.1_60_0.pcap.gz");
@@ -114,7 +118,7 @@ fn a_capture_of_linux_gives_its_cell() {
     );
     assert!((cell.loss / loss - 1.0).abs() < 0.1);
     assert!((cell.throughput_pps / rate_pps - 1.0).abs() < 0.1);
-    // The emulator adds a millisecond to what it was set to.
+    // The emulator adds 1 ms to its setting.
     assert!((1e3 * cell.rtt_s / (rtt_ms + 1.0) - 1.0).abs() < 0.1);
 }
 
@@ -138,7 +142,7 @@ fn fit_to_ns(losses: &[f64], rtts_ms: &[f64], packets: u32, method: Method) -> O
     Some(fitted(&flows, method))
 }
 
-/// A directory for scripts; `None`, with a word, where ns-2 is not installed.
+/// Returns a directory for scripts; `None`, with a message, if ns-2 is not installed.
 fn ns() -> Option<TempDir> {
     if Command::new("ns").stdin(Stdio::null()).output().is_err() {
         skip(Need::Ns2, "ns is not installed (Debian: apt install ns2)");
@@ -153,7 +157,7 @@ fn script(place: &TempDir) -> PathBuf {
     script
 }
 
-/// Nothing of the trace is kept: it is read while ns-2 writes it.
+/// Starts ns-2 and reads its trace while it is written, without storing it.
 fn run(script: &Path, loss: f64, rtt_ms: f64, packets: u32, seed: usize) -> (Child, Reader) {
     let mut ns = Command::new("ns")
         .arg(script)
@@ -181,14 +185,14 @@ fn fitted(flows: &[FlowSamples], method: Method) -> Fit {
         description: "",
     };
     let fit = fit(flows, method, &names).unwrap();
-    // What `netflow run` would read.
+    // The file that `netflow run` would read.
     let file = to_toml(fit.profile().unwrap()).unwrap();
     let read = from_toml(&file).unwrap();
     assert_eq!(read.domain(), fit.profile().unwrap().domain());
     fit
 }
 
-/// |fitted / measured − 1| at the reference's points, sorted; printed in full.
+/// Returns |fitted / measured − 1| at the reference's points, sorted, and prints them.
 fn errors(fit: &Fit, wanted: impl Fn(f64, f64) -> bool) -> Vec<f64> {
     let profile = fit.profile().unwrap();
     let mut errors = Vec::new();
@@ -221,7 +225,8 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[(part * (sorted.len() - 1) as f64).round() as usize]
 }
 
-/// Loss, round-trip time in ms and throughput in packets/s of the lines that begin so.
+/// Returns loss, round-trip time in ms and throughput in packets/s of the lines with this
+/// beginning.
 fn reference(file: &str, begin: &str) -> Vec<(f64, f64, f64)> {
     let text = fs::read_to_string(root().join(file)).unwrap();
     text.lines()

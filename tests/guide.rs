@@ -1,5 +1,5 @@
-//! The guide: what it lists, and the book that mdBook makes of it. With `NETFLOW_BLESS=1` the table of
-//! scenarios is written anew.
+//! Consistency of the guide, and of the book that mdBook builds. With `NETFLOW_BLESS=1` the table
+//! of scenarios is rewritten.
 
 #[path = "../crates/report/tests/common/browser.rs"]
 mod driver;
@@ -17,7 +17,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files below a folder that end so, in order.
+/// Returns the files below a folder with this extension, in order.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -32,7 +32,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What a scenario's first comment says in its first sentence.
+/// Returns the first sentence of a scenario's first comment.
 fn first_sentence(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#'));
     let paragraph: Vec<&str> = comment
@@ -108,7 +108,7 @@ fn mdbook() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The built book in a folder of its own.
+/// Builds the book in a separate folder.
 fn built(program: &Path, place: &Path) -> Vec<PathBuf> {
     let output = Command::new(program)
         .args(["build", "--dest-dir"])
@@ -122,7 +122,7 @@ fn built(program: &Path, place: &Path) -> Vec<PathBuf> {
     files(place, "html")
 }
 
-/// The values of an attribute. mdBook writes all of them in double quotes, and `<` in texts as `&lt;`.
+/// Returns the values of an attribute. mdBook writes double quotes, and `<` in texts as `&lt;`.
 fn attributes<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
     let start = format!(" {name}=\"");
     let tags = page.split('<').skip(1);
@@ -131,7 +131,7 @@ fn attributes<'a>(page: &'a str, name: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -168,7 +168,7 @@ fn the_book_is_whole_and_fits_a_phone() {
     }
 }
 
-/// Every link leads to a file of the book, and to a place in it if it says so.
+/// Checks that every link points to a file of the book, and to an existing anchor if it has one.
 fn links_lead_somewhere(book: &Path, pages: &[PathBuf]) {
     let texts: BTreeMap<&PathBuf, String> = pages
         .iter()
@@ -184,7 +184,8 @@ fn links_lead_somewhere(book: &Path, pages: &[PathBuf]) {
         let is_print = page.ends_with("print.html") || page.ends_with("404.html");
         let links = attributes(text, "href").into_iter();
         for link in links.chain(attributes(text, "src")) {
-            // The page to print has all places, some of them twice, and no links that matter.
+            // The page to print contains all anchors, some of them twice, and its links do not
+            // matter.
             if link.contains("://") || link.starts_with("data:") || is_print {
                 continue;
             }
@@ -210,14 +211,13 @@ fn links_lead_somewhere(book: &Path, pages: &[PathBuf]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// No page says anything to the console, nor sticks out to the side of a phone, nor asks for what is not
-/// beside it.
+/// Checks that no page writes to the console, is wider than a phone, or requires missing files.
 fn opens_everywhere(program: &Path, book: &Path, pages: &[PathBuf]) {
     let mut browser = Browser::start(program, 390, 844);
     browser.look(390, 844, false);
     for page in pages {
         let name = page.strip_prefix(book).expect("below").display();
-        // Whole texts to print, a frame, and what a server shows.
+        // Pages for printing, frames, and pages of servers.
         if ["print.html", "toc.html", "404.html", "SUMMARY.html"]
             .contains(&name.to_string().as_str())
         {

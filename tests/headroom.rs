@@ -1,9 +1,10 @@
-//! Headroom of demands and connections that the network has in parts.
+//! Headroom of demands and connections that are split into parts.
 
 use netflow::scenario::Prepared;
 use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which};
 
-/// Two ways of the same cost from A to D, the second of which is narrower, with others on both; from D to E there is one.
+/// Two equal-cost paths from A to D, the second with less bandwidth, with other traffic on both;
+/// from D to E there is one.
 const NETWORK: &str = r#"
 simulation = { duration = "10 s", ecmp = true }
 link = [
@@ -38,7 +39,7 @@ fn solver(prepared: &Prepared) -> Solver {
     Solver::new(&prepared.network, f64::INFINITY).expect("a steady state")
 }
 
-/// How many times as much there may be of what is called so.
+/// Returns the headroom factor of the named demand or connection.
 fn factor(prepared: &Prepared, name: &str, bounds: &Bounds) -> f64 {
     let only = prepared.connections_called(name);
     let only = only.unwrap_or_else(|| panic!("no {name}"));
@@ -53,7 +54,7 @@ fn is_within(prepared: &Prepared, at: &Steady, bounds: &Bounds) -> bool {
         && connections.map(|it| it.delay_s).fold(0.0, f64::max) <= bounds.delay_s
 }
 
-/// What other rates in the file lead to, which change whatever the demand is in the network.
+/// Changing the rate in the file gives the same headroom, for any kind of demand.
 #[test]
 fn a_divided_demand_has_the_headroom_that_its_rate_has() {
     let utilization = Bounds {
@@ -91,7 +92,7 @@ fn a_divided_demand_has_the_headroom_that_its_rate_has() {
             }
         }
         assert!((found / low - 1.0).abs() < 1e-6, "{kind}: {found} {low}");
-        // Either part alone has more room: they share a link.
+        // Either part alone has more headroom, because they share a link.
         let parts = prepared.divided.iter().find(|it| it.name == "d");
         let parts = &parts.expect("a divided demand").parts;
         let ways = if model == "packets" { 2 } else { 1 };
@@ -104,7 +105,8 @@ fn a_divided_demand_has_the_headroom_that_its_rate_has() {
     }
 }
 
-/// Flows of a connection that choose paths are one name, too; TCP that takes what it gets has no demand in any part.
+/// Flows of a connection with different paths have one name, too; elastic TCP has no demand in any
+/// part.
 #[test]
 fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
     let connections = r#"connection = [
@@ -127,9 +129,9 @@ fn names_are_of_whole_connections_of_parts_and_of_whole_demands() {
     };
     let all = solver(&prepared).headroom(&bounds, Which::All, &options());
     let all = all.expect("headroom").factor.expect("some");
-    // Nothing else sends at the end.
+    // No other source sends at the end.
     assert!((factor(&prepared, "c", &bounds) / all - 1.0).abs() < 1e-8);
-    // While they send, and when they do not.
+    // With and without the other sources.
     let bulk = called("bulk").expect("parts");
     for at_s in [9.2, f64::INFINITY] {
         let mut solver = Solver::new(&prepared.network, at_s).expect("a steady state");

@@ -1,19 +1,20 @@
-//! The map of the house in `CONTRIBUTING.md`: every crate with what its `Cargo.toml` says of it, above all
-//! that it uses. With `NETFLOW_BLESS=1` the texts are written anew; the order is for whoever adds a crate.
+//! Map of the crates in `CONTRIBUTING.md`: every crate with the description of its `Cargo.toml`,
+//! above all crates that it uses. With `NETFLOW_BLESS=1` the texts are rewritten; the order is
+//! edited by hand.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// A crate of the workspace.
+/// Crate of the workspace.
 struct Crate {
     description: String,
-    /// The crates that it is built with, tests apart.
+    /// Crates that it depends on, except for tests.
     uses: Vec<String>,
 }
 
-/// The packages by their places: `crates/NAME`, and `src/lib.rs` for that of the root.
+/// Returns the packages by their paths: `crates/NAME`, and `src/lib.rs` for the root package.
 fn crates() -> BTreeMap<String, Crate> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
@@ -92,7 +93,7 @@ fn the_map_is_that_of_the_house() {
     }
 }
 
-/// A screen or two: what is not for everybody stands elsewhere.
+/// At most two screens; details belong elsewhere.
 #[test]
 fn the_readme_is_short() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
@@ -103,7 +104,7 @@ fn the_readme_is_short() {
     assert!(lines <= 130, "README.md has {lines} lines");
 }
 
-/// Every link of a page leads to a file, and to a heading in it if it says so.
+/// Every link of a page points to a file, and to an existing heading if it has one.
 #[test]
 fn links_of_pages_lead_somewhere() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -145,7 +146,7 @@ fn links_of_pages_lead_somewhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the guide says stands in the repository is there.
+/// Paths of the repository that the guide mentions exist.
 #[test]
 fn paths_of_pages_lead_somewhere() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -161,7 +162,7 @@ fn paths_of_pages_lead_somewhere() {
         for path in text.split('`').skip(1).step_by(2) {
             let folders = ["crates/", "studies/", "scenarios/", "notebooks/"];
             let is_path = folders.iter().any(|folder| path.starts_with(folder));
-            // What a command makes, and what stands for many.
+            // Outputs of commands, and patterns.
             if !is_path || path.contains(|c: char| c.is_whitespace() || c == '*') {
                 continue;
             }
@@ -175,8 +176,9 @@ fn paths_of_pages_lead_somewhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Logarithms and the like of the system have other bits on another machine. Results take those of `libm`, or, where it is
-/// hot, of `netflow_units::math`. Pictures, generated problems and what measures real networks may take any.
+/// The system's mathematical functions have different bits on other machines. Code that affects
+/// results uses `libm`, or `netflow_units::math` in hot loops. Pictures, generated problems and
+/// measurements of real networks may use any.
 #[test]
 fn results_take_no_mathematics_of_the_system() {
     const FUNCTIONS: [&str; 23] = [
@@ -205,12 +207,12 @@ fn results_take_no_mathematics_of_the_system() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Whether a file is one of this crate.
+/// Returns whether the file belongs to this crate.
 fn is_of(path: &std::path::Path, name: &str) -> bool {
     path.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/crates").to_owned() + "/" + name)
 }
 
-/// The files of the crates' `src`, those of tests apart.
+/// Returns the files in the crates' `src`, except tests.
 fn files_of_code() -> Vec<std::path::PathBuf> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let entries = |folder: &std::path::Path| -> Vec<std::path::PathBuf> {
@@ -238,7 +240,7 @@ fn files_of_code() -> Vec<std::path::PathBuf> {
     files
 }
 
-/// Whether the code has `f64::name`, and not only the beginning of another.
+/// Returns whether the code has `f64::name` as a whole word.
 fn has_path(code: &str, name: &str) -> bool {
     let path = format!("f64::{name}");
     let mut rests = code.split(&path).skip(1);

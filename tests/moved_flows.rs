@@ -1,9 +1,9 @@
-//! Failures after which flows that shared a path have several of equal cost, and all take one.
+//! Failures after which flows with a common path have several equal-cost paths, and all take one.
 
 use netflow::failures::FailuresSeen;
 use netflow::steady::{FailureOptions, failures};
 
-/// From A to D there is a link, and two ways of the same cost that are longer.
+/// A direct link from A to D, and two longer paths of equal cost.
 const NETWORK: &str = r#"
 simulation = { duration = "10 s", ecmp = true }
 link = [
@@ -15,7 +15,8 @@ link = [
 ]
 "#;
 
-/// Which failures are marked, in the table and as rows; and the warning, with a demand of this kind.
+/// Returns the marked failures, in the table and as rows, and the warning, with a demand of this
+/// kind.
 fn marked(kind: &str) -> (Vec<String>, Vec<String>, Option<String>) {
     let text = format!(
         "{NETWORK}demand = [{{ name = 'd', from = 'A', to = 'D', rate = '20 Mbit/s', {kind} }}]"
@@ -41,6 +42,6 @@ fn flows_that_move_as_a_whole_are_marked() {
     assert_eq!(cells, rows);
     let warning = warning.expect("a warning");
     assert!(warning.starts_with("in 1 of "), "{warning}");
-    // A rate is divided.
+    // A rate is split.
     assert_eq!(marked("kind = 'poisson'"), (Vec::new(), Vec::new(), None));
 }

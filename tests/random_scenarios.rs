@@ -1,7 +1,8 @@
-//! Random scenario files, run, written and read back: what must hold of every one, told from the files.
+//! Random scenario files, run, written and read back: invariants of all of them, checked from the
+//! files.
 //!
 //! Any number of them: `NETFLOW_SCENARIOS=0..100000 cargo test --release --test random_scenarios --
-//! --nocapture`. Of one alone, `NETFLOW_SCENARIOS=5..6`, the file is shown.
+//! --nocapture`. For a single one, `NETFLOW_SCENARIOS=5..6`, the file is shown.
 
 use netflow::simulation::Run;
 use std::cell::Cell;
@@ -17,10 +18,10 @@ use netflow::simulation::{Outcome, Simulation};
 use netflow_problems::{RandomScenario, random_scenario};
 use serde_json::Value;
 
-/// What is run where nobody asks for more.
+/// Default range of seeds.
 const SEEDS: Range<u64> = 0..1000;
 
-/// No scenario may take longer than this: they are made to be short.
+/// Maximum time of a scenario. They are generated to be short.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn seeds() -> Range<u64> {
@@ -95,26 +96,26 @@ fn run(scenario: &RandomScenario, directory: &Path) -> Result<(), String> {
         .map_err(|e| e.to_string())
 }
 
-/// What is wrong with a directory of results.
+/// Errors of a results directory.
 #[derive(Default)]
 struct Faults(Vec<String>);
 
 impl Faults {
     fn unless(&mut self, holds: bool, what: impl FnOnce() -> String) {
-        // A few tell enough.
+        // A few errors suffice.
         if !holds && self.0.len() < 5 {
             self.0.push(what());
         }
     }
 
-    /// Whether two sums of the same packets agree.
+    /// Checks that two sums of the same packets agree.
     fn same(&mut self, what: &str, a: f64, b: f64, relative: f64, absolute: f64) {
         let allowed = relative * a.abs().max(b.abs()) + absolute;
         self.unless((a - b).abs() <= allowed, || format!("{what}: {a} and {b}"));
     }
 }
 
-/// A series: its rows by column.
+/// Returns a series as rows by column.
 fn series(directory: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_path(directory.join(name)).unwrap();
     reader.deserialize().map(Result::unwrap).collect()
@@ -124,13 +125,14 @@ fn json(directory: &Path, name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(directory.join(name)).unwrap()).unwrap()
 }
 
-/// A number, or none where the cell is empty.
+/// Returns the number in a cell, or `None` if it is empty.
 fn cell(row: &BTreeMap<String, String>, column: &str) -> Option<f64> {
     let text = &row[column];
     (!text.is_empty()).then(|| text.parse().unwrap_or(f64::NAN))
 }
 
-/// No number of a summary is negative where it cannot be, and none is not finite (JSON has none).
+/// Checks that all numbers of a summary are finite (JSON has no others), and not negative where
+/// impossible.
 fn check_probabilities(faults: &mut Faults, value: &Value, path: &str) {
     match value {
         Value::Object(map) => {
@@ -162,8 +164,8 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
     check_probabilities(&mut faults, &summary, "summary");
     let number = |value: &Value, key: &str| value[key].as_f64().unwrap_or(f64::NAN);
 
-    // Packets balance: in total, and over the connections. The equations of the literal model do not
-    // conserve them, and a run says so.
+    // Packets balance: in total, and over the connections. The equations of the literal model do
+    // not conserve them, and the run reports this.
     let conserves = summary["model"] != "fluid-literal";
     for totals in ["totals", "acks"].into_iter().filter(|_| conserves) {
         let t = &summary[totals];
@@ -183,8 +185,8 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
         faults.same(part, sum, number(&summary["totals"], part), 1e-9, 1e-6);
     }
 
-    // Rooms, as pictures know them. Of bytes each packet takes its own; acknowledgements
-    // have 40 B, and beside managed queues one is in service.
+    // Buffer sizes, as pictures use them. A buffer in bytes counts each packet's size;
+    // acknowledgements have 40 B. With a managed queue, one more packet is in service.
     let topology = json(directory, "network.json");
     let sizes = topology["connections"].as_array().unwrap().iter();
     let smallest_bytes = sizes.map(|c| number(c, "packet_size_bytes"));
@@ -252,7 +254,7 @@ fn check(scenario: &RandomScenario, directory: &Path) -> Vec<String> {
             );
         }
     }
-    // Seven digits are written, of times nine after the point.
+    // Seven digits are written, and nine decimals of times.
     let relative = 1e-5 + 2e-9 / scenario.every_s;
     for c in connections {
         let [sent, got] = sums
@@ -287,7 +289,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// What is wrong with a scenario.
+/// Returns the errors of a scenario.
 fn try_one(seed: u64, pools: &[rayon::ThreadPool; 3]) -> Result<(), String> {
     let scenario = random_scenario(seed);
     let directory = tempfile::tempdir().unwrap();

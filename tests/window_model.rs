@@ -1,8 +1,8 @@
-//! The window model against real ns-2: what it says of the networks that ns-2 was run on.
+//! Packet model compared with ns-2 on the same networks.
 //!
-//! `tests/reference/ns2` has means and standard deviations over seeds, of which `jittered` ones had
-//! TCP wait up to 1 ms before it sends, as window sources do. All started U(0, 0.5) s after their
-//! time.
+//! `tests/reference/ns2` has means and standard deviations over seeds. In `jittered` runs TCP
+//! waited up to 1 ms before sending, as window sources do. All sources started U(0, 0.5) s after
+//! their time.
 
 use netflow::simulation::Run;
 use std::collections::BTreeMap;
@@ -15,18 +15,18 @@ use netflow_problems::remade;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-/// Where phases of `topology` and `four-transfers-unlimited` begin and end, in seconds.
+/// Bounds of the phases of `topology` and `four-transfers-unlimited`, in seconds.
 const PHASES: [f64; 6] = [0.0, 5.0, 10.0, 20.0, 45.0, 60.0];
 
-/// What one run, or the mean of several, says.
+/// Results of one run, or the mean of several.
 #[derive(Clone, Debug, Default)]
 struct Found {
-    /// By link: packets there, lost.
+    /// By link: packets in the queue, lost packets.
     links: BTreeMap<String, (f64, f64)>,
-    /// By connection in order: packets sent.
+    /// Packets sent by each connection, in order.
     sent: Vec<f64>,
     timeouts: f64,
-    /// Packets at N5->N7 in each phase, if it is there.
+    /// Packets at N5->N7 in each phase, if the link exists.
     phases: Vec<f64>,
 }
 
@@ -52,11 +52,11 @@ fn load(scenario: &str) -> (Network, Options) {
     (prepared.network.clone(), prepared.options)
 }
 
-/// With window sources, each starting up to 0.5 s late.
+/// Simulates with window sources, each starting up to 0.5 s late.
 fn run(network: &Network, options: Options, seed: u64) -> Found {
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let network = remade(network, |spec| {
-        // As ns-2 did.
+        // The same as in ns-2.
         spec.source = Source::Window(WindowSource {
             send_jitter_s: Some(1e-3),
             ..WindowSource::default()
@@ -97,7 +97,7 @@ fn run(network: &Network, options: Options, seed: u64) -> Found {
     }
 }
 
-/// Runs with so many seeds.
+/// Simulates with `seeds` seeds.
 fn runs(scenario: &str, seeds: u64) -> Vec<Found> {
     let (network, options) = load(scenario);
     let seeds = (1..=seeds).into_par_iter();
@@ -128,7 +128,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// `value` lies in [low (1 - by), high (1 + by)].
+/// Checks that `value` is in [low (1 - by), high (1 + by)].
 fn assert_within(what: &str, value: f64, (low, high): (f64, f64), by: f64) {
     println!("{what}: {value:.3}, ns {low:.3} to {high:.3}");
     assert!(
@@ -137,13 +137,13 @@ fn assert_within(what: &str, value: f64, (low, high): (f64, f64), by: f64) {
     );
 }
 
-/// The smaller and the larger of what plain and jittered runs say.
+/// Returns the smaller and the larger result of plain and jittered runs.
 fn span(plain: f64, jittered: f64) -> (f64, f64) {
     (plain.min(jittered), plain.max(jittered))
 }
 
-/// How far the standard deviation of 240 runs may be from that of ns's 20: twice what two such
-/// estimates of the same one differ by.
+/// Tolerance of the standard deviation of 240 runs relative to that of ns-2's 20: twice the typical
+/// difference of two such estimates.
 const SPREADS: f64 = 1.5;
 
 fn four_transfers(name: &str, scenario: &str) {
@@ -154,7 +154,8 @@ fn four_transfers(name: &str, scenario: &str) {
         rows.into_iter().find(|row| row["link"] == "N5>N7").unwrap()
     };
     let (plain, jittered) = (busy("plain"), busy("jittered"));
-    // ns counts those that wait, netflow the one in service too: the link is busy for that time.
+    // ns-2 counts waiting packets only, netflow also the one in service, which is there while the
+    // link is busy.
     let in_service = number(&jittered, "arrivals_mean") / 60_000.0;
     let waiting = |row| number(row, "q_time_mean") + in_service;
     let (queue, queue_std) = of(&|f| f.links["N5>N7"].0);
@@ -235,7 +236,7 @@ fn a_hundred_nodes_have_the_queues_of_ns() {
     let (mut error, mut all) = (0.0, 0.0);
     for row in links.iter().take(12) {
         let found = of(&|f| f.links[&row["link"]].0);
-        // Busy queues serve without a pause.
+        // Busy queues always have a packet in service.
         let wanted = number(row, "q_time_mean") + 1.0;
         println!("{} {found:.1} {wanted:.1}", row["link"]);
         error += (found - wanted).abs();

@@ -1,12 +1,12 @@
-//! Scenarios whose fluid packets calibrate first.
+//! Calibration of a scenario's fluid model by the packet model.
 
 use std::borrow::Cow;
 
 use netflow_scenario::Prepared;
 use netflow_simulation::RunError;
 
-/// The scenario with its network as packets calibrate it, if it asks for that; itself if it does not. `None` if
-/// it was stopped, which is asked again and again.
+/// Returns the scenario with its network calibrated, or the scenario itself if it has no
+/// calibration. Returns `None` if `stop` became true, which is checked regularly.
 ///
 /// # Errors
 /// Those of [`netflow_simulation::calibrated`].

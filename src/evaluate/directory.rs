@@ -1,4 +1,4 @@
-//! The results directory of an evaluation.
+//! Results directory of an evaluation.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -9,21 +9,21 @@ use netflow_scenario::Reach;
 use super::kept::{self, Kept};
 use super::{End, Error, Evaluation, Task, warnings};
 
-/// Where the results of an evaluation are written, and what their manifest says of it.
+/// Location and format of an evaluation's results.
 #[derive(Clone, Debug)]
 pub struct Directory {
-    /// The directory, which is made if it is not there.
+    /// Path of the directory, which is created if it does not exist.
     pub path: PathBuf,
     /// Format of the series.
     pub format: Format,
-    /// Whether the series of every connection at every link are written, too; several seeds have none.
+    /// If true, also write the series of every connection at every link; one seed only.
     pub classes: bool,
-    /// Since when the time by the clock is counted; since the evaluation began without.
+    /// Start of the wall-clock time in the manifest; `None`: the start of the evaluation.
     pub began: Option<Instant>,
 }
 
 impl Directory {
-    /// Here, as CSV.
+    /// Returns a directory with series in CSV.
     pub fn at(path: impl Into<PathBuf>) -> Directory {
         Directory {
             path: path.into(),
@@ -35,7 +35,7 @@ impl Directory {
 }
 
 impl Task<'_> {
-    /// Starts the results, where they are wanted.
+    /// Creates the results writer, if results are requested.
     pub fn writer(&self) -> Result<Option<Writer>, Error> {
         let Some(directory) = &self.settings.directory else {
             return Ok(None);
@@ -51,7 +51,7 @@ impl Task<'_> {
         Ok(Some(writer))
     }
 
-    /// Adds what the run has shown, and writes the rest of the results.
+    /// Adds the warnings of the run and writes the remaining results.
     pub fn finish(
         &self,
         mut evaluation: Evaluation,

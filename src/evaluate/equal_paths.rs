@@ -1,12 +1,12 @@
-//! Traffic that uses one of several shortest paths.
+//! Traffic that uses only one of several shortest paths.
 
 use std::collections::HashSet;
 
 use netflow_network::ConnectionId;
 use netflow_scenario::Prepared;
 
-/// How many demands and connections have several shortest paths and use one of them, because the scenario has no `ecmp`. Those
-/// whose path is given are none of them.
+/// Returns the number of demands and connections with several shortest paths that use only one of
+/// them because the scenario has no `ecmp`. Those with an explicit path are not counted.
 pub fn on_one_of_several_paths(scenario: &Prepared) -> usize {
     if scenario.ecmp {
         return 0;
@@ -18,7 +18,7 @@ pub fn on_one_of_several_paths(scenario: &Prepared) -> usize {
         spec.path.is_none() && paths.are_several(spec.from, spec.to)
     });
     let chosen: HashSet<ConnectionId> = chosen.collect();
-    // The parts of a demand are one demand.
+    // The parts of a demand count once.
     let parts = scenario.divided.iter().map(|divided| {
         let parts = divided.parts.iter();
         parts
@@ -29,7 +29,8 @@ pub fn on_one_of_several_paths(scenario: &Prepared) -> usize {
     chosen.len() - parts.sum::<usize>()
 }
 
-/// That so many demands and connections of a scenario do so, in words; `how` is the option that divides their traffic.
+/// Returns a note with the number of such demands and connections; `how` is the option that splits
+/// their traffic.
 pub fn equal_paths_note(scenario: &Prepared, chosen: usize, how: &str) -> Option<String> {
     let all = scenario.declared_count();
     let verb = if chosen == 1 { "uses" } else { "use" };

@@ -1,4 +1,4 @@
-//! Why a connection is as fast as it is at a time.
+//! Explanation of a connection's rate at a given time.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -9,15 +9,15 @@ use netflow_simulation::Simulation;
 
 use super::{Settings, calibrated};
 
-/// Evaluates a scenario until `at_s` seconds (at most its duration) and explains the rate that a
-/// connection has there, with the losses and utilizations of the recording interval of half a second,
-/// or a little less, that ends there.
+/// Simulates a scenario until `at_s` seconds (at most its duration) and explains the rate of a
+/// connection at that time. Losses and utilizations are those of the recording interval of at most
+/// half a second that ends there.
 ///
 /// # Errors
 /// As [`Simulation::run`].
 ///
 /// # Panics
-/// If the connection is one of another network.
+/// If the connection belongs to another network.
 pub fn explain(
     scenario: &Prepared,
     connection: ConnectionId,
@@ -34,14 +34,14 @@ pub fn explain(
         is_there: &is_there,
     };
     if at_s > 0.0 {
-        // Intervals as long as those of a run, or a little shorter, of which one ends there.
+        // Intervals of at most the default length, so that one ends at `at_s`.
         let intervals = (at_s / Settings::default().every_s - 1e-9).ceil().max(1.0);
         simulation.run(at_s / intervals, &mut last, || is_there.get())?;
     }
     Ok(last.told.unwrap_or_else(|| simulation.explain(connection)))
 }
 
-/// Keeps what the last interval tells.
+/// Recorder that keeps the explanation in the last interval.
 struct Last<'a> {
     connection: ConnectionId,
     at_s: f64,

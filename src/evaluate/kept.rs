@@ -1,4 +1,4 @@
-//! The scenario and all that it was read from, kept beside the results.
+//! Copies of the scenario and its files, kept with the results.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -7,26 +7,26 @@ use netflow_files::{Kind, make_inside, read_text, write_own};
 use netflow_results::{self as results, is_results, write_whole};
 use netflow_scenario::{Prepared, digest};
 
-/// The directory of the copies, within the results.
+/// Directory of the copies within the results.
 const DIRECTORY: &str = "scenario";
 
-/// Copies that were made.
+/// Copies written for one run.
 #[derive(Default)]
 pub struct Kept {
-    /// The copy of the scenario itself, relative to the results; nothing where there are no files to
-    /// be copied (a pipe), or they are not what was read any more.
+    /// Copy of the scenario file, relative to the results. `None` if there is no file to copy (a
+    /// pipe) or if a file has changed since it was read.
     pub scenario: Option<String>,
-    /// Whether there are copies of an earlier run.
+    /// True if copies of an earlier run exist.
     replaces: bool,
-    /// Files and directories that were not there before.
+    /// Files and directories created for the copies.
     made: Vec<PathBuf>,
 }
 
 impl Kept {
-    /// Takes the copies away again, where results could not be written.
+    /// Removes the copies after results could not be written.
     pub fn undo(self) {
         for path in self.made.iter().rev() {
-            // What cannot be removed is no worse than the failure that is told anyway.
+            // An error here is ignored, because the original error is reported.
             let _ = match path.is_dir() {
                 true => fs::remove_dir(path),
                 false => fs::remove_file(path),
@@ -53,11 +53,11 @@ impl Kept {
     }
 }
 
-/// Copies every file of a scenario beside its results, placed to each other as they were, so that
-/// relative paths in them still lead to each other.
+/// Copies every file of a scenario to its results, in the same relative positions, so that relative
+/// paths in them remain valid.
 ///
 /// # Errors
-/// If they cannot be written; nothing is left of them then.
+/// If they cannot be written; new copies are then removed.
 pub fn keep(scenario: &Prepared, directory: &Path) -> Result<Kept, results::Error> {
     let mut kept = Kept {
         replaces: is_results(directory),
@@ -85,14 +85,14 @@ pub fn keep(scenario: &Prepared, directory: &Path) -> Result<Kept, results::Erro
             kept.undo();
             return Err(error);
         }
-        // The scenario itself was read first.
+        // The scenario file was read first.
         kept.scenario
             .get_or_insert_with(|| inner.display().to_string());
     }
     Ok(kept)
 }
 
-/// Where the files are, from the root on and without `..`.
+/// Returns the absolute paths of the files without root and `..`.
 fn places(scenario: &Prepared) -> Option<Vec<PathBuf>> {
     let place = |path: &Path| {
         let mut place = PathBuf::new();

@@ -1,4 +1,4 @@
-//! Scenarios with what is known about them besides.
+//! Loading of scenarios, including copies kept by older versions.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use netflow_scenario::changes::Version;
 use netflow_scenario::{Prepared, Problems, Reach, load_within};
 use serde::Deserialize;
 
-/// Reads and checks a scenario. One that an older version kept beside its results is read as that
-/// version would have, as defaults may have changed since.
+/// Reads and checks a scenario. A copy that an older version kept with its results is read with the
+/// defaults of that version.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All problems of the scenario.
 pub fn load(path: &Path, overrides: &[String], reach: Reach) -> Result<Prepared, Problems> {
-    // What is asked for comes after it, and counts.
+    // The user's options come later, so that they take precedence.
     let mut all: Vec<String> = older_keeper(path).into_iter().collect();
     all.extend_from_slice(overrides);
     load_within(path, &all, reach)
 }
 
-/// The warnings of a scenario, each with its place, as its summary keeps them.
+/// Returns the warnings of a scenario with their positions, as the summary stores them.
 pub fn warning_texts(scenario: &Prepared) -> Vec<String> {
     let warnings = scenario.warnings.iter();
     warnings
@@ -28,16 +28,16 @@ pub fn warning_texts(scenario: &Prepared) -> Vec<String> {
         .collect()
 }
 
-/// What the manifest of a run says of the copy of its scenario that it keeps.
+/// Part of a manifest about the kept copy of the scenario.
 #[derive(Deserialize)]
 struct Keeper {
     version: String,
     kept: Option<PathBuf>,
 }
 
-/// As what the version is set that kept this file beside its results, if it was an older one.
+/// Returns the setting of the older version that kept this file with its results, if any.
 fn older_keeper(path: &Path) -> Option<String> {
-    // However it is named, and from wherever.
+    // Independent of the path's spelling and the working directory.
     let path = path.canonicalize().ok()?;
     path.ancestors().skip(1).find_map(|results| {
         let manifest = read_text(&results.join(Manifest::FILE), Kind::Summary).ok()?;

@@ -1,5 +1,5 @@
-//! A scenario evaluated in one call, as `netflow run` does it: one seed or many at a time, summarized,
-//! with its series kept or written to a results directory.
+//! Evaluation of a scenario in one call, as in `netflow run`: one or several seeds, summarized,
+//! with the series in memory or in a results directory.
 //!
 //! ```
 //! use netflow::prelude::*;
@@ -68,31 +68,31 @@ pub use packets::packets_take_at_most_s;
 pub use rows::MOST_ROWS;
 pub use steady::steady_notes;
 
-/// How a scenario is evaluated.
+/// Settings of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Runs with the scenario's seed and those that follow it; one, if nothing in it is random.
+    /// Number of seeds, counted from the scenario's seed; one is used if nothing is random.
     pub seeds: u32,
     /// Length of a recording interval in seconds.
     pub every_s: f64,
-    /// Where the part begins that is summarized, in seconds; after the scenario's warmup without.
+    /// Start of the summarized period in seconds; `None`: the end of the scenario's warm-up.
     pub from_s: Option<f64>,
-    /// Where it ends; with the run without.
+    /// End of the summarized period in seconds; `None`: the end of the run.
     pub to_s: Option<f64>,
-    /// Whether every period between the scenario's events is summarized by itself, too.
+    /// If true, also summarize each period between the scenario's events.
     pub by_event: bool,
-    /// Threads to use at most; all cores without. Results do not depend on it.
+    /// Maximum number of threads; `None`: all cores. Results do not depend on it.
     pub threads: Option<usize>,
-    /// Whether the series are kept in memory, and what users waited.
+    /// If true, keep the series and the users' response times in memory.
     pub keep_series: bool,
-    /// Whether those of every connection at every link are, too; several seeds have none.
+    /// If true, also keep the series of every connection at every link; one seed only.
     pub keep_classes: bool,
-    /// Where results are written.
+    /// Results directory; `None`: results are not written.
     pub directory: Option<Directory>,
 }
 
 impl Default for Settings {
-    /// One seed, half a second, everything, nothing kept.
+    /// Returns one seed, intervals of 0.5 s, the whole run, and nothing kept.
     fn default() -> Settings {
         Settings {
             seeds: 1,
@@ -109,8 +109,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How many threads may be used. (To ask rayon would start its pool, which not all runs need, nor every
-    /// machine allows.)
+    /// Returns the maximum number of threads. rayon is not queried, because that would start its
+    /// pool, which not all runs need and not all machines allow.
     pub(super) fn most_threads(&self) -> usize {
         let asked = self.threads.filter(|&threads| threads > 0);
         let said = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
@@ -119,8 +119,8 @@ impl Settings {
         asked.or_else(said).unwrap_or_else(cores)
     }
 
-    /// How many seeds are run: several only where something is random, which are the window model and
-    /// users.
+    /// Returns the number of seeds. It is more than one only if the scenario is random (packet
+    /// model or users).
     pub fn seeds_of(&self, scenario: &Prepared) -> u32 {
         if scenario.is_random() {
             self.seeds.max(1)
@@ -129,10 +129,10 @@ impl Settings {
         }
     }
 
-    /// Which part of a run is summarized.
+    /// Returns the period of the run that is summarized.
     ///
     /// # Errors
-    /// If there is no such part.
+    /// If the run does not contain the period.
     pub fn scope_of(&self, scenario: &Prepared) -> Result<Scope, ScopeError> {
         let duration_s = scenario.options.duration_s;
         let scope = Scope {
@@ -154,39 +154,39 @@ impl Settings {
     }
 }
 
-/// What an evaluation has come to.
+/// Result of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// Means, maxima and totals; of several seeds, means over them.
+    /// Means, maxima and totals; for several seeds, their means.
     pub summary: Summary,
-    /// What the run has shown to be suspicious, which is among the summary's warnings, too.
+    /// Warnings about the run, which the summary contains, too.
     pub warnings: Vec<String>,
-    /// If they were to be kept; of several seeds, the means over them.
+    /// Series, if kept; for several seeds, their means.
     pub series: Option<Series>,
-    /// Likewise: by the ends of intervals in seconds, every connection at every link.
+    /// If kept: end of the interval in seconds, and a connection at a link.
     pub classes: Vec<(f64, ClassInterval)>,
-    /// Likewise: of every seed, what the users of each workload waited.
+    /// If kept: for every seed, the response times of each workload's users.
     pub waits: Vec<Vec<Experience>>,
-    /// Which part was summarized.
+    /// Summarized period.
     pub scope: Scope,
-    /// How far the runs came, in seconds.
+    /// Simulated time reached, in seconds.
     pub time_s: f64,
-    /// Steps taken, of all seeds together.
+    /// Number of steps of all seeds together.
     pub steps: u64,
-    /// The shortest and the longest step in seconds, of one seed whose steps are chosen.
+    /// Shortest and longest step in seconds, for one seed with variable steps.
     pub steps_s: Option<(f64, f64)>,
-    /// How it ended.
+    /// Reason for the end.
     pub end: End,
 }
 
-/// How an evaluation ended.
+/// Reason for the end of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// At the end of all runs.
+    /// All runs are complete.
     Finished,
-    /// Earlier, because it was asked to: when, in words. Everything is of the time until then.
+    /// It was stopped; the text contains the time. Results cover the time before.
     Stopped(String),
-    /// With an error of the engine, in words. Everything is of the time until then.
+    /// The engine failed with this error. Results cover the time before.
     Failed(String),
 }
 
@@ -198,12 +198,13 @@ pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Evaluation, 
     evaluate_with(scenario, settings, &mut |_| {}, &|| false)
 }
 
-/// Evaluates a scenario, and tells again and again what part of it is done, from 0 to 1. Once `stop` says
-/// so, it ends soon, with what there is until then.
+/// Evaluates a scenario and reports the completed fraction (0–1) regularly. After `stop` becomes
+/// true, it ends soon with the results so far.
 ///
 /// # Errors
-/// If the settings do not fit the scenario, the engine refuses it, results cannot be written, or nothing
-/// was there when it was stopped. A single run that fails on its way is none: [`Evaluation::end`] says so.
+/// If the settings do not fit the scenario, the engine rejects it, results cannot be written, or it
+/// was stopped before there were results. If a single run fails later, the results so far are
+/// returned, and [`Evaluation::end`] has the reason.
 pub fn evaluate_with(
     scenario: &Prepared,
     settings: &Settings,
@@ -211,7 +212,7 @@ pub fn evaluate_with(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Evaluation, Error> {
     let scope = settings.scope_of(scenario)?;
-    // Of what cannot be recorded so nothing is written.
+    // Checked before anything is written.
     check_interval::<Infallible>(&scenario.options, settings.every_s)?;
     settings.check_rows(scenario)?;
     let began = settings.directory.as_ref().and_then(|it| it.began);
@@ -236,8 +237,7 @@ pub fn evaluate_with(
     on_threads(settings.threads, work)?
 }
 
-/// Does some work that is shared among the threads of the current rayon pool, with so many of them; with those
-/// that there are without a number.
+/// Runs `work` in a rayon pool with `threads` threads, or in the current pool without a number.
 ///
 /// # Errors
 /// [`Error::Threads`]
@@ -256,7 +256,7 @@ pub fn on_threads<T: Send>(
     Ok(pool.install(work))
 }
 
-/// All that an evaluation is asked for.
+/// Evaluation in progress.
 struct Task<'a> {
     scenario: &'a Prepared,
     settings: &'a Settings,
@@ -301,7 +301,7 @@ impl Task<'_> {
         self.finish(evaluation, writer)
     }
 
-    /// Runs with different seeds, at the same time; what they say on average.
+    /// Runs several seeds in parallel and averages their results.
     fn several(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
         let seeds = self.seeds;
         let mut writer = self.writer()?;
@@ -309,7 +309,7 @@ impl Task<'_> {
             let seed = self.scenario.options.seed.wrapping_add(i.into());
             self.play(seed, &mut |_| {})
         };
-        // A few at a time, so that series need not all be kept.
+        // A few seeds at a time, so that not all series must be in memory.
         let some = 4 * rayon::current_num_threads() as u32;
         let mut ensemble = Ensemble::default();
         let (mut steps, mut time_s) = (0, 0.0);

@@ -1,12 +1,15 @@
-//! What it would take to follow a scenario of fluids as packets.
+//! Cost estimate of simulating a fluid scenario in the packet model.
 
 use netflow_network::{PacketOptions, Source};
 use netflow_scenario::Prepared;
 use netflow_simulation::Model;
 
-/// About how many seconds the scenario would take as packets on one core at most, if it is a fluid whose TCP has
-/// profiles, that takes constant rates for random ones, or that carries transfers or users as their mean. By its demands and bandwidths: no link carries more than either, nor smaller packets of data than there
-/// are, nor more acknowledgements than there is data.
+/// Returns an upper estimate of the seconds that the packet model would need on one core.
+///
+/// Returns `None` unless the scenario uses the fluid model with TCP profiles, constant rates
+/// (modelled as random), or transfers or users modelled as their mean. The bound follows from
+/// demands and bandwidths: no link carries more than either, packets are not smaller than the
+/// smallest data packets, and there are at most as many acknowledgements as data packets.
 pub fn packets_take_at_most_s(scenario: &Prepared) -> Option<f64> {
     let (network, duration_s) = (&scenario.network, scenario.options.duration_s);
     let specs = || network.connections().map(|id| network.connection_spec(id));

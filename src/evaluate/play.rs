@@ -1,4 +1,4 @@
-//! A run with one seed, watched and recorded.
+//! Run of one seed, with summary and recording.
 
 use std::convert::Infallible;
 use std::sync::OnceLock;
@@ -11,34 +11,33 @@ use netflow_simulation::{Outcome, Simulation};
 use super::{End, Error, Task, warning_texts, warnings};
 use crate::number::plain;
 
-/// What a run has come to.
+/// Result of a run.
 pub struct Played {
     pub writer: Option<Writer>,
     pub series: Option<Series>,
     pub classes: Vec<(f64, ClassInterval)>,
-    /// Without its users.
+    /// Summary without the users.
     pub summary: Summary,
     pub users: Users,
-    /// What users waited in all of the run, by workload, where it is written or kept.
+    /// Response times of all users of the run by workload, if written or kept.
     pub waits: Vec<Experience>,
     pub time_s: f64,
     pub steps: u64,
     pub steps_s: Option<(f64, f64)>,
-    /// What it has shown to be suspicious.
+    /// Warnings about the run.
     pub warnings: Vec<String>,
     pub end: End,
 }
 
 impl Task<'_> {
-    /// Plays one seed to the end. One of several has to come there; a single one may be stopped or fail
-    /// on the way.
+    /// Runs one seed. One of several seeds must finish; a single one may be stopped or fail.
     pub fn play(&self, seed: u64, on_interval: &mut dyn FnMut(f64)) -> Result<Played, Error> {
         let scenario = self.scenario;
         let options = Options {
             seed,
             ..scenario.options
         };
-        // Before a writer: of a network that is refused, nothing is written.
+        // Created before the writer, so that nothing is written if the network is rejected.
         let mut simulation = Simulation::new(scenario.network.clone(), options)?;
         simulation.set_threads(self.settings.most_threads() / self.seeds as usize);
         let is_single = self.seeds == 1;
@@ -70,7 +69,7 @@ impl Task<'_> {
         let is_wanted = self.settings.directory.is_some() || self.settings.keep_series;
         let waits = match (is_wanted, is_whole) {
             (false, _) => Vec::new(),
-            // What the series are of is then the scope.
+            // The summarized period is the whole run.
             (_, true) => users.of_scope.clone(),
             (_, false) => simulation.experiences(&stop_playing)?,
         };
@@ -99,7 +98,7 @@ impl Task<'_> {
         })
     }
 
-    /// Refuses the end of one of several seeds before its time.
+    /// Returns an error if one of several seeds did not finish.
     fn judge(&self, seed: u64, end: &End) -> Result<(), Error> {
         match end {
             End::Stopped(reason) if self.seeds > 1 => Err(Error::Stopped(reason.clone())),
@@ -112,15 +111,15 @@ impl Task<'_> {
     }
 }
 
-/// Whether users need not be played any more: a run that is stopped still plays some of those who came
-/// until then.
+/// Returns the stop predicate of the session replay, which allows 300 ms of replay after an
+/// interrupt.
 fn stop_playing(stop: &(dyn Fn() -> bool + Sync)) -> impl Fn() -> bool + Sync {
     const PATIENCE: Duration = Duration::from_millis(300);
     let noticed: OnceLock<Instant> = OnceLock::new();
     move || stop() && noticed.get_or_init(Instant::now).elapsed() > PATIENCE
 }
 
-/// Keeps the series where they are wanted, and says how far the run is.
+/// Recorder that stores or writes the series and reports progress.
 struct Recording<'a> {
     writer: Option<Writer>,
     series: Option<Series>,

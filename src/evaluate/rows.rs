@@ -1,17 +1,18 @@
-//! How many rows the series of a run will have.
+//! Number of rows of a run's series.
 
 use netflow_scenario::Prepared;
 
 use super::{Error, Settings};
 
-/// More rows than these are not written, nor kept: some 1.4 GB as comma-separated values.
+/// Maximum number of rows written or kept: about 1.4 GB as CSV.
 pub const MOST_ROWS: f64 = 2e7;
 
-/// About how many bytes a row takes as comma-separated values.
+/// Approximate size of a row as CSV, in bytes.
 const BYTES_PER_ROW: f64 = 70.0;
 
 impl Settings {
-    /// How many rows the series of links, connections and classes will have that are written or kept.
+    /// Returns the number of rows of the series of links, connections and classes that are written
+    /// or kept.
     pub fn rows_of(&self, scenario: &Prepared) -> f64 {
         let intervals = (scenario.options.duration_s / self.every_s).ceil();
         intervals * self.rows_per_interval(scenario)
@@ -28,12 +29,12 @@ impl Settings {
         match (self.seeds_of(scenario), classes) {
             (1, true) => rows + network.class_count() as f64,
             (1, false) => rows,
-            // Means, their standard deviations and their confidence intervals.
+            // Means, standard deviations and confidence intervals.
             _ => 3.0 * rows,
         }
     }
 
-    /// Refuses series that are too long, before anything is evaluated.
+    /// Rejects series that are too long before the evaluation.
     pub(super) fn check_rows(&self, scenario: &Prepared) -> Result<(), Error> {
         let rows = self.rows_of(scenario);
         if rows <= MOST_ROWS {
@@ -53,9 +54,9 @@ impl Settings {
     }
 }
 
-/// To 1, 2 or 5 times a power of ten.
+/// Rounds up to 1, 2 or 5 times a power of ten.
 fn round_up(value: f64) -> f64 {
-    // Powers of whole numbers keep their digits: 0.05, and not 0.05000000000000001.
+    // Integer powers are exact: 0.05 instead of 0.05000000000000001.
     let exponent = libm::log10(value).floor() as i32;
     let scaled = |factor: f64, exponent: i32| match exponent < 0 {
         true => factor / 10f64.powi(-exponent),

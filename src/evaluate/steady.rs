@@ -1,4 +1,4 @@
-//! What is to be said about a steady state.
+//! Notes about a steady state.
 
 use netflow_network::{Estimate, LinkId, ModelName, Network};
 use netflow_results::{LOSS_BY_SIZE, Within, reason};
@@ -9,7 +9,8 @@ use super::overload::steady_overload;
 use super::{equal_paths_note, on_one_of_several_paths, warnings};
 use crate::number::{count, plain};
 
-/// What a steady state leaves out, or is not what the scenario asks for: in words.
+/// Returns the limits of a steady state, and its differences from the scenario's own model, as
+/// texts.
 pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<String> {
     let (network, model) = (&scenario.network, scenario.options.model);
     let mut notes = scenario.means_warnings(true, at_s);
@@ -42,7 +43,8 @@ pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<Stri
     notes
 }
 
-/// Whether a queue is an estimate at rest for how its packets come, or how large they are.
+/// Returns whether a steady-state queue is an estimate because of packet arrival patterns or packet
+/// sizes.
 fn is_of_packets(why: Estimate) -> bool {
     match why {
         Estimate::Acks
@@ -50,7 +52,7 @@ fn is_of_packets(why: Estimate) -> bool {
         | Estimate::InOrder
         | Estimate::Sizes
         | Estimate::Alike => true,
-        // At rest there is nothing but the mean, and no packets.
+        // A steady state is a mean, without packets.
         Estimate::Classes
         | Estimate::Profiles
         | Estimate::EarlyDrops
@@ -60,7 +62,7 @@ fn is_of_packets(why: Estimate) -> bool {
     }
 }
 
-/// Which queues are estimates, and why, as in a run of the fluid model.
+/// Returns notes about estimated queues and the reasons, as in a run of the fluid model.
 fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     let links = || network.links().zip(&steady.links);
     let all: Vec<(LinkId, Estimate)> = links()

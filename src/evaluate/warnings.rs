@@ -1,4 +1,4 @@
-//! What a run shows to be suspicious.
+//! Warnings about a run.
 
 use netflow_network::{
     ACK_BYTES, Acks, ConnectionId, DEFAULT_MOST_WINDOW, LinkId, Network, Run, Source,
@@ -9,8 +9,8 @@ use netflow_simulation::Simulation;
 
 use crate::number::{count, duration, percent};
 
-/// Says how many connections were where their profiles were not measured, and how many so far from
-/// there that their rates are not usable.
+/// Returns warnings with the number of connections outside the measured range of their profiles,
+/// and of those so far outside that their rates are unreliable.
 pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
     let warning = |of: &dyn Fn(&ConnectionSummary) -> f64, what: &str| {
         let some = connections.iter().filter(|connection| of(connection) > 0.0);
@@ -40,7 +40,7 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
     warnings.into_iter().flatten().collect()
 }
 
-/// Says of how many connections the default of the largest window has kept more packets from being under way.
+/// Returns a warning with the number of connections limited by the default maximum window.
 pub fn held_by_default(run: &Simulation) -> Option<String> {
     let network = run.network();
     let held = network.connections().filter(|&id| {
@@ -59,11 +59,12 @@ pub fn held_by_default(run: &Simulation) -> Option<String> {
     ))
 }
 
-/// From this share of lost acknowledgements on, TCP with small windows times out where the fluid model lets it send.
+/// Fraction of lost acknowledgements above which TCP with small windows times out, unlike in the
+/// fluid model.
 const MANY_LOST_ACKS: f64 = 0.1;
 
-/// Connections of the fluid model that lose many of their acknowledgements, which it ignores: `queue_loss` is what each queue
-/// loses at `at_s`.
+/// Returns a warning about connections of the fluid model that lose many acknowledgements, which
+/// the model ignores. `queue_loss` is the loss probability of each queue at `at_s`.
 pub fn lost_acks(
     network: &Network,
     at_s: f64,
@@ -99,7 +100,7 @@ pub fn lost_acks(
     ))
 }
 
-/// Says if steps between these were longer than the intervals that were asked for, which end with a step.
+/// Returns a warning if steps were longer than the recording intervals, which end with a step.
 pub fn coarse(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String> {
     let (_, longest_s) = steps_s.filter(|&(_, longest_s)| longest_s > every_s * (1.0 + 1e-9))?;
     Some(format!(
@@ -110,7 +111,7 @@ pub fn coarse(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String> {
     ))
 }
 
-/// Warns that packets do not balance.
+/// Returns a warning if packets do not balance.
 pub(super) fn imbalance(summary: &Summary) -> Option<String> {
     let gap = percent(summary.imbalance()?);
     Some(format!(

@@ -1,4 +1,4 @@
-//! What failures do to a network, for people: sentences, tables and a page, as `netflow failures` has them.
+//! Presentation of failure analyses: sentences, tables and a page, as in `netflow failures`.
 //!
 //! ```
 //! use netflow::failures::FailuresSeen;
@@ -33,20 +33,21 @@ use netflow_steady::rows::{self, FailureRow, LinkUnderFailureRow};
 
 pub use tables::lost;
 
-/// What was found of a network under failures, and the rows that tell of it.
+/// Failure analysis of a network, and the rows that describe it.
 #[derive(Debug)]
 pub struct FailuresSeen<'a> {
     network: &'a Network,
     found: &'a Failures,
     at_s: f64,
-    /// The cases in the order of their rank, the worst first.
+    /// Failure cases by rank, worst first.
     pub cases: Vec<FailureRow<'a>>,
     /// Every link, in the network's order.
     pub links: Vec<LinkUnderFailureRow<'a>>,
 }
 
 impl<'a> FailuresSeen<'a> {
-    /// Of what was found of this network, with what sends just before `at_s` seconds.
+    /// Creates the rows of an analysis of this network, with the sources that are active just
+    /// before `at_s` seconds.
     pub fn new(network: &'a Network, found: &'a Failures, at_s: f64) -> FailuresSeen<'a> {
         FailuresSeen {
             network,
@@ -57,7 +58,7 @@ impl<'a> FailuresSeen<'a> {
         }
     }
 
-    /// How many cases come to no rest.
+    /// Returns the number of cases without a steady state.
     pub fn not_at_rest(&self) -> usize {
         self.cases.iter().filter(|case| !case.rests).count()
     }

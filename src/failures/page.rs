@@ -1,4 +1,4 @@
-//! Failures as a page.
+//! Failure analysis as a page.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use super::FailuresSeen;
 use super::told::told;
 use crate::number::percent;
 
-/// Rows of a table at most: more make a page slow, and nobody reads them.
+/// Maximum number of table rows, because longer pages are slow.
 const MOST_ROWS: usize = 2000;
 
 impl FailuresSeen<'_> {
-    /// A page with maps of what a failure costs and of how busy links get: of a scenario that was read from here, with
-    /// the places of its nodes.
+    /// Returns a page with maps of the effects of failures and of link loads. `scenario` is the
+    /// path of the scenario, `notes` the positions of its nodes.
     pub fn page(&self, scenario: &Path, notes: &[NodeNote]) -> FailuresPage {
         let network = self.network;
         let effects = Effects {
@@ -85,14 +85,14 @@ fn busy(row: &LinkUnderFailureRow<'_>) -> String {
     }
 }
 
-/// What failures do, by what fails.
+/// Effects of failures, by failed component.
 struct Effects<'a> {
     seen: &'a FailuresSeen<'a>,
     ranked: Vec<usize>,
 }
 
 impl Effects<'_> {
-    /// Of the worst case in which something like this fails.
+    /// Returns the effect of the worst case in which a component matching `fails` fails.
     fn of(&self, name: &str, fails: impl Fn(Failing) -> bool) -> Effect {
         let cases = self.ranked.iter().map(|&i| &self.seen.found.cases[i]);
         let mut cases = cases.zip(&self.seen.cases).enumerate();
@@ -114,7 +114,7 @@ impl Effects<'_> {
         }
     }
 
-    /// Whether it is a failure of this link, or of a group that it is in.
+    /// Returns whether the failure affects this link, directly or through its risk group.
     fn takes_down(&self, failing: Failing, link: LinkId) -> bool {
         match failing {
             Failing::Link(id) => id == link,

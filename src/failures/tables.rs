@@ -1,4 +1,4 @@
-//! Failures and links as tables to read.
+//! Failures and links as text tables.
 
 use netflow_report::Rows;
 use netflow_steady::rows::{FailureRow, LinkUnderFailureRow};
@@ -6,14 +6,15 @@ use netflow_steady::rows::{FailureRow, LinkUnderFailureRow};
 use super::FailuresSeen;
 use crate::number::{percent, short};
 
-/// Behind a failure after which not all is divided as routers would; a warning explains it.
+/// Mark of a failure after which some traffic is rerouted without ECMP splitting; a warning
+/// explains it.
 const MOVED_WHOLE: &str = " *";
 
-/// Of what there is not.
+/// Text of an absent value.
 pub const NOTHING: &str = "-";
 
 impl FailuresSeen<'_> {
-    /// The cases, in the order of their rank; at most so many.
+    /// Returns the first `most` cases by rank.
     pub fn case_table(&self, most: usize) -> Rows {
         let columns: [Column<FailureRow<'_>>; 13] = [
             text("failure", |it| {
@@ -48,8 +49,8 @@ impl FailuresSeen<'_> {
         table(&self.cases, &columns, most)
     }
 
-    /// The links with traffic, the highest load first, in steps of 0.01 %; then by demanded kbit/s, then by name; at
-    /// most `most`.
+    /// Returns the first `most` links with traffic: highest load first (rounded to 0.01 %), then by
+    /// demanded kbit/s, then by name.
     pub fn link_table(&self, most: usize) -> Rows {
         let links = self.links.iter();
         let mut used: Vec<_> = links.filter(|it| it.max_load > 0.0).collect();
@@ -73,7 +74,7 @@ impl FailuresSeen<'_> {
     }
 }
 
-/// A part of the goodput; of so little nobody can tell whether it is lost.
+/// Formats a fraction of lost goodput; fractions below numerical accuracy are shown as 0.
 pub fn lost(part: f64) -> String {
     match part.abs() < 1e-7 {
         true => percent(0.0),
@@ -81,7 +82,7 @@ pub fn lost(part: f64) -> String {
     }
 }
 
-/// A title, whether numbers stand below it, and what stands in a row.
+/// Column: title, true for numbers, and formatter of a cell.
 type Column<T> = (&'static str, bool, fn(&T) -> String);
 
 fn text<T>(title: &'static str, cell: fn(&T) -> String) -> Column<T> {
@@ -112,7 +113,7 @@ fn named(name: Option<&str>) -> String {
     name.unwrap_or_default().to_owned()
 }
 
-/// A value as `text` writes it; `otherwise`, if it is not known.
+/// Formats a value with `text`, or returns `otherwise` if it is `None`.
 pub fn known<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
     value.map_or_else(|| otherwise.to_owned(), text)
 }

@@ -1,4 +1,4 @@
-//! Failures in sentences.
+//! Failure analysis in sentences.
 
 use netflow_steady::rows::{self, FailureRow};
 
@@ -7,7 +7,7 @@ use super::tables::{NOTHING, known, lost};
 use crate::number::{count, percent, plain, short};
 
 impl FailuresSeen<'_> {
-    /// What is to be known of all, a line each.
+    /// Returns the summary of all cases, as lines.
     pub fn summary(&self) -> Vec<String> {
         let intact = rows::intact(self.network, self.found);
         let busy = match intact.max_load_link.zip(intact.max_load) {
@@ -40,7 +40,7 @@ impl FailuresSeen<'_> {
     }
 }
 
-/// A case in a line.
+/// Returns a case as one line.
 pub fn told(row: &FailureRow<'_>) -> String {
     let name = &row.failure;
     if let Some(why) = &row.why_not {

@@ -1,24 +1,25 @@
-//! One process at a time in a directory.
+//! Exclusive access of one process to a directory.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// A directory that this process alone writes to, as long as it holds the claim: a lock of the
-/// operating system, which goes with the process, however that ends.
+/// Advisory lock on a directory, held as long as this value exists. The operating system releases
+/// it when the process ends, for whatever reason.
 #[derive(Debug)]
 pub struct Claim {
     _locked: Option<File>,
 }
 
 impl Claim {
-    /// Claims a directory that is there. Where the system has no locks for directories, as some
-    /// network file systems, every claim succeeds.
+    /// Locks an existing directory.
+    ///
+    /// Where the system cannot lock directories (some network file systems), every claim succeeds.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] if another process, or this one, has claimed it.
+    /// [`io::ErrorKind::ResourceBusy`] if this process or another one holds the lock.
     pub fn of(directory: &Path) -> io::Result<Claim> {
-        // A directory that cannot be read can be written to without a claim.
+        // A directory without read permission may still be writable, so it is used without a lock.
         let Ok(file) = File::open(directory) else {
             return Ok(Claim { _locked: None });
         };

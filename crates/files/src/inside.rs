@@ -1,15 +1,16 @@
-//! Folders inside a directory that a user names.
+//! Creation of folders inside a directory that the user names.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Makes the folders of `inner` inside `directory`, which exists; the ones that were missing. A folder that is a symbolic link is
-/// not followed: it would lead out of the directory, and files there would be replaced.
+/// Creates the missing folders of `inner` inside the existing `directory` and returns them.
+///
+/// A symbolic link is not followed, because it would lead out of the directory.
 ///
 /// # Errors
-/// The path, and [`io::ErrorKind::AlreadyExists`] if it is a symbolic link, [`io::ErrorKind::NotADirectory`] if it is a file; or
-/// that it cannot be made.
+/// The path with [`io::ErrorKind::AlreadyExists`] if it is a symbolic link,
+/// [`io::ErrorKind::NotADirectory`] if it is a file, or the system's error if it cannot be created.
 pub fn make_inside(directory: &Path, inner: &Path) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
     let mut path = directory.to_owned();
     let mut made = Vec::new();
@@ -27,7 +28,7 @@ pub fn make_inside(directory: &Path, inner: &Path) -> Result<Vec<PathBuf>, (Path
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match fs::create_dir(&path) {
                     Ok(()) => made.push(path.clone()),
-                    // Another process has made it meanwhile.
+                    // Another process has created it in the meantime.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                     Err(error) => return Err(cannot(error)),
                 }
@@ -61,7 +62,7 @@ mod tests {
         fs::write(own.join("file"), "").unwrap();
         let (_, error) = make_inside(&own, Path::new("file")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
-        // The directory itself may be a link: its user has named it.
+        // The directory itself may be a link, because the user named it.
         assert!(make_inside(&own.join("linked"), Path::new("d")).is_ok());
     }
 }

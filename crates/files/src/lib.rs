@@ -1,15 +1,14 @@
-//! Files as everything in netflow reads and writes them.
+//! File input and output shared by all crates.
 //!
-//! - [`read`] and [`read_text`] take a whole file of a [`Kind`], which has a largest size: regular
-//!   files, or the standard input under the name `-`. Nothing else is waited for, and nothing grows
-//!   without end.
-//! - [`ShortLines`] is for files that are read line by line, however long they are.
-//! - [`PartialFile`] and [`write_whole`] write a file under a name that nobody knows, which cannot be
-//!   a link to somewhere else, and rename it: it is there whole, or not at all.
-//! - [`write_own`] and [`may_write`] keep what others have written under a name that a user gives.
-//! - [`make_inside`] makes folders inside a directory, and follows no symbolic link.
-//! - [`Claim`] keeps a directory to one process at a time.
-//! - [`abandon`] is for a process that has to end at once.
+//! - [`read`] and [`read_text`] read a whole file of a [`Kind`], which limits its size. They accept
+//!   regular files, and `-` for the standard input.
+//! - [`ShortLines`] limits the length of lines of files that are read line by line.
+//! - [`PartialFile`] and [`write_whole`] write to a temporary file with an unpredictable name and
+//!   rename it: the file is complete or absent.
+//! - [`write_own`] and [`may_write`] refuse to replace files that netflow did not write.
+//! - [`make_inside`] creates folders inside a directory and follows no symbolic link.
+//! - [`Claim`] locks a directory for one process.
+//! - [`abandon`] removes unfinished files of a process that must end at once.
 
 mod claim;
 mod inside;

@@ -1,21 +1,20 @@
-//! Reading line by line, with lines that have an end.
+//! Reader with a limit on the length of a line.
 
 use std::io::{self, Read};
 
-/// A reader of lines, of which none may be longer than a megabyte: whoever keeps a line keeps little,
-/// whatever the file is.
+/// Reader of lines of at most 1 MiB each, so that a caller that keeps one line uses little memory.
 #[derive(Debug)]
 pub struct ShortLines<R> {
     inner: R,
-    /// Bytes since the last end of a line.
+    /// Bytes since the last line end.
     since_end: usize,
 }
 
-/// Bytes that a line may have.
+/// Maximum length of a line, in bytes.
 const LONGEST: usize = 1 << 20;
 
 impl<R: Read> ShortLines<R> {
-    /// Reads from there.
+    /// Creates a reader of `inner`.
     pub fn new(inner: R) -> ShortLines<R> {
         ShortLines {
             inner,

@@ -1,4 +1,4 @@
-//! A file that is complete or absent under its name.
+//! Atomic file writes: a temporary file that is renamed when it is complete.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -8,29 +8,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// The files of this process that have no name yet. Whoever holds it may give them theirs.
+/// Temporary files of this process that are not renamed yet. Renames require the lock.
 static PARTIAL: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn partial() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what this process has not finished, for it ends at once: files that are getting their
-/// names get all of them first, and none does afterwards.
+/// Removes the temporary files of a process that ends at once. Renames in progress complete first;
+/// none starts afterwards.
 pub fn abandon() {
     let paths = partial();
     for path in paths.iter() {
         let _ = fs::remove_file(path);
     }
-    // Nobody goes on: the process ends.
+    // The lock stays locked, because the process ends.
     std::mem::forget(paths);
 }
 
-/// Writes a file that is there as a whole or not at all: beside it, and renamed. What is no file (a
-/// pipe, a device such as `/dev/stdout`) is written to as it is.
+/// Writes a file atomically: to a temporary file in the same directory, which is renamed. A path
+/// that is not a regular file (a pipe, a device such as `/dev/stdout`) is written to directly.
 ///
 /// # Errors
-/// If it cannot be written; what had the name before still has it then.
+/// If it cannot be written; a file that existed before is then unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -46,21 +46,21 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// A file written beside its place under a name that nobody else knows, `.NAME.….partial`. It gets
-/// its own by [`publish`]; dropped without, it is removed.
+/// Temporary file `.NAME.….partial` next to its destination, with an unpredictable name.
+/// [`publish`] renames it; dropping it removes it.
 #[derive(Debug)]
 pub struct PartialFile {
     file: Option<File>,
-    /// Without one once it has its name.
+    /// Temporary name; `None` after the rename.
     partial: Option<TempPath>,
     path: PathBuf,
 }
 
-/// What the names of files end with that have not got theirs.
+/// File name suffix of temporary files.
 const ENDING: &str = ".partial";
 
 impl PartialFile {
-    /// Starts the file `NAME` of a directory that is there.
+    /// Creates the temporary file of `NAME` in an existing directory.
     ///
     /// # Errors
     /// If it cannot be created, or `NAME` is a directory.
@@ -78,7 +78,7 @@ impl PartialFile {
         })
     }
 
-    /// A whole file at once.
+    /// Creates the temporary file with these contents.
     ///
     /// # Errors
     /// As [`create`](PartialFile::create), and if it cannot be written.
@@ -88,16 +88,16 @@ impl PartialFile {
         Ok(file)
     }
 
-    /// Its final path.
+    /// Returns the destination path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes what processes that were killed have left of a file, in a directory that nobody else
-    /// writes to now.
+    /// Removes the temporary files of `name` that killed processes have left. No other process may
+    /// write to the directory at the same time.
     ///
     /// # Errors
-    /// If it cannot be removed.
+    /// If one cannot be removed.
     pub fn clear(directory: &Path, name: &str) -> io::Result<()> {
         let begin = format!(".{name}.");
         for entry in fs::read_dir(directory)? {
@@ -112,19 +112,19 @@ impl PartialFile {
     }
 }
 
-/// A new file that is no link, and that nobody could know before.
+/// Creates a file with an unpredictable name, never through a link.
 fn new_file(directory: &Path, name: &str) -> io::Result<NamedTempFile> {
     let begin = format!(".{name}.");
     let mut how = tempfile::Builder::new();
     how.prefix(&begin).suffix(ENDING);
-    // As of any file, without what the user's mask takes away.
+    // The mode of ordinary files, reduced by the umask.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         how.permissions(fs::Permissions::from_mode(0o666));
     }
     how.tempfile_in(directory).map_err(|error| {
-        // The system's words, without the name of a file that nobody asked for.
+        // The system's error without the temporary name, which the user did not choose.
         match fs::metadata(directory) {
             Err(of_directory) => of_directory,
             Ok(_) => without_path(&error),
@@ -139,11 +139,13 @@ fn without_path(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), reason)
 }
 
-/// Removes files that are `obsolete`, if they are there, and gives others their names, one after the
-/// other, replacing what has them now: all of them, even if the process is told to end meanwhile.
+/// Removes the `obsolete` files that exist and renames `files` to their destinations, in order.
+///
+/// Existing files are replaced. Once started, all renames complete even if the process is asked to
+/// end.
 ///
 /// # Errors
-/// The path that the system refuses, and why; what came before has its name.
+/// The path that the system refuses, and the reason. Files before it are renamed.
 pub fn publish(
     obsolete: &[PathBuf],
     files: impl IntoIterator<Item = PartialFile>,
@@ -170,7 +172,7 @@ pub fn publish(
             .persist(&path)
             .map_err(|refused| (path, refused.error))
     });
-    drop(names); // the rest asks for it when it is dropped
+    drop(names); // dropping the remaining files locks again
     drop(left);
     result
 }
@@ -193,7 +195,7 @@ impl Drop for PartialFile {
         if let Some(path) = self.partial.take() {
             self.file = None;
             partial().remove(&*path);
-            // Nothing can be done about a file that does not go away; it has no final name.
+            // A file that cannot be removed stays under its temporary name.
             let _ = path.close();
         }
     }
@@ -227,7 +229,8 @@ mod tests {
         assert_eq!(names(directory.path()), ["links.csv"]);
     }
 
-    /// `.links.csv.partial`, a link to somebody's file, was followed.
+    /// Regression: a write followed `.links.csv.partial`, a symbolic link to a file of another
+    /// user.
     #[cfg(unix)]
     #[test]
     fn no_link_is_followed() {

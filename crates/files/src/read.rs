@@ -1,16 +1,16 @@
-//! Reading whole files.
+//! Reading of whole files with a size limit.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The name of the standard input, where a file is asked for.
+/// Path argument that stands for the standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// What a file is read as: how large it may be, and what it is called in messages.
+/// File type: its size limit and its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A scenario: what is larger belongs into tables.
+    /// A scenario. Larger ones should use tables.
     Scenario,
     /// A table that a scenario includes.
     Table,
@@ -18,30 +18,30 @@ pub enum Kind {
     Profile,
     /// A TCP stack.
     Stack,
-    /// What a results directory has beside its series.
+    /// Any file of a results directory except its series.
     Summary,
     /// A series of a results directory.
     Series,
-    /// A table of samples, of measurements, or of somebody else's results.
+    /// A table of samples, measurements or external results.
     Samples,
-    /// A network of another program.
+    /// A topology in the format of another program.
     Topology,
 }
 
 impl Kind {
-    /// The most bytes that are read.
+    /// Returns the maximum size in bytes.
     pub const fn largest(self) -> u64 {
         match self {
             Kind::Stack => 1 << 20,
             Kind::Scenario | Kind::Profile | Kind::Topology => 64 << 20,
             Kind::Summary | Kind::Table => 512 << 20,
             Kind::Samples => 1 << 30,
-            // A day of a network with a thousand links, every second.
+            // One day of a network of 1000 links at 1 s intervals.
             Kind::Series => 8 << 30,
         }
     }
 
-    /// What it is called.
+    /// Returns the name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Scenario => "a scenario",
@@ -56,22 +56,22 @@ impl Kind {
     }
 }
 
-/// Why a file was not read.
+/// Reason for not reading a file.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The system says so.
+    /// System error.
     Unreadable(io::Error),
-    /// It is a directory.
+    /// The path is a directory.
     Directory,
-    /// It is something without an end: what it is.
+    /// A device, pipe or socket; the value names which.
     NotRegular(&'static str),
-    /// It has more bytes than files of its kind may have.
+    /// The file is larger than its kind allows.
     TooLarge(Kind),
-    /// It is no text.
+    /// The file is not a UTF-8 text.
     NotUtf8 {
-        /// What stands before the first byte that is none.
+        /// Text before the first invalid byte.
         before: String,
-        /// Whether it is UTF-16.
+        /// True if the file is UTF-16.
         utf16: bool,
     },
 }
@@ -122,16 +122,16 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// The bytes of a regular file, or of the standard input if the path is `-`.
+/// Returns the bytes of a regular file, or of the standard input if the path is `-`.
 ///
 /// # Errors
-/// If it cannot be read, is something without an end, such as a device or a pipe, or is larger
-/// than its kind may be.
+/// If it cannot be read, is a device, pipe or other unbounded file, or is larger than its kind
+/// allows.
 pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
     if path == Path::new(STANDARD_INPUT) {
         return read_at_most(io::stdin().lock(), 0, kind);
     }
-    // Before it is opened, which waits for a writer if it is a pipe.
+    // Checked before opening, because opening a pipe blocks until there is a writer.
     let metadata = fs::metadata(path).map_err(Refusal::Unreadable)?;
     if metadata.is_dir() {
         return Err(Refusal::Directory);
@@ -146,7 +146,7 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
     read_at_most(file, metadata.len(), kind)
 }
 
-/// As [`read`], of a text.
+/// Returns the text of a file, read as [`read`] does.
 ///
 /// # Errors
 /// As [`read`], and if it is not UTF-8.
@@ -170,7 +170,8 @@ pub fn read_text(path: &Path, kind: Kind) -> Result<String, Refusal> {
     })
 }
 
-/// Whether a text begins with the byte order mark of UTF-16 (RFC 2781, section 3.2), or with two characters of ASCII in it.
+/// Returns whether the bytes begin with the UTF-16 byte order mark (RFC 2781, section 3.2) or with
+/// two ASCII characters in UTF-16.
 fn is_utf16(bytes: &[u8]) -> bool {
     let [a, b, ..] = *bytes else { return false };
     let ascii = match *bytes {
@@ -193,7 +194,7 @@ fn read_at_most(from: impl Read, expected: u64, kind: Kind) -> Result<Vec<u8>, R
     }
 }
 
-/// What something is that is neither a file nor a directory.
+/// Returns the name of a file type that is neither a file nor a directory.
 fn not_regular(is: FileType) -> Option<&'static str> {
     if is.is_file() {
         return None;
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(refusal.to_string(), "there is no such file");
     }
 
-    /// `run /dev/zero` took all the memory that there was.
+    /// Regression: `run /dev/zero` used up all memory.
     #[test]
     fn what_has_no_end_is_refused() {
         let refusal = read_at_most(io::repeat(0), 0, Kind::Stack).unwrap_err();

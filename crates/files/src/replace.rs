@@ -1,4 +1,4 @@
-//! Files of others, which are not written over.
+//! Protection of files that netflow did not write.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,15 +6,17 @@ use std::path::Path;
 
 use crate::write_whole;
 
-/// How far from its beginning, or from its end, a file has its mark at most, in bytes.
+/// Maximum distance of the mark from the beginning or end of a file, in bytes.
 const WITHIN: u64 = 64 << 10;
 
-/// Whether a file may be written there: there is nothing, or nothing in it; it is no file (a pipe, a
-/// device); or it has the `mark` near its beginning or its end, by which this program's files of the same
-/// kind are known. Without a mark none is.
+/// Checks whether a file may be written to `path`.
+///
+/// It may if the path does not exist, is empty, or is not a regular file (a pipe, a device). It
+/// also may if the file contains `mark` near its beginning or end, because netflow writes that
+/// mark. Without a `mark`, no non-empty file may be replaced.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] if it is somebody else's; or that it cannot be read.
+/// [`io::ErrorKind::AlreadyExists`] if the file is not netflow's, or the error of reading it.
 pub fn may_write(path: &Path, mark: Option<&str>) -> io::Result<()> {
     match is_other(path, mark)? {
         true => Err(other(mark)),
@@ -22,7 +24,7 @@ pub fn may_write(path: &Path, mark: Option<&str>) -> io::Result<()> {
     }
 }
 
-/// As [`write_whole`], if that may be done ([`may_write`]), or nothing changes by it.
+/// Writes as [`write_whole`] if [`may_write`] permits it, or if the contents are the same.
 ///
 /// # Errors
 /// As those of both.
@@ -73,7 +75,7 @@ mod tests {
 
     const MARK: Option<&str> = Some("# Ours.\n");
 
-    /// A table of measurements went when a figure of the same name was drawn beside it.
+    /// Regression: drawing a figure replaced a table of measurements with the same name.
     #[test]
     fn a_file_of_others_is_kept() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! Everything that netflow reads, tried with inputs that nobody meant.
+//! Fuzz tests of every parser and reader in netflow.
 //!
-//! [`READERS`] has one function for every kind of input. It takes any bytes, reads them as netflow
-//! would, and panics if what came out cannot be; what is wrong with the bytes is for the reader to
-//! say. [`run`] feeds them with inputs that are kept under `corpus/READER` and beside the other tests,
-//! damaged by [`mutate::damage`]: bits and bytes, numbers, words of the format, pieces of other
+//! [`READERS`] has one function for each kind of input. It takes any bytes, reads them as netflow
+//! would, and panics if the result is impossible; errors in the bytes are for the reader to report.
+//! [`run`] feeds the readers with the inputs under `corpus/READER` and those of other tests,
+//! mutated by [`mutate::damage`]: bits and bytes, numbers, words of the format, pieces of other
 //! inputs. Input number i of a seed is always the same.
 //!
 //! ```sh
@@ -11,11 +11,11 @@
 //! cargo run --profile hostile -p netflow-hostile -- --seconds 60 ns2 capture
 //! ```
 //!
-//! The profile `hostile` is optimised and checks overflows and debug assertions. What panics, takes
-//! longer than [`LONGEST`] or more than [`MOST_BYTES`] of memory is kept under
-//! `corpus/failed/READER`; the tests of this crate, which try some hundred inputs a reader, read what is
-//! there first. With a nightly compiler and cargo-fuzz the same functions can be led by what they
-//! cover: see `fuzz/Cargo.toml`.
+//! The profile `hostile` is optimized and checks overflows and debug assertions. Inputs that panic,
+//! take longer than [`LONGEST`] or use more than [`MOST_BYTES`] of memory are kept under
+//! `corpus/failed/READER`. The tests of this crate replay those first, then try a few hundred
+//! inputs for each reader. With a nightly compiler and cargo-fuzz the same functions run under
+//! coverage guidance: see `fuzz/Cargo.toml`.
 
 pub mod mutate;
 mod readers;

@@ -1,4 +1,4 @@
-//! Tries everything that netflow reads with many inputs that nobody meant.
+//! Fuzzer of all readers of netflow.
 
 use std::process::ExitCode;
 use std::thread;

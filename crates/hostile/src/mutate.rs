@@ -1,12 +1,12 @@
-//! Damage to inputs.
+//! Mutations of inputs.
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
-/// Inputs are at most this long, in bytes.
+/// Maximum length of an input, in bytes.
 pub const LONGEST_INPUT: usize = 64 << 10;
 
-/// Numbers at which something changes.
+/// Numbers at limits of number types and formats.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -41,8 +41,8 @@ const NUMBERS: &[&str] = &[
     "99999999999999999999999999",
 ];
 
-/// Damages an input in a few places, now and then in many; `others` are inputs that it may take
-/// pieces from, `words` those of the format.
+/// Mutates an input in a few places, occasionally in many. Pieces are taken from `others`, and
+/// words of the format from `words`.
 pub fn damage(rng: &mut Pcg64, input: &[u8], others: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let most = *pick(rng, &[1, 2, 4, 16]).unwrap_or(&1);
@@ -77,7 +77,7 @@ fn once(rng: &mut Pcg64, bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str]
             put(bytes, at, end, b"");
         }
         5 => {
-            // Once more, some of it often.
+            // Repeats a piece, sometimes many times.
             let end = piece_end(rng, bytes.len(), at);
             let times = *pick(rng, &[1, 1, 1, 50]).unwrap_or(&1);
             let again = bytes.get(at..end).unwrap_or_default().repeat(times);
@@ -98,7 +98,7 @@ fn once(rng: &mut Pcg64, bytes: &mut Vec<u8>, others: &[Vec<u8>], words: &[&str]
             }
         }
         _ => {
-            // The other lines in another order.
+            // Moves a line to another position.
             let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
             if !lines.is_empty() {
                 let line = lines.remove(rng.random_range(0..lines.len()));
@@ -116,7 +116,7 @@ fn pick<'a, T>(rng: &mut Pcg64, all: &'a [T]) -> Option<&'a T> {
     }
 }
 
-/// Where a piece that begins there ends: soon, mostly.
+/// Returns the end of a piece that begins at `at`. Pieces are mostly short.
 fn piece_end(rng: &mut Pcg64, length: usize, at: usize) -> usize {
     let most = *pick(rng, &[4, 16, 64, 4096]).unwrap_or(&4);
     length.min(at + rng.random_range(1..=most))
@@ -128,7 +128,7 @@ fn put(bytes: &mut Vec<u8>, from: usize, to: usize, new: &[u8]) {
     }
 }
 
-/// Another number of one to eight bytes, in either order.
+/// Replaces a binary number of one to eight bytes, in either byte order.
 fn binary_number(rng: &mut Pcg64, bytes: &mut [u8], at: usize) {
     let small = rng.random_range(0_u64..40);
     let number = *pick(
@@ -155,7 +155,7 @@ fn binary_number(rng: &mut Pcg64, bytes: &mut [u8], at: usize) {
     }
 }
 
-/// Another number for the next one in a text.
+/// Replaces the next number of a text.
 fn text_number(rng: &mut Pcg64, bytes: &mut Vec<u8>, at: usize) {
     let is_number = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let rest = bytes.get(at..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tries a reader with many inputs.
+//! Fuzzing loop of one reader.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -18,48 +18,48 @@ use crate::Reader;
 use crate::mutate::damage;
 use crate::watch::{Watch, peak_bytes};
 
-/// How much is tried.
+/// Budget of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Which inputs.
+    /// Random seed of the inputs.
     pub seed: u64,
-    /// How many at most.
+    /// Maximum number of inputs.
     pub inputs: u64,
-    /// For how long at most.
+    /// Maximum duration.
     pub time: Duration,
-    /// On so many threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Tried {
-    /// How many inputs were tried.
+    /// Number of inputs tried.
     pub inputs: u64,
-    /// The time of the slowest, and its number; `None` if there was none.
+    /// Time of the slowest input, and its number; `None` without inputs.
     pub slowest: Option<(Duration, u64)>,
-    /// The most memory that the process had until then, in bytes.
+    /// Peak memory of the process so far, in bytes.
     pub peak_bytes: Option<u64>,
-    /// What failed, each place once.
+    /// Failures, one for each message.
     pub failed: Vec<Failed>,
 }
 
-/// An input that a reader failed with.
+/// Failure of a reader with an input.
 #[derive(Debug)]
 pub struct Failed {
-    /// Where and with which words.
+    /// Location and message of the panic.
     pub message: String,
-    /// Where the input is kept.
+    /// File in which the input is kept.
     pub kept: PathBuf,
 }
 
-/// Inputs that failed are made smaller for so long.
+/// Time limit for shrinking a failed input.
 const SHRINKING: Duration = Duration::from_secs(3);
 
-/// Ways to fail that are kept.
+/// Maximum number of distinct failures that are kept.
 const MOST_FAILED: usize = 20;
 
-/// Inputs to begin with: those of the corpus, and those of other tests.
+/// Returns the initial inputs: those of the corpus and those of other tests.
 ///
 /// # Panics
 /// If the corpus cannot be read.
@@ -74,10 +74,10 @@ pub fn seeds(reader: &Reader) -> Vec<Vec<u8>> {
     found
 }
 
-/// Reads again what failed once; how many inputs that were.
+/// Reads all inputs that failed before, and returns their number.
 ///
 /// # Errors
-/// The first that fails again.
+/// The first input that fails again.
 ///
 /// # Panics
 /// If the corpus cannot be read.
@@ -92,8 +92,8 @@ pub fn replay(reader: &Reader) -> Result<usize, Failed> {
     Ok(inputs.len())
 }
 
-/// Tries a reader with the inputs of a seed. Ends the process where one takes longer than
-/// [`LONGEST`](crate::LONGEST) or, for every thread, more than [`MOST_BYTES`](crate::MOST_BYTES).
+/// Tries a reader with the inputs of a seed. Ends the process if an input takes longer than
+/// [`LONGEST`](crate::LONGEST) or uses more than [`MOST_BYTES`](crate::MOST_BYTES) for each thread.
 ///
 /// # Panics
 /// If the corpus cannot be read, or written.
@@ -143,7 +143,8 @@ pub fn run(reader: &Reader, plan: &Plan) -> Tried {
     tried
 }
 
-/// The input of a number: always the same with one version of Rust, whose hashes it is made from.
+/// Returns input `number`. It is reproducible for one version of Rust, because it depends on Rust's
+/// hashes.
 fn input(reader: &Reader, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
     let mut hash = DefaultHasher::new();
     (reader.name, seed, number).hash(&mut hash);
@@ -158,11 +159,11 @@ fn input(reader: &Reader, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> 
 }
 
 thread_local! {
-    /// Where this thread panicked last, if it does so in an attempt.
+    /// Location of the last panic of this thread inside an attempt.
     static PANICKED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Why a reader fails, if it does.
+/// Returns the panic message of a reader, if it fails.
 fn attempt(reader: &Reader, input: &[u8]) -> Result<(), String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -186,7 +187,7 @@ fn attempt(reader: &Reader, input: &[u8]) -> Result<(), String> {
     result.map_err(|payload| format!("{at}: {}", words(&*payload)))
 }
 
-/// What was said, without numbers: the same fault says others every time.
+/// Returns the panic message without numbers, which differ between inputs of the same failure.
 fn words(payload: &(dyn Any + Send)) -> String {
     let text = match (
         payload.downcast_ref::<&str>(),
@@ -204,7 +205,7 @@ fn words(payload: &(dyn Any + Send)) -> String {
         .collect()
 }
 
-/// The same failure with less, as far as that is found soon.
+/// Shrinks an input within a time limit while the failure stays the same.
 fn shrunk(reader: &Reader, mut input: Vec<u8>, message: &str) -> Vec<u8> {
     let began = Instant::now();
     let mut piece = input.len() / 2;
@@ -226,7 +227,7 @@ fn shrunk(reader: &Reader, mut input: Vec<u8>, message: &str) -> Vec<u8> {
     input
 }
 
-/// Keeps an input that failed.
+/// Stores an input that failed.
 pub(crate) fn keep(reader: &str, input: &[u8]) -> PathBuf {
     let path = place(reader, input);
     let folder = path.parent().expect("a folder");
@@ -248,7 +249,7 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// What is in the files of a folder whose names end so, in the order of their names.
+/// Returns the contents of the files in a folder whose names end with `end`, ordered by name.
 fn files(folder: &Path, end: &str) -> Vec<Vec<u8>> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -266,7 +267,7 @@ fn files(folder: &Path, end: &str) -> Vec<Vec<u8>> {
     paths.into_iter().map(read).collect()
 }
 
-/// The bytes of hexadecimal numbers with comments between them.
+/// Decodes hexadecimal numbers with comments between them.
 fn unhexed(text: &[u8]) -> Vec<u8> {
     let lines = String::from_utf8_lossy(text);
     let digits = lines

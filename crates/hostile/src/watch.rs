@@ -1,4 +1,4 @@
-//! Watches what is tried: how long it takes, and how much memory.
+//! Watchdog for the time and memory of inputs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,18 +8,18 @@ use std::{fs, process, thread};
 
 use crate::run::keep;
 
-/// No input may take longer.
+/// Maximum time of an input.
 pub const LONGEST: Duration = Duration::from_secs(10);
 
-/// Memory that the process may have resident for every thread that tries, in bytes.
+/// Maximum resident memory of the process for each thread, in bytes.
 pub const MOST_BYTES: u64 = 1 << 30;
 
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Since when, and what.
+/// Start time and input.
 type Trying = (Instant, Arc<[u8]>);
 
-/// What every thread is trying.
+/// Inputs being tried, by thread.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     trying: Mutex<HashMap<ThreadId, Trying>>,
@@ -36,7 +36,7 @@ impl Watch {
         trying.remove(&thread::current().id());
     }
 
-    /// Ends the process when an input takes too much; else comes back when `done` says so.
+    /// Ends the process if an input exceeds a limit. Returns when `done` is true.
     pub(crate) fn until(&self, reader: &str, threads: usize, done: impl Fn() -> bool) {
         let most_bytes = MOST_BYTES * threads as u64;
         while !done() {
@@ -66,12 +66,12 @@ impl Watch {
     }
 }
 
-/// What the process has resident, where the system tells.
+/// Returns the resident memory of the process, if the system reports it.
 fn resident_bytes() -> Option<u64> {
     memory("VmRSS:")
 }
 
-/// The most that it had.
+/// Returns the peak resident memory.
 pub(crate) fn peak_bytes() -> Option<u64> {
     memory("VmHWM:")
 }

@@ -1,4 +1,4 @@
-//! Every reader with some hundred inputs, always the same, and with what failed once first.
+//! Every reader with inputs that failed before and a few hundred reproducible random inputs.
 
 use std::time::Duration;
 

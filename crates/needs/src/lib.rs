@@ -1,21 +1,20 @@
-//! What tests need that a machine may not have, and one way to say that it is missing.
+//! Optional requirements of tests, and the report of a test that is skipped without them.
 //!
-//! A test that cannot be tried calls [`skip`] and returns. The reason goes to the standard error,
-//! past the output that the test harness keeps to itself; with `NETFLOW_SKIPS=FILE` it is added to
-//! that file as well, so that whoever ran many tests knows what was not tried. With
-//! `NETFLOW_NEEDS=ns2,chromium,namespaces` what is named there has to be to be had: skipping for
-//! want of it fails.
+//! A test that cannot run calls [`skip`] and returns. The reason is written to the standard error,
+//! past the output capture of the test harness. With `NETFLOW_SKIPS=FILE` it is also appended to
+//! that file. Needs listed in `NETFLOW_NEEDS=ns2,chromium,namespaces` are mandatory: a skip because
+//! of one of them fails.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::panic::Location;
 
-/// The variable with the file that skips are added to.
+/// Environment variable with the file that skips are appended to.
 const SKIPS: &str = "NETFLOW_SKIPS";
-/// The variable that names what has to be there.
+/// Environment variable with the mandatory needs.
 const NEEDS: &str = "NETFLOW_NEEDS";
 
-/// What a test may need.
+/// Requirement of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// The simulator ns-2, as the command `ns`.
@@ -24,13 +23,13 @@ pub enum Need {
     Ns3,
     /// The browser, as the command `chromium`.
     Chromium,
-    /// What makes the guide a book, as the command `mdbook`.
+    /// The book generator of the guide, as the command `mdbook`.
     Mdbook,
-    /// Network namespaces and TUN devices, and what the kernel between them has to know.
+    /// Network namespaces, TUN devices and the kernel features between them.
     Namespaces,
-    /// Some other command, file or right of the system.
+    /// Some other command, file or permission of the system.
     System,
-    /// A machine that has time for the test.
+    /// A machine without other load, for tests of timing.
     Quiet,
 }
 
@@ -45,7 +44,7 @@ impl Need {
         Need::Quiet,
     ];
 
-    /// As `NETFLOW_NEEDS` names it.
+    /// Returns the name used in `NETFLOW_NEEDS`.
     pub fn name(self) -> &'static str {
         match self {
             Need::Ns2 => "ns2",
@@ -59,11 +58,11 @@ impl Need {
     }
 }
 
-/// Says that a test, or a part of it, is not tried, and why.
+/// Reports that a test, or a part of it, is skipped, and why.
 ///
 /// # Panics
-/// If `NETFLOW_NEEDS` names what is missing, or something that nothing needs, or if the file of
-/// `NETFLOW_SKIPS` cannot be written: a skip that nobody hears of would count as a pass.
+/// If `NETFLOW_NEEDS` lists the missing need or an unknown one, or if the file of `NETFLOW_SKIPS`
+/// cannot be written: an unreported skip would count as a pass.
 #[track_caller]
 pub fn skip(need: Need, why: &str) {
     let needed = std::env::var(NEEDS).unwrap_or_default();
@@ -80,16 +79,16 @@ fn told(
     needed: &str,
     file: Option<&std::ffi::OsStr>,
 ) -> Result<(), String> {
-    // One line, whatever the reason is made of.
+    // A single line, whatever the reason contains.
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = format!("SKIPPED ({}): {why} [{}]\n", need.name(), place.file());
     if is_needed(need, needed)? {
         return Err(format!("{NEEDS} has {}, but: {why}", need.name()));
     }
-    // Not eprintln!, which the harness would keep to itself.
+    // Not eprintln!, which the harness captures.
     io::stderr().write_all(line.as_bytes()).ok();
     if let Some(path) = file {
-        // One write of one line: tests of many processes may do so at once.
+        // One write per line, because several test processes may append at the same time.
         OpenOptions::new()
             .create(true)
             .append(true)
@@ -100,7 +99,7 @@ fn told(
     Ok(())
 }
 
-/// Whether this is among what is needed; an error if something unheard of is.
+/// Returns whether `need` is mandatory, or an error if an unknown need is listed.
 fn is_needed(need: Need, needed: &str) -> Result<bool, String> {
     let names = || needed.split(',').map(str::trim).filter(|it| !it.is_empty());
     let known = Need::ALL.map(Need::name);
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(fault, "NETFLOW_NEEDS has ns2, but: it is not here");
     }
 
-    /// A need that is misspelt would never fail.
+    /// A misspelt need must fail, because it would never match.
     #[test]
     fn a_misspelt_need_fails() {
         let fault = tell(Need::Ns2, "chromum", None).unwrap_err();
@@ -155,7 +154,8 @@ mod tests {
         assert!(tell(Need::Ns2, "", Some(place.path().as_os_str())).is_err());
     }
 
-    /// In a process of its own, as a test is skipped: the harness does not keep what is said.
+    /// Runs the skipped test in a separate process, because the harness captures output within this
+    /// one.
     #[test]
     fn a_skip_is_heard_past_the_harness() {
         let output = std::process::Command::new(std::env::current_exe().unwrap())

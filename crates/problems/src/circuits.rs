@@ -1,8 +1,8 @@
-//! Networks with several links between the same nodes.
+//! Networks with parallel links.
 
 use netflow_network::{LinkSpec, Network};
 
-/// With another link beside those for which there is one to be, from the same node to the same.
+/// Adds a parallel link for each link for which `beside` returns one.
 pub fn with_circuits(
     network: &Network,
     mut beside: impl FnMut(&LinkSpec) -> Option<LinkSpec>,

@@ -1,10 +1,11 @@
-//! Profiles as the paper uses them: outside their domain the nearest point counts.
+//! Profiles without extrapolation, as in the paper: outside the measured range they use the nearest
+//! point.
 
 use std::sync::Arc;
 
 use netflow_profile::{Domain, Profile};
 
-/// A profile that is never extended. The reference trajectories were made with such profiles.
+/// Profile that is never extrapolated. The reference trajectories use such profiles.
 #[derive(Debug)]
 pub struct Clamped(pub Arc<dyn Profile>);
 

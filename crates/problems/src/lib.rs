@@ -1,7 +1,7 @@
-//! Reference problems that tests and benches share.
+//! Reference problems shared by tests and benches.
 //!
-//! The cases A1, A4, A400, B3 and CBR have trajectories made by an independent program beside
-//! them (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
+//! An independent program has computed trajectories of the cases A1, A4, A400, B3 and CBR
+//! (`tests/reference/math/fluid_*.csv`); [`random_network`] makes networks of any size.
 
 mod circuits;
 mod clamped;
@@ -36,18 +36,18 @@ pub use shipped::shipped_scenarios;
 pub use specs::{connection, constant_users, link, one_way, some_loss, workload};
 pub use wide::{WideNetwork, wide_network};
 
-/// Bits of the packets in the reference cases.
+/// Packet size in the reference cases, in bits.
 const PACKET_BITS: f64 = 8000.0;
 
-/// A case with a row of links, numbered along the way, and connections over parts of it.
+/// Reference case: links in a row, numbered in order, and connections over parts of the row.
 pub struct Case {
-    /// As in the file names.
+    /// Name, as in the file names.
     pub name: &'static str,
     /// The network.
     pub network: Network,
-    /// The links in the order of the columns.
+    /// Links in the order of the columns.
     pub links: Vec<LinkId>,
-    /// The connections in the order of the columns, with their columns' names.
+    /// Connections in the order of the columns, with the names of their columns.
     pub connections: Vec<(&'static str, ConnectionId)>,
     /// Simulated time in seconds.
     pub duration_s: f64,
@@ -59,7 +59,7 @@ enum Kind {
     Constant(f64),
 }
 
-/// Kind, first and last link, base round-trip time in ms, start and stop in ms.
+/// Source: kind, first and last link, base round-trip time in ms, start and stop in ms.
 struct Sender {
     name: &'static str,
     kind: Kind,
@@ -98,18 +98,18 @@ fn constant(name: &'static str, rate: f64, link: usize, start_ms: f64, stop_ms: 
     }
 }
 
-/// One slow link with one NT source: μ = 0.02 packets/ms, K = 8.
+/// Returns the case of one slow link with one NT source: μ = 0.02 packets/ms, K = 8.
 pub fn a1() -> Case {
     let senders = [sender("nt", "nt", (0, 0), 60.0, 0.0, None)];
     row("A1", &[(0.02, 8.0)], &senders, 1, 20.0)
 }
 
-/// One link, four sources that come and go.
+/// Returns the case of one link with four sources that start and stop.
 pub fn a4() -> Case {
     a4_times("A4", (0.1, 20.0), 1)
 }
 
-/// A4 a hundred times larger.
+/// Returns A4 with 100 times the sources and capacity.
 pub fn a400() -> Case {
     a4_times("A400", (10.0, 1000.0), 100)
 }
@@ -124,7 +124,7 @@ fn a4_times(name: &'static str, link: (f64, f64), count: u32) -> Case {
     row(name, &[link], &senders, count, 40.0)
 }
 
-/// Three links in a row, TCP over all of them, and cross traffic.
+/// Returns the case of three links in a row, TCP over all of them, and cross traffic.
 pub fn b3() -> Case {
     let senders = [
         sender("nt", "nt", (0, 2), 100.0, 0.0, None),
@@ -142,13 +142,13 @@ pub fn b3() -> Case {
     )
 }
 
-/// One link in overload for a while.
+/// Returns the case of one link in temporary overload.
 pub fn cbr() -> Case {
     let senders = [constant("cbr", 1.5, 0, 1000.0, 6000.0)];
     row("CBR", &[(1.0, 20.0)], &senders, 1, 10.0)
 }
 
-/// Links in a row, (μ in packets/ms, K) each; the way back is a pure delay.
+/// Returns links in a row, (μ in packets/ms, K) each. The return path is a pure delay.
 fn row(
     name: &'static str,
     links: &[(f64, f64)],
@@ -183,7 +183,7 @@ fn row(
         .collect();
     let mut connections = Vec::new();
     for s in senders {
-        // A way back of its own: no queue, and the base round-trip time as its delay.
+        // Separate return path: no queue, and the base round-trip time as its delay.
         let (from, to) = (nodes[s.links.0], nodes[s.links.1 + 1]);
         let turn = b.node(&format!("{} back", s.name));
         add(&mut b, to, turn, 1e30, s.base_ms / 1000.0, 1e6);
@@ -221,12 +221,12 @@ fn row(
     }
 }
 
-/// One link of `mu_pps` packets/s with room for `room` packets, fed with Poisson packets.
+/// Returns one link of `mu_pps` packets/s with a buffer of `room` packets and a Poisson source.
 pub fn poisson_queue(mu_pps: f64, room: f64, rate_pps: f64) -> Network {
     poisson_starts(mu_pps, 0.0, room, rate_pps, &[0.0])
 }
 
-/// Poisson sources that start one after the other, over one link with this delay.
+/// Returns one link with this delay and Poisson sources that start one after the other.
 pub fn poisson_starts(
     mu_pps: f64,
     delay_s: f64,

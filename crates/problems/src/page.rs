@@ -1,9 +1,9 @@
-//! Pages with tables that a command writes.
+//! Documentation pages with generated tables.
 
-/// The page with `table` between `<!-- study: NAME -->` and the next `<!-- end -->`.
+/// Returns the page with `table` between `<!-- study: NAME -->` and the next `<!-- end -->`.
 ///
 /// # Errors
-/// If one of these is not there.
+/// If one of these marks is missing.
 pub fn fill_page(page: &str, name: &str, table: &str) -> Result<String, String> {
     let (begin, end) = (format!("<!-- study: {name} -->"), "<!-- end -->");
     let missing = |mark: &str| format!("there is no `{mark}`");

@@ -1,10 +1,12 @@
-//! Which of all generated networks a test is about.
+//! Population of generated networks that tests use.
 
-/// Names the population whose networks tests generate: a number, 0 unless set.
+/// Environment variable with the number of the population; default 0.
 const VARIABLE: &str = "NETFLOW_POPULATION";
 
-/// The seed of generated networks that a test calls `seed`. With `NETFLOW_POPULATION=1`, 2, … they are others altogether,
-/// on which nobody has looked before; tests then say what holds in general, and what was true of a few.
+/// Returns the seed of generated networks that a test calls `seed`.
+///
+/// `NETFLOW_POPULATION=1`, 2, … selects entirely different networks, on which no tolerance was
+/// tuned. They show which claims of tests hold in general.
 ///
 /// # Panics
 /// If the variable is not such a number.

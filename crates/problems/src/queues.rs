@@ -1,13 +1,14 @@
-//! What queueing theory says of single queues.
+//! Results of queueing theory for single queues.
 
-/// Loss probability and mean queue of M/D/1/K, the one in service included: the chain embedded at
-/// departures (Gross and Harris, Fundamentals of Queueing Theory, section 5.1.7).
+/// Returns the loss probability and the mean number of packets (in service included) of M/D/1/K,
+/// from the chain embedded at departures (Gross and Harris, Fundamentals of Queueing Theory,
+/// section 5.1.7).
 pub fn m_d_1_k(load: f64, room: usize) -> (f64, f64) {
     let mut poisson = vec![(-load).exp()];
     for j in 1..=room {
         poisson.push(poisson[j - 1] * load / j as f64);
     }
-    // π by its balance: π_{j+1}·a_0 = π_j − π_0·a_j − Σ_{1≤i≤j} π_i·a_{j−i+1}
+    // π from the balance equations: π_{j+1}·a_0 = π_j − π_0·a_j − Σ_{1≤i≤j} π_i·a_{j−i+1}
     let mut pi = vec![1.0];
     for j in 0..room - 1 {
         let from_others: f64 = (1..=j).map(|i| pi[i] * poisson[j - i + 1]).sum();
@@ -28,7 +29,8 @@ pub fn m_d_1_k(load: f64, room: usize) -> (f64, f64) {
 mod tests {
     use super::m_d_1_k;
 
-    /// Room for one: Erlang's loss formula, whatever the service. Room for many: the Pollaczek-Khinchine mean.
+    /// With K = 1, Erlang's loss formula for any service time. With large K, the
+    /// Pollaczek-Khinchine mean.
     #[test]
     fn it_agrees_with_what_is_known_of_its_ends() {
         for load in [0.1, 0.5, 0.9] {

@@ -12,7 +12,7 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What a random network is to look like.
+/// Parameters of a random network.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomNetwork {
     /// Number of nodes, at least 2.
@@ -25,18 +25,19 @@ pub struct RandomNetwork {
     pub events: usize,
     /// Seconds within which connections start and events happen.
     pub duration_s: f64,
-    /// Everything random hangs on it.
+    /// Random seed.
     pub seed: u64,
-    /// One kind of source and packet, drop-tail, no link that loses, no size limits: as fast as it gets.
+    /// If true: one kind of source and packet size, drop-tail, no link loss, no size limits. The
+    /// fastest case.
     pub plain: bool,
-    /// Half of the TCP sources carry their windows; to be run with the window model.
+    /// If true, half of the TCP sources have congestion windows, which requires the packet model.
     pub windows: bool,
 }
 
-/// A network of this kind; the same for the same values.
+/// Returns a random network that depends on the parameters only.
 pub fn random_network(r: RandomNetwork) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(crate::population(r.seed));
-    // The other numbers are what they would be if nobody lost anything, and delays stayed.
+    // Separate random streams, so that the other numbers do not depend on losses and delay changes.
     let mut losses = rng.clone();
     losses.set_stream(1);
     let mut delays = rng.clone();
@@ -130,7 +131,7 @@ pub fn random_network(r: RandomNetwork) -> Network {
     }
 }
 
-/// Turns a TCP source with a profile into one with a window.
+/// Replaces the profile of a TCP source by a congestion window.
 fn carry_window(spec: &mut ConnectionSpec, rng: &mut impl Rng) {
     let Source::Profile(_) = spec.source else {
         return;
@@ -191,7 +192,7 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
         stop_s: maybe(0.4, 0.1..0.5 * r.duration_s).map(|d| start_s + d),
         size_pkts: maybe(0.3, 1.0..1000.0),
         count: maybe(0.3, 1.0..50.0).map_or(1, |n| n as u32),
-        // Distinct windows make plain connections distinct classes.
+        // Different windows put plain connections into different classes.
         max_window_pkts: maybe(0.3, 2.0..64.0).or(r.plain.then_some(20.0 + 1e-5 * i as f64)),
         packet_size_bytes: maybe(0.3, 64.0..1500.0).unwrap_or(1000.0),
         path: None,

@@ -1,8 +1,8 @@
-//! The same network with other connections.
+//! Copies of a network with modified connections.
 
 use netflow_network::{ConnectionSpec, Network};
 
-/// The network with every connection changed; `change` is called in their order.
+/// Returns the network with every connection modified; `change` is called in their order.
 pub fn remade(network: &Network, change: impl FnMut(&mut ConnectionSpec)) -> Network {
     let mut builder = network.to_builder();
     builder.each_connection(change);

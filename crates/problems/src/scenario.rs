@@ -1,5 +1,5 @@
-//! Random scenario files: every model, transport, queue, source, aggregate, workload and event, with odd
-//! numbers.
+//! Random scenario files: every model, transport, queue, source, aggregate, workload and event,
+//! with unusual numbers.
 
 use std::fmt::Write;
 
@@ -8,33 +8,33 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A scenario file, and how it is to be recorded.
+/// Scenario file and its recording parameters.
 #[derive(Clone, Debug)]
 pub struct RandomScenario {
-    /// The file.
+    /// Text of the file.
     pub text: String,
-    /// Length of a recording interval in seconds; hardly ever a part of the duration.
+    /// Recording interval in seconds; rarely a divisor of the duration.
     pub every_s: f64,
-    /// How long the run is, in seconds.
+    /// Duration of the run in seconds.
     pub duration_s: f64,
 }
 
-/// Packets that all links together could carry while a run of packets lasts, at most.
+/// Maximum number of packets that all links together can carry during a run of the packet model.
 const MOST_PACKETS: f64 = 20_000.0;
 
-/// Steps of a fluid, roughly at most.
+/// Approximate maximum number of steps of the fluid model.
 const MOST_STEPS: f64 = 1500.0;
 
 fn log_uniform(rng: &mut impl Rng, range: std::ops::Range<f64>) -> f64 {
     rng.random_range(range.start.ln()..range.end.ln()).exp()
 }
 
-/// One of them.
+/// Returns a random element.
 fn one<T: Copy>(rng: &mut impl Rng, of: &[T]) -> T {
     *of.choose(rng).expect("there is always one")
 }
 
-/// A number with few digits, or with many.
+/// Formats a number with few digits or with many.
 fn odd(rng: &mut impl Rng, x: f64) -> String {
     match rng.random_range(0..3) {
         0 => format!("{x:.2e}"),
@@ -43,19 +43,20 @@ fn odd(rng: &mut impl Rng, x: f64) -> String {
     }
 }
 
-/// A time in one of the units.
+/// Formats a time in a random unit.
 fn time(rng: &mut impl Rng, s: f64) -> String {
     let (unit, per_s) = one(rng, &[("s", 1.0), ("ms", 1e3), ("us", 1e6)]);
     format!("\"{} {unit}\"", s * per_s)
 }
 
-/// The parts of the networks that a scenario is made of.
+/// Scenario under construction.
 struct Making {
     rng: ChaCha8Rng,
     text: String,
     nodes: usize,
     pairs: Vec<(usize, usize)>,
-    /// Of the slowest and of all links, and the shortest delay that packets wait for.
+    /// Bandwidth of the slowest link and of all links together, and the shortest round-trip time of a
+    /// link.
     slowest_bps: f64,
     all_bps: f64,
     shortest_s: f64,
@@ -65,7 +66,7 @@ struct Making {
     aggregates: usize,
 }
 
-/// The scenario of this seed. All of them are valid.
+/// Returns the scenario of this seed, which is always valid.
 pub fn random_scenario(seed: u64) -> RandomScenario {
     let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
     let nodes = rng.random_range(2..8_usize);
@@ -188,7 +189,7 @@ impl Making {
         }
     }
 
-    /// As long as the run may cost.
+    /// Chooses a duration within the limits on packets and steps.
     fn duration(&mut self) {
         let packets_s = MOST_PACKETS * 8000.0 / self.all_bps;
         let steps_s = MOST_STEPS * self.shortest_s / 12.0;
@@ -281,7 +282,7 @@ impl Making {
                 let window = log_uniform(&mut self.rng, 1.0..300.0).ceil();
                 self.put("max-window", format!("\"{window} pkt\""));
             }
-            // Every aggregate has a member.
+            // Every aggregate has at least one member.
             if self.aggregates > 0 && (i < self.aggregates || self.sometimes(0.6)) {
                 self.put("aggregate", format!("\"A{}\"", i % self.aggregates));
             }
@@ -295,7 +296,7 @@ impl Making {
         let application = one(&mut self.rng, &["http", "telnet"]);
         self.text.push_str("\n[[workload]]\nname = \"users\"\n");
         self.put("application", format!("\"{application}\""));
-        // Two or three users, whatever the scale.
+        // Two or three users per run, whatever the duration.
         let value = time(&mut self.rng, 0.4 * self.duration_s);
         self.put("interarrival", value);
         self.put("clients", "\"n0\"");

@@ -1,7 +1,7 @@
-//! A small scenario of packets in which something is random, and something happens.
+//! Small scenario of the packet model with randomness and an event.
 
-/// The file: three TCP transfers and a Poisson source at one queue, whose link has half the bandwidth
-/// after 6 s.
+/// Scenario file: three TCP transfers and a Poisson source at one queue, whose link has half the
+/// bandwidth after 6 s.
 pub const SHARED_QUEUE: &str = r#"
 [simulation]
 duration = "20 s"

@@ -1,8 +1,8 @@
-//! The scenarios that come with the program.
+//! Scenarios shipped with the program.
 
 use std::path::{Path, PathBuf};
 
-/// Their files, in order.
+/// Returns their files, in order.
 pub fn shipped_scenarios() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")];

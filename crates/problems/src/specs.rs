@@ -1,4 +1,4 @@
-//! Links and connections as most tests want them: they write what differs.
+//! Links and connections with the defaults of most tests.
 
 use netflow_network::{
     Acks, Application, BitErrors, Buffer, ConnectionSpec, GilbertElliott, LinkLoss, LinkSpec,
@@ -8,13 +8,12 @@ use netflow_tcpmodel::Stack;
 use netflow_workload::{Distribution, Http};
 use rand::{Rng, RngExt};
 
-/// What a link loses on the way: of most links nothing, of others packets at random, in bursts or by bit
-/// errors.
+/// Returns the random loss of a link: mostly none, otherwise random packets, bursts or bit errors.
 pub(crate) fn link_loss(rng: &mut impl Rng) -> LinkLoss {
     loss_of(rng, 20)
 }
 
-/// The same, more often than not something.
+/// Returns the random loss of a link, which is more often present than not.
 pub fn some_loss(rng: &mut impl Rng) -> LinkLoss {
     loss_of(rng, 5)
 }
@@ -35,7 +34,7 @@ fn loss_of(rng: &mut impl Rng, kinds: u32) -> LinkLoss {
     }
 }
 
-/// A drop-tail link with room for so many packets.
+/// Returns a drop-tail link with a buffer of `room` packets.
 pub fn link(from: NodeId, to: NodeId, bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {
     LinkSpec {
         delay_s,
@@ -44,8 +43,8 @@ pub fn link(from: NodeId, to: NodeId, bandwidth_bps: f64, delay_s: f64, room: f6
     }
 }
 
-/// One connection with packets of 1000 B that always has something to send, from the start to the
-/// end, over the shortest way; every packet is acknowledged.
+/// Returns one bulk connection with packets of 1000 B, from the start to the end of the run, over
+/// the shortest path; every packet is acknowledged.
 pub fn connection(name: &str, from: NodeId, to: NodeId, source: Source) -> ConnectionSpec {
     ConnectionSpec {
         name: name.to_owned(),
@@ -68,7 +67,7 @@ pub fn connection(name: &str, from: NodeId, to: NodeId, source: Source) -> Conne
     }
 }
 
-/// The same, and nobody acknowledges.
+/// Returns the same connection without acknowledgements.
 pub fn one_way(name: &str, from: NodeId, to: NodeId, source: Source) -> ConnectionSpec {
     ConnectionSpec {
         acks: Acks::None,
@@ -76,8 +75,8 @@ pub fn one_way(name: &str, from: NodeId, to: NodeId, source: Source) -> Connecti
     }
 }
 
-/// So many users in a second who do this at one node, all the time, and are answered by another, with the stack of today's
-/// Linux and packets of 1500 B.
+/// Returns a workload: `users_per_s` users per second at one node use the application of a server
+/// at another node during the whole run. They use the stack of current Linux and packets of 1500 B.
 ///
 /// # Panics
 /// Never: the stack is built in.
@@ -106,9 +105,9 @@ pub fn workload(
     }
 }
 
-/// Users of the web who do all the same, between two nodes of clients and three of servers, which are
-/// added: three pages of two files of 2000 B, and 10 s between them; four come in a second, from 5 s on
-/// until 65 s.
+/// Returns a workload of identical web users, between two new client nodes and three new server
+/// nodes. Each user reads three pages of two files of 2000 B, 10 s apart; four users arrive per
+/// second, from 5 s to 65 s.
 ///
 /// # Panics
 /// Never: the stack is built in.

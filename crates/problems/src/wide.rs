@@ -10,22 +10,22 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A network as rows, to be built in any order of them.
+/// Network as rows, which can be built in any order.
 #[derive(Clone, Debug)]
 pub struct WideNetwork {
-    /// Names of the nodes; those of the specifications are numbered from 0.
+    /// Names of the nodes; specifications refer to them by index.
     pub nodes: Vec<String>,
-    /// Links by their ends and what is between them.
+    /// Links by their ends, with their specifications.
     pub links: Vec<(usize, usize, LinkSpec)>,
     /// Connections by their ends.
     pub connections: Vec<(usize, usize, ConnectionSpec)>,
-    /// Long beside the delays.
+    /// Duration in seconds, long compared with the delays.
     pub duration_s: f64,
-    /// How the mix travels.
+    /// Transport of the traffic mix through queues.
     pub transport: Transport,
 }
 
-/// Stands for the ends of a row until they are known.
+/// Returns a placeholder for the ends of a row.
 fn nobody() -> NodeId {
     NetworkBuilder::new().node("")
 }
@@ -34,10 +34,10 @@ fn log_uniform(rng: &mut impl Rng, range: std::ops::Range<f64>) -> f64 {
     rng.random_range(range.start.ln()..range.end.ln()).exp()
 }
 
-/// The network of this seed: links of all scales around one that is the network's own.
+/// Returns the network of this seed: links of all scales around a random base scale.
 pub fn wide_network(seed: u64) -> WideNetwork {
     let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
-    // The other numbers are what they would be if nobody lost anything.
+    // A separate random stream, so that the other numbers do not depend on losses.
     let mut losses = rng.clone();
     losses.set_stream(1);
     let nodes = rng.random_range(2..8_usize);
@@ -144,7 +144,7 @@ fn random_connection(
 }
 
 impl WideNetwork {
-    /// The network with its rows in this order.
+    /// Builds the network with its rows in this order.
     pub fn build(&self) -> Network {
         let mut b = NetworkBuilder::new();
         let nodes: Vec<NodeId> = self.nodes.iter().map(|name| b.node(name)).collect();
@@ -170,7 +170,7 @@ impl WideNetwork {
         }
     }
 
-    /// The same with its rows shuffled, those of its nodes, too.
+    /// Returns the same network with its links, connections and nodes shuffled.
     pub fn shuffled(&self, seed: u64) -> WideNetwork {
         let mut rng = ChaCha8Rng::seed_from_u64(crate::population(seed));
         let mut place: Vec<usize> = (0..self.nodes.len()).collect();

@@ -1,4 +1,4 @@
-//! Arguments: quantities as numbers in base units, or as texts with their unit.
+//! Conversion of arguments: quantities as numbers in base units, or as texts with a unit.
 
 use std::str::FromStr;
 
@@ -11,12 +11,12 @@ use pyo3::types::PyDict;
 use crate::errors::value;
 use crate::unit::unit;
 
-/// A time in seconds: `0.5`, or `"500 ms"`.
+/// Returns a time in seconds: `0.5`, or `"500 ms"`.
 pub fn seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     quantity::<Seconds>(what, given, Seconds::get)
 }
 
-/// A time above zero.
+/// Returns a time above zero.
 pub fn positive_seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let time_s = seconds(what, given)?;
     match time_s > 0.0 {
@@ -25,7 +25,7 @@ pub fn positive_seconds(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// A time of zero or more.
+/// Returns a time of zero or more.
 pub fn seconds_from_0(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let time_s = seconds(what, given)?;
     match time_s >= 0.0 {
@@ -34,7 +34,7 @@ pub fn seconds_from_0(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// A bandwidth in bit/s above zero: `1e6`, or `"1 Mbit/s"`.
+/// Returns a bandwidth in bit/s above zero: `1e6`, or `"1 Mbit/s"`.
 pub fn bandwidth(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let bps = quantity::<BitsPerSecond>(what, given, BitsPerSecond::get)?;
     match bps > 0.0 {
@@ -43,7 +43,8 @@ pub fn bandwidth(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// A rate in packets/s, zero or more: `100`, `"100 pkt/s"`, or `"1 Mbit/s"` of packets of so many bytes.
+/// Returns a rate in packets/s, zero or more: `100`, `"100 pkt/s"`, or `"1 Mbit/s"` in packets of
+/// `packet_bytes`.
 pub fn rate_pps(what: &str, given: &Bound<'_, PyAny>, packet_bytes: f64) -> PyResult<f64> {
     let pps = |rate: Rate| rate.packets_per_second(Bytes(packet_bytes)).get();
     let pps = quantity::<Rate>(what, given, pps)?;
@@ -72,13 +73,13 @@ fn quantity<T: FromStr<Err = UnitError>>(
     }
 }
 
-/// A number, which true and false are not; `wanted` says what it is.
+/// Returns a number that is not a boolean; `wanted` names the expected type in the error.
 pub fn number(what: &str, given: &Bound<'_, PyAny>, wanted: &str) -> PyResult<f64> {
     let wrong = || {
         let kind = given.get_type();
         PyTypeError::new_err(format!("`{what}` must be {wanted}, not {kind}"))
     };
-    // NumPy's are extracted, too.
+    // NumPy's booleans are extracted, too.
     match given.extract::<bool>() {
         Ok(_) => Err(wrong()),
         Err(_) => given
@@ -87,8 +88,8 @@ pub fn number(what: &str, given: &Bound<'_, PyAny>, wanted: &str) -> PyResult<f6
     }
 }
 
-/// Another error where something is of a wrong type; what else went wrong, such as a number beyond all floats or
-/// whatever the caller's own object raises, is told as it is.
+/// Replaces an error of a wrong type by `wrong`. Other errors are kept, for example a number beyond
+/// the range of floats or an exception of the caller's own object.
 fn instead_of_type(py: Python<'_>, error: PyErr, wrong: impl Fn() -> PyErr) -> PyErr {
     match error.is_instance_of::<PyTypeError>(py) {
         true => wrong(),
@@ -96,7 +97,8 @@ fn instead_of_type(py: Python<'_>, error: PyErr, wrong: impl Fn() -> PyErr) -> P
     }
 }
 
-/// What a dict has now: taking its items may run code of the caller's that changes it.
+/// Returns a copy of the dict's items, because converting an item may run user code that changes
+/// the dict.
 pub fn items<'py>(
     dict: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
@@ -104,9 +106,9 @@ pub fn items<'py>(
     Ok(items.transpose()?.unwrap_or_default())
 }
 
-/// A value for a key as scenario files write it: what `--set` takes after the `=`. Numbers of quantities are in base units.
+/// Returns a value as scenario files and `--set` write it. Numbers of quantities are in base units.
 pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
-    // NumPy's, too.
+    // NumPy's booleans, too.
     if let Ok(flag) = given.extract::<bool>() {
         return Ok(flag.to_string());
     }
@@ -134,7 +136,7 @@ pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
     })
 }
 
-/// How many seeds.
+/// Checks the number of seeds.
 pub fn seeds(seeds: u32) -> PyResult<u32> {
     match (1..=1_000_000).contains(&seeds) {
         true => Ok(seeds),
@@ -142,7 +144,7 @@ pub fn seeds(seeds: u32) -> PyResult<u32> {
     }
 }
 
-/// A format of series and tables.
+/// Returns the format of series and tables.
 pub fn format(name: &str) -> PyResult<Format> {
     let format = name.parse();
     format.map_err(|error: UnknownFormat| value(error.to_string()))

@@ -1,4 +1,4 @@
-//! Python's exceptions.
+//! Python exceptions.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ create_exception!(
     "Ctrl-C; `results` has what was done until then, or None."
 );
 
-/// A problem as Python has it.
+/// Converts a problem to the Python class.
 pub fn problem<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyAny>> {
     let class = py
         .import("netflow_evaluator._problem")?
@@ -53,7 +53,8 @@ pub fn problem<'py>(py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, P
     ))
 }
 
-/// An error with everything that is wrong. The whole list is in `problems`; the first few in the message.
+/// Returns an error with all problems: the complete list in `problems`, the first few in the
+/// message.
 pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     const SHOWN: usize = 10;
     let first = problems.iter().next();
@@ -88,12 +89,12 @@ pub fn scenario(py: Python<'_>, problems: &Problems) -> PyErr {
     }
 }
 
-/// An error about one value, that no file has.
+/// Returns an error about a value that is not from a file.
 pub fn value(message: impl Into<String>) -> PyErr {
     PyValueError::new_err(message.into())
 }
 
-/// Refuses a file that is no page by its name.
+/// Rejects a path without the file name suffix of a page.
 pub fn check_page(path: &Path) -> PyResult<()> {
     match path.extension() {
         Some(ending)
@@ -111,7 +112,7 @@ pub fn check_page(path: &Path) -> PyResult<()> {
     }
 }
 
-/// With what helps.
+/// Returns an error with a help text.
 pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
     match help {
         Some(help) => value(format!("{message}; {help}")),
@@ -119,7 +120,7 @@ pub fn value_with(message: &str, help: Option<&str>) -> PyErr {
     }
 }
 
-/// Why there is no evaluation.
+/// Returns the exception for an evaluation error.
 pub fn evaluation(error: &Error) -> PyErr {
     match error {
         Error::Scope(_) => value(error.to_string()),
@@ -129,7 +130,7 @@ pub fn evaluation(error: &Error) -> PyErr {
     }
 }
 
-/// Why there is no steady state.
+/// Returns the exception for a steady-state error.
 pub fn steady(error: &SteadyError) -> PyErr {
     match error {
         SteadyError::BadOption { .. }
@@ -142,12 +143,12 @@ pub fn steady(error: &SteadyError) -> PyErr {
     }
 }
 
-/// No such name, and the nearest one that there is.
+/// Returns an error about an unknown name, with the nearest known one.
 pub fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
     value(is_unknown(what, name, known))
 }
 
-/// The same in words.
+/// Returns the same as a text.
 pub fn is_unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let message = format!("there is no {what} `{name}`");
     let known: Vec<&str> = known.collect();
@@ -157,7 +158,7 @@ pub fn is_unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a st
     }
 }
 
-/// No profile or stack of a name.
+/// Returns an error about an unknown or invalid profile or stack.
 pub fn find(py: Python<'_>, what: &str, name: &str, error: &FindError) -> PyErr {
     match error {
         FindError::Unknown(names) => unknown(what, name, names.iter().copied()),

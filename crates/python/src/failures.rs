@@ -1,4 +1,4 @@
-//! What failures do to a network.
+//! Failure analysis.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Of a scenario that was read from `path`.
+    /// Analyses a scenario that was read from `path`.
     pub fn find(
         py: Python<'_>,
         path: PathBuf,

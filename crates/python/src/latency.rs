@@ -1,4 +1,4 @@
-//! How long short transfers take.
+//! Latency of short transfers.
 
 use netflow::document::Words;
 use netflow::find;
@@ -116,7 +116,7 @@ fn questions(
     Ok(questions)
 }
 
-/// Bytes: a number of them, or a text with its unit.
+/// Returns a size in bytes, from a number or a text with a unit.
 fn size_of(given: &Bound<'_, PyAny>, mss_bytes: u32) -> PyResult<u64> {
     let text = match given.extract::<String>() {
         Ok(text) => text,

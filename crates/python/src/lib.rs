@@ -1,7 +1,8 @@
-//! The extension module `netflow_evaluator._native`: what the Python package has of the library.
+//! Extension module `netflow_evaluator._native`, the part of the Python package that wraps the
+//! library.
 //!
-//! Each file has one subject, named as in the library. Work of some length is done on a thread of its own
-//! ([`work`]), without Python's lock; tables leave as Arrow streams ([`table`]).
+//! Each file has one subject, named as in the library. Long operations run on a separate thread
+//! without Python's lock ([`work`]). Tables are exported as Arrow streams ([`table`]).
 
 mod convert;
 mod errors;
@@ -28,7 +29,7 @@ use std::ffi::OsString;
 use mimalloc::MiMalloc;
 use pyo3::prelude::*;
 
-/// Of what is not Python's: see Cargo.toml.
+/// Allocator of Rust code; see Cargo.toml.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -117,7 +117,7 @@ pub fn mark(
     Ok(marked)
 }
 
-/// Bytes: a number of them, or a text with its unit.
+/// Returns a size in bytes, from a number or a text with a unit.
 fn bytes(what: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     let bytes = match given.extract::<String>() {
         Ok(text) => text

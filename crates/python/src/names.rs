@@ -1,4 +1,4 @@
-//! Links, connections, nodes and aggregates of a network by their names.
+//! Lookup of links, connections, nodes and aggregates by name.
 
 use netflow::scenario::Prepared;
 use netflow::simulation::{AggregateId, ConnectionId, LinkId, Network, NodeId};
@@ -6,20 +6,20 @@ use pyo3::PyResult;
 
 use crate::errors;
 
-/// Of all links, in order.
+/// Returns the names of all links, in order.
 pub fn links(network: &Network) -> Vec<String> {
     let names = network.links().map(|id| network.link_name(id).to_owned());
     names.collect()
 }
 
-/// Of all connections, in order.
+/// Returns the names of all connections, in order.
 pub fn connections(network: &Network) -> Vec<String> {
     let ids = network.connections();
     ids.map(|id| network.connection_name(id).to_owned())
         .collect()
 }
 
-/// The link that is called so.
+/// Returns the link with this name.
 pub fn link(network: &Network, name: &str) -> PyResult<LinkId> {
     network.link_by_name(name).ok_or_else(|| {
         let known = network.links().map(|id| network.link_name(id));
@@ -27,7 +27,7 @@ pub fn link(network: &Network, name: &str) -> PyResult<LinkId> {
     })
 }
 
-/// The connection that is called so.
+/// Returns the connection with this name.
 pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
     network.connection_by_name(name).ok_or_else(|| {
         let known = network.connections().map(|id| network.connection_name(id));
@@ -35,7 +35,7 @@ pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
     })
 }
 
-/// The connection that is called so, or the parts of what is.
+/// Returns the connection with this name, or the parts of the demand with this name.
 pub fn connections_called(scenario: &Prepared, name: &str) -> PyResult<Vec<ConnectionId>> {
     let known = || scenario.connection_names();
     scenario
@@ -43,7 +43,7 @@ pub fn connections_called(scenario: &Prepared, name: &str) -> PyResult<Vec<Conne
         .ok_or_else(|| errors::unknown("connection", name, known()))
 }
 
-/// The node that is called so.
+/// Returns the node with this name.
 pub fn node(network: &Network, name: &str) -> PyResult<NodeId> {
     let mut nodes = network.nodes();
     let found = nodes.find(|&id| network.node_name(id) == name);
@@ -53,7 +53,7 @@ pub fn node(network: &Network, name: &str) -> PyResult<NodeId> {
     })
 }
 
-/// The aggregate that is called so, or that the connection is in that is called so.
+/// Returns the aggregate with this name, or the aggregate of the connection with this name.
 pub fn aggregate(network: &Network, name: &str) -> PyResult<AggregateId> {
     let of = |id: AggregateId| network.aggregate_spec(id).name.as_str();
     if let Some(id) = network.aggregates().find(|&id| of(id) == name) {

@@ -1,4 +1,4 @@
-//! What a run has come to.
+//! Results of a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,16 +20,16 @@ use crate::names;
 use crate::table::Table;
 use crate::work::{Worked, work};
 
-/// Where a run was written.
+/// Directory to which a run was written.
 #[derive(Clone)]
 pub struct Written {
     directory: PathBuf,
-    /// The text of its manifest, which no other run has.
+    /// Text of its manifest, which identifies the run.
     manifest: String,
 }
 
 impl Written {
-    /// What was just written there.
+    /// Identifies the run just written to `directory`.
     pub fn at(directory: PathBuf) -> Option<Written> {
         let manifest = manifest(&directory)?;
         Some(Written {
@@ -38,7 +38,7 @@ impl Written {
         })
     }
 
-    /// Whether it still is there.
+    /// Returns whether the directory still contains this run.
     fn is_there(&self) -> bool {
         manifest(&self.directory).is_some_and(|it| it == self.manifest)
     }
@@ -75,7 +75,7 @@ impl Results {
         }
     }
 
-    /// Of a run that came to its end. One that was interrupted raises, with what there is until then.
+    /// Returns the results of a finished run. An interrupted run raises, with the results so far.
     pub fn of(
         py: Python<'_>,
         prepared: Arc<Prepared>,
@@ -122,7 +122,8 @@ impl Results {
         &self.evaluation.summary
     }
 
-    /// One of the series: of so many names, whose values stand after so many others in every interval.
+    /// Returns the table of one series: `names.len()` rows in every interval, after `before` other
+    /// values.
     fn series(&self, layout: Layout, names: Vec<String>, before: usize) -> PyResult<Table> {
         let Some(series) = &self.evaluation.series else {
             return Err(errors::InternalError::new_err("no series were kept"));
@@ -139,7 +140,7 @@ impl Results {
         for (time_s, all) in series.times_s.iter().zip(intervals) {
             let own = &all[before..before + names.len() * width];
             for (place, row) in own.chunks_exact(width).enumerate() {
-                // As files tell it.
+                // Rounded as in files.
                 times_s.push((time_s * 1e9).round() / 1e9);
                 places.push(place as i32);
                 for (column, &value) in values.iter_mut().zip(row) {
@@ -151,7 +152,7 @@ impl Results {
     }
 }
 
-/// A KeyboardInterrupt with what was done until then.
+/// Returns a KeyboardInterrupt with the results so far.
 pub fn interrupted(py: Python<'_>, text: String, results: Option<Py<Results>>) -> PyErr {
     let error = Interrupted::new_err(text);
     match error.value(py).setattr("results", results) {
@@ -298,7 +299,7 @@ impl Results {
                 None => tempfile::tempdir()
                     .map_err(|error| error.to_string())
                     .and_then(|place| {
-                        // The page calls the run as its directory is called.
+                        // The page names the run after its directory.
                         let place = place.path().join("results");
                         let settings = Settings {
                             directory: Some(Directory::at(&place)),

@@ -1,4 +1,4 @@
-//! Scenarios: loaded, changed, and what can be asked of them.
+//! Scenarios: loading, changes and evaluations.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ impl Scenario {
     }
 
     pub fn state(&self) -> State {
-        // Whoever held it while panicking had not begun to change it.
+        // A poisoned lock is harmless, because the state is replaced as a whole.
         self.state
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -95,7 +95,7 @@ impl Scenario {
         self.state().prepared
     }
 
-    /// The scenario as its steady state has it.
+    /// Returns the scenario prepared for its steady state.
     fn for_steady(&self, py: Python<'_>) -> PyResult<Arc<Prepared>> {
         let state = self.state();
         let prepared = Self::calibrated(py, state.prepared.clone())?;
@@ -103,7 +103,7 @@ impl Scenario {
         let steady = py.detach(|| {
             for_steady((*prepared).clone(), |more| {
                 state.with(more).map_err(|refusal| match refusal {
-                    // What fluids cannot follow stays as it is.
+                    // Sources that the fluid model does not support stay unchanged.
                     Refusal::Wrong(_) => {}
                     Refusal::Unreadable(_) | Refusal::Changed(_) => changed = Some(refusal),
                 })
@@ -115,7 +115,7 @@ impl Scenario {
         }
     }
 
-    /// The scenario with another model, if one is given.
+    /// Returns the scenario with another model, if one is given.
     fn with_model(&self, py: Python<'_>, model: Option<&str>) -> PyResult<Arc<Prepared>> {
         let state = self.state();
         let Some(model) = model else {
@@ -126,7 +126,7 @@ impl Scenario {
         prepared.map(Arc::new).map_err(|refusal| refusal.told(py))
     }
 
-    /// The same as packets calibrate it, if it asks for that.
+    /// Returns the calibrated scenario, if it has a calibration.
     fn calibrated(py: Python<'_>, prepared: Arc<Prepared>) -> PyResult<Arc<Prepared>> {
         if prepared.network.calibration_due().is_none() {
             return Ok(prepared);
@@ -176,11 +176,11 @@ impl Scenario {
     fn set(&self, py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let setting = one_setting(key, value)?;
         py.detach(|| {
-            // Nobody else changes it between reading and writing.
+            // No other thread may change it between reading and writing.
             let _change = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
             let mut state = self.state();
             let mut spec = state.spec.clone();
-            // Only the last of the same key counts: no list grows in a loop.
+            // A repeated key replaces the earlier one, so that the list does not grow in loops.
             let start = format!("{key}=");
             spec.settings.retain(|it| !it.starts_with(&start));
             spec.settings.push(setting);

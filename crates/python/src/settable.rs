@@ -1,4 +1,4 @@
-//! What may be set of a simulation on the way, as it is said at the start.
+//! Values that may be set during a simulation, as announced at its start.
 
 use netflow::simulation::{
     BuildError, ConnectionId, LinkId, Network, NodeId, with_bandwidths, with_delays, with_paths,
@@ -10,7 +10,7 @@ use pyo3::types::{PyAnyMethods, PyDict, PyString};
 
 use crate::{convert, errors, names};
 
-/// Bandwidths and delays of links, paths and rates of connections.
+/// Announced bandwidths and delays of links, and paths and rates of connections.
 #[derive(Default)]
 pub struct Settable {
     bandwidths: Vec<(LinkId, f64)>,
@@ -20,7 +20,8 @@ pub struct Settable {
 }
 
 impl Settable {
-    /// `{LINK: [BANDWIDTH, ...]}`, `{LINK: [DELAY, ...]}`, `{CONNECTION: [[NODE, ...], ...]}`, `{CONNECTION: [RATE, ...]}`.
+    /// Reads `{LINK: [BANDWIDTH, ...]}`, `{LINK: [DELAY, ...]}`, `{CONNECTION: [[NODE, ...], ...]}`
+    /// and `{CONNECTION: [RATE, ...]}`.
     pub fn read(
         network: &Network,
         bandwidths: Option<&Bound<'_, PyDict>>,
@@ -51,7 +52,7 @@ impl Settable {
         Ok(all)
     }
 
-    /// The network of which all of it may be set.
+    /// Returns the network with all announced values.
     pub fn announce(&self, network: &Network) -> PyResult<Network> {
         let first = |wrong: Vec<BuildError>| {
             let first = wrong.first().map(ToString::to_string);
@@ -74,7 +75,7 @@ impl Settable {
     }
 }
 
-/// A path as the names of its nodes.
+/// Reads a path as the names of its nodes.
 pub fn path(network: &Network, given: &Bound<'_, PyAny>) -> PyResult<Vec<NodeId>> {
     let wrong = || {
         let kind = given.get_type();
@@ -82,7 +83,7 @@ pub fn path(network: &Network, given: &Bound<'_, PyAny>) -> PyResult<Vec<NodeId>
             "a path must be a list of nodes from sender to receiver, not {kind}"
         ))
     };
-    // The letters of a name are no nodes.
+    // A string is not a list of nodes.
     if given.is_instance_of::<PyString>() {
         return Err(wrong());
     }
@@ -94,7 +95,7 @@ pub fn path(network: &Network, given: &Bound<'_, PyAny>) -> PyResult<Vec<NodeId>
     nodes.map(node).collect()
 }
 
-/// A rate of each of a connection's `count`.
+/// Reads a rate of each of a connection's `count`.
 pub fn rate_pps(
     what: &str,
     network: &Network,
@@ -105,7 +106,7 @@ pub fn rate_pps(
     convert::rate_pps(what, given, bytes)
 }
 
-/// Every item of every list, with its name.
+/// Iterates over every item of every list, with the name of its list.
 fn each<'py>(
     what: &str,
     list: &str,

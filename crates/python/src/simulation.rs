@@ -1,4 +1,4 @@
-//! A network stepped through time, and read between steps.
+//! Stepwise simulation with access between steps.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Simulation {
     last: Last,
 }
 
-/// What happened since it was moved last: as rows of the series.
+/// Values of the last interval, as rows of the series.
 #[derive(Clone, Default)]
 struct Last {
     time_s: f64,
@@ -54,7 +54,7 @@ impl Recorder for Last {
 }
 
 impl Simulation {
-    /// At time 0; what may be set on the way is known from the start.
+    /// Creates a simulation at time 0 with the announced settable values.
     pub fn begin(
         py: Python<'_>,
         scenario: Arc<Prepared>,
@@ -300,7 +300,7 @@ impl Simulation {
     }
 }
 
-/// Why it cannot be set, without the name of an option that Python does not have.
+/// Returns the error of a setter, without option names that Python does not have.
 fn refused(error: &RunError, help: Option<&str>) -> PyErr {
     match error {
         RunError::BadOption { reason, .. } => errors::value_with(reason, help),

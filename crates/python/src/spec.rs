@@ -1,4 +1,5 @@
-//! What makes a scenario, which is read again and again: with other settings, or in another process.
+//! Source and settings of a scenario, from which it is read again with other settings or in another
+//! process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// A file or a directory, wherever the process goes meanwhile.
+/// Path of a file or directory, independent of later changes of the working directory.
 #[derive(Clone, Debug)]
 pub struct Place {
     given: PathBuf,
@@ -23,7 +24,8 @@ impl Place {
         Place { given, absolute }
     }
 
-    /// By the name that it was given, if that leads there from here.
+    /// Returns the path as given, if it is still valid in the working directory; otherwise the
+    /// absolute path.
     pub fn path(&self) -> &Path {
         match absolute(&self.given) == self.absolute {
             true => &self.given,
@@ -32,17 +34,17 @@ impl Place {
     }
 }
 
-/// From the root, if there is a current directory.
+/// Returns the absolute path, if there is a current directory.
 pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Where a scenario is read from.
+/// Source of a scenario.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A file.
+    /// File.
     File(Place),
-    /// A text, with the folder that paths in it are relative to.
+    /// Text, with the folder that its relative paths refer to.
     Text {
         name: String,
         text: Arc<str>,
@@ -51,7 +53,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The file at a path; of the standard input, which is read once, its text.
+    /// Returns the file at a path, or the text of the standard input, which can be read only once.
     pub fn at(py: Python<'_>, path: PathBuf, reach: Reach) -> PyResult<Source> {
         if path != Path::new(STANDARD_INPUT) {
             return Ok(Source::File(Place::new(path)));
@@ -67,7 +69,7 @@ impl Source {
         })
     }
 
-    /// The text of the scenario.
+    /// Returns the text of the scenario.
     pub fn text(&self, py: Python<'_>) -> PyResult<Arc<str>> {
         match self {
             Source::File(place) => text(py, place.path()),
@@ -82,17 +84,17 @@ fn text(py: Python<'_>, path: &Path) -> PyResult<Arc<str>> {
         .map_err(|refusal| PyOSError::new_err(format!("{}: {refusal}", path.display())))
 }
 
-/// All that makes a scenario.
+/// Source, permissions and settings of a scenario.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub source: Source,
     pub reach: Reach,
-    /// Each as `KEY=VALUE`; later ones count.
+    /// Settings as `KEY=VALUE`; later ones take precedence.
     pub settings: Vec<String>,
 }
 
 impl Spec {
-    /// The path, or the name instead of one, by which messages call it.
+    /// Returns the path, or the name of a text, for messages.
     pub fn path(&self) -> &Path {
         match &self.source {
             Source::File(place) => place.path(),
@@ -100,7 +102,7 @@ impl Spec {
         }
     }
 
-    /// Reads it with more settings.
+    /// Reads the scenario with additional settings.
     pub fn load(&self, more: &[String]) -> Result<Prepared, Problems> {
         let all: Vec<String> = self.settings.iter().chain(more).cloned().collect();
         match &self.source {
@@ -114,22 +116,22 @@ impl Spec {
     }
 }
 
-/// A scenario, and what it was read from.
+/// Scenario with its specification.
 #[derive(Clone)]
 pub struct State {
     pub spec: Spec,
     pub prepared: Arc<Prepared>,
-    /// Its text, without what was set.
+    /// Text of the file, without the settings.
     pub text: Arc<str>,
 }
 
-/// Why a scenario is not read again.
+/// Reason why a scenario cannot be read again.
 pub enum Refusal {
-    /// It is wrong as it is asked for.
+    /// The requested scenario is invalid.
     Wrong(Problems),
-    /// One of its files cannot be read any more.
+    /// A file can no longer be read.
     Unreadable(Problems),
-    /// Its files are not what they were: its path.
+    /// Files have changed; the path of the scenario.
     Changed(PathBuf),
 }
 
@@ -158,23 +160,23 @@ impl State {
         })
     }
 
-    /// Reads it with more settings.
+    /// Reads the scenario with additional settings.
     pub fn with(&self, more: &[String]) -> Result<Prepared, Refusal> {
         self.other(&self.spec, more)
     }
 
-    /// Reads another scenario of the same source, if that is what it was.
+    /// Reads another specification of the same source, if its files are unchanged.
     pub fn other(&self, spec: &Spec, more: &[String]) -> Result<Prepared, Refusal> {
         let loaded = spec.load(more);
         if matches!(&loaded, Ok(it) if it.digest == self.prepared.digest) {
             return loaded.map_err(Refusal::Wrong);
         }
-        // Settings may name other files.
+        // The settings may include other files.
         self.is_unchanged()?;
         loaded.map_err(Refusal::Wrong)
     }
 
-    /// Refuses, if its files are not what they were.
+    /// Checks that the files are unchanged.
     pub fn is_unchanged(&self) -> Result<(), Refusal> {
         match self.spec.load(&[]) {
             Ok(again) if again.digest == self.prepared.digest => Ok(()),

@@ -1,4 +1,4 @@
-//! Steady states, what a little more would change, and how much more there is room for.
+//! Steady states, sensitivities and headroom.
 
 use netflow::evaluate::steady_notes;
 use netflow::scenario::Prepared;
@@ -166,7 +166,7 @@ pub struct Headroom {
 }
 
 impl Headroom {
-    /// With bounds for utilization, delay and loss, where they are asked for.
+    /// Computes the headroom within optional bounds for utilization, delay and loss.
     pub fn find(
         py: Python<'_>,
         scenario: &Prepared,

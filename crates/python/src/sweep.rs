@@ -1,4 +1,4 @@
-//! One scenario in very many variants.
+//! Sweep of one scenario over many variants.
 
 use std::path::PathBuf;
 
@@ -69,7 +69,7 @@ impl Sweep {
             },
             format: convert::format(format)?,
         };
-        // The request has the settings.
+        // The request contains the settings.
         let spec = Spec {
             settings: Vec::new(),
             ..state.spec.clone()
@@ -194,7 +194,7 @@ impl Sweep {
     }
 }
 
-/// What was written, or why not all was.
+/// Converts the outcome of writing, or of its interruption.
 fn written(py: Python<'_>, worked: Worked<Result<Written, Error>>) -> PyResult<Written> {
     match (worked.outcome, worked.interruption) {
         (Err(error @ Error::Stopped { .. }), Some(why))
@@ -207,7 +207,7 @@ fn written(py: Python<'_>, worked: Worked<Result<Written, Error>>) -> PyResult<W
     }
 }
 
-/// Values one after the other; or a text with a range, or a list, as `--vary` takes it.
+/// Reads an axis: an iterable of values, or a text with a range or a list, as for `--vary`.
 fn axis(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     let axis = match values.extract::<String>() {
         Ok(text) => Axis::parse(&format!("{key}={text}")),

@@ -1,4 +1,4 @@
-//! Tables, which leave as Arrow streams without a copy.
+//! Tables, exported as Arrow streams without a copy.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ use crate::errors;
 pub struct Table(RecordBatch);
 
 impl Table {
-    /// Of rows; `every` is one that has every field.
+    /// Creates a table from rows; `every` is a row in which every field is present.
     pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> PyResult<Table> {
         let frame = Frame::of(every, rows);
         let arrays: Result<Vec<ArrayRef>, ArrowError> = frame.data.iter().map(array).collect();
         Table::made(schema(&frame.columns), arrays)
     }
 
-    /// Of a series: times, and for every key column its names and which of them each row has; then values row by
-    /// row.
+    /// Creates the table of a series: times; for every key column its names and the index of each
+    /// row; then the values by column.
     pub fn series(
         layout: Layout,
         times_s: Vec<f64>,
@@ -58,7 +58,7 @@ impl Table {
         batch.map(Table).map_err(failed)
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.0.num_rows()
     }
@@ -243,7 +243,7 @@ impl Table {
     }
 }
 
-/// A package that is not needed otherwise.
+/// Imports an optional package.
 fn extra<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name)
         .map_err(|error| match error.is_instance_of::<PyImportError>(py) {

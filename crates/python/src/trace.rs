@@ -41,14 +41,14 @@ impl Trace {
     }
 }
 
-/// What is gathered while a trace is read.
+/// Data gathered while a trace is read.
 struct Gathered {
     format: String,
     links: Vec<LinkSeries>,
     connections: Vec<ConnectionSeries>,
     samples: Vec<FlowSamples>,
     reader: Reader,
-    /// What is suspicious about it.
+    /// Warnings about the trace.
     warnings: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ pub fn trace(
     })
 }
 
-/// `None` if not all of it can be kept.
+/// Reads a trace; returns `None` if the data does not fit.
 fn gather(
     path: &Path,
     every_s: f64,
@@ -140,7 +140,7 @@ fn cannot(error: &Error) -> PyErr {
     }
 }
 
-/// Rows of a series as a table.
+/// Converts the rows of a series to a table.
 fn series<R: Row>(
     layout: netflow::results::Table,
     rows: impl Iterator<Item = R>,

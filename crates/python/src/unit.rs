@@ -1,4 +1,5 @@
-//! The units of numbers in settings: scenario files have quantities as texts, Python numbers of them in base units.
+//! Units of numbers in settings: scenario files contain texts with units, Python numbers are in
+//! base units.
 
 use std::sync::OnceLock;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::errors;
 
-/// What the schema calls quantities.
+/// Names of the quantities in the schema.
 const QUANTITIES: [&str; 6] = ["Time", "Bytes", "Packets", "Rate", "Size", "Room"];
 
 /// The base unit of what stands at a key, such as `link.A->B.delay`; none, if that is no quantity.
@@ -25,7 +26,7 @@ pub fn unit(key: &str) -> PyResult<Option<&'static str>> {
         "Time" => Ok(Some("s")),
         "Bytes" => Ok(Some("B")),
         "Packets" => Ok(Some("pkt")),
-        // Of a source, simulations take packets/s.
+        // Source rates in simulations are in packets/s.
         "Rate" if key.starts_with("connection.") => may_be("bit/s or packets/s", "1 Mbit/s"),
         "Rate" => Ok(Some("bit/s")),
         "Size" if key.ends_with(".size") => Ok(Some("B")),
@@ -35,18 +36,18 @@ pub fn unit(key: &str) -> PyResult<Option<&'static str>> {
     }
 }
 
-/// What scenario files have.
+/// Returns the schema of scenario files.
 fn schema() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| serde_json::from_str(&netflow::scenario::schema()).unwrap_or_default())
 }
 
-/// What the schema calls the quantity at a key.
+/// Returns the schema's name of the quantity at a key.
 fn quantity<'s>(schema: &'s Value, key: &str) -> Option<&'s str> {
     at(schema, schema, Some(key))
 }
 
-/// The same within a part of the schema; no key is that of the part itself.
+/// Returns the same within a part of the schema; without a key, the name of the part itself.
 fn at<'s>(schema: &'s Value, part: &'s Value, key: Option<&str>) -> Option<&'s str> {
     if let Some(name) = part["$ref"].as_str().and_then(|it| it.rsplit('/').next()) {
         let part = &schema["$defs"][name];
@@ -73,7 +74,7 @@ fn at<'s>(schema: &'s Value, part: &'s Value, key: Option<&str>) -> Option<&'s s
     if let Some(part) = place.and_then(|place| part["prefixItems"].get(place)) {
         return at(schema, part, rest);
     }
-    // An item of a list is called by its name, which may have dots.
+    // A list item is selected by its name, which may contain dots.
     let items = part.get("items")?;
     let dots = key.match_indices('.').map(|(dot, _)| Some(&key[dot + 1..]));
     dots.chain([None]).find_map(|rest| at(schema, items, rest))

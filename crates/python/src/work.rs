@@ -1,5 +1,5 @@
-//! Work of some length: without Python's lock, on a thread of its own, while the caller's thread listens to
-//! Ctrl-C and tells how far it is.
+//! Execution of long operations on a separate thread without Python's lock. The caller's thread
+//! handles Ctrl-C and reports progress.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -15,39 +15,39 @@ use pyo3::prelude::*;
 
 use crate::errors::{self, InternalError};
 
-/// So often somebody looks whether there was a Ctrl-C.
+/// Interval between checks for Ctrl-C.
 const LISTEN: Duration = Duration::from_millis(20);
-/// A callback for progress is called at most so often.
+/// Minimum interval between calls of the progress callback.
 const TELL: Duration = Duration::from_millis(100);
 
-/// What work is asked to do, and tells.
+/// Cancellation flag and progress of a background task.
 #[derive(Default)]
 pub struct Wish {
     stop: AtomicBool,
-    /// The bits of the part that is done, from 0 to 1.
+    /// Bits of the completed fraction, 0–1.
     done: AtomicU64,
 }
 
 impl Wish {
-    /// Whether it is to end soon.
+    /// Returns whether the task should end soon.
     pub fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// So much is done, from 0 to 1.
+    /// Sets the completed fraction, 0–1.
     pub fn done(&self, part: f64) {
         self.done.store(part.to_bits(), Ordering::Relaxed);
     }
 }
 
-/// What work came to, and what ended it before its time: Ctrl-C, or a callback's exception.
+/// Outcome of a task, and the interruption, if any: Ctrl-C, or an exception of the callback.
 pub struct Worked<T> {
     pub outcome: T,
     pub interruption: Option<PyErr>,
 }
 
 impl<T> Worked<T> {
-    /// The outcome of work that was not interrupted.
+    /// Returns the outcome, or the error that interrupted the task.
     pub fn whole(self) -> PyResult<T> {
         match self.interruption {
             None => Ok(self.outcome),
@@ -56,7 +56,7 @@ impl<T> Worked<T> {
     }
 }
 
-/// What is called for progress: `true` is a line on the standard error.
+/// Returns the progress callback; `true` selects a line on the standard error.
 pub fn progress<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(given) = given.filter(|it| !it.is_none()) else {
         return Ok(None);
@@ -78,8 +78,8 @@ pub fn progress<'py>(given: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound
     }
 }
 
-/// Does some work on at most so many threads; all cores without a number. `progress` is called with the part
-/// that is done. Never uses threads that outlive it, so that a process may fork afterwards.
+/// Runs a task on at most `threads` threads (default: all cores) and calls `progress` with the
+/// completed fraction. All its threads end with it, so that the process may fork afterwards.
 pub fn work<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
@@ -97,7 +97,7 @@ pub fn work<T: Send>(
             let done =
                 panic::catch_unwind(AssertUnwindSafe(|| on_threads(Some(threads), || job(wish))));
             let done = done.map_err(|payload| said(&*payload));
-            // The receiver is there until this is received.
+            // The receiver exists until this is received.
             let _ = sender.send(done);
         });
         spawned.map_err(|error| errors::value(format!("cannot start a thread: {error}")))?;
@@ -105,7 +105,7 @@ pub fn work<T: Send>(
         let mut told = Instant::now();
         let mut told_part = 0.0;
         let received = loop {
-            // Nobody else locks it.
+            // No other thread locks it.
             let wait = || match receiver.lock() {
                 Ok(receiver) => receiver.recv_timeout(LISTEN),
                 Err(_) => Err(RecvTimeoutError::Disconnected),
@@ -159,10 +159,10 @@ fn threads_of(asked: Option<usize>) -> PyResult<usize> {
     }
 }
 
-/// Where the last panic was: the thread that tells it need not be the one that it was on.
+/// Location of the last panic, which may be reported by another thread.
 static PLACE: Mutex<Option<String>> = Mutex::new(None);
 
-/// Panics are told by an exception, with their place, instead of on the standard error.
+/// Installs a panic hook that stores the location. Panics become exceptions instead of output.
 fn remember_places_of_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -175,7 +175,7 @@ fn remember_places_of_panics() {
     });
 }
 
-/// What a panic said, and where.
+/// Returns the message and location of a panic.
 fn said(payload: &(dyn Any + Send)) -> String {
     let text = match payload.downcast_ref::<&str>() {
         Some(text) => (*text).to_owned(),

@@ -1,8 +1,10 @@
-//! A fluid corrected by packets that are followed for a while.
+//! Calibration of the fluid model by a short run of the packet model.
 //!
-//! What packets show of each busy link that windows fill (mean queue, utilization, loss) goes into the law of its
-//! queue ([`Calibration`]), and what they show of each class of TCP connections (rate at its loss and its round-trip
-//! time) into its profile ([`Scaled`]). What comes out is a network: runs, steady states and whatever rests on them have it.
+//! The packet run measures each busy link that is filled by congestion windows (mean queue,
+//! utilization, loss); these correct the queue law of the link ([`Calibration`]). It also measures
+//! each class of TCP connections (rate at its loss and round-trip time), which scales its profile
+//! ([`Scaled`]). The result is a network, so that runs, steady states and everything based on them
+//! use the calibration.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,13 +23,14 @@ use netflow_profile::Scaled;
 
 use crate::simulation::{Outcome, Simulation};
 
-/// How often it is looked who sends, before packets are watched and while they are: an odd number, one in the middle.
+/// Number of times the active sources are sampled during warm-up and during measurement; odd, so
+/// that one sample is in the middle.
 const LOOKS: usize = 5;
-/// Who sent fewer packets meanwhile is left as it is.
+/// Minimum number of packets of a connection for its profile to be scaled.
 const FEW_PKTS: f64 = 20.0;
-/// Nobody sends by more than this factor differently.
+/// Maximum factor by which a rate is changed.
 const MOST: f64 = 10.0;
-/// A window that was full for this part.
+/// Fraction of the maximum window from which a window counts as limited by it.
 const FULL: f64 = 0.97;
 
 #[derive(Default)]
@@ -50,11 +53,11 @@ impl Recorder for Seen {
     }
 }
 
-/// The network as packets of its plan calibrate it; itself if it has none. `None` if it was stopped, which is asked
-/// again and again.
+/// Returns the network calibrated according to its plan, or a copy if it has none. Returns `None`
+/// if `stop` became true, which is checked regularly.
 ///
 /// # Errors
-/// Those of [`Simulation::new`] and [`Simulation::run`], for packets and for the fluid.
+/// Those of [`Simulation::new`] and [`Simulation::run`], in both models.
 pub fn calibrated(
     network: &Network,
     options: &Options,
@@ -88,7 +91,7 @@ pub fn calibrated(
             lost_pkts: arrived_pkts * link.loss_probability,
             windows: windows(during),
         };
-        // Who comes or goes meanwhile is not what is to be learnt.
+        // If the set of active sources changed, the difference is not an error of the model.
         match windows_are_alike(windows(before), watched.windows) {
             true => {
                 let (crossing, filling) = &during[LOOKS / 2][l];
@@ -110,7 +113,7 @@ pub fn calibrated(
     Ok(Some(calibrated))
 }
 
-/// The network as it is if no packets calibrate it.
+/// Returns the network without its calibration plan.
 ///
 /// # Errors
 /// [`RunError::BadOption`] if it cannot be built again.
@@ -121,16 +124,16 @@ pub fn uncalibrated(network: &Network) -> Result<Network, RunError> {
     }
 }
 
-/// Who crosses each link at one time, and what fills its queue.
+/// Traffic of each link at one time, and the law of its queue.
 type Look = Vec<(Crossing, Filling)>;
 
-/// Times between these, evenly.
+/// Returns evenly spaced times between `from_s` and `to_s`.
 fn looks(from_s: f64, to_s: f64) -> [f64; LOOKS] {
     let part = |i: usize| (i as f64 + 0.5) / LOOKS as f64;
     std::array::from_fn(|i| from_s + part(i) * (to_s - from_s))
 }
 
-/// What packets do in the second half of the time that they are followed.
+/// Runs the packet model and measures its second half.
 fn watch(
     network: &Network,
     plan: &CalibrationPlan,
@@ -172,7 +175,7 @@ fn bad(reason: String) -> RunError {
     }
 }
 
-/// The network without the plan, and changed.
+/// Rebuilds the network without the plan and with a change.
 fn rebuilt(
     network: &Network,
     change: impl FnOnce(&mut NetworkBuilder),
@@ -186,7 +189,7 @@ fn rebuilt(
         .map_err(|errors| bad(first(errors).unwrap_or_default()))
 }
 
-/// The largest window of a connection with a profile.
+/// Returns the maximum window of a connection with a profile.
 fn most_window_pkts(spec: &ConnectionSpec) -> Option<f64> {
     let of_profile = match &spec.source {
         Source::Profile(profile) => profile.window_limit_pkts(),
@@ -196,7 +199,7 @@ fn most_window_pkts(spec: &ConnectionSpec) -> Option<f64> {
     both.reduce(f64::min)
 }
 
-/// Whether it always sends while packets are watched between these times, and did for some time before.
+/// Returns whether the connection sends during the whole measurement and for some time before.
 fn is_whole(spec: &ConnectionSpec, from_s: f64, to_s: f64) -> bool {
     spec.start_s <= 0.5 * from_s
         && spec.stop_s.is_none_or(|stop_s| stop_s >= to_s)
@@ -204,7 +207,7 @@ fn is_whole(spec: &ConnectionSpec, from_s: f64, to_s: f64) -> bool {
         && spec.application == Application::Bulk
 }
 
-/// The profiles of connections as they are seen to send, one for all of a class.
+/// Returns the scaled profiles of the connections, one for each class.
 fn sources(network: &Network, seen: &Seen, from_s: f64, to_s: f64) -> Vec<Option<Source>> {
     let inner = network.tables();
     let mut of_class: Vec<Option<Source>> = vec![None; inner.classes.len()];

@@ -1,4 +1,4 @@
-//! What happened between two moments of a simulation.
+//! Differences of the counters between two times of a simulation.
 
 use netflow_network::readout::{ConnectionSums, LinkSums, mean};
 use netflow_network::{
@@ -9,13 +9,13 @@ use netflow_packets::OF_ACKS;
 
 use crate::simulation::{Simulation, Stepper};
 
-/// The sums at one time, to take differences from.
+/// Snapshot of the counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mark {
     time_s: f64,
     links: Vec<LinkSums>,
     connections: Vec<ConnectionSums>,
-    /// Where packets are followed: those that arrived at hops.
+    /// Packets that have arrived at hops; packet model only.
     hops: Vec<u64>,
 }
 
@@ -36,7 +36,7 @@ impl Mark {
     }
 }
 
-/// What happened between two marks; the simulation is at the later one.
+/// Difference between two snapshots; the simulation is at the later one.
 #[derive(Clone, Copy)]
 pub(crate) struct Between<'a> {
     pub simulation: &'a Simulation,
@@ -45,7 +45,7 @@ pub(crate) struct Between<'a> {
 }
 
 impl Between<'_> {
-    /// As it is told to recorders.
+    /// Returns the interval as recorders receive it.
     pub fn interval(&self) -> Interval<'_> {
         Interval {
             time_s: self.now.time_s,
@@ -55,7 +55,7 @@ impl Between<'_> {
         }
     }
 
-    /// As a piece, if it has any length.
+    /// Passes the interval to the recorder as a piece, if its length is not 0.
     pub fn hand_to<R: Recorder>(&self, recorder: &mut R) {
         if self.length_s() > 0.0 {
             recorder.piece(&self.interval());
@@ -75,7 +75,8 @@ impl Between<'_> {
         self.now.links[i].since(&self.before.links[i])
     }
 
-    /// What the links of a connection's way cost its packets on average: queueing, transmission and propagation.
+    /// Returns the mean delay of the connection's packets at the links of its path: queueing,
+    /// transmission and propagation.
     fn path_delay_s(&self, id: ConnectionId) -> Option<f64> {
         let path = self.simulation.engine().path(id);
         let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;
@@ -97,7 +98,7 @@ impl Teller for Between<'_> {
             departure_pps: sums.departed_pkts * per_s,
             queue_pkts: sums.queue_time * per_s,
             loss_probability: sums.loss_probability(),
-            // Differences of long sums are rounded.
+            // Differences of large sums have rounding errors.
             utilization: (sums.busy_s * per_s).clamp(0.0, 1.0),
             queueing_delay_s: sums.queueing_delay_s(),
         }

@@ -1,13 +1,13 @@
-//! A network of queues stepped through time.
+//! Simulation of a network of queues over time.
 //!
-//! Every link is a finite queue. Fluid equations move the queues, M/M/1/K blocking gives the
-//! losses, and every source sends at the rate that its profile gives for the loss and the
-//! round-trip time it currently sees.
+//! Every link is a finite queue. In the fluid model, differential equations advance the queues,
+//! M/M/1/K blocking gives the losses, and every source sends at the rate of its profile at its
+//! current loss and round-trip time. The packet model simulates individual packets.
 //!
-//! The way of the data: a [`NetworkBuilder`] takes [`LinkSpec`]s, [`ConnectionSpec`]s and
-//! [`EventSpec`]s and makes an immutable [`Network`]; a [`Simulation`] is a network, [`Options`]
-//! and a [`State`]; it is stepped by [`Simulation::step`] or run to its end by
-//! [`Simulation::run`], which hands every recording interval to a [`Recorder`].
+//! Data flow: a [`NetworkBuilder`] collects [`LinkSpec`]s, [`ConnectionSpec`]s and [`EventSpec`]s
+//! and builds an immutable [`Network`]. A [`Simulation`] consists of a network, [`Options`] and a
+//! [`State`]. [`Simulation::step`] advances it by one step. [`Simulation::run`] runs it to its end
+//! and passes every recording interval to a [`Recorder`].
 //!
 //! ```
 //! use netflow_simulation::{
@@ -52,7 +52,7 @@
 //! # Ok::<(), netflow_simulation::RunError>(())
 //! ```
 //!
-//! Inside, always seconds, packets, packets per second, bits per second and bytes.
+//! Internal units are always seconds, packets, packets per second, bits per second and bytes.
 
 mod calibrate;
 mod interval;

@@ -1,4 +1,4 @@
-//! Totals of a part of a run: what has happened since it began.
+//! Totals of a period of a run.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use netflow_network::{
 
 use crate::simulation::{Simulation, Stepper};
 
-/// What had happened until a period began; nothing at the start of the run.
+/// Counters at the start of a period; zero at the start of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Start {
     time_s: f64,
@@ -20,15 +20,15 @@ pub(crate) struct Start {
     aggregates: Vec<AggregateCounts>,
     data: Totals,
     acks: Totals,
-    /// How many lists of longest queues there were.
+    /// Number of lists of longest queues.
     longest: usize,
-    /// Of every branch of a fluid.
+    /// Counters of every branch; fluid model only.
     branches: Vec<BranchCounts>,
     delays: Vec<BranchDelays>,
     packets: netflow_packets::Start,
 }
 
-/// How long packets of a connection took, from sender to receiver and back again.
+/// Delays of a connection's packets, one-way and round-trip.
 #[derive(Default)]
 struct Took {
     mean_s: Option<f64>,
@@ -37,7 +37,7 @@ struct Took {
     rtt: Option<Percentiles>,
 }
 
-/// A queue counts as busy once it has refused so many packets, too, or has had so many on average at some time.
+/// Minimum number of lost packets, and minimum queue length, from which a queue counts as busy.
 const FULL_PKTS: f64 = 1.0;
 const WAITING_PKTS: f64 = 1.0;
 
@@ -108,7 +108,8 @@ impl Run for Simulation {
             Stepper::Fluid(fluid) => Some(fluid.filled_by(id, &start.branches)),
             Stepper::Packets(_) => None,
         };
-        // What loses packets, or of a fluid lets them wait, was busy when it did.
+        // A queue that loses packets, or in the fluid model one with a backlog, was busy at that
+        // time.
         let waiting = filled.is_some() && longest_pkts >= WAITING_PKTS;
         let busy = match sums.lost_pkts >= FULL_PKTS || waiting {
             true => 1.0,
@@ -119,7 +120,7 @@ impl Run for Simulation {
             mean_queue_pkts: sums.queue_time * per_s,
             max_queue_pkts: longest_pkts,
             loss_probability: sums.loss_probability(),
-            // Shares of classes are rounded.
+            // Shares of classes have rounding errors.
             utilization: (sums.busy_s * per_s).min(1.0),
             queueing_delay_s: sums.queueing_delay_s(),
             offered_pkts: sums.offered_pkts,
@@ -239,7 +240,7 @@ impl Run for Simulation {
 }
 
 impl Simulation {
-    /// Whether other queues send over the same link, and all together keep it busy.
+    /// Returns whether the queues of the same link together keep it busy.
     fn shares_a_busy_link(&self, id: LinkId) -> bool {
         let Some(queues) = self.network().sharing_with(id) else {
             return false;
@@ -248,7 +249,7 @@ impl Simulation {
         busy_s * self.per_s() > Estimate::BUSY
     }
 
-    /// What the link has done since the period began.
+    /// Returns the counters of the link since the period began.
     fn sums_of(&self, id: LinkId) -> LinkSums {
         let before = self.start.links.get(id.index());
         self.engine()
@@ -256,14 +257,14 @@ impl Simulation {
             .since(&before.copied().unwrap_or_default())
     }
 
-    /// How long packets of a connection took since the period began.
+    /// Returns the delays of a connection's packets since the period began.
     fn times(&self, id: ConnectionId) -> Took {
         let start = &self.start;
         match self.stepper() {
             Stepper::Fluid(fluid) => {
                 let delays = fluid.delays_since(id, &start.delays);
                 let is_answered = self.network().connection_spec(id).source.is_answered();
-                // Before anything is delivered, the law knows what it will take.
+                // Before the first delivery, the queue law already estimates the delay.
                 let links_s = self.delay_of_links_s(fluid, id);
                 let delivers = links_s.is_some();
                 let mean_s = links_s.map(|links_s| delays.mean_s().unwrap_or(links_s));
@@ -287,8 +288,8 @@ impl Simulation {
         }
     }
 
-    /// What packets of a connection took that were delivered, if at every link of their way they waited as all did that
-    /// departed there in the period.
+    /// Returns the mean delay of a connection's delivered packets. At every link their waiting time is
+    /// assumed to be that of the average packet that departed there in the period.
     fn delay_of_links_s(&self, fluid: &Fluid, id: ConnectionId) -> Option<f64> {
         let start = &self.start;
         let bits = 8.0 * self.network().connection_spec(id).packet_size_bytes;
@@ -303,7 +304,7 @@ impl Simulation {
                 let link = &inner.links[l as usize];
                 sums.delay_s(link.overhead.wire_bits(bits), link.delay_s)
             };
-            // Of those that left a link before the period, and nothing since, it is not known.
+            // The delay is unknown at a link from which nothing has departed in the period.
             if pkts > 0.0
                 && let Some(delay_s) = inner.data_path(b).iter().map(of).sum::<Option<f64>>()
             {
@@ -314,13 +315,14 @@ impl Simulation {
         mean(time, delivered_pkts)
     }
 
-    /// One over the length of the period so far.
+    /// Returns the inverse of the length of the period so far.
     fn per_s(&self) -> f64 {
         fraction(1.0, self.time_s() - self.start.time_s)
     }
 }
 
-/// These since then. What was under way then is what the period began with.
+/// Returns the totals since `before`. Packets queued and in flight then are the initial content of
+/// the period.
 fn since(now: &Totals, before: &Totals) -> Totals {
     Totals {
         before_pkts: before.queued_pkts + before.in_flight_pkts,

@@ -1,7 +1,8 @@
-//! What is set of a simulation between its steps, by a controller say: bandwidths, losses, delays, paths, rates and
+//! Run-time control of a simulation between its steps: bandwidths, losses, delays, paths, rates and
 //! markers.
 //!
-//! What may happen is announced before the start, since engines size what they keep by it.
+//! All possible values are announced before the start, because the engines size their data
+//! structures by them.
 
 use netflow_network::tables::{NO_BRANCH, Way};
 use netflow_network::{
@@ -11,12 +12,13 @@ use netflow_network::{
 
 use crate::simulation::{Simulation, Stepper};
 
-/// The network, in which links may have these bandwidths besides, in bit/s: between the least and the most of each
-/// [`Simulation::set_bandwidth`] may set it. Until that happens nothing is different. (The ids of its links are its
-/// own.)
+/// Returns the network with additional possible link bandwidths in bit/s.
+///
+/// [`Simulation::set_bandwidth`] accepts any value between the minimum and maximum of each link.
+/// Until it is called, results do not change. Link ids belong to the returned network.
 ///
 /// # Errors
-/// If a bandwidth is none.
+/// If a bandwidth is invalid.
 pub fn with_bandwidths(
     network: &Network,
     bandwidths: &[(LinkId, f64)],
@@ -24,13 +26,15 @@ pub fn with_bandwidths(
     announce(network, bandwidths, Change::Bandwidth)
 }
 
-/// The network, in which links may have these delays besides, in seconds: between the shortest and the longest of each
-/// [`Simulation::set_delay`] may set it. Until that happens packets go as they would, and only the percentiles of delays may
-/// differ, within what they are exact to; fluids may take shorter steps, and sum in another order. (The ids of its links are its
-/// own.)
+/// Returns the network with additional possible link delays in seconds.
+///
+/// [`Simulation::set_delay`] accepts any value between the minimum and maximum of each link. Until
+/// it is called, packets have the same times; only percentiles of delays may differ, within their
+/// accuracy. The fluid model may take shorter steps, and sum in another order. Link ids belong to
+/// the returned network.
 ///
 /// # Errors
-/// If a delay is none.
+/// If a delay is invalid.
 pub fn with_delays(
     network: &Network,
     delays: &[(LinkId, f64)],
@@ -38,7 +42,7 @@ pub fn with_delays(
     announce(network, delays, Change::Delay)
 }
 
-/// The network, in which this may happen to links.
+/// Returns the network with additional possible changes of links.
 fn announce(
     network: &Network,
     values: &[(LinkId, f64)],
@@ -55,15 +59,17 @@ fn announce(
     builder.build()
 }
 
-/// The network, in which connections may take these paths besides (nodes from sender to receiver): to each, and to the
-/// path that they have by themselves while all links work, [`Simulation::set_route`] may set them.
+/// Returns the network with additional possible paths of connections (nodes from sender to
+/// receiver).
 ///
-/// Until that happens packets go as they would, and only the percentiles of these connections' delays may differ, within
-/// what they are exact to. Fluids sum in another order, and where data goes round in circles some links may hand it on a step sooner
-/// or later. Summaries and all else that is told of the network itself are of the paths that it was built with.
+/// [`Simulation::set_route`] accepts each of them, and the path that the routes give while all
+/// links work. Until it is called, packets have the same times; only percentiles of these
+/// connections' delays may differ, within their accuracy. The fluid model sums in another order. If
+/// data paths form a cycle, some links may forward data one step earlier or later. Summaries and
+/// other descriptions of the network use the paths that it was built with.
 ///
 /// # Errors
-/// If a path is none: [`BuildError::BadPath`].
+/// [`BuildError::BadPath`] if a path is invalid.
 pub fn with_paths(
     network: &Network,
     paths: &[(ConnectionId, Vec<NodeId>)],
@@ -75,14 +81,17 @@ pub fn with_paths(
     builder.build()
 }
 
-/// The network, in which connections may have these rates besides, in packets/s of each of their `count`: between the least
-/// and the most of each, its own included, [`Simulation::set_rate`] may set it; to 0 if that is one of them. Until that happens
-/// packets go as they would; fluids sum in another order. What is told of the network itself is of the rates that
-/// it was built with.
+/// Returns the network with additional possible rates of connections, in packets/s of each of their
+/// `count`.
+///
+/// [`Simulation::set_rate`] accepts any value between the minimum and maximum of each connection,
+/// including its original rate; 0 only if announced. Until it is called, packets have the same
+/// times; the fluid model sums in another order. Descriptions of the network use the rates that it
+/// was built with.
 ///
 /// # Errors
-/// [`BuildError::NotSettable`] of sources that decide themselves how fast they send: TCP and users;
-/// [`BuildError::OutOfRange`] if a rate is none.
+/// [`BuildError::NotSettable`] for sources that control their own rate (TCP and users);
+/// [`BuildError::OutOfRange`] if a rate is invalid.
 pub fn with_rates(
     network: &Network,
     rates: &[(ConnectionId, f64)],
@@ -99,11 +108,12 @@ fn bad<T>(option: &'static str, reason: String) -> Result<T, RunError> {
 }
 
 impl Simulation {
-    /// The link has this bandwidth from now on, in bit/s, as after an event: what is queued takes longer or shorter.
+    /// Sets the link's bandwidth in bit/s from now on, as an event does. The service times of
+    /// queued packets change.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] if it is not between the lowest and the highest bandwidth that the network says the
-    /// link ever has ([`Network::bandwidths_bps`]); see [`with_bandwidths`].
+    /// [`RunError::BadOption`] if it is not between the link's minimum and maximum bandwidth
+    /// ([`Network::bandwidths_bps`]); see [`with_bandwidths`].
     pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) -> Result<(), RunError> {
         id.within(self.owner());
         let network = self.engine().network();
@@ -126,11 +136,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// The link loses this on the way from now on, as after an event: of the packets whose transmission ends later.
-    /// What it loses already changes nothing.
+    /// Sets the link's random loss from now on, as an event does. It applies to packets whose
+    /// transmission ends later. Setting the current value has no effect.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] if that is no loss ([`LinkLoss::check`]).
+    /// [`RunError::BadOption`] if the loss is invalid ([`LinkLoss::check`]).
     pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) -> Result<(), RunError> {
         id.within(self.owner());
         if let Err(error) = loss.check() {
@@ -145,12 +155,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// The link has this propagation delay from now on, in seconds, as after an event: of the packets whose transmission
-    /// ends later. What is on the way arrives as it would have. The delay that it has already changes nothing.
+    /// Sets the link's propagation delay in seconds from now on, as an event does. It applies to
+    /// packets whose transmission ends later; packets in flight keep their arrival times. Setting
+    /// the current value has no effect.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] if it is not between the shortest and the longest delay that the network says the
-    /// link ever has ([`Network::delays_s`]); see [`with_delays`].
+    /// [`RunError::BadOption`] if it is not between the link's minimum and maximum delay
+    /// ([`Network::delays_s`]); see [`with_delays`].
     pub fn set_delay(&mut self, id: LinkId, delay_s: f64) -> Result<(), RunError> {
         id.within(self.owner());
         let network = self.engine().network();
@@ -171,17 +182,19 @@ impl Simulation {
         Ok(())
     }
 
-    /// The connection's data is sent along these nodes from now on, as if its author had given them as its
-    /// [path](netflow_network::ConnectionSpec::path): the way back is the reversed one unless another was given, and if a link
-    /// fails later, what is sent there is lost until the connection is set to another path. `None`: it goes where the network's own
-    /// routes lead. What is under way keeps to the path that it was sent on.
+    /// Sets the path of the connection's data from now on, as if it were the
+    /// [path](netflow_network::ConnectionSpec::path) of its specification.
+    ///
+    /// The return path is the reversed path unless it was specified. If a link of the path fails
+    /// later, packets are lost there until another path is set. `None` selects the network's own
+    /// routes. Packets in flight keep their path.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for a path that it may not take ([`Network::paths`]; see [`with_paths`]), and for one
-    /// that a link has failed of, on the way or on the way of acknowledgements.
+    /// [`RunError::BadOption`] for a path that was not announced ([`Network::paths`]; see
+    /// [`with_paths`]), or if a link of it or of the return path has failed.
     ///
     /// # Panics
-    /// If a node is of another network.
+    /// If a node belongs to another network.
     pub fn set_route(&mut self, id: ConnectionId, path: Option<&[NodeId]>) -> Result<(), RunError> {
         id.within(self.owner());
         for node in path.into_iter().flatten() {
@@ -196,12 +209,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// Each of the connection's `count` sends at this rate from now on, in packets/s; of a Poisson source it is the mean.
-    /// What was left of the time until its next packet shrinks or grows with it; at 0 it stands still.
+    /// Sets the rate of each of the connection's `count` in packets/s from now on; for a Poisson
+    /// source, the mean. The remaining time until the next packet scales inversely with the rate;
+    /// it is frozen at rate 0.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] if it is not between the lowest and the highest rate that the source may have
-    /// ([`Network::rates_pps`]; see [`with_rates`]), and of sources that decide themselves: TCP and users.
+    /// [`RunError::BadOption`] if the rate is not between the source's minimum and maximum
+    /// ([`Network::rates_pps`]; see [`with_rates`]), or if the source controls its own rate (TCP
+    /// and users).
     pub fn set_rate(&mut self, id: ConnectionId, rate_pps: f64) -> Result<(), RunError> {
         id.within(self.owner());
         let network = self.engine().network();
@@ -225,12 +240,12 @@ impl Simulation {
         Ok(())
     }
 
-    /// The marker of an aggregate has these rates from now on; what it has measured, and what is in its token buckets,
-    /// goes on. (Of a connection's aggregate: [`Network::aggregate_of`].)
+    /// Sets the rates of an aggregate's marker from now on. Its measurements and its token buckets
+    /// keep their state. ([`Network::aggregate_of`] returns the aggregate of a connection.)
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for a rate that is not 0 to 1e18 bit/s, a peak rate below the committed one, and a peak rate of a marker
-    /// that looks at none.
+    /// [`RunError::BadOption`] for a rate outside 0 to 1e18 bit/s, for a peak rate below the
+    /// committed rate, and for a peak rate of a marker without one.
     pub fn set_marker(&mut self, id: AggregateId, rates: MarkerRates) -> Result<(), RunError> {
         id.within(self.owner());
         let set = match &mut self.stepper {
@@ -243,7 +258,7 @@ impl Simulation {
         })
     }
 
-    /// The rates of an aggregate's marker as they are now.
+    /// Returns the current rates of an aggregate's marker.
     pub fn marker_rates(&self, id: AggregateId) -> MarkerRates {
         id.within(self.owner());
         self.engine().marker_rates(id)
@@ -259,7 +274,8 @@ impl Simulation {
         }
     }
 
-    /// Which of the paths it is that the connection may take.
+    /// Returns the index of the announced path `nodes`, or an error if it was not announced or does
+    /// not work.
     fn path_that_works(&self, id: ConnectionId, nodes: &[NodeId]) -> Result<u32, RunError> {
         let engine = self.engine();
         let network = engine.network();

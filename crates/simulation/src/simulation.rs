@@ -1,4 +1,4 @@
-//! A network on its way through time.
+//! Simulation of a network with either engine.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,43 +13,44 @@ use netflow_packets::Packets;
 use crate::interval::{Between, Mark};
 use crate::period::Start;
 
-/// How a run ended.
+/// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// At the end of its duration.
+    /// The duration has elapsed.
     Finished,
-    /// Earlier, because it was asked to.
+    /// `stop` became true before.
     Stopped,
 }
 
-/// A network, options, and the state that moves: stepped by hand or run to its end.
+/// Network, options and mutable state, advanced step by step or run to its end.
 ///
-/// The result has the same bits for any number of threads. Ids are those of its network: whatever
-/// takes one panics if it is of another.
+/// Results have the same bits for any number of threads. Methods that take an id panic if it
+/// belongs to another network.
 #[derive(Clone)]
 pub struct Simulation {
     pub(crate) options: Options,
     pub(crate) stepper: Stepper,
-    /// What had happened when the period began that totals are of.
+    /// Counters at the start of the period that totals refer to.
     pub(crate) start: Arc<Start>,
-    /// The longest queues of all links in each period until the next began; those since the last began
-    /// are with the engine.
+    /// Longest queue of every link in each completed period. The engine has those of the current
+    /// period.
     pub(crate) longest: Vec<Vec<f64>>,
-    /// For how long packets are followed next until somebody may stop them.
+    /// Simulated time in seconds until the packet model checks `stop` again.
     stretch_s: f64,
 }
 
-/// The two ways to move a network.
+/// The two simulation engines.
 #[derive(Clone)]
 pub(crate) enum Stepper {
     Fluid(Box<Fluid>),
     Packets(Box<Packets>),
 }
 
-/// Whether a run with these options can be recorded at this interval.
+/// Checks whether a run with these options can be recorded at this interval.
 ///
 /// # Errors
-/// [`RunError::BadOption`]: it is not positive, shorter than packets can tell, or makes too many intervals.
+/// [`RunError::BadOption`] if the interval is not positive, shorter than the packet clock resolves,
+/// or makes too many intervals.
 pub fn check_interval<E>(options: &Options, every_s: f64) -> Result<(), RunError<E>> {
     let intervals = options.duration_s / every_s;
     let reason = if every_s.is_nan() || every_s <= 0.0 {
@@ -69,24 +70,23 @@ pub fn check_interval<E>(options: &Options, every_s: f64) -> Result<(), RunError
     Err(RunError::BadOption { option, reason })
 }
 
-/// More intervals than these are not recorded: each costs a row of every link and every connection.
+/// Maximum number of recording intervals, because each costs a row for every link and connection.
 const MOST_INTERVALS: f64 = 1e8;
 
-/// Somebody may stop packets about so often, in seconds by the clock.
+/// Target wall-clock time between checks of `stop` in the packet model, in seconds.
 const STOPPED_WITHIN_S: f64 = 0.1;
-/// For how long packets are followed in between, in seconds of network time: at first, and at least and at
-/// most.
+/// Simulated time between these checks, in seconds: the initial value, and its range.
 const FIRST_STRETCH_S: f64 = 0.01;
 const STRETCHES_S: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
 
 impl Simulation {
-    /// A network at time 0: all queues empty.
+    /// Creates a simulation of the network at time 0 with empty queues.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for options out of range or that exclude each other, and for a model
-    /// that knows nothing of what the network has (a [`Source::Window`](netflow_network::Source::Window) with
-    /// a fluid, say); [`RunError::TooLarge`] if it needs more memory than the network's builder
-    /// allowed.
+    /// [`RunError::BadOption`] for options that are out of range or exclude each other, or if the
+    /// model does not support a part of the network (for example, a
+    /// [`Source::Window`](netflow_network::Source::Window) in the fluid model).
+    /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
     pub fn new(network: Network, options: Options) -> Result<Simulation, RunError> {
         let (duration_s, seed) = (options.duration_s, options.seed);
         let stepper = match options.model {
@@ -100,8 +100,8 @@ impl Simulation {
         Ok(Simulation::of(options, stepper))
     }
 
-    /// As many threads as this may follow packets at the same time, where that is worth it; one unless this
-    /// is said. What it comes to does not depend on them. (A fluid takes what rayon's pool has.)
+    /// Sets the maximum number of threads of the packet engine (default 1). It uses fewer when that
+    /// is faster. Results do not depend on it. (The fluid engine uses rayon's pool.)
     pub fn set_threads(&mut self, threads: usize) {
         if let Stepper::Packets(packets) = &mut self.stepper {
             packets.set_threads(threads);
@@ -118,14 +118,12 @@ impl Simulation {
         }
     }
 
-    /// A network in a state saved earlier: it goes on with the same bits as if it had never
-    /// stopped.
+    /// Resumes from a saved state, with the same bits as an uninterrupted run.
     ///
     /// # Errors
-    /// As [`Simulation::new`]; and [`RunError::BadOption`] if the state is not one of this
-    /// network with these options, or the model is [`Model::Packets`], which has no states: its runs
-    /// are resumed from a clone of the simulation. (`duration_s` and `seed` may be others than
-    /// before.)
+    /// As [`Simulation::new`]; and [`RunError::BadOption`] if the state does not fit this network
+    /// with these options, or the model is [`Model::Packets`], which has no saved states: clone the
+    /// simulation instead. (`duration_s` and `seed` may differ.)
     pub fn resume(
         network: Network,
         options: Options,
@@ -144,7 +142,7 @@ impl Simulation {
         Ok(Simulation::of(options, Stepper::Fluid(Box::new(fluid))))
     }
 
-    /// What moves it.
+    /// Returns the engine that advances the network.
     pub fn engine(&self) -> &dyn Engine {
         match &self.stepper {
             Stepper::Fluid(fluid) => &**fluid,
@@ -159,7 +157,7 @@ impl Simulation {
         }
     }
 
-    /// The mark of its network's ids.
+    /// Returns the owner mark of the network's ids.
     pub(crate) fn owner(&self) -> Owner {
         self.engine().network().tables().owner
     }
@@ -168,10 +166,10 @@ impl Simulation {
         &self.stepper
     }
 
-    /// Moves the network over one step; does nothing at the end of the duration.
+    /// Advances the network by one step; does nothing at the end of the duration.
     ///
     /// # Errors
-    /// [`RunError::NotFinite`] if a queue is no number any more.
+    /// [`RunError::NotFinite`] if a queue is not a finite number.
     pub fn step(&mut self) -> Result<(), RunError> {
         match &mut self.stepper {
             Stepper::Fluid(fluid) => fluid.step_until(f64::INFINITY)?,
@@ -181,18 +179,19 @@ impl Simulation {
         Ok(())
     }
 
-    /// What happens to packets at this moment happens now, and not once time goes on; to fluids it happens in the next
-    /// step.
+    /// Applies the pending events of the current time in the packet model; the fluid model applies
+    /// them in the next step.
     fn apply_events(&mut self) {
         if let Stepper::Packets(packets) = &mut self.stepper {
             packets.apply_events();
         }
     }
 
-    /// Goes on until `time_s`: packets to the nanosecond, fluids to the end of the step that it lies in, so that recording
-    /// intervals do not change steps; but never
-    /// beyond `limit_s`, nor when it is told to stop. Events of that time are still to come: what a failure loses counts
-    /// in the next interval.
+    /// Advances to `time_s`, but at most to `limit_s` and not after `stop`.
+    ///
+    /// The packet model stops at the nanosecond. The fluid model stops at the end of the step, so
+    /// that recording intervals do not change steps. Events of that time are pending: packets that
+    /// a failure loses count in the next interval.
     fn reach(
         &mut self,
         time_s: f64,
@@ -207,7 +206,7 @@ impl Simulation {
                 while !packets.has_reached(end_s) && !stop() {
                     let (from_s, began) = (packets.time_s(), Instant::now());
                     packets.reach((from_s + self.stretch_s).min(end_s))?;
-                    // Whatever stretches are, what comes out is the same.
+                    // Results do not depend on the stretches.
                     let ratio = STOPPED_WITHIN_S / began.elapsed().as_secs_f64().max(1e-9);
                     let stretch_s = (packets.time_s() - from_s) * ratio.min(2.0);
                     self.stretch_s = stretch_s.clamp(*STRETCHES_S.start(), *STRETCHES_S.end());
@@ -221,15 +220,16 @@ impl Simulation {
         Ok(())
     }
 
-    /// Runs to the end of the duration, and hands what happened to `recorder` every `every_s`
-    /// seconds (at the first end of a step from then on). Steps end at the bounds that the recorder
-    /// names. When `stop` says so, which is asked again and again, the interval ends there, and the
-    /// run.
+    /// Runs to the end of the duration and passes each interval of `every_s` seconds to `recorder`.
+    ///
+    /// An interval ends at the first end of a step that is not earlier. Steps also end at the
+    /// bounds of the recorder. When `stop`, which is checked regularly, returns true, the interval
+    /// and the run end.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] if there would be more than 10⁸ intervals,
-    /// [`RunError::Record`] with the recorder's error, or an error of [`Simulation::step`];
-    /// everything up to that time has been recorded.
+    /// [`RunError::BadOption`] if there would be more than 10⁸ intervals, [`RunError::Record`] with
+    /// the recorder's error, or an error of [`Simulation::step`]; everything up to that time has
+    /// been recorded.
     pub fn run<R: Recorder>(
         &mut self,
         every_s: f64,
@@ -238,12 +238,13 @@ impl Simulation {
     ) -> Result<Outcome, RunError<R::Error>> {
         check_interval(&self.options, every_s)?;
         let mut before = Mark::of(self);
-        // Where the piece began that is under way, if that is not `before`.
+        // Start of the current piece, if it is not `before`.
         let mut piece: Option<Mark> = None;
         let mut recordings = (self.engine().time_s() / every_s + 1e-6).floor() as u64;
         while !self.is_done() {
             recordings += 1;
-            // Recorded times are whole nanoseconds: no interval at the end is shorter.
+            // Recorded times are whole nanoseconds, so that a shorter interval at the end is
+            // dropped.
             let end_s = self.options.duration_s;
             let due_s = match recordings as f64 * every_s {
                 due_s if due_s > end_s - 1e-9 => f64::INFINITY,
@@ -267,7 +268,7 @@ impl Simulation {
             let limit_s = recorder.next_bound_s().unwrap_or(f64::INFINITY);
             self.reach(due_s, slack_s, limit_s, &stop)
                 .map_err(RunError::retype)?;
-            // A step longer than the interval covers several.
+            // A step longer than the interval covers several intervals.
             recordings = recordings.max((self.engine().time_s() / every_s + 1e-6).floor() as u64);
             let now = Mark::of(self);
             let begun = piece.take();
@@ -284,10 +285,12 @@ impl Simulation {
         Ok(Outcome::Finished)
     }
 
-    /// Goes on until `time_s`, at most to the end of the duration, and hands what happened meanwhile to
-    /// `recorder` as one interval; a step ends there. Events of that time have then happened to packets, which the
-    /// interval does not count, and are still to come for fluids. When `stop` says so, which is asked again and again,
-    /// the interval ends there. At a time that is over nothing happens.
+    /// Runs until `time_s`, at most to the end of the duration, and passes the whole time to
+    /// `recorder` as one interval. A step ends there.
+    ///
+    /// The packet model has then applied the events of that time, which the interval does not
+    /// count; the fluid model has not. When `stop`, which is checked regularly, returns true, the
+    /// interval ends. A time in the past has no effect.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -324,19 +327,19 @@ impl Simulation {
         }
     }
 
-    /// Whether the duration is over.
+    /// Returns whether the duration has elapsed.
     pub fn is_done(&self) -> bool {
         self.engine().is_done()
     }
 
-    /// Steps taken so far; of packets, how many have arrived at links.
+    /// Returns the number of steps so far; in the packet model, the number of arrivals at links.
     pub fn steps(&self) -> u64 {
         self.engine().steps()
     }
 
-    /// The shortest and the longest step in seconds that was chosen so far; before the first, those
-    /// between which steps will be. (Starts, stops and events end steps early.) `None` where steps
-    /// adapt, and of the window model, which takes what it needs.
+    /// Returns the shortest and longest chosen step so far in seconds; before the first step, the
+    /// range of possible steps. (Starts, stops and events end steps early.) Returns `None` for
+    /// adaptive steps and for the packet model, which is event-driven.
     pub fn chosen_steps_s(&self) -> Option<(f64, f64)> {
         match &self.stepper {
             Stepper::Fluid(fluid) => Some(fluid.chosen_s()),
@@ -344,7 +347,8 @@ impl Simulation {
         }
     }
 
-    /// How often the whole network was evaluated: once a step, three times an adaptive one.
+    /// Returns the number of evaluations of the whole network: one per step, three per adaptive
+    /// step.
     pub fn evaluations(&self) -> u64 {
         match &self.stepper {
             Stepper::Fluid(fluid) => fluid.evaluations(),
@@ -352,8 +356,8 @@ impl Simulation {
         }
     }
 
-    /// Everything that changes: to be cloned, saved, and resumed from. `None` with the window
-    /// model, whose runs are resumed from a clone of the simulation.
+    /// Returns the mutable state, which can be cloned, saved and resumed from. Returns `None` in
+    /// the packet model: clone the simulation instead.
     pub fn state(&self) -> Option<&State> {
         match &self.stepper {
             Stepper::Fluid(fluid) => Some(fluid.state()),
@@ -361,34 +365,36 @@ impl Simulation {
         }
     }
 
-    /// Packets in the link's queue now, the one in service included.
+    /// Returns the current number of packets in the link's queue, including the one in service.
     pub fn queue_pkts(&self, id: LinkId) -> f64 {
         id.within(self.owner());
         self.engine().queue_pkts(id)
     }
 
-    /// Probability that a packet arriving at the link now is refused; where the queue tells drop
-    /// precedences apart, that it finds it full ([`Run::precedence_totals`](netflow_network::Run::precedence_totals) has the drops).
+    /// Returns the probability that a packet arriving at the link now is dropped. If the queue has
+    /// drop precedences, returns the probability that the packet finds it full; drops are in
+    /// [`Run::precedence_totals`](netflow_network::Run::precedence_totals).
     pub fn blocking(&self, id: LinkId) -> f64 {
         id.within(self.owner());
         self.engine().blocking(id)
     }
 
-    /// Fraction of the last step for which the link was busy.
+    /// Returns the fraction of the last step for which the link was busy.
     pub fn utilization(&self, id: LinkId) -> f64 {
         id.within(self.owner());
         self.engine().utilization(id)
     }
 
-    /// Packets/s that the connection (all `count` of it) sent during the last step. Where packets are followed: its window over the
-    /// round-trip time, or what is on its way over that where there is no more to send.
+    /// Returns the packets/s that the connection (all `count` of it) sent during the last step. In
+    /// the packet model: the window divided by the round-trip time, or the packets in flight
+    /// divided by it if there is nothing more to send.
     pub fn send_pps(&self, id: ConnectionId) -> f64 {
         id.within(self.owner());
         self.engine().send_pps(id)
     }
 
-    /// The nodes along which the connection's data is sent from now on; none while failures leave no way. (What is under
-    /// way keeps to the path that it was sent on.)
+    /// Returns the nodes of the path that the connection's data takes from now on; empty while
+    /// failures leave no path. (Packets in flight keep their path.)
     pub fn path(&self, id: ConnectionId) -> Vec<NodeId> {
         id.within(self.owner());
         let network = self.engine().network();
@@ -398,13 +404,14 @@ impl Simulation {
         first.into_iter().chain(specs.map(|spec| spec.to)).collect()
     }
 
-    /// The most packets that it has had under way at a time, of sources with a congestion window; the most of several.
+    /// Returns the maximum number of packets in flight of a source with a congestion window; the
+    /// largest of several.
     pub fn most_out_pkts(&self, id: ConnectionId) -> Option<u32> {
         id.within(self.owner());
         self.engine().most_out_pkts(id)
     }
 
-    /// Why the connection sends as fast as it does, now.
+    /// Explains the connection's current rate.
     pub fn explain(&self, id: ConnectionId) -> Explanation {
         id.within(self.owner());
         self.engine().explain(id)

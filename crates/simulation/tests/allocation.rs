@@ -1,6 +1,6 @@
-//! A step allocates nothing.
+//! A step allocates no memory.
 
-// A global allocator is an unsafe trait; this one hands everything to the system's, and counts.
+// A global allocator is an unsafe trait; this one forwards to the system's and counts.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -42,8 +42,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations in 200 steps after a warm-up, with all kinds of sources, queues and packets.
-/// Connections start and events happen during the warm-up (they may allocate); transfers of
+/// Returns the allocations in 200 steps after a warm-up, with all kinds of sources, queues and
+/// packets. Connections start and events occur during the warm-up (they may allocate); transfers of
 /// limited size end at any time.
 fn allocations(fluid: FluidOptions) -> u64 {
     let network = random_network(RandomNetwork {
@@ -62,7 +62,7 @@ fn allocations(fluid: FluidOptions) -> u64 {
         ..Options::default()
     };
     let mut sim = Simulation::new(network, options).unwrap();
-    // Until then delays are met with that are told apart from those before.
+    // During the warm-up new delays occur, which need separate records.
     while sim.time_s() < 40.0 {
         sim.step().unwrap();
     }
@@ -75,7 +75,7 @@ fn allocations(fluid: FluidOptions) -> u64 {
     after - before
 }
 
-// One test, since others would run beside it and be counted.
+// A single test, because parallel tests would be counted, too.
 #[test]
 fn a_step_allocates_nothing() {
     let step = Step::Fixed { step_s: 0.05 };

@@ -1,19 +1,19 @@
-//! What quantities can be in a network: numbers beyond are slips of the pen, or would overflow
-//! something.
+//! Bounds of quantities. Values beyond them are likely mistakes, or would overflow later.
 
-/// The smallest and the largest value of a quantity that is not 0, without its sign.
+/// Range of the magnitude of a quantity. Zero is always allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// In base units.
+    /// Minimum magnitude, in base units.
     pub smallest: f64,
-    /// In base units.
+    /// Maximum magnitude, in base units.
     pub largest: f64,
-    /// Both in words.
+    /// Both bounds in words, for messages.
     pub text: &'static str,
 }
 
 impl Bounds {
-    /// Times in seconds. Clocks of packets count nanoseconds, which an `f64` tells apart until then.
+    /// Times in seconds. Packet clocks count nanoseconds, which an `f64` resolves up to the
+    /// maximum.
     pub const TIME: Bounds = Bounds {
         smallest: 1e-9,
         largest: 30.0 * 86_400.0,
@@ -44,14 +44,14 @@ impl Bounds {
         text: "0.000000001 pkt to 1e18 pkt",
     };
 
-    /// Whether the value lies within them, or is 0.
+    /// Returns whether the value is within the bounds, or 0.
     pub fn allow(&self, value: f64) -> bool {
         value == 0.0 || (self.smallest..=self.largest).contains(&value.abs())
     }
 }
 
 impl crate::dimension::Dimension {
-    /// `None` of what is no quantity of anything: probabilities.
+    /// Returns the bounds of the dimension; `None` for probabilities, which have their own range.
     pub(crate) fn bounds(self) -> Option<&'static Bounds> {
         match self {
             Self::Time => Some(&Bounds::TIME),

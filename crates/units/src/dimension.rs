@@ -1,15 +1,14 @@
-//! The tables of units: what each dimension may be written in.
+//! Tables of the accepted units of each dimension.
 
-/// One way to write a quantity: a number `x` with this unit is `x · multiplier · 10^exponent`
-/// base units.
+/// Unit of a quantity: a number `x` with this unit is `x · multiplier · 10^exponent` base units.
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) name: &'static str,
     pub(crate) multiplier: u32,
     pub(crate) exponent: i32,
-    /// What suggestions and printing use: an alias names its canonical unit, others themselves.
+    /// Name in suggestions and output: the canonical unit of an alias, otherwise the unit itself.
     pub(crate) canonical: &'static str,
-    /// Whether printing may choose it; such units are powers of ten, in ascending order.
+    /// True if output may use the unit. Such units are powers of ten, in ascending order.
     pub(crate) printed: bool,
 }
 
@@ -43,7 +42,7 @@ const fn alias(name: &'static str, exponent: i32, canonical: &'static str) -> Un
     }
 }
 
-/// What a number with a unit measures.
+/// Dimension that a unit measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dimension {
     Time,
@@ -64,7 +63,7 @@ impl Dimension {
         Self::Probability,
     ];
 
-    /// Every accepted unit.
+    /// Returns all accepted units.
     pub(crate) fn units(self) -> &'static [Unit] {
         match self {
             Self::Time => {
@@ -115,7 +114,7 @@ impl Dimension {
         }
     }
 
-    /// "a unit of …" in messages.
+    /// Returns the noun in messages, for example "a unit of time".
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::Time => "time",
@@ -127,7 +126,7 @@ impl Dimension {
         }
     }
 
-    /// The units that a user most likely means, as the examples of a help text.
+    /// Returns the most common units, as examples in help texts.
     pub(crate) fn usual(self) -> &'static [&'static str] {
         match self {
             Self::Time => &["s", "ms"],
@@ -139,7 +138,7 @@ impl Dimension {
         }
     }
 
-    /// The units to list in a help text, most usual first.
+    /// Returns the list of units for help texts, most common first.
     pub(crate) fn listed(self) -> &'static str {
         match self {
             Self::Time => "s, ms, us, min, h",
@@ -156,7 +155,7 @@ impl Dimension {
     }
 }
 
-/// What people write for a unit elsewhere; only used to suggest the right one.
+/// Common spellings of units elsewhere, each with the accepted unit. Used for suggestions only.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("sec", "s"),
     ("secs", "s"),
@@ -199,7 +198,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("percent", "%"),
 ];
 
-/// What a rate may be that does not tell whether it counts bits or bytes, such as `mb/s`; `mbps` is bits.
+/// Returns both readings of an ambiguous rate such as `mb/s`, which may mean bits or bytes. `mbps`
+/// is bits.
 pub(crate) fn bits_or_bytes(
     name: &str,
     dimensions: &[Dimension],
@@ -222,7 +222,7 @@ pub(crate) fn bits_or_bytes(
     }
 }
 
-/// The accepted unit that `name` most likely stands for, if any is close.
+/// Returns the accepted unit closest to `name`, if any is close.
 pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static str> {
     let units = || dimensions.iter().flat_map(|dimension| dimension.units());
     let allowed = |canonical: &str| {
@@ -248,13 +248,13 @@ pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static s
     {
         return Some(unit);
     }
-    // A rate whose time was left out.
+    // A rate without its time unit.
     let a_second = compact + "/s";
     if let Some(unit) = units().find(|unit| unit.name.eq_ignore_ascii_case(&a_second)) {
         return Some(unit.canonical);
     }
     let compact = a_second.trim_end_matches("/s");
-    // A slip of the pen: at most two edits, a wrong case counting half, and not most of the word.
+    // A typing error: at most two edits (a wrong case counts half), and at most half of the word.
     let most = 2 * compact.chars().count().div_ceil(2).min(2);
     units()
         .map(|unit| (distance(compact, unit.name), unit))
@@ -263,9 +263,9 @@ pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static s
         .map(|(_, unit)| unit.canonical)
 }
 
-/// Edit distance in which a wrong case costs 1 and any other edit 2.
+/// Computes the edit distance in which a wrong case costs 1 and any other edit 2.
 fn distance(a: &str, b: &str) -> usize {
-    // Only short words can be near a unit.
+    // Longer words cannot be close to a unit.
     let a: Vec<char> = a.chars().take(16).collect();
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).map(|j| 2 * j).collect();

@@ -1,9 +1,8 @@
-//! What can be wrong with a quantity's text.
+//! Errors of parsing a quantity.
 
 use std::ops::Range;
 
-/// A text that is not a quantity of the wanted dimension: what is wrong, where, and what to write
-/// instead.
+/// Text that is not a quantity of the expected dimension: the error, its position and a correction.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{kind}")]
 pub struct UnitError {
@@ -13,23 +12,23 @@ pub struct UnitError {
 }
 
 impl UnitError {
-    /// What is wrong.
+    /// Returns the kind of error.
     pub fn kind(&self) -> &UnitErrorKind {
         &self.kind
     }
 
-    /// The bytes of the text that are wrong; empty where something is missing.
+    /// Returns the byte range of the error in the text; empty where something is missing.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// What to write instead: the corrected text where it can be guessed, and the units allowed.
+    /// Returns the correction: the corrected text if it can be guessed, and the allowed units.
     pub fn help(&self) -> &str {
         &self.help
     }
 }
 
-/// What is wrong with a quantity's text.
+/// Kind of error in a quantity's text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnitErrorKind {
@@ -42,13 +41,13 @@ pub enum UnitErrorKind {
         /// The text.
         text: String,
     },
-    /// The number is followed by more digits, points or signs that do not belong to it.
+    /// The number is followed by digits, points or signs that are not part of it.
     #[error("`{number}` is not a number")]
     BadNumber {
-        /// What stands where the number should be.
+        /// The text in place of the number.
         number: String,
     },
-    /// The number has a separator between groups of digits, or a decimal comma.
+    /// The number has a thousands separator or a decimal comma.
     #[error("`{number}` has a separator that a number cannot have")]
     Separator {
         /// The number with its separators.
@@ -57,45 +56,45 @@ pub enum UnitErrorKind {
     /// The number is NaN, infinite, or too large for an `f64`.
     #[error("`{number}` is not a finite number")]
     NotFinite {
-        /// What stands where the number should be.
+        /// The text in place of the number.
         number: String,
     },
-    /// A bare number.
+    /// The number has no unit.
     #[error("missing unit after `{number}`")]
     MissingUnit {
         /// The number.
         number: String,
     },
-    /// The unit is none that is known here.
+    /// The unit does not exist.
     #[error("unknown unit `{unit}`")]
     UnknownUnit {
-        /// What stands where the unit should be.
+        /// The text in place of the unit.
         unit: String,
-        /// The nearest unit that is allowed.
+        /// The nearest allowed unit.
         nearest: Option<&'static str>,
     },
-    /// The unit measures something else.
+    /// The unit is of another dimension.
     #[error("`{unit}` is a unit of {found}, not of {wanted}")]
     WrongDimension {
         /// The unit.
         unit: String,
-        /// What it measures.
+        /// Dimension of the unit.
         found: &'static str,
-        /// What is wanted here.
+        /// Expected dimension.
         wanted: &'static str,
     },
     /// Something follows the unit.
     #[error("unexpected `{text}` after the unit")]
     Trailing {
-        /// What follows.
+        /// The text after the unit.
         text: String,
     },
-    /// A number that no network has, however it is meant.
+    /// The number is outside the bounds of its dimension.
     #[error("`{text}` is no {noun} that a network has")]
     OutOfBounds {
         /// The number and its unit.
         text: String,
-        /// What it would be of.
+        /// Noun of the dimension.
         noun: &'static str,
     },
     /// A probability below 0 or above 1.

@@ -1,9 +1,9 @@
-//! First in, first out, in one piece of memory.
+//! FIFO queue in contiguous memory.
 
 use std::ops::{Deref, DerefMut};
 
-/// Things that leave in the order in which they came, as a slice: those that have left stand before
-/// `head` until they are many, so that the memory that things pass through stays small, and in the cache.
+/// FIFO queue whose items form one slice. Removed items stay before `head` until they are many, so
+/// that the buffer stays small and in the cache.
 #[derive(Clone, Debug)]
 pub struct Fifo<T> {
     items: Vec<T>,
@@ -19,22 +19,22 @@ impl<T> Default for Fifo<T> {
     }
 }
 
-/// So many may have left before the others are moved to the front.
+/// Number of removed items before `head` from which the remaining ones are moved to the front.
 const MOST_LEFT: usize = 32;
 
 impl<T: Copy> Fifo<T> {
-    /// Comes last.
+    /// Appends an item.
     #[inline]
     pub fn push(&mut self, item: T) {
         self.items.push(item);
     }
 
-    /// Comes after `index` others.
+    /// Inserts an item at `index` of the queue.
     pub fn insert(&mut self, index: usize, item: T) {
         self.items.insert(self.head + index, item);
     }
 
-    /// The first leaves.
+    /// Removes and returns the first item.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let first = self.first().copied()?;
@@ -42,7 +42,7 @@ impl<T: Copy> Fifo<T> {
         Some(first)
     }
 
-    /// So many leave, or all.
+    /// Removes the first `n` items, or all if there are fewer.
     #[inline]
     pub fn skip(&mut self, n: usize) {
         self.head = (self.head + n).min(self.items.len());
@@ -54,14 +54,14 @@ impl<T: Copy> Fifo<T> {
         }
     }
 
-    /// Only some stay.
+    /// Keeps only the items for which `which` returns true.
     pub fn retain(&mut self, which: impl FnMut(&T) -> bool) {
         self.items.drain(..self.head);
         self.head = 0;
         self.items.retain(which);
     }
 
-    /// All leave.
+    /// Removes all items.
     #[inline]
     pub fn clear(&mut self) {
         self.items.clear();

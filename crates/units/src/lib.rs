@@ -1,12 +1,13 @@
-//! Quantities with units: reading, writing and keeping them apart.
+//! Quantities with units: parsing, printing and separate types.
 //!
-//! Beside them: names ([`nearest_name`]), quantiles, and two containers ([`Fifo`], [`Ragged`]).
+//! The crate also contains name matching ([`nearest_name`]), quantiles and two containers
+//! ([`Fifo`], [`Ragged`]).
 //!
 //! Every quantity is an `f64` in one base unit ([`Seconds`], [`BitsPerSecond`], [`Bytes`],
-//! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Where a setting may be given in two ways
-//! there is a sum type: [`Rate`] (bits or packets per second), [`Size`] (bytes or packets) and [`Room`]
-//! (that, or a time).
-//! Each one implements [`FromStr`](std::str::FromStr) and [`Display`](std::fmt::Display).
+//! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Settings with several possible dimensions
+//! have a sum type: [`Rate`] (bits or packets per second), [`Size`] (bytes or packets) and [`Room`]
+//! (a size or a time). Each type implements [`FromStr`](std::str::FromStr) and
+//! [`Display`](std::fmt::Display).
 //!
 //! | quantity | units |
 //! |---|---|
@@ -17,11 +18,10 @@
 //! | packets | `pkt` |
 //! | probability | `%`, or no unit |
 //!
-//! Upper and lower case matter: a wrong case is refused, and the error names the right one.
+//! Units are case-sensitive: a wrong case is rejected, and the error names the right one.
 //!
-//! Reading is exact: the text's decimal value is scaled as a decimal and rounded once, so
-//! `"20 ms"` is the `f64` nearest to 0.02. Writing is exact too: what is printed reads back as
-//! the same bits.
+//! Parsing is exact: the decimal value is scaled as a decimal and rounded once, so that `"20 ms"`
+//! is the `f64` nearest to 0.02. Printing is exact, too: the printed text parses to the same bits.
 //!
 //! ```
 //! use netflow_units::{Bytes, Rate, Seconds};

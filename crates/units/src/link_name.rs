@@ -1,20 +1,21 @@
-//! What links are called.
+//! Names of links.
 
-/// What stands between the end of a link and its circuit, in its name.
+/// Separator between the destination node and the circuit in a link's name.
 pub const CIRCUIT: char = '#';
 
-/// What a link from one node to another is called: `A->B`, or `A->B#2` if it has a circuit that tells it from others
-/// between the two.
+/// Returns the name of a directed link: `A->B`, or `A->B#2` if the circuit `2` distinguishes it
+/// from parallel links.
 pub fn link_name(from: &str, to: &str, circuit: Option<&str>) -> String {
     named(from, "->", to, circuit)
 }
 
-/// What both directions of a link are called together: `A<->B`, or `A<->B#2`.
+/// Returns the common name of both directions of a link: `A<->B`, or `A<->B#2`.
 pub fn duplex_name(from: &str, to: &str, circuit: Option<&str>) -> String {
     named(from, "<->", to, circuit)
 }
 
-/// The end and the circuit of what follows the arrow in a link's name, if it has a circuit: `B` and `2` of `B#2`.
+/// Splits the text after the arrow of a link's name into node and circuit: `B` and `2` for `B#2`.
+/// Returns `None` if there is no circuit.
 pub fn end_and_circuit(text: &str) -> Option<(&str, &str)> {
     text.rsplit_once(CIRCUIT)
 }

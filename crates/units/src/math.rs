@@ -1,28 +1,28 @@
-//! Logarithm and exponential for the hot loops.
+//! Logarithm and exponential functions for hot loops.
 //!
-//! They are within 2 units in the last place of the system's (`ln_1p` and `exp_m1` within 4), and use
-//! nothing but IEEE additions, multiplications and divisions: the same bits on every machine, which
-//! the system's library does not promise. `ln` and `exp` have no branches, so that loops over slices
-//! are vectorised. Where nothing is hot, `libm` has all of them for all numbers, and with the same bits
-//! as well.
+//! They are within 2 units in the last place of the system's functions (`ln_1p` and `exp_m1` within
+//! 4). They use only IEEE additions, multiplications and divisions, so that results have the same
+//! bits on every machine. The system's library does not guarantee this. `ln` and `exp` have no
+//! branches, so that loops over slices are vectorized. Outside hot loops, use `libm`, which is also
+//! bit-reproducible and accepts all numbers.
 
-/// ln 2 in two parts: the first has 32 significant bits, so that its product with an exponent is
+/// ln 2 in two parts. The first has 32 significant bits, so that its product with an exponent is
 /// exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
 const MANTISSA: u64 = 0x000F_FFFF_FFFF_FFFF;
-/// The bits of a number just below √½: mantissas are taken from there to √2.
+/// The bits of a number just below √½: mantissas are in [√½, √2).
 const ROOT_HALF: u64 = 0x3FE6_A09E << 32;
 const ONE: u64 = 0x3FF0_0000 << 32;
 
-/// 2^52, whose last mantissa bit counts ones: adding an integer to it leaves the integer in its
-/// low bits, and the other way round.
+/// 2^52. In this binade the last mantissa bit counts ones, so that adding an integer puts it into
+/// the low bits, and vice versa.
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 /// 1.5·2^52: the same for integers of either sign.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// ln x for a positive, finite, normal `x`.
+/// Returns ln x for a positive, finite, normal `x`.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
     // x = 2^k·m with √½ ≤ m < √2.
@@ -45,10 +45,10 @@ pub fn ln(x: f64) -> f64 {
     k * LN_2_HIGH + (s2 + (s2 * (z * series) + k * LN_2_LOW))
 }
 
-/// Numbers nearer to 0 than this have short series.
+/// Threshold below which |x| allows a short series.
 const NEAR: f64 = 1.0 / 32.0;
 
-/// ln(1 + x) for −1 ≤ x, finite; at −1, −708.4. Fast where x is near 0.
+/// Returns ln(1 + x) for finite x ≥ −1; at −1, −708.4. Fast for x near 0.
 #[inline]
 pub fn ln_1p(x: f64) -> f64 {
     if x.abs() < NEAR {
@@ -65,32 +65,33 @@ pub fn ln_1p(x: f64) -> f64 {
     } else {
         f64::MIN_POSITIVE
     };
-    // What rounding the sum took away is so small a part of it that its logarithm is linear.
+    // The rounding error of the sum is small, so that its contribution to the logarithm is linear.
     ln(sum) + (x - (sum - 1.0)) / sum
 }
 
-/// `x` moved into `low..=high`; NaN becomes `low`.
+/// Clamps `x` to `low..=high`; NaN becomes `low`.
 #[inline(always)]
 pub fn within(x: f64, low: f64, high: f64) -> f64 {
-    // Unlike f64::max and min, which have to look for NaN in both, this is two instructions.
+    // Two instructions, because unlike `f64::max` and `f64::min` this does not check both operands
+    // for NaN.
     let x = if x > low { x } else { low };
     if x < high { x } else { high }
 }
 
-/// e^x; below e^−708 and above e^709 the value there.
+/// Returns e^x, with x clamped to −708 … 709.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     exp_within(within(x, -708.0, 709.0))
 }
 
-/// e^x for one who knows that −708 ≤ x ≤ 709; otherwise it is anything.
+/// Returns e^x for −708 ≤ x ≤ 709; the result is unspecified outside.
 #[inline(always)]
 pub fn exp_within(x: f64) -> f64 {
     let (above_one, scale) = reduced(x);
     (1.0 + above_one) * scale
 }
 
-/// e^x − 1; above 709 the value there. Fast where x is near 0.
+/// Returns e^x − 1, with x clamped at 709. Fast for x near 0.
 #[inline]
 pub fn exp_m1(x: f64) -> f64 {
     if x.abs() < NEAR {
@@ -105,14 +106,14 @@ pub fn exp_m1(x: f64) -> f64 {
     above_one * scale + (scale - 1.0)
 }
 
-/// e^x as (1 + a)·2^k: a, and 2^k.
+/// Splits e^x into (1 + a)·2^k and returns a and 2^k.
 #[inline(always)]
 fn reduced(x: f64) -> (f64, f64) {
     // x = k·ln 2 + r with |r| ≤ ln 2 / 2.
     let rounded = x * std::f64::consts::LOG2_E + ROUNDER;
     let k = rounded - ROUNDER;
     let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
-    // The power series to r^13.
+    // Power series up to r^13.
     let r2 = r * r;
     let r4 = r2 * r2;
     let a = 1.0 / 2.0 + r * (1.0 / 6.0);

@@ -1,15 +1,21 @@
-//! The name that somebody meant.
+//! Suggestions for misspelt names.
 
-/// The allowed name that `name` most likely stands for, if any is close: the same but for case,
-/// blanks and hyphens; the name that `elsewhere` maps it to (their name, ours); one or two typing errors away; or one that is part of the other. Among equals the first counts.
+/// Returns the allowed name that `name` most likely means, if any is close.
 ///
-/// This is the one judgement of nearness: what it does not find near is not offered at all.
+/// Any of these makes a name close; the first of several equally close names wins:
+///
+/// - it differs only in case, blanks and hyphens;
+/// - `elsewhere` maps it (foreign name, netflow's name);
+/// - it is one or two edits away;
+/// - one name contains the other.
+///
+/// All suggestions in netflow use this function.
 pub fn nearest_name<'a>(
     name: &str,
     allowed: impl Iterator<Item = &'a str> + Clone,
     elsewhere: &[(&str, &str)],
 ) -> Option<&'a str> {
-    // A name this long is no slip of the pen, and comparing it would take its time.
+    // A longer name is not a typing error, and comparing it would take long.
     if name.chars().count() > 64 {
         return None;
     }
@@ -33,7 +39,7 @@ pub fn nearest_name<'a>(
     if let Some((_, other)) = close {
         return Some(other);
     }
-    // `profile-name` for `profile`, `window` for `max-window`; a short piece says too little.
+    // `profile-name` for `profile`, `window` for `max-window`. Shorter pieces match too many names.
     let mut parts = allowed.filter(|other| {
         let other = simplified(other);
         plain.len() >= 4 && other.len() >= 4 && (other.contains(&plain) || plain.contains(&other))
@@ -41,7 +47,7 @@ pub fn nearest_name<'a>(
     parts.next()
 }
 
-/// Slips that a word of this length can have and still be itself.
+/// Returns the maximum number of edits for a word of this length.
 fn most_edits(length: usize) -> usize {
     match length {
         0..=1 => 0,
@@ -74,7 +80,7 @@ mod tests {
         assert_eq!(near("form"), Some("from"));
     }
 
-    /// Garbage was told a "nearest" name.
+    /// Regression: garbage was given a "nearest" name.
     #[test]
     fn garbage_has_no_nearest_name() {
         let names = ["ns-reno", "linux-6", "c1", "netbsd-1.2", "to"];

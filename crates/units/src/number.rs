@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A decimal number as it stands in a text: `±digits · 10^exponent`.
+/// Decimal number as written in a text: `±digits · 10^exponent`.
 #[derive(Debug)]
 pub(crate) struct Decimal {
     negative: bool,
@@ -10,7 +10,7 @@ pub(crate) struct Decimal {
     exponent: i64,
 }
 
-/// Why a text does not begin with a number; the range is what is to blame.
+/// Reason why a text does not begin with a number; ranges give the offending bytes.
 #[derive(Debug, PartialEq)]
 pub(crate) enum NotANumber {
     Missing,
@@ -19,7 +19,7 @@ pub(crate) enum NotANumber {
     Separator(Range<usize>),
 }
 
-/// Reads the number at the start of `text`; also returns where it ends.
+/// Parses the number at the start of `text` and returns it with the offset of its end.
 pub(crate) fn scan(text: &str) -> Result<(Decimal, usize), NotANumber> {
     let bytes = text.as_bytes();
     let digits_from = |at: usize| {
@@ -64,7 +64,7 @@ pub(crate) fn scan(text: &str) -> Result<(Decimal, usize), NotANumber> {
         let from = end + 1 + sign;
         let to = digits_from(from.min(bytes.len()));
         if to > from {
-            // Beyond what an f64 can hold the size of the exponent no longer matters.
+            // Beyond the range of an f64 the size of the exponent does not matter.
             let size = text[from..to]
                 .parse::<i64>()
                 .unwrap_or(i64::MAX)
@@ -78,7 +78,7 @@ pub(crate) fn scan(text: &str) -> Result<(Decimal, usize), NotANumber> {
         }
     }
 
-    // What follows immediately tells a number with separators from one that is followed by a unit.
+    // The following characters distinguish a number with separators from a number with a unit.
     let more = |c: u8| c.is_ascii_digit() || matches!(c, b',' | b'_' | b'\'' | b'.' | b'+' | b'-');
     let rest = end + bytes[end..].iter().take_while(|&&b| more(b)).count();
     if rest > end {
@@ -112,7 +112,8 @@ pub(crate) fn scan(text: &str) -> Result<(Decimal, usize), NotANumber> {
 }
 
 impl Decimal {
-    /// The `f64` nearest to `self · multiplier · 10^exponent`; infinite if that is too large.
+    /// Returns the `f64` nearest to `self · multiplier · 10^exponent`; infinite if that is too
+    /// large.
     pub(crate) fn scaled(&self, multiplier: u32, exponent: i32) -> f64 {
         let digits = times(&self.digits, multiplier);
         let sign = if self.negative { "-" } else { "" };
@@ -124,7 +125,7 @@ impl Decimal {
     }
 }
 
-/// A decimal digit string times a small integer.
+/// Multiplies a decimal digit string by a small integer.
 fn times(digits: &str, multiplier: u32) -> String {
     if multiplier == 1 {
         return digits.to_owned();

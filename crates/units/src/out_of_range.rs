@@ -1,18 +1,18 @@
-//! A number that may not be what it is.
+//! Error for a number outside its range.
 
-/// A number outside of what it may be, or NaN.
+/// Number outside its allowed range, or NaN.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{what} is {value}, allowed is {allowed}")]
 pub struct OutOfRange {
-    /// Which number, with its unit unless that goes without saying.
+    /// Name of the number, with its unit where needed.
     pub what: &'static str,
-    /// What it is.
+    /// The value.
     pub value: f64,
-    /// The range, in words.
+    /// Allowed range, in words.
     pub allowed: &'static str,
 }
 
-/// `Ok` if `good`, else the value with its range.
+/// Returns `Ok` if `good`, otherwise an error with the value and its range.
 ///
 /// # Errors
 /// If not `good`.

@@ -1,13 +1,13 @@
-//! From a number of base units to a text that reads back as the same bits.
+//! Printing of base units as a text that parses to the same bits.
 
 use std::fmt;
 
 use crate::dimension::Dimension;
 
-/// Writes `value`, which counts base units, with the largest unit that it is at least one of.
+/// Writes `value`, in base units, with the largest unit that does not exceed it.
 ///
-/// The shortest decimal that identifies the `f64` is found first and only its point is moved, so
-/// no digit is lost. NaN and infinities are written as such and cannot be read back.
+/// Only the decimal point of the shortest decimal that identifies the `f64` is moved, so that no
+/// digit is lost. NaN and infinities are written as such and cannot be parsed.
 pub(crate) fn print(value: f64, dimension: Dimension, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let units = || dimension.units().iter().filter(|unit| unit.printed);
     let blank = if dimension == Dimension::Probability {
@@ -38,7 +38,8 @@ pub(crate) fn print(value: f64, dimension: Dimension, f: &mut fmt::Formatter<'_>
     )
 }
 
-/// `digits` with a point after the first one, moved by `exponent` places to the right.
+/// Returns `digits` with a decimal point after the first digit, moved `exponent` places to the
+/// right.
 fn with_point(digits: &str, exponent: i32) -> String {
     match exponent {
         -4..0 => format!(

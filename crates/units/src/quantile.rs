@@ -1,7 +1,7 @@
-//! Quantiles of what was observed.
+//! Sample quantiles.
 
-/// What a share `q` (from 0 to 1) of the values, which ascend, stays below: with straight lines between
-/// them, as NumPy, pandas and R have it unless told otherwise (Hyndman & Fan's seventh). NaN of none.
+/// Returns the `q` quantile (0–1) of `ascending` values with linear interpolation. This is type 7
+/// of Hyndman & Fan (1996), the default of NumPy, pandas and R. Returns NaN for no values.
 pub fn quantile(ascending: &[f64], q: f64) -> f64 {
     let Some(last) = ascending.len().checked_sub(1) else {
         return f64::NAN;
@@ -11,7 +11,7 @@ pub fn quantile(ascending: &[f64], q: f64) -> f64 {
         ascending[place.floor() as usize],
         ascending[place.ceil() as usize],
     );
-    // Equal ones may be infinite.
+    // Equal values may be infinite, and their difference would be NaN.
     match below == above {
         true => below,
         false => below + (above - below) * place.fract(),
@@ -29,7 +29,7 @@ mod tests {
             let found = quantile(&values, q);
             assert!((found - expected).abs() < 1e-12, "{q}: {found}");
         }
-        // `statistics.quantiles(…, n=10, method="inclusive")` of Python 3.
+        // Result of Python's `statistics.quantiles(…, n=10, method="inclusive")`.
         let values = [2.1, 3.7, 3.7, 5.0, 8.8, 13.0, 21.5];
         let python = [3.06, 3.7, 3.7, 4.22, 5.0, 7.28, 9.64, 12.16, 16.4];
         for (tenth, expected) in (1..).zip(python) {

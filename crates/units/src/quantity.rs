@@ -1,4 +1,4 @@
-//! One newtype a quantity.
+//! Newtypes of the quantities.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -16,7 +16,7 @@ macro_rules! quantity {
         pub struct $name(pub f64);
 
         impl $name {
-            /// The number of base units.
+            /// Returns the number of base units.
             pub const fn get(self) -> f64 {
                 self.0
             }
@@ -121,36 +121,36 @@ quantity!(
     Dimension::Packets
 );
 quantity!(
-    /// A probability between 0 and 1, written `5%` or `0.05`. Anything outside is refused by the
-    /// reader (the field itself can hold anything).
+    /// A probability between 0 and 1, written `5%` or `0.05`. The parser rejects other values; the
+    /// field itself can hold any number.
     Probability,
     Dimension::Probability
 );
 arithmetic!(Seconds, BitsPerSecond, PacketsPerSecond, Bytes, Packets);
 
 impl BitsPerSecond {
-    /// The same rate in packets of this size.
+    /// Converts to packets of the given size.
     pub fn in_packets(self, packet: Bytes) -> PacketsPerSecond {
         PacketsPerSecond(self.0 / (8.0 * packet.0))
     }
 }
 
 impl PacketsPerSecond {
-    /// The same rate in bits, with packets of this size.
+    /// Converts to bits, with packets of the given size.
     pub fn in_bits(self, packet: Bytes) -> BitsPerSecond {
         BitsPerSecond(self.0 * (8.0 * packet.0))
     }
 }
 
 impl Bytes {
-    /// The same size in packets of this size, not rounded.
+    /// Converts to packets of the given size, not rounded.
     pub fn in_packets(self, packet: Bytes) -> Packets {
         Packets(self.0 / packet.0)
     }
 }
 
 impl Packets {
-    /// The same size in bytes, with packets of this size.
+    /// Converts to bytes, with packets of the given size.
     pub fn in_bytes(self, packet: Bytes) -> Bytes {
         Bytes(self.0 * packet.0)
     }
@@ -226,7 +226,7 @@ mod tests {
         fn what_is_printed_reads_back_as_the_same_bits(x in finite(), p in 0.0..=1.0f64) {
             macro_rules! reads_back {
                 ($($quantity:ident: $bounds:expr),*) => {$(
-                    // What no network has is refused, whoever wrote it.
+                    // Values out of bounds are rejected even if netflow printed them.
                     match $quantity(x).to_string().parse::<$quantity>() {
                         Ok(read) => prop_assert_eq!(read.0.to_bits(), x.to_bits()),
                         Err(error) => prop_assert!(!$bounds.allow(x), "{x}: {error}"),

@@ -1,6 +1,6 @@
-//! Lists of different lengths, one after the other.
+//! Lists of different lengths in contiguous memory (compressed sparse rows, CSR).
 
-/// Lists in one piece of memory: list i lies between the offsets i and i + 1.
+/// Contiguous lists: list i lies between the offsets i and i + 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ragged<T> {
     offsets: Vec<u32>,
@@ -8,7 +8,7 @@ pub struct Ragged<T> {
 }
 
 impl<T> Ragged<T> {
-    /// The list of this number; empty if there is none.
+    /// Returns the list with this index; empty if there is none.
     pub fn of(&self, list: usize) -> &[T] {
         match self.offsets.get(list..list + 2) {
             Some(&[from, to]) => &self.items[from as usize..to as usize],
@@ -18,7 +18,7 @@ impl<T> Ragged<T> {
 }
 
 impl Ragged<u32> {
-    /// For each of `lists` groups the places of what is of that group, in order.
+    /// Returns, for each of `lists` groups, the ascending indices of its members.
     pub fn grouped(lists: usize, group_of: impl Iterator<Item = u32> + Clone) -> Ragged<u32> {
         let mut offsets = vec![0_u32; lists + 1];
         for group in group_of.clone() {

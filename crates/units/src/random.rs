@@ -1,37 +1,36 @@
-//! Numbers that look random: the same bits on every machine.
+//! Pseudo-random numbers with the same bits on every machine.
 
-/// What the count grows by: 2⁶⁴ over the golden ratio, made odd.
+/// Increment of the counter: 2⁶⁴ divided by the golden ratio, made odd.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// SplitMix64 (Steele, Lea & Flood 2014): the scrambled count of the numbers drawn. Small, and good enough
-/// to drop packets by.
+/// SplitMix64 generator (Steele, Lea & Flood 2014): a hash of a counter. Its state is small and its
+/// quality sufficient for random packet loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitMix64 {
     count: u64,
 }
 
 impl SplitMix64 {
-    /// One whose numbers follow from this one, and from nothing else.
+    /// Creates a generator whose numbers depend on `seed` only.
     pub fn new(seed: u64) -> SplitMix64 {
         SplitMix64 { count: seed }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.count = self.count.wrapping_add(STRIDE);
         scramble(self.count)
     }
 
-    /// The next number in [0, 1).
+    /// Returns the next number in [0, 1).
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 }
 
-/// Every bit of a number moves all bits of the result: what SplitMix64 ends with. No two numbers give the
-/// same.
+/// Returns the bijective hash finalizer of SplitMix64: every input bit affects all output bits.
 #[inline]
 pub fn scramble(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,8 +42,8 @@ pub fn scramble(mut z: u64) -> u64 {
 mod tests {
     use super::SplitMix64;
 
-    /// The first numbers of SplitMix64 from 1234567, as published with it and tested by
-    /// everybody who has written it since.
+    /// The first numbers of SplitMix64 for seed 1234567, as published and tested by other
+    /// implementations.
     #[test]
     fn numbers_are_those_of_splitmix64() {
         let published = [

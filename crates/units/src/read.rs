@@ -1,4 +1,4 @@
-//! From a text to a number of base units, or to an error that says how to write it.
+//! Parsing of quantities, with errors that contain a correction.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::dimension::{Dimension, bits_or_bytes, nearest};
 use crate::error::{UnitError, UnitErrorKind};
 use crate::number::{Decimal, NotANumber, scan};
 
-/// Reads a quantity of one of `dimensions`, which are named in that order in messages.
+/// Parses a quantity of one of `dimensions`; messages list them in that order.
 pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f64), UnitError> {
     let body = text.trim();
     let offset = text.len() - text.trim_start().len();
@@ -120,7 +120,7 @@ fn not_a_number(
     }
 }
 
-/// "0,5" is a decimal comma, "1,000" a thousands separator.
+/// Returns the number without separators: "0,5" has a decimal comma, "1,000" a thousands separator.
 fn without_separators(number: &str) -> String {
     let decimal = number.split_once(',').filter(|(whole, fraction)| {
         fraction.bytes().all(|b| b.is_ascii_digit())
@@ -136,7 +136,7 @@ fn without_separators(number: &str) -> String {
     }
 }
 
-/// `span` counts from the unit's first byte.
+/// Returns the error for an unknown unit. `span` counts from the unit's first byte.
 fn not_a_unit(
     number: &str,
     unit: &str,
@@ -193,7 +193,7 @@ fn not_a_unit(
     )
 }
 
-/// `write "50 s" or "50 ms"; units of time: s, ms, us, min, h`
+/// Returns a help text such as `write "50 s" or "50 ms"; units of time: s, ms, us, min, h`.
 fn write_like(number: &str, dimensions: &[Dimension]) -> String {
     let many = dimensions.len() > 1;
     let examples: Vec<String> = dimensions

@@ -1,4 +1,4 @@
-//! Settings that may be given in two ways.
+//! Settings that accept more than one dimension.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// The rate in packets of this size.
+    /// Converts to packets of the given size.
     pub fn packets_per_second(self, packet: Bytes) -> PacketsPerSecond {
         match self {
             Self::BitsPerSecond(rate) => rate.in_packets(packet),
@@ -26,7 +26,7 @@ impl Rate {
         }
     }
 
-    /// The number in front of the base unit, whichever it is: for checks of its sign.
+    /// Returns the number of base units of either variant, for sign checks.
     pub fn get(self) -> f64 {
         match self {
             Self::BitsPerSecond(rate) => rate.get(),
@@ -78,7 +78,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// The size in packets of this size, not rounded.
+    /// Converts to packets of the given size, not rounded.
     pub fn packets(self, packet: Bytes) -> Packets {
         match self {
             Self::Bytes(size) => size.in_packets(packet),
@@ -86,7 +86,7 @@ impl Size {
         }
     }
 
-    /// The size in bytes, with packets of this size.
+    /// Converts to bytes, with packets of the given size.
     pub fn bytes(self, packet: Bytes) -> Bytes {
         match self {
             Self::Bytes(size) => size,
@@ -94,7 +94,7 @@ impl Size {
         }
     }
 
-    /// The number in front of the base unit, whichever it is: for checks of its sign.
+    /// Returns the number of base units of either variant, for sign checks.
     pub fn get(self) -> f64 {
         match self {
             Self::Bytes(size) => size.get(),
@@ -124,17 +124,17 @@ impl fmt::Display for Size {
     }
 }
 
-/// Room in a queue: `150 KB`, `100 pkt`, or `50 ms` at the rate of its link.
+/// A buffer size: `150 KB`, `100 pkt`, or `50 ms` at the rate of its link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Room {
     /// Given in bytes or packets.
     Size(Size),
-    /// Given as the time that the link takes to send what fits.
+    /// Given as the time that the link needs to send a full buffer.
     Time(Seconds),
 }
 
 impl Room {
-    /// The size at this rate; a time gives bytes.
+    /// Returns the size for this link rate; a time becomes bytes.
     pub fn at(self, rate: BitsPerSecond) -> Size {
         match self {
             Self::Size(size) => size,

@@ -1,5 +1,5 @@
-//! Many clients that each send a little, at random moments, over one gateway: what the window model
-//! says of them, and what ns-2 measured.
+//! Packet model compared with a published ns-2 study: many clients with Poisson traffic over one
+//! gateway.
 //!
 //! The network is that of the published study: M clients with links of 10 Mbit/s and 25 ms; a
 //! bottleneck of 50 Mbit/s, 25 ms and 50 packets; 1500 B packets, Poisson with a mean of 10 ms
@@ -39,7 +39,7 @@ pub enum Gateway {
     Red,
 }
 
-/// One of the experiments.
+/// Experiment: protocol, gateway queue and number of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     pub protocol: Protocol,
@@ -76,7 +76,7 @@ impl fmt::Display for Gateway {
     }
 }
 
-/// All cells, protocol by protocol.
+/// Returns all experiments, by protocol.
 pub fn cells() -> impl Iterator<Item = Cell> {
     Protocol::ALL.into_iter().flat_map(|protocol| {
         [Gateway::Fifo, Gateway::Red]
@@ -91,25 +91,25 @@ pub fn cells() -> impl Iterator<Item = Cell> {
     })
 }
 
-/// What one run gives.
+/// Result of one run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub cov: f64,
     pub delivered_pkts: f64,
-    /// Lost over sent.
+    /// Lost packets divided by sent packets.
     pub loss: f64,
     pub timeouts: f64,
     pub fast_retransmits: f64,
 }
 
-/// Means over seeds, and the standard deviation of the c.o.v.
+/// Mean over seeds, and standard deviation of the c.o.v.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mean {
     pub mean: Outcome,
     pub cov_std: f64,
 }
 
-/// One run.
+/// Simulates an experiment with one seed.
 pub fn run(cell: Cell, seed: u64) -> Outcome {
     let mut b = NetworkBuilder::new();
     let (gateway, server) = (b.node("G"), b.node("S"));
@@ -202,7 +202,7 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
     outcome
 }
 
-/// The mean over so many seeds.
+/// Returns the mean over `seeds` seeds.
 pub fn mean(cell: Cell, seeds: u64) -> Mean {
     let outcomes: Vec<Outcome> = (1..=seeds)
         .into_par_iter()

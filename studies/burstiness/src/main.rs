@@ -1,4 +1,4 @@
-//! What TCP does to the burstiness of aggregate traffic, beside ns-2:
+//! Effect of TCP on the burstiness of aggregate traffic, compared with ns-2:
 //!
 //! ```sh
 //! cargo run --release -p study-burstiness   # writes studies/burstiness/README.md; a minute

@@ -1,17 +1,17 @@
-//! What was found, as a page.
+//! Results of the study as a page.
 
 use std::fmt::Write;
 
 use crate::reference::Ns;
 use crate::{Cell, Mean, Outcome};
 
-/// A cell, what netflow says, and what ns-2 measured.
+/// Experiment with the results of netflow and ns-2.
 pub type Judged = (Cell, Mean, Ns);
 
-/// A title, and what a row says after protocol, gateway and clients.
+/// Title of a table, and the formatter of a row after protocol, gateway and clients.
 type Table<'a> = (&'a str, &'a dyn Fn(&Judged) -> String);
 
-/// How far a value is outside of a span, relative to the nearer end; 0 inside.
+/// Returns the relative distance of a value from the nearer end of a range; 0 inside.
 pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
     if value < low {
         value / low - 1.0
@@ -22,8 +22,8 @@ pub fn outside(value: f64, (low, high): (f64, f64)) -> f64 {
     }
 }
 
-/// Fractions of the cells whose c.o.v. is within 10 % and within 20 % of the span of ns-2, the
-/// largest error of the packets delivered, and that of the loss where either end is above 0.1 %.
+/// Returns the fractions of experiments whose c.o.v. is within 10 % and 20 % of the range of ns-2,
+/// and two maximum errors: of delivered packets, and of the loss if either end exceeds 0.1 %.
 pub fn verdict(judged: &[Judged]) -> [f64; 4] {
     let n = judged.len() as f64;
     let off = |j: &Judged| outside(j.1.mean.cov, j.2.span(|o| o.cov)).abs();

@@ -1,4 +1,4 @@
-//! What ns-2 measured.
+//! Results of ns-2.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ struct Row {
     rexmit: f64,
 }
 
-/// ns-2 as it is, and with a random delay of up to 1 ms before TCP sends, which keeps it from
-/// locking phases.
+/// Results of unmodified ns-2, and of ns-2 with a random delay of up to 1 ms before TCP sends,
+/// which prevents phase effects.
 #[derive(Clone, Copy, Debug)]
 pub struct Ns {
     pub plain: Outcome,
@@ -56,7 +56,7 @@ impl Reference {
 }
 
 impl Ns {
-    /// From the smaller to the larger of both.
+    /// Returns the range between both results.
     pub fn span(&self, of: impl Fn(&Outcome) -> f64) -> (f64, f64) {
         let plain = of(&self.plain);
         let jittered = self.jittered.as_ref().map_or(plain, &of);
@@ -90,7 +90,7 @@ fn rows(file: &Path) -> Result<Vec<(Cell, Outcome)>, Box<dyn Error>> {
             delivered_pkts: row.delivered,
             loss: row.loss_pct / 100.0,
             timeouts: row.timeouts,
-            // For Vegas, ns-2's window cuts are its timeouts.
+            // For Vegas, ns-2 counts only timeouts as window cuts.
             fast_retransmits: match protocol {
                 Protocol::Udp => 0.0,
                 Protocol::Vegas => row.rexmit - row.timeouts,
@@ -102,7 +102,7 @@ fn rows(file: &Path) -> Result<Vec<(Cell, Outcome)>, Box<dyn Error>> {
     Ok(rows)
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -1,5 +1,5 @@
-//! What the study says, on fewer seeds; all of it with
-//! `cargo test --release -p study-burstiness -- --ignored --nocapture`.
+//! Claims of the study with fewer seeds; all seeds with `cargo test --release -p study-burstiness
+//! -- --ignored --nocapture`.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ fn few(protocol: Protocol, gateway: Gateway, clients: u32) -> Mean {
     mean
 }
 
-/// Within 20 % of what ns-2 measured, or between its two runs.
+/// Returns the c.o.v. after checking that it is within 20 % of ns-2, or between its two results.
 fn like_ns(protocol: Protocol, gateway: Gateway, clients: u32) -> f64 {
     let found = few(protocol, gateway, clients).mean;
     let cell = Cell {
@@ -42,8 +42,8 @@ fn like_ns(protocol: Protocol, gateway: Gateway, clients: u32) -> f64 {
 
 #[test]
 fn burstiness_jumps_between_38_and_39_clients() {
-    // Single seeds at 38 clients vary, by 2 % in the mean of three; the jump of ns is 1.45, and 1.64 with
-    // jitter.
+    // The mean of three seeds at 38 clients varies by 2 %. The increase is 1.45 in ns-2, and 1.64
+    // with jitter.
     assert!(like_ns(Reno, Fifo, 39) > 1.35 * like_ns(Reno, Fifo, 38));
 }
 
@@ -79,7 +79,7 @@ fn udp_is_as_smooth_as_its_clients() {
     }
 }
 
-/// The page is that of the study's last run, and that run did what is asked of it.
+/// The page is that of the study's last run, and all criteria hold.
 #[test]
 fn the_page_says_that_all_cells_are_right() {
     let page = std::fs::read_to_string(root().join("studies/burstiness/README.md")).unwrap();
@@ -99,7 +99,7 @@ fn all_cells_are_like_ns() {
     let [tenth, fifth, delivered, loss] = verdict(&judged);
     println!("within 10 %: {tenth}, within 20 %: {fifth}, delivered {delivered}, loss {loss}");
     assert!(tenth >= 0.9 && fifth == 1.0 && loss < 0.25);
-    // The one cell that misses 1 %, named so that no other can; once it does not, it has to go.
+    // The only experiment that exceeds 1 %, by name. When it no longer does, remove it here.
     let missed: Vec<String> = judged
         .iter()
         .filter(|(_, mean, ns)| {

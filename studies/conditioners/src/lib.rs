@@ -13,23 +13,23 @@ use std::path::{Path, PathBuf};
 use netflow::simulation::{AggregateTotals, Simulation};
 use rayon::prelude::*;
 
-/// All conditioners, by the names that scenarios give them.
+/// Names of all conditioners in scenarios.
 pub const CONDITIONERS: [&str; 5] = ["standard", "rtt", "rtt-rto", "rtt-sw", "sw"];
 
-/// Seeds of [`Sources::Windows`].
+/// Number of seeds with [`Sources::Windows`].
 const SEEDS: u64 = 3;
 
-/// What is before (s) does not count.
+/// Start of the measurement in seconds.
 const FROM_S: f64 = 20.0;
 
-/// How TCP is played.
+/// TCP source model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {
-    /// By profiles that learn what happens one way back later (`transport = "fifo"`).
+    /// Profiles with feedback that is delayed by the return path (`transport = "fifo"`).
     Fifo,
-    /// By profiles that see the network as it is (`transport = "well-mixed"`).
+    /// Profiles with immediate feedback (`transport = "well-mixed"`).
     WellMixed,
-    /// By congestion windows and packets, with three seeds.
+    /// Congestion windows in the packet model, with three seeds.
     Windows,
 }
 
@@ -46,22 +46,22 @@ impl fmt::Display for Sources {
 /// Two aggregates over one bottleneck: Fig. 2(a).
 #[derive(Clone, Copy, Debug)]
 pub struct TwoAggregates<'a> {
-    /// Which conditioner marks both.
+    /// Conditioner of both aggregates.
     pub conditioner: &'a str,
     /// `rio`, `rio-d` or `wred`.
     pub discipline: &'a str,
-    /// Micro-flows of each.
+    /// Micro-flows of each aggregate.
     pub micro_flows: u32,
     /// Round-trip propagation of F2 in ms; F1 has 20.
     pub rtt2_ms: f64,
-    /// Committed and peak rate of each in Mbit/s.
+    /// Committed and peak rate of each aggregate in Mbit/s.
     pub rates_mbps: (f64, f64),
-    /// How sources learn.
+    /// TCP source model.
     pub sources: Sources,
 }
 
 impl TwoAggregates<'_> {
-    /// The set-up of \[Cond\]: RIO, 2 and 3 Mbit/s.
+    /// Returns the network of \[Cond\]: RIO, 2 and 3 Mbit/s.
     pub fn new(
         conditioner: &str,
         micro_flows: u32,
@@ -78,12 +78,12 @@ impl TwoAggregates<'_> {
         }
     }
 
-    /// Evaluates it.
+    /// Evaluates the network.
     ///
     /// # Errors
     /// If the scenario cannot be read or run.
     pub fn evaluate(&self) -> Result<Vec<Means>, Box<dyn Error>> {
-        // From host to edge, of the one-way delay that two links of 0.5 ms do not take.
+        // One-way delay from host to edge, without the two links of 0.5 ms.
         let host_ms = (self.rtt2_ms / 2.0 - 1.0) / 2.0;
         let mut settings = vec![
             format!("link.n2->E1.delay={host_ms} ms"),
@@ -122,7 +122,7 @@ impl TwoAggregates<'_> {
     }
 }
 
-/// Five aggregates over three domains: Fig. 2(b).
+/// Evaluates five aggregates over three domains: Fig. 2(b).
 ///
 /// # Errors
 /// If the scenario cannot be read or run.
@@ -133,16 +133,16 @@ pub fn five_aggregates(conditioner: &str, sources: Sources) -> Result<Vec<Means>
     evaluate(&path, &settings)
 }
 
-/// An aggregate from 20 s to the end.
+/// Means of an aggregate from 20 s to the end.
 #[derive(Clone, Debug)]
 pub struct Means {
     /// Its name.
     pub name: String,
-    /// Packets delivered, in Mbit/s.
+    /// Delivered traffic in Mbit/s.
     pub throughput_mbps: f64,
-    /// Lost / sent.
+    /// Lost packets divided by sent packets.
     pub drop_ratio: f64,
-    /// Parts of the packets sent that were DP0, DP1, DP2.
+    /// Fractions of the sent packets that were DP0, DP1, DP2.
     pub fractions: [f64; 3],
 }
 
@@ -186,7 +186,7 @@ fn evaluate(path: &Path, settings: &[String]) -> Result<Vec<Means>, Box<dyn Erro
     Ok(means.collect())
 }
 
-/// The mean of several runs.
+/// Returns the mean of several runs.
 fn mean(runs: Vec<Vec<Means>>) -> Result<Vec<Means>, Box<dyn Error>> {
     let weight = 1.0 / runs.len() as f64;
     let first = runs.first().ok_or("there are no runs")?;
@@ -203,7 +203,7 @@ fn mean(runs: Vec<Vec<Means>>) -> Result<Vec<Means>, Box<dyn Error>> {
     Ok(means.collect())
 }
 
-/// Where the repository is.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -1,4 +1,4 @@
-//! The page of the study:
+//! Results page of the study:
 //!
 //! ```sh
 //! cargo run --release -p study-conditioners             # writes studies/conditioners/README.md

@@ -1,4 +1,4 @@
-//! The page of the study.
+//! Results page of the study.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ How:
 - The profile was measured from 1 ms on and up to a loss of 0.3: losses above are outside.
 ";
 
-/// The nearer of both to ns-2.
+/// Returns the source model that is closer to ns-2.
 pub fn transport(micro_flows: u32) -> Sources {
     match micro_flows {
         0..50 => Sources::WellMixed,
@@ -45,7 +45,7 @@ pub fn transport(micro_flows: u32) -> Sources {
     }
 }
 
-/// The whole page.
+/// Returns the whole page.
 ///
 /// # Errors
 /// If a scenario cannot be read or run.
@@ -112,7 +112,7 @@ fn reference(page: &mut String) -> Result<(), Box<dyn Error>> {
                 compared.met(),
             )?;
             met[i] += compared.met();
-            all += 2; // a third of the six, for each of three
+            all += 2; // one third of the six, for each of three
         }
     }
     let [fifo, mixed, windows] = met;
@@ -152,7 +152,7 @@ fn sweep(page: &mut String, micro_flows: u32, sources: Sources) -> Result<(), Bo
     Ok(())
 }
 
-/// The sweep as comma-separated values.
+/// Returns the sweep as CSV.
 ///
 /// # Errors
 /// If a scenario cannot be read or run.
@@ -171,7 +171,7 @@ pub fn sweep_csv() -> Result<String, Box<dyn Error>> {
     Ok(csv)
 }
 
-/// Throughput of F1 and F2.
+/// Returns the throughputs of F1 and F2.
 pub fn two(means: &[Means]) -> [f64; 2] {
     let of = |i: usize| means.get(i).map_or(f64::NAN, |means| means.throughput_mbps);
     [of(0), of(1)]
@@ -202,20 +202,20 @@ fn domains(page: &mut String) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A claim of the paper, and whether the evaluation shows it.
+/// Claim of the paper with netflow's result.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// What is claimed.
+    /// Text of the claim.
     pub claim: &'static str,
-    /// The numbers.
+    /// Results in numbers.
     pub found: String,
-    /// Whether they show it.
+    /// True if the results confirm the claim.
     pub shown: bool,
-    /// Why not, where they do not.
+    /// Reason if they do not.
     pub why_not: &'static str,
 }
 
-/// The claims of \[Cond\] at an RTT of 100 ms.
+/// Evaluates the claims of \[Cond\] at an RTT of 100 ms.
 ///
 /// # Errors
 /// If a scenario cannot be read or run.

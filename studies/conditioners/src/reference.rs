@@ -1,4 +1,4 @@
-//! The standard conditioner in real ns-2, and how far the evaluation is from it.
+//! Standard conditioner in ns-2, and the errors of netflow.
 
 use std::error::Error;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{Means, Sources, TwoAggregates, root};
 
-/// A row of `tests/reference/ns2/diffserv/means.csv`.
+/// Row of `tests/reference/ns2/diffserv/means.csv`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Row {
     mred: String,
@@ -23,16 +23,16 @@ pub struct Row {
 }
 
 impl Row {
-    /// How its lines of the page begin.
+    /// Returns the first columns of the row on the page.
     pub fn label(&self) -> String {
         format!("| {} | {} | {} |", self.mred, self.n_per_aggr, self.rtt2_ms)
     }
 }
 
-/// What is allowed: throughput and drop ratio relative to ns-2, colour fractions absolute.
+/// Tolerances: throughput relative to ns-2, colour fractions absolute, drop ratio relative to ns-2.
 pub const ALLOWED: [f64; 3] = [0.10, 0.05, 0.25];
 
-/// One row evaluated.
+/// Row with netflow's results.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// `RIO-C` or `WRED`.
@@ -41,15 +41,15 @@ pub struct Compared {
     pub micro_flows: u32,
     /// Round-trip propagation of F2 in ms.
     pub rtt2_ms: f64,
-    /// F1 and F2: netflow's and ns-2's throughput in Mbit/s.
+    /// Throughput of F1 and F2 in netflow and ns-2, in Mbit/s.
     pub throughput_mbps: [(f64, f64); 2],
-    /// F1 and F2: error of the throughput relative to ns-2; largest error of a colour fraction;
-    /// error of the drop ratio relative to ns-2.
+    /// Errors of F1 and F2: throughput relative to ns-2; largest absolute error of a colour
+    /// fraction; drop ratio relative to ns-2.
     pub errors: [[f64; 3]; 2],
 }
 
 impl Compared {
-    /// How many of the six numbers are within what is allowed.
+    /// Returns the number of the six errors within tolerance.
     pub fn met(&self) -> usize {
         let each = |errors: &[f64; 3]| {
             let within = errors.iter().zip(ALLOWED);
@@ -61,7 +61,7 @@ impl Compared {
     }
 }
 
-/// ns-2's rows.
+/// Reads the results of ns-2.
 ///
 /// # Errors
 /// If the file cannot be read.

@@ -1,11 +1,11 @@
-//! What the page says, and what it must say.
+//! Claims of the page.
 
 use study_conditioners::page::all_claims;
 use study_conditioners::reference::{compare, rows};
 use study_conditioners::{CONDITIONERS, Sources};
 
-/// Two hundred micro-flows: throughput within 10 %, colours within 0.05, drops within 25 % of ns-2,
-/// but for colours of some rows: up to 0.08.
+/// 200 micro-flows: throughput within 10 %, colours within 0.05, drops within 25 % of ns-2. Some
+/// rows have colour errors of up to 0.08.
 #[test]
 fn many_micro_flows_are_as_in_ns2() {
     let (mut count, mut met) = (0, 0);
@@ -24,7 +24,8 @@ fn many_micro_flows_are_as_in_ns2() {
     assert!(met >= 30, "{met} of 36");
 }
 
-/// Windows: throughput within 10 %, colours within 0.05, drops within 25 % of ns-2, few or many.
+/// Congestion windows, few or many: throughput within 10 %, colours within 0.05, drops within 25 %
+/// of ns-2.
 #[test]
 fn windows_are_as_in_ns2() {
     for row in rows().unwrap() {
@@ -33,7 +34,7 @@ fn windows_are_as_in_ns2() {
     }
 }
 
-/// Ten micro-flows: mean-field sources miss some of it, but not by more than this.
+/// Ten micro-flows: mean-field sources exceed some tolerances, but not by more than this.
 #[test]
 fn few_micro_flows_are_near_ns2() {
     let mut met = 0;
@@ -50,7 +51,7 @@ fn few_micro_flows_are_near_ns2() {
     assert!(met >= 18, "{met} of 36");
 }
 
-/// All but one of the paper's claims; that one stands in the table with its reason.
+/// All claims of the paper except one, which the table lists with a reason.
 #[test]
 fn the_claims_of_the_paper() {
     for claim in all_claims().unwrap() {

@@ -1,16 +1,16 @@
-//! How far one is from the other.
+//! Errors of one result relative to another.
 
 use netflow_compare::BUSIEST;
 
 use crate::seen::Seen;
 
-/// Of a link that loses fewer packets than this nothing is said about its loss.
+/// Minimum number of lost packets of a link for its loss to be compared.
 const FEW_LOST_PKTS: f64 = 20.0;
 
-/// A connection that delivers fewer packets than this is not judged.
+/// Minimum number of delivered packets of a connection for it to be compared.
 const FEW_DELIVERED_PKTS: f64 = 20.0;
 
-/// What one network is off by.
+/// Errors of one network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Errors {
     /// Σ|error|/Σ over the twelve longest queues.
@@ -18,17 +18,17 @@ pub struct Errors {
     /// Median and 90th percentile of the relative error of a connection's goodput.
     pub goodput: f64,
     pub goodput_p90: f64,
-    /// Packets lost, as a ratio.
+    /// Ratio of lost packets.
     pub lost: Option<f64>,
-    /// Of links that lose packets: the median of the factor between their losses, at least 1.
+    /// Median factor between the losses of links that lose packets, at least 1.
     pub link_loss: Option<f64>,
-    /// The median over connections of the relative error of the mean round-trip time.
+    /// Median over connections of the relative error of the mean round-trip time.
     pub rtt: f64,
-    /// The largest error of a utilization, of links that the truth has at half or more.
+    /// Maximum error of the utilization of links whose reference utilization is at least 0.5.
     pub utilization: f64,
 }
 
-/// The part below which so much of them lies, in whatever order they are; 0 of none.
+/// Returns the quantile `part` of unordered values; 0 if there are none.
 pub fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.is_empty() {
@@ -38,7 +38,7 @@ pub fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
 }
 
 impl Errors {
-    /// Of `is` beside `truth`.
+    /// Returns the errors of `is` relative to `truth`.
     pub fn of(is: &Seen, truth: &Seen) -> Errors {
         let mut links: Vec<_> = truth.links.iter().zip(&is.links).collect();
         links.sort_by(|a, b| b.0.queue_pkts.total_cmp(&a.0.queue_pkts));
@@ -77,7 +77,7 @@ impl Errors {
         }
     }
 
-    /// What each run is off from the mean of all.
+    /// Returns the errors of each run relative to the mean of all.
     pub fn spread(runs: &[Seen], mean: &Seen) -> Vec<Errors> {
         runs.iter().map(|run| Errors::of(run, mean)).collect()
     }

@@ -1,4 +1,4 @@
-//! Random networks in families: what a user might bring.
+//! Families of random networks, similar to those of users.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,26 +7,26 @@ use netflow_scenario::Prepared;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Bytes of a packet of data.
+/// Size of a data packet in bytes.
 const PACKET_BYTES: f64 = 1000.0;
 
-/// What a network looks like.
+/// Topology of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// Many pairs of hosts over one link, perhaps in both directions.
     Dumbbell,
-    /// Long connections over several links, at each of which they meet short ones.
+    /// Long connections over several links, each shared with short ones.
     ParkingLot,
-    /// Routers anywhere, hosts at them.
+    /// Random routers with hosts.
     Random,
-    /// A core with stubs of less bandwidth.
+    /// A core with stubs of lower bandwidth.
     TransitStub,
-    /// Hosts around one switch: what goes to one of them meets at its link.
+    /// Hosts around one switch; each host's link is a bottleneck.
     Star,
 }
 
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Family; 5] = [
         Family::Dumbbell,
         Family::ParkingLot,
@@ -35,7 +35,7 @@ impl Family {
         Family::Star,
     ];
 
-    /// As pages and files have it.
+    /// Returns the name in pages and files.
     pub fn name(self) -> &'static str {
         match self {
             Family::Dumbbell => "dumbbell",
@@ -56,7 +56,7 @@ pub enum Set {
     Test,
 }
 
-/// A link in one direction.
+/// Link in one direction.
 #[derive(Clone, Debug)]
 struct Link {
     from: String,
@@ -66,10 +66,10 @@ struct Link {
     buffer_pkts: u32,
 }
 
-/// What a connection is.
+/// Source of a connection.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// TCP with the largest window it may have.
+    /// TCP with its maximum window in packets.
     Tcp(u32),
     Poisson(f64),
     Constant(f64),
@@ -84,18 +84,18 @@ struct Flow {
     to: String,
 }
 
-/// A network of a family.
+/// Random network of a family.
 #[derive(Clone, Debug)]
 pub struct Draw {
-    /// The family it is of.
+    /// Family.
     pub family: Family,
     /// `FAMILY-NUMBER`.
     pub name: String,
-    /// How long it is looked at, in seconds.
+    /// Duration in seconds.
     pub duration_s: f64,
-    /// From when on, in seconds.
+    /// Start of the measurement in seconds.
     pub warmup_s: f64,
-    /// The TCP of its windows.
+    /// TCP variant of all windows.
     pub tcp: Tcp,
     links: Vec<Link>,
     flows: Vec<Flow>,
@@ -114,7 +114,7 @@ pub enum Tcp {
 }
 
 impl Tcp {
-    /// The source of a connection, as a scenario has it.
+    /// Returns the source of a connection as scenario text.
     fn source(self, side: Side) -> &'static str {
         match (side, self) {
             (Side::Packets, Tcp::NsReno) => "window = \"reno\"",
@@ -127,18 +127,18 @@ impl Tcp {
     }
 }
 
-/// Who moves the network.
+/// Simulation engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
-    /// Fluids with profiles.
+    /// Fluid model with profiles.
     Fluid,
-    /// Fluids that packets calibrate, watched for so many seconds.
+    /// Fluid model calibrated by packets, measured for the given seconds.
     Calibrated(f64),
-    /// Packets with windows.
+    /// Packet model with congestion windows.
     Packets,
 }
 
-/// Numbers between two, evenly by their logarithms.
+/// Returns a random number with a log-uniform distribution.
 fn spread(r: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
     r.random_range(low.ln()..high.ln()).exp()
 }
@@ -152,7 +152,7 @@ fn chance(r: &mut ChaCha8Rng, p: f64) -> bool {
 }
 
 impl Draw {
-    /// The network with this number.
+    /// Returns the network with this number.
     pub fn new(family: Family, set: Set, number: u64) -> Draw {
         let set = match set {
             Set::Development => 1,
@@ -181,12 +181,12 @@ impl Draw {
         draw
     }
 
-    /// The same network, of windows of this TCP.
+    /// Returns the same network with this TCP variant.
     pub fn with(self, tcp: Tcp) -> Draw {
         Draw { tcp, ..self }
     }
 
-    /// Connections come and go, and all of the run counts.
+    /// Starts and stops connections at random, and measures the whole run.
     fn churn(&mut self, r: &mut ChaCha8Rng) {
         self.warmup_s = 0.0;
         for flow in &mut self.flows {
@@ -220,7 +220,7 @@ impl Draw {
         });
     }
 
-    /// A constant or a Poisson source of this rate.
+    /// Adds a constant or Poisson source of this rate.
     fn unresponsive(&mut self, r: &mut ChaCha8Rng, pps: f64, ends: (String, String)) {
         let kind = match chance(r, 0.5) {
             true => Kind::Poisson(pps),
@@ -229,8 +229,8 @@ impl Draw {
         self.flow(r, kind, ends);
     }
 
-    /// The largest window of connections which would have `fair` packets each: half of the time none that
-    /// matters.
+    /// Returns the maximum window of connections whose fair share is `fair_pkts` each; in most
+    /// cases without effect.
     fn window(r: &mut ChaCha8Rng, fair_pkts: f64) -> u32 {
         match chance(r, 0.6) {
             true => 10_000,
@@ -320,7 +320,7 @@ impl Draw {
         }
     }
 
-    /// A new host at this router.
+    /// Adds a host at this router.
     fn attach(&mut self, r: &mut ChaCha8Rng, base: f64, router: usize) -> String {
         let name = format!("H{}", self.links.len());
         let pps = base * choice(r, &[2.0, 5.0]);
@@ -329,7 +329,7 @@ impl Draw {
         name
     }
 
-    /// New hosts at two routers of a chain.
+    /// Adds hosts at two routers of a chain.
     fn between(
         &mut self,
         r: &mut ChaCha8Rng,
@@ -340,7 +340,7 @@ impl Draw {
         (self.attach(r, base, from), self.attach(r, base, to))
     }
 
-    /// Connections between hosts over the shortest ways by delay, and a few sources that do not react.
+    /// Adds connections between hosts over shortest paths by delay, and a few unresponsive sources.
     fn connect(
         &mut self,
         r: &mut ChaCha8Rng,
@@ -459,17 +459,17 @@ impl Draw {
         self.connect(r, &hosts, count, window, base);
     }
 
-    /// The scenario, ready to run.
+    /// Returns the scenario, ready to run.
     ///
     /// # Panics
-    /// If it is none, which would be a fault of its family.
+    /// If it is invalid, which would be an error of its family.
     pub fn prepared(&self, side: Side) -> Prepared {
         let text = self.text(side);
         netflow_scenario::from_str(&self.name, &text, Path::new(""), &[])
             .unwrap_or_else(|problems| panic!("{}: {problems:?}", self.name))
     }
 
-    /// The scenario as a file has it.
+    /// Returns the scenario as a text.
     pub fn text(&self, side: Side) -> String {
         let mut text = format!(
             "[simulation]\nduration = \"{} s\"\npacket-size = \"{PACKET_BYTES} B\"\n",

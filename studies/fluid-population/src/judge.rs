@@ -1,11 +1,11 @@
-//! A real ns-2 as the judge of the judge: fluids and packets beside it, on every tenth network.
+//! Comparison of the fluid and packet models with ns-2, on every tenth network.
 
 use netflow_compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings};
 
 use crate::family::{Draw, Family, Set, Side};
 
-/// One network beside ns-2: Σ|error|/Σ of the twelve longest queues, the median error of a connection's
-/// goodput, and packets lost as a ratio; ns-2's own spread of the first two.
+/// Errors of one network relative to ns-2: Σ|error|/Σ of the twelve longest queues, median error of
+/// goodput, and ratio of lost packets; and the spread of ns-2 in the first two.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged {
     pub family: Family,
@@ -22,13 +22,13 @@ pub struct Beside {
     pub lost: Option<f64>,
 }
 
-/// Every so many networks of a family one is judged.
+/// Interval between compared networks of a family.
 const EVERY: usize = 10;
 
-/// The networks that ns-2 is asked about, out of so many of each family.
+/// Compares every tenth of the `networks` networks of each family with ns-2.
 ///
 /// # Errors
-/// What ns-2 or the comparison says, as text.
+/// The error of ns-2 or of the comparison, as text.
 pub fn judge(ns: &Ns2, set: Set, networks: u64, seeds: u32) -> Result<Vec<Judged>, String> {
     let mut all = Vec::new();
     for family in Family::ALL {

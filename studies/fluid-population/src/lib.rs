@@ -1,8 +1,8 @@
-//! How far the fluid model is from packets, over a population of random networks in families.
+//! Accuracy of the fluid model compared with the packet model, over families of random networks.
 //!
-//! A network is drawn by a number ([`family`]), moved by packets with several seeds, which is taken for
-//! true, and by fluids ([`seen`]); [`errors`] says how far the one is from the other, [`judge`] how far both
-//! are from a real ns-2, and [`page`] tells all of it.
+//! A network is drawn by a number ([`family`]) and simulated by the packet model with several seeds
+//! (the reference) and by the fluid model ([`seen`]). [`errors`] compares them, [`judge`] compares
+//! both with ns-2, and [`page`] formats the results.
 
 #![allow(missing_docs)]
 
@@ -17,37 +17,38 @@ use family::{Draw, Family, Set, Side, Tcp};
 use rayon::prelude::*;
 use seen::{Seen, run};
 
-/// A network, and what was found.
+/// Network with its results.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub draw: Draw,
-    /// Of the fluid, beside the mean of the packets' runs.
+    /// Errors of the fluid model relative to the mean of the packet runs.
     pub fluid: Told,
-    /// Of the fluid that packets calibrate, watched for each of [`WATCHED_S`].
+    /// Errors of the calibrated fluid model, for each of [`WATCHED_S`].
     pub calibrated: [Told; 2],
-    /// Of each of these runs, beside their mean.
+    /// Errors of each packet run relative to their mean.
     pub spread: Vec<Errors>,
-    /// Seconds that one run of packets took, and the largest swing of a queue in it.
+    /// Duration of a packet run in seconds, and the largest queue oscillation in it.
     pub packets_s: f64,
     pub packets_swing: f64,
 }
 
-/// How far one way to evaluate a network is off, and how long it took.
+/// Errors and cost of one model.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
     pub errors: Errors,
     pub took_s: f64,
-    /// The largest swing of a queue in the last seconds.
+    /// Largest queue oscillation in the last seconds.
     pub swing: f64,
 }
 
-/// The seed of the packets that calibrate fluids: none of those that are taken for true.
+/// Seed of the calibration, different from the seeds of the reference.
 const CALIBRATING_SEED: u64 = 1000;
 
-/// For how many seconds packets are watched that calibrate fluids.
+/// Measurement times of the calibration in seconds.
 pub const WATCHED_S: [f64; 2] = [10.0, 30.0];
 
-/// The first networks of every family with this TCP, with so many runs of packets each.
+/// Evaluates the first networks of every family with this TCP variant, with `seeds` packet runs
+/// each.
 pub fn find(set: Set, tcp: Tcp, networks: u64, seeds: u64) -> Vec<Found> {
     let families = Family::ALL.into_iter();
     let draws: Vec<Draw> = families

@@ -1,4 +1,4 @@
-//! The fluid model beside packets, over a population of random networks:
+//! Fluid model compared with the packet model, over a population of random networks:
 //!
 //! ```sh
 //! cargo run --release -p study-fluid-population             # writes its README.md and a table of docs/trust.md; with ns-2
@@ -16,9 +16,9 @@ use netflow_problems::fill_page;
 use study_fluid_population::family::{Draw, Family, Set, Side, Tcp};
 use study_fluid_population::{find, judge, page};
 
-/// Networks of each family.
+/// Number of networks of each family.
 const NETWORKS: u64 = 60;
-/// Runs of packets.
+/// Number of packet runs.
 const SEEDS: u64 = 3;
 
 #[derive(Parser)]

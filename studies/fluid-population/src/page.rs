@@ -1,4 +1,4 @@
-//! What was found, as a page.
+//! Results of the study as a page.
 
 use std::fmt::Write;
 
@@ -16,30 +16,31 @@ pub struct Medians {
     pub queues: f64,
     pub goodput: f64,
     pub goodput_p90: f64,
-    /// 10th percentile, median and 90th.
+    /// 10th percentile, median and 90th percentile.
     pub lost: [f64; 3],
     pub link_loss: f64,
     pub rtt: f64,
     pub utilization: f64,
-    /// What one run of packets is off from the mean of three: queues, goodput and its 90th percentile.
+    /// Errors of one packet run relative to the mean of three: queues, goodput and its 90th
+    /// percentile.
     pub own: [f64; 3],
-    /// Seconds that it took and one run of packets, all networks together.
+    /// Run times of the model and of one packet run, summed over all networks, in seconds.
     pub took_s: f64,
     pub packets_s: f64,
 }
 
-/// One of the ways to evaluate a network.
+/// Selector of a model's results.
 type Way = fn(&Found) -> Told;
 
 const FLUID: Way = |it| it.fluid;
 const CALIBRATED: [Way; 2] = [|it| it.calibrated[0], |it| it.calibrated[1]];
 
-/// Of the fluid, in one family or in all.
+/// Returns the medians of the fluid model, in one family or in all.
 pub fn medians(all: &[Found], family: Option<Family>) -> Medians {
     medians_of(all, family, FLUID)
 }
 
-/// Of the fluid that packets calibrate, watched for the shorter and for the longer time.
+/// Returns the medians of the calibrated fluid model for the shorter and the longer measurement.
 pub fn medians_calibrated(all: &[Found]) -> [Medians; 2] {
     CALIBRATED.map(|way| medians_of(all, None, way))
 }
@@ -83,7 +84,7 @@ fn families() -> impl Iterator<Item = (&'static str, Option<Family>)> {
     one.chain([("all", None)])
 }
 
-/// The table of families.
+/// Returns the table of families.
 pub fn table(found: &[Found]) -> String {
     table_of(found, FLUID)
 }
@@ -106,7 +107,7 @@ fn table_of(found: &[Found], way: Way) -> String {
     out
 }
 
-/// How errors are spread over networks, which medians hide.
+/// Returns the distribution of errors over networks.
 pub fn spread(found: &[Found]) -> String {
     spread_of(found, FLUID)
 }
@@ -134,7 +135,7 @@ fn spread_of(found: &[Found], way: Way) -> String {
     out
 }
 
-/// What packets mend that are followed first.
+/// Returns the section about calibration.
 pub fn calibrated(found: &[Found]) -> String {
     let [short, long] = CALIBRATED;
     format!(
@@ -147,7 +148,7 @@ pub fn calibrated(found: &[Found]) -> String {
     )
 }
 
-/// Queues that swing, in networks where nobody comes or goes.
+/// Returns the section about queue oscillations in networks with constant connections.
 pub fn swings(found: &[Found]) -> String {
     let resting: Vec<&Found> = found.iter().filter(|it| it.draw.warmup_s > 0.0).collect();
     let mut out = format!(
@@ -174,7 +175,7 @@ pub fn swings(found: &[Found]) -> String {
     out
 }
 
-/// What it costs.
+/// Returns the section about CPU time.
 pub fn costs(found: &[Found]) -> String {
     let mut out = String::from(
         "| family | fluid, CPU s of all its networks | calibrated, 10 s | calibrated, 30 s | packets, one run | networks on which packets are quicker than the fluid |\n|---|---|---|---|---|---|\n",
@@ -195,7 +196,7 @@ pub fn costs(found: &[Found]) -> String {
     out
 }
 
-/// Beside ns-2.
+/// Returns the section about ns-2.
 pub fn judged(judged: &[Judged]) -> String {
     let median =
         |of: &dyn Fn(&Judged) -> Option<f64>| quantile(judged.iter().filter_map(of).collect(), 0.5);
@@ -221,7 +222,7 @@ pub fn judged(judged: &[Judged]) -> String {
     out
 }
 
-/// The table of docs/trust.md.
+/// Returns the table of docs/trust.md.
 pub fn summary(found: &[Found]) -> String {
     let m = medians(found, None);
     let [queues, goodput, p90] = m.own;
@@ -246,10 +247,10 @@ pub fn summary(found: &[Found]) -> String {
     )
 }
 
-/// Whether runs tell their users what is found here.
+/// Checks that the accuracy reported to users matches the results.
 ///
 /// # Errors
-/// What they tell, and what was found.
+/// The reported accuracy and the results.
 pub fn check(found: &[Found]) -> Result<(), String> {
     let [calibrated, _] = medians_calibrated(found);
     for (is_calibrated, m) in [(false, medians(found, None)), (true, calibrated)] {
@@ -270,7 +271,7 @@ pub fn check(found: &[Found]) -> Result<(), String> {
     Ok(())
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub fn page(found: &[Found], beside_ns: &[Judged], head: &str, before: &str) -> String {
     let m = medians(found, None);
     let [short, long] = medians_calibrated(found);

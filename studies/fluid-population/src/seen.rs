@@ -1,4 +1,4 @@
-//! What a network does, in either model: means over the part of the run that counts.
+//! Results of a network in either model: means over the measured part of the run.
 
 use std::convert::Infallible;
 use std::time::Instant;
@@ -9,41 +9,41 @@ use netflow_simulation::{
 
 use crate::family::{Draw, Side};
 
-/// A link.
+/// Link.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Link {
-    /// Mean packets in its queue.
+    /// Mean number of packets in the queue.
     pub queue_pkts: f64,
-    /// Packets that arrived.
+    /// Number of arrived packets.
     pub arrived_pkts: f64,
-    /// Packets that were lost.
+    /// Number of lost packets.
     pub lost_pkts: f64,
-    /// Part of the time that it was busy.
+    /// Fraction of the time that the link was busy.
     pub utilization: f64,
-    /// By how much the mean queue of a second differs from that of another in the last seconds, as a part of its room.
+    /// Range of the mean queue per second in the last seconds, as a fraction of the buffer.
     pub swing: f64,
 }
 
-/// So long before the end it is looked whether queues rest.
+/// Length of the final period in which queue oscillations are measured, in seconds.
 const AT_REST_S: f64 = 30.0;
 
-/// A connection.
+/// Connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Connection {
-    /// Packets that reached the receiver.
+    /// Number of packets that reached the receiver.
     pub delivered_pkts: f64,
-    /// Mean round-trip time in seconds, 0 where none was measured.
+    /// Mean round-trip time in seconds; 0 if none was measured.
     pub rtt_s: f64,
 }
 
-/// A network.
+/// Results of a network.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// In the order of the scenario.
+    /// Links in the order of the scenario.
     pub links: Vec<Link>,
-    /// In the order of the scenario.
+    /// Connections in the order of the scenario.
     pub connections: Vec<Connection>,
-    /// How long it took to find out, in seconds, on one thread.
+    /// Duration of the evaluation on one thread, in seconds.
     pub took_s: f64,
 }
 
@@ -52,7 +52,7 @@ struct Sums {
     length_s: f64,
     seen: Seen,
     rtt_s: Vec<f64>,
-    /// From when on it is looked whether queues rest, and the least and the most in each since.
+    /// Start of the final period, and the minimum and maximum of each queue in it.
     rests_from_s: f64,
     between_pkts: Vec<(f64, f64)>,
 }
@@ -93,10 +93,10 @@ impl Recorder for Sums {
     }
 }
 
-/// Runs it with this seed.
+/// Simulates the network with this seed.
 ///
 /// # Panics
-/// If it cannot be run, which would be a fault of its family.
+/// If it cannot be run, which would be an error of its family.
 pub fn run(draw: &Draw, side: Side, seed: u64) -> Seen {
     let prepared = draw.prepared(side);
     let options = Options {
@@ -106,7 +106,7 @@ pub fn run(draw: &Draw, side: Side, seed: u64) -> Seen {
     run_network(draw, prepared.network, options)
 }
 
-/// The same as fluids with so many steps in a round trip.
+/// Simulates the network in the fluid model with the given number of steps per round trip.
 ///
 /// # Panics
 /// As [`run`].
@@ -164,14 +164,14 @@ fn run_network(draw: &Draw, network: Network, options: Options) -> Seen {
 }
 
 impl Seen {
-    /// The largest swing of a queue.
+    /// Returns the largest oscillation of a queue.
     pub fn swing(&self) -> f64 {
         self.links
             .iter()
             .fold(0.0, |most, link| most.max(link.swing))
     }
 
-    /// The mean of several.
+    /// Returns the mean of several results.
     pub fn mean(all: &[Seen]) -> Seen {
         let mut mean = all[0].clone();
         let n = all.len() as f64;

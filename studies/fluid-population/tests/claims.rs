@@ -1,10 +1,10 @@
-//! What the study says, on a few networks of each family.
+//! Claims of the study, on a few networks of each family.
 
 use study_fluid_population::family::{Draw, Family, Set, Side, Tcp};
 use study_fluid_population::page::{medians, medians_calibrated};
 use study_fluid_population::{find, seen};
 
-/// A guard against getting worse: bounds are a little above what these twenty networks have.
+/// Regression test: the bounds are slightly above the errors of these twenty networks.
 #[test]
 fn fluids_are_as_near_as_they_were() {
     let found = find(Set::Test, Tcp::NsReno, 4, 1);
@@ -21,7 +21,7 @@ fn fluids_are_as_near_as_they_were() {
     assert!(calibrated.goodput < 0.115, "{calibrated:?}");
 }
 
-/// Every number gives a network that can be run, and the two sets share none.
+/// Every number gives a valid network, and the two sets are disjoint.
 #[test]
 fn draws_are_networks() {
     for family in Family::ALL {
@@ -38,7 +38,7 @@ fn draws_are_networks() {
     }
 }
 
-/// With steps of half the length nothing of note is different: the law does not swing with the step.
+/// Half the step length gives similar results: oscillations do not depend on the step.
 #[test]
 fn half_the_step_is_the_same() {
     let sides = [Side::Fluid, Side::Calibrated(10.0)];
@@ -61,9 +61,10 @@ fn half_the_step_is_the_same() {
     }
 }
 
-/// Queues that swung by this part of their room for ever when sources remembered but one loss. They were looked at while
-/// the longer memory was made, and taken because they rest now, so this guards, and proves nothing of others: of the
-/// development networks random-27 and random-48 still swing by a third.
+/// Queues that oscillated permanently by this fraction of their buffer when sources estimated the
+/// loss from one interval only. They were selected while the estimator was developed, so that this
+/// is only a regression test. Of the development networks, random-27 and random-48 still oscillate
+/// by a third.
 #[test]
 fn queues_that_swung_rest() {
     for (family, number, swung) in [
@@ -78,7 +79,7 @@ fn queues_that_swung_rest() {
         let draw = Draw::new(family, Set::Development, number);
         let swings = seen::run(&draw, Side::Fluid, 1).swing();
         assert!(swings < 0.1, "{family:?} {number}: {swings}, was {swung}");
-        // So it does with steps of half the length, which take long: of two of them.
+        // Half the step length, which takes long, for two of them.
         if family != Family::Random {
             continue;
         }

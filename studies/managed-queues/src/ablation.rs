@@ -1,15 +1,15 @@
-//! ns-3 with one thing otherwise: what a difference comes from.
+//! ns-3 with modified TCP, to explain differences.
 
 use crate::cell::{Cell, Set};
 
-/// Classes of C++ that do what ns-3's do not.
+/// C++ classes that replace classes of ns-3.
 const CLASSES: &str = include_str!("ablation.cc");
 
-/// Where they come in the program.
+/// Marker in the program before which they are inserted.
 const BEFORE: &str = "// Sends as fast as TCP does";
 
-/// Whether a cell is run with other senders, too: Reno's, CUBIC's, and DCTCP's where nothing is
-/// marked, but for the development set's.
+/// Returns whether an experiment is also run with modified senders: Reno, CUBIC, and DCTCP without
+/// marking; not in the development set.
 pub fn applies(cell: &Cell) -> bool {
     match cell.stack {
         _ if cell.set == Set::Development => false,
@@ -19,8 +19,9 @@ pub fn applies(cell: &Cell) -> bool {
     }
 }
 
-/// The program with other senders: windows that do not grow by what was acknowledged selectively before, CUBIC
-/// no slower than Reno (RFC 9438, 4.3), and DCTCP that halves its window for a loss (RFC 8257, 3.5).
+/// Returns the program with modified senders: no window growth by data that was SACKed before,
+/// CUBIC at least as fast as Reno (RFC 9438, 4.3), and DCTCP that halves its window after a loss
+/// (RFC 8257, 3.5).
 pub fn change(program: String) -> String {
     let names = [
         ("\"ns3::TcpLinuxReno\"", "\"ns3::SteadyReno\""),

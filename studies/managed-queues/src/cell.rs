@@ -1,4 +1,4 @@
-//! The cells: transfers through one managed queue.
+//! Experiments: transfers through one managed queue.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::path::Path;
 use netflow_scenario::Prepared;
 use netflow_units::SplitMix64;
 
-/// How long a run is, in seconds.
+/// Duration of a run in seconds.
 pub const SECONDS: f64 = 25.0;
 
-/// From when on it counts, in seconds: what slow start does is another matter.
+/// Start of the measurement in seconds, after slow start.
 pub const FROM_S: f64 = 5.0;
 
-/// Transfers begin up to so many seconds after the run, at random.
+/// Range of the random start times of transfers in seconds.
 pub const STARTS_S: f64 = 1.0;
 
-/// Senders of today.
+/// Congestion controls.
 pub const STACKS: [&str; 4] = ["reno", "cubic", "dctcp", "bbr"];
 
-/// Where packets wait.
+/// Queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     /// RFC 8289.
@@ -32,10 +32,10 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// All of them.
+    /// All queue disciplines.
     pub const ALL: [Queue; 4] = [Queue::CoDel, Queue::FqCoDel, Queue::Pie, Queue::Red];
 
-    /// As scenarios call it.
+    /// Returns the name in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Queue::CoDel => "codel",
@@ -58,10 +58,10 @@ pub enum Set {
 }
 
 impl Set {
-    /// All of them.
+    /// All sets.
     pub const ALL: [Set; 3] = [Set::Grid, Set::Development, Set::Test];
 
-    /// As pages and files have it.
+    /// Returns the name in pages and files.
     pub fn name(self) -> &'static str {
         match self {
             Set::Grid => "grid",
@@ -79,30 +79,30 @@ impl Set {
     }
 }
 
-/// Transfers through one queue.
+/// Experiment: transfers through one queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Which set it is of.
+    /// Set.
     pub set: Set,
-    /// Its number there.
+    /// Number in the set.
     pub number: u64,
-    /// Congestion control of all.
+    /// Congestion control of all transfers.
     pub stack: &'static str,
-    /// What they meet.
+    /// Queue discipline.
     pub queue: Queue,
-    /// Whether queue and transfers have ECN.
+    /// True if the queue and transfers use ECN.
     pub ecn: bool,
-    /// How many.
+    /// Number of transfers.
     pub transfers: u32,
-    /// The link's rate in Mbit/s.
+    /// Bandwidth of the link in Mbit/s.
     pub mbps: f64,
-    /// Round-trip time without a queue in ms, of the nearer ones.
+    /// Round-trip time without queueing of the nearer transfers, in ms.
     pub rtt_ms: f64,
-    /// Of every second transfer, so many times that.
+    /// Ratio of the round-trip times of every second transfer and the nearer ones.
     pub farther: f64,
 }
 
-/// Cells of a set: each stack at each queue with ECN and without.
+/// Returns the experiments of a set: each stack at each queue with and without ECN.
 pub fn cells(set: Set) -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut random = SplitMix64::new(set.seed());
@@ -130,10 +130,10 @@ pub fn cells(set: Set) -> Vec<Cell> {
     cells
 }
 
-/// What a packet has, in bytes.
+/// Packet size in bytes.
 const PACKET_BYTES: f64 = 1500.0;
 
-/// RED begins where the average queue lasts so long, in seconds, and ends at three times that.
+/// Minimum threshold of RED in seconds of queueing; the maximum is three times that.
 const RED_S: f64 = 0.005;
 
 impl Cell {
@@ -144,16 +144,16 @@ impl Cell {
         self.transfers = [1, 4, 10][(3.0 * random.uniform()) as usize];
         let is_mixed = self.transfers > 1 && random.uniform() < 0.4;
         self.farther = if is_mixed { 3.0 } else { 1.0 };
-        // Nobody is farther away than 100 ms.
+        // Round-trip times are at most 100 ms.
         self.rtt_ms = self.rtt_ms.min(100.0 / self.farther).round();
     }
 
-    /// `test 7`.
+    /// Returns a name such as `test 7`.
     pub fn name(&self) -> String {
         format!("{} {}", self.set.name(), self.number)
     }
 
-    /// What it is, in words.
+    /// Returns a description.
     pub fn told(&self) -> String {
         let ecn = if self.ecn { ", ECN" } else { "" };
         let rtt = match self.farther > 1.0 {
@@ -188,12 +188,12 @@ impl Cell {
         }
     }
 
-    /// The scenario; transfers begin after so many seconds each, or at once.
+    /// Returns the scenario text, with the start time of each transfer in seconds, or 0.
     pub fn text(&self, starts_s: &[f64]) -> String {
         let mut text = format!(
             "[simulation]\nduration = \"{SECONDS} s\"\npacket-size = \"{PACKET_BYTES} B\"\nmodel = \"packets\"\n"
         );
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let mut link = |from: &str, to: &str, mbps: f64, ms: f64, more: &str| {
             let _ = writeln!(
                 text,
@@ -226,16 +226,16 @@ impl Cell {
         text
     }
 
-    /// The same, read.
+    /// Returns the parsed scenario.
     ///
     /// # Errors
-    /// It is no scenario.
+    /// If it is invalid.
     pub fn prepared(&self, starts_s: &[f64]) -> Result<Prepared, String> {
         netflow_scenario::from_str(&self.name(), &self.text(starts_s), Path::new(""), &[])
             .map_err(|problems| format!("{}: {problems}", self.name()))
     }
 
-    /// When transfers begin in netflow's run of this seed.
+    /// Returns the start times of transfers in netflow's run with this seed.
     pub fn starts_s(&self, seed: u32) -> Vec<f64> {
         let mut random = SplitMix64::new(self.set.seed() + 1000 * self.number + u64::from(seed));
         (0..self.transfers)

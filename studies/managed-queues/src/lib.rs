@@ -1,4 +1,5 @@
-//! CoDel, FQ-CoDel, PIE and RED among Reno, CUBIC, DCTCP and BBR: netflow's packets beside ns-3.
+//! CoDel, FQ-CoDel, PIE and RED with Reno, CUBIC, DCTCP and BBR: netflow's packet model compared
+//! with ns-3.
 
 pub mod ablation;
 pub mod cell;

@@ -1,4 +1,4 @@
-//! Managed queues among today's TCP, by netflow's packets, by ns-3, and by Linux:
+//! Managed queues with current TCP, in netflow's packet model, ns-3 and Linux:
 //!
 //! ```sh
 //! cargo run --release -p study-managed-queues                    # runs what ns3.csv lacks, all of netflow again, writes the page
@@ -21,7 +21,7 @@ use study_managed_queues::row::{self, ABLATIONS, LINUX, NETFLOW, NS3, Row, Who};
 use study_managed_queues::run::{SEEDS, netflow, referee, settings};
 use study_managed_queues::verdict::Measure;
 
-/// Runs of Linux, and of an ablation.
+/// Number of runs of Linux, and of modified ns-3.
 const FEW: u32 = 3;
 
 /// Managed queues among today's TCP: netflow's packets beside ns-3 and Linux
@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Every cell by netflow.
+/// Runs every experiment in netflow.
 fn model(cells: &[Cell]) -> Result<Vec<Row>, Box<dyn Error>> {
     let runs: Vec<(&Cell, u32)> = cells
         .iter()
@@ -91,7 +91,7 @@ fn model(cells: &[Cell]) -> Result<Vec<Row>, Box<dyn Error>> {
     rows.map_err(|error| error as Box<dyn Error>)
 }
 
-/// Every cell by ns-3, those that the file lacks; the file has each as soon as it is there.
+/// Runs the experiments that the file lacks in ns-3, and appends each result immediately.
 fn with_ns3(
     cells: &[Cell],
     seeds: u32,
@@ -110,7 +110,8 @@ fn with_ns3(
     Ok(rows)
 }
 
-/// Cells of the grid by Linux, those that the file lacks and whose congestion control the kernel has.
+/// Runs the experiments of the grid that the file lacks in Linux, if the kernel has their
+/// congestion control.
 #[cfg(target_os = "linux")]
 fn with_linux(path: &Path) -> Result<(), Box<dyn Error>> {
     const KNOWN: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -124,7 +125,7 @@ fn with_linux(path: &Path) -> Result<(), Box<dyn Error>> {
     measure(&linux, Who::Linux, &missing, FEW, &mut rows, path)
 }
 
-/// Cells of which runs are missing, and their scenarios.
+/// Returns the experiments with missing runs, and their scenarios.
 fn missing(
     cells: &[Cell],
     seeds: u32,
@@ -139,7 +140,7 @@ fn missing(
         .collect()
 }
 
-/// Runs what is missing.
+/// Runs the missing experiments.
 fn measure(
     runner: &dyn Runner,
     who: Who,

@@ -1,4 +1,4 @@
-//! The page: what netflow says beside what ns-3 does.
+//! Results page: netflow compared with ns-3.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use crate::verdict::{Both, Measure, Pair, Sums};
 const HEAD: &str = include_str!("head.md");
 const REASONS: &str = include_str!("reasons.md");
 
-/// Cells that netflow and ns-3 know.
+/// Returns the experiments with results of both netflow and ns-3.
 pub fn both(rows: &[Row], set: Set) -> Vec<Both> {
     beside_another(rows, set, Who::Ns3)
 }
@@ -21,10 +21,10 @@ fn beside_another(rows: &[Row], set: Set, other: Who) -> Vec<Both> {
     cells(set).iter().filter_map(known).collect()
 }
 
-/// The page, of the files of this directory.
+/// Returns the page from the files of this directory.
 ///
 /// # Errors
-/// One of them cannot be read, or is something else.
+/// If one of them cannot be read or is invalid.
 pub fn page(directory: &Path) -> Result<String, Box<dyn Error>> {
     let read = |name: &str| row::read(&directory.join(name));
     let netflow = read(NETFLOW)?;
@@ -78,7 +78,7 @@ fn title(set: Set) -> &'static str {
     }
 }
 
-/// Per stack and queue.
+/// Returns the summary by stack and queue.
 pub fn summary(all: &[Both], measures: &[Measure]) -> String {
     let mut out = String::from("| stack | queue |");
     for &measure in measures {
@@ -122,7 +122,7 @@ pub fn summary(all: &[Both], measures: &[Measure]) -> String {
     out
 }
 
-/// `5 of 8, 3.1 % (1.2 %)`.
+/// Formats `5 of 8, 3.1 % (1.2 %)`.
 fn told(sums: &Sums) -> String {
     if sums.cells == 0 {
         return String::new();
@@ -134,7 +134,7 @@ fn told(sums: &Sums) -> String {
     text
 }
 
-/// Every cell.
+/// Returns the table of all experiments.
 pub fn table(all: &[Both], measures: &[Measure]) -> String {
     let mut out = String::from("| cell |");
     for &measure in measures {
@@ -168,7 +168,7 @@ fn head(measure: Measure) -> &'static str {
     }
 }
 
-/// `12.1 / 12.0 ± 0.3`: netflow's, and ns-3's with its spread.
+/// Formats `12.1 / 12.0 ± 0.3`: netflow's value, and the reference with its spread.
 fn beside(measure: Measure, pair: &Pair) -> String {
     let (factor, digits) = match measure {
         Measure::Queue | Measure::Delay => (1.0, 1),

@@ -1,4 +1,4 @@
-//! What came of a run: a line of `runs.csv`.
+//! Results of runs as CSV files.
 
 use std::error::Error;
 use std::fs;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 
-/// The runs of netflow, of ns-3, of ns-3 with one thing otherwise, and of Linux.
+/// Results of netflow, of ns-3, of modified ns-3, and of Linux.
 pub const NETFLOW: &str = "netflow.csv";
 /// See [`NETFLOW`].
 pub const NS3: &str = "ns3.csv";
@@ -18,48 +18,49 @@ pub const ABLATIONS: &str = "ablations.csv";
 /// See [`NETFLOW`].
 pub const LINUX: &str = "linux.csv";
 
-/// Who ran.
+/// System that ran the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Who {
-    /// netflow's packets.
+    /// netflow's packet model.
     Netflow,
     /// ns-3.
     Ns3,
-    /// TCP of Linux over an emulated network, whose queues are netflow's.
+    /// Linux TCP over an emulated network with netflow's queues.
     Linux,
 }
 
-/// A run of a cell, from [`FROM_S`](crate::cell::FROM_S) on.
+/// Results of a run from [`FROM_S`](crate::cell::FROM_S) on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// `test 7`.
+    /// Name of the experiment, for example `test 7`.
     pub cell: String,
-    /// Who ran it.
+    /// System that ran it.
     pub who: Who,
-    /// With which seed.
+    /// Random seed.
     pub seed: u32,
-    /// Mean queue in packets, the one in service included.
+    /// Mean queue in packets, including the one in service.
     pub queue_pkts: f64,
     /// Fraction of the time that the link was busy.
     pub utilization: f64,
-    /// Packets lost over packets that arrived.
+    /// Lost packets divided by arrived packets.
     pub loss: f64,
-    /// Packets marked over packets that arrived.
+    /// Marked packets divided by arrived packets.
     pub marks: f64,
-    /// Jain's index of goodputs.
+    /// Jain's fairness index of goodputs.
     pub jain: f64,
-    /// The 95th percentile of one-way delay, mean over transfers, in ms; of Linux that of the whole run.
+    /// 95th percentile of the one-way delay in ms, mean over transfers; for Linux, of the whole
+    /// run.
     pub delay_p95_ms: f64,
 }
 
-/// As many digits as a file has.
+/// Rounds to the precision of the file.
 fn rounded(value: f64, scale: f64) -> f64 {
     (value * scale).round() / scale
 }
 
 impl Row {
-    /// The same with as many digits as a file has.
+    /// Rounds all values to the precision of the file.
     #[must_use]
     pub fn rounded(self) -> Row {
         Row {
@@ -73,13 +74,13 @@ impl Row {
         }
     }
 
-    /// Whether it is this run.
+    /// Returns whether this is the given run.
     pub fn is(&self, cell: &Cell, who: Who, seed: u32) -> bool {
         self.who == who && self.seed == seed && self.cell == cell.name()
     }
 }
 
-/// Jain's index; 1 where nobody got anything.
+/// Returns Jain's fairness index; 1 if all shares are 0.
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|it| it * it).sum();
@@ -89,10 +90,10 @@ pub fn jain(shares: &[f64]) -> f64 {
     }
 }
 
-/// Reads what there is; nothing where there is no file.
+/// Reads the rows of a file; none if it does not exist.
 ///
 /// # Errors
-/// It cannot be read, or is something else.
+/// If it cannot be read or is invalid.
 pub fn read(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -101,10 +102,10 @@ pub fn read(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Writes all, in place of what there was.
+/// Writes all rows, replacing the file.
 ///
 /// # Errors
-/// It cannot be written.
+/// If it cannot be written.
 pub fn write(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     let mut text = csv::Writer::from_writer(Vec::new());
     for row in rows {
@@ -120,7 +121,7 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<(), Box<dyn Error>> {
 mod tests {
     use super::jain;
 
-    /// n shares alike: 1; one of n that has all: 1/n.
+    /// n equal shares: 1; a single share of n: 1/n.
     #[test]
     fn the_index_tells_shares_alike_from_one_that_has_all() {
         assert_eq!(jain(&[2.0, 2.0, 2.0, 2.0]), 1.0);

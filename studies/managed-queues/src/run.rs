@@ -1,4 +1,4 @@
-//! A cell by netflow, and by ns-3.
+//! Runs of an experiment in netflow and in reference systems.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -10,7 +10,7 @@ use netflow_simulation::{Interval, Options, Recorder, Run as _, Simulation};
 use crate::cell::{Cell, FROM_S, STARTS_S};
 use crate::row::{Row, Who, jain};
 
-/// Seeds of each cell, on both sides.
+/// Number of seeds of each experiment.
 pub const SEEDS: u32 = 5;
 
 struct Nothing;
@@ -23,13 +23,13 @@ impl Recorder for Nothing {
     }
 }
 
-/// The managed link.
+/// Managed link.
 const LINK: &str = "A->B";
 
-/// A cell by netflow.
+/// Runs an experiment in netflow.
 ///
 /// # Errors
-/// It is no scenario, or cannot be evaluated.
+/// If its scenario is invalid, or cannot be evaluated.
 pub fn netflow(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> {
     let prepared = cell.prepared(&cell.starts_s(seed))?;
     let options = Options {
@@ -67,7 +67,7 @@ pub fn netflow(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Syn
     Ok(row.rounded())
 }
 
-/// How ns-3 and Linux run a cell.
+/// Returns the settings of ns-3 and Linux.
 pub fn settings() -> Settings {
     Settings {
         seeds: SEEDS,
@@ -79,10 +79,10 @@ pub fn settings() -> Settings {
     }
 }
 
-/// A cell by ns-3, or by Linux; nothing if the machine was too slow for it.
+/// Runs an experiment in ns-3 or Linux; `None` if the machine was too slow.
 ///
 /// # Errors
-/// The run fails, or tells nothing of the link.
+/// If the run fails, or has no results for the link.
 pub fn referee(
     runner: &dyn Runner,
     who: Who,
@@ -100,7 +100,7 @@ pub fn referee(
     }
 }
 
-/// The first interval is what does not count.
+/// Returns the results without the first interval, which is the warm-up.
 fn row_of(cell: &Cell, who: Who, seed: u32, run: &Run) -> Result<Row, &'static str> {
     let links = run.links.iter().find(|(name, _)| name == LINK);
     let (_, all) = links.ok_or("there is no such link")?;

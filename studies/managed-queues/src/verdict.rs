@@ -1,27 +1,27 @@
-//! How far netflow is from another, and whether the other's own runs are as far from each other.
+//! Errors of netflow relative to a reference, compared with the spread of the reference's own runs.
 
 use crate::cell::Cell;
 use crate::row::{Row, Who};
 
-/// What is compared.
+/// Compared quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
     /// Mean queue.
     Queue,
     /// Fraction of the time that the link was busy.
     Utilization,
-    /// Lost of what arrived.
+    /// Lost fraction of arrived packets.
     Loss,
-    /// Marked of what arrived.
+    /// Marked fraction of arrived packets.
     Marks,
-    /// Jain's index of goodputs.
+    /// Jain's fairness index of goodputs.
     Jain,
-    /// 95th percentile of one-way delay.
+    /// 95th percentile of the one-way delay.
     Delay,
 }
 
 impl Measure {
-    /// Those that Linux tells of from [`FROM_S`](crate::cell::FROM_S) on.
+    /// Quantities that Linux reports from [`FROM_S`](crate::cell::FROM_S) on.
     pub const BY_LINUX: [Measure; 5] = [
         Measure::Queue,
         Measure::Utilization,
@@ -30,7 +30,7 @@ impl Measure {
         Measure::Jain,
     ];
 
-    /// All, as they are told.
+    /// All quantities, in the order of the page.
     pub const ALL: [Measure; 6] = [
         Measure::Queue,
         Measure::Utilization,
@@ -40,7 +40,7 @@ impl Measure {
         Measure::Delay,
     ];
 
-    /// As tables call it.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Measure::Queue => "queue",
@@ -52,7 +52,7 @@ impl Measure {
         }
     }
 
-    /// Of a run.
+    /// Returns the value of a run.
     pub fn of(self, row: &Row) -> f64 {
         match self {
             Measure::Queue => row.queue_pkts,
@@ -64,7 +64,7 @@ impl Measure {
         }
     }
 
-    /// What nobody would see: a smaller difference is none, however near runs are to each other.
+    /// Returns the difference that counts as zero, whatever the spread.
     pub fn least(self) -> f64 {
         match self {
             Measure::Queue => 0.25,
@@ -74,7 +74,8 @@ impl Measure {
         }
     }
 
-    /// Whether it is nothing where there is no ECN, or always there.
+    /// Returns whether the quantity applies: marks only with ECN, fairness only with several
+    /// transfers.
     pub fn applies(self, cell: &Cell) -> bool {
         match self {
             Measure::Marks => cell.ecn,
@@ -84,15 +85,15 @@ impl Measure {
     }
 }
 
-/// So many standard deviations of runs are their spread.
+/// Spread in standard deviations of the runs.
 pub const SPREAD: f64 = 2.0;
 
-/// Mean and standard deviation of one side's runs.
+/// Mean and standard deviation of a system's runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Side {
     /// Mean.
     pub mean: f64,
-    /// Standard deviation; 0 of one run.
+    /// Standard deviation; 0 for one run.
     pub std: f64,
 }
 
@@ -109,38 +110,38 @@ impl Side {
     }
 }
 
-/// One measure of a cell by both.
+/// One quantity of an experiment in both systems.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
-    /// By netflow.
+    /// netflow.
     pub netflow: Side,
-    /// By the other.
+    /// Reference.
     pub other: Side,
     least: f64,
 }
 
 impl Pair {
-    /// netflow's mean is above the other's by this.
+    /// Returns netflow's mean minus the reference's mean.
     pub fn error(&self) -> f64 {
         self.netflow.mean - self.other.mean
     }
 
-    /// Whether that is within the spread of the other's runs, or too small to be seen.
+    /// Returns whether the error is within the spread of the reference, or negligible.
     pub fn is_within(&self) -> bool {
         self.error().abs() <= (SPREAD * self.other.std).max(self.least)
     }
 }
 
-/// A cell by netflow and another.
+/// Experiment with results of netflow and a reference.
 pub struct Both {
-    /// Which.
+    /// Experiment.
     pub cell: Cell,
     netflow: Vec<Row>,
     other: Vec<Row>,
 }
 
 impl Both {
-    /// What is known of a cell; nothing if one side does not know it.
+    /// Collects the results of an experiment; `None` if a system has none.
     pub fn of(cell: &Cell, rows: &[Row], other: Who) -> Option<Both> {
         let name = cell.name();
         let pick = |who: Who| -> Vec<Row> {
@@ -156,7 +157,7 @@ impl Both {
         })
     }
 
-    /// A measure of it.
+    /// Returns a quantity of both systems.
     pub fn pair(&self, measure: Measure) -> Pair {
         let each = |rows: &[Row]| -> Vec<f64> { rows.iter().map(|it| measure.of(it)).collect() };
         Pair {
@@ -167,23 +168,23 @@ impl Both {
     }
 }
 
-/// What several cells come to in one measure.
+/// Sums of one quantity over experiments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
-    /// Cells where it is something.
+    /// Number of experiments to which the quantity applies.
     pub cells: usize,
-    /// Of them those within the spread.
+    /// Number of those within the spread.
     pub within: usize,
     /// Sum of |error|.
     pub errors: f64,
-    /// Sum of the other's means.
+    /// Sum of the reference's means.
     pub of: f64,
-    /// Sum of the other's standard deviations.
+    /// Sum of the reference's standard deviations.
     pub stds: f64,
 }
 
 impl Sums {
-    /// Of these cells.
+    /// Computes the sums of these experiments.
     pub fn of<'a>(cells: impl Iterator<Item = &'a Both>, measure: Measure) -> Sums {
         let mut sums = Sums::default();
         for both in cells.filter(|it| measure.applies(&it.cell)) {
@@ -197,12 +198,12 @@ impl Sums {
         sums
     }
 
-    /// Σ|error| / Σ; nothing of nothing.
+    /// Returns Σ|error| / Σ; `None` if the sum is 0.
     pub fn error(&self) -> Option<f64> {
         (self.of > 0.0).then(|| self.errors / self.of)
     }
 
-    /// Σ of standard deviations / Σ.
+    /// Returns Σ of standard deviations / Σ.
     pub fn spread(&self) -> Option<f64> {
         (self.of > 0.0).then(|| self.stds / self.of)
     }

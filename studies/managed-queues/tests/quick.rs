@@ -1,4 +1,5 @@
-//! What the page says is what was run, holds, and is what netflow still gives; and a few cells by ns-3 again.
+//! The page matches the recorded runs, netflow still gives them, and a few experiments are repeated
+//! in ns-3.
 
 use std::path::Path;
 
@@ -42,7 +43,7 @@ fn no_run_is_missing() {
     }
 }
 
-/// Some cells, by netflow again.
+/// Repeats some experiments in netflow.
 #[test]
 fn netflow_says_what_it_said() {
     let before = rows(NETFLOW);
@@ -54,7 +55,7 @@ fn netflow_says_what_it_said() {
     }
 }
 
-/// Where senders are alike: beside ns-3 with those of Linux and the RFCs, and beside Linux.
+/// Compares with ns-3 with modified senders, and with Linux, for equivalent senders.
 #[test]
 fn what_held_holds() {
     let with = |name: &str| [rows(name), rows(NETFLOW)].concat();
@@ -89,7 +90,7 @@ fn what_held_holds() {
     }
 }
 
-/// One seed of Reno's cells of the grid with ECN, by ns-3 again, beside netflow.
+/// Repeats Reno's experiments of the grid with ECN in ns-3, with one seed.
 #[test]
 fn a_few_cells_by_ns3() {
     let simulator = match Ns3::find() {

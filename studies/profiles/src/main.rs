@@ -1,4 +1,4 @@
-//! Popescu & Shankar's method (profiles, M/M/1/K queues) against real ns-2, network by network:
+//! Method of Popescu & Shankar (profiles, M/M/1/K queues) compared with ns-2 on several networks:
 //!
 //! ```sh
 //! cargo run --release -p study-profiles              # writes studies/profiles/README.md and the table of docs/trust.md
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use netflow::compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings, Side};
 use netflow_problems::fill_page;
 
-/// One network of the study.
+/// Network of the study.
 struct Network {
     name: &'static str,
     path: &'static str,
@@ -45,10 +45,10 @@ const NETWORKS: [Network; 4] = [
     },
 ];
 
-/// The random send delay that keeps phases from locking, in seconds.
+/// Maximum random send delay, which prevents phase effects, in seconds.
 const OVERHEAD_S: f64 = 1e-3;
 
-/// What was found out about one network.
+/// Results of one network.
 pub struct Found {
     name: &'static str,
     path: &'static str,
@@ -111,7 +111,7 @@ fn compare(ns: &Ns2, network: &Network, quick: bool) -> Result<Found, Box<dyn Er
         ..plain.clone()
     };
     let side = Side::evaluate(&scenario, &plain)?;
-    // The first evaluation also fetches profiles and warms caches; the best of three counts.
+    // The first evaluation also loads profiles and warms caches; the fastest of three counts.
     let mut netflow_s = side.took_s.unwrap_or(f64::INFINITY);
     for _ in 0..2 {
         let again = Side::evaluate(&scenario, &plain)?;

@@ -1,4 +1,4 @@
-//! What was found out, as a page.
+//! Results of the study as a page.
 
 use std::fmt::Write;
 use std::fs;
@@ -7,7 +7,7 @@ use netflow::compare::{BUSIEST, Comparison, Estimate, LinkComparison};
 
 use crate::Found;
 
-/// How many of the worst are named.
+/// Number of worst results that are named.
 const WORST: usize = 5;
 
 pub fn page(found: &[Found]) -> String {
@@ -37,7 +37,7 @@ pub fn page(found: &[Found]) -> String {
     out
 }
 
-/// The table of docs/trust.md.
+/// Returns the table of docs/trust.md.
 pub fn summary(found: &[Found]) -> String {
     let mut out = String::from(
         "| network | runs of ns-2 | total goodput | goodput of a connection: median error (ns-2's own), 90th percentile | longest queues: error (ns-2's own) | packets lost, netflow / ns-2 | CPU time of ns-2 / time of netflow: plain, with a trace |\n|---|---|---|---|---|---|---|\n",
@@ -121,7 +121,7 @@ fn goodputs(comparison: &Comparison) -> String {
     out
 }
 
-/// Where netflow is furthest off.
+/// Returns the links and connections with the largest errors.
 fn losers(network: &Found) -> String {
     let mut links: Vec<&LinkComparison> = network.plain.links.iter().collect();
     links.sort_by(|a, b| {
@@ -167,7 +167,7 @@ fn percent(fraction: f64) -> String {
     format!("{} %", digits(100.0 * fraction))
 }
 
-/// Two or three digits.
+/// Formats two or three digits.
 fn digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -178,7 +178,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// The processor and how many threads there are, as far as the system tells.
+/// Returns the processor and the number of threads, if the system reports them.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

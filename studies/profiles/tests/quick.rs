@@ -1,4 +1,4 @@
-//! The study's command works: two networks, two seeds.
+//! Smoke test of the study's command: two networks, two seeds.
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ fn the_study_runs() {
     }
 }
 
-/// The committed page tells of all four networks, and docs/trust.md has its table.
+/// The committed page contains all four networks, and docs/trust.md contains its table.
 #[test]
 fn the_page_is_there() {
     let page = include_str!("../README.md");

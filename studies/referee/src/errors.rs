@@ -1,21 +1,21 @@
-//! How far some runs of a network are from others.
+//! Errors of some runs of a network relative to others.
 
 use netflow_compare::{BUSIEST, LinkInterval, Run};
 use netflow_units::quantile;
 
-/// What runs say of a network, as means over them.
+/// Means over runs of a network.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
-    /// By link: mean queue in packets, packets lost, packets that arrived.
+    /// By link: mean queue in packets, lost packets, arrived packets.
     links: Vec<(f64, f64, f64)>,
-    /// By connection: packets delivered, and the 95th percentile of their delay, where there is one.
+    /// By connection: delivered packets, and the 95th percentile of their delay, if known.
     connections: Vec<(f64, Option<f64>)>,
     /// Mean cost of a run in seconds.
     pub cost_s: f64,
 }
 
 impl Said {
-    /// By these runs.
+    /// Computes the means of these runs.
     pub fn of(runs: &[Run]) -> Said {
         let Some(first) = runs.first() else {
             return Said::default();
@@ -67,21 +67,22 @@ impl Said {
     }
 }
 
-/// How far one is from the other.
+/// Errors relative to the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
-    /// Σ|error|/Σ of the longest queues of the truth.
+    /// Σ|error|/Σ of the longest queues of the reference.
     pub queues: f64,
-    /// Median over connections of |error| of goodput, relative.
+    /// Median over connections of the relative |error| of goodput.
     pub goodput: f64,
-    /// Packets lost over those of the truth; `None` where it loses fewer than ten.
+    /// Lost packets divided by those of the reference; `None` if the reference loses fewer than
+    /// ten.
     pub lost: Option<f64>,
-    /// Median over connections of |error| of the 95th percentile of delay, relative.
+    /// Median over connections of the relative |error| of the 95th percentile of delay.
     pub delay: Option<f64>,
 }
 
 impl Errors {
-    /// Of what is said beside the truth.
+    /// Computes the errors of `said` relative to the reference.
     pub fn of(said: &Said, truth: &Said) -> Errors {
         let mut longest: Vec<usize> = (0..truth.links.len()).collect();
         longest.sort_by(|&a, &b| truth.links[b].0.total_cmp(&truth.links[a].0));

@@ -1,4 +1,4 @@
-//! The fluid, the packets, ns-2 and ns-3 beside real Linux on six networks:
+//! Fluid model, packet model, ns-2 and ns-3 compared with Linux on six networks:
 //!
 //! ```sh
 //! cargo run --release -p study-referee             # writes its README.md; 25 minutes
@@ -19,7 +19,7 @@ use netflow_problems::fill_page;
 use netflow_scenario::export::Tcp;
 use netflow_scenario::{Prepared, load};
 
-/// One network: its name, where its scenario is, what all its transfers use, and how long it runs.
+/// Network: name, scenario, congestion control of all transfers, and duration.
 struct Network {
     name: &'static str,
     path: &'static str,
@@ -66,7 +66,7 @@ const NETWORKS: [Network; 6] = [
     },
 ];
 
-/// Who says something, in the order of the page.
+/// Compared systems, in the order of the page.
 const SAYERS: [&str; 4] = ["fluid", "packets", "ns-2", "ns-3"];
 
 #[derive(Parser)]
@@ -79,15 +79,16 @@ struct Arguments {
     seeds: u32,
 }
 
-/// What came out of a network.
+/// Results of a network.
 struct Found {
     name: &'static str,
     congestion: &'static str,
-    /// What one run of Linux is from the mean of all; how long it took; why runs do not count.
+    /// Errors of one Linux run relative to the mean of all; its duration; reasons why runs do not
+    /// count.
     own: Errors,
     linux_s: f64,
     doubts: Vec<String>,
-    /// By [`SAYERS`]: errors and cost in seconds, or why there are none.
+    /// By [`SAYERS`]: errors and cost in seconds, or the reason why there are none.
     said: Vec<Result<(Errors, f64), String>>,
 }
 
@@ -176,8 +177,8 @@ fn one(network: &Network, seeds: u32, quick: bool) -> Result<Found, Box<dyn Erro
     })
 }
 
-/// The network with the sources of an engine: profiles for the fluid (and ns-2, which takes its TCP by
-/// `--tcp`), Linux's stack for packets.
+/// Returns the network with the sources of an engine: profiles for the fluid model and ns-2 (which
+/// takes its TCP from `--tcp`), Linux's stack for the packet model.
 fn scenario(network: &Network, engine: &str, quick: bool) -> Result<Prepared, Box<dyn Error>> {
     let path = root().join(network.path);
     let mut settings: Vec<String> = network.settings.iter().map(|&it| it.to_owned()).collect();
@@ -222,7 +223,7 @@ fn ours(scenario: &Prepared, settings: &Settings) -> Result<Vec<Run>, netflow_co
     Ok(vec![run])
 }
 
-/// The largest of each.
+/// Returns the maximum of each error.
 fn worst(all: &[Errors]) -> Errors {
     let most = |of: &dyn Fn(&Errors) -> f64| all.iter().map(of).fold(0.0, f64::max);
     Errors {
@@ -246,7 +247,7 @@ fn page(found: &[Found]) -> String {
     };
     for it in found {
         for (sayer, said) in SAYERS.iter().zip(&it.said) {
-            // Strings take everything.
+            // Writing to a string cannot fail.
             let _ = match said {
                 Ok((errors, cost_s)) => writeln!(
                     text,

@@ -1,4 +1,4 @@
-//! One link that transfers share, by packets and at rest.
+//! Link shared by transfers, in the packet model and in steady state.
 
 use std::error::Error;
 
@@ -6,26 +6,26 @@ use netflow::prelude::*;
 use netflow::scenario::{Prepared, from_str};
 use netflow::steady::{Solver, SteadyOptions, TransferTimes};
 
-/// Bits of a full packet.
+/// Size of a full packet in bits.
 pub const PACKET_BITS: f64 = 12_000.0;
-/// Bytes of payload of one.
+/// Payload of a full packet in bytes.
 const PAYLOAD_BYTES: f64 = 1460.0;
-/// Before it there is one that is so many times as fast.
+/// Bandwidth of the access link relative to the shared link.
 const ACCESS: f64 = 10.0;
 
-/// How transfers are distributed in size.
+/// Distribution of transfer sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sizes {
     Exponential,
     Constant,
-    /// With a shape of 1.5, up to a hundred times the mean.
+    /// Shape 1.5, up to 100 times the mean.
     Pareto,
-    /// With a sigma of 1.5, up to a hundred times the mean.
+    /// Sigma 1.5, up to 100 times the mean.
     LogNormal,
 }
 
 impl Sizes {
-    /// All of them.
+    /// All distributions.
     pub const ALL: [Sizes; 4] = [
         Sizes::Exponential,
         Sizes::Constant,
@@ -33,7 +33,7 @@ impl Sizes {
         Sizes::LogNormal,
     ];
 
-    /// As pages call them.
+    /// Returns the name in pages.
     pub fn name(self) -> &'static str {
         match self {
             Sizes::Exponential => "exponential",
@@ -43,7 +43,7 @@ impl Sizes {
         }
     }
 
-    /// As scenarios have them, with this mean but for what is cut off.
+    /// Returns the scenario text with this mean before truncation.
     fn text(self, mean_bytes: f64) -> String {
         let most_bytes = 100.0 * mean_bytes;
         match self {
@@ -64,20 +64,20 @@ impl Sizes {
     }
 }
 
-/// A link, and the transfers that come and go over it.
+/// Link with finite transfers.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Packets that its way holds: bandwidth times the round trip without queues.
+    /// Bandwidth-delay product in packets.
     pub way_pkts: f64,
-    /// The round trip without queues, in seconds.
+    /// Round-trip time without queueing, in seconds.
     pub rtt_s: f64,
-    /// Packets of a mean transfer.
+    /// Mean size of a transfer in packets.
     pub size_pkts: f64,
-    /// How they are distributed.
+    /// Distribution of sizes.
     pub sizes: Sizes,
-    /// Its room in packets.
+    /// Buffer size in packets.
     pub room_pkts: f64,
-    /// The part of the bandwidth that transfers ask for.
+    /// Offered load as a fraction of the bandwidth.
     pub load: f64,
 }
 
@@ -91,7 +91,7 @@ impl Link {
         let rate_bps = self.load * bandwidth_bps;
         let seconds = transfers * self.size_pkts * PACKET_BITS / rate_bps;
         let duration_s = seconds.max(60.0 * self.rtt_s) / 0.9;
-        // Both directions have the delay, and the fast link a hundredth of it.
+        // The delay is in both directions, and 1 % of it on the access link.
         let delay_s = 0.5 * self.rtt_s;
         format!(
             "[simulation]\nduration = \"{duration_s} s\"\nwarmup = \"{} s\"\nseed = {seed}\n\n\
@@ -114,7 +114,7 @@ impl Link {
         Ok(from_str("link.toml", &text, "".as_ref(), &[model])?)
     }
 
-    /// The mean time of so many transfers, packet by packet, in seconds.
+    /// Returns the mean time of `transfers` transfers in the packet model, in seconds.
     pub fn by_packets_s(&self, transfers: f64, seed: u64) -> Result<f64, Box<dyn Error>> {
         let prepared = self.prepared(transfers, seed, "packets")?;
         let evaluation = evaluate(&prepared, &Settings::default())?;
@@ -123,7 +123,7 @@ impl Link {
         Ok(file.ok_or("nothing was transferred")?.times.mean_s)
     }
 
-    /// What is told at rest.
+    /// Returns the transfer times of the steady state.
     pub fn at_rest(&self) -> Result<TransferTimes, Box<dyn Error>> {
         let prepared = self.prepared(1.0, 1, "fluid")?;
         let mut solver = Solver::new(&prepared.network, f64::INFINITY)?;

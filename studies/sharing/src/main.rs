@@ -1,4 +1,4 @@
-//! How much longer TCP transfers take that share a link than alone:
+//! Slowdown of TCP transfers that share a link:
 //!
 //! ```sh
 //! cargo run --release -p study-sharing            # solve beside packets on 300 random links, into README.md
@@ -20,28 +20,29 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-/// Round trips without queues, in ms.
+/// Round-trip times without queueing, in ms.
 const RTTS_MS: [f64; 3] = [1.0, 6.0, 40.0];
-/// Packets that the way of a link holds.
+/// Bandwidth-delay products in packets.
 const WAYS_PKTS: [f64; 6] = [1.5, 6.0, 25.0, 100.0, 500.0, 2500.0];
-/// Mean transfers, in what the way holds.
+/// Mean transfer sizes in bandwidth-delay products.
 const SIZES: [f64; 8] = [0.05, 0.3, 0.75, 1.5, 3.0, 8.0, 30.0, 200.0];
-/// Rooms, likewise.
+/// Buffer sizes in bandwidth-delay products.
 const ROOMS: [f64; 6] = [0.25, 0.5, 1.0, 2.0, 5.0, 20.0];
 const LOADS: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
-/// So little that transfers hardly meet.
+/// Load at which transfers rarely overlap.
 const ALONE: f64 = 0.01;
-/// What is told of transfers alone is right to so much, but where they lose on their own.
+/// Relative error below which the model's time of unshared transfers counts as exact, unless they
+/// cause losses themselves.
 const RIGHT: f64 = 0.03;
-/// Mean transfers of fewer packets, and of more, are not measured: what is told of the next is.
+/// Range of the mean transfer size that is measured, in packets; others use the nearest one.
 const SIZES_PKTS: [f64; 2] = [3.0, 16_000.0];
-/// There is room for so many packets in any case.
+/// Minimum buffer size in packets.
 const LEAST_ROOM_PKTS: f64 = 4.0;
-/// Packets of all transfers of a cell.
+/// Packets of all transfers of a table entry.
 const CELL_PKTS: f64 = 1.5e6;
-/// Of a random link.
+/// Packets of all transfers of a random link.
 const LINK_PKTS: f64 = 4e6;
-/// A run is no longer than this, in seconds.
+/// Maximum duration of a run in seconds.
 const LONGEST_S: f64 = 1e6;
 
 #[derive(Parser)]
@@ -68,16 +69,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(fs::write(page, filled)?)
 }
 
-/// How much longer transfers take, over what of it follows from the load: with little load they meet others in proportion to it, and
-/// with much in proportion to 1/(1 - load).
+/// Returns the slowdown relative to its dependence on the load: proportional to the load if it is
+/// low, and to 1/(1 - load) if it is high.
 fn per_load(slowed: f64, load: f64) -> f64 {
     (slowed - 1.0) * (1.0 - load) / load
 }
 
-/// So many times as many transfers at each load: the more there is, the longer the ups and downs of how many are under way.
+/// Factor of the number of transfers at each load. High loads need more, because the number of
+/// active transfers fluctuates more slowly.
 const TIMES: [f64; 5] = [1.0, 1.0, 1.0, 1.0, 2.0];
 
-/// One row of the table: by how much transfers alone take longer than is told, and [`per_load`] at each load.
+/// Measures one row of the table: the slowdown of unshared transfers relative to the model, and
+/// [`per_load`] at each load.
 fn row([rtt_ms, way_pkts, size_pkts, room_pkts]: [f64; 4]) -> Result<Vec<f64>, Box<dyn Error>> {
     let link = Link {
         way_pkts,
@@ -91,8 +94,8 @@ fn row([rtt_ms, way_pkts, size_pkts, room_pkts]: [f64; 4]) -> Result<Vec<f64>, B
     let transfers = (CELL_PKTS / size_pkts)
         .clamp(500.0, 20_000.0)
         .min(LONGEST_S * per_s);
-    // The same transfers at each load, since the seed is; where there are more, others in each row, whose neighbours then are off
-    // independently of it.
+    // The same seed gives the same transfers at each load. With more transfers each row has
+    // different ones, so that errors of neighbouring rows are independent.
     let alone_s = link.by_packets_s(transfers, 1)?;
     let alone = alone_s / link.at_rest()?.lossless_s;
     let mut row = vec![alone];
@@ -117,7 +120,7 @@ fn table() -> Result<String, Box<dyn Error>> {
             }
         }
     }
-    // Several stand for the same where there is room for a few packets in any case.
+    // The minimum buffer size makes several entries equal.
     let measured = |&[rtt_ms, way_pkts, size, room]: &[f64; 4]| {
         let room_pkts = (room * way_pkts).max(LEAST_ROOM_PKTS);
         [rtt_ms, way_pkts, size * way_pkts, room_pkts]
@@ -146,7 +149,7 @@ fn table() -> Result<String, Box<dyn Error>> {
     for cell in &cells {
         let [rtt_ms, way_pkts, size, room] = *cell;
         let [.., size_pkts, room_pkts] = measured(cell);
-        // The nearest size that was measured.
+        // The nearest measured size.
         let of_link = rows.iter().filter(|([rtt, way, _, room], _)| {
             [*rtt, *way, *room] == [rtt_ms, way_pkts, room_pkts]
         });
@@ -163,7 +166,7 @@ fn table() -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// Links that are drawn, none of which the table is from.
+/// Returns a random link, independent of the table.
 fn random_link(seed: u64, sizes: Sizes) -> Link {
     let mut random = ChaCha8Rng::seed_from_u64(population(seed));
     let mut log = |least: f64, most: f64| random.random_range(least.ln()..most.ln()).exp();
@@ -186,10 +189,10 @@ fn random_link(seed: u64, sizes: Sizes) -> Link {
     }
 }
 
-/// A row of the page: what it calls its links, and which they are.
+/// Row of the page: name and condition of its links.
 type Kind = (&'static str, fn(&Link) -> bool);
 
-/// A mean transfer in what the way holds.
+/// Returns the mean transfer size in bandwidth-delay products.
 fn of_way(link: &Link) -> f64 {
     link.size_pkts / link.way_pkts
 }

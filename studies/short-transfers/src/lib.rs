@@ -1,4 +1,4 @@
-//! Models of short transfers against what was measured: the parts of the study.
+//! Models of short transfers compared with measurements.
 
 #![allow(missing_docs)]
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use models::Judged;
 
-/// Every row of both references, judged with so many transfers played for each.
+/// Evaluates every row of both references, with `trials` simulated transfers for each.
 pub fn judge_all(trials: u64) -> Result<Vec<Judged>, Box<dyn Error>> {
     let mut rows = reference::ns2(&root())?;
     rows.extend(reference::linux(&root())?);
@@ -21,7 +21,7 @@ pub fn judge_all(trials: u64) -> Result<Vec<Judged>, Box<dyn Error>> {
         .collect()
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

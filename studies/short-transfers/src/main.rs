@@ -1,4 +1,4 @@
-//! Models of short transfers against real ns-2 and real Linux, row by row:
+//! Models of short transfers compared with ns-2 and Linux, row by row:
 //!
 //! ```sh
 //! cargo run --release -p study-short-transfers   # writes studies/short-transfers/README.md

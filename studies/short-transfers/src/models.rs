@@ -1,4 +1,4 @@
-//! What the models say.
+//! Results of the models.
 
 use netflow_tcpmodel::csa::Csa;
 use netflow_tcpmodel::model_c::ModelC;
@@ -9,10 +9,10 @@ use netflow_tcpmodel::{Error, Transfer};
 
 use crate::reference::Row;
 
-/// Transfers played for every row.
+/// Number of simulated transfers of every row.
 pub const TRIALS: u64 = 100_000;
 
-/// A row and what every model says about it.
+/// Row with the results of every model.
 pub struct Judged {
     pub row: Row,
     pub delivered: Played,
@@ -20,7 +20,7 @@ pub struct Judged {
     pub formulas: Formulas,
 }
 
-/// What playing says, in seconds.
+/// Results of the packet-by-packet simulation, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Played {
     pub mean_s: f64,
@@ -28,7 +28,7 @@ pub struct Played {
     pub median_s: f64,
 }
 
-/// Means in seconds; a model without a value is `None`.
+/// Means in seconds; `None` if a model has no value.
 #[derive(Clone, Copy, Debug)]
 pub struct Formulas {
     pub short_s: f64,

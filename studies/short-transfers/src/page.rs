@@ -1,4 +1,4 @@
-//! What was found out, as a page.
+//! Results of the study as a page.
 
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ fn in_group(row: &Row, source: Source, group: &str) -> bool {
     row.source == source && row.group == group
 }
 
-/// One comparison of what was played with what was measured.
+/// Comparison of one simulated with one measured result.
 struct Pair<'a> {
     row: &'a Row,
     measured: Measured,
@@ -73,24 +73,24 @@ impl Pair<'_> {
         self.played.median_s / self.measured.median_s - 1.0
     }
 
-    /// The standard error of the measured mean, by the spread that was played.
+    /// Returns the standard error of the measured mean, from the simulated standard deviation.
     fn standard_error_s(&self) -> f64 {
         self.played.std_s / f64::from(self.row.repetitions).sqrt()
     }
 
-    /// How large the error of the mean would be on average if the model were perfect.
+    /// Returns the expected error of the mean of a perfect model.
     fn luck(&self) -> f64 {
         MEAN_ABSOLUTE * self.standard_error_s() / self.measured.mean_s
     }
 
-    /// The error in standard errors, squared; 1 on average for a perfect model.
+    /// Returns the squared error in standard errors; 1 on average for a perfect model.
     fn chi_squared(&self) -> f64 {
         let error_s = self.played.mean_s - self.measured.mean_s;
         (error_s / self.standard_error_s()).powi(2)
     }
 }
 
-/// Whose time is compared.
+/// Endpoint whose time is compared.
 #[derive(Clone, Copy)]
 enum Clock {
     Receiver,
@@ -113,7 +113,7 @@ fn average(values: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// What was asked of the played transfers, and what they do.
+/// Returns the targets of the simulation and its results.
 fn targets(judged: &[Judged]) -> String {
     let mut out = String::from(
         "| what was measured | rows | loss | error of the mean | asked | luck alone | χ² a row | error of the median (loss up to 2 %) | asked |\n|---|---|---|---|---|---|---|---|---|\n",
@@ -160,7 +160,7 @@ fn targets(judged: &[Judged]) -> String {
     out
 }
 
-/// The errors of all models at each loss.
+/// Returns the errors of all models at each loss.
 fn by_loss(judged: &[Judged], source: Source) -> String {
     let mut out = String::from(
         "| loss | rows | luck alone | played: delivered | acknowledged | [Short] | Model C low | Model C high | [CSA] | medians, played: delivered |\n|---|---|---|---|---|---|---|---|---|---|\n",
@@ -268,7 +268,7 @@ fn by_delay(judged: &[Judged]) -> String {
     out
 }
 
-/// A row of the tables of every row.
+/// Returns a line of the tables with all rows.
 pub fn line(judged: &Judged) -> String {
     format!(
         "| {} | {} | {} |",

@@ -1,4 +1,4 @@
-//! What was measured.
+//! Measurements.
 
 use std::error::Error;
 use std::path::Path;
@@ -7,18 +7,18 @@ use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::rounds::{self, Until};
 use serde::Deserialize;
 
-/// Which implementation was measured.
+/// Measured implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     Ns2,
     Linux,
 }
 
-/// One row of a reference: a transfer that was repeated.
+/// Row of a reference: repeated measurements of a transfer.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub source: Source,
-    /// What the rows of one table have in common.
+    /// Table that the row belongs to.
     pub group: String,
     pub stack: Stack,
     pub bytes: u64,
@@ -27,13 +27,13 @@ pub struct Row {
     pub loss: f64,
     pub repetitions: u32,
     pub transfer: rounds::Transfer,
-    /// Until the data has arrived.
+    /// Time until the data has arrived.
     pub delivered: Measured,
-    /// Until the sender knew.
+    /// Time until the sender has received the last acknowledgement.
     pub acknowledged: Option<Measured>,
 }
 
-/// How long transfers took, in seconds.
+/// Measured times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     pub mean_s: f64,
@@ -42,12 +42,12 @@ pub struct Measured {
 }
 
 impl Row {
-    /// What the formulas are compared with: they count the last acknowledgement.
+    /// Returns the time that the formulas describe, which includes the last acknowledgement.
     pub fn whole(&self) -> Measured {
         self.acknowledged.unwrap_or(self.delivered)
     }
 
-    /// The transfer, over when all data is known to have arrived.
+    /// Returns the transfer up to its last acknowledgement.
     pub fn until_acknowledged(&self) -> rounds::Transfer {
         rounds::Transfer {
             until: Until::Acknowledged,
@@ -73,7 +73,7 @@ struct Ns2Row {
     lat_rcv_median: f64,
 }
 
-/// Every row of ns-2.35.
+/// Reads the rows of ns-2.35.
 pub fn ns2(root: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows = Vec::new();
     let mut reader = csv::Reader::from_path(root.join("tests/reference/ns2/short/short.csv"))?;
@@ -131,14 +131,14 @@ struct LinuxRow {
     run_quality: String,
 }
 
-/// The emulated link adds this to each way, in seconds: loss-free connects take 0.2 ms more.
+/// Delay of the emulator in each direction in seconds: loss-free connects take 0.2 ms longer.
 const EMULATOR_S: f64 = 0.0001;
-/// Timestamps take so much of every segment.
+/// Bytes of the timestamp option in every segment.
 const TIMESTAMPS_BYTES: u32 = 12;
-/// The request of the clients.
+/// Size of the clients' request in bytes.
 const REQUEST_BYTES: u64 = 200;
 
-/// The rows of Linux 6.18 that were measured on a host with time to spare.
+/// Reads the rows of Linux 6.18 that were measured on an idle host.
 pub fn linux(root: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows = Vec::new();
     let mut reader = csv::Reader::from_path(root.join("tests/reference/linux/short_all.csv"))?;

@@ -1,4 +1,4 @@
-//! What the page says in words.
+//! Texts of the page.
 
 pub const INTRODUCTION: &str = "# Models of short transfers against ns-2 and Linux
 

@@ -1,4 +1,4 @@
-//! Played transfers take as long as real ones did, and the page says what the models say.
+//! Simulated transfers match measured ones, and the page matches the models.
 
 use study_short_transfers::models::{self, Judged, TRIALS};
 use study_short_transfers::page::{formula_cells, line, question_cells};
@@ -19,9 +19,9 @@ fn linux() -> Vec<Row> {
     rows
 }
 
-/// Mean absolute relative errors: of the mean at up to 5 % of loss and above, and of the median at
-/// up to 2 %. Fewer transfers than the page has are enough: what luck they add is
-/// small beside that of what was measured.
+/// Returns mean absolute relative errors: of the mean at up to 5 % loss and above, and of the
+/// median at up to 2 %. Fewer transfers than on the page suffice, because their random variation is
+/// small compared with that of the measurements.
 fn errors(rows: Vec<Row>) -> [f64; 3] {
     let mut sums = [(0.0, 0); 3];
     let mut add = |i: usize, played_s: f64, measured_s: f64| {
@@ -55,7 +55,7 @@ fn played_transfers_take_as_long_as_those_of_linux() {
     assert!(median <= 0.03, "{median}");
 }
 
-/// Every row is on the page, with what the formulas say.
+/// The page contains every row, with the results of the formulas.
 #[test]
 fn the_page_has_every_row() {
     for row in ns2().into_iter().chain(linux()) {
@@ -71,7 +71,7 @@ fn the_page_has_every_row() {
     }
 }
 
-/// What was played for the page is what is played now, where that is quick.
+/// The simulated results on the page are reproduced, where that is fast.
 #[test]
 fn the_page_has_what_is_played() {
     let mut lines = 0;

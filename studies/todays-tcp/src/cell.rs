@@ -1,55 +1,55 @@
-//! What is measured: senders behind one link, for some time.
+//! Experiments: senders behind one link.
 
 use netflow_document::Words;
 use netflow_simulation::PACKET_BYTES;
 use netflow_tcpmodel::CongestionControl;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of data in a packet: beside headers of 40 B there are timestamps of 12.
+/// Payload of a packet in bytes: headers take 40 B, timestamps 12 B.
 pub const PAYLOAD_BYTES: f64 = 1448.0;
 
-/// One sender starts after the other, in seconds.
+/// Interval between the starts of senders, in seconds.
 pub const STAGGER_S: f64 = 0.1;
 
-/// What is lost until then is slow start's overshoot, in seconds.
+/// End of the initial period whose losses count as slow-start overshoot, in seconds.
 pub const OVERSHOOT_S: f64 = 2.0;
 
-/// Senders behind one drop-tail link.
+/// Experiment: senders behind one drop-tail link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Congestion control of each sender, with `+` between them.
+    /// Congestion control of each sender, separated by `+`.
     pub congestion: String,
-    /// Round-trip time without a queue, in ms.
+    /// Round-trip time without queueing, in ms.
     pub rtt_ms: u32,
-    /// How much longer that of the last sender is, in ms.
+    /// Additional round-trip time of the last sender, in ms.
     pub detour_ms: u32,
-    /// Room in packets, the one that is being sent included.
+    /// Buffer size in packets, including the one in service.
     pub buffer_pkts: u32,
-    /// The link's rate in Mbit/s.
+    /// Bandwidth of the link in Mbit/s.
     pub link_mbps: u32,
-    /// For how long, in seconds.
+    /// Duration in seconds.
     pub seconds: u32,
 }
 
-/// What a cell is there for.
+/// Purpose of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Senders of one kind.
     Alike,
     /// Two kinds, or one kind at two distances.
     Mixed,
-    /// Two senders over four bandwidth-delay products, as Philip et al. set real services against each
-    /// other (Prudentia, IMC 2024).
+    /// Two senders over four bandwidth-delay products, as in the comparison of real services by
+    /// Philip et al. (Prudentia, IMC 2024).
     Pair,
 }
 
-/// The kinds.
+/// Congestion controls.
 pub const CONGESTION: [&str; 3] = ["reno", "cubic", "bbr"];
 
 const SECONDS: u32 = 60;
 
 impl Cell {
-    /// So many bandwidth-delay products as a buffer.
+    /// Creates an experiment with a buffer of `bdp` bandwidth-delay products.
     fn new(congestion: &str, rtt_ms: u32, bdp: f64, link_mbps: u32) -> Cell {
         let bdp_pkts = f64::from(link_mbps * rtt_ms) * 1e3 / (8.0 * PACKET_BYTES);
         Cell {
@@ -62,18 +62,18 @@ impl Cell {
         }
     }
 
-    /// Each sender's congestion control.
+    /// Returns the congestion control of each sender.
     pub fn senders(&self) -> Vec<CongestionControl> {
         let names = self.congestion.split('+');
         names.filter_map(CongestionControl::named).collect()
     }
 
-    /// When a sender starts, in seconds.
+    /// Returns the start of a sender in seconds.
     pub fn start_s(sender: usize) -> f64 {
         STAGGER_S * sender as f64
     }
 
-    /// What it is there for.
+    /// Returns the purpose.
     pub fn group(&self) -> Group {
         let mut names = self.congestion.split('+');
         let first = names.next();
@@ -86,12 +86,13 @@ impl Cell {
         }
     }
 
-    /// Whether it is a long path, where the send buffer limits what is in flight: outside the range that netflow models well.
+    /// Returns whether the path is long, so that the send buffer limits the packets in flight.
+    /// netflow is less accurate there.
     pub fn is_long(&self) -> bool {
         self.rtt_ms >= 300
     }
 
-    /// `5 cubic`, `cubic + bbr`.
+    /// Returns a name such as `5 cubic` or `cubic + bbr`.
     pub fn name(&self) -> String {
         let names: Vec<&str> = self.congestion.split('+').collect();
         match self.group() {
@@ -100,17 +101,17 @@ impl Cell {
         }
     }
 
-    /// Packets per second that its link carries at most, acknowledgements included.
+    /// Returns the maximum packets per second of the link, including acknowledgements.
     pub fn most_pps(&self) -> f64 {
         const WITH_ACKS: f64 = 1.5;
         WITH_ACKS * 1e6 * f64::from(self.link_mbps) / (8.0 * PACKET_BYTES)
     }
 }
 
-/// The round-trip time of pairs, and of nothing else.
+/// Round-trip time of pairs only, in ms.
 const PAIR_RTT_MS: u32 = 50;
 
-/// Everything that is measured.
+/// Returns all experiments.
 pub fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for congestion in CONGESTION {
@@ -127,7 +128,7 @@ pub fn cells() -> Vec<Cell> {
                 cells.push(Cell::new(&alike(senders), 40, bdp, 100));
             }
         }
-        // Long paths, where the send buffer limits what is in flight.
+        // Long paths, where the send buffer limits the packets in flight.
         for rtt_ms in [300, 600] {
             cells.push(Cell::new(congestion, rtt_ms, 1.0, 20));
         }

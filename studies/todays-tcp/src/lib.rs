@@ -1,5 +1,5 @@
-//! Today's congestion controls behind one drop-tail link: a real Linux over an emulated link, and netflow's
-//! stacks packet by packet.
+//! Current congestion controls behind one drop-tail link: Linux over an emulated link, compared
+//! with netflow's stacks in the packet model.
 
 pub mod cell;
 pub mod measure;

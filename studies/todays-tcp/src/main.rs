@@ -1,4 +1,4 @@
-//! Today's congestion controls, real and modelled:
+//! Current congestion controls, measured and modelled:
 //!
 //! ```sh
 //! cargo run --release -p study-todays-tcp               # models every cell again and writes the page, minutes
@@ -78,7 +78,7 @@ fn quick() -> Result<Outcome, Box<dyn Error>> {
     for row in row::read(&path)? {
         println!("{row:?}");
     }
-    // It is there only if something was measured.
+    // The file exists only if something was measured.
     let _ = fs::remove_file(&path);
     println!("today's TCP: {outcome}");
     Ok(outcome)

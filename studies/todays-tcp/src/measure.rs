@@ -1,4 +1,4 @@
-//! Cells measured, side by side, as many as this machine carries without being late.
+//! Measurement of experiments, as many in parallel as the machine can run on time.
 
 use std::error::Error;
 use std::path::Path;
@@ -10,20 +10,20 @@ use netflow_testbed::Outcome;
 use crate::cell::Cell;
 use crate::row::{self, Row};
 
-/// Packets per second of all links together that two processors carry without being late.
+/// Packets per second of all links together that two processors handle on time.
 pub const BUDGET_PPS: f64 = 26_000.0;
 
-/// A run that was not conclusive is made again, so many times in all.
+/// Maximum number of attempts of an inconclusive run.
 const TRIES: u32 = 3;
 
-/// Runs of each cell.
+/// Number of runs of each experiment.
 pub const REPETITIONS: u32 = 3;
 
-/// Measures what a file has no line of yet, and adds a line as soon as there is one: what was interrupted
-/// goes on. Says what could not be measured.
+/// Measures the experiments that a file lacks, and appends each result immediately, so that an
+/// interrupted measurement can continue. Reports experiments that could not be measured.
 ///
 /// # Errors
-/// The file cannot be read.
+/// If the file cannot be read.
 pub fn measure(
     cells: &[Cell],
     repetitions: u32,
@@ -63,7 +63,7 @@ pub fn measure(
     Ok(worst)
 }
 
-/// The one that tells more of what went wrong.
+/// Returns the more severe outcome.
 fn worse(one: Outcome, other: Outcome) -> Outcome {
     let rank = |outcome: &Outcome| match outcome {
         Outcome::Passed => 0,
@@ -128,14 +128,14 @@ fn measure_once(_: &Cell, _: u32) -> Result<Row, Outcome> {
     ))
 }
 
-/// Room for links by what they carry.
+/// Capacity of the machine in packets per second of all links (a weighted semaphore).
 struct Room {
     budget_pps: f64,
     left_pps: Mutex<f64>,
     changed: Condvar,
 }
 
-/// A place in it.
+/// Reserved part of the capacity.
 struct Pass<'a> {
     room: &'a Room,
     pps: f64,
@@ -150,10 +150,10 @@ impl Room {
         }
     }
 
-    /// Waits for a place.
+    /// Blocks until the capacity is available.
     fn enter(&self, pps: f64) -> Pass<'_> {
         let pps = pps.min(self.budget_pps);
-        // Nothing panics while it holds the lock.
+        // No code panics while it holds the lock.
         let mut left_pps = self.left_pps.lock().unwrap_or_else(PoisonError::into_inner);
         while *left_pps < pps {
             let woken = self.changed.wait(left_pps);

@@ -1,4 +1,4 @@
-//! Cells evaluated, packet by packet.
+//! Evaluation of experiments in the packet model.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use rayon::prelude::*;
 use crate::cell::{Cell, OVERSHOOT_S, PAYLOAD_BYTES};
 use crate::row::{Found, Row};
 
-/// Seeds of each cell.
+/// Number of seeds of each experiment.
 pub const SEEDS: u32 = 5;
 
-/// So fast that packets do not wait, in bit/s.
+/// Bandwidth in bit/s at which queueing is negligible.
 const FAST_BPS: f64 = 1e11;
 
-/// Room for everything.
+/// Buffer size in packets that is never full.
 const ROOM_PKTS: f64 = 1e5;
 
-/// Every cell with every seed.
+/// Evaluates every experiment with every seed.
 ///
 /// # Errors
-/// A cell is no network.
+/// If an experiment is not a valid network.
 pub fn model(cells: &[Cell]) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
     let runs: Vec<(&Cell, u32)> = cells
         .iter()
@@ -37,10 +37,10 @@ pub fn model(cells: &[Cell]) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
         .collect()
 }
 
-/// A cell with a seed.
+/// Evaluates an experiment with one seed.
 ///
 /// # Errors
-/// It is no network.
+/// If it is not a valid network.
 pub fn run(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> {
     let (network, bottleneck) = network(cell)?;
     let options = Options {
@@ -78,8 +78,8 @@ pub fn run(cell: &Cell, seed: u32) -> Result<Row, Box<dyn Error + Send + Sync>> 
     Ok(Row::of(cell, found, &received))
 }
 
-/// The senders at A, and the last at F behind a way back that takes longer, if it does; the link from A to
-/// B.
+/// Returns the network and its bottleneck from A to B. Senders are at A; the last is at F if its
+/// return path is longer.
 fn network(cell: &Cell) -> Result<(Network, LinkId), Box<dyn Error + Send + Sync>> {
     let mut b = NetworkBuilder::new();
     let (near, far, to) = (b.node("A"), b.node("F"), b.node("B"));

@@ -1,4 +1,4 @@
-//! The page: what Linux did, what netflow says, and where they differ.
+//! Results page: Linux compared with netflow.
 
 use std::error::Error;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::cell::{CONGESTION, Cell, Group, cells};
 use crate::row::{self, Row};
 use crate::verdict::{Both, Pair, Rule, Verdict};
 
-/// Everything that is known.
+/// All results.
 pub struct Study {
     cells: Vec<Cell>,
     measured: Vec<Row>,
@@ -20,7 +20,7 @@ impl Study {
     /// Reads both files of a directory.
     ///
     /// # Errors
-    /// A file cannot be read, or is something else.
+    /// If a file cannot be read or is invalid.
     pub fn read(directory: &Path) -> Result<Study, Box<dyn Error>> {
         Ok(Study {
             cells: cells(),
@@ -29,13 +29,14 @@ impl Study {
         })
     }
 
-    /// Every cell that both know.
+    /// Returns the experiments with results of both.
     pub fn cells(&self) -> Vec<Both<'_>> {
         let both = |cell| Both::of(cell, &self.measured, &self.modelled);
         self.cells.iter().filter_map(both).collect()
     }
 
-    /// Σ|error| / Σ of the mean queues of one congestion control, over long paths or over the others.
+    /// Returns Σ|error| / Σ of the mean queues of one congestion control, over long paths or the
+    /// others.
     pub fn queue_error(&self, congestion: &str, long: bool) -> f64 {
         let all = self.cells();
         let cells = alike(&all, congestion).filter(|both| both.cell.is_long() == long);
@@ -44,13 +45,14 @@ impl Study {
         errors / queues.iter().map(|queue| queue.measured).sum::<f64>()
     }
 
-    /// In how many cells of one congestion control a rule holds.
+    /// Counts the experiments of one congestion control in which a rule holds.
     pub fn holds(&self, congestion: &str, rule: Rule) -> Count {
         let all = self.cells();
         count(alike(&all, congestion), rule)
     }
 
-    /// The same of all cells with two senders of different kinds or ways, or as pairs.
+    /// Counts the experiments in which the rule of shares holds: two kinds, two path lengths, or
+    /// pairs.
     pub fn shares(&self) -> Count {
         count(self.cells().iter(), Rule::Share)
     }
@@ -63,14 +65,14 @@ fn alike<'a>(all: &'a [Both<'a>], congestion: &str) -> impl Iterator<Item = &'a 
     })
 }
 
-/// Cells to which a rule applies.
+/// Experiments to which a rule applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Within the limit.
+    /// Number within the limit.
     pub by_limit: usize,
-    /// Within the limit, or within Linux's own interval.
+    /// Number within the limit or within Linux's confidence interval.
     pub held: usize,
-    /// All.
+    /// Number of all.
     pub all: usize,
 }
 
@@ -96,10 +98,10 @@ fn count<'a>(all: impl Iterator<Item = &'a Both<'a>>, rule: Rule) -> Count {
 
 const HEAD: &str = include_str!("head.md");
 
-/// The page.
+/// Returns the page.
 pub fn page(study: &Study) -> String {
     let mut page = HEAD.to_owned();
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = summary(study, &mut page);
     let _ = mixed(study, &mut page);
     for congestion in CONGESTION {
@@ -228,7 +230,7 @@ fn table(study: &Study, congestion: &str, out: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// What is outside its limit.
+/// Returns the mark of a result outside its limit.
 fn mark(holds: bool) -> &'static str {
     if holds { "" } else { " **✗**" }
 }

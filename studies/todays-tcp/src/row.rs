@@ -1,4 +1,4 @@
-//! What became of a cell, measured and modelled alike: lines of `measured.csv` and `modelled.csv`.
+//! Results of experiments, measured and modelled: lines of `measured.csv` and `modelled.csv`.
 
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -8,45 +8,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 
-/// One run of a cell: its columns, and behind them those of what was found.
+/// One run of an experiment. In files, the columns of the experiment precede those of the results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Of which cell.
+    /// Experiment.
     pub cell: Cell,
-    /// What became of it.
+    /// Results.
     pub found: Found,
 }
 
-/// What a run is known by.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// Which repetition, or which seed.
+    /// Number of the repetition, or seed.
     pub repetition: u32,
-    /// Part of the link's rate that came out of it.
+    /// Throughput as a fraction of the link's bandwidth.
     pub utilization: f64,
-    /// Mean queue in packets over time.
+    /// Time average of the queue in packets.
     pub queue_pkts: f64,
-    /// Packets that came to the link.
+    /// Number of packets that arrived at the link.
     pub offered_pkts: u64,
-    /// Those of them that found it full.
+    /// Number of packets dropped by the full buffer.
     pub dropped_pkts: u64,
-    /// Those of them in the first two seconds.
+    /// Number of those in the first two seconds.
     pub early_drops_pkts: u64,
-    /// Segments that were sent again; the model does not count them.
+    /// Number of retransmitted segments; `None` in the model.
     pub retransmitted_pkts: Option<u64>,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// What each receiver has got, in Mbit/s, with `+` between them.
+    /// Goodput of each receiver in Mbit/s, separated by `+`.
     pub goodput_mbps: String,
 }
 
-/// As many digits as a file has.
+/// Rounds to the precision of the file.
 fn rounded(value: f64, scale: f64) -> f64 {
     (value * scale).round() / scale
 }
 
 impl Row {
-    /// The line of a run in which each receiver has got so many bytes.
+    /// Creates the line of a run from the bytes that each receiver has received.
     pub fn of(cell: &Cell, found: Found, received_bytes: &[f64]) -> Row {
         let mbps = |bytes: &f64| format!("{:.4}", 8e-6 * bytes / f64::from(cell.seconds));
         let goodput: Vec<String> = received_bytes.iter().map(mbps).collect();
@@ -61,13 +61,13 @@ impl Row {
         }
     }
 
-    /// What each receiver has got, in Mbit/s.
+    /// Returns the goodput of each receiver, in Mbit/s.
     pub fn goodputs_mbps(&self) -> Vec<f64> {
         let number = |text: &str| text.parse().unwrap_or(f64::NAN);
         self.found.goodput_mbps.split('+').map(number).collect()
     }
 
-    /// Part of the packets that found the link full.
+    /// Returns the fraction of packets dropped by the full buffer.
     pub fn loss(&self) -> f64 {
         self.found.dropped_pkts as f64 / self.found.offered_pkts.max(1) as f64
     }
@@ -79,17 +79,17 @@ impl Row {
         mbps.iter().sum::<f64>().powi(2) / (mbps.len() as f64 * squares)
     }
 
-    /// The first sender's part of what all got.
+    /// Returns the first sender's share of the total goodput.
     pub fn share(&self) -> f64 {
         let mbps = self.goodputs_mbps();
         mbps.first().copied().unwrap_or(f64::NAN) / mbps.iter().sum::<f64>()
     }
 }
 
-/// Reads them; none where there is no file.
+/// Reads the lines of a file; none if it does not exist.
 ///
 /// # Errors
-/// The file cannot be read, or is something else.
+/// If the file cannot be read or is invalid.
 pub fn read(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -107,10 +107,10 @@ pub fn read(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     Ok(rows)
 }
 
-/// Writes them, cell by cell.
+/// Writes the lines, ordered by experiment.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub fn write(path: &Path, cells: &[Cell], mut rows: Vec<Row>) -> Result<(), Box<dyn Error>> {
     let place = |row: &Row| cells.iter().position(|cell| row.cell == *cell);
     rows.sort_by_key(|row| (place(row), row.found.repetition));
@@ -121,10 +121,10 @@ pub fn write(path: &Path, cells: &[Cell], mut rows: Vec<Row>) -> Result<(), Box<
     Ok(writer.flush()?)
 }
 
-/// Adds one, at once.
+/// Appends one line.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub fn append(path: &Path, row: &Row) -> Result<(), Box<dyn Error>> {
     let is_new = !path.exists();
     let file = OpenOptions::new().append(true).create(true).open(path)?;

@@ -1,4 +1,4 @@
-//! One cell over one emulated link: Linux sends as fast as its TCP does.
+//! One experiment over an emulated link, with bulk senders of Linux.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -16,13 +16,13 @@ use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion};
 use crate::cell::{Cell, OVERSHOOT_S};
 use crate::row::{Found, Row};
 
-/// The first sender's port; the others have the next ones.
+/// Port of the first sender; the others use the following ones.
 const PORT: u16 = 9000;
 
-/// Bytes written and read at once.
+/// Bytes per read and write.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// How long a socket waits before it looks whether it is time to end.
+/// Timeout of socket operations, after which the end of the run is checked.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 fn link(cell: &Cell) -> LinkOptions {
@@ -53,7 +53,7 @@ fn system(error: io::Error) -> Outcome {
     Outcome::Failed(error.to_string())
 }
 
-/// Measures a cell.
+/// Measures an experiment.
 pub(crate) fn run(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
     let of_error = |error| Outcome::of_error(&error);
     let testbed = Testbed::new(&link(cell), &StackOptions::linux_6()).map_err(of_error)?;
@@ -109,7 +109,7 @@ pub(crate) fn run(cell: &Cell, repetition: u32) -> Result<Row, Outcome> {
     Ok(Row::of(cell, found, &received))
 }
 
-/// One sender and its receiver.
+/// Sender with its receiver.
 struct Transfer {
     congestion: String,
     start_s: f64,
@@ -136,11 +136,12 @@ impl Transfer {
         self.received_bytes.load(Ordering::Relaxed) as f64
     }
 
-    /// Sends and receives until it is over.
+    /// Sends and receives until the run is over.
     fn send(&self, testbed: &Testbed, over: &AtomicBool) -> io::Result<()> {
         let connected = testbed.run_in(End::A, || TcpStream::connect(self.place));
         let mut sender = connected.map_err(io::Error::other)??;
-        // The route's is taken when the connection begins: another one only now.
+        // The route's congestion control is set at connect, so that another one can be set only
+        // now.
         set_tcp_congestion(&sender, &self.congestion)?;
         set_socket_linger(&sender, Some(Duration::ZERO))?;
         sender.set_nonblocking(true)?;
@@ -168,7 +169,8 @@ impl Transfer {
     }
 }
 
-/// As programs do that serve many connections: the kernel reports a socket as writable once a third of its send buffer is free.
+/// Waits as servers with many connections do: the kernel reports a socket as writable when a third
+/// of its send buffer is free.
 fn wait_until_writable(sender: &TcpStream) -> io::Result<()> {
     let patience = Timespec::try_from(PATIENCE).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(sender, PollFlags::OUT)], Some(&patience)) {
@@ -177,7 +179,7 @@ fn wait_until_writable(sender: &TcpStream) -> io::Result<()> {
     }
 }
 
-/// Nothing was read or written if it was only for want of patience.
+/// Returns 0 bytes if the operation timed out, would block or was interrupted.
 fn unless_it_waits(done: io::Result<usize>) -> io::Result<usize> {
     match done {
         Err(error)
@@ -192,7 +194,7 @@ fn unless_it_waits(done: io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// Segments sent again and timeouts in the calling thread's namespace.
+/// Returns retransmitted segments and timeouts in the calling thread's namespace.
 fn counters() -> io::Result<(u64, u64)> {
     let count = |file: &str, group: &str, name: &str| {
         let text = fs::read_to_string(format!("/proc/thread-self/net/{file}"))?;

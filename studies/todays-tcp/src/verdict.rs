@@ -1,50 +1,51 @@
-//! What has to hold of each cell, and whether it does.
+//! Tolerances of each experiment, and their checks.
 
 use crate::cell::{Cell, Group};
 use crate::row::Row;
 
-/// Mean queue: the sum of errors over the sum of all, for each congestion control.
+/// Maximum error of the mean queue: the sum of errors divided by the sum, for each congestion
+/// control.
 pub const QUEUE_ERROR: f64 = 0.1;
-/// Utilization.
+/// Maximum error of the utilization.
 pub const UTILIZATION_ERROR: f64 = 0.02;
-/// The factor by which a loss may be off that is above [`NOTABLE_LOSS`].
+/// Maximum factor between losses above [`NOTABLE_LOSS`].
 pub const LOSS_FACTOR: f64 = 1.3;
-/// Part of the packets.
+/// Minimum loss, as a fraction of packets.
 pub const NOTABLE_LOSS: f64 = 1e-3;
-/// Jain's index.
+/// Maximum error of Jain's fairness index.
 pub const JAIN_ERROR: f64 = 0.05;
-/// Of what is lost in the first two seconds, as a part of it.
+/// Maximum relative error of the losses in the first two seconds.
 pub const OVERSHOOT_ERROR: f64 = 0.2;
-/// Of the part that the first of two senders gets.
+/// Maximum error of the first of two senders' share.
 pub const SHARE_ERROR: f64 = 0.1;
 
-/// The quantile 97.5 % of Student's distribution with n degrees of freedom, from two on: of two runs the
-/// interval would be wider than anything.
+/// The 97.5 % quantiles of Student's t distribution with two or more degrees of freedom. With two
+/// runs the interval would be too wide.
 const STUDENT: [f64; 3] = [4.303, 3.182, 2.776];
 
-/// One quantity of a cell: Linux's and netflow's mean.
+/// One quantity of an experiment: the means of Linux and netflow.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
-    /// By Linux.
+    /// Linux.
     pub measured: f64,
-    /// Half of the 95 % interval of that mean; none of fewer than three runs.
+    /// Half of the 95 % confidence interval of that mean; `None` for fewer than three runs.
     pub half: Option<f64>,
-    /// By netflow.
+    /// netflow.
     pub modelled: f64,
 }
 
 impl Pair {
-    /// netflow's is above Linux's by this.
+    /// Returns netflow's mean minus Linux's mean.
     pub fn error(&self) -> f64 {
         self.modelled - self.measured
     }
 
-    /// Whether they are as near as `limit`, or else as Linux's own interval.
+    /// Checks that the error is within `limit`, or within Linux's confidence interval.
     pub fn within(&self, limit: f64) -> Verdict {
         self.verdict(self.error().abs() <= limit)
     }
 
-    /// By the limit, if it says so, or else by Linux's own interval.
+    /// Returns the verdict: by the limit, or else by Linux's confidence interval.
     fn verdict(&self, by_limit: bool) -> Verdict {
         match self.half {
             _ if by_limit => Verdict::Limit,
@@ -54,34 +55,34 @@ impl Pair {
     }
 }
 
-/// What comes of comparing them.
+/// Result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Within the limit.
     Limit,
-    /// Outside, but within Linux's own 95 % interval.
+    /// Outside the limit, but within Linux's 95 % confidence interval.
     Interval,
-    /// Neither.
+    /// Outside both.
     Outside,
 }
 
 impl Verdict {
-    /// Whether what has to hold holds.
+    /// Returns whether the check passed.
     pub fn holds(self) -> bool {
         self != Verdict::Outside
     }
 }
 
-/// A cell by both.
+/// Experiment with the results of both.
 pub struct Both<'a> {
-    /// Which.
+    /// Experiment.
     pub cell: &'a Cell,
     measured: Vec<&'a Row>,
     modelled: Vec<&'a Row>,
 }
 
 impl<'a> Both<'a> {
-    /// What is known of a cell; nothing if one side does not know it.
+    /// Collects the results of an experiment; `None` if either is missing.
     pub fn of(cell: &'a Cell, measured: &'a [Row], modelled: &'a [Row]) -> Option<Both<'a>> {
         let pick = |rows: &'a [Row]| -> Vec<&'a Row> {
             rows.iter().filter(|row| row.cell == *cell).collect()
@@ -95,12 +96,12 @@ impl<'a> Both<'a> {
         })
     }
 
-    /// How often it was measured.
+    /// Returns the number of measurements.
     pub fn runs(&self) -> usize {
         self.measured.len()
     }
 
-    /// A quantity of it.
+    /// Returns a quantity of both.
     pub fn pair(&self, of: impl Fn(&Row) -> f64) -> Pair {
         let mean = |rows: &[&Row]| rows.iter().map(|row| of(row)).sum::<f64>() / rows.len() as f64;
         let measured = mean(&self.measured);
@@ -117,12 +118,12 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// Mean queue in packets.
+    /// Returns the mean queue in packets.
     pub fn queue(&self) -> Pair {
         self.pair(|row| row.found.queue_pkts)
     }
 
-    /// What has to hold of it alone, and whether it does.
+    /// Returns the rules that apply to this experiment, with their verdicts.
     pub fn verdicts(&self) -> Vec<(Rule, Verdict)> {
         if self.cell.group() != Group::Alike {
             return vec![(Rule::Share, self.pair(Row::share).within(SHARE_ERROR))];
@@ -139,14 +140,14 @@ impl<'a> Both<'a> {
             verdicts.push((Rule::Loss, loss.verdict(near)));
         }
         let early = self.pair(|row| row.found.early_drops_pkts as f64);
-        // Of next to nothing a fifth is less than a packet.
+        // Two packets, because 20 % of a small number is less than one packet.
         let limit = (OVERSHOOT_ERROR * early.measured).max(2.0);
         verdicts.push((Rule::Overshoot, early.within(limit)));
         verdicts
     }
 }
 
-/// What has to hold.
+/// Rule with its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// Within 2 points.
@@ -155,14 +156,14 @@ pub enum Rule {
     Loss,
     /// Within 0.05.
     Jain,
-    /// What is lost in the first two seconds, within 20 %, or two packets.
+    /// Losses in the first two seconds, within 20 % or two packets.
     Overshoot,
-    /// What the first of two gets, within 10 points.
+    /// Share of the first of two senders, within 10 points.
     Share,
 }
 
 impl Rule {
-    /// All, as they are told.
+    /// All rules, in the order of the page.
     pub const ALL: [Rule; 5] = [
         Rule::Utilization,
         Rule::Loss,

@@ -1,4 +1,4 @@
-//! What the page says holds, is what was measured, and is what the model still gives.
+//! The claims of the page hold, it matches the measurements, and the model reproduces its results.
 
 use std::path::Path;
 use std::process::Command;
@@ -28,13 +28,13 @@ fn the_page_is_what_was_measured_and_modelled() {
     );
 }
 
-/// Every cell was measured, and modelled.
+/// Every experiment has been measured and modelled.
 #[test]
 fn no_cell_is_missing() {
     assert_eq!(study().cells().len(), cells().len());
 }
 
-/// Some cells, modelled again.
+/// Evaluates some experiments again.
 #[test]
 fn the_model_is_what_it_was() {
     let modelled = row::read(&directory().join("modelled.csv")).unwrap();
@@ -51,7 +51,7 @@ fn the_model_is_what_it_was() {
     }
 }
 
-/// What holds of how many cells; more of them is better, and fewer a fault.
+/// Number of experiments in which each rule holds; it must not decrease.
 #[test]
 fn what_held_holds() {
     let study = study();

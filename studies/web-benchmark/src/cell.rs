@@ -1,4 +1,4 @@
-//! What is measured: a stack, a path and users.
+//! Experiments: a stack, a path and users.
 
 use netflow_ipb::Load;
 use netflow_tcpmodel::Stack;
@@ -6,31 +6,31 @@ use netflow_testbed::{BitErrors, DirectionOptions, LinkOptions, OptionError, Sta
 use netflow_units::{BitsPerSecond, Packets, Rate, Seconds, Size};
 use netflow_workload::{Application, Distribution, Http, Session, Workload};
 
-/// Users come this often, in users a second, until all the connections are taken.
+/// Arrival rate of users per second until all connections are in use.
 const USERS_PER_S: f64 = 10.0;
-/// Users think so many times as long as \[IPB\]'s: a quarter of a second rather than 15 s.
+/// Factor of the think times of \[IPB\]: a quarter of a second rather than 15 s.
 const THINK_SCALE: f64 = 0.02;
-/// OC-3, the link of \[IPB\], in bits per second; and 10 Mbit/s for \[Short\].
+/// Bandwidths in bits per second: OC-3, the link of \[IPB\], and 10 Mbit/s for \[Short\].
 const OC3_BPS: f64 = 155.52e6;
 const ETHERNET_BPS: f64 = 10e6;
-/// The largest IP packet over ATM (RFC 1626), the network of \[IPB\], in bytes.
+/// Maximum size of an IP packet over ATM (RFC 1626), the network of \[IPB\], in bytes.
 const ATM_MTU: u16 = 9180;
-/// A bit error rate of 2⁻²⁰, \[IPB\]'s highest.
+/// Bit error rate of 2⁻²⁰, the highest in \[IPB\].
 pub const BIT_ERROR_RATE: f64 = 1.0 / (1 << 20) as f64;
 
-/// What the link does to packets, each way.
+/// Random loss of the link in each direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Harm {
     /// Nothing.
     None,
-    /// Each packet is lost with this probability.
+    /// Loss probability of each packet.
     Loss(f64),
-    /// Each bit is wrong with this probability, and with it its packet.
+    /// Error probability of each bit; an error loses its packet.
     BitErrors(f64),
 }
 
 impl Harm {
-    /// In words.
+    /// Returns the name in words.
     pub fn name(self) -> String {
         match self {
             Self::None => "none".to_owned(),
@@ -40,41 +40,41 @@ impl Harm {
     }
 }
 
-/// What users do.
+/// Application of the users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Users {
-    /// \[IPB\]'s users of the web.
+    /// Web users of \[IPB\].
     Web,
-    /// \[Short\]'s: each fetches so many bytes over a connection of its own.
+    /// Users of \[Short\]: each fetches the given bytes over a separate connection.
     Fetch(u32),
 }
 
-/// One cell of the tables.
+/// Experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// The stack of both ends: `linux-6` or `legacy`.
+    /// Stack of both ends: `linux-6` or `legacy`.
     pub stack: &'static str,
-    /// What its users do.
+    /// Application.
     pub what: Users,
-    /// Delay each way, in milliseconds.
+    /// One-way delay in milliseconds.
     pub oneway_ms: u32,
-    /// What happens to packets.
+    /// Random loss.
     pub harm: Harm,
-    /// So many users come, for each seed.
+    /// Number of users for each seed.
     pub users: u64,
-    /// So many seeds, and so links and sets of users: 1, 2, ….
+    /// Number of seeds (1, 2, …); each has its own link and users.
     pub seeds: u64,
 }
 
-/// The delays of \[IPB\], each way, in milliseconds.
+/// One-way delays of \[IPB\] in milliseconds.
 pub const ONEWAY_MS: [u32; 4] = [1, 10, 100, 200];
 
-/// \[IPB\]'s users with today's TCP, loss-free and at a loss of 1 % each way.
+/// Returns \[IPB\]'s users with current TCP, loss-free and at a loss of 1 % in each direction.
 pub fn web(users: u64, seeds: u64) -> Vec<Cell> {
     cells("linux-6", [Harm::None, Harm::Loss(0.01)], users, seeds)
 }
 
-/// \[IPB\]'s users with the TCP of its time, loss-free and with its bit errors.
+/// Returns \[IPB\]'s users with the TCP of its time, loss-free and with its bit errors.
 pub fn legacy(users: u64, seeds: u64) -> Vec<Cell> {
     let harms = [Harm::None, Harm::BitErrors(BIT_ERROR_RATE)];
     cells("legacy", harms, users, seeds)
@@ -96,7 +96,8 @@ fn cells(stack: &'static str, harms: [Harm; 2], users: u64, seeds: u64) -> Vec<C
         .collect()
 }
 
-/// \[Short\]'s transfers of 6 and 20 packets: over loss at 50 ms, and over delay at 5 % loss.
+/// Returns \[Short\]'s transfers of 6 and 20 packets: over loss at 50 ms, and over delay at 5 %
+/// loss.
 pub fn short(users: u64) -> Vec<Cell> {
     let paths = [0.0, 0.01, 0.02, 0.05, 0.10].map(|loss| (50, loss));
     let paths = paths.into_iter().chain([10, 100, 200].map(|ms| (ms, 0.05)));
@@ -118,12 +119,12 @@ pub fn short(users: u64) -> Vec<Cell> {
 }
 
 impl Cell {
-    /// Delay each way, in seconds.
+    /// Returns the one-way delay in seconds.
     pub fn oneway_s(&self) -> f64 {
         f64::from(self.oneway_ms) / 1e3
     }
 
-    /// Bandwidth each way, in bits per second.
+    /// Returns the bandwidth in each direction, in bits per second.
     pub fn bandwidth_bps(&self) -> f64 {
         match self.what {
             Users::Web => OC3_BPS,
@@ -131,7 +132,7 @@ impl Cell {
         }
     }
 
-    /// The largest IP packet, in bytes.
+    /// Returns the maximum size of an IP packet, in bytes.
     pub fn mtu(&self) -> u16 {
         match (self.what, self.stack) {
             (Users::Web, "legacy") => ATM_MTU,
@@ -140,7 +141,7 @@ impl Cell {
         }
     }
 
-    /// Its users, for a seed.
+    /// Returns the workload for a seed.
     pub fn load(&self, seed: u64) -> Load {
         let http = match self.what {
             Users::Web => Http::default(),
@@ -161,15 +162,15 @@ impl Cell {
         }
     }
 
-    /// So many times as long as the workload's are the pauses.
+    /// Returns the factor of the workload's think times.
     pub fn think_scale(&self) -> f64 {
         THINK_SCALE
     }
 
-    /// What its users do, for a seed, with the pauses they make here.
+    /// Returns the sessions for a seed, with scaled think times.
     ///
     /// # Errors
-    /// None, as the workloads are right.
+    /// Never, because the workloads are valid.
     pub fn sessions(&self, seed: u64) -> Result<Vec<Session>, netflow_workload::Error> {
         let load = self.load(seed);
         let sessions = load.workload.sessions(load.users_per_s)?;
@@ -180,10 +181,10 @@ impl Cell {
         Ok(sessions)
     }
 
-    /// The emulated link, for a seed.
+    /// Returns the emulated link for a seed.
     ///
     /// # Errors
-    /// A bit error rate that is none.
+    /// If the bit error rate is invalid.
     pub fn link(&self, seed: u64) -> Result<LinkOptions, OptionError> {
         let mut direction = DirectionOptions {
             delay: Seconds(self.oneway_s()),
@@ -207,12 +208,12 @@ impl Cell {
         })
     }
 
-    /// The settings of Linux's TCP.
+    /// Returns the settings of Linux TCP.
     pub fn settings(&self) -> StackOptions {
         StackOptions::preset(self.stack).unwrap_or_default()
     }
 
-    /// The rules of that TCP in the model.
+    /// Returns the same TCP in the model.
     pub fn stack(&self) -> Option<Stack> {
         Stack::builtin(self.stack)
     }

@@ -1,24 +1,24 @@
-//! What has to hold of the measurements and of their prediction.
+//! Criteria of the measurements and of their predictions.
 
 use netflow_testbed::Outcome;
 
 use crate::cell::{Cell, Harm};
 use crate::row::{LATE_S, Row, Rows};
 
-/// Something that has to hold.
+/// Criterion with its result.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What.
+    /// Description of the criterion.
     pub what: String,
-    /// What it came to.
+    /// Outcome.
     pub outcome: Outcome,
-    /// The numbers.
+    /// Results in numbers.
     pub detail: String,
 }
 
-/// Loss-free medians are whole round trips within this, in seconds.
+/// Tolerance of loss-free medians, which are multiples of the round-trip time, in seconds.
 const WHOLE_S: f64 = 2e-3;
-/// How far predictions may be off, by what.
+/// Tolerances of predictions, by statistic.
 pub const LIMITS: [(&str, f64); 3] = [("median", 0.05), ("mean", 0.15), ("p95", 0.25)];
 
 fn check(what: String, holds: bool, detail: String) -> Check {
@@ -33,13 +33,14 @@ fn check(what: String, holds: bool, detail: String) -> Check {
     }
 }
 
-/// What a cell is, in words.
+/// Returns a description of an experiment.
 pub fn name(cell: &Cell, wait: &str) -> String {
     format!("{} ms, {}: {wait}", cell.oneway_ms, cell.harm.name())
 }
 
-/// Waits without loss are whole round trips; loss leaves their medians, and moves what is beyond.
-/// `luck` standard errors are allowed where means are compared that few waits make.
+/// Checks measurements: response times without loss are multiples of the round-trip time; loss
+/// increases the upper percentiles, but not the median. `luck` is the tolerance in standard errors
+/// for means over few users.
 pub fn measured(cells: &[Cell], rows: &Rows, luck: f64) -> Vec<Check> {
     let mut checks = Vec::new();
     for cell in cells {
@@ -94,24 +95,26 @@ pub fn measured(cells: &[Cell], rows: &Rows, luck: f64) -> Vec<Check> {
     checks
 }
 
-/// How long after a whole number of round trips a time is, in seconds.
+/// Returns the time after the last multiple of the round-trip time, in seconds.
 fn after_a_trip_s(time_s: f64, rtt_s: f64) -> f64 {
-    // Clocks of two machines' worth of threads: a little early is in time.
+    // Tolerance for clocks of different threads.
     const EARLY_S: f64 = 1e-4;
     let trips = ((time_s + EARLY_S) / rtt_s).floor();
     time_s - trips * rtt_s
 }
 
-/// Whether waits end in the first, the second and the third round trip, and soon after their
-/// beginning: of a distribution that is merely spread out, the 90th percentile is anywhere. Where
-/// a round trip is hardly longer than what hosts and the link take, that cannot be told.
+/// Returns whether the distribution has steps at one, two and three round trips.
+///
+/// Each step must end soon after its round trip, because a smooth distribution can have its 90th
+/// percentile anywhere. That cannot be decided if the round-trip time is close to the processing
+/// time of hosts and link.
 fn has_steps(row: &Row, rtt_s: f64) -> bool {
     let shares = [row.by_1_rtt, row.by_2_rtt, row.by_3_rtt];
     let each = shares.is_sorted_by(|low, high| high - low >= 0.01) && shares[0] >= 0.1;
     each && (rtt_s < 4.0 * LATE_S || after_a_trip_s(row.p90_s, rtt_s) <= LATE_S)
 }
 
-/// How many times as long as without loss waits are on average, by delay.
+/// Checks the slowdown of mean response times by loss, by delay: shorter paths are affected more.
 fn shortest_suffers_most(cells: &[Cell], rows: &Rows, wait: &str, luck: f64) -> Check {
     let mut ratios: Vec<(u32, f64, f64)> = cells
         .iter()
@@ -139,9 +142,11 @@ fn shortest_suffers_most(cells: &[Cell], rows: &Rows, wait: &str, luck: f64) -> 
     )
 }
 
-/// Predictions are near: medians, means and 95th percentiles. With luck, where few waits were measured,
-/// so many standard errors of a mean are allowed on top, and with loss anything near what is between
-/// the 90th and the 99th percentile for the 95th.
+/// Checks predictions of medians, means and 95th percentiles.
+///
+/// With `luck`, for few measurements, the given number of standard errors of the mean is added to
+/// the tolerance. With loss, the 95th percentile may then be anywhere near the range from the 90th
+/// to the 99th.
 pub fn predicted(cells: &[Cell], rows: &Rows, predictions: &Rows, luck: f64) -> Vec<Check> {
     let mut checks = Vec::new();
     for cell in cells {
@@ -191,8 +196,8 @@ pub fn predicted(cells: &[Cell], rows: &Rows, predictions: &Rows, luck: f64) -> 
 mod tests {
     use super::*;
 
-    /// Waits from one to three round trips of 20 ms, spread out evenly: shares within one, two and
-    /// three that rise as those of steps do, and a median at two of them.
+    /// Response times uniform from one to three round trips of 20 ms: the fractions within one, two
+    /// and three round trips increase as with steps, and the median is at two.
     #[test]
     fn a_spread_out_distribution_has_no_steps() {
         let rtt_s = 0.02;

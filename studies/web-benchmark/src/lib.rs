@@ -1,4 +1,4 @@
-//! What users of the web wait for: real Linux over an emulated link, and netflow's prediction of it.
+//! Response times of web users: Linux over an emulated link, and netflow's prediction.
 #![warn(missing_docs)]
 
 pub mod cell;

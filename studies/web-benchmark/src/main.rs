@@ -1,4 +1,4 @@
-//! The Internet Protocol Benchmark over an emulated link, real and predicted:
+//! Internet Protocol Benchmark over an emulated link, measured and predicted:
 //!
 //! ```sh
 //! cargo run --release -p study-web-benchmark              # all of it, a quarter of an hour
@@ -69,9 +69,9 @@ fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Users of a quick run.
+/// Number of users of a quick run.
 const QUICK_USERS: u64 = 100;
-/// Of the standard errors of their means.
+/// Tolerance in standard errors of their means.
 const LUCK: f64 = 3.0;
 
 fn quick() -> Outcome {
@@ -109,13 +109,13 @@ fn tell(checks: &[Check]) -> Outcome {
     }
 }
 
-/// What cells came to.
+/// Results of experiments.
 struct Measurement {
     rows: Rows,
     waits: Vec<(Cell, Waits)>,
 }
 
-/// Measures cells, seed after seed.
+/// Measures experiments, seed by seed.
 fn measure_cells(cells: &[Cell]) -> Result<Measurement, Unmeasured> {
     let mut all: Vec<(Cell, Waits)> = cells.iter().map(|cell| (*cell, Waits::default())).collect();
     let seeds = cells.iter().map(|cell| cell.seeds).max().unwrap_or(0);
@@ -132,7 +132,7 @@ fn measure_cells(cells: &[Cell]) -> Result<Measurement, Unmeasured> {
     })
 }
 
-/// Measures everything, and writes it beside the page.
+/// Measures everything, and writes it next to the page.
 fn measure_all() -> Result<(), Unmeasured> {
     let failed = |error: Box<dyn Error>| Unmeasured::Failed(error.to_string());
     let service_s = service_s()?;

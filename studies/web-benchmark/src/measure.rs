@@ -1,17 +1,17 @@
-//! Cells measured, where that can be done.
+//! Measurement of experiments, where the system supports it.
 
 use netflow_workload::Waits;
 
 use crate::cell::Cell;
 
-/// Why there is no measurement.
+/// Reason why there is no measurement.
 #[derive(Debug)]
 pub enum Unmeasured {
-    /// This machine has not what it takes.
+    /// The machine lacks a requirement.
     Unavailable(String),
-    /// It was done, but this machine was too busy for it to count.
+    /// The machine was too busy for the measurement to count.
     Inconclusive(String),
-    /// Something else went wrong.
+    /// Another error.
     Failed(String),
 }
 
@@ -30,7 +30,7 @@ impl From<netflow_testbed::Error> for Unmeasured {
     }
 }
 
-/// Measures cells for a seed, all at once.
+/// Measures experiments in parallel for one seed.
 pub fn measure(cells: &[Cell], seed: u64) -> Vec<Result<Waits, Unmeasured>> {
     #[cfg(target_os = "linux")]
     return crate::namespaces::measure(cells, seed);
@@ -38,11 +38,10 @@ pub fn measure(cells: &[Cell], seed: u64) -> Vec<Result<Waits, Unmeasured>> {
     return cells.iter().map(|_| Err(elsewhere(seed))).collect();
 }
 
-/// What server and client of this machine add to the wait for a file, in seconds: the median over
-/// loopback.
+/// Returns the processing time of server and client per file in seconds: the median over loopback.
 ///
 /// # Errors
-/// If no server can listen, or this machine is too busy.
+/// If the server cannot listen, or the machine is too busy.
 pub fn service_s() -> Result<f64, Unmeasured> {
     #[cfg(target_os = "linux")]
     return crate::namespaces::service_s();

@@ -1,4 +1,4 @@
-//! Cells measured: the benchmark between two network namespaces.
+//! Measurement of experiments between two network namespaces.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use netflow_workload::{Times, Waits};
 use crate::cell::{Cell, Users, web};
 use crate::measure::Unmeasured;
 
-/// Connections at a time: with many more, they wait for this machine rather than for the link.
+/// Number of concurrent connections. Many more would wait for the machine instead of the link.
 const CONNECTIONS: usize = 20;
-/// A run that was not conclusive is made again, so many times in all.
+/// Maximum number of attempts of an inconclusive run.
 const TRIES: u32 = 3;
 
-/// Measures cells for a seed, all at once.
+/// Measures experiments in parallel for one seed.
 pub(crate) fn measure(cells: &[Cell], seed: u64) -> Vec<Result<Waits, Unmeasured>> {
     thread::scope(|scope| {
         let running: Vec<_> = cells
@@ -59,12 +59,12 @@ fn measure_once(cell: &Cell, seed: u64) -> Result<Waits, Unmeasured> {
     }
 }
 
-/// Plays a cell's users against a server, from this thread's namespace.
+/// Runs an experiment's users against a server, from this thread's namespace.
 fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> {
     let address = server.address();
     let over = AtomicBool::new(false);
-    // Whatever else this machine does is not to be measured; where it may not be kept away, the
-    // timers' lateness tells.
+    // Other load on the machine must not be measured; if priorities are not permitted, the lateness
+    // of timers reveals it.
     hurry(Urgency::Measuring);
     let measured = thread::scope(|scope| {
         let serving = scope.spawn(|| {
@@ -81,7 +81,7 @@ fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> 
         };
         let measured = netflow_ipb::run(&run, &mut |_| true);
         over.store(true, Ordering::Relaxed);
-        // What the server counted is the same, seen from the other end.
+        // The server's counts are the same from the other end.
         let _ = serving.join();
         measured
     });
@@ -104,8 +104,8 @@ fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> 
     Ok(measured)
 }
 
-/// Connections that open without a loss take a round trip, all of them, and most do here. Where a
-/// quarter takes noticeably longer than half of them, this machine was busy with something else.
+/// Returns a message if the machine was busy with something else. Loss-free handshakes take one
+/// round trip, and most are loss-free. Then the third quartile must be close to the median.
 fn uneven(measured: &Measured) -> Option<String> {
     const MOST: f64 = 0.05;
     let connects = Times::new(measured.waits().connect_s);
@@ -116,7 +116,7 @@ fn uneven(measured: &Measured) -> Option<String> {
     })
 }
 
-/// The median wait for a file over loopback, in seconds.
+/// Returns the median response time of a file over loopback, in seconds.
 pub(crate) fn service_s() -> Result<f64, Unmeasured> {
     let cell = Cell {
         what: Users::Fetch(1000),
@@ -127,7 +127,7 @@ pub(crate) fn service_s() -> Result<f64, Unmeasured> {
         ..ServerOptions::default()
     };
     let server = Server::bind(options).map_err(Unmeasured::failed)?;
-    // In a thread of its own, whose priority ends with it.
+    // A separate thread, because its priority is raised.
     let played = thread::scope(|scope| scope.spawn(|| play(&cell, 1, server)).join());
     let died = |_| Unmeasured::Failed("the measurement died".to_owned());
     let waits = played.map_err(died)??.waits();

@@ -1,4 +1,4 @@
-//! The page: what was measured, predicted, and what the papers say.
+//! Results page: measured and predicted values, and those of the papers.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -17,19 +17,19 @@ use crate::checks::{self, Check};
 use crate::predict::predict;
 use crate::row::{Row, Rows};
 
-/// Cells with loss are predicted so many times over, each with other losses.
+/// Number of predictions of experiments with loss, each with other losses.
 const TIMES: u64 = 20;
-/// Transfers of \[Short\], which are few.
+/// Number of predictions of \[Short\]'s transfers, which are few.
 const FETCH_TIMES: u64 = 200;
-/// Points of a curve.
+/// Number of points of a curve.
 const POINTS: usize = 400;
 
 /// \[IPB\]'s mean file times in ms: loss-free, at each of [`ONEWAY_MS`].
 const PAPER_MEAN_MS: [f64; 4] = [16.0, 53.0, 535.0, 928.0];
-/// So many times as long as that were files with errors at 1 ms.
+/// \[IPB\]'s ratio of file times with and without bit errors at 1 ms.
 const PAPER_RATIO_AT_1_MS: f64 = 7.0;
 
-/// What was measured, and what is predicted of it.
+/// Measurements and predictions.
 pub struct Study {
     cells: Vec<Cell>,
     rows: Rows,
@@ -38,10 +38,10 @@ pub struct Study {
 }
 
 impl Study {
-    /// Reads what was measured, and predicts it.
+    /// Reads the measurements, and predicts them.
     ///
     /// # Errors
-    /// The files cannot be read.
+    /// If the files cannot be read.
     pub fn read(directory: &Path) -> Result<Study, Box<dyn Error>> {
         let rows = Rows::read(&directory.join("measured.csv"))?;
         let service = fs::read_to_string(directory.join("service.csv"))?;
@@ -56,13 +56,13 @@ impl Study {
         })
     }
 
-    /// The cells of today's TCP.
+    /// Returns the experiments with current TCP.
     fn web(&self) -> Vec<Cell> {
         let cells = self.cells.iter().copied();
         cells.filter(|cell| cell.stack == "linux-6").collect()
     }
 
-    /// What has to hold.
+    /// Returns the results of all criteria.
     pub fn checks(&self) -> Vec<Check> {
         let web = self.web();
         let mut checks = checks::measured(&web, &self.rows, 0.0);
@@ -71,10 +71,10 @@ impl Study {
     }
 }
 
-/// Predicts cells from the median time that their connections took to open.
+/// Predicts experiments from the median time of their handshakes.
 ///
 /// # Errors
-/// If that is none that a path may have.
+/// If that time is not valid for a path.
 pub fn predict_rows(cells: &[Cell], rows: &Rows, service_s: f64) -> Result<Rows, Box<dyn Error>> {
     let mut predictions = Rows::default();
     for cell in cells {
@@ -95,10 +95,10 @@ fn times(cell: &Cell) -> u64 {
     }
 }
 
-/// Draws how the pages' times are distributed, measured and predicted.
+/// Draws the distributions of page times, measured and predicted.
 ///
 /// # Errors
-/// A file cannot be written.
+/// If a file cannot be written.
 pub fn draw(
     directory: &Path,
     measured: &[(Cell, Waits)],
@@ -135,7 +135,7 @@ fn percent(share: f64) -> String {
     format!("{:+.1} %", 100.0 * share)
 }
 
-/// The page.
+/// Returns the page.
 pub fn page(study: &Study) -> String {
     let mut text = include_str!("head.md").to_owned();
     text.push_str("\n## Today's TCP\n\n");
@@ -154,7 +154,7 @@ pub fn page(study: &Study) -> String {
     text.push_str("\n## Short transfers\n\n");
     text.push_str(include_str!("short.md"));
     text.push_str(&short_table(study));
-    // Formatting into a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = write!(
         text,
         "\nServer and client took {} ms for a file over loopback, which is part of every prediction.\n",
@@ -163,7 +163,7 @@ pub fn page(study: &Study) -> String {
     text
 }
 
-/// Files and pages of a stack: measured, predicted and how far that is off.
+/// Returns the table of files and pages of a stack: measured, predicted and error.
 fn web_table(study: &Study, stack: &str, harm: Harm) -> String {
     let mut text = format!(
         "\n{}, {}; times in ms:\n\n\
@@ -214,7 +214,7 @@ fn check_table(checks: &[Check]) -> String {
     text
 }
 
-/// Mean file times beside the paper's.
+/// Returns the table of mean file times compared with the paper's.
 fn paper_table(study: &Study) -> String {
     let mut text = "\n| one way | \\[IPB\\]: mean of a file | legacy, measured | predicted | today's, measured | \
                     medians: legacy | today's |\n|---|---|---|---|---|---|---|\n"
@@ -273,7 +273,7 @@ fn paper_table(study: &Study) -> String {
     text
 }
 
-/// Means of \[Short\]'s transfers, beside what the models say.
+/// Returns the table of \[Short\]'s transfers compared with the models.
 fn short_table(study: &Study) -> String {
     let mut text = "\n| packets | one way | loss each way | transfers | mean, measured | ± | played | | \\[Short\\] | | median, measured | played |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|\n"
@@ -320,7 +320,7 @@ fn short_table(study: &Study) -> String {
     text
 }
 
-/// \[Short\]'s mean for a transfer of `bytes` over a cell's path, in seconds.
+/// Returns \[Short\]'s mean for a transfer of `bytes` over an experiment's path, in seconds.
 fn short_model_s(cell: &Cell, bytes: u32) -> Option<f64> {
     let stack = Stack::builtin("linux-2.0.34")?;
     let transfer = Transfer {

@@ -1,22 +1,22 @@
-//! Cells predicted: the same users, each over a simulated connection.
+//! Prediction of experiments: the same users, each over a simulated connection.
 
 use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
 use netflow_workload::Waits;
 
 use crate::cell::{Cell, Harm};
 
-/// Headers of a packet without options, in bytes, and those with which connections are opened.
+/// Header size of a packet without options, and of a SYN packet, in bytes.
 const HEADER_BYTES: u32 = 40;
 const SYN_BYTES: f64 = 60.0;
 const TIMESTAMPS_BYTES: u32 = 12;
 
-/// Predicts a cell: its sessions, `times` times with other losses.
+/// Predicts an experiment: its sessions, `times` times with different losses.
 ///
-/// Two things that were measured go in: the median time until a connection was open, `connect_s`, which
-/// is the round-trip time; and what the hosts add to it for a file, `service_s`; both in seconds.
+/// Inputs are two measurements in seconds: the median time of the handshake `connect_s`, which is
+/// the round-trip time, and the processing time of the hosts per file `service_s`.
 ///
 /// # Errors
-/// If a number is none that a path may have.
+/// If a number is not valid for a path.
 pub fn predict(
     cell: &Cell,
     connect_s: f64,

@@ -1,4 +1,5 @@
-//! What was measured, a line for each kind of wait of each cell; kept in `measured.csv`.
+//! Measurements, with a line for each kind of response time of each experiment; stored in
+//! `measured.csv`.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,36 +9,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, Harm, Users};
 
-/// One kind of wait of one cell. Times in seconds.
+/// One kind of response time of one experiment. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The stack of both ends.
+    /// Stack of both ends.
     pub stack: String,
-    /// `web`, or how many bytes were fetched.
+    /// `web`, or the number of fetched bytes.
     pub what: String,
-    /// Delay each way, in milliseconds.
+    /// One-way delay in milliseconds.
     pub oneway_ms: u32,
-    /// What happened to packets.
+    /// Random loss.
     pub harm: String,
     /// `connect`, `file` or `page`.
     pub wait: String,
-    /// How many there were.
+    /// Number of observations.
     pub count: u64,
-    /// Their mean, and its standard error.
+    /// Mean.
     pub mean_s: f64,
     /// Standard error of the mean.
     pub error_s: f64,
-    /// The shortest.
+    /// Minimum.
     pub min_s: f64,
-    /// Their median.
+    /// Median.
     pub median_s: f64,
-    /// What 90 % stay below.
+    /// 90th percentile.
     pub p90_s: f64,
-    /// What 95 % stay below.
+    /// 95th percentile.
     pub p95_s: f64,
-    /// What 99 % stay below.
+    /// 99th percentile.
     pub p99_s: f64,
-    /// The share within one round trip of propagation and a bit, within two, within three.
+    /// Fraction within one round trip of propagation plus a tolerance; the following for two and
+    /// three.
     pub by_1_rtt: f64,
     /// See [`by_1_rtt`](Self::by_1_rtt).
     pub by_2_rtt: f64,
@@ -45,12 +47,12 @@ pub struct Row {
     pub by_3_rtt: f64,
 }
 
-/// So much later, in seconds, is still within a round trip: what the hosts and the link's bandwidth
-/// take; but no more than half a round trip.
+/// Tolerance after a round trip in seconds, for the processing time of hosts and link; at most half
+/// a round trip.
 pub(crate) const LATE_S: f64 = 5e-3;
 
 impl Row {
-    /// The rows of a cell.
+    /// Returns the rows of an experiment.
     pub fn of(cell: &Cell, waits: &Waits) -> Vec<Row> {
         let row = |(wait, times): (&str, Times)| Row::new(cell, wait, &times);
         waits.times().into_iter().map(row).collect()
@@ -93,12 +95,12 @@ fn what(cell: &Cell) -> String {
     }
 }
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows(pub Vec<Row>);
 
 impl Rows {
-    /// What was measured of a cell.
+    /// Returns a measurement of an experiment.
     pub fn of(&self, cell: &Cell, wait: &str) -> Option<&Row> {
         let harm = cell.harm.name();
         let what = what(cell);
@@ -111,26 +113,26 @@ impl Rows {
         })
     }
 
-    /// The same cell without what happens to its packets.
+    /// Returns the measurement of the same experiment without random loss.
     pub fn unharmed(&self, cell: &Cell, wait: &str) -> Option<&Row> {
         let harm = Harm::None;
         self.of(&Cell { harm, ..*cell }, wait)
     }
 
-    /// Reads them.
+    /// Reads the rows.
     ///
     /// # Errors
-    /// The file cannot be read, or is something else.
+    /// If the file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Rows, Box<dyn Error>> {
         let rows: Result<Vec<Row>, csv::Error> =
             csv::Reader::from_path(path)?.deserialize().collect();
         Ok(Rows(rows?))
     }
 
-    /// Writes them.
+    /// Writes the rows.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Box<dyn Error>> {
         let mut writer = csv::Writer::from_path(path)?;
         for row in &self.0 {

@@ -1,4 +1,4 @@
-//! The page says what was measured and what is predicted, and what has to hold of both does.
+//! The page matches the measurements and predictions, and all criteria hold.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ fn study() -> Study {
     Study::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// Predictions of what was measured once, made anew: medians within 5 %, means within 15 %, 95th
-/// percentiles within 25 %, and all the rest that the page lists.
+/// Repeats the predictions of recorded measurements: medians within 5 %, means within 15 %, 95th
+/// percentiles within 25 %, and all other criteria of the page.
 #[test]
 fn what_has_to_hold_does() {
     let study = study();

@@ -16,11 +16,11 @@ pub(super) const WORDS: &[&str] = &[
     "T\u{1}\u{1}\u{1}",
 ];
 
-/// Bytes behind the first are read to their end as requests, or refused; cut into pieces as long as the
-/// first says, the same requests are found.
+/// Reads the bytes after the first one as requests, up to their end or an error. Cut into pieces
+/// whose length is the first byte, they must give the same requests.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn ipb(bytes: &[u8]) {
     let Some((&cut, bytes)) = bytes.split_first() else {
         return;
@@ -32,7 +32,7 @@ pub fn ipb(bytes: &[u8]) {
     assert!(sizes.sum::<u64>() <= bytes.len() as u64);
     let (cut_up, refused_cut_up) = read(bytes.chunks(usize::from(cut).max(1)));
     assert_eq!(whole, cut_up);
-    // What is no request is only seen sooner or later.
+    // Cut up, an invalid request may be detected earlier or later.
     assert_eq!(refused.is_some(), refused_cut_up.is_some());
 }
 

@@ -1,4 +1,4 @@
-//! One function for everything that is read.
+//! Fuzz targets, one function for each kind of input.
 
 mod ipb;
 mod profiles;
@@ -21,21 +21,21 @@ pub use tables::{packets_table, samples_table};
 pub use topologies::topology;
 pub use traces::{capture, ns2};
 
-/// Something that reads.
+/// Fuzz target.
 #[derive(Debug)]
 pub struct Reader {
-    /// Its name: that of its function, and of its folder in the corpus.
+    /// Name of its function, and of its folder in the corpus.
     pub name: &'static str,
-    /// Reads any bytes; panics only where netflow is wrong.
+    /// Function that reads any bytes. It panics only on an error in netflow.
     pub read: fn(&[u8]),
-    /// Folders with more inputs to begin with, from the root of the workspace, and what their names
-    /// end in; those in `.hex` are hexadecimal numbers.
+    /// Additional folders with initial inputs, from the root of the workspace, and the file name
+    /// suffix. Files in `.hex` contain hexadecimal numbers.
     pub(crate) more: &'static [(&'static str, &'static str)],
     /// Words of the format.
     pub(crate) words: &'static [&'static str],
 }
 
-/// All of them.
+/// All fuzz targets.
 pub const READERS: &[Reader] = &[
     Reader {
         name: "scenario",
@@ -141,11 +141,11 @@ pub const READERS: &[Reader] = &[
     },
 ];
 
-/// A folder of this thread alone.
+/// Returns a folder used by this thread only.
 fn folder() -> PathBuf {
     thread_local! {
         static FOLDER: TempDir = {
-            // In memory, where that is to be had.
+            // A memory file system, if there is one.
             let memory = tempfile::tempdir_in("/dev/shm");
             memory.or_else(|_| tempfile::tempdir()).expect("a temporary folder")
         };

@@ -31,11 +31,11 @@ pub(super) const WORDS: &[&str] = &[
     "\"64 pkt\"",
 ];
 
-/// Any text is read as a profile file, or refused; what was read answers for any loss and round-trip
-/// time, and reads back the same when it is written.
+/// Reads any text as a profile file. A valid profile must have a rate for any loss and round-trip
+/// time, and must read back unchanged after it is written.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn profile(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -56,10 +56,10 @@ pub fn profile(bytes: &[u8]) {
     }
 }
 
-/// Any text is read as the file of a TCP stack, or refused.
+/// Reads any text as the file of a TCP stack.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn stack(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -36,34 +36,34 @@ const NETWORK: &[u8] = include_bytes!("../../corpus/network/small.json");
 const LINKS: &[u8] = include_bytes!("../../corpus/series/links.csv");
 const CONNECTIONS: &[u8] = include_bytes!("../../corpus/series/connections.csv");
 
-/// Any bytes as `summary.json`.
+/// Reads any bytes as `summary.json`.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn summary(bytes: &[u8]) {
     read(&[("summary.json", bytes)]);
 }
 
-/// Any bytes as `manifest.json`.
+/// Reads any bytes as `manifest.json`.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn manifest(bytes: &[u8]) {
     read(&[("manifest.json", bytes)]);
 }
 
-/// Any bytes as `network.json`.
+/// Reads any bytes as `network.json`.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn network(bytes: &[u8]) {
     read(&[("network.json", bytes)]);
 }
 
-/// Any bytes as each of the series.
+/// Reads any bytes as each of the series.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn series(bytes: &[u8]) {
     read(&[
         ("links.csv", bytes),
@@ -73,10 +73,10 @@ pub fn series(bytes: &[u8]) {
     ]);
 }
 
-/// Any bytes as each of the series in JSON lines.
+/// Reads any bytes as each of the series in JSON lines.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn series_jsonl(bytes: &[u8]) {
     read(&[
         ("links.jsonl", bytes),
@@ -86,7 +86,7 @@ pub fn series_jsonl(bytes: &[u8]) {
     ]);
 }
 
-/// Reads a directory in which all files are good but these.
+/// Reads a directory in which all files except `hostile` are valid.
 fn read(hostile: &[(&str, &[u8])]) {
     let folder = folder();
     let good = [
@@ -95,7 +95,7 @@ fn read(hostile: &[(&str, &[u8])]) {
         ("network.json", NETWORK),
     ];
     let series = [("links.csv", LINKS), ("connections.csv", CONNECTIONS)];
-    // Of a series that is there in two formats only one is read.
+    // If a series exists in two formats, only one of them is read.
     let lines = hostile.iter().any(|(name, _)| name.ends_with(".jsonl"));
     let series = series.iter().filter(|_| !lines);
     for (name, bytes) in good.iter().chain(series).chain(hostile) {

@@ -77,16 +77,16 @@ pub(super) const TABLE_WORDS: &[&str] = &[
     "# ",
 ];
 
-/// Any text is read as a scenario, or refused with places inside it; what can be read can be written, and
-/// reads back the same.
+/// Reads any text as a scenario. Errors must have positions inside the text. A valid scenario must
+/// read back unchanged after it is written.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn scenario(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    // A folder that does not exist: no file of this machine becomes part of the input.
+    // The folder does not exist, so that no file of this machine becomes part of the input.
     let folder = Path::new("/nonexistent");
     if let Err(problems) = netflow_scenario::from_str("hostile.toml", text, folder, &[]) {
         assert!(problems.iter().count() > 0);
@@ -103,10 +103,10 @@ pub fn scenario(bytes: &[u8]) {
     }
 }
 
-/// Any bytes are read as a file with users, or refused.
+/// Reads any bytes as a file with workloads.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn workloads(bytes: &[u8]) {
     let folder = folder();
     write(&folder, "workloads.toml", bytes);
@@ -116,19 +116,19 @@ pub fn workloads(bytes: &[u8]) {
     }
 }
 
-/// Any bytes are read as a scenario's table of links, or refused.
+/// Reads any bytes as a scenario's table of links.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn links_table(bytes: &[u8]) {
     let connections = b"name,from,to,profile\nc1,A,B,ns-reno\n";
     let _ = with_tables(bytes, connections);
 }
 
-/// Any bytes are read as a scenario's table of connections, or refused.
+/// Reads any bytes as a scenario's table of connections.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn connections_table(bytes: &[u8]) {
     let links =
         b"from,to,bandwidth,delay,buffer\nA,B,8 Mbit/s,20 ms,100 pkt\nB,C,4 Mbit/s,1 ms,9 pkt\n\

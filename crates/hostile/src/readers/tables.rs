@@ -28,11 +28,11 @@ pub(super) const WORDS: &[&str] = &[
     "4294967295",
 ];
 
-/// A table of samples is refused, or is what is read when it is written again, and can be fitted to, or
-/// not, with a reason.
+/// Reads any bytes as a table of samples. A valid table must read back unchanged after it is
+/// written. Fitting a profile to it succeeds or returns an error.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn samples_table(bytes: &[u8]) {
     let Ok(flows) = read_samples(ShortLines::new(bytes)) else {
         return;
@@ -63,10 +63,10 @@ pub fn samples_table(bytes: &[u8]) {
     }
 }
 
-/// The packets of a table come in order, and are what packets can be.
+/// Reads any bytes as a table of packets. Packets must be in order and have possible values.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn packets_table(bytes: &[u8]) {
     let Ok(packets) = Packets::new(ShortLines::new(bytes)) else {
         return;

@@ -1,4 +1,4 @@
-//! Networks of other programs.
+//! Topologies in the formats of other programs.
 
 use std::path::Path;
 
@@ -49,16 +49,16 @@ pub(super) const WORDS: &[&str] = &[
     "\n",
 ];
 
-/// Any text is read as a network, or refused with places inside it; a network is written as a scenario that can
-/// be run, and as GraphML with the same nodes and links.
+/// Reads any text as a topology. Errors must have positions inside the text. A valid topology must
+/// become a valid scenario, and GraphML with the same nodes and links.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn topology(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    // What does not tell its format is tried as what never does.
+    // Formats without a signature are tried if the format is not recognized.
     let formats = match Format::of(Path::new("hostile"), text) {
         Some(format) => vec![format],
         None => vec![Format::EdgeList, Format::Ns2, Format::Gml],
@@ -92,7 +92,7 @@ fn write(topology: &Topology) {
         assert!(!assumption.whole(&written.topology).is_empty());
     }
     let text = &written.text;
-    // Where nobody reaches anybody and is reached, nothing can be sent.
+    // Without any pair of connected nodes there are no connections.
     if !text.contains("[[connection]]") {
         return;
     }
@@ -102,7 +102,7 @@ fn write(topology: &Topology) {
     assert_eq!(ways(&Topology::of(&scenario)), ways(topology));
 }
 
-/// In how many ways links lead.
+/// Returns the number of link directions.
 fn ways(topology: &Topology) -> usize {
     let ways = topology
         .links

@@ -1,4 +1,4 @@
-//! Packet traces, and everything that is computed from them.
+//! Packet traces, and all statistics computed from them.
 
 use std::io::Cursor;
 
@@ -28,22 +28,22 @@ pub(super) const WORDS: &[&str] = &[
     "# netflow node 0 a\n",
 ];
 
-/// A line that can be nothing but the beginning of a trace.
+/// A line that identifies the text as a trace.
 const LINE: &[u8] = b"+ 0.5 0 1 tcp 1000 ------- 1 0.0 1.0 5 7\n";
 
-/// Any bytes behind one good line are read to their end as an ns-2 trace.
+/// Reads any bytes after one valid line as an ns-2 trace.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn ns2(bytes: &[u8]) {
     let reader = follow(&[LINE, bytes].concat());
     assert!(reader.is_some(), "it begins well");
 }
 
-/// Any bytes are read to their end as they are, and behind the beginning of captures.
+/// Reads any bytes as a capture, with and without a valid header before them.
 ///
 /// # Panics
-/// Where netflow is wrong.
+/// On an error in netflow.
 pub fn capture(bytes: &[u8]) {
     const PCAP: &[u8] = &[
         0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0,
@@ -54,20 +54,20 @@ pub fn capture(bytes: &[u8]) {
     follow(&[PCAPNG, bytes].concat());
 }
 
-/// Events that come later by more than this are only counted in long intervals.
+/// Events later than this are counted in long intervals only.
 const FAR_NS: i64 = 5_000_000_000_000;
 
-/// Rows of series that are looked at: there may be millions, all alike.
+/// Maximum number of rows checked. There may be millions of similar ones.
 const ROWS: usize = 1000;
 
-/// Everything that can be computed from a trace; `None` if it is none.
+/// Computes all statistics of a trace; `None` if the input is not one.
 fn follow(input: &[u8]) -> Option<Reader> {
     let most = input.len() as u64;
-    // What is compressed may hold more.
+    // Compressed input may expand.
     let compressed = input.starts_with(&[0x1f, 0x8b]);
     let mut reader = from_reader("hostile", Cursor::new(input.to_vec())).ok()?;
     let (mut events, mut start_ns) = (0, None);
-    // The usual intervals, and ones so long that a time of centuries is a few of them.
+    // The usual interval, and long ones for which centuries are only a few intervals.
     let mut all: Vec<_> = [0.5, 1e5, 1e9]
         .into_iter()
         .map(|every_s| {
@@ -83,7 +83,7 @@ fn follow(input: &[u8]) -> Option<Reader> {
     while let Ok(Some(event)) = reader.next() {
         let start_ns = *start_ns.get_or_insert(event.time_ns.max(0));
         let far = event.time_ns.saturating_sub(start_ns) > FAR_NS;
-        // Millions of intervals are allowed, and take a second: no more than a few thousand are tried.
+        // Millions of intervals are valid but take seconds, so that only a few thousand are tried.
         for (links, connections, burstiness) in all.iter_mut().skip(usize::from(far)) {
             links.on(event);
             connections.on(event);

@@ -1,4 +1,4 @@
-//! What adaptive steps cost, and what they reach.
+//! Cost and accuracy of adaptive steps.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ fn simulation(case: &Case, steps: FluidOptions) -> Simulation {
     Simulation::new(case.network.clone(), options).unwrap()
 }
 
-/// A fine trajectory: the queue at every multiple of a step.
+/// Fine trajectory: the queue at every multiple of a step.
 struct Fine {
     step_s: f64,
     queue_pkts: Vec<f64>,
@@ -39,12 +39,12 @@ impl Fine {
     }
 }
 
-/// What a run with such steps gets wrong, in packets, and what it takes.
+/// Error of a run in packets, and its cost.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
-    /// The largest error at the end of any step.
+    /// Maximum error at the end of any step.
     at_ends: f64,
-    /// The largest error anywhere, if ends are joined by straight lines.
+    /// Maximum error at any time, with linear interpolation between ends.
     between: f64,
     evaluations: u64,
 }
@@ -89,7 +89,7 @@ fn adaptive(tolerance: f64) -> FluidOptions {
     }
 }
 
-/// The fine trajectory itself against that of the independent program, at every 500 ms.
+/// Compares the fine trajectory with that of an independent program, every 500 ms.
 fn check(case: &Case, fine: &Fine) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/reference/math/fluid_A4_ps_ref.csv");
@@ -105,7 +105,7 @@ fn check(case: &Case, fine: &Fine) {
     assert_eq!(n, 81);
 }
 
-/// Case A4: four sources come and go on one link; four switches in 40 s.
+/// Case A4: four sources start and stop on one link; four switches in 40 s.
 #[test]
 fn a4_within_a_ninth_of_a_packet_takes_200_evaluations() {
     let case = a4();
@@ -115,14 +115,14 @@ fn a4_within_a_ninth_of_a_packet_takes_200_evaluations() {
     let c = cost(&case, &fine, adaptive(0.1));
     println!("tolerance 0.1: {c:?}");
     assert!(c.at_ends <= 0.11 && c.evaluations <= 200, "{c:?}");
-    // The line between the ends is as good with some more.
+    // Linear interpolation is as accurate with a few more evaluations.
     let c = cost(&case, &fine, adaptive(0.01));
     println!("tolerance 0.01: {c:?}");
     assert!(c.between <= 0.11 && c.evaluations <= 300, "{c:?}");
 }
 
-/// Fixed steps need many times the evaluations for the same error, the line between the ends of
-/// steps included: 5 times at a coarse tolerance, 20 times at a fine one.
+/// Fixed steps need many times the evaluations for the same error, including linear interpolation:
+/// 5 times at a coarse tolerance, 20 times at a fine one.
 #[test]
 fn fixed_steps_take_many_times_the_evaluations() {
     let case = a4();
@@ -133,7 +133,7 @@ fn fixed_steps_take_many_times_the_evaluations() {
         .collect();
     for (tolerance, at_least) in [(0.1, 3.0), (0.05, 5.0), (0.03, 5.0), (0.01, 20.0)] {
         let c = cost(&case, &fine, adaptive(tolerance));
-        // On the line, in logarithms, between the two fixed steps about this error.
+        // Logarithmic interpolation between the two fixed steps closest to this error.
         let pair = fixed
             .windows(2)
             .find(|w| w[0].between >= c.between && w[1].between < c.between)
@@ -146,8 +146,8 @@ fn fixed_steps_take_many_times_the_evaluations() {
     }
 }
 
-/// Two tries of a long step may land in the same equilibrium, with the transient between: it was
-/// the whole 5 s after a switch once, with an estimated error of nothing.
+/// Regression: two trial steps of a long interval can reach the same equilibrium and miss the
+/// transient. A step once covered all 5 s after a switch, with an estimated error of 0.
 #[test]
 fn a_transient_is_not_jumped_over() {
     let case = a4();
@@ -159,7 +159,7 @@ fn a_transient_is_not_jumped_over() {
             sim.step().unwrap();
             let end = sim.queue_pkts(case.links[0]);
             let middle = fine.at(0.5 * (time_s + sim.time_s()));
-            // What the queue did before and after the middle differs little.
+            // The changes of the queue before and after the middle are similar.
             let bend = ((middle - queue) - (end - middle)).abs() / end.max(1.0);
             assert!(
                 bend < 3.0 * tolerance + 0.02,

@@ -1,10 +1,10 @@
-//! Whether two runs tell the same.
+//! Comparison of two runs.
 
 use std::convert::Infallible;
 
 use netflow_simulation::{Interval, Model, Recorder, Run, Simulation};
 
-/// Who takes nothing down.
+/// Recorder that ignores all intervals.
 pub struct Nobody;
 
 impl Recorder for Nobody {
@@ -15,13 +15,14 @@ impl Recorder for Nobody {
     }
 }
 
-/// What differs by more than it may: the utilization of a link by 2 points, what is delivered by 2 %
-/// (or `few_pkts`), what is lost by 15 % or 20 packets, and, of fluids, a queue by 10 % or one packet.
+/// Returns the differences that exceed their tolerances: the utilization of a link by 2 points,
+/// delivered packets by 2 % (or `few_pkts`), lost packets by 15 % or 20 packets. In the fluid model,
+/// also the queues by 10 % or one packet.
 pub fn differences(one: &Simulation, two: &Simulation, few_pkts: f64) -> Vec<String> {
     compare(one, two, few_pkts).0
 }
 
-/// The same, and the largest difference as a part of what it may be.
+/// Returns the same, with the largest difference relative to its tolerance.
 pub fn compare(one: &Simulation, two: &Simulation, few_pkts: f64) -> (Vec<String>, f64) {
     let (mut found, mut largest) = (Vec::new(), 0.0_f64);
     let mut check = |what: &str, a: f64, b: f64, allowed: f64| {
@@ -48,7 +49,7 @@ pub fn compare(one: &Simulation, two: &Simulation, few_pkts: f64) -> (Vec<String
     (found, largest)
 }
 
-/// What the links and the connections have come to.
+/// Returns the totals of links and connections.
 pub fn told(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! TCP sources that send what an application makes.
+//! TCP sources limited by their application.
 
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -6,7 +6,8 @@ use netflow_simulation::{
     NetworkBuilder, Options, Run, Simulation, Source, Step, Transport,
 };
 
-/// One connection with an application of 100 packets/s over one link, whose bandwidth changes.
+/// Returns a connection with an application of 100 packets/s over one link, whose bandwidth
+/// changes.
 fn network(bandwidth_pps: f64, later: Option<(f64, f64)>) -> Network {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("a"), b.node("b"));
@@ -29,7 +30,7 @@ fn network(bandwidth_pps: f64, later: Option<(f64, f64)>) -> Network {
     b.build().unwrap()
 }
 
-/// Packets sent, delivered and lost until the end.
+/// Returns the packets sent, delivered and lost until the end.
 fn run(network: Network, options: Options) -> [f64; 3] {
     let mut simulation = Simulation::new(network, options).unwrap();
     while !simulation.is_done() {
@@ -47,14 +48,14 @@ fn options(transport: Transport, duration_s: f64) -> Options {
     }
 }
 
-/// With room for 1000 packets/s, all that is made is sent at once: 100/s from 1 s to 61 s.
+/// With a capacity of 1000 packets/s, all packets are sent at once: 100/s from 1 s to 61 s.
 #[test]
 fn a_source_sends_what_its_application_makes() {
     for transport in [Transport::Fifo, Transport::WellMixed] {
         let [sent, delivered, lost] = run(network(1000.0, None), options(transport, 61.0));
         assert!(lost < 0.01, "{transport:?}: {lost} lost");
         assert!((sent - 6000.0).abs() < 1.0, "{transport:?}: {sent} sent");
-        // On the link: 30 ms of it, where delays count.
+        // In flight: 30 ms of the rate, if the model has delays.
         let under_way = if transport == Transport::Fifo {
             3.0
         } else {
@@ -64,7 +65,8 @@ fn a_source_sends_what_its_application_makes() {
     }
 }
 
-/// 50 packets/s for 30 s leave half of what is made waiting; then there is room for it, too.
+/// A capacity of 50 packets/s for 30 s leaves half of the packets at the sender; they are sent
+/// later.
 #[test]
 fn what_could_not_be_sent_waits_at_the_sender() {
     for transport in [Transport::Fifo, Transport::WellMixed] {
@@ -72,7 +74,7 @@ fn what_could_not_be_sent_waits_at_the_sender() {
         assert!(narrow[1] < 50.0 * 60.0, "{transport:?}: {narrow:?}");
         let widened = network(50.0, Some((31.0, 1000.0)));
         let [sent, _, lost] = run(widened, options(transport, 91.0));
-        // 90 s of it, and what was lost a second time.
+        // Packets of 90 s, and the retransmissions.
         assert!(
             (sent - lost - 9000.0).abs() < 1.0,
             "{transport:?}: {sent} - {lost}"

@@ -1,4 +1,5 @@
-//! Buffers that are said in bytes, or as a time: how many packets they hold follows from who is there.
+//! Buffers given in bytes or as a time: their capacity in packets depends on the packet sizes in
+//! the queue.
 
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -24,7 +25,7 @@ fn run_until(simulation: &mut Simulation, time_s: f64) {
     }
 }
 
-/// A link and its way back that hold what they send in so many seconds.
+/// Returns a link and its return link with buffers of `holds_s` seconds.
 fn pair(bandwidth_bps: f64, delay_s: f64, holds_s: f64) -> (NetworkBuilder, [NodeId; 2], LinkId) {
     let mut builder = NetworkBuilder::new();
     let [a, b] = ["a", "b"].map(|name| builder.node(name));
@@ -37,8 +38,9 @@ fn pair(bandwidth_bps: f64, delay_s: f64, holds_s: f64) -> (NetworkBuilder, [Nod
     (builder, [a, b], there)
 }
 
-/// Packets of one size fill the queue until half time, those of another after it; a third is expected, and never comes.
-/// It was as many packets all the time, so that 50 ms were 400.
+/// Packets of one size fill the queue in the first half, those of another in the second; a third
+/// size is expected, but never sent. Regression: the capacity was a constant number of packets, so
+/// that 50 ms became 400 ms.
 #[test]
 fn a_buffer_lasts_as_long_whoever_fills_it() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(11));
@@ -73,7 +75,8 @@ fn a_buffer_lasts_as_long_whoever_fills_it() {
     }
 }
 
-/// TCP one way or both, with calls: it was a third of what packets wait where half of all were small.
+/// TCP in one or both directions, with calls. Regression: the queue was a third of that of packets
+/// if half of the packets were small.
 #[test]
 fn queues_of_tcp_among_small_packets_are_near_those_of_packets() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(12));
@@ -123,7 +126,8 @@ fn queues_of_tcp_among_small_packets_are_near_those_of_packets() {
     assert!((0.85..1.25).contains(&median), "{ratios:?}");
 }
 
-/// Fluids let all packets lose the same part; where room is bytes the small ones lose less, and it is said.
+/// The fluid model gives all packets the same loss. If the buffer is in bytes, small packets lose
+/// less, and the result is marked as an estimate.
 #[test]
 fn where_small_packets_lose_less_losses_are_estimates() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(13));
@@ -155,8 +159,8 @@ fn where_small_packets_lose_less_losses_are_estimates() {
     }
 }
 
-/// A queue full of small packets that large ones come to: it goes on sending at the link's rate, and what it holds stays
-/// what the room is. (Packets never wait longer than the room lasts.)
+/// Large packets arrive at a queue full of small ones: it continues to send at the link's rate, and
+/// its content remains limited by the buffer. (Packets never wait longer than the buffer lasts.)
 #[test]
 fn a_queue_of_small_packets_gives_way_to_large_ones() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(14));

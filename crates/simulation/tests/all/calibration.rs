@@ -1,4 +1,4 @@
-//! Fluids that packets calibrate.
+//! Fluid model calibrated by packets.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use netflow_profile::{Profile, builtin};
 use netflow_simulation::*;
 
-/// Windows of different round-trip times at one link of 5 Mbit/s, which is also where others come back.
+/// Returns congestion windows with different round-trip times at one link of 5 Mbit/s, shared with
+/// return traffic.
 fn dumbbell(watched_s: Option<f64>) -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("A"), builder.node("B"));
@@ -118,7 +119,7 @@ fn nobody_takes_a_network_for_calibrated_that_is_not() {
     );
 }
 
-/// Who comes while packets are watched is not what is to be learnt.
+/// Links whose active sources change during the measurement are not calibrated.
 #[test]
 fn links_whose_windows_change_are_left_as_they_are() {
     let mut builder = dumbbell(Some(10.0)).to_builder();

@@ -1,4 +1,4 @@
-//! Several links between the same two nodes.
+//! Parallel links between two nodes.
 
 use netflow_network::LinkSpec;
 use netflow_problems::{RandomNetwork, random_network, with_circuits};
@@ -23,7 +23,7 @@ fn network(seed: u64, windows: bool) -> Network {
     })
 }
 
-/// What links and connections have come to.
+/// Returns the totals of links and connections, as bits.
 fn run(network: &Network, model: Model) -> Vec<u64> {
     let options = Options {
         model,
@@ -37,7 +37,7 @@ fn run(network: &Network, model: Model) -> Vec<u64> {
     told(&simulation).into_iter().map(f64::to_bits).collect()
 }
 
-/// A slower link beside every link carries nothing, and the rest is the same to the bit.
+/// A slower parallel link at every link carries nothing, and all other results have the same bits.
 fn idle_circuits_change_nothing(seed: u64, model: Model) {
     let network = network(seed, model == Model::PACKETS);
     let with = with_circuits(&network, |spec| {
@@ -47,7 +47,7 @@ fn idle_circuits_change_nothing(seed: u64, model: Model) {
         })
     });
     let (plain, told) = (run(&network, model), run(&with, model));
-    // First what links tell, then connections.
+    // Values of links first, then of connections.
     let links = network.links().count();
     assert_eq!(with.links().count(), 2 * links);
     let of_links = (told.len() - plain.len()) / links * links;

@@ -1,4 +1,4 @@
-//! Links that queues of classes share: by priority, and by weight.
+//! Links shared by queues of traffic classes, with priority or weights.
 
 use netflow_simulation::*;
 use rand::{RngExt, SeedableRng};
@@ -9,18 +9,18 @@ use crate::metamorphic::{SHORT, network, results};
 
 const BPS: f64 = 8e6;
 
-/// Constant or Poisson sources that go over one link of 8 Mbit/s: the first in class `c0`, the second in `c1` and so on,
-/// the last in the link's own queue.
+/// Constant or Poisson sources over one link of 8 Mbit/s: the first in class `c0`, the second in
+/// `c1` and so on, the last in the link's default queue.
 struct Lab {
     scheduler: Scheduler,
     buffer: Buffer,
     weights: Vec<f64>,
-    /// Packets/s and bytes of each.
+    /// Packet size in bytes of each source.
     sources: Vec<(Source, f64)>,
 }
 
 impl Lab {
-    /// The simulation at its end, and the connections of the sources.
+    /// Returns the simulation at its end, and the connections of the sources.
     fn run(&self, model: Model, duration_s: f64) -> (Simulation, Vec<ConnectionId>) {
         let mut builder = NetworkBuilder::new();
         let (from, to) = (builder.node("A"), builder.node("B"));
@@ -65,7 +65,8 @@ impl Lab {
     }
 }
 
-/// What each gets of a capacity of 1: who asks for less than its share leaves the rest to the others.
+/// Returns max-min fair shares of a capacity of 1: a source that needs less than its share leaves
+/// the rest to others.
 fn fair(demands: &[f64], weights: &[f64]) -> Vec<f64> {
     let mut given = vec![None; demands.len()];
     loop {
@@ -83,7 +84,7 @@ fn fair(demands: &[f64], weights: &[f64]) -> Vec<f64> {
     }
 }
 
-/// What each gets if those before it take what they want.
+/// Returns the shares with strict priority.
 fn first_come(demands: &[f64]) -> Vec<f64> {
     let mut left = 1.0;
     let each = demands.iter().map(|&demand| {
@@ -94,9 +95,9 @@ fn first_come(demands: &[f64]) -> Vec<f64> {
     each.collect()
 }
 
-/// 40 links with two to four constant sources of random rates and packet sizes, more than the link can carry or less.
-/// By max-min fairness and by priority each gets within 0.1 % of the link among packets, and 2.5 % in fluids, where
-/// shares hold on average only.
+/// 40 links with two to four constant sources of random rates and packet sizes, overloaded or not.
+/// Shares are max-min fair or by priority: within 0.1 % of the link in the packet model, and 2.5 %
+/// in the fluid model, which schedules on average only.
 #[test]
 fn queues_get_what_the_schedulers_say() {
     let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
@@ -129,7 +130,7 @@ fn queues_get_what_the_schedulers_say() {
                 let off = (pps * 8.0 * bytes / BPS - wanted).abs();
                 *worst = f64::max(*worst, off);
             }
-            // What is told of the queues of classes, of which each is a part of the link, and of the link.
+            // Results of the class queues, each a part of the link, and of the link.
             let link = simulation.network().classed_links().next().unwrap();
             let queues = simulation.network().queues_of(link);
             let used = |id: LinkId| simulation.link_totals(id).utilization;
@@ -143,8 +144,9 @@ fn queues_get_what_the_schedulers_say() {
     assert!(worst[0] < 0.001 && worst[1] < 0.025, "{worst:?}");
 }
 
-/// Mean waits of packets that come at random, by so many a second and how long they take to be sent, the first class first: of a
-/// queue with priorities that does not interrupt (Cobham 1954; Kleinrock, Queueing Systems, volume 2, section 3.6).
+/// Returns the mean waiting times of Poisson packets by class, from their rates and transmission
+/// times, highest priority first: a non-preemptive priority queue (Cobham 1954; Kleinrock, Queueing
+/// Systems, volume 2, section 3.6).
 fn cobham_s(classes: &[(f64, f64)]) -> Vec<f64> {
     let residual_s: f64 = classes
         .iter()
@@ -160,8 +162,8 @@ fn cobham_s(classes: &[(f64, f64)]) -> Vec<f64> {
     waits.collect()
 }
 
-/// Sources of packets that come at random, in classes that go first one before the other, and are never lost; with the rate and the
-/// time of transmission of each.
+/// Returns Poisson sources in priority classes without loss, with the rate and transmission time of
+/// each.
 fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(f64, f64)>) {
     let parts: Vec<f64> = bytes
         .iter()
@@ -182,7 +184,8 @@ fn prioritized(random: &mut ChaCha8Rng, load: f64, bytes: &[f64]) -> (Lab, Vec<(
     (lab, classes)
 }
 
-/// Poisson arrivals of packets of three sizes: mean waits are Cobham's, in the mean of five loads within 2 %.
+/// Poisson arrivals of packets of three sizes: mean waiting times match Cobham's formula within 2
+/// %, averaged over five loads.
 #[test]
 fn waits_by_priority_are_cobham_s() {
     let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(2));
@@ -206,7 +209,8 @@ fn waits_by_priority_are_cobham_s() {
     }
 }
 
-/// Fluids do not know how long queues of classes wait, and say so, however little is sent of one of them.
+/// The fluid model does not model the lengths of class queues, and marks them as estimates at any
+/// load.
 #[test]
 fn queues_of_classes_are_estimates_in_fluids() {
     let mut ratios = Vec::new();
@@ -220,7 +224,7 @@ fn queues_of_classes_are_estimates_in_fluids() {
         let (lab, classes) = prioritized(random, load, &bytes);
         let (simulation, _) = lab.run(Model::FLUID, 20.0);
         let network = simulation.network();
-        // Those of classes come first, in their order.
+        // Class queues precede the others, in their order.
         let queues: Vec<LinkId> = network
             .sharing_with(network.links().next().unwrap())
             .unwrap()
@@ -244,17 +248,18 @@ fn queues_of_classes_are_estimates_in_fluids() {
         at(0.25),
         at(0.75)
     );
-    // Were all near, nobody had to be told.
+    // If all queues were accurate, the mark would not be necessary.
     assert!(at(0.0) < 0.7);
 }
 
-/// With a class that nobody is in at every link nothing differs, to the bit, where links lose nothing on the way.
+/// An empty class at every link changes no bits if links have no random loss.
 #[test]
 fn a_class_that_nobody_is_in_changes_nothing() {
     for seed in SHORT {
         let mut wide = network(seed, Model::PACKETS);
         for (_, _, link) in &mut wide.links {
-            // Drawn for what is transmitted where queues take turns, and for all that arrives elsewhere.
+            // Scheduled links draw the loss for each transmitted packet, others for each arriving
+            // packet.
             link.loss = LinkLoss::default();
         }
         let plain = wide.build();
@@ -287,8 +292,8 @@ fn a_class_that_nobody_is_in_changes_nothing() {
     }
 }
 
-/// A call that comes first waits for one packet at most, whatever TCP does behind it; without classes it waits for the
-/// whole queue.
+/// A call with priority waits for one packet at most, whatever TCP does; without classes it waits
+/// for the whole queue.
 #[test]
 fn a_call_with_priority_does_not_wait_for_tcp() {
     let delay_s = |weights: Vec<f64>| {
@@ -313,7 +318,7 @@ fn a_call_with_priority_does_not_wait_for_tcp() {
     assert!(last.mean_delay_s.unwrap() > 0.1, "{last:?}");
 }
 
-/// A bandwidth set by hand is that of all queues of the link: as by an event.
+/// A bandwidth set at run time applies to all queues of the link, as with an event.
 #[test]
 fn a_bandwidth_set_by_hand_holds_for_all_queues() {
     for (model, scheduler) in [Model::PACKETS, Model::FLUID]
@@ -366,8 +371,8 @@ fn a_bandwidth_set_by_hand_holds_for_all_queues() {
     }
 }
 
-/// What a link loses on the way holds for all its queues: by an event at the start as built so, set by hand as by an
-/// event, and as much as it says.
+/// The random loss of a link applies to all its queues: set by an event at the start, in the
+/// specification or at run time, and with the given probability.
 #[test]
 fn losses_on_the_way_hold_for_all_queues() {
     const LOSS: f64 = 0.05;
@@ -445,7 +450,8 @@ fn losses_on_the_way_hold_for_all_queues() {
     }
 }
 
-/// A path that is set leads through the queues of classes as one that was built so: packets do the same.
+/// A path set at run time uses the class queues as a specified path does, with the same packet
+/// times.
 #[test]
 fn a_path_that_is_set_leads_through_the_queues_of_classes() {
     for scheduler in [Scheduler::Priority, Scheduler::Wfq] {
@@ -513,7 +519,7 @@ fn a_path_that_is_set_leads_through_the_queues_of_classes() {
             connections.map(delay_s).collect()
         };
         assert_eq!(delays_s(&built), delays_s(&set), "{scheduler:?}");
-        // Of 1000 packets/s the class has what it asks for.
+        // The class receives its demand of 1000 packets/s.
         let id = set.network().connection_by_name("moved").unwrap();
         assert_eq!(set.connection_totals(id).lost_pkts, 0.0);
         let queue = set.network().link_by_name("A->B/first").unwrap();

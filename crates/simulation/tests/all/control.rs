@@ -1,4 +1,4 @@
-//! Links whose bandwidth is set between steps, as events set it.
+//! Bandwidths set between steps have the same effect as events.
 
 use netflow_problems::{RandomNetwork, link, one_way, random_network};
 use netflow_simulation::*;
@@ -20,7 +20,7 @@ fn network(seed: u64) -> Network {
     })
 }
 
-/// To the end, with a bandwidth that an event sets.
+/// Simulates to the end, with a bandwidth set by an event.
 fn by_event(network: &Network, options: Options, link: usize, at_s: f64, bps: f64) -> Simulation {
     let link = network.links().nth(link).unwrap();
     let mut builder = network.to_builder();
@@ -35,7 +35,7 @@ fn by_event(network: &Network, options: Options, link: usize, at_s: f64, bps: f6
     simulation
 }
 
-/// The same, set by hand when it is that time.
+/// Simulates to the end, with the bandwidth set at run time.
 fn by_hand(network: &Network, options: Options, link: usize, at_s: f64, bps: f64) -> Simulation {
     let id = network.links().nth(link).unwrap();
     let network = with_bandwidths(network, &[(id, bps)]).unwrap();
@@ -67,12 +67,12 @@ proptest! {
             by_hand(&network, options, link, at_s, bps),
         );
         for (event, hand) in told(&event).into_iter().zip(told(&hand)) {
-            // They may add up in another order.
+            // Sums may be in another order.
             prop_assert!((event - hand).abs() <= 1e-9 * (1.0 + event.abs()), "{} {}", event, hand);
         }
     }
 
-    /// Random numbers follow from what happens to links; but a full link sends as fast as it can.
+    /// Random numbers depend on the events of links, but a full link sends at its rate.
     #[test]
     fn of_packets_a_full_link_sends_as_much_as_the_bandwidth_says(
         at_ms in 500..2500_u32,
@@ -98,7 +98,7 @@ proptest! {
         }
     }
 
-    /// What may be done and is not changes nothing.
+    /// An announced change that does not occur has no effect.
     #[test]
     fn what_is_announced_changes_nothing(seed in 0..1000_u64, factor in 0.2..4.0_f64) {
         let network = network(seed);

@@ -1,4 +1,4 @@
-//! Links that take longer or shorter from some time on, by events and by hand.
+//! Changes of link delays, by events and at run time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,7 +14,7 @@ use crate::link_events::{
     run_until, told, with_events, without_turns,
 };
 
-/// The same network, whose routes do not follow delays.
+/// Returns the same network with routes that do not depend on delays.
 fn with_metrics(network: &Network, seed: u64) -> NetworkBuilder {
     let mut random = rng(seed);
     let mut builder = network.to_builder();
@@ -29,8 +29,8 @@ fn some_delay(random: &mut impl rand::Rng) -> f64 {
 proptest! {
     #![proptest_config(cases(12))]
 
-    /// Sums have another order then. Where queues swing for ever, rounding grows to any size: with none of these seeds, but
-    /// with 35227.
+    /// Sums are in another order. In queues that oscillate permanently, rounding errors grow
+    /// without bound: with none of these seeds, but with 35227.
     #[test]
     fn at_the_start_it_is_a_link_with_that_delay(seed in 0..24_u64) {
         for model in without_turns() {
@@ -42,7 +42,7 @@ proptest! {
             builder.each_link(|link| link.delay_s = *each.next().unwrap());
             let built = builder.build().unwrap();
             let events = delays_s.iter().enumerate();
-            // By way of another, which no packet meets.
+            // Through an intermediate value, which no packet encounters.
             let events = events.flat_map(|(l, &delay_s)| [1.0, delay_s].map(|it| (0.0, l, Change::Delay(it))));
             let changed = with_events(&network, &events.collect::<Vec<_>>());
             come_to_the_same([built, changed], model)?;
@@ -77,7 +77,7 @@ proptest! {
             let network = network(seed, model);
             let mut both = [0, 1].map(|_| begin(network.clone(), model));
             both.iter_mut().for_each(|it| run_until(it, at_s));
-            // A fluid carries out what is due at the start of its next step.
+            // The fluid model applies due events at the start of its next step.
             let delays_s = network.delays_at_s(at_s);
             for (id, &delay_s) in network.links().zip(&delays_s) {
                 both[1].set_delay(id, delay_s).unwrap();
@@ -94,7 +94,7 @@ proptest! {
         }
     }
 
-    /// What is on the way with other delays belongs to the state of a fluid.
+    /// Packets in flight with other delays are part of the state of the fluid model.
     #[test]
     fn a_fluid_goes_on_from_a_state_with_the_same_bits(seed in 0..100_000_u64) {
         for model in models().into_iter().filter(|model| !is_of_packets(*model)) {
@@ -115,13 +115,13 @@ proptest! {
         }
     }
 
-    /// With changes of every kind, at any time: what was offered has arrived, is lost, or is somewhere. And what packets
-    /// are told to be in queues is what queues hold.
+    /// With changes of every kind at any time, all offered packets are delivered, lost or in the
+    /// network. The number of queued packets equals the sum over queues.
     #[test]
     fn nothing_goes_missing(seed in 0..100_000_u64) {
         for model in models() {
             if matches!(model, Model::Fluid(FluidOptions::Literal { .. })) {
-                continue; // of what it cuts off it keeps no account
+                continue; // its truncated packets are not counted
             }
             let network = network(seed, model);
             let mut random = rng(seed);
@@ -152,13 +152,14 @@ proptest! {
         }
     }
 
-    /// Packets at a constant rate over links in a row whose delays and bandwidths change, against a simulation that knows
-    /// nothing but that: what has arrived, is on the way and waits at any time, and what packets took.
+    /// Packets at a constant rate over links in a row with changing delays and bandwidths, compared
+    /// with a separate simulation: packets arrived, in flight and queued at any time, and their
+    /// delays.
     #[test]
     fn packets_arrive_when_they_should(seed in 0..100_000_u64) {
         let random = &mut rng(seed);
         let row = Row::random(random);
-        // It starts so that packets are sent at whole milliseconds: no time is rounded.
+        // The start is such that packets are sent at whole milliseconds, without rounding.
         let gap_ns = (1e9 / row.rate_pps) as u64;
         let network = row.network(gap_ns - first_ns(&row.network(0), gap_ns));
         let model = Model::PACKETS;
@@ -181,8 +182,8 @@ proptest! {
         }
     }
 
-    /// The same row as a fluid: what has arrived by any time is what packets would, but for those that the fluid cuts.
-    /// No queue is in the way of delays.
+    /// The same row in the fluid model: arrivals match those of packets, except for partial
+    /// packets. Queues are too short to matter.
     #[test]
     fn fluids_overtake_as_packets_do(seed in 0..100_000_u64) {
         let mut row = Row {
@@ -202,16 +203,17 @@ proptest! {
             run_until(&mut simulation, until_ns as f64 / 1e9);
             let arrived = simulation.connection_totals(id).delivered_pkts;
             let wanted = row.follow(0, until_ns).arrived as f64;
-            // A packet is there as a whole, and one begins at 0; a step is a quarter of one.
+            // Packets are discrete, and one begins at time 0; a step is a quarter of a packet.
             prop_assert!((arrived - wanted).abs() < 2.5, "{} {} at {} {:?}", arrived, wanted, until_ns, row);
         }
         run_until(&mut simulation, DURATION_S);
         let wanted = row.follow(0, (DURATION_S * 1e9) as u64);
         let mean_s = simulation.connection_totals(id).mean_delay_s.unwrap();
         let wanted_s = wanted.took_ns as f64 / wanted.arrived as f64 * 1e-9;
-        // At each change a packet may be on the other side, and two more that were sent since the fluid looked last; those that
-        // are on the way to the link, for at most 150 ms on each before it, are reckoned with what it was when they were sent; and
-        // the fluid tells what those take that are sent, not only those that have arrived.
+        // At each change a packet may be on the other side, and two more have been sent since the
+        // last fluid step. Packets in flight to the link, for at most 150 ms on each link before
+        // it, use the value at their sending time. The fluid model reports the delay of sent
+        // packets, not only of arrived ones.
         let before = |link: usize| 0.15 * row.rate_pps * link as f64;
         let others: f64 = row.events.iter().map(|event| 4.0 + before(event.1)).sum();
         let others = others + wanted.on_the_way as f64;
@@ -220,7 +222,7 @@ proptest! {
     }
 }
 
-/// When the first packet is sent, somewhere in the first interval: by halves.
+/// Returns the time of the first packet within the first interval, by bisection.
 fn first_ns(network: &Network, gap_ns: u64) -> u64 {
     let id = network.connections().next().unwrap();
     let (mut before, mut after) = (0, gap_ns + 1);
@@ -243,11 +245,11 @@ struct Row {
     room: usize,
     bandwidths_bps: Vec<f64>,
     delays_ns: Vec<u64>,
-    /// In order of time.
+    /// Events in order of time.
     events: Vec<(u64, usize, Change)>,
 }
 
-/// What a row has come to.
+/// Result of a row.
 #[derive(Debug, PartialEq)]
 struct Told {
     took_ns: u64,
@@ -257,10 +259,10 @@ struct Told {
     queues: Vec<u64>,
 }
 
-/// What happens at a moment, in this order.
+/// Event, in processing order for equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
-    /// A link has transmitted the packet that was first in its queue, if nothing changed since.
+    /// A link has transmitted the first packet of its queue, if nothing changed since.
     Left {
         link: usize,
         generation: u32,
@@ -288,7 +290,7 @@ impl Row {
             let link = one_of(&[0.0, 1.0, 2.0]) as usize % n;
             let change = match one_of(&[0.0, 0.0, 0.0, 0.5, 2.0]) {
                 0.0 => Change::Delay(one_of(&delays) / 1e9),
-                // Times stay whole.
+                // Transmission times stay whole numbers.
                 factor => {
                     now_bps[link] = (factor * now_bps[link]).clamp(5e5, 1.6e7);
                     Change::Bandwidth(now_bps[link])
@@ -305,7 +307,7 @@ impl Row {
         }
     }
 
-    /// The source starts at `start_ns`.
+    /// Builds the network with a source that starts at `start_ns`.
     fn network(&self, start_ns: u64) -> Network {
         let mut builder = NetworkBuilder::new();
         let nodes = (0..=self.delays_ns.len()).map(|i| builder.node(&format!("n{i}")));
@@ -340,7 +342,7 @@ impl Row {
         builder.build().unwrap()
     }
 
-    /// What happens before this time, if the first packet is sent at `first_ns`.
+    /// Simulates until `until_ns`, with the first packet sent at `first_ns`.
     fn follow(&self, first_ns: u64, until_ns: u64) -> Told {
         let n = self.delays_ns.len();
         let mut heap = BinaryHeap::new();
@@ -355,7 +357,7 @@ impl Row {
             heap.push(Reverse((sent_ns, Happens::Arrives { link: 0, sent_ns })));
         }
         let (mut bps, mut delays_ns) = (self.bandwidths_bps.clone(), self.delays_ns.clone());
-        // When those that wait were sent, and when the first of them has left.
+        // Sending times of the queued packets, and departure time of the first.
         let mut queues = vec![VecDeque::new(); n];
         let mut leaves_ns = vec![0; n];
         let mut generations = vec![0; n];
@@ -368,7 +370,7 @@ impl Row {
         };
         let service_ns = |bps: f64| (8e12 / bps) as u64;
         while let Some(Reverse((now_ns, what))) = heap.pop() {
-            // Events at the end belong to it, as what has left by then does.
+            // Events at the end are included, as are departures until then.
             if now_ns > until_ns || (now_ns == until_ns && matches!(what, Happens::Arrives { .. }))
             {
                 told.on_the_way += u64::from(matches!(what, Happens::Arrives { .. }));
@@ -459,9 +461,9 @@ fn a_delay_that_a_link_cannot_have_is_refused() {
     }
 }
 
-/// A connection at a constant rate and TCP over one link whose delay goes from 10 to 60 and to 20 ms: after each change
-/// the delays of the one, and the round-trip times and rates of the other, are those of a link that was built so, of
-/// fluids and of packets; and those of fluids are as near to those of packets as there.
+/// A constant-rate connection and TCP over one link whose delay changes from 10 to 60 and to 20 ms.
+/// After each change, delays, round-trip times and rates equal those of a link built with that
+/// delay, in both models. The models also agree as well as for such a link.
 #[test]
 fn after_changes_it_is_as_if_it_had_been_built_so() {
     let network = |delay_s: f64, changes: &[(f64, f64)], source: &Source| {
@@ -525,7 +527,7 @@ fn after_changes_it_is_as_if_it_had_been_built_so() {
     }
 }
 
-/// Of both engines, which begin anew when a path is set before anything has happened.
+/// For both engines, which reset when a path is set before anything has happened.
 #[test]
 fn what_is_set_of_links_at_the_start_stays_when_a_path_is_set() {
     for model in models() {
@@ -559,7 +561,7 @@ fn what_is_set_of_links_at_the_start_stays_when_a_path_is_set() {
         let wanted_pkts = 0.75 * 100.0 * (DURATION_S - 0.51);
         let allowed_pkts = if is_of_packets(model) { 45.0 } else { 5.0 };
         let is_near = (totals.delivered_pkts - wanted_pkts).abs() < allowed_pkts;
-        // Nothing is on the way in models that are well mixed.
+        // Well-mixed models have no packets in flight.
         let is_mixed = model != Model::FLUID && !is_of_packets(model);
         assert!(is_near || is_mixed, "{totals:?} by {model:?}");
     }

@@ -1,4 +1,4 @@
-//! How long packets take, by the law of the fluid's queues and as packets meet it.
+//! Packet delays in the fluid model's queue law and in the packet model.
 
 use netflow_problems::{connection, link, one_way};
 use netflow_profile::builtin;
@@ -9,7 +9,7 @@ use netflow_simulation::{
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A chain of links with packets of their own on each, and a stream over all of them.
+/// Returns a chain of links with cross traffic on each, and a stream over all of them.
 fn chain(rng: &mut impl Rng) -> Network {
     let mut b = NetworkBuilder::new();
     let hops = rng.random_range(1..5_usize);
@@ -68,14 +68,14 @@ fn each(of: Percentiles) -> [f64; 4] {
     [of.p50_s, of.p95_s, of.p99_s, of.p999_s]
 }
 
-/// Propagation and transmission, without any waiting, of packets of 1000 B.
+/// Returns the propagation and transmission time of packets of 1000 B, without waiting.
 fn least_s(network: &Network) -> f64 {
     let links = network.links().map(|id| network.link_spec(id));
     links.map(|l| l.delay_s + 8e3 / l.bandwidth_bps).sum()
 }
 
-/// The times of a stream over queues in equilibrium, drawn one by one: in each queue a packet finds so
-/// many that are sent before it.
+/// Draws delays of a stream over queues in equilibrium: in each queue a packet waits for a random
+/// number of packets.
 fn drawn(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f64> {
     let mut stream_pps = network.connection_by_name("stream").map_or(0.0, |id| {
         match network.connection_spec(id).source {
@@ -95,7 +95,7 @@ fn drawn(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f64> {
         };
         let service_pps = spec.bandwidth_bps / 8e3;
         let rho = (stream_pps + own_pps) / service_pps;
-        // How many there are has the probabilities 1, ρ, ρ², …; the last refuses.
+        // The number of packets has the probabilities 1, ρ, ρ², …; the last state blocks.
         let weights: Vec<f64> = (0..=room as i32).map(|n| rho.powi(n)).collect();
         let accepted: f64 = weights[..weights.len() - 1].iter().sum();
         for time_s in &mut times_s {
@@ -112,9 +112,9 @@ fn drawn(network: &Network, draws: usize, rng: &mut impl Rng) -> Vec<f64> {
     times_s
 }
 
-/// What is told of a stream is what is drawn from M/M/1/K queues that know nothing of each other, within
-/// 5 % of the waiting or two packets' transmission; three moments of a sum are not its tail, which is
-/// off by more in one of fifty.
+/// The percentiles of a stream match those drawn from independent M/M/1/K queues, within 5 % of the
+/// waiting time or two transmission times. The tail, estimated from three moments, has a larger
+/// error in one of 50.
 #[test]
 fn percentiles_are_those_of_the_queues_law() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
@@ -136,8 +136,9 @@ fn percentiles_are_those_of_the_queues_law() {
     assert!(far <= 8, "{far} of 400");
 }
 
-/// Packets of one size wait half as long in a light queue as those of M/M/1, and as long in a full one:
-/// what the fluid tells of Poisson streams lies between that and a little more than packets meet.
+/// Packets of one size wait half as long in a lightly loaded queue as in M/M/1, and as long in a
+/// full one. For Poisson streams, the fluid model's estimate is between that and slightly above the
+/// packet model.
 #[test]
 fn the_law_is_on_the_safe_side_of_packets_of_one_size() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(2));
@@ -155,8 +156,8 @@ fn the_law_is_on_the_safe_side_of_packets_of_one_size() {
     }
 }
 
-/// Of TCP by profiles the mean queue is an estimate, and so is the median; the tail is where the buffer
-/// ends, and there both models have it.
+/// With TCP profiles, the mean queue and the median are estimates. The tail is determined by the
+/// buffer in both models.
 #[test]
 fn the_tail_of_tcp_is_where_the_buffer_ends() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(3));
@@ -193,8 +194,8 @@ fn the_tail_of_tcp_is_where_the_buffer_ends() {
     }
 }
 
-/// A stream that starts when others have gone knows nothing of their queues, and a period nothing of
-/// what was before it.
+/// The delays of a stream that starts after others have ended do not include their queues, and
+/// those of a period do not include earlier ones.
 #[test]
 fn times_are_those_of_the_streams_own_packets() {
     let mut b = NetworkBuilder::new();
@@ -228,7 +229,8 @@ fn times_are_those_of_the_streams_own_packets() {
     assert!(p50_s(simulation.connection_totals(late)).unwrap() < 0.012);
 }
 
-/// Ten minutes away: after 20 s nothing is there. The law told what it will take, beside no mean.
+/// A path of ten minutes: after 20 s nothing has arrived. Regression: the law gave percentiles
+/// without a mean.
 #[test]
 fn what_has_not_arrived_has_no_delays() {
     let mut b = NetworkBuilder::new();
@@ -244,7 +246,8 @@ fn what_has_not_arrived_has_no_delays() {
     }
 }
 
-/// Links that fill up when a stream is over, or become longer, or that it does not take any more: what it met is what counts.
+/// Links that fill up, become longer or leave the path after a stream ends do not affect its
+/// delays.
 #[test]
 fn a_mean_is_of_what_the_streams_own_packets_met() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(3));

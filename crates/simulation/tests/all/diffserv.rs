@@ -95,8 +95,8 @@ fn rio(discipline: Discipline) -> DropPolicy {
 
 const TRANSPORTS: [Transport; 2] = [Transport::Fifo, Transport::WellMixed];
 
-/// 4 Mbit/s of which 2 are committed and 1 more is tolerated: a half, a quarter, a quarter; and
-/// with the single rate marker no yellow, since nothing refills its second bucket.
+/// 4 Mbit/s, of which 2 are committed and 1 more is tolerated: fractions 1/2, 1/4, 1/4. The single
+/// rate marker gives no yellow, because its second bucket is not refilled.
 #[test]
 fn colours_are_what_the_rates_say() {
     for transport in TRANSPORTS {
@@ -116,7 +116,7 @@ fn colours_are_what_the_rates_say() {
             let id = lab.aggregate("F", edge, vec![member]);
             let simulation = lab.run(transport, 200.0);
             let totals = simulation.aggregate_totals(id);
-            // The estimator starts with the committed rate, and takes some seconds.
+            // The estimator starts with the committed rate, and needs some seconds.
             for (found, wanted) in totals.fractions().to_array().into_iter().zip(wanted) {
                 assert!((found - wanted).abs() < 0.01, "{transport:?}: {totals:?}");
             }
@@ -128,8 +128,8 @@ fn colours_are_what_the_rates_say() {
     }
 }
 
-/// Twice what the link can carry: what is sent, in each colour, is delivered, lost or on its way;
-/// higher precedences lose more; the link is kept busy by what is let through.
+/// Twice the link's capacity: sent packets of each colour are delivered, lost or in the network;
+/// higher precedences lose more; the link is kept busy.
 #[test]
 fn each_colour_is_conserved_and_the_higher_loses_more() {
     for transport in TRANSPORTS {
@@ -170,7 +170,7 @@ fn each_colour_is_conserved_and_the_higher_loses_more() {
     }
 }
 
-/// Whom no aggregate has is DP2, and loses first.
+/// Packets outside aggregates are DP2, and are dropped first.
 #[test]
 fn packets_of_no_aggregate_lose_first() {
     let mut lab = Lab::new(rio(Discipline::RioC));
@@ -187,7 +187,7 @@ fn packets_of_no_aggregate_lose_first() {
     );
 }
 
-/// Thresholds that the average never reaches leave a drop-tail queue.
+/// With thresholds that the average never reaches, the queue is drop-tail.
 #[test]
 fn a_dropper_that_never_drops_is_drop_tail() {
     let never = DropPolicy::Rio(Rio {
@@ -213,8 +213,8 @@ fn a_dropper_that_never_drops_is_drop_tail() {
     }
 }
 
-/// Everybody greedy: 3 : 1 : 1 by weight; all for the first by priority. In between, what the first
-/// does not want goes to the others.
+/// All sources saturated: 3 : 1 : 1 by weight; all for the first by priority. Unused capacity of
+/// the first goes to the others.
 #[test]
 fn queues_share_their_link() {
     let shares = |scheduler, rates: [f64; 3]| -> [f64; 3] {
@@ -246,7 +246,7 @@ fn queues_share_their_link() {
         for (a, b) in found.into_iter().zip(wanted) {
             assert!((a - b).abs() < 12.0, "{found:?} instead of {wanted:?}");
         }
-        // Whoever is starved still gets a thousandth.
+        // A starved class still gets 0.1 %.
         assert!(found.iter().sum::<f64>() <= 1003.0, "{found:?}");
     };
     near(shares(Scheduler::Wfq, [3000.0; 3]), [600.0, 200.0, 200.0]);
@@ -265,7 +265,7 @@ fn queues_share_their_link() {
     );
 }
 
-/// A saved state goes on with the same bits.
+/// A saved state continues with the same bits.
 #[test]
 fn a_saved_run_goes_on_with_the_same_bits() {
     let network = || {

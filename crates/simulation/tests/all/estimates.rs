@@ -1,4 +1,5 @@
-//! Which queues are estimates, and why: those of busy links that TCP by profiles fills, or sources at a constant rate.
+//! Queues marked as estimates, with reasons: busy links filled by TCP with profiles, or by
+//! constant-rate sources.
 
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -9,7 +10,7 @@ use netflow_workload::{Application as Asks, Http};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-/// One link forward and one back, with these sources and application.
+/// Returns one link in each direction, with these sources and this application.
 fn network(queue: DropPolicy, sources: &[Source], application: Application) -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
@@ -42,7 +43,7 @@ fn run(network: &Network, model: Model, duration_s: f64) -> Simulation {
     simulation
 }
 
-/// Of the link forward, and of the link back.
+/// Returns the marks of the forward and the return link.
 fn estimates(network: &Network, model: Model) -> Vec<Option<Estimate>> {
     let simulation = run(network, model, 20.0);
     let links = network.links();
@@ -90,12 +91,12 @@ fn busy_queues_are_estimates_by_what_fills_them() {
         fluid(&red, &[tcp.clone(), tcp.clone()], bulk),
         [Some(Estimate::EarlyDrops), acks]
     );
-    // It sends what comes, as it comes.
+    // The source forwards the application's traffic unchanged.
     assert_eq!(
         fluid(&tail, std::slice::from_ref(&tcp), little),
         [Some(Estimate::Alike), acks]
     );
-    // Unless there is more than gets through.
+    // Unless the application's rate exceeds the capacity.
     let much = Application::Poisson { rate_pps: 1100.0 };
     assert_eq!(
         fluid(&tail, std::slice::from_ref(&tcp), much),
@@ -105,8 +106,8 @@ fn busy_queues_are_estimates_by_what_fills_them() {
     assert_eq!(estimates(&packets, Model::PACKETS), [None, None]);
 }
 
-/// What the sign says of constant rates: as long as they fit, queues of packets are shorter and lose less than the fluid
-/// tells. On 60 links, of 1 to 100 sources each.
+/// For constant rates below the capacity, queues of packets are shorter and lose less than in the
+/// fluid model. 60 links with 1 to 100 sources each.
 #[test]
 fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
     let random = &mut Pcg32::seed_from_u64(netflow_problems::population(1));
@@ -136,8 +137,9 @@ fn constant_rates_that_fit_have_shorter_queues_than_random_ones() {
     }
 }
 
-/// Packets of a stream do not wait again at a second link that is as fast as the first. Where others join it they wait less
-/// than the equations say, and packets of very different sizes wait longer: both are estimates.
+/// Packets of a stream do not wait again at a second link of the same bandwidth. Packets of a
+/// merged stream wait less than the equations predict, and packets of very different sizes wait
+/// longer: both are estimates.
 #[test]
 fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(5));
@@ -202,8 +204,8 @@ fn what_is_wrong_for_order_or_sizes_is_an_estimate() {
     }
 }
 
-/// Random packets of sizes between one and as many as differ exponentially: no queue is longer than is told, nor loses more;
-/// with the part of the way from one size to exponential ones that Pollaczek and Khinchin say.
+/// Poisson packets with sizes between constant and exponential: no queue is longer, or loses more,
+/// than reported. The Pollaczek–Khinchine formula gives the position between the two cases.
 #[test]
 fn packets_nearly_of_one_size_wait_less_than_is_told() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(21));
@@ -254,7 +256,7 @@ fn packets_nearly_of_one_size_wait_less_than_is_told() {
     assert!(marked > 30, "{marked}");
 }
 
-/// Applications that switch on and off: packets wait longer than for their means, and it is said.
+/// On-off applications: packets wait longer than for the mean rate, and the queue is marked.
 #[test]
 fn bursts_of_applications_are_said_not_to_be_told() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(22));
@@ -291,14 +293,14 @@ fn bursts_of_applications_are_said_not_to_be_told() {
     assert!(longer[longer.len() / 4] > 1.5, "{longer:?}");
 }
 
-/// The same of users of the web.
+/// The same for web users.
 #[test]
 fn bursts_of_users_are_said_not_to_be_told() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(24));
     let mut longer = Vec::new();
     for _ in 0..10 {
         let bandwidth_bps = rng.random_range(2e6..2e7);
-        // A visit is about 70 kB.
+        // A session transfers about 70 kB.
         let users_per_s = rng.random_range(0.3..0.7) * bandwidth_bps / 5.6e5;
         let mut builder = NetworkBuilder::new();
         let (a, b) = (builder.node("a"), builder.node("b"));
@@ -323,14 +325,15 @@ fn bursts_of_users_are_said_not_to_be_told() {
     assert!(longer[0] > 1.5, "{longer:?}");
 }
 
-/// How many times as many packets are there as a fluid tells, these being in order.
+/// Formats the ratios of packet queues to fluid queues, which are sorted.
 fn times_as_long(all: &[f64]) -> String {
     let [least, most] = [0, all.len() - 1].map(|i| all[i]);
     let n = all.len();
     format!("{n} links: {least:.2} to {most:.1} times as many packets as the fluid tells")
 }
 
-/// Acknowledgements that fit hardly wait on a narrow way back; of those that do not, more wait than is told.
+/// Acknowledgements below the capacity of a narrow return path hardly wait; above it, more wait
+/// than reported.
 #[test]
 fn acknowledgements_on_a_narrow_way_back_are_an_estimate() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(23));
@@ -380,7 +383,7 @@ fn acknowledgements_on_a_narrow_way_back_are_an_estimate() {
     }
 }
 
-/// Packets take 0.64 ns, which are told as one: a link that is 80 % busy is told to be full.
+/// Packets of 0.64 ns are rounded to 1 ns: a link that is 80 % busy is reported as full.
 #[test]
 fn what_whole_nanoseconds_are_too_coarse_for_is_an_estimate() {
     for (gbps, bytes, told) in [

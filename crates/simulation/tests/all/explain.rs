@@ -1,4 +1,4 @@
-//! What is told of a connection is what happened to it.
+//! Explanations of a connection match its measured values.
 
 use netflow_diffserv::{Curve, Discipline};
 use netflow_profile::builtin;
@@ -7,7 +7,7 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 
 const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 
-/// A and B, joined by a quick way over C and a slow one over D; `queue` is that of C->B.
+/// A and B, connected by a fast path over C and a slow one over D; `queue` is that of C->B.
 struct Lab {
     builder: NetworkBuilder,
     nodes: [NodeId; 4],
@@ -71,10 +71,10 @@ impl Lab {
     }
 }
 
-/// An explanation, and what the connection and the links of its way did in the interval.
+/// Explanation, with the values of the connection and of its path's links in the interval.
 type Told = (Explanation, ConnectionInterval, Vec<LinkInterval>);
 
-/// Keeps the explanation, and the measured numbers, of every interval.
+/// Recorder that keeps the explanation and the measured values of every interval.
 struct Keeper {
     connection: ConnectionId,
     told: Vec<Told>,
@@ -127,7 +127,7 @@ fn after_a_failure_the_way_told_is_not_that_of_time_0() {
         let quick = lab.quick;
         for (told, ..) in kept(lab, c, model, 6.0).told {
             let over_c = told.hops.iter().any(|hop| hop.link == quick);
-            // At the moment itself packets still go the way before.
+            // At the time of the event, packets still take the earlier path.
             let after_s = if model == Model::PACKETS { -1e-9 } else { 1e-9 };
             let works = !(2.0..4.0).contains(&(told.time_s + after_s));
             assert_eq!(over_c, works, "{model:?} at {} s", told.time_s);
@@ -150,7 +150,7 @@ fn rio() -> DropPolicy {
     })
 }
 
-/// 750 packets/s where 500 pass: a third is lost, nearly all of it early.
+/// 750 packets/s at 500 packets/s of capacity: a third is lost, almost all by early drops.
 #[test]
 fn what_rio_drops_is_part_of_the_loss() {
     for model in KINDS {
@@ -174,7 +174,7 @@ fn what_rio_drops_is_part_of_the_loss() {
     }
 }
 
-/// The link is idle for 5 s, and overloaded from then on.
+/// The link is idle for 5 s, and overloaded afterwards.
 #[test]
 fn utilization_and_loss_are_those_of_the_interval_and_not_of_all_the_time() {
     for model in KINDS {
@@ -229,7 +229,7 @@ fn the_limit_that_applied_is_told() {
             .count();
         assert!(2 * most > slow.len(), "{model:?} {slow:?}");
     }
-    // A window of two bandwidth-delay products holds nobody who lets packets go at the bandwidth.
+    // A window of two bandwidth-delay products does not limit a sender paced at the bandwidth.
     let bbr = || {
         let mut stack = Stack::builtin("linux-6").unwrap();
         stack.set_congestion(CongestionControl::Bbr);
@@ -249,7 +249,7 @@ fn the_limit_that_applied_is_told() {
     });
     assert_eq!(free.last(), Some(&Limit::CongestionWindow));
     let free = limits(Model::FLUID, reno(), &|spec| {
-        // The first interval ends while it still grows.
+        // The first interval ends while the window still grows.
         (spec.start_s, spec.max_window_pkts) = (0.35, None);
     });
     for limit in [Limit::Growth, Limit::Profile] {

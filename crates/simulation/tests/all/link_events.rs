@@ -1,4 +1,4 @@
-//! Networks whose links become others on the way, and what is told of them.
+//! Events that change links during a run.
 
 use netflow_problems::{RandomNetwork, random_network};
 use netflow_simulation::*;
@@ -29,8 +29,8 @@ pub fn models() -> [Model; 5] {
     ]
 }
 
-/// Those in which it hardly matters which of two links of a cycle has its turn first: that follows from what
-/// happens to links, too.
+/// Returns the models whose results hardly depend on the processing order of links in a cycle,
+/// which depends on the events of links, too.
 pub fn without_turns() -> impl Iterator<Item = Model> {
     let literal = |model: &Model| matches!(model, Model::Fluid(FluidOptions::Literal { .. }));
     models().into_iter().filter(move |model| !literal(model))
@@ -76,7 +76,7 @@ pub fn with_events(network: &Network, events: &[(f64, usize, Change)]) -> Networ
     builder.build().unwrap()
 }
 
-/// What the links and the connections have come to, what is lost on the way and how long that is.
+/// Returns the totals of links and connections, and the loss and delay of links.
 pub fn told(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
     let mut all = alike::told(simulation);
@@ -93,10 +93,13 @@ pub fn told(simulation: &Simulation) -> Vec<f64> {
     all
 }
 
-/// The same bits of packets; of fluids the same but for the order in which sums are formed, which follows from
-/// what happens to links. Adaptive steps are chosen by differences of queues, whose last digits are rounding. In
-/// one network of a thousand that grows beyond any bound that shows a fault, as it does in networks that swing: those are
-/// compared with themselves, up to a bound where steps are not adaptive.
+/// Compares two runs.
+///
+/// Packet runs must have the same bits. Fluid runs may sum in another order, which depends on the
+/// events of links. Adaptive steps depend on differences of queues, whose last digits are rounding
+/// errors. In one of 1000 networks these errors exceed any bound that reveals a fault, as in
+/// networks that oscillate. Those are compared with perturbed runs of themselves, up to a bound if
+/// steps are not adaptive.
 pub fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(), TestCaseError> {
     let adaptive = matches!(model, Model::Fluid(FluidOptions::Adaptive { .. }));
     let tolerance = match model {
@@ -113,7 +116,7 @@ pub fn compare(one: &Simulation, other: &Simulation, model: Model) -> Result<(),
     Ok(())
 }
 
-/// By how much two tellings differ at most, relative to what is told and 1.
+/// Returns the largest difference relative to the values and 1.
 fn apart(one: &[f64], other: &[f64]) -> f64 {
     assert_eq!(one.len(), other.len());
     let each = one.iter().zip(other);
@@ -124,7 +127,8 @@ fn apart(one: &[f64], other: &[f64]) -> f64 {
     )
 }
 
-/// By how much it, all of whose changes are events, differs from what it is with other last digits of bandwidths.
+/// Returns the change of the results if the last digits of bandwidths change. All changes of the
+/// run must be events.
 fn trembling(it: &Simulation, model: Model) -> f64 {
     let run = |factor: f64| {
         let mut builder = it.network().to_builder();
@@ -139,15 +143,16 @@ fn trembling(it: &Simulation, model: Model) -> f64 {
     all.fold(0.0, f64::max)
 }
 
-/// A network that was built so, and one that becomes so by events at 0 s, come to the same.
+/// A network built with some values, and one that gets them by events at 0 s, have the same
+/// results.
 pub fn come_to_the_same(networks: [Network; 2], model: Model) -> Result<(), TestCaseError> {
     let mut both = networks.map(|network| begin(network, model));
     both.iter_mut().for_each(|it| run_until(it, DURATION_S));
     compare(&both[0], &both[1], model)
 }
 
-/// What is set by hand at this time in the first does what an event of then does in the second; before it nothing
-/// differs.
+/// A value set at run time in the first network has the same effect as an event at that time in the
+/// second, and none before.
 pub fn by_hand_as_by_event(
     networks: [Network; 2],
     at_s: f64,
@@ -157,7 +162,7 @@ pub fn by_hand_as_by_event(
     let mut both = networks.map(|network| begin(network, model));
     both.iter_mut().for_each(|it| run_until(it, at_s));
     if is_of_packets(model) {
-        // The event belongs to the moment at which it stands.
+        // The event belongs to the time at which it occurs.
         set(&mut both[0]);
         compare(&both[0], &both[1], model)?;
     } else {

@@ -1,4 +1,4 @@
-//! What links lose on the way: the mean of it as fluids, each packet by itself as packets.
+//! Random loss of links: its mean in the fluid model, individual packets in the packet model.
 
 use netflow_diffserv::{Conditioner, ConditionerSpec, Curve, Discipline, Kind};
 use netflow_problems::{connection, link, one_way};
@@ -7,7 +7,8 @@ use netflow_simulation::*;
 
 const RATE_PPS: f64 = 400.0;
 
-/// A connection over a link that loses, at 1000 packets/s of 1000 B and 40 ms there and back.
+/// Returns a connection over a lossy link, at 1000 packets/s of 1000 B, with a round-trip time of
+/// 40 ms.
 fn network(loss: LinkLoss, source: Source) -> Network {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
@@ -72,8 +73,8 @@ fn the_link_loses_its_part_of_what_leaves_the_queue_and_nothing_goes_missing() {
             let totals = simulation.link_totals(id);
             let lost_pkts = totals.link_lost_pkts.expect("a link that loses");
             let share = lost_pkts / totals.departed_pkts;
-            // 80 000 packets; bursts are worth up to 3 of their variance. Fluids lose what was under way
-            // at the end a little later.
+            // 80 000 packets; bursts increase the variance by up to a factor of 3. The fluid model
+            // loses packets in flight at the end slightly later.
             let tolerance = match model {
                 Model::Packets(_) => 4.0 * (3.0 * wanted / 80_000.0).sqrt(),
                 Model::Fluid(_) => 1e-3 * wanted,
@@ -97,7 +98,7 @@ fn the_link_loses_its_part_of_what_leaves_the_queue_and_nothing_goes_missing() {
     }
 }
 
-/// A path that loses 1 % and delays by 40 ms, and does nothing else: the profile says the rate.
+/// A path with 1 % loss and a round-trip time of 40 ms: the rate is that of the profile.
 #[test]
 fn a_source_sees_the_loss_of_its_links() {
     let profile = builtin("ns-reno").unwrap();
@@ -118,7 +119,7 @@ fn a_source_sees_the_loss_of_its_links() {
     }
 }
 
-/// Windows over the same path: within what the formula of Padhye and others is good for.
+/// Congestion windows on the same path: within the accuracy of the formula of Padhye et al.
 #[test]
 fn windows_halve_for_what_links_lose() {
     for loss in [0.003, 0.01, 0.03] {
@@ -143,7 +144,7 @@ fn windows_halve_for_what_links_lose() {
     }
 }
 
-/// The same seed loses as many packets; another loses others.
+/// The same seed loses the same packets; another one loses others.
 #[test]
 fn losses_follow_from_the_seed() {
     let of = |seed| {
@@ -165,8 +166,8 @@ fn losses_follow_from_the_seed() {
     assert_ne!(of(1), of(2));
 }
 
-/// A queue that overflows on a link that loses: the paper's model counts what it cuts off by itself, no
-/// connection loses it.
+/// Queue overflow on a lossy link: the paper's model counts truncated packets separately, and not
+/// as losses of connections.
 #[test]
 fn overflow_is_no_loss_on_the_way() {
     for model in models() {
@@ -184,8 +185,8 @@ fn overflow_is_no_loss_on_the_way() {
     }
 }
 
-/// What links lose is what connections lose: where queues of three precedences overflow, a link fails
-/// with packets in its queue, and routes form a cycle.
+/// The losses of links equal those of connections: with overflow in queues of three precedences,
+/// failure of a link with queued packets, and routes that form a cycle.
 #[test]
 fn links_lose_what_connections_lose() {
     let curve = |min| Curve::new(min, 2.0 * min, 0.1);

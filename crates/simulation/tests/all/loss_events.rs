@@ -1,4 +1,4 @@
-//! Links that lose something else on the way from some time on, by events and by hand.
+//! Changes of random loss, by events and at run time.
 
 use netflow_problems::{link, one_way, some_loss};
 use netflow_simulation::*;
@@ -72,7 +72,7 @@ proptest! {
         }
     }
 
-    /// Of all models, where no link's turn depends on another's.
+    /// All models, for links that do not depend on each other's processing order.
     #[test]
     fn in_a_row_of_links_the_start_is_like_any_other_time(
         parts in proptest::array::uniform2(0.0..1.0_f64),
@@ -102,7 +102,7 @@ proptest! {
         }
     }
 
-    /// Of one event that sets both, and of two at the same moment.
+    /// One event that sets both, and two events at the same time.
     #[test]
     fn of_packets_bandwidth_and_loss_at_one_moment_have_no_order(
         seed in 0..100_000_u64,
@@ -123,8 +123,8 @@ proptest! {
         prop_assert_eq!(told(&both[0]), told(&both[1]));
     }
 
-    /// Of a light link and of one whose queue is full when its loss changes: what has been transmitted before is
-    /// lost by the one probability, what comes later by the other. Nothing goes missing.
+    /// A lightly loaded link and one with a full queue whose loss changes: packets transmitted
+    /// before have the old probability, later ones the new. Packets are conserved.
     #[test]
     fn as_many_are_lost_as_the_probability_says(
         seed in 0..100_000_u64,
@@ -165,7 +165,8 @@ proptest! {
                 let departed = totals.departed_pkts - before.1;
                 let found = lost - before.0;
                 let tolerance = match is_of_packets(model) {
-                    // Half a packet, and five standard deviations: one of 2 million goes astray.
+                    // Half a packet plus five standard deviations; a false alarm has a probability
+                    // of 1 in 2 million.
                     true => 0.5 + 5.0 * (departed * part * (1.0 - part)).sqrt().max(1.0),
                     false => 1e-6 * departed,
                 };
@@ -176,7 +177,7 @@ proptest! {
                 before = (lost, totals.departed_pkts);
             }
             if matches!(model, Model::Fluid(FluidOptions::Literal { .. })) {
-                continue; // of what it cuts off it keeps no account
+                continue; // its truncated packets are not counted
             }
             let all = simulation.totals();
             let ended = all.delivered_pkts + all.lost_pkts + all.queued_pkts + all.in_flight_pkts;
@@ -184,7 +185,7 @@ proptest! {
         }
     }
 
-    /// What links lose belongs to the state of a fluid.
+    /// The losses of links are part of the state of the fluid model.
     #[test]
     fn a_fluid_goes_on_from_a_state_with_the_same_bits(seed in 0..100_000_u64) {
         for model in models().into_iter().filter(|model| !is_of_packets(*model)) {
@@ -231,7 +232,7 @@ fn what_is_no_loss_is_refused() {
     }
 }
 
-/// Small packets of users have fewer bit errors than large ones, which is asked for by itself.
+/// Small packets of users have fewer bit errors than large ones, which is requested separately.
 #[test]
 fn users_meet_the_losses_of_the_time() {
     let loss = LinkLoss {

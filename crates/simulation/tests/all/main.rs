@@ -1,4 +1,4 @@
-//! Networks, from outside. One binary: it builds in a fraction of the time of one for each file.
+//! Integration tests of networks. A single binary builds much faster than one for each file.
 
 mod adaptive;
 mod alike;
@@ -42,7 +42,7 @@ mod window;
 use netflow_simulation::{Model, Network, Options, Simulation};
 use proptest::prelude::ProptestConfig;
 
-/// So many cases, or as many as the environment's `PROPTEST_CASES` asks for.
+/// Returns `most` cases, or the number in the environment variable `PROPTEST_CASES`.
 fn cases(most: u32) -> ProptestConfig {
     match std::env::var_os("PROPTEST_CASES") {
         Some(_) => ProptestConfig::default(),
@@ -50,7 +50,7 @@ fn cases(most: u32) -> ProptestConfig {
     }
 }
 
-/// A network that was followed to its end, packet by packet.
+/// Runs a network in the packet model to its end.
 fn as_packets(network: Network, duration_s: f64, seed: u64) -> Simulation {
     let options = Options {
         duration_s,

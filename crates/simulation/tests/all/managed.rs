@@ -1,4 +1,5 @@
-//! Queues that manage who waits: how long they are told to be, and what fluids make of PIE beside packets.
+//! Queues with active queue management: their reported length, and PIE in the fluid model compared
+//! with packets.
 
 use std::convert::Infallible;
 
@@ -15,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::alike::Nobody;
 
-/// A link with this queue, and so many connections of each source.
+/// Returns a link with this queue, and a number of connections of each source.
 fn network(queue: Aqm, bandwidth_bps: f64, delay_s: f64, sources: &[(Source, u32)]) -> Network {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
@@ -38,7 +39,7 @@ fn network(queue: Aqm, bandwidth_bps: f64, delay_s: f64, sources: &[(Source, u32
     b.build().unwrap()
 }
 
-/// Linux's TCP, as each model knows it.
+/// Returns Linux's TCP as each model represents it.
 fn linux(model: Model, profile: &str, congestion: CongestionControl) -> Source {
     match model {
         Model::Fluid(_) => Source::Profile(builtin(profile).unwrap()),
@@ -59,7 +60,7 @@ fn simulation(network: Network, model: Model, duration_s: f64) -> Simulation {
     Simulation::new(network, options).unwrap()
 }
 
-/// A fluid and packets through a link with PIE, from 20 s until then.
+/// Runs the fluid and packet models through a link with PIE, measured from 20 s until `until_s`.
 fn through_pie(
     bandwidth_bps: f64,
     delay_s: f64,
@@ -80,7 +81,7 @@ fn through_pie(
     })
 }
 
-/// Looks at what every interval tells.
+/// Recorder that checks every interval.
 struct Told;
 
 impl Recorder for Told {
@@ -96,8 +97,8 @@ impl Recorder for Told {
     }
 }
 
-/// Packets that CoDel drops have waited in the queue as others have, until they are dropped: the mean queue is that of
-/// what is there at a thousand moments. What they waited is no delay of those that left.
+/// Packets that CoDel drops have waited in the queue until then: the mean queue matches 1000
+/// samples. Their waiting times are not part of the delays of departed packets.
 #[test]
 fn a_queue_is_as_long_as_what_is_there() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
@@ -132,7 +133,7 @@ fn a_queue_is_as_long_as_what_is_there() {
         );
         let error = (totals.mean_queue_pkts - seen).abs();
         assert!(error < 0.5 + 0.02 * seen, "{totals:?} {seen}");
-        // What left took what the connections measured, beside the link's own 2 ms.
+        // Departed packets have the measured delays of the connections, minus the link's own 2 ms.
         let connections = simulation.network().connections();
         let (mut took_s, mut pkts) = (0.0, 0.0);
         for id in connections {
@@ -149,7 +150,7 @@ fn a_queue_is_as_long_as_what_is_there() {
     }
 }
 
-/// Where few packets wait as long as PIE aims at: none are dropped before which two or fewer wait.
+/// If PIE's target is few packets, none is dropped while two or fewer wait.
 #[test]
 fn pie_in_fluids_spares_short_queues() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(8));
@@ -174,8 +175,8 @@ fn pie_in_fluids_spares_short_queues() {
     }
 }
 
-/// PIE in a fluid: its queue, how busy the link is and what is lost, beside packets; with windows, with Poisson sources,
-/// and with both.
+/// PIE in the fluid model: queue, utilization and loss compared with packets; with congestion
+/// windows, with Poisson sources, and with both.
 #[test]
 fn pie_in_fluids_is_near_to_packets() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(7));
@@ -202,7 +203,8 @@ fn pie_in_fluids_is_near_to_packets() {
         let queue_pkts = packets.mean_queue_pkts;
         let longer_pkts = (fluid.mean_queue_pkts - queue_pkts).abs();
         assert!(longer_pkts < 0.3 + 0.05 * queue_pkts);
-        // M/D/1 is idle for more of the time than a queue that is held at a length, the more the fewer wait.
+        // M/D/1 is idle more often than a queue controlled to a length, especially with short
+        // queues.
         let busier = (fluid.utilization - packets.utilization).abs();
         assert!(busier < 0.005 + 0.5 / queue_pkts.max(6.0));
         let [more, less] = [&fluid, &packets].map(|it| it.loss_probability);

@@ -1,7 +1,7 @@
-//! What must not change when a network is written in another way, and what must scale.
+//! Invariance under other notations of the same network, and scaling properties.
 //!
-//! 25 networks always; 500 with `cargo test --release -p netflow-simulation --test all metamorphic --
-//! --ignored`.
+//! Runs 25 networks always; 500 with `cargo test --release -p netflow-simulation --test all
+//! metamorphic -- --ignored`.
 
 use netflow_problems::{WideNetwork, wide_network};
 use netflow_simulation::*;
@@ -12,7 +12,8 @@ const KINDS: [Model; 2] = [Model::FLUID, Model::PACKETS];
 pub(crate) const SHORT: std::ops::Range<u64> = 5000..5025;
 const LONG: std::ops::Range<u64> = 6000..6500;
 
-/// A network of this seed, slow enough for packets. With them, every second TCP has a window of its own.
+/// Returns the network of this seed, slow enough for packets. In the packet model, every second TCP
+/// source has a congestion window.
 pub(crate) fn network(seed: u64, model: Model) -> WideNetwork {
     let mut wide = wide_network(seed);
     wide.duration_s = wide.duration_s.min(3.0);
@@ -38,8 +39,8 @@ pub(crate) fn network(seed: u64, model: Model) -> WideNetwork {
     wide
 }
 
-/// The same with sources that keep to their own rate: only those are alike at other scales of time
-/// and of packets, as TCP has timers and acknowledgements of a size of its own. Bits that flip hit larger packets more often.
+/// Returns the same network with open-loop sources only. TCP does not scale, because it has timers
+/// and acknowledgements of fixed size. Bit errors affect larger packets more often.
 fn of_rates(seed: u64) -> WideNetwork {
     let mut wide = network(seed, Model::FLUID);
     let widths = wide.links.iter().map(|(_, _, link)| link.bandwidth_bps);
@@ -78,7 +79,7 @@ fn finish(wide: &WideNetwork, model: Model) -> Simulation {
     simulation
 }
 
-/// What each connection and each used link did, in an order that does not come from rows.
+/// Returns the results of each connection and each used link, in an order independent of rows.
 pub(crate) fn results(simulation: &Simulation) -> (Vec<String>, Vec<String>, String) {
     let network = simulation.network();
     let connections = network.connections();
@@ -98,7 +99,7 @@ fn other_rows(seeds: std::ops::Range<u64>) {
             let wide = network(seed, model);
             let wanted = results(&finish(&wide, model));
             let mut other = wide.shuffled(seed);
-            // What packets draw hangs on names.
+            // Random numbers of packets depend on names.
             if matches!(model, Model::Fluid(_)) {
                 for (i, (_, _, spec)) in other.connections.iter_mut().enumerate() {
                     spec.name = format!("x{}", 100 - i);
@@ -115,7 +116,7 @@ fn other_rows_give_the_same_bits() {
     other_rows(SHORT);
 }
 
-/// Two connections that nothing but their names tells apart.
+/// Two connections that differ in their names only.
 #[test]
 fn things_that_are_alike_have_random_numbers_of_their_own() {
     let mut wide = network(5000, Model::PACKETS);
@@ -147,12 +148,12 @@ fn things_that_are_alike_have_random_numbers_of_their_own() {
     assert_eq!(of_both(&wide), [a, b]);
 }
 
-/// What sources that heed nothing offered, by their names.
+/// Returns the offered packets of open-loop sources, by name.
 fn offered(simulation: &Simulation) -> Vec<(String, u64)> {
     let network = simulation.network();
     let heedless = network.connections().filter(|&id| {
         let spec = network.connection_spec(id);
-        // What is lost of a size is sent again.
+        // Lost packets of a sized source are sent again.
         matches!(spec.source, Source::Poisson { .. }) && spec.size_pkts.is_none()
     });
     heedless
@@ -163,7 +164,7 @@ fn offered(simulation: &Simulation) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// Whoever changes one thing compares with the same draws of all others.
+/// A change of one element does not change the random numbers of the others.
 fn the_same_draws(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut wide = network(seed, Model::PACKETS);
@@ -221,7 +222,8 @@ fn an_unused_link_changes_no_bit() {
     an_unused_link(SHORT);
 }
 
-/// As a fluid: among packets, rows of other names draw otherwise.
+/// In the fluid model only, because rows with other names have other random numbers in the packet
+/// model.
 fn a_split_count(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let model = Model::FLUID;

@@ -1,4 +1,4 @@
-//! What cannot be done is refused, and never done by halves or left out in silence.
+//! Unsupported operations are rejected as a whole, and never partially applied or silently ignored.
 
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ fn resuming_packets_from_a_state_is_refused_and_does_not_yield_a_run_without_tra
     assert!(error.contains("clone the simulation"), "{error}");
 }
 
-/// Of the same shape, so that nothing but what they are tells them apart.
+/// States of the same shape that differ in their content only.
 #[test]
 fn a_state_of_another_network_or_of_other_options_is_refused() {
     let network = Lab::new().with(profile());
@@ -271,7 +271,7 @@ fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
     assert_eq!(wrong(it.builder), told);
 }
 
-/// Of nanoseconds there were sixty thousand million; rates of nearly nothing overflowed sums.
+/// Regression: times had 6·10¹⁰ ns, and rates near zero overflowed sums.
 #[test]
 fn what_no_network_has_is_refused() {
     let poisson = || Lab::new().with(Source::Poisson { rate_pps: 10.0 });
@@ -296,7 +296,7 @@ fn what_no_network_has_is_refused() {
     }
 }
 
-/// The window model asked only between intervals whether it should stop.
+/// Regression: the packet model checked for a stop between intervals only.
 #[test]
 fn a_run_stops_within_an_interval() {
     for model in [Model::FLUID, Model::PACKETS] {

@@ -1,5 +1,5 @@
-//! One queue against values of 25 digits (`tests/reference/math/mm1k_*.csv`), and over all it may
-//! be asked.
+//! M/M/1/K queue compared with 25-digit values (`tests/reference/math/mm1k_*.csv`), over its whole
+//! domain.
 
 use netflow_simulation::mm1k::{blocking_of_mean, equilibrium, ln_rho_of_mean};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn the_inverse_agrees_with_the_table() {
                 worst_b = (e, k, n);
             }
         } else {
-            // What nobody can see still has the right size, down to where numbers end.
+            // Negligible values still have the right magnitude, down to the underflow.
             let ln_b = at(row, "lnB");
             let ln_found = found.ln();
             if ln_b < -700.0 {
@@ -41,7 +41,7 @@ fn the_inverse_agrees_with_the_table() {
             }
         }
         let x = ln_rho_of_mean(n, k);
-        // N is given exactly; x is as good as N allows.
+        // N is exact; x is as accurate as N allows.
         let e = (x - at(row, "x")).abs() * at(row, "V") / n.min(k - n);
         worst_x = worst_x.max(e);
     }
@@ -61,7 +61,8 @@ fn the_queue_agrees_with_the_table() {
     let mut worst = [0.0_f64; 3];
     for row in &rows {
         let (k, rho) = (at(row, "K"), at(row, "rho"));
-        // ln ρ itself is rounded: near 1 the table's ρ is exact, and (K+1) ln ρ feels the rest.
+        // ln ρ itself is rounded: near 1 the table's ρ is exact, and (K+1) ln ρ is sensitive to the
+        // rest.
         let x = if (0.5..2.0).contains(&rho) {
             (rho - 1.0).ln_1p()
         } else {
@@ -86,7 +87,7 @@ fn the_queue_agrees_with_the_table() {
     println!("N, B, empty as fractions of what is allowed: {worst:?}");
 }
 
-/// N(x(N)) = N, on the side that is smaller; B at the same load.
+/// N(x(N)) = N, on the smaller side; B at the same load.
 fn check(n: f64, k: f64) -> Result<(), TestCaseError> {
     let room = k - n;
     let x = ln_rho_of_mean(n, k);
@@ -94,13 +95,13 @@ fn check(n: f64, k: f64) -> Result<(), TestCaseError> {
     prop_assert!((0.0..=1.0).contains(&b), "B({n}, {k}) = {b}");
     prop_assert!(!x.is_nan());
     let eq = equilibrium(x, k);
-    // e^x ends at x = −708.
+    // e^x is clamped at x = −708.
     prop_assert!(
         n < 1e-300 || error(eq.mean_pkts, n) <= 1e-12,
         "N({x}, {k}) = {}, not {n}",
         eq.mean_pkts
     );
-    // The free room, where that is the smaller part and known exactly.
+    // The free space, if it is the smaller part and exactly known.
     let free = equilibrium(-x, k).mean_pkts;
     if n + room == k {
         prop_assert!(
@@ -109,7 +110,7 @@ fn check(n: f64, k: f64) -> Result<(), TestCaseError> {
         );
     }
     if b > 1e-12 {
-        // d ln B/dx = K − N: what the rounding of x alone does to B.
+        // d ln B/dx = K − N: the effect of the rounding of x on B.
         let rounding = 2e-16 * x.abs() * free;
         prop_assert!(
             error(b, eq.blocking) <= 2e-12 + 2.0 * rounding,
@@ -129,7 +130,7 @@ fn any_room() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Fractions of K: anywhere, near nothing, near a half, near full.
+/// Returns fractions of K: arbitrary, near 0, near one half, near 1.
 fn any_fraction() -> impl Strategy<Value = f64> {
     prop_oneof![
         0.0..=1.0_f64,
@@ -151,7 +152,7 @@ proptest! {
         check(k * fraction, k)?;
     }
 
-    /// N(−x) = K − N(x), and blocking and emptiness change places.
+    /// N(−x) = K − N(x), with blocking and emptiness exchanged.
     #[test]
     fn packets_and_holes_are_symmetric(k in any_room(), x in -50.0..50.0_f64, fraction in any_fraction()) {
         let (a, b) = (equilibrium(x, k), equilibrium(-x, k));
@@ -163,7 +164,7 @@ proptest! {
         }
     }
 
-    /// A longer queue refuses more; to rounding.
+    /// A longer queue blocks more, up to rounding.
     #[test]
     fn blocking_rises_with_the_mean(k in any_room(), fraction in any_fraction(), more in any_fraction()) {
         let (n, m) = (k * fraction, k * fraction.max(more));
@@ -173,7 +174,7 @@ proptest! {
         prop_assert!(low <= high + 1e-12 * high.abs(), "x({n}, {k}) = {low} > x({m}, {k}) = {high}");
     }
 
-    /// Whatever it is asked, it answers with a probability.
+    /// Any input gives a probability.
     #[test]
     fn nonsense_gives_a_probability(n in prop::num::f64::ANY, k in 1.0..1e6_f64) {
         let b = blocking_of_mean(n, k);
@@ -184,7 +185,7 @@ proptest! {
     }
 }
 
-/// The ends, for every room there is, and the numbers next to them.
+/// The limits for every K, and the adjacent numbers.
 #[test]
 fn empty_and_full_queues_are_exact() {
     for k in 1..=100_000_u32 {
@@ -222,7 +223,7 @@ fn room_for_one_blocks_as_it_is_full() {
     }
 }
 
-/// What lies outside [0, K] counts as the nearer end, and no number as full.
+/// Values outside [0, K] count as the nearer limit, and NaN as full.
 #[test]
 fn nonsense_counts_as_an_end() {
     for k in [1.0, 2.5, 20.0, 1e5] {

@@ -1,14 +1,14 @@
-//! The stepper against independent solutions of an ordinary differential equation.
+//! Integrator of the fluid model compared with independent solutions of a differential equation.
 //!
-//! One link (μ = 100 packets/s, room for K = 20) and two NT sources with 120 ms of base round-trip
-//! time, from an empty queue. Well-mixed and delay-free, this is one equation for N(t):
+//! One link (μ = 100 packets/s, buffer K = 20) and two NT sources with a base round-trip time of
+//! 120 ms, from an empty queue. Well-mixed and without delays, this is one equation for N(t):
 //!
 //! > N' = λ(N)·(1 − B(N)) − μ·U(N),  N(0) = 0,
 //! > λ(N) = 2·F(B(N), 120 ms + (N+1)/μ),
 //!
-//! where B and U are the blocking and the utilization of the M/M/1/K queue whose mean is N. Here
-//! they are found the long way, without `mm1k`: with P_n ∝ ρⁿ, N = Σ n·P_n, B = P_K, U = 1 − P_0,
-//! and ρ by bisection. B stays below 1 %, where the profile is one smooth piece.
+//! B and U are the blocking and the utilization of the M/M/1/K queue with mean N. They are computed
+//! here without `mm1k`: with P_n ∝ ρⁿ, N = Σ n·P_n, B = P_K, U = 1 − P_0, and ρ by bisection. B
+//! stays below 1 %, where the profile is smooth.
 
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -22,7 +22,7 @@ const BASE_S: f64 = 0.12;
 const SOURCES: u32 = 2;
 const TIMES: [f64; 8] = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.0];
 
-/// N, B and U at the load ρ.
+/// Returns N, B and U at the load ρ.
 fn queue_at(rho: f64) -> (f64, f64, f64) {
     let weights: Vec<f64> = (0..=K).map(|n| rho.powi(n)).collect();
     let sum: f64 = weights.iter().sum();
@@ -34,7 +34,7 @@ fn queue_at(rho: f64) -> (f64, f64, f64) {
     )
 }
 
-/// B and U of the queue whose mean is `n`.
+/// Returns B and U of the queue with mean `n`.
 fn queue_of(n: f64) -> (f64, f64) {
     let (mut low, mut high) = (0.0, 2.0);
     for _ in 0..60 {
@@ -49,7 +49,7 @@ fn queue_of(n: f64) -> (f64, f64) {
     (b, u)
 }
 
-/// N at the times, by diffsol 0.18 (`tsit45`, relative tolerance 1e-10, absolute 1e-11).
+/// N at the times, from diffsol 0.18 (`tsit45`, relative tolerance 1e-10, absolute 1e-11).
 const DIFFSOL: [f64; 8] = [
     1.0201894569685093,
     1.7049738599532476,
@@ -61,7 +61,7 @@ const DIFFSOL: [f64; 8] = [
     2.766018583494066,
 ];
 
-/// N at the times, by the classical Runge–Kutta method with steps of `h`.
+/// Returns N at the times, from the classical Runge–Kutta method with step `h`.
 fn runge_kutta(h: f64) -> Vec<f64> {
     let profile = builtin("nt").unwrap();
     let slope = |n: f64| {
@@ -84,7 +84,7 @@ fn runge_kutta(h: f64) -> Vec<f64> {
     TIMES.into_iter().map(reach).collect()
 }
 
-/// Two solvers and two steps agree on the solution before anything is compared with it.
+/// Returns the solution after checking that two solvers and two step sizes agree.
 fn oracle() -> Vec<f64> {
     let solutions = [runge_kutta(2e-3), runge_kutta(1e-3)];
     for (solution, tolerance) in solutions.iter().zip([5e-6, 5e-7]) {
@@ -100,7 +100,7 @@ fn network() -> (Network, LinkId) {
     let (from, to, turn) = (b.node("from"), b.node("to"), b.node("turn"));
     let link = netflow_problems::link(from, to, MU * 8000.0, 0.0, f64::from(K));
     let id = b.link(link.clone());
-    // A way back that is a pure delay.
+    // A return path that is a pure delay.
     let fast = LinkSpec {
         bandwidth_bps: 1e30,
         buffer: Buffer::Packets(1e6),
@@ -126,13 +126,14 @@ fn network() -> (Network, LinkId) {
     (b.build().unwrap(), id)
 }
 
-/// Largest difference from the oracle at the times, in packets; and the steps it took.
+/// Returns the maximum difference from the oracle at the times, in packets, and the number of
+/// steps.
 fn error(fluid: FluidOptions, wanted: &[f64]) -> (f64, u64) {
     let (network, link) = network();
     let mut worst = 0.0_f64;
     let mut steps = 0;
     for (&t, &n) in TIMES.iter().zip(wanted) {
-        // A run of its own to each time: adaptive steps end there.
+        // A separate run for each time, because adaptive steps end there.
         let options = Options {
             duration_s: t,
             model: fluid.into(),
@@ -165,7 +166,7 @@ fn the_stepper_converges_to_independent_solutions() {
         let errors = steps.map(|step_s| error(fixed(step_s, coupling), &wanted).0);
         println!("{coupling:?}, fixed steps of {steps:?}: {errors:?}");
         assert!(errors[3] < 0.02, "{errors:?}");
-        // Order 1: the error halves with the step, by the finest two to within a tenth.
+        // Order 1: the error halves with the step, within 10 % for the two finest steps.
         let order = (errors[2] / errors[3]).log2();
         assert!((0.9..1.3).contains(&order), "{order}");
     }
@@ -187,7 +188,7 @@ fn the_stepper_converges_to_independent_solutions() {
     for (a, tolerance) in tried.iter().zip([1e-2, 1e-3, 1e-4, 1e-5]) {
         assert!(a.0 < 3.0 * tolerance, "{tolerance}: {tried:?}");
     }
-    // Extrapolated steps are of order 2: ten times the steps, at most a hundredth of the error.
+    // Extrapolated steps have order 2: ten times the steps, at most 1 % of the error.
     let order = (tried[0].0 / tried[3].0).ln() / (tried[3].1 as f64 / tried[0].1 as f64).ln();
     println!("order of adaptive steps: {order}");
     assert!(order > 1.5, "{order}");

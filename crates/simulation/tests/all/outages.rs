@@ -1,4 +1,4 @@
-//! Traffic that has no route, and demand that has.
+//! Traffic without a route, and the demand of traffic with one.
 
 use netflow_simulation::*;
 
@@ -10,7 +10,7 @@ struct Line {
     links: Vec<LinkId>,
 }
 
-/// Nodes in a row, with duplex links of these bandwidths (bit/s) and 10 ms.
+/// Returns nodes in a row, with duplex links of these bandwidths (bit/s) and 10 ms.
 fn line(bandwidths_bps: &[f64]) -> Line {
     let mut builder = NetworkBuilder::new();
     let names = (0..=bandwidths_bps.len()).map(|i| format!("n{i}"));
@@ -70,8 +70,8 @@ impl Line {
     }
 }
 
-/// The only link is down for half of the time. A constant source once reported a loss of 0.1 %: what
-/// it could not send was not counted.
+/// The only link is down half of the time. Regression: a constant source reported a loss of 0.1 %,
+/// because unsent packets were not counted.
 #[test]
 fn what_has_no_route_is_offered_and_lost() {
     for model in KINDS {
@@ -94,7 +94,7 @@ fn what_has_no_route_is_offered_and_lost() {
     }
 }
 
-/// TCP sends nothing where there is no route, but what it tries again.
+/// TCP without a route sends only retransmission attempts.
 #[test]
 fn tcp_without_a_route_tries_again_only() {
     let mut line = line(&[1e6]);
@@ -111,8 +111,8 @@ fn tcp_without_a_route_tries_again_only() {
     assert!(simulation.totals().imbalance() < 1e-9);
 }
 
-/// What is sent into a link that is down, by way of a path that was given, is lost or has no route; it
-/// is counted in any case.
+/// Packets sent into a failed link of an explicit path are lost or have no route; they are always
+/// counted.
 #[test]
 fn a_given_path_over_a_failed_link_loses_what_is_sent() {
     for model in KINDS {
@@ -144,13 +144,13 @@ fn a_given_path_over_a_failed_link_loses_what_is_sent() {
     }
 }
 
-/// Demand over bandwidth tells which of several full links fills first.
+/// Demand divided by bandwidth shows which of several full links fills first.
 #[test]
 fn demand_is_what_others_let_through() {
     let mut line = line(&[1e6, 4e5, 1e6]);
-    // 8 Mbit/s, which the first link cuts to 1 and the second to 0.4.
+    // 8 Mbit/s, reduced to 1 by the first link and to 0.4 by the second.
     line.send(0, 3, Source::Constant { rate_pps: 1000.0 });
-    // 20 packets of 8000 bits in 40 ms: 4 Mbit/s; the link behind carries 1.
+    // 20 packets of 8000 bits in 40 ms: 4 Mbit/s; the next link carries 1.
     line.send(1, 3, Source::Window(WindowSource::default()));
     let network = line.builder.build().unwrap();
     let demand = network.demand_bps(0.0, 60.0);
@@ -163,8 +163,8 @@ fn demand_is_what_others_let_through() {
     assert_eq!(demand[1], 0.0);
 }
 
-/// A window of 10000 packets, that of a profile's laboratory, was once taken for a limit: the table
-/// said 400000 %.
+/// Regression: the window of 10000 packets of a profile's measurement was used as a limit: the
+/// table reported 400000 %.
 #[test]
 fn a_window_that_the_way_cannot_hold_limits_no_demand() {
     let demand_bps = |window_pkts: Option<f64>| {
@@ -178,7 +178,7 @@ fn a_window_that_the_way_cannot_hold_limits_no_demand() {
     assert_eq!(demand_bps(None), f64::INFINITY);
 }
 
-/// TCP without a limit of its own was given the bandwidth of the other links: 100000 % of a slow one.
+/// Regression: unlimited TCP had the demand of other links' bandwidth: 100000 % of a slow link.
 #[test]
 fn tcp_that_only_other_links_limit_demands_any_rate_of_the_slowest() {
     let mut line = line(&[1e9, 1e6]);

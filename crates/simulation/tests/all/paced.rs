@@ -1,4 +1,4 @@
-//! Sources with profiles among packets, beside the TCPs that the profiles stand for.
+//! Profiled TCP sources in the packet model, compared with the TCP implementations of the profiles.
 
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ fn totals(network: Network, duration_s: f64, seed: u64) -> (Totals, Simulation) 
     (simulation.totals(), simulation)
 }
 
-/// One source on 1 Mbit/s and 10 ms, with a buffer of 100 packets. It once never left slow start: 40 812
-/// packets offered, 33 741 lost.
+/// One source on 1 Mbit/s and 10 ms, with a buffer of 100 packets. Regression: it never left slow
+/// start: 40 812 packets offered, 33 741 lost.
 #[test]
 fn a_profile_among_packets_leaves_slow_start() {
     for seed in 1..6 {
@@ -74,9 +74,9 @@ fn a_profile_among_packets_leaves_slow_start() {
     }
 }
 
-/// A link is down for five seconds and up for eight more. The seconds without an answer are one loss
-/// event, not many, and sources begin anew after them, so that it is busy again at once. (Of 200 seeds three were below 0.95 of what could be, the least at 0.942;
-/// the median is 0.975.)
+/// A link is down for five seconds and up for eight more. The time without acknowledgements is one
+/// loss event, and sources restart after it, so that the link is busy again at once. (Of 200 seeds
+/// three were below 0.95 of the maximum, the lowest at 0.942; the median is 0.975.)
 #[test]
 fn a_profile_among_packets_comes_back_after_a_failure() {
     let mut sum = 0.0;
@@ -94,7 +94,7 @@ fn a_profile_among_packets_comes_back_after_a_failure() {
         }
         let (totals, simulation) = totals(lab.builder.build().unwrap(), 33.0, seed);
         let link = simulation.network().links().next().unwrap();
-        // It could be busy for 28 of 33 s.
+        // It can be busy for 28 of 33 s.
         let busy = simulation.link_totals(link).utilization;
         println!("{totals:?} {busy}");
         assert!(busy > 0.93 * 28.0 / 33.0, "seed {seed}: {busy}");
@@ -103,7 +103,7 @@ fn a_profile_among_packets_comes_back_after_a_failure() {
     assert!(sum / 20.0 > 0.965 * 28.0 / 33.0, "{sum}");
 }
 
-/// Two to five routers in a row, one to four groups of connections over some of them.
+/// Returns two to five routers in a row, with one to four groups of connections over some of them.
 fn random(seed: u64, source: &dyn Fn() -> Source) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let between = |low: f64, high: f64, rng: &mut ChaCha8Rng| -> f64 {
@@ -131,8 +131,8 @@ fn random(seed: u64, source: &dyn Fn() -> Source) -> Network {
     lab.builder.build().unwrap()
 }
 
-/// Over random networks, profiles among packets carry and lose about what the TCP does that they were
-/// measured from.
+/// Over random networks, profiled sources have about the same throughput and loss as the TCP from
+/// which the profiles were measured.
 #[test]
 fn profiles_among_packets_do_about_what_windows_do() {
     let mut goodputs = Vec::new();
@@ -160,16 +160,16 @@ fn profiles_among_packets_do_about_what_windows_do() {
         near.count() as f64 / ratios.len() as f64
     };
     assert!(within(&goodputs, 1.15) >= 0.9);
-    // Two of them fill a short queue's link that bursts of a window do not.
+    // Two of them fill a link with a short queue that window bursts do not fill.
     assert!(within(&goodputs, 1.7) >= 1.0);
     assert!((goodputs[15] - 1.0).abs() < 0.05);
-    // Random sendings lose more of a short queue's packets than bursts of a window do.
+    // Random sending loses more packets in a short queue than window bursts.
     assert!(within(&losses, 3.0) >= 0.85);
     assert!((0.5..2.2).contains(&losses[15]));
 }
 
-/// What a source with this profile sends on a wide link that loses packets at random, and as many
-/// acknowledgements, beside what the profile says.
+/// Returns the throughput of a profiled source on a wide link with random loss of packets and
+/// acknowledgements, relative to its profile.
 fn sent_of_said(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) -> f64 {
     let mut lab = Lab {
         builder: NetworkBuilder::new(),
@@ -182,7 +182,7 @@ fn sent_of_said(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) ->
     }
     lab.send(a, b, Source::Profile(profile.clone()), 0.0, 1);
     let said_pps = profile.throughput(loss, rtt_s);
-    // Some 2000 losses: chance is about 2 %.
+    // About 2000 losses: random variation of about 2 %.
     let duration_s = (2000.0 / (loss * said_pps)).max(200.0 * rtt_s);
     let network = lab.builder.build().unwrap();
     let connection = network.connections().next().unwrap();
@@ -190,8 +190,9 @@ fn sent_of_said(profile: &Arc<dyn Profile>, loss: f64, rtt_s: f64, seed: u64) ->
     totals.offered_pkts / duration_s / said_pps
 }
 
-/// At random losses, profiles among packets send what they say, at points all over their domains. Once
-/// `linux-reno` at 67 ms and 15 % sent a third more, `pftk` at 10 ms and 5 % a hundredth.
+/// With random loss, profiled sources send at the rate of their profiles, at points in their whole
+/// domains. Regression: `linux-reno` at 67 ms and 15 % sent a third more, `pftk` at 10 ms and 5 %
+/// only 1 %.
 #[test]
 fn profiles_among_packets_send_what_they_say() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));

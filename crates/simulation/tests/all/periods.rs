@@ -1,4 +1,4 @@
-//! Totals of periods: those of a run's parts add up to those of all of it, and balance.
+//! Totals of periods: those of a run's parts add up to the whole run, and balance.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use netflow_simulation::{
     Simulation, Source, Totals, WindowSource,
 };
 
-/// TCP and a source without feedback over two links; the second fails for a while.
+/// Returns TCP and an unresponsive source over two links; the second link fails for some time.
 fn network(tcp: &Source) -> Network {
     let mut builder = NetworkBuilder::new();
     let nodes = ["a", "b", "c"].map(|name| builder.node(name));
@@ -42,7 +42,7 @@ fn network(tcp: &Source) -> Network {
     builder.build().unwrap()
 }
 
-/// Everything that is a total, at the end of a period.
+/// All totals at the end of a period.
 #[derive(Clone, Debug)]
 struct Seen {
     from_s: f64,
@@ -73,7 +73,7 @@ impl Seen {
     }
 }
 
-/// Begins a period at every bound, and looks at the one that ends there.
+/// Recorder that begins a period at every bound, and stores the totals of the one that ends there.
 struct Parts {
     bounds_s: Vec<f64>,
     seen: Vec<Seen>,
@@ -137,7 +137,7 @@ fn cases() -> Vec<(Network, Options)> {
     ]
 }
 
-/// The parts, and all of it: since the start, of the same run.
+/// Returns the totals of the parts and of the whole of one run.
 fn run(network: &Network, options: Options) -> (Parts, Seen) {
     let mut simulation = Simulation::new(network.clone(), options).unwrap();
     let mut parts = Parts {
@@ -223,7 +223,7 @@ fn every_part_balances() {
     }
 }
 
-/// What happened in one part is not told of another.
+/// The totals of one part do not include other parts.
 #[test]
 fn a_part_knows_nothing_of_others() {
     for (network, options) in cases() {
@@ -232,7 +232,7 @@ fn a_part_knows_nothing_of_others() {
         let down = &parts.seen[3];
         assert_eq!((down.from_s, down.to_s), (7.0, 9.0));
         assert_eq!(down.links[failing].utilization, 0.0);
-        // What waited there was lost, and nothing else arrived.
+        // Its queued packets were lost, and nothing else arrived.
         let loss = down.links[failing].loss_probability;
         assert!(down.links[failing].lost_pkts > 0.0 && (0.0..=1.0).contains(&loss));
         assert_eq!(down.links[failing].queueing_delay_s, None);
@@ -240,7 +240,7 @@ fn a_part_knows_nothing_of_others() {
         let udp = &down.connections[1];
         assert!(udp.blocked_pkts > 0.0 && parts.seen[4].connections[1].blocked_pkts == 0.0);
         if let Model::Packets(_) = options.model {
-            // Only what was on the way behind it still arrives.
+            // Only packets in flight behind it still arrive.
             assert!(down.connections[1].delivered_pkts < 10.0);
             assert_eq!(parts.seen[0].connections[1].delay, None);
             let cov = |seen: &Seen| seen.links[0].arrival_cov.unwrap();
@@ -249,8 +249,8 @@ fn a_part_knows_nothing_of_others() {
     }
 }
 
-/// Steps end at bounds and nowhere else than without them by more than that; recording intervals go on
-/// as if there were none, and pieces are what lies between either.
+/// Steps end at bounds, and otherwise at most where they do without bounds. Recording intervals are
+/// unchanged, and pieces are bounded by both.
 #[test]
 fn bounds_are_met_and_cut_intervals_into_pieces() {
     for (network, options) in cases() {

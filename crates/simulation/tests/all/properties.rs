@@ -1,4 +1,4 @@
-//! What holds for every network: balances, bounds, and the same bits.
+//! Properties of all networks: balances, bounds, and reproducible bits.
 
 use netflow_problems::{RandomNetwork, random_network};
 use netflow_simulation::{
@@ -87,7 +87,8 @@ fn check_balance(sim: &Simulation) -> Result<(), TestCaseError> {
         let spec = sim.network().connection_spec(id);
         if let (Some(size), Model::Fluid(_)) = (spec.size_pkts, sim.options().model) {
             let most = size.ceil() * f64::from(spec.count);
-            // What a source at its own rate has on its way at the end comes on top, and is of no use.
+            // The packets in flight of a fixed-rate source at its end are additional, and of no
+            // use.
             let useful_pkts = c.mean_goodput_pps * sim.time_s();
             prop_assert!(useful_pkts <= most * (1.0 + 1e-9), "{c:?} {most}");
             let comes_on_top = spec.source.own_pps().is_some();
@@ -218,8 +219,8 @@ proptest! {
     }
 }
 
-/// In an emptying well-mixed queue the content shrinks by a factor every step, down to where its
-/// inverse is no number any more: it once became NaN there, half a minute after the last packet.
+/// In an emptying well-mixed queue the content decreases by a factor every step, until its inverse
+/// overflows. Regression: it became NaN half a minute after the last packet.
 #[test]
 fn a_queue_left_alone_for_long_stays_a_number() {
     let case = netflow_problems::cbr();
@@ -242,7 +243,7 @@ fn a_queue_left_alone_for_long_stays_a_number() {
     }
 }
 
-/// Steady state of one Poisson-fed queue: M/M/1/K, by both transports and any step.
+/// Steady state of one queue with Poisson arrivals: M/M/1/K, by both transports and any step.
 #[test]
 fn a_poisson_fed_queue_settles_at_mm1k() {
     let (mu, room) = (1000.0, 20.0);
@@ -285,7 +286,8 @@ fn a_poisson_fed_queue_settles_at_mm1k() {
     }
 }
 
-/// What a packet meets at a Poisson-fed queue: the mean number over the rate of those that get in.
+/// Delay at a queue with Poisson arrivals: the mean number of packets divided by the rate of
+/// accepted ones.
 #[test]
 fn a_fluid_tells_the_mean_delay_of_mm1k() {
     let (mu, room) = (1000.0, 20.0);
@@ -324,8 +326,8 @@ fn a_fluid_tells_the_mean_delay_of_mm1k() {
     }
 }
 
-/// Eleven sources start within the delay of a link, and each of them ends a step early: there were
-/// once more batches on the way than the ring of that link held, and packets were lost to nobody.
+/// Eleven sources start within the delay of a link, and each ends a step early. Regression: more
+/// batches were in flight than the ring of the link could hold, and packets vanished.
 #[test]
 fn starts_within_a_delay_lose_no_packets() {
     let starts_s: Vec<f64> = (0..11).map(|i| 1.0 + 2e-3 * f64::from(i)).collect();

@@ -1,4 +1,4 @@
-//! Recording looks on; it changes nothing.
+//! Recording does not change results.
 
 use std::convert::Infallible;
 
@@ -9,16 +9,17 @@ use netflow_tcpmodel::Stack;
 use netflow_workload::{Distribution, Http};
 use proptest::prelude::*;
 
-/// What is done to a random network.
+/// Changes of a random network.
 #[derive(Clone, Copy, Debug)]
 struct Changes {
-    /// All delays are multiplied by this.
+    /// Factor of all delays.
     delays: f64,
-    /// Users come beside the connections.
+    /// True if users are added to the connections.
     users: bool,
-    /// Every second connection is in an aggregate with others, whose edges mark by windows.
+    /// True if every second connection is in an aggregate with an edge that marks by windows.
     marked: bool,
-    /// The delay of a link far from all others: if it is 0, moment follows moment.
+    /// Delay of a link that is far from all others, in seconds. If it is 0, events are processed
+    /// one by one.
     far_s: f64,
 }
 
@@ -80,7 +81,7 @@ fn changed(network: &Network, changes: Changes) -> Network {
     builder.build().unwrap()
 }
 
-/// Sums up what is recorded, and checks each interval.
+/// Recorder that sums up the intervals and checks each.
 #[derive(Default)]
 struct Sums {
     time_s: f64,
@@ -110,14 +111,14 @@ impl Recorder for Sums {
     }
 }
 
-/// All that a run comes to, as text with every bit; of the first `links`.
+/// Returns all results of a run, of the first `links` links, as text with every bit.
 fn all_of(simulation: &Simulation, links: usize) -> String {
     let network = simulation.network();
     let all_links = network.links().take(links);
     let of_links: Vec<_> = all_links
         .map(|id| (simulation.link_totals(id), simulation.precedence_totals(id)))
         .collect();
-    // What is far away differs by its delay.
+    // The distant part differs by its delay.
     let all_connections = network
         .connections()
         .filter(|&id| network.connection_name(id) != "far away");
@@ -175,7 +176,7 @@ fn any_network() -> impl Strategy<Value = RandomNetwork> {
     })
 }
 
-/// The first line in which two texts differ.
+/// Returns the first line in which two texts differ.
 fn difference(one: &str, other: &str) -> Option<String> {
     let mut lines = one.lines().zip(other.lines()).enumerate();
     let found = lines.find(|(_, (a, b))| a != b);
@@ -185,8 +186,8 @@ fn difference(one: &str, other: &str) -> Option<String> {
 proptest! {
     #![proptest_config(crate::cases(60))]
 
-    /// What packets did once hung on how often somebody looked: an end was told of a full delivery,
-    /// and an edge of a window, at the end of a step, and recording ended steps.
+    /// Regression: packet times depended on the recording interval. An endpoint was notified of a
+    /// complete delivery, and an edge of a window, at the end of a step, and recording ended steps.
     #[test]
     fn packets_do_not_depend_on_how_often_they_are_recorded(
         random in any_network(),
@@ -206,7 +207,7 @@ proptest! {
         for every_s in [every_s, 0.5, 0.013] {
             prop_assert_eq!(difference(&once, &all(every_s)), None, "every {} s", every_s);
         }
-        // Nor on how often somebody steps.
+        // They do not depend on the step length either.
         let packets = PacketOptions { step_s: every_s.max(0.01), ..PacketOptions::default() };
         let model = Model::Packets(packets);
         let mut stepped = Simulation::new(network.clone(), Options { model, ..options(seed) }).unwrap();
@@ -216,7 +217,7 @@ proptest! {
         prop_assert_eq!(difference(&once, &all_of(&stepped, usize::MAX)), None);
     }
 
-    /// Batches within a step and one moment after the other come to the same, bit by bit.
+    /// Batches within a step and individual events have the same bits.
     #[test]
     fn batches_are_what_one_packet_after_the_other_would_be(
         random in any_network(),
@@ -236,8 +237,8 @@ proptest! {
     }
 }
 
-/// Durations and intervals that are no whole nanoseconds once never came to an end: a time in
-/// seconds was waited for that lies between two nanoseconds.
+/// Durations and intervals that are not whole nanoseconds. Regression: runs never ended, because
+/// they waited for a time between two nanoseconds.
 #[test]
 fn times_between_nanoseconds_are_reached() {
     let random = RandomNetwork {
@@ -267,7 +268,7 @@ fn times_between_nanoseconds_are_reached() {
             reason: error.to_string(),
         })
     };
-    // What is shorter than a nanosecond is refused.
+    // Durations shorter than a nanosecond are rejected.
     let short = Options {
         duration_s: 1e-10,
         ..odd
@@ -278,7 +279,7 @@ fn times_between_nanoseconds_are_reached() {
     }
 }
 
-/// Keeps the round-trip times of the intervals.
+/// Recorder that keeps the round-trip times of the intervals.
 #[derive(Default)]
 struct RoundTrips(Vec<[Option<f64>; 2]>);
 
@@ -295,7 +296,7 @@ impl Recorder for RoundTrips {
     }
 }
 
-/// Intervals without a sample once had a round-trip time of 0, and so had UDP.
+/// Regression: intervals without a sample, and UDP, had a round-trip time of 0.
 #[test]
 fn what_was_not_measured_is_no_zero() {
     for (model, source) in [

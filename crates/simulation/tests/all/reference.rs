@@ -1,4 +1,4 @@
-//! Trajectories against those of an independent high-precision program
+//! Trajectories compared with those of an independent high-precision program
 //! (`tests/reference/math/fluid_*.csv`; rows every 500 ms).
 
 use netflow_problems::{Case, a1, a4, a400, b3, cbr};
@@ -21,8 +21,8 @@ fn options(case: &Case, fluid: FluidOptions) -> Options {
     }
 }
 
-/// The largest deviations from a reference: queue in packets, relative to at least one packet;
-/// blocking, absolute; rate, relative.
+/// Maximum deviations from a reference: queue relative to the reference or one packet; blocking,
+/// absolute; rate, relative.
 #[derive(Debug, Default)]
 struct Deviation {
     queue: f64,
@@ -32,7 +32,8 @@ struct Deviation {
     at: (f64, usize),
 }
 
-/// What a source at its profile's word sends over the path as it is now: the reference's rate.
+/// Returns the rate that a source with unfiltered feedback sends over the current path: the
+/// reference's rate.
 fn would_send_pps(sim: &Simulation, id: ConnectionId, told: &Explanation) -> f64 {
     let spec = sim.network().connection_spec(id);
     match &spec.source {
@@ -78,7 +79,7 @@ fn deviation(case: &Case, file: &str, options: Options, compare_utilization: boo
             worst.rate = worst.rate.max((ours - rate).abs() / rate.max(1.0));
         }
         if compare_utilization && !sim.is_done() {
-            // The reference's U is that of the step which starts at the row's time.
+            // The reference's U is that of the step that starts at the row's time.
             sim.step().unwrap();
             for (i, &link) in case.links.iter().enumerate() {
                 let u = table.get(row, &format!("U{i}"));
@@ -131,9 +132,9 @@ fn implicit_sources_equal_the_reference() {
 fn the_literal_model_equals_the_reference() {
     for case in [a1(), a4(), a400(), b3(), cbr()] {
         for (file, step_s) in [("dt50", 0.05), ("dt1", 0.001)] {
-            // B3 is ill-conditioned: whether a queue is empty to the last bit decides, by (5),
-            // about a whole step's departures. Another order of summation changes 1e-5 at 50 ms and,
-            // with fifty times as many such decisions, by 3 % at 1 ms.
+            // B3 is ill-conditioned: the last bit of an empty queue decides, by (5), about the
+            // departures of a whole step. Another order of summation changes results by 1e-5 at 50
+            // ms. At 1 ms, with fifty times as many such decisions, it changes them by 3 %.
             let tolerance = match (case.name, file) {
                 ("B3", "dt50") => 1e-3,
                 ("B3", _) => 0.05,
@@ -156,7 +157,7 @@ fn the_literal_model_equals_the_reference() {
     }
 }
 
-/// Halving the step at least nearly halves the error against the converged trajectory.
+/// Halving the step approximately halves the error relative to the converged trajectory.
 #[test]
 fn the_default_model_converges_at_first_order() {
     for case in [a1(), a4(), b3(), cbr()] {

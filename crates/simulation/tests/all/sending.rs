@@ -1,4 +1,4 @@
-//! How much sources with a window send, and how fast they are said to.
+//! Data and rates of sources with a congestion window.
 
 use netflow_simulation::*;
 use netflow_tcpmodel::Stack;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::as_packets;
 
-/// A link and its way back, and one connection.
+/// Returns a link, its return link, and one connection.
 fn one(bandwidth_bps: f64, spec: impl FnOnce(NodeId, NodeId) -> ConnectionSpec) -> Network {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
@@ -32,7 +32,8 @@ fn every_source() -> Vec<Source> {
     windows.chain([stack]).collect()
 }
 
-/// What opens a connection is none of it. One of 10 packets sent 9 and that.
+/// The size does not include the handshake. Regression: a connection of 10 packets sent 9 and the
+/// SYN.
 #[test]
 fn a_size_is_data() {
     for source in every_source() {
@@ -57,7 +58,7 @@ fn a_size_is_data() {
     }
 }
 
-/// All that an application makes arrives, however much it is to make.
+/// All application data arrives, whatever its amount.
 #[test]
 fn what_applications_make_is_data() {
     for source in every_source() {
@@ -79,7 +80,7 @@ fn what_applications_make_is_data() {
     }
 }
 
-/// A window that is hardly used says nothing of the rate: it was told as 40 times the link's bandwidth.
+/// Regression: a rarely used window was reported as a rate of 40 times the link's bandwidth.
 #[test]
 fn who_has_no_more_to_send_is_not_said_to_be_faster() {
     for source in every_source() {
@@ -93,12 +94,13 @@ fn who_has_no_more_to_send_is_not_said_to_be_faster() {
         let explanation = simulation.explain(id);
         let told = format!("{source:?}: {explanation:?}");
         assert_eq!(explanation.limit, Some(Limit::Application), "{told}");
-        // Of a hundred a second some are on their way at any time.
+        // At 100 packets/s some are in flight at any time.
         assert!(explanation.rate_pps < 1000.0, "{told}");
     }
 }
 
-/// As long as the slowest link of the way takes to send a packet, and 1 ms at most; what is said holds.
+/// The default send jitter is the transmission time of the slowest link of the path, at most 1 ms;
+/// a given value is used unchanged.
 #[test]
 fn the_wait_before_sending_follows_from_the_way() {
     let jitter_s = |bandwidth_bps, send_jitter_s| {
@@ -117,8 +119,8 @@ fn the_wait_before_sending_follows_from_the_way() {
     assert_eq!(jitter_s(1e6, Some(0.0)), Some(0.0));
 }
 
-/// What the first of two Reno sources gets of 20 Mbit/s, whose ways differ by parts of the time that a packet takes; both wait
-/// so long before they send.
+/// Returns the share of the first of two Reno sources at 20 Mbit/s, whose path delays differ by
+/// fractions of a packet's transmission time. Both have this send jitter.
 fn shares(send_jitter_s: Option<f64>) -> Vec<f64> {
     let packet_s = 12e3 / 20e6;
     let share = |part: f64| {
@@ -169,8 +171,8 @@ fn shares(send_jitter_s: Option<f64>) -> Vec<f64> {
     parts.into_iter().map(share).collect()
 }
 
-/// Without a wait phases lock, and the share of a source hangs on where exactly it is; one as long as the slowest link takes to
-/// send a packet ends that, a longer one does no better.
+/// Without send jitter, phase effects make a source's share depend on its exact delay. A jitter of
+/// one transmission time of the slowest link prevents this; a longer one is not better.
 #[test]
 fn a_wait_of_a_packet_ends_the_locking_of_phases() {
     let [never, default, longer] = [Some(0.0), None, Some(1.2e-3)].map(|jitter_s| {
@@ -187,7 +189,7 @@ fn a_wait_of_a_packet_ends_the_locking_of_phases() {
     assert!(longer > 0.8 * default, "{longer} {default}");
 }
 
-/// On short ways a wait of 1 ms was what limited a source.
+/// Regression: on short paths a jitter of 1 ms limited sources.
 #[test]
 fn the_wait_does_not_limit_sources_on_short_ways() {
     let utilization = |variant, bandwidth_bps, delay_s, send_jitter_s| {
@@ -222,15 +224,15 @@ fn the_wait_does_not_limit_sources_on_short_ways() {
         assert!(default > 0.95, "{variant:?}: {default}");
         assert!(before < 0.5, "{variant:?}: {before}");
     }
-    // A lone Reno in a short queue loses two at once with it.
+    // With jitter, a single Reno source with a short queue loses two packets at once.
     let at = |jitter_s| utilization(TcpVariant::Reno, 1e8, 1e-3, jitter_s);
     let (default, never) = (at(None), at(Some(0.0)));
     println!("{default} {never}");
     assert!(default < 0.5 && never > 0.95, "{default} {never}");
 }
 
-/// A source at a rate of its own sends until its size has arrived: what is on its way then comes on top, in fluids as among packets,
-/// and is of no use to anybody.
+/// A fixed-rate source sends until its size has arrived. The packets then in flight are additional
+/// in both models, and of no use.
 #[test]
 fn what_is_on_its_way_comes_on_top_of_a_size() {
     let mut rng = Pcg32::seed_from_u64(netflow_problems::population(31));
@@ -267,7 +269,7 @@ fn what_is_on_its_way_comes_on_top_of_a_size() {
             "{case}: {count} × {size_pkts} at {rate_pps}, {delay_s} s: {fluid:?} {packets:?}"
         );
         let near = |a: f64, b: f64, part: f64| (a - b).abs() <= part * b + 3.0 * f64::from(count);
-        // Which packets are lost is chance.
+        // The set of lost packets is random.
         assert!(
             near(fluid.offered_pkts, packets.offered_pkts, 0.05),
             "{told}"
@@ -292,8 +294,9 @@ fn what_is_on_its_way_comes_on_top_of_a_size() {
     }
 }
 
-/// Sizes below half a packet were never sent, small ones were cut by half a packet, and a transfer could end before its start. In
-/// both models whole packets are sent, and the last arrives when it can at the earliest or later.
+/// Regression: sizes below half a packet were never sent, small ones were cut by half a packet, and
+/// a transfer could end before its start. In both models whole packets are sent, and the last one
+/// arrives no earlier than possible.
 #[test]
 fn small_transfers_are_delivered_whole_and_after_their_start() {
     let reno = || Source::Profile(netflow_profile::builtin("ns-reno").unwrap());

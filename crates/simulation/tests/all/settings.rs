@@ -26,7 +26,7 @@ fn network(seed: u64, windows: bool, events: usize) -> Network {
     })
 }
 
-/// All the ways in which fluids are moved.
+/// Returns all variants of the fluid model.
 fn fluids() -> Vec<FluidOptions> {
     let auto = Step::auto(0.05);
     let fixed = Step::Fixed { step_s: 0.01 };
@@ -67,7 +67,7 @@ fn go_on(simulation: &mut Simulation, time_s: f64) {
     simulation.run_until(time_s, &mut Nobody, || false).unwrap();
 }
 
-/// What links, connections and aggregates have come to.
+/// Returns the totals of links, connections and aggregates.
 fn told(simulation: &Simulation) -> Vec<f64> {
     let network = simulation.network();
     let mut all = alike::told(simulation);
@@ -88,14 +88,14 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
     told(simulation).into_iter().map(f64::to_bits).collect()
 }
 
-/// The largest difference, of what is at least one packet.
+/// Returns the largest relative difference of values of at least one packet.
 fn difference(a: &Simulation, b: &Simulation) -> f64 {
     let pairs = told(a).into_iter().zip(told(b));
     let each = pairs.map(|(a, b)| (a - b).abs() / a.abs().max(b.abs()).max(1.0));
     each.fold(0.0, f64::max)
 }
 
-/// A path between the ends of a connection, at random.
+/// Returns a random path between the ends of a connection.
 fn some_path(network: &Network, id: ConnectionId, rng: &mut ChaCha8Rng) -> Vec<NodeId> {
     let spec = network.connection_spec(id);
     for _ in 0..1000 {
@@ -118,7 +118,7 @@ fn some_path(network: &Network, id: ConnectionId, rng: &mut ChaCha8Rng) -> Vec<N
     unreachable!("the network is connected")
 }
 
-/// Paths for some connections.
+/// Returns random paths for some connections.
 fn some_paths(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, Vec<NodeId>)> {
     let mut ids: Vec<ConnectionId> = network.connections().collect();
     ids.retain(|_| rng.random_bool(0.5));
@@ -126,7 +126,7 @@ fn some_paths(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, Vec
     ids.into_iter().map(path).collect()
 }
 
-/// Rates for some of the sources that have one.
+/// Returns random rates for some of the sources that have one.
 fn some_rates(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, f64)> {
     let mut ids: Vec<ConnectionId> = network.connections().collect();
     ids.retain(|&id| network.own_rate_pps(id).is_ok());
@@ -134,7 +134,7 @@ fn some_rates(network: &Network, rng: &mut ChaCha8Rng) -> Vec<(ConnectionId, f64
     ids.into_iter().map(rate).collect()
 }
 
-/// With paths and rates that connections have from the start.
+/// Returns a network built with these paths and rates.
 fn built_so(
     network: &Network,
     paths: &[(ConnectionId, Vec<NodeId>)],
@@ -157,7 +157,7 @@ fn built_so(
     builder.build().unwrap()
 }
 
-/// With these set at the start.
+/// Returns a simulation with these values set at the start.
 fn set_so(
     network: &Network,
     model: Model,
@@ -177,7 +177,7 @@ fn set_so(
     simulation
 }
 
-/// With two paths and two rates for each connection that may have them.
+/// Announces two paths and two rates for each connection that may have them.
 fn announced(network: &Network, rng: &mut ChaCha8Rng) -> Network {
     let (mut paths, mut rates) = (Vec::new(), Vec::new());
     for _ in 0..2 {
@@ -193,7 +193,7 @@ fn announced(network: &Network, rng: &mut ChaCha8Rng) -> Network {
     with_rates(&network, &rates).unwrap()
 }
 
-/// Sets something at random that may be set.
+/// Sets a random announced value.
 fn set_something(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
     let network = simulation.network().clone();
     let ids: Vec<ConnectionId> = network.connections().collect();
@@ -207,7 +207,7 @@ fn set_something(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
         _ if rng.random_bool(0.2) => simulation.set_route(id, None).unwrap(),
         paths => {
             let path = &paths[rng.random_range(0..paths.len())];
-            // A link of it may have failed.
+            // A link of the path may have failed.
             let before = simulation.path(id);
             match simulation.set_route(id, Some(path)) {
                 Ok(()) => assert_eq!(simulation.path(id), *path),
@@ -220,7 +220,7 @@ fn set_something(simulation: &mut Simulation, rng: &mut ChaCha8Rng) {
     }
 }
 
-/// Sets something every now and then, until `until_s`.
+/// Sets random values at random times until `until_s`.
 fn drive(simulation: &mut Simulation, seed: u64, until_s: f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed ^ 0xd1ce));
     while simulation.engine().time_s() < until_s {
@@ -230,7 +230,7 @@ fn drive(simulation: &mut Simulation, seed: u64, until_s: f64) {
     }
 }
 
-/// Nothing appears and nothing vanishes: of all data, and of that of each connection.
+/// Checks that packets are conserved: all data, and the data of each connection.
 fn conserves(simulation: &Simulation, slack_pkts: f64) {
     let Totals {
         before_pkts,
@@ -252,10 +252,11 @@ fn conserves(simulation: &Simulation, slack_pkts: f64) {
     }
 }
 
-/// How far results of fluids may differ that sum in another order. Solvers stop within their tolerance, and chosen steps
-/// follow. Where the profile is taken at its word, sources and queues can swing at random, in which the last bit grows
-/// (a tenfold every 50 ms was seen), and \[Prof\]'s equations cut off what they come to: of those only [`are_alike`] knows
-/// something.
+/// Returns the tolerance for fluid results that sum in another order.
+///
+/// Solvers stop within their tolerance, and chosen steps follow. With unfiltered feedback, sources
+/// and queues can oscillate chaotically, so that the last bit grows (tenfold every 50 ms was
+/// observed). \[Prof\]'s equations truncate. These cases are only checked by [`are_alike`].
 fn bound(fluid: FluidOptions) -> f64 {
     let fixed = |step| matches!(step, Step::Fixed { .. });
     match fluid {
@@ -266,7 +267,7 @@ fn bound(fluid: FluidOptions) -> f64 {
     }
 }
 
-/// The same with users of the web and of terminals, whose connections nobody else has.
+/// Returns the same network with web and terminal users, who have separate connections.
 fn with_users(seed: u64, model: Model) -> Network {
     let network = network(seed, model == Model::PACKETS, 3);
     let mut builder = network.to_builder();
@@ -291,12 +292,12 @@ fn with_users(seed: u64, model: Model) -> Network {
     builder.build().unwrap()
 }
 
-/// Set at the start, and built so.
+/// Returns two simulations: with values set at the start, and built with them.
 fn both(seed: u64, model: Model) -> [Simulation; 2] {
     both_of(network(seed, model == Model::PACKETS, 3), seed, model)
 }
 
-/// The same, with users.
+/// Returns the same with users.
 fn both_with_users(seed: u64, model: Model) -> [Simulation; 2] {
     both_of(with_users(seed, model), seed, model)
 }
@@ -318,7 +319,8 @@ fn both_of(network: Network, seed: u64, model: Model) -> [Simulation; 2] {
     both
 }
 
-/// Nothing announced, and something that is not set then.
+/// Returns two simulations: one without announcements, and one with announced values that are not
+/// set.
 fn with_and_without(seed: u64, model: Model) -> [Simulation; 2] {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let network = network(seed, model == Model::PACKETS, 3);
@@ -332,8 +334,8 @@ fn with_and_without(seed: u64, model: Model) -> [Simulation; 2] {
     both
 }
 
-/// Fluids of a population that sum in another order differ by no more than [`bound`], and hardly ever by more than
-/// is rounded.
+/// Fluid runs of a population that sum in another order differ by at most [`bound`], and rarely by
+/// more than rounding.
 fn are_alike(both: fn(u64, Model) -> [Simulation; 2]) {
     let (mut equal, mut all) = (0, 0);
     for seed in 0..10 {
@@ -356,7 +358,8 @@ fn of_fluids_what_is_set_at_the_start_is_as_if_it_was_built_so() {
     are_alike(both);
 }
 
-/// Of users, too, whose requests and replies are set each by itself: what they wait for is the same to the bit.
+/// The same for users, whose requests and replies are set separately: response times have the same
+/// bits.
 #[test]
 fn what_is_set_of_users_at_the_start_is_as_if_it_was_built_so() {
     let (mut moved, mut waits) = (0, 0);
@@ -378,7 +381,8 @@ fn what_is_set_of_users_at_the_start_is_as_if_it_was_built_so() {
             .count();
         for (a, b) in experiences(&set).iter().zip(&experiences(&built)) {
             assert_eq!((a.came, a.gone), (b.came, b.gone), "{seed}");
-            // Not the time in an empty network: it is told of the paths that the network was built with.
+            // Except the time in an empty network, which refers to the paths that the network was
+            // built with.
             let told = |it: &Wait| (it.user, it.came_s, it.kind, it.wait_s);
             let both = [a, b].map(|it| it.waits.iter().map(told).collect::<Vec<_>>());
             assert_eq!(both[0], both[1], "{seed}");
@@ -400,7 +404,7 @@ fn experiences(simulation: &Simulation) -> Vec<Experience> {
     simulation.experiences(&|| false).unwrap()
 }
 
-/// The nodes that a connection's data passes now.
+/// Returns the names of the nodes on the current path of a connection's data.
 fn names(simulation: &Simulation, id: ConnectionId) -> Vec<String> {
     let nodes = simulation.path(id).into_iter();
     let name = |node| simulation.network().node_name(node).to_owned();
@@ -415,21 +419,21 @@ fn of_fluids_what_is_announced_changes_nothing() {
 proptest! {
     #![proptest_config(cases(20))]
 
-    /// The same bits, of all sources.
+    /// The same bits for all sources.
     #[test]
     fn of_packets_what_is_set_at_the_start_is_as_if_it_was_built_so(seed in 0..10_000_u64) {
         let [set, built] = both(seed, Model::PACKETS);
         prop_assert_eq!(bits(&set), bits(&built));
     }
 
-    /// What may be done and is not changes nothing.
+    /// An announced value that is not set has no effect.
     #[test]
     fn of_packets_what_is_announced_changes_nothing(seed in 0..10_000_u64) {
         let [plain, announced] = with_and_without(seed, Model::PACKETS);
         prop_assert_eq!(bits(&plain), bits(&announced));
     }
 
-    /// To set what is set already changes no bit, whatever has been set before.
+    /// Setting the current value again changes no bit, whatever was set before.
     #[test]
     fn the_same_again_changes_nothing(
         seed in 0..10_000_u64,
@@ -467,11 +471,12 @@ proptest! {
         }
     }
 
-    /// Nor of fluids, but for what is rounded (and for [Prof]'s equations, which do not keep it).
+    /// The same for the fluid model up to rounding (except [Prof]'s equations, which do not
+    /// conserve packets).
     #[test]
     fn fluids_are_neither_made_nor_lost(
         seed in 0..10_000_u64,
-        // The first keeps nothing.
+        // The first variant does not conserve packets.
         fluid in sample::select(fluids().split_off(1)),
     ) {
         let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
@@ -483,7 +488,7 @@ proptest! {
         }
     }
 
-    /// The same for any number of threads, from a clone, and from a state that was saved.
+    /// The same for any number of threads, from a clone, and from a saved state.
     #[test]
     fn it_goes_the_same_way_again(
         seed in 0..10_000_u64,
@@ -519,7 +524,7 @@ proptest! {
     }
 }
 
-/// A square of duplex links of 1 Mbit/s with 20 ms: A, B, C over the top and A, D, C below.
+/// Returns a square of duplex links of 1 Mbit/s with 20 ms: A, B, C over the top and A, D, C below.
 fn square() -> (NetworkBuilder, [NodeId; 4]) {
     let mut builder = NetworkBuilder::new();
     let nodes = ["A", "B", "C", "D"].map(|name| builder.node(name));
@@ -558,7 +563,8 @@ fn what_is_under_way_keeps_to_its_path() {
             simulation.link_totals(link).departed_pkts
         };
         let all = simulation.totals().offered_pkts;
-        // What was sent before has all gone over the top, and nothing else; one packet may be in a queue below.
+        // All earlier packets have taken the upper path, and no later ones; one packet may be in a
+        // lower queue.
         for (link, wanted, slack) in [
             ("A->B", sent, 1e-6),
             ("B->C", sent, 1e-6),
@@ -573,7 +579,7 @@ fn what_is_under_way_keeps_to_its_path() {
     }
 }
 
-/// In whatever order it is set before the first step.
+/// The order of settings before the first step does not matter.
 #[test]
 fn a_loss_that_is_set_before_a_path_stays() {
     let (mut builder, [a, b, c, d]) = square();
@@ -604,7 +610,7 @@ fn a_loss_that_is_set_before_a_path_stays() {
     }
 }
 
-/// Of two that are the same, one is set.
+/// One of two identical connections is changed.
 #[test]
 fn twins_stay_apart() {
     for poisson in [false, true] {
@@ -648,7 +654,7 @@ fn twins_stay_apart() {
     }
 }
 
-/// Of a rate that is set, as much is sent; and none of none.
+/// A source sends at the rate that is set; nothing at rate 0.
 #[test]
 fn a_source_sends_at_the_rate_that_is_set() {
     let (mut builder, [a, b, c, _]) = square();
@@ -676,7 +682,7 @@ fn a_source_sends_at_the_rate_that_is_set() {
     }
 }
 
-/// Without a route the packets are counted that would have been sent, at the rates of their times.
+/// Without a route, the packets that would have been sent are counted at the rates of their times.
 #[test]
 fn what_has_no_route_is_blocked_at_the_rate_that_is_set() {
     let mut builder = NetworkBuilder::new();
@@ -712,7 +718,7 @@ fn what_has_no_route_is_blocked_at_the_rate_that_is_set() {
     }
 }
 
-/// A link that fails takes what was led over it by hand; without a path set the network finds another.
+/// A failed link loses packets of a path set at run time; without one, the network reroutes.
 #[test]
 fn a_path_that_is_set_stays_when_its_link_fails() {
     let (mut builder, [a, b, c, d]) = square();
@@ -844,7 +850,7 @@ fn what_was_not_announced_is_refused() {
     assert!(error.contains("TCP decides itself"), "{error}");
 }
 
-/// An aggregate of three sources into a queue that drops by precedence, with this edge.
+/// Returns an aggregate of three sources into a queue with drop precedences, with this edge.
 fn marked(edge: Edge) -> (Network, AggregateId) {
     let mut builder = NetworkBuilder::new();
     let (a, b) = (builder.node("a"), builder.node("b"));
@@ -872,7 +878,7 @@ fn marked(edge: Edge) -> (Network, AggregateId) {
     (builder.build().unwrap(), id)
 }
 
-/// Edges of all kinds with these rates, and whether they look at the peak.
+/// Returns edges of all kinds with these rates.
 fn edges(committed_bps: f64, peak_bps: f64) -> Vec<Edge> {
     let (committed, peak) = (committed_bps as u64, peak_bps as u64);
     let conditioner = |kind: Kind| {
@@ -920,8 +926,8 @@ fn a_marker_that_is_set_at_the_start_is_as_if_it_was_built_so() {
     }
 }
 
-/// The same rates change nothing; higher ones let more through as DP0 from then on. A copy, and a state that was saved, go
-/// the same way.
+/// Setting the same rates has no effect; higher ones mark more packets DP0 from then on. A clone
+/// and a saved state give the same results.
 #[test]
 fn a_marker_marks_by_the_rates_that_are_set() {
     for edge in edges(4e5, 8e5) {

@@ -1,4 +1,4 @@
-//! Connections by the rules of a real stack beside Linux over an emulated link, and queues that are managed.
+//! Linux TCP stacks compared with Linux over an emulated link, and managed queues.
 
 use std::fs;
 use std::path::Path;
@@ -17,8 +17,8 @@ fn linux(congestion: CongestionControl) -> Source {
     Source::Stack(Arc::new(stack))
 }
 
-/// A sender of each kind, 100 ms after one another, behind one link, and what that is between two nodes;
-/// back over one with the same rate and delay, and room for all.
+/// Returns senders of each kind, started 100 ms apart, behind one link between two nodes. The
+/// return link has the same rate and delay, and a large buffer.
 fn bottleneck(
     sources: &[CongestionControl],
     link: impl Fn(NodeId, NodeId) -> LinkSpec,
@@ -41,7 +41,7 @@ fn bottleneck(
     (b.build().unwrap(), there)
 }
 
-/// A row of the reference: what Linux did.
+/// Row of the reference: Linux's results.
 struct Row {
     sources: Vec<CongestionControl>,
     rtt_ms: f64,
@@ -49,7 +49,7 @@ struct Row {
     link_mbps: f64,
     dropped: f64,
     rtt_seen_ms: f64,
-    /// By sender.
+    /// Goodput of each sender.
     goodput_mbps: Vec<f64>,
 }
 
@@ -82,8 +82,8 @@ fn rows() -> Vec<Row> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// The same as a network of packets: the queueing delay in ms, what was dropped, Mbit/s of each sender;
-/// means over seeds.
+/// Returns the results of the packet model: queueing delay in ms, dropped packets, Mbit/s of each
+/// sender; means over seeds.
 fn modelled(row: &Row) -> (f64, f64, Vec<f64>) {
     const SEEDS: u64 = 12;
     let (mut waiting_ms, mut dropped, mut mbps) = (0.0, 0.0, vec![0.0; row.sources.len()]);
@@ -104,10 +104,10 @@ fn modelled(row: &Row) -> (f64, f64, Vec<f64>) {
     (waiting_ms, dropped, mbps)
 }
 
-/// What Linux puts into packets of 1500 B: beside headers of 40 B there are timestamps of 12.
+/// Linux's payload in packets of 1500 B: headers take 40 B, timestamps 12 B.
 const PAYLOAD_BYTES: f64 = 1448.0;
 
-/// Linux 6.18 over an emulated link, 20 s each, once: queueing delays, drops, shares.
+/// Linux 6.18 over an emulated link, one run of 20 s each: queueing delays, drops, shares.
 #[test]
 fn stacks_fill_a_link_as_linux_does() {
     let mut sums: std::collections::BTreeMap<String, (f64, f64, f64, f64)> = Default::default();
@@ -153,9 +153,10 @@ fn stacks_fill_a_link_as_linux_does() {
     }
 }
 
-/// Linux 6.18 over links that fail for a while, 14 of them drawn at random: senders that had sent into the failed link find out
-/// which packets are missing, and fill the link again. (They thought of some as on their way for good, and sent one packet a
-/// timeout: 73 % instead of 93 % on 10 Mbit/s that were down for half a second.)
+/// Linux 6.18 over links with outages, 14 of them random: senders detect the packets lost in the
+/// outage, and fill the link again. (Regression: some packets counted as in flight forever, with
+/// one packet sent per timeout: 73 % instead of 93 % on 10 Mbit/s after an outage of half a
+/// second.)
 #[test]
 fn stacks_are_back_after_a_failure_as_linux_is() {
     let path =
@@ -183,7 +184,7 @@ fn stacks_are_back_after_a_failure_as_linux_is() {
         b.connection(ConnectionSpec {
             count: number(6) as u32,
             packet_size_bytes: 1500.0,
-            // Those of Linux began somewhere in the first half second.
+            // Linux's senders started at a random time in the first half second.
             start_s: 0.25,
             ..connection("c", from, to, linux(named(cells[5])))
         });
@@ -209,8 +210,8 @@ fn stacks_are_back_after_a_failure_as_linux_is() {
     assert!((0.9..1.15).contains(&(lost[0] / lost[1])), "{lost:?}");
 }
 
-/// So many senders of CUBIC over 20 Mbit/s with room for 1000 packets: mean queueing delay in ms, what was
-/// lost, and the link's utilization.
+/// Returns the results of `count` CUBIC senders over 20 Mbit/s with a buffer of 1000 packets: mean
+/// queueing delay in ms, lost packets, and the link's utilization.
 fn managed(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
@@ -234,9 +235,9 @@ fn managed(aqm: Aqm, ecn: bool, count: u32) -> (f64, f64, f64) {
     (waiting_ms, totals.lost_pkts, totals.utilization)
 }
 
-/// 1000 packets of room are 600 ms: CoDel and PIE keep the queue near their targets, with the link busy; only
-/// slowly where CoDel meets many senders.
-/// With ECN nothing is lost but what overflows in slow start.
+/// A buffer of 1000 packets lasts 600 ms. CoDel and PIE keep the queue near their targets, with the
+/// link busy; CoDel converges slowly with many senders. With ECN only the overflow in slow start is
+/// lost.
 #[test]
 fn managed_queues_are_short_and_the_link_is_busy() {
     let codel = |ecn| CoDel {
@@ -266,7 +267,7 @@ fn managed_queues_are_short_and_the_link_is_busy() {
     }
 }
 
-/// Eight senders with 100 us there and back keep the queue of DCTCP at what is marked.
+/// Eight DCTCP senders with a round-trip time of 100 us keep the queue at the marking threshold.
 #[test]
 fn dctcp_keeps_the_queue_where_packets_are_marked() {
     let plain = |from, to| link(from, to, 1e9, 50e-6, 250.0);
@@ -287,7 +288,7 @@ fn dctcp_keeps_the_queue_where_packets_are_marked() {
     assert!(totals.mean_queue_pkts > 100.0);
 }
 
-/// What only packets know is refused by fluids, with a word.
+/// The fluid model rejects features of the packet model, with a message.
 #[test]
 fn fluids_refuse_stacks_and_managed_queues() {
     let tried = |network: Network, model| {
@@ -314,7 +315,7 @@ fn fluids_refuse_stacks_and_managed_queues() {
     ] {
         assert!(refused(managed(aqm)).contains("link A->B"));
     }
-    // PIE has a law, in steps that are not adaptive, of sources that are not the paper's.
+    // PIE has a queue law, for non-adaptive steps and sources other than the paper's.
     let pie = || managed(Aqm::Pie(Pie::default()));
     assert!(tried(pie(), Model::FLUID).is_ok());
     let literal = Model::Fluid(FluidOptions::Literal { step_s: 0.01 });
@@ -322,7 +323,8 @@ fn fluids_refuse_stacks_and_managed_queues() {
     assert!(refused.contains("link A->B"), "{refused}");
 }
 
-/// A stack of Linux over a link of this bandwidth and delay, with room for all, and what else is said.
+/// Returns a Linux stack over a link of this bandwidth and delay with a large buffer, with further
+/// changes.
 fn alone(
     mbps: f64,
     delay_s: f64,
@@ -350,8 +352,9 @@ fn finished_s(simulation: &Simulation, id: ConnectionId) -> f64 {
     simulation.connection_totals(id).finished_s.unwrap()
 }
 
-/// The other end's first window is of 64 KB, and told in the handshake: Linux 6.18 over 40 Mbit/s and 200 ms each way, two
-/// runs each, from the first packet of data to the last. (Of 10 packets of 1500 B the window holds nothing back.)
+/// The receiver's initial window is 64 KB, sent in the handshake: Linux 6.18 over 40 Mbit/s and 200
+/// ms in each direction, two runs each, from the first to the last data packet. (It does not limit
+/// 10 packets of 1500 B.)
 #[test]
 fn the_first_flight_is_what_the_receiver_has_room_for() {
     for (packet_bytes, initial_window, pkts, linux_s) in [
@@ -372,7 +375,7 @@ fn the_first_flight_is_what_the_receiver_has_room_for() {
     }
 }
 
-/// That of a stack that has one is never more than that: 16 KB are 11 packets of 1460 B in each round trip.
+/// A fixed receive window is not exceeded: 16 KB are 11 packets of 1460 B in each round trip.
 #[test]
 fn a_receive_window_holds_packets() {
     let held = |stack: &mut Stack| stack.receive_window_bytes = Some(16 << 10);
@@ -382,7 +385,8 @@ fn a_receive_window_holds_packets() {
     assert_eq!(simulation.explain(id).limit, Some(Limit::ReceiveWindow));
 }
 
-/// Who waits for the answer to a SYN is held by that; after 0.4 s data is under way, and the window holds it.
+/// A sender that waits for the SYN-ACK is limited by the handshake. After 0.4 s data is in flight,
+/// and the window limits it.
 #[test]
 fn a_handshake_holds_all_data() {
     let (simulation, id) = alone(40.0, 0.2, 1500.0, 1e5, |_| ());
@@ -399,8 +403,9 @@ fn a_handshake_holds_all_data() {
     }
 }
 
-/// A SYN that was answered late was not lost: its answer has its timestamp, and the first flight is of 10 (Linux 6.18 at 1.3 s: 6.6 s;
-/// closed forms of 5, 3 and 3 ways there). Without timestamps nobody knows.
+/// A late SYN-ACK does not mean a lost SYN: its timestamp shows this, and the first flight is 10
+/// packets (Linux 6.18 at 1.3 s: 6.6 s; closed forms of 5, 3 and 3 one-way delays). Without
+/// timestamps it is ambiguous.
 #[test]
 fn long_handshakes_lose_nothing() {
     for (delay_s, pkts, ways) in [(1.3, 30.0, 5.0), (2.0, 10.0, 3.0), (0.9, 10.0, 3.0)] {

@@ -1,4 +1,4 @@
-//! The steps that are chosen are right: shorter ones give the same, on networks of every scale.
+//! Accuracy of automatic steps: shorter ones give the same results, on networks of every scale.
 
 use netflow_problems::{WideNetwork, wide_network};
 use netflow_profile::builtin;
@@ -27,9 +27,9 @@ fn run(wide: &WideNetwork, finer: f64) -> Simulation {
     simulation
 }
 
-/// Compares runs at the chosen step with those at an eighth of it, on the networks of these seeds; what would take more than
-/// `most_steps` is left out, and counted. Gives those that differ by more than they may: the largest difference, as a part of
-/// what is allowed, and what differs.
+/// Compares runs with automatic steps and with an eighth of them, on the networks of these seeds.
+/// Networks that need more than `most_steps` are skipped and counted. Returns those that exceed a
+/// tolerance: the largest difference relative to its tolerance, and its description.
 fn compare(seeds: std::ops::Range<u64>, most_steps: u64) -> Vec<(f64, String)> {
     let (mut compared, mut left_out, mut steps) = (0_usize, 0, 0);
     let (mut differ, mut largest) = (Vec::new(), Vec::new());
@@ -73,13 +73,14 @@ fn an_eighth_of_the_step_changes_little() {
 #[ignore = "two minutes in release: an_eighth_of_the_step_changes_little for 1000 networks"]
 fn an_eighth_of_the_step_changes_little_on_1000_networks() {
     assert!(compare(1000..1200, 1_000_000).is_empty());
-    // Some swing, or lose at times on which the next losses depend: there any two lengths of a step differ.
+    // Some networks oscillate, or have losses that depend on earlier ones; there any two step
+    // lengths differ.
     let others = compare(1200..2000, 1_000_000);
     let worst = others.iter().map(|(difference, _)| *difference);
     assert!(others.len() <= 8 && worst.fold(0.0, f64::max) < 2.0);
 }
 
-/// One link and its way back, 100 packets of room.
+/// Returns one link and its return link with buffers of 100 packets.
 fn one_link(bandwidth_bps: f64, delay_s: f64) -> (NetworkBuilder, [LinkId; 2], ConnectionSpec) {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
@@ -107,7 +108,8 @@ fn finish(network: Network, options: Options) -> Simulation {
     simulation
 }
 
-/// It was 31 % at the default step: five connections on 100 Mbit/s with 0.1 ms of delay.
+/// Regression: 31 % utilization at the default step, with five connections on 100 Mbit/s and 0.1
+/// ms.
 #[test]
 fn a_local_network_is_filled_at_the_default_step() {
     let (mut b, _, connection) = one_link(1e8, 1e-4);
@@ -125,8 +127,8 @@ fn a_local_network_is_filled_at_the_default_step() {
     assert!(utilization > 0.95, "{utilization}");
 }
 
-/// Hundreds of millions of packets were sent by a source that took a look from before its
-/// network's outage, which it had never had, for a round-trip time of zero.
+/// Regression: a source sent hundreds of millions of packets after its network's outage, because it
+/// used feedback from before it with a round-trip time of zero.
 #[test]
 fn a_source_does_not_flood_after_an_outage() {
     for name in ["mathis", "ns-reno"] {
@@ -153,7 +155,7 @@ fn a_source_does_not_flood_after_an_outage() {
     }
 }
 
-/// Rows in another order change no bit.
+/// Reordered rows change no bit.
 #[test]
 fn the_order_of_rows_makes_no_difference() {
     for seed in 2000..2060 {
@@ -192,8 +194,8 @@ fn the_order_of_rows_makes_no_difference() {
     }
 }
 
-/// A hundred packets sent within 11 ms fill a queue that takes 80 ms to send them; seen as sent over a step of 50 ms they
-/// fit in.
+/// 100 packets sent within 11 ms overflow a queue that needs 80 ms to send them. Averaged over a
+/// step of 50 ms they would fit.
 #[test]
 fn what_is_soon_sent_is_seen_as_such() {
     for start_s in [1.0, 1.01, 1.337] {
@@ -224,8 +226,8 @@ fn what_is_soon_sent_is_seen_as_such() {
     }
 }
 
-/// A source that has stopped, or has sent all, is forgotten at once, so that a run that is resumed there goes on as one that
-/// never stopped.
+/// A source that has stopped or finished is removed at once, so that a run resumed there equals an
+/// uninterrupted one.
 #[test]
 fn a_run_resumed_at_a_stop_has_the_same_bits() {
     let (mut b, _, connection) = one_link(1e7, 0.03);
@@ -238,7 +240,7 @@ fn a_run_resumed_at_a_stop_has_the_same_bits() {
         stop_s: Some(2.0),
         ..tcp("stops")
     });
-    // It wants shorter steps than the others.
+    // It needs shorter steps than the others.
     b.connection(ConnectionSpec {
         size_pkts: Some(80.0),
         source: Source::Poisson { rate_pps: 2e4 },
@@ -273,8 +275,9 @@ fn a_run_resumed_at_a_stop_has_the_same_bits() {
     assert_eq!(resumed, 2);
 }
 
-/// Three links in a ring, each of which feeds the next: one of them does so in the next step. When that is shorter, what
-/// came in the last one does not come all at once. A step of 20 ms brought four times what a queue holds.
+/// Three links in a ring, each of which feeds the next, one of them with a delay of one step. If
+/// that step is shorter, the traffic of the last step must not arrive all at once. Regression: a
+/// step of 20 ms brought four times the capacity of a queue.
 #[test]
 fn what_is_carried_into_a_shorter_step_comes_no_faster() {
     let adaptive = Adaptive {
@@ -308,7 +311,7 @@ fn what_is_carried_into_a_shorter_step_comes_no_faster() {
                 ))
             })
             .collect();
-        // Each half of a link's bandwidth.
+        // Each needs half of a link's bandwidth.
         for i in 0..3 {
             let path = vec![node(i), node(i + 1), node(i + 2)];
             let source = Source::Constant { rate_pps: 312.5 };
@@ -317,7 +320,7 @@ fn what_is_carried_into_a_shorter_step_comes_no_faster() {
                 ..netflow_problems::one_way(&format!("c{i}"), node(i), node(i + 2), source)
             });
         }
-        // Steps end here, and nothing happens.
+        // Events without effect, where steps end.
         for i in 0..40 {
             let change = Change::Bandwidth(1e7);
             for at_s in [1.0, 1.0003] {

@@ -1,11 +1,11 @@
-//! The same bits for any number of threads.
+//! Reproducible bits for any number of threads.
 
 use netflow_problems::{RandomNetwork, random_network};
 use netflow_simulation::{
     Adaptive, Coupling, FluidOptions, Network, Options, Simulation, State, Step,
 };
 
-/// The state after some steps on a pool of so many threads.
+/// Returns the state after some steps on a pool of `threads` threads.
 fn run(network: &Network, options: Options, steps: usize, threads: usize) -> State {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -24,7 +24,7 @@ fn same_bits(network: &Network, options: Options, steps: usize) {
     let one = run(network, options, steps, 1);
     for threads in [2, 8] {
         let many = run(network, options, steps, threads);
-        // No NaN is equal to itself: this also says that there is none.
+        // NaN differs from itself, so that this also excludes NaN.
         assert!(many == one, "{threads} threads, {options:?}");
     }
 }
@@ -53,8 +53,8 @@ fn options() -> [Options; 4] {
     })
 }
 
-/// 25 000 connections over ten links, about 100 000 hops: steps fork (from twenty
-/// thousand hops, and from some thousands of sources on).
+/// 25 000 connections over ten links, about 100 000 hops: steps use several threads (from 20 000
+/// hops, and from several thousand sources).
 #[test]
 fn large_networks_have_the_same_bits() {
     for plain in [true, false] {
@@ -93,7 +93,7 @@ fn small_networks_have_the_same_bits() {
     }
 }
 
-/// The model that never forks, on any pool.
+/// The single-threaded model on any pool.
 #[test]
 fn a_literal_run_has_the_same_bits() {
     let network = random_network(RandomNetwork {

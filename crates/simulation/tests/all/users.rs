@@ -1,4 +1,4 @@
-//! Users in the window model, against closed forms.
+//! Users in the packet model, compared with closed forms.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const RTT_S: f64 = 0.1;
 
-/// What lies between a client and a server.
+/// Links between a client and a server.
 #[derive(Clone, Copy)]
 struct Between {
     bandwidth_bps: f64,
@@ -57,7 +57,7 @@ fn workload(application: Application, users_per_s: f64) -> WorkloadSpec {
     }
 }
 
-/// client - router - server, the same between both.
+/// Returns client - router - server, with the same links between both.
 fn network(between: Between, specs: Vec<WorkloadSpec>, events: &[(f64, Change)]) -> Network {
     let mut builder = NetworkBuilder::new();
     let nodes = ["client", "router", "server"].map(|name| builder.node(name));
@@ -109,7 +109,7 @@ fn waits_s(experience: &Experience, kind: WaitFor) -> Vec<f64> {
     of_kind.map(|wait| wait.wait_s).collect()
 }
 
-/// All within a microsecond of it: packets take 8 ns on a link.
+/// Checks the times within a few microseconds, because packets take 8 ns on a link.
 fn all_are(waits_s: &[f64], expected_s: f64) {
     assert!(!waits_s.is_empty());
     for wait_s in waits_s {
@@ -117,12 +117,12 @@ fn all_are(waits_s: &[f64], expected_s: f64) {
     }
 }
 
-/// Rounds of a slow start with 2 packets at first: 2, 4, 8, …
+/// Returns the number of rounds of a slow start with an initial window of 2 packets: 2, 4, 8, …
 fn rounds(pkts: u32) -> f64 {
     f64::from((0..).find(|r| 2 * ((1 << r) - 1) >= pkts).unwrap())
 }
 
-/// A connection takes a round trip, and a file the rounds of its slow start.
+/// A handshake takes one round trip, and a file the rounds of its slow start.
 #[test]
 fn loss_free_files_take_whole_round_trips() {
     for pkts in [1, 2, 3, 6, 7, 14, 15, 100] {
@@ -138,8 +138,8 @@ fn loss_free_files_take_whole_round_trips() {
     }
 }
 
-/// Three files of two packets: the first takes a round trip, which leaves a window of 4: the
-/// others, asked for together, are there after one more.
+/// Three files of two packets: the first takes a round trip, which leaves a window of 4. The
+/// others, requested together, arrive after one more.
 #[test]
 fn the_window_stays_with_the_connection() {
     let application = Application::Http(http(3.0, 2000.0));
@@ -154,7 +154,7 @@ fn the_window_stays_with_the_connection() {
 }
 
 /// Two pages of a file of 14 packets, which leaves a window of 2 + 14 = 16, more than enough. After
-/// 0.02 s of thinking all of it goes at once; after a minute, the window has shrunk to 2 again.
+/// a think time of 0.02 s all packets are sent at once; after a minute, the window is 2 again.
 #[test]
 fn a_long_pause_shrinks_the_window() {
     for (think_s, second) in [(0.02, 1.0), (60.0, 3.0)] {
@@ -175,8 +175,8 @@ fn a_long_pause_shrinks_the_window() {
     }
 }
 
-/// An echo of a byte: 41 B on two links each way, and the delay; and at the server the keystroke's
-/// acknowledgement of 40 B, which goes first.
+/// An echo of one byte: 41 B on two links in each direction, and the delay; at the server the
+/// acknowledgement of the keystroke with 40 B precedes it.
 #[test]
 fn small_packets_take_little_time() {
     let application = Application::Telnet(Telnet {
@@ -189,7 +189,7 @@ fn small_packets_take_little_time() {
         bandwidth_bps: 82_000.0,
         buffer_pkts: 100.0,
     };
-    // Few, so that they do not meet.
+    // Few users, so that they do not overlap.
     let network = network(slow, vec![workload(application, 0.2)], &[]);
     let simulation = run(network, 30.0, 1.0);
     let experience = &simulation.experiences(&|| false).unwrap()[0];
@@ -208,7 +208,8 @@ fn small_packets_take_little_time() {
     );
 }
 
-/// Packets offered are those of the sessions, and a connection's first; counted anew here.
+/// The offered packets are those of the sessions, and one per connection; counted independently
+/// here.
 #[test]
 fn the_network_carries_what_users_send() {
     let application = Application::Http(Http {
@@ -238,7 +239,7 @@ fn the_network_carries_what_users_send() {
         requests += 1;
         pages += session.turns.len();
         for turn in &session.turns {
-            // The first file is asked for alone; requests of the others are put together.
+            // The first file is requested separately; requests of the others are combined.
             let (first, others) = turn.exchanges.split_first().unwrap();
             for together in [std::slice::from_ref(first), others] {
                 let (mut bytes, mut answers) = (0, BTreeMap::new());
@@ -274,8 +275,8 @@ fn the_network_carries_what_users_send() {
     }
 }
 
-/// A full queue and a link that fails: nothing is lost but what is counted as lost, everybody gets
-/// everything in the end, and the same again the next time, however often it is recorded.
+/// A full queue and a link that fails: losses are counted, all users receive all data in the end,
+/// and the results are the same for any recording interval.
 #[test]
 fn losses_delay_and_are_counted() {
     let busy = Between {
@@ -315,8 +316,8 @@ fn losses_delay_and_are_counted() {
     assert_eq!(found[0], found[1]);
 }
 
-/// The fluid models play sessions over the paths of the run: loss-free, with a window of 10 at
-/// first, files take whole round trips, and what the network carries is the mean of the sessions.
+/// The fluid models replay sessions over the paths of the run. Without loss and with an initial
+/// window of 10, files take whole round trips, and the network carries the mean of the sessions.
 #[test]
 fn fluids_carry_means_and_users_wait_as_tcp_does() {
     for (pkts, rounds) in [(1, 1.0), (10, 1.0), (11, 2.0), (30, 2.0), (31, 3.0)] {
@@ -334,7 +335,7 @@ fn fluids_carry_means_and_users_wait_as_tcp_does() {
         assert!(experience.came > 50);
         all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
         all_are(&waits_s(experience, WaitFor::File), rounds * RTT_S);
-        // 5 users a second for 20 s, all asking at once.
+        // Five users per second for 20 s, all with requests at once.
         let ids: Vec<_> = network.connections().collect();
         for (id, pkts) in [(ids[0], 2.0), (ids[1], f64::from(pkts))] {
             let offered_pkts = simulation.connection_totals(id).offered_pkts;
@@ -346,7 +347,7 @@ fn fluids_carry_means_and_users_wait_as_tcp_does() {
     }
 }
 
-/// Both models see the same users.
+/// Both models have the same users.
 #[test]
 fn models_have_the_same_users() {
     let web = || vec![workload(Application::Http(http(2.0, 5_000.0)), 2.0)];
@@ -378,8 +379,8 @@ fn models_have_the_same_users() {
     assert_eq!(window, fluid);
 }
 
-/// Users of a stack: packet by packet they wait as the player of single connections says, which the fluid
-/// model asks; hosts keep acknowledgements for up to 0.1 ms here.
+/// Users of a stack wait as long in the packet model as in the simulation of single connections,
+/// which the fluid model uses. Hosts delay acknowledgements for up to 0.1 ms here.
 #[test]
 fn users_of_a_stack_wait_as_single_connections_do() {
     for (name, pkts) in [1, 10, 11, 29, 70].map(|pkts| ("linux-6", pkts)) {
@@ -415,7 +416,7 @@ fn users_of_a_stack_wait_as_single_connections_do() {
     }
 }
 
-/// Played sessions are the same for any number of threads.
+/// Replayed sessions are the same for any number of threads.
 #[test]
 fn threads_do_not_change_what_users_wait() {
     let busy = Between {
@@ -442,8 +443,8 @@ fn threads_do_not_change_what_users_wait() {
 proptest! {
     #![proptest_config(crate::cases(40))]
 
-    /// Whatever users do to a network: packets are conserved, nothing comes sooner than a round
-    /// trip, and those who went have what they asked for.
+    /// For any users, packets are conserved, no response is faster than a round trip, and departed
+    /// users have received all data.
     #[test]
     fn packets_and_users_are_conserved(
         bandwidth_bps in 2e5..2e6_f64,
@@ -472,7 +473,7 @@ proptest! {
         spec.delayed_ack = delayed_ack;
         let between = Between { bandwidth_bps, buffer_pkts };
         let network = network(between, vec![spec], &[]);
-        // In the midst of it, and long after.
+        // During the run, and long after the last arrival.
         let midst = run(network.clone(), 15.0, 5.0);
         let simulation = run(network, 5000.0, 500.0);
         for it in [&midst, &simulation] {
@@ -482,7 +483,7 @@ proptest! {
             }
         }
         let experience = &simulation.experiences(&|| false).unwrap()[0];
-        // Nobody came for a long time.
+        // No user has arrived for a long time.
         prop_assert_eq!(experience.gone, experience.came);
         for wait in &experience.waits {
             prop_assert!(wait.wait_s >= 0.999 * wait.rtt_s, "{:?}", wait);
@@ -497,8 +498,8 @@ proptest! {
     }
 }
 
-/// The default web users on a fast link: the medians are a round trip, give or take 2 ms, at any
-/// distance, and the distribution has its steps.
+/// The default web users on a fast link: medians are a round trip within 2 ms, at any distance, and
+/// the distribution has steps.
 #[test]
 fn medians_are_whole_round_trips() {
     for model in [Model::PACKETS, Model::FLUID] {
@@ -541,7 +542,7 @@ fn medians_are_whole_round_trips() {
     }
 }
 
-/// Users have their times and wishes from what they do, not from the row of their workload.
+/// The sessions of users depend on their workload's content, not on its row.
 #[test]
 fn workloads_may_change_their_rows() {
     let slow = Between {
@@ -572,7 +573,7 @@ fn workloads_may_change_their_rows() {
     }
 }
 
-/// A run that was saved on the way knows what users met with before.
+/// A run resumed from a saved state includes the earlier experience of users.
 #[test]
 fn users_of_a_resumed_run_wait_as_if_it_had_never_stopped() {
     let busy = Between {

@@ -1,4 +1,4 @@
-//! Viewers: what they wait for, beside what is known without following a player.
+//! Video viewers: waiting times compared with results that need no simulation of a player.
 
 use netflow_simulation::*;
 use netflow_tcpmodel::Stack;
@@ -11,7 +11,8 @@ use crate::alike::Nobody;
 const CHUNK_S: f64 = 2.0;
 const LENGTH_S: f64 = 60.0;
 
-/// A viewer every so often behind a link of so many bit/s, beside a few downloads; a run of 400 s.
+/// Returns a run of 400 s with periodic viewers behind a link of the given bandwidth, with a few
+/// downloads.
 fn watched(
     bitrate_bps: f64,
     ahead_s: f64,
@@ -67,15 +68,15 @@ fn watched(
     simulation
 }
 
-/// What one viewer waited for, in order.
+/// Returns the waiting times of one viewer, in order.
 fn of_viewer(experience: &Experience, user: u64, kind: WaitFor) -> Vec<f64> {
     let waits = experience.waits.iter();
     let mine = waits.filter(|wait| wait.user == user && wait.kind == kind);
     mine.map(|wait| wait.wait_s).collect()
 }
 
-/// Who loads without a pause has stalled for as long as the chunk that is latest is late, counted from when the first
-/// had come: 30 links with more and with less bandwidth than the video and its neighbours ask for.
+/// A viewer who loads continuously has stalled for as long as the latest chunk is late, counted from
+/// the arrival of the first. There are 30 links with more and less bandwidth than the traffic needs.
 #[test]
 fn stalls_are_as_long_as_chunks_are_late() {
     let random = &mut ChaCha8Rng::seed_from_u64(netflow_problems::population(1));
@@ -106,8 +107,8 @@ fn stalls_are_as_long_as_chunks_are_late() {
     assert!(stalled > 10 && smooth > 10, "{stalled} {smooth}");
 }
 
-/// Alone on a link with room for it: no stall, a chunk for every two seconds once it is 10 s ahead, and what is sent is
-/// the video with its headers.
+/// A single video with sufficient bandwidth: no stall, a chunk every two seconds once it is 10 s
+/// ahead, and the traffic is the video with its headers.
 #[test]
 fn a_video_with_room_plays_at_its_bitrate() {
     let simulation = watched(2e6, 10.0, 20e6, 0, 0.01);
@@ -118,7 +119,8 @@ fn a_video_with_room_plays_at_its_bitrate() {
         let files_s = of_viewer(experience, user, WaitFor::File);
         assert_eq!(files_s.len(), chunks as usize);
         assert!(of_viewer(experience, user, WaitFor::Stall).is_empty());
-        // 0.5 MB at 20 Mbit/s, after a round trip and the rounds of a slow start; twice that beside another.
+        // 0.5 MB at 20 Mbit/s, after a round trip and the rounds of a slow start; twice that with a
+        // second viewer.
         assert!(
             files_s.iter().all(|&s| (0.22..0.7).contains(&s)),
             "{files_s:?}"
@@ -133,14 +135,14 @@ fn a_video_with_room_plays_at_its_bitrate() {
     );
 }
 
-/// A link with less than the bitrate: what is missing is waited for.
+/// On a link below the bitrate, viewers wait for the missing data.
 #[test]
 fn a_link_below_the_bitrate_plays_at_its_own() {
     let simulation = watched(3e6, 20.0, 2e6, 0, 0.0004);
     let experience = &simulation.experiences(&|| false).unwrap()[0];
     assert_eq!(experience.came, 1);
     let stalls_s: f64 = of_viewer(experience, 0, WaitFor::Stall).iter().sum();
-    // The first chunk is waited for before it plays.
+    // The first chunk is loaded before playback.
     let loads_s = (LENGTH_S - CHUNK_S) * 3e6 * (1500.0 / 1460.0) / 2e6;
     let wanted_s = loads_s - (LENGTH_S - CHUNK_S) + CHUNK_S;
     assert!(

@@ -1,4 +1,5 @@
-//! TCP whose application makes more than the way carries, or nearly as much: beside packets.
+//! TCP whose application exceeds the capacity of the path, or nearly reaches it, compared with
+//! packets.
 
 use netflow_network::Buffer;
 use netflow_profile::builtin;
@@ -11,14 +12,14 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::alike::Nobody;
 
-/// A link that some transfers share.
+/// Link shared by several transfers.
 #[derive(Debug)]
 struct Shared {
     bandwidth_bps: f64,
     delay_s: f64,
     buffer_pkts: f64,
     count: u32,
-    /// What all applications make together, as a part of the bandwidth.
+    /// Total rate of all applications as a fraction of the bandwidth.
     made: f64,
 }
 
@@ -37,7 +38,7 @@ fn some(rng: &mut ChaCha8Rng) -> Shared {
     }
 }
 
-/// The mean queue, with these applications or with always more to send.
+/// Returns the mean queue, with these applications or with bulk transfers.
 fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> f64 {
     let mut b = NetworkBuilder::new();
     let (from, to) = (b.node("A"), b.node("B"));
@@ -75,8 +76,9 @@ fn queue_pkts(shared: &Shared, source: &Source, model: Model, is_bulk: bool) -> 
     simulation.link_totals(there).mean_queue_pkts
 }
 
-/// Queues are as long as those of TCP that always has more to send, among packets and fluids. (They were half as long among
-/// fluids while they followed from the load, and shorter by a fifth while CUBIC's windows swung as Reno's.)
+/// Queues are as long as those of bulk TCP, in both models. (Regression: fluid queues were half as
+/// long while they followed from the load, and 20 % shorter while CUBIC's windows oscillated as
+/// Reno's.)
 #[test]
 fn what_wants_more_than_it_gets_fills_queues() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(1));

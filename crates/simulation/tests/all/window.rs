@@ -1,4 +1,4 @@
-//! The window model against what is known in closed form.
+//! Packet model compared with closed forms.
 
 use netflow_profile::builtin;
 use netflow_simulation::{
@@ -24,7 +24,7 @@ fn connection(from: NodeId, to: NodeId, source: Source) -> ConnectionSpec {
     netflow_problems::connection("c", from, to, source)
 }
 
-/// a->b->c, wide and narrow, and back; a connection from a to c, changed as wanted.
+/// Returns a->b->c, wide and narrow, with return links, and a connection from a to c with changes.
 fn line(
     pps: f64,
     room: f64,
@@ -64,7 +64,7 @@ fn near(value: f64, wanted: f64, relative: f64) {
     );
 }
 
-/// Poisson packets of one size: waiting as of Pollaczek and Khinchine, rho + rho²/(2 (1 − rho)).
+/// Poisson packets of one size: Pollaczek–Khinchine, rho + rho²/(2 (1 − rho)).
 #[test]
 fn a_queue_of_poisson_packets_is_that_of_an_md1_queue() {
     let rate_pps = 800.0;
@@ -76,11 +76,12 @@ fn a_queue_of_poisson_packets_is_that_of_an_md1_queue() {
     near(totals.mean_queue_pkts, 0.8 + 0.64 / 0.4, 0.02);
     near(totals.utilization, 0.8, 2e-3);
     near(sim.connection_totals(id).mean_goodput_pps, rate_pps, 2e-3);
-    // Counts in intervals of a Poisson stream: one over the root of their mean.
+    // Counts per interval of a Poisson stream: the c.o.v. is one over the square root of their
+    // mean.
     near(totals.arrival_cov.unwrap(), 80_f64.sqrt().recip(), 0.02);
 }
 
-/// Intervals much shorter than packets are: in each there is one or none.
+/// Intervals much shorter than packet gaps: each contains one packet or none.
 #[test]
 fn arrivals_are_counted_in_intervals_as_short_as_one_likes() {
     let rate_pps = 800.0;
@@ -103,7 +104,7 @@ fn arrivals_are_counted_in_intervals_as_short_as_one_likes() {
     near(cov, (1e-7 * rate_pps).sqrt().recip(), 0.02);
 }
 
-/// A window that limits: its packets every round trip.
+/// A limiting window: it is sent once per round trip.
 #[test]
 fn without_loss_a_window_arrives_every_round_trip() {
     for variant in [
@@ -118,7 +119,7 @@ fn without_loss_a_window_arrives_every_round_trip() {
         let (sim, id) = run(b, 500.0, 1);
         let data_s = 0.001 + 1e-5;
         let ack_s = 2.0 * 0.04 * 1e-5;
-        // On average half a millisecond of waiting before it sends.
+        // Half a millisecond of send jitter on average.
         let rtt_s = 4.0 * DELAY_S + data_s + ack_s;
         let totals = sim.connection_totals(id);
         assert_eq!(sim.link_totals(narrow).lost_pkts, 0.0);
@@ -131,8 +132,8 @@ fn without_loss_a_window_arrives_every_round_trip() {
     }
 }
 
-/// The long run of a single Reno source at a queue: three quarters of the largest window on
-/// average, which a buffer of one bandwidth-delay product keeps above what the link needs.
+/// The long-term average of one Reno source at a queue is three quarters of the maximum window.
+/// With a buffer of one bandwidth-delay product, this keeps the link busy.
 #[test]
 fn a_buffer_of_one_bandwidth_delay_product_keeps_reno_busy() {
     let (b, narrow) = line(500.0, 61.0, window(TcpVariant::Reno), |_| {});
@@ -149,7 +150,7 @@ fn an_application_that_comes_and_goes_has_its_mean_rate() {
         on_s: 0.5,
         off_s: 1.5,
     };
-    // 2000 bursts leave a deviation of 2.4 %: five times as many, one of 1.1 %.
+    // 2000 bursts leave a deviation of 2.4 %, five times as many one of 1.1 %.
     let goodput_pps = (1..=5).map(|seed| {
         let (b, _) = line(1000.0, 100.0, window(TcpVariant::Reno), |c| {
             c.application = application
@@ -176,7 +177,7 @@ fn what_has_a_size_ends_with_it() {
     }
 }
 
-/// An open source twice as fast as the link from the middle on, in two ways.
+/// An open-loop source at twice the link's rate from the middle of the run, in two variants.
 #[test]
 fn half_the_bandwidth_carries_half() {
     let source = || Source::Constant { rate_pps: 1000.0 };
@@ -209,14 +210,14 @@ fn what_is_queued_at_a_failure_is_lost_and_traffic_takes_another_way() {
     b.event(fails(5.0, Change::Down));
     b.event(fails(8.0, Change::Up));
     let (sim, id) = run(b, 10.0, 1);
-    // 100 packets/s more than it carries for almost 5 s; and what was on the way to it.
+    // 100 packets/s more than the capacity for almost 5 s, and the packets in flight to the link.
     near(sim.link_totals(narrow).lost_pkts, 0.1 * 4970.0 + 30.0, 0.01);
     near(sim.link_totals(beside).departed_pkts, 3000.0, 0.01);
     let totals = sim.connection_totals(id);
     near(totals.delivered_pkts + totals.lost_pkts, 10_000.0, 0.03);
 }
 
-/// Without a way packets are lost; TCP finds its way back afterwards.
+/// Without a path packets are lost; TCP recovers afterwards.
 #[test]
 fn a_transfer_survives_a_failure() {
     let (mut b, narrow) = line(1000.0, 50.0, window(TcpVariant::Reno), |_| {});
@@ -236,11 +237,11 @@ fn a_transfer_survives_a_failure() {
     );
 }
 
-/// At a link that it does not fill, a profile's source sends what its profile says.
+/// At a link that it does not fill, a profiled source sends at the rate of its profile.
 #[test]
 fn a_profile_among_packets_sends_what_it_says() {
     let profile = builtin("ns-reno").unwrap();
-    // Losses by a queue without room, at which others arrive.
+    // Losses by a queue without buffer, shared with other traffic.
     let mut b = NetworkBuilder::new();
     let [a, m, c] = ["a", "b", "c"].map(|name| b.node(name));
     b.link(link(a, m, 1e5, 1e4));
@@ -260,8 +261,8 @@ fn a_profile_among_packets_sends_what_it_says() {
     near(totals.mean_send_pps, wanted, 0.15);
 }
 
-/// The delay that so many of a queue's packets stay below, with fixed transmission times and Poisson
-/// arrivals: Crommelin's distribution of the waiting time in M/D/1, turned round.
+/// Returns a quantile of the delay at a queue with constant transmission times and Poisson
+/// arrivals: the inverse of Crommelin's waiting-time distribution of M/D/1.
 fn md1_quantile_s(load: f64, service_s: f64, quantile: f64) -> f64 {
     let below = |t: f64| -> f64 {
         let mut sum = 0.0;
@@ -283,8 +284,8 @@ fn md1_quantile_s(load: f64, service_s: f64, quantile: f64) -> f64 {
     (1.0 + low) * service_s
 }
 
-/// Delays of packets at one queue are those of M/D/1: waiting and the packet's own transmission,
-/// and propagation beside.
+/// Delays at one queue are those of M/D/1: waiting and the packet's own transmission, plus
+/// propagation.
 #[test]
 fn delays_are_those_of_an_md1_queue() {
     for load in [0.3, 0.7] {
@@ -294,7 +295,7 @@ fn delays_are_those_of_an_md1_queue() {
         let (b, narrow) = line(1000.0, 1e4, source, |c| c.acks = Acks::None);
         let (sim, id) = run(b, 1000.0, 1);
         let totals = sim.connection_totals(id);
-        // 10 µs on the wide link before it, and two propagations.
+        // 10 µs on the wide link before it, and two propagation delays.
         let beside_s = 1e-5 + 2.0 * DELAY_S;
         let queueing_s = 1e-3 * (1.0 + load / (2.0 * (1.0 - load)));
         near(totals.mean_delay_s.unwrap() - beside_s, queueing_s, 0.03);
@@ -314,7 +315,7 @@ fn delays_are_those_of_an_md1_queue() {
     }
 }
 
-/// Nothing waits on an empty way: every delay is the same, and there is no jitter.
+/// On an idle path every delay is the same, without jitter.
 #[test]
 fn an_empty_way_has_one_delay() {
     let source = Source::Constant { rate_pps: 10.0 };
@@ -330,7 +331,7 @@ fn an_empty_way_has_one_delay() {
     }
 }
 
-/// Acknowledgements beside the network cost it nothing, and take as long as an empty way.
+/// Unmodelled acknowledgements use no capacity, and take as long as on an idle path.
 #[test]
 fn acknowledgements_that_are_no_traffic_still_come() {
     let (b, _) = line(1000.0, 100.0, window(TcpVariant::Reno), |c| {
@@ -344,7 +345,7 @@ fn acknowledgements_that_are_no_traffic_still_come() {
     assert!(totals.mean_goodput_pps > 155.0, "{totals:?}");
 }
 
-/// Seeds differ, and nothing else does.
+/// Only different seeds give different results.
 #[test]
 fn a_seed_makes_the_difference() {
     let goodput = |seed| {
@@ -356,7 +357,7 @@ fn a_seed_makes_the_difference() {
     assert_ne!(goodput(1), goodput(2));
 }
 
-/// A billion transfers are refused before anything is allocated for them.
+/// A billion transfers are rejected before memory is allocated for them.
 #[test]
 fn more_transfers_than_memory_holds_are_refused() {
     let (mut b, _) = line(1000.0, 10.0, window(TcpVariant::Vegas), |c| {
