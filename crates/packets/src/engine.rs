@@ -7,27 +7,27 @@ use netflow_queues::{LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
 
-use crate::delays::{Delays, OneWay, Times, there};
-use crate::edge::{self, Marking};
-use crate::managed::ManagedQueue;
-use crate::numbers::Numbers;
-use crate::parts::Parts;
-use crate::plan::{Ends, HopSpec, Plan};
-use crate::queue::{Arrivals, Link, LinkCounts, Lossy, Queue, RedMarks};
-use crate::schedule::Schedule;
-use crate::sharing::Turn;
-use crate::transfer::Transfer;
-use crate::users::{NO_SLOT, Visits};
+use crate::endpoint::delays::{Delays, OneWay, Times, there};
+use crate::endpoint::transfer::Transfer;
+use crate::link::class_scheduler::Transmission;
+use crate::link::edge_marker::{self, Marking};
+use crate::link::queue::{Arrivals, Link, LinkCounts, Lossy, Queue, RedMarks};
+use crate::link::queue_disc::QueueDisc;
+use crate::parallel::partition::Partitions;
+use crate::sessions::events::{NO_SLOT, Sessions};
+use crate::sync::dependencies::Dependencies;
+use crate::tie_break::TieBreak;
+use crate::topology::{Ends, HopSpec, Topology};
 use crate::{Purpose, ns, random};
 
 /// A network of packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     pub network: Network,
-    pub numbers: Numbers,
+    pub numbers: TieBreak,
     pub seed: u64,
     /// Wires, hops and ways as they are now.
-    pub plan: Plan,
+    pub plan: Topology,
     pub links: Vec<Link>,
     pub transfers: Vec<Transfer>,
     /// By transfer.
@@ -37,7 +37,7 @@ pub(crate) struct Engine {
     /// By connection.
     pub delays: Vec<Delays>,
     /// The users of workloads.
-    pub visits: Visits,
+    pub visits: Sessions,
     /// Events carried out, and which routes are in use.
     pub next_event: usize,
     pub epoch: usize,
@@ -46,9 +46,9 @@ pub(crate) struct Engine {
     pub now_ns: u64,
     /// How many packets arrived at links of late, once that is known.
     pub pkts_per_ns: Option<f64>,
-    pub schedule: Schedule,
+    pub schedule: Dependencies,
     /// The network in parts, where several threads follow it.
-    pub parts: Parts,
+    pub parts: Partitions,
 }
 
 /// What becomes of the packets of one transfer, seen from outside.
@@ -86,8 +86,8 @@ const MEAN_BITS: f64 = 8000.0;
 impl Engine {
     /// At time 0, where this is set of the connections of which something may be.
     pub fn new(network: Network, seed: u64, burstiness_interval_ns: u64, set: Vec<Set>) -> Engine {
-        let numbers = Numbers::new(&network);
-        let plan = Plan::new(&network, &numbers);
+        let numbers = TieBreak::new(&network);
+        let plan = Topology::new(&network, &numbers);
         let inner = network.tables().clone();
         let link = |(i, id): (usize, LinkId)| {
             let (spec, buffer) = (network.link_spec(id), network.packet_buffer(id));
@@ -98,7 +98,7 @@ impl Engine {
                     DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(buffer),
                     DropPolicy::Managed(discipline) => {
                         let seed = random(seed, Purpose::Queue, numbers.links[i]).random();
-                        Queue::managed(ManagedQueue::new(discipline, buffer, seed))
+                        Queue::managed(QueueDisc::new(discipline, buffer, seed))
                     }
                     DropPolicy::Red(red) => Queue::with_red(
                         buffer,
@@ -116,7 +116,7 @@ impl Engine {
                     let streams = loss_streams(seed, numbers.links[i]);
                     Box::new(Lossy::new(Losses::new(&spec.loss, streams)))
                 }),
-                turn: Turn::Alone,
+                turn: Transmission::Alone,
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_ns: ns(spec.delay_s),
                 earlier: Fifo::default(),
@@ -141,13 +141,13 @@ impl Engine {
             accounts: aggregates.map(Account::new).collect(),
             delays: vec![Delays::default(); inner.connections.len()],
             seed,
-            visits: Visits::new(transfers.len(), inner.connections.len()),
+            visits: Sessions::new(transfers.len(), inner.connections.len()),
             edges: (0..)
                 .zip(&inner.aggregates)
                 .map(|(i, spec): (usize, _)| Marking::new(spec, seed, numbers.edges[i]))
                 .collect(),
-            schedule: Schedule::default(),
-            parts: Parts::default(),
+            schedule: Dependencies::default(),
+            parts: Partitions::default(),
             links: network.links().enumerate().map(link).collect(),
             transfers,
             next_event: 0,
@@ -163,7 +163,7 @@ impl Engine {
         engine.route(None);
         engine.tell_precedences_apart(seed);
         engine.share_links();
-        engine.make_schedule();
+        engine.make_dependencies();
         engine.apply_events();
         engine
     }
@@ -196,7 +196,7 @@ impl Engine {
 
     /// Takes down how long packets of this transfer took.
     #[inline]
-    pub fn note_delays(&mut self, t: usize) {
+    pub fn record_delays(&mut self, t: usize) {
         let transfer = &mut self.transfers[t];
         if !transfer.receiving.has_fresh() {
             return;
@@ -211,7 +211,7 @@ impl Engine {
 
     /// Takes down the round-trip times that the sender of this transfer has measured.
     #[inline]
-    pub fn note_round_trips(&mut self, t: usize) {
+    pub fn record_round_trips(&mut self, t: usize) {
         let transfer = &mut self.transfers[t];
         if transfer.rtts_ns.is_empty() {
             return;
@@ -283,7 +283,7 @@ impl Engine {
         let known: Vec<Option<Aggregate>> = specs
             .iter()
             .zip(rtts.iter().zip(&rtos))
-            .map(|(spec, (rtt, rto))| edge::known(spec, rtt.get(), rto.get()))
+            .map(|(spec, (rtt, rto))| edge_marker::known(spec, rtt.get(), rto.get()))
             .collect();
         let minima = Minima::over(known.iter().flatten());
         for (edge, aggregate) in self.edges.iter_mut().zip(known) {
@@ -403,8 +403,8 @@ impl Engine {
                 each(hop, left_ns.is_some_and(|left_ns| left_ns > self.now_ns));
             }
         }
-        let doomed = self.links.iter().flat_map(Link::doomed);
-        doomed.for_each(|packet| each(&self.plan.specs[packet.hop as usize], true));
+        let pending_losses = self.links.iter().flat_map(Link::pending_losses);
+        pending_losses.for_each(|packet| each(&self.plan.specs[packet.hop as usize], true));
         let managed = self
             .links
             .iter()

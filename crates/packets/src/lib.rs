@@ -1,44 +1,29 @@
-//! A network as packets and congestion windows: every packet is followed, in batches rather than one by one.
+//! Packet-level simulation of a network: conservative parallel discrete-event simulation.
 //!
-//! Every link goes on as far as its inputs allow: what leaves a link arrives elsewhere no earlier than its
-//! delay later, so each goes through all that arrives at it until then, in order, at once. Where delays
-//! are too short for that, moment follows moment. The result is that of an event-driven simulation, and
-//! times are whole nanoseconds.
+//! - [`sync`] advances links (logical processes) in simulated time; its head page has the algorithm.
+//! - [`parallel`] runs partitions of the network on several threads.
+//! - [`link`] has queues, queue disciplines, class schedulers, transmission and changes of links.
+//! - [`endpoint`] has senders and receivers: TCP stacks, ns-2 agents, TFRC, fixed-rate sources.
+//! - [`sessions`] has the users of workloads and their transfers.
+//! - [`topology`] has the compiled network: hops, wires and endpoints; [`tie_break`] the order of simultaneous events.
+//! - [`stepper`] is the interface in seconds: [`Packets`].
+//!
+//! Times are integers in nanoseconds. The result is that of an event-driven simulation, bit for bit, for any number
+//! of threads. The test module `reference` is a plain event-driven simulator with the same results.
 
-mod advance;
-mod batch;
-mod choice;
-mod delays;
-mod divide;
-mod edge;
+mod endpoint;
 mod engine;
-mod equation;
-mod events;
-mod generator;
-mod managed;
-mod meeting;
-mod moments;
-mod numbers;
-mod order;
-mod parts;
+mod link;
+mod parallel;
 #[cfg(test)]
-mod plain;
-mod plan;
-mod queue;
-mod receiving;
-mod rounds;
-mod schedule;
-mod serve;
-mod sharing;
-mod stack;
+mod reference;
+mod sessions;
 mod stepper;
-mod told;
-mod transfer;
-mod users;
-mod visits;
-mod wire;
+mod sync;
+mod tie_break;
+mod topology;
 
-pub use delays::Delays;
+pub use endpoint::delays::Delays;
 use netflow_network::hash::hash_of;
 use netflow_queues::LossCause;
 use netflow_units::ns;
@@ -72,7 +57,7 @@ impl Purpose {
     }
 }
 
-/// The stream of something with this number, which follows from its name ([`numbers`]).
+/// The stream of something with this number, which follows from its name ([`tie_break`]).
 fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
     Pcg32::new(seed, hash_of((purpose.number(), number)))
 }

@@ -14,12 +14,12 @@ use netflow_network::{
     RunError, Set, Source, TcpVariant,
 };
 
-use crate::delays::Delays;
-use crate::edge::UPDATE_NS;
+use crate::endpoint::delays::Delays;
+use crate::endpoint::transfer::{Transfer, window_limit};
 use crate::engine::Engine;
+use crate::link::edge_marker::UPDATE_NS;
 use crate::ns;
-use crate::plan::HopSpec;
-use crate::transfer::{Transfer, window_limit};
+use crate::topology::HopSpec;
 
 /// A network of packets on its way through time.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl Packets {
         let most = threads_at_most(needed_bytes(network), network.tables().memory_limit_bytes);
         let threads = threads.clamp(1, most);
         if std::mem::replace(&mut self.engine.parts.threads, threads) > threads {
-            self.engine.forget_parts();
+            self.engine.discard_partitions();
         }
     }
 
@@ -179,14 +179,14 @@ impl Packets {
 
     /// What has happened until now, for a period that begins.
     pub fn start(&self) -> Start {
-        let crowds = self.engine.visits.crowds.iter();
+        let classes = self.engine.visits.classes.iter();
         Start {
             intervals: self.intervals(),
             arrivals: (0..self.engine.links.len())
                 .map(|l| self.arrivals(l))
                 .collect(),
             delays: self.engine.delays.clone(),
-            users: crowds
+            users: classes
                 .map(|crowd| (crowd.came, crowd.gone, crowd.waits.len()))
                 .collect(),
         }
@@ -250,8 +250,8 @@ impl Packets {
 
     /// What users met with since then, by workload.
     pub fn experiences(&self, start: &Start) -> Vec<Experience> {
-        let crowds = self.engine.visits.crowds.iter().enumerate();
-        crowds
+        let classes = self.engine.visits.classes.iter().enumerate();
+        classes
             .map(|(w, crowd)| {
                 let (came, gone, over) = start.users.get(w).copied().unwrap_or_default();
                 let mut waits = crowd.waits.get(over..).unwrap_or_default().to_vec();

@@ -11,7 +11,7 @@ use netflow_network::{
 use netflow_queues::Buffer;
 
 use super::{OF_ACKS, Packets};
-use crate::transfer::Transfer;
+use crate::endpoint::transfer::Transfer;
 
 impl Engine for Packets {
     fn network(&self) -> &Network {

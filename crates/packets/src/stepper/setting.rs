@@ -43,8 +43,8 @@ impl Packets {
         if set.path != before.path {
             self.under_way = Default::default();
             match self.engine.now_ns {
-                0 => self.begin_anew(),
-                _ => self.engine.route_anew(connection),
+                0 => self.reset(),
+                _ => self.engine.reroute_connection(connection),
             }
         }
     }
@@ -60,7 +60,7 @@ impl Packets {
 
     /// Where nothing has happened yet, the engine is made as if what is set had been there from the start: what happens
     /// at one moment is in the order of connections then.
-    fn begin_anew(&mut self) {
+    fn reset(&mut self) {
         let interval_ns = ns(self.options.burstiness_interval_s);
         let before = &mut self.engine;
         let (network, set) = (before.network.clone(), std::mem::take(&mut before.set));

@@ -83,7 +83,7 @@ fn steered(seed: u64, prepare: fn(&mut Packets)) -> (Vec<String>, usize) {
         steer(&mut packets, &mut rng);
         packets.reach(0.04 * f64::from(i)).unwrap();
         in_parts += usize::from(packets.engine.parts.are_there());
-        told.extend(packets.engine.told_now());
+        told.extend(packets.engine.reported_now());
     }
     (told, in_parts)
 }
@@ -94,11 +94,11 @@ fn what_is_set_is_the_same_in_parts() {
         let (alone, never) = steered(seed, |packets| packets.set_threads(1));
         let (two, in_two) = steered(seed, |packets| {
             packets.set_threads(2);
-            packets.engine.parts.choice.several = true;
+            packets.engine.parts.tuner.use_threads = true;
         });
         // As it chooses itself: which way is faster is not known before both were tried.
         let (chosen, _) = steered(seed, |packets| packets.set_threads(2));
-        let (three, in_three) = steered(seed, |packets| packets.engine.divide());
+        let (three, in_three) = steered(seed, |packets| packets.engine.partition_links());
         assert_eq!(never, 0);
         assert!(
             in_two >= 10 && in_three >= 25,

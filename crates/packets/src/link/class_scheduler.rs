@@ -5,11 +5,11 @@ use netflow_queues::Turns;
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
-use crate::queue::{Link, stretched};
+use crate::link::queue::{Link, stretched};
 
 /// Whether a link has its queue for itself.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Turn {
+pub(crate) enum Transmission {
     #[default]
     Alone,
     /// It is the queue of a class: another link sends for it.
@@ -73,7 +73,7 @@ impl Link {
     #[inline]
     pub fn free_ns(&self) -> u64 {
         match &self.turn {
-            Turn::Sharing(sharing) => sharing.free_ns,
+            Transmission::Sharing(sharing) => sharing.free_ns,
             _ => self.queue.free_ns(),
         }
     }
@@ -82,9 +82,11 @@ impl Link {
     #[inline]
     pub fn due_ns(&self) -> u64 {
         match &self.turn {
-            Turn::Alone => (self.queue.managed.as_ref()).map_or(NEVER, |queue| queue.due_ns()),
-            Turn::Class => NEVER,
-            Turn::Sharing(sharing) => sharing.due_ns(),
+            Transmission::Alone => {
+                (self.queue.managed.as_ref()).map_or(NEVER, |queue| queue.due_ns())
+            }
+            Transmission::Class => NEVER,
+            Transmission::Sharing(sharing) => sharing.due_ns(),
         }
     }
 }
@@ -110,13 +112,13 @@ impl Engine {
             for &l in &shared.links {
                 let buffer = self.network.packet_buffer(LinkId::new(l, inner.owner));
                 let link = &mut self.links[l as usize];
-                link.queue.take_turns(buffer);
-                link.turn = Turn::Class;
+                link.queue.share_link(buffer);
+                link.turn = Transmission::Class;
             }
             if let Some(&own) = shared.links.last() {
                 let link = &mut self.links[own as usize];
                 let turns = Turns::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
-                link.turn = Turn::Sharing(Box::new(Sharing {
+                link.turn = Transmission::Sharing(Box::new(Sharing {
                     turns,
                     links: shared.links.clone(),
                     free_ns: 0,
@@ -127,7 +129,7 @@ impl Engine {
 
     /// A link sends what it can for all its queues, one packet after the other, until `until_ns`.
     pub fn send_in_turns(&mut self, sender: usize, until_ns: u64) {
-        while let Turn::Sharing(sharing) = &mut self.links[sender].turn
+        while let Transmission::Sharing(sharing) = &mut self.links[sender].turn
             && sharing.due_ns() <= until_ns
             && let Some(number) = sharing.turns.dequeue()
         {
@@ -137,7 +139,7 @@ impl Engine {
             // The turn was one of theirs.
             let more = dropped.len() + usize::from(next.is_some()) - 1;
             let left_ns = next.map(|next| self.transmit(sender, l, now_ns, next));
-            if let Turn::Sharing(sharing) = &mut self.links[sender].turn {
+            if let Transmission::Sharing(sharing) = &mut self.links[sender].turn {
                 sharing.turns.dropped(now_ns, number, more);
                 sharing.free_ns = left_ns.unwrap_or(now_ns);
             }

@@ -4,12 +4,12 @@ use netflow_network::{Buffer, Change, LinkId, LinkLoss};
 use netflow_queues::Losses;
 
 use crate::engine::{Engine, loss_streams};
+use crate::link::class_scheduler::Transmission;
+use crate::link::queue::{Lossy, stretched};
+use crate::link::service::bits_of;
+use crate::link::wire::Packet;
 use crate::ns;
-use crate::plan::Plan;
-use crate::queue::{Lossy, stretched};
-use crate::serve::bits_of;
-use crate::sharing::Turn;
-use crate::wire::Packet;
+use crate::topology::Topology;
 
 impl Engine {
     /// When the next event is, if there is one.
@@ -44,25 +44,25 @@ impl Engine {
             self.route(Some(before));
         }
         if (self.epoch, self.next_event) != (before, first) {
-            self.make_schedule();
+            self.make_dependencies();
         }
     }
 
     /// The link has another bandwidth from now on, as after an event.
     pub fn change_bandwidth(&mut self, link: usize, bps: f64) {
         self.set_bandwidth(link, bps);
-        self.make_schedule();
+        self.make_dependencies();
     }
 
     /// Sends a connection over the way that is set.
-    pub fn route_anew(&mut self, connection: u32) {
+    pub fn reroute_connection(&mut self, connection: u32) {
         let branch = self.branch_of(self.epoch, connection);
         for t in 0..self.transfers.len() as u32 {
             if self.plan.ends[t as usize].connection == connection {
                 self.route_transfer(t, branch);
             }
         }
-        self.make_schedule();
+        self.make_dependencies();
     }
 
     /// The source of a transfer has this rate from now on.
@@ -75,13 +75,13 @@ impl Engine {
     /// The link loses this from now on, as after an event.
     pub fn change_loss(&mut self, link: usize, loss: &LinkLoss) {
         self.set_loss(link, loss);
-        self.make_schedule();
+        self.make_dependencies();
     }
 
     /// The link has this delay from now on, as after an event.
     pub fn change_delay(&mut self, link: usize, delay_ns: u64) {
         self.set_delay(link, delay_ns);
-        self.make_schedule();
+        self.make_dependencies();
     }
 
     /// Routes every transfer whose way is another than in the epoch before.
@@ -107,11 +107,11 @@ impl Engine {
             self.links[l].queue.set_buffer(buffer);
         }
         self.links[l].queue.stretch(now_ns, ratio);
-        if let Turn::Sharing(sharing) = &mut self.links[l].turn {
+        if let Transmission::Sharing(sharing) = &mut self.links[l].turn {
             sharing.stretch(now_ns, ratio, bps);
         }
         let sender = self.plan.sender(l as u32);
-        let Plan {
+        let Topology {
             wires,
             origins,
             specs,
@@ -130,7 +130,7 @@ impl Engine {
             });
         }
         if let Some(lossy) = &mut self.links[l].lossy {
-            for packet in &mut *lossy.doomed {
+            for packet in &mut *lossy.pending_losses {
                 packet.time_ns = stretched(packet.time_ns, now_ns, ratio);
             }
         }
@@ -155,8 +155,8 @@ impl Engine {
             let nothing = Losses::new(&LinkLoss::NONE, &streams);
             Box::new(Lossy::new(nothing))
         });
-        queued.extend_from_slice(&lossy.doomed);
-        lossy.doomed.clear();
+        queued.extend_from_slice(&lossy.pending_losses);
+        lossy.pending_losses.clear();
         queued.sort_by_key(Packet::order);
         lossy.losses.set(loss, &streams);
         let sender = self.plan.sender(l as u32) as usize;
@@ -167,9 +167,9 @@ impl Engine {
             // There is one wire for all queues of a link, whose own event comes before those of its classes.
             let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
             match &mut self.links[l].lossy {
-                Some(lossy) if is_lost => lossy.doomed.push(packet),
+                Some(lossy) if is_lost => lossy.pending_losses.push(packet),
                 _ => {
-                    let next = packet.goes_on(packet.time_ns + delay_ns);
+                    let next = packet.next_hop(packet.time_ns + delay_ns);
                     self.plan.wires.push(self.plan.hops[hop].out, next);
                 }
             }
@@ -182,7 +182,7 @@ impl Engine {
         let now_ns = self.now_ns;
         let link = &self.links[l];
         let sender = self.plan.sender(l as u32);
-        let Plan {
+        let Topology {
             wires,
             origins,
             specs,
@@ -219,7 +219,7 @@ impl Engine {
             return;
         }
         let sender = self.plan.sender(l as u32);
-        let Plan {
+        let Topology {
             wires,
             origins,
             specs,
@@ -255,14 +255,14 @@ impl Engine {
     fn fail(&mut self, l: usize) {
         let now_ns = self.now_ns;
         let waited = self.links[l].queue.fail(now_ns);
-        if let Turn::Sharing(sharing) = &mut self.links[l].turn {
+        if let Transmission::Sharing(sharing) = &mut self.links[l].turn {
             sharing.fail(now_ns);
         }
         let mut lost: Vec<u32> = waited.iter().map(|waits| waits.packet.hop).collect();
         lost.extend(self.take_queued(l).iter().map(|packet| packet.hop));
         if let Some(lossy) = &mut self.links[l].lossy {
-            lost.extend(lossy.doomed.iter().map(|packet| packet.hop));
-            lossy.doomed.clear();
+            lost.extend(lossy.pending_losses.iter().map(|packet| packet.hop));
+            lossy.pending_losses.clear();
         }
         for hop in lost {
             self.is_lost(hop, now_ns);

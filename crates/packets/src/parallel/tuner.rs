@@ -11,19 +11,19 @@ const BLOCK: u32 = 8;
 const LONG_S: f64 = 0.1;
 /// A way that was faster than the other one is kept for so many blocks, and the one that it is compared with then; at the start
 /// for one. Where it is still the faster one it is kept twice as long each time, at most for so many.
-const PATIENCE: u32 = 4;
-const MOST_PATIENCE: u32 = 32;
+const BACKOFF: u32 = 4;
+const MAX_BACKOFF: u32 = 32;
 
 /// One way or the other. What a packet costs changes with the traffic; so a way is compared with the other one as it was
 /// just before.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct Tuner {
     /// Whether several threads follow the network now.
-    pub several: bool,
+    pub use_threads: bool,
     /// Whether both ways have been compared.
-    pub is_made: bool,
+    pub is_tuned: bool,
     /// Whether that is a trial, and how long a packet took before it, in seconds.
-    on_trial: bool,
+    is_probing: bool,
     before_s: f64,
     /// Of this block.
     stretches: u32,
@@ -31,36 +31,36 @@ pub(crate) struct Choice {
     pkts: u64,
     /// Blocks until the other way is tried, and how many there were last time.
     left: u32,
-    patience: u32,
+    backoff: u32,
 }
 
-impl Default for Choice {
-    fn default() -> Choice {
-        Choice {
-            several: false,
-            is_made: false,
-            on_trial: false,
+impl Default for Tuner {
+    fn default() -> Tuner {
+        Tuner {
+            use_threads: false,
+            is_tuned: false,
+            is_probing: false,
             before_s: 0.0,
             stretches: 0,
             took_s: 0.0,
             pkts: 0,
             left: 0,
-            patience: 1,
+            backoff: 1,
         }
     }
 }
 
-impl Choice {
+impl Tuner {
     /// Nothing is to be chosen for a while: what is measured after it has nothing to do with what was before.
     pub fn pause(&mut self) {
-        if std::mem::take(&mut self.on_trial) {
-            self.several = !self.several;
+        if std::mem::take(&mut self.is_probing) {
+            self.use_threads = !self.use_threads;
         }
         (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
     }
 
     /// A stretch of time took so long, in which so many packets arrived at links.
-    pub fn note(&mut self, took: Duration, pkts: u64) {
+    pub fn record(&mut self, took: Duration, pkts: u64) {
         self.stretches += 1;
         if self.stretches > 1 {
             self.took_s += took.as_secs_f64();
@@ -72,21 +72,21 @@ impl Choice {
         }
         let cost_s = self.took_s / self.pkts as f64;
         (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
-        if self.on_trial {
-            (self.on_trial, self.is_made) = (false, true);
-            self.patience = match cost_s < self.before_s {
-                true => PATIENCE,
+        if self.is_probing {
+            (self.is_probing, self.is_tuned) = (false, true);
+            self.backoff = match cost_s < self.before_s {
+                true => BACKOFF,
                 false => {
-                    self.several = !self.several;
-                    (2 * self.patience).min(MOST_PATIENCE)
+                    self.use_threads = !self.use_threads;
+                    (2 * self.backoff).min(MAX_BACKOFF)
                 }
             };
-            self.left = self.patience;
+            self.left = self.backoff;
         } else if self.left > 0 {
             self.left -= 1;
         } else {
-            (self.on_trial, self.before_s) = (true, cost_s);
-            self.several = !self.several;
+            (self.is_probing, self.before_s) = (true, cost_s);
+            self.use_threads = !self.use_threads;
         }
     }
 }
@@ -97,12 +97,12 @@ mod tests {
 
     /// How many of a thousand stretches were left to several threads that take so long.
     fn left_to_several(took_ms: impl Fn(u32) -> u64) -> u32 {
-        let mut choice = Choice::default();
+        let mut tuner = Tuner::default();
         let mut several = 0;
         for i in 0..1000 {
-            several += u32::from(choice.several);
-            let ms = if choice.several { took_ms(i) } else { 10 };
-            choice.note(Duration::from_millis(ms), 1000);
+            several += u32::from(tuner.use_threads);
+            let ms = if tuner.use_threads { took_ms(i) } else { 10 };
+            tuner.record(Duration::from_millis(ms), 1000);
         }
         several
     }
@@ -110,16 +110,16 @@ mod tests {
     /// A trial that coincides with more traffic, which makes packets cheaper, is made again soon.
     #[test]
     fn traffic_that_grows_misleads_for_a_moment_only() {
-        let mut choice = Choice::default();
+        let mut tuner = Tuner::default();
         let mut several = 0;
         for i in 0..200 {
-            let ms = match (i, choice.several) {
+            let ms = match (i, tuner.use_threads) {
                 (0..16, _) => 50,
                 (_, false) => 10,
                 (_, true) => 6,
             };
-            several += u32::from(choice.several);
-            choice.note(Duration::from_millis(ms), 1000);
+            several += u32::from(tuner.use_threads);
+            tuner.record(Duration::from_millis(ms), 1000);
         }
         assert!(several > 140, "{several}");
     }
@@ -130,12 +130,12 @@ mod tests {
         assert!(left_to_several(|_| 12) < 150);
         assert!(left_to_several(|_| 100) < 50);
         // Two threads are tried after two stretches, where one takes as long as many others.
-        let mut choice = Choice::default();
+        let mut tuner = Tuner::default();
         for _ in 0..2 {
-            assert!(!choice.several);
-            choice.note(Duration::from_millis(300), 1000);
+            assert!(!tuner.use_threads);
+            tuner.record(Duration::from_millis(300), 1000);
         }
-        assert!(choice.several);
+        assert!(tuner.use_threads);
         // A machine that others want at first.
         assert!(left_to_several(|i| if i < 300 { 100 } else { 6 }) > 250);
     }

@@ -10,16 +10,16 @@ use netflow_units::Fifo;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-use crate::managed::{CONGESTED, ManagedQueue, Waits};
-use crate::plan::HopSpec;
-use crate::sharing::Turn;
-use crate::wire::Packet;
+use crate::link::class_scheduler::Transmission;
+use crate::link::queue_disc::{CONGESTED, QueueDisc, QueuedPacket};
+use crate::link::wire::Packet;
+use crate::topology::HopSpec;
 
 /// A link.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub queue: Queue,
-    pub turn: Turn,
+    pub turn: Transmission,
     /// What the link loses on the way, if any.
     pub lossy: Option<Box<Lossy>>,
     pub bandwidth_bps: f64,
@@ -29,17 +29,17 @@ pub(crate) struct Link {
     pub arrivals: Arrivals,
 }
 
-/// What tells packets of one link apart, by the time of their arrival first.
+/// What metadata packets of one link apart, by the time of their arrival first.
 fn place(packet: &Packet) -> (u64, u32, i32, u64) {
-    (packet.time_ns, packet.hop, packet.seq, packet.tells)
+    (packet.time_ns, packet.hop, packet.seq, packet.metadata)
 }
 
 impl Link {
     /// What stands where it would be, while it is elsewhere.
-    pub fn hollow(&self) -> Link {
+    pub fn placeholder(&self) -> Link {
         Link {
             queue: Queue::new(Buffer::Packets(1)),
-            turn: Turn::Alone,
+            turn: Transmission::Alone,
             lossy: None,
             earlier: Fifo::default(),
             ..*self
@@ -79,18 +79,20 @@ impl Link {
     /// The next packet that has been transmitted by now, and is lost on the way; its time is when it had been.
     pub fn next_doomed(&mut self, now_ns: u64) -> Option<Packet> {
         let lossy = self.lossy.as_mut()?;
-        let first = *lossy.doomed.first()?;
+        let first = *lossy.pending_losses.first()?;
         if first.time_ns > now_ns {
             return None;
         }
         lossy.lost += 1;
-        lossy.doomed.pop()
+        lossy.pending_losses.pop()
     }
 
     /// Those that are still in the queue, and will be lost on the way; their times are when they have been
     /// transmitted.
-    pub fn doomed(&self) -> &[Packet] {
-        self.lossy.as_ref().map_or(&[], |lossy| &lossy.doomed)
+    pub fn pending_losses(&self) -> &[Packet] {
+        self.lossy
+            .as_ref()
+            .map_or(&[], |lossy| &lossy.pending_losses)
     }
 
     /// What it loses on the way at present.
@@ -110,7 +112,7 @@ impl Link {
 pub(crate) struct Lossy {
     pub losses: Losses<Pcg32>,
     /// Packets in the queue that it will lose; their times are when they have been transmitted.
-    pub doomed: Fifo<Packet>,
+    pub pending_losses: Fifo<Packet>,
     lost: u64,
 }
 
@@ -118,7 +120,7 @@ impl Lossy {
     pub fn new(losses: Losses<Pcg32>) -> Lossy {
         Lossy {
             losses,
-            doomed: Fifo::default(),
+            pending_losses: Fifo::default(),
             lost: 0,
         }
     }
@@ -131,7 +133,7 @@ impl Lossy {
         if let Some(time_ns) = left_ns
             && is_lost
         {
-            self.doomed.push(Packet { time_ns, ..packet });
+            self.pending_losses.push(Packet { time_ns, ..packet });
         }
         is_lost
     }
@@ -191,7 +193,7 @@ pub(crate) struct Queue {
     bytes: Option<Box<Bytes>>,
     red: Option<Box<RedQueue>>,
     rio: Option<Box<Precedences>>,
-    pub managed: Option<Box<ManagedQueue>>,
+    pub managed: Option<Box<QueueDisc>>,
     /// Whether the link has failed: nothing gets through.
     down: bool,
     pub counts: LinkCounts,
@@ -277,14 +279,14 @@ impl Queue {
     }
 
     /// One that is managed.
-    pub fn managed(queue: ManagedQueue) -> Queue {
+    pub fn managed(queue: QueueDisc) -> Queue {
         Queue {
             managed: Some(Box::new(queue)),
             ..Queue::new(Buffer::Packets(1))
         }
     }
 
-    /// One that tells drop precedences apart.
+    /// One that metadata drop precedences apart.
     pub fn with_rio(buffer: Buffer, active: ActiveQueue) -> Queue {
         let precedences = Precedences {
             active,
@@ -308,12 +310,12 @@ impl Queue {
     }
 
     /// From now on it takes turns with other queues, and has room for so much.
-    pub fn take_turns(&mut self, buffer: Buffer) {
+    pub fn share_link(&mut self, buffer: Buffer) {
         self.managed
-            .get_or_insert_with(|| Box::new(ManagedQueue::drop_tail(buffer)));
+            .get_or_insert_with(|| Box::new(QueueDisc::drop_tail(buffer)));
     }
 
-    /// Whether it tells drop precedences apart: then packets arrive by
+    /// Whether it metadata drop precedences apart: then packets arrive by
     /// [`Queue::arrive_marked`].
     #[inline]
     pub fn has_rio(&self) -> bool {
@@ -405,7 +407,12 @@ impl Queue {
     }
 
     /// A packet arrives at a queue that is managed or takes turns; those that are dropped for it are pushed to `dropped`.
-    pub fn enter(&mut self, mut waits: Waits, spec: &HopSpec, dropped: &mut Vec<Waits>) {
+    pub fn enter(
+        &mut self,
+        mut waits: QueuedPacket,
+        spec: &HopSpec,
+        dropped: &mut Vec<QueuedPacket>,
+    ) {
         let now_ns = waits.packet.time_ns;
         self.counts.accepted += 1;
         let p = usize::from(spec.precedence).min(2);
@@ -423,7 +430,7 @@ impl Queue {
         match is_admitted && !self.drops_early(now_ns, ecn.then_some(&mut congested)) {
             true => {
                 if congested {
-                    waits.packet.tells |= CONGESTED;
+                    waits.packet.metadata |= CONGESTED;
                 }
                 if let Some(managed) = &mut self.managed {
                     managed.enqueue(waits, spec.flow(), ecn, dropped);
@@ -448,7 +455,11 @@ impl Queue {
 
     /// It is the turn of this queue: the next packet, when it arrived, and whether this queue has marked it; those that
     /// are dropped on the way to it are pushed to `dropped`.
-    pub fn leave(&mut self, now_ns: u64, dropped: &mut Vec<Waits>) -> Option<(Waits, u64, bool)> {
+    pub fn leave(
+        &mut self,
+        now_ns: u64,
+        dropped: &mut Vec<QueuedPacket>,
+    ) -> Option<(QueuedPacket, u64, bool)> {
         let left = self.managed.as_mut()?.dequeue(now_ns, dropped)?;
         if let Some(rio) = &mut self.rio
             && let Some((_, precedence)) = rio.waiting.pop_front()
@@ -580,7 +591,7 @@ impl Queue {
 
     /// The link fails: all that is there is lost. Those that waited where the queue is managed; others are
     /// on the wire behind it.
-    pub fn fail(&mut self, now_ns: u64) -> Vec<Waits> {
+    pub fn fail(&mut self, now_ns: u64) -> Vec<QueuedPacket> {
         let there = self.length(now_ns);
         self.counts.sojourn_ns -= self.still_ns(now_ns);
         self.counts.service_ns -= self.work_ns(now_ns);

@@ -5,38 +5,38 @@ use std::collections::VecDeque;
 use netflow_queues::{Aqm, Buffer, Managed};
 use netflow_tcpmodel::tcp::NEVER;
 
-use crate::wire::Packet;
+use crate::link::wire::Packet;
 
-/// On data, in what it tells: it met congestion (CE, RFC 3168).
+/// On data, in what it metadata: it met congestion (CE, RFC 3168).
 pub(crate) const CONGESTED: u64 = 1 << 63;
 
 /// Likewise: it was sent before, and so may not be marked (RFC 3168, 6.1.5).
 pub(crate) const SENT_AGAIN: u64 = 1 << 62;
 
-/// Likewise in ten bits, as windows are [told](crate::told): the sender's round-trip time, in units of [`ROUND_TRIP_NS`].
+/// Likewise in ten bits, as windows are [told](crate::endpoint::ack_encoding): the sender's round-trip time, in units of [`ROUND_TRIP_NS`].
 pub(crate) const ROUND_TRIP: u32 = 52;
 
-/// The unit of round-trip times that data tells of.
+/// The unit of round-trip times that data metadata of.
 pub(crate) const ROUND_TRIP_NS: u64 = 4_000;
 
 /// The bits that say when a packet was sent.
 pub(crate) const SENT_TIME: u64 = (1 << ROUND_TRIP) - 1;
 
-/// How long a data packet that arrives now has been on its way, by what it tells: 52 days at most.
-pub(crate) fn delay_ns(now_ns: u64, tells: u64) -> u64 {
-    now_ns.wrapping_sub(tells) & SENT_TIME
+/// How long a data packet that arrives now has been on its way, by what it metadata: 52 days at most.
+pub(crate) fn delay_ns(now_ns: u64, metadata: u64) -> u64 {
+    now_ns.wrapping_sub(metadata) & SENT_TIME
 }
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waits {
+pub(crate) struct QueuedPacket {
     pub packet: Packet,
     pub bits: f64,
 }
 
 /// A managed queue and the link behind it.
 #[derive(Clone, Debug)]
-pub(crate) struct ManagedQueue {
+pub(crate) struct QueueDisc {
     queue: Discipline,
     /// When what is being sent will have been.
     pub free_ns: u64,
@@ -46,7 +46,7 @@ pub(crate) struct ManagedQueue {
 /// Who of those that wait is sent, and who is dropped.
 #[derive(Clone, Debug)]
 enum Discipline {
-    Managed(Managed<Waits>),
+    Managed(Managed<QueuedPacket>),
     DropTail(Line),
 }
 
@@ -55,7 +55,7 @@ enum Discipline {
 struct Line {
     /// The packet in service included.
     buffer: Buffer,
-    waiting: VecDeque<Waits>,
+    waiting: VecDeque<QueuedPacket>,
     bytes: u64,
     /// Of the one in service.
     sending_bytes: u32,
@@ -63,7 +63,7 @@ struct Line {
 
 impl Line {
     /// Takes a packet, if it has room for it.
-    fn push(&mut self, waits: Waits, is_sending: bool) -> bool {
+    fn push(&mut self, waits: QueuedPacket, is_sending: bool) -> bool {
         let (pkts, bytes) = match is_sending {
             true => (1, self.sending_bytes),
             false => (0, 0),
@@ -77,35 +77,35 @@ impl Line {
         fits
     }
 
-    fn pop(&mut self) -> Option<Waits> {
+    fn pop(&mut self) -> Option<QueuedPacket> {
         let waits = self.waiting.pop_front()?;
         self.sending_bytes = waits.bytes();
         self.bytes -= u64::from(waits.bytes());
         Some(waits)
     }
 
-    fn clear(&mut self) -> Vec<Waits> {
+    fn clear(&mut self) -> Vec<QueuedPacket> {
         self.bytes = 0;
         self.waiting.drain(..).collect()
     }
 }
 
-impl Waits {
+impl QueuedPacket {
     fn bytes(&self) -> u32 {
         (self.bits / 8.0).round() as u32
     }
 }
 
-impl ManagedQueue {
+impl QueueDisc {
     /// One that drops nothing but what it has no room for, the packet in service included.
-    pub fn drop_tail(buffer: Buffer) -> ManagedQueue {
+    pub fn drop_tail(buffer: Buffer) -> QueueDisc {
         let line = Line {
             buffer,
             waiting: VecDeque::new(),
             bytes: 0,
             sending_bytes: 0,
         };
-        ManagedQueue {
+        QueueDisc {
             queue: Discipline::DropTail(line),
             free_ns: 0,
             most_pkts: 0,
@@ -114,8 +114,8 @@ impl ManagedQueue {
 
     /// One that holds so much, the packet in service included; there is room for one that waits in any
     /// case.
-    pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> ManagedQueue {
-        ManagedQueue {
+    pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> QueueDisc {
+        QueueDisc {
             queue: Discipline::Managed(Managed::new(discipline, buffer.waiting(), seed)),
             free_ns: 0,
             most_pkts: 0,
@@ -145,7 +145,13 @@ impl ManagedQueue {
     }
 
     /// A packet arrives; those that are dropped for it are pushed to `dropped`.
-    pub fn enqueue(&mut self, waits: Waits, flow: u64, ecn: bool, dropped: &mut Vec<Waits>) {
+    pub fn enqueue(
+        &mut self,
+        waits: QueuedPacket,
+        flow: u64,
+        ecn: bool,
+        dropped: &mut Vec<QueuedPacket>,
+    ) {
         let now_ns = waits.packet.time_ns;
         if self.waiting_pkts() == 0 {
             // If nothing is being sent, this can be at once.
@@ -164,13 +170,17 @@ impl ManagedQueue {
     }
 
     /// Notes how many are there, once all that can be sent is.
-    pub fn note_length(&mut self, now_ns: u64) {
+    pub fn record_length(&mut self, now_ns: u64) {
         self.most_pkts = self.most_pkts.max(self.length(now_ns) as u64);
     }
 
     /// The link is free at `now_ns`: the next packet, when it arrived, and whether this queue has marked it;
     /// those that are dropped on the way to it are pushed to `dropped`.
-    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Waits>) -> Option<(Waits, u64, bool)> {
+    pub fn dequeue(
+        &mut self,
+        now_ns: u64,
+        dropped: &mut Vec<QueuedPacket>,
+    ) -> Option<(QueuedPacket, u64, bool)> {
         let queue = match &mut self.queue {
             Discipline::Managed(queue) => queue,
             Discipline::DropTail(line) => {
@@ -181,7 +191,7 @@ impl ManagedQueue {
         let sent = queue.dequeue(now_ns, dropped)?;
         let mut waits = sent.packet;
         if sent.marked {
-            waits.packet.tells |= CONGESTED;
+            waits.packet.metadata |= CONGESTED;
         }
         Some((waits, sent.arrived_ns, sent.marked))
     }
@@ -209,7 +219,7 @@ impl ManagedQueue {
     }
 
     /// Those that wait.
-    pub fn waiting(&self) -> impl Iterator<Item = &Waits> {
+    pub fn waiting(&self) -> impl Iterator<Item = &QueuedPacket> {
         let (managed, line) = match &self.queue {
             Discipline::Managed(queue) => (Some(queue), None),
             Discipline::DropTail(line) => (None, Some(line)),
@@ -232,7 +242,7 @@ impl ManagedQueue {
     }
 
     /// Takes out all that wait.
-    pub fn clear(&mut self) -> Vec<Waits> {
+    pub fn clear(&mut self) -> Vec<QueuedPacket> {
         match &mut self.queue {
             Discipline::Managed(queue) => {
                 let mut all = Vec::new();

@@ -9,47 +9,47 @@
 
 use std::thread;
 
-use crate::choice::Choice;
-use crate::delays::Delays;
-use crate::divide::{Division, divide};
+use crate::endpoint::delays::Delays;
+use crate::endpoint::transfer::Transfer;
 use crate::engine::{Account, Engine};
-use crate::meeting::Meeting;
-use crate::numbers::Numbers;
-use crate::order;
-use crate::plan::Target;
-use crate::queue::Link;
-use crate::rounds::Round;
-use crate::transfer::Transfer;
-use crate::users::Visits;
+use crate::link::queue::Link;
+use crate::parallel::partitioning::{Partitioning, partition_links};
+use crate::parallel::spin_barrier::SpinBarrier;
+use crate::parallel::sync_round::SyncRound;
+use crate::parallel::tuner::Tuner;
+use crate::sessions::events::Sessions;
+use crate::sync::sweep_order;
+use crate::tie_break::TieBreak;
+use crate::topology::Target;
 
 /// In each round a part has to serve so many packets, or it takes longer to wait for the others than to
 /// do their work.
-const PKTS_A_ROUND: f64 = 30.0;
+const PKTS_PER_ROUND: f64 = 30.0;
 /// A part that has served so many times its share is too large: which is found out after so many packets,
 /// and so many for each hop.
-const LOPSIDED: f64 = 1.25;
-const FEWEST_PKTS: u64 = 30_000;
-const PKTS_A_HOP: u64 = 50;
+const MAX_IMBALANCE: f64 = 1.25;
+const MIN_PKTS: u64 = 30_000;
+const PKTS_PER_HOP: u64 = 50;
 
 /// A network in parts.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
-    each: Vec<Part>,
+pub(crate) struct Partitions {
+    each: Vec<Partition>,
     /// How many threads there are for them.
     pub threads: usize,
     /// What a part has to serve in a round at least.
-    pub pkts_a_round: f64,
+    pub pkts_per_round: f64,
     /// Packets in a nanosecond when the network, as it is now, was divided or was not worth it; 0 before that.
-    divided_at: f64,
-    apart_ns: u64,
+    partitioned_at_rate: f64,
+    cut_lookahead_ns: u64,
     /// By link: packets that had arrived when parts were last compared.
     compared: Vec<u64>,
     /// Whether to use them, where that may be worth it.
-    pub choice: Choice,
+    pub tuner: Tuner,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct Partition {
     pub engine: Engine,
     /// What it has: links, wires that end there, hops over its links, transfers whose senders and whose
     /// receivers are there, and the connections of these.
@@ -65,18 +65,18 @@ pub(crate) struct Part {
     /// Whether what it has lies where nothing of other parts does.
     pub is_own: bool,
     /// Links of other parts that its own wait for, and its own that those of others wait for.
-    pub beyond: Vec<u32>,
+    pub remote_inputs: Vec<u32>,
     pub border: Vec<u32>,
 }
 
 /// In which parts links are, and the two ends of transfers.
-struct Whereabouts {
+struct PartitionOf {
     links: Vec<u32>,
     senders: Vec<u32>,
     receivers: Vec<u32>,
 }
 
-impl Whereabouts {
+impl PartitionOf {
     fn of(&self, target: Target) -> u32 {
         match target {
             Target::Link(l) => self.links[l as usize],
@@ -97,21 +97,21 @@ fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
 /// No part.
 const NONE: u32 = u32::MAX;
 
-impl Default for Parts {
-    fn default() -> Parts {
-        Parts {
+impl Default for Partitions {
+    fn default() -> Partitions {
+        Partitions {
             each: Vec::new(),
             threads: 1,
-            pkts_a_round: PKTS_A_ROUND,
-            divided_at: 0.0,
-            apart_ns: 0,
+            pkts_per_round: PKTS_PER_ROUND,
+            partitioned_at_rate: 0.0,
+            cut_lookahead_ns: 0,
             compared: Vec::new(),
-            choice: Choice::default(),
+            tuner: Tuner::default(),
         }
     }
 }
 
-impl Parts {
+impl Partitions {
     /// Whether the network is followed in parts.
     #[cfg(test)]
     pub fn are_there(&self) -> bool {
@@ -121,14 +121,14 @@ impl Parts {
 
 impl Engine {
     /// The network is another one from now on.
-    pub fn forget_parts(&mut self) {
+    pub fn discard_partitions(&mut self) {
         for part in self.parts.each.drain(..) {
             for h in part.hops {
                 let h = h as usize;
                 self.plan.hops[h].arrived += part.engine.plan.hops[h].arrived;
             }
         }
-        self.parts.divided_at = 0.0;
+        self.parts.partitioned_at_rate = 0.0;
     }
 
     /// Packets that have arrived at the link of a hop: those that parts have counted are left there.
@@ -139,53 +139,59 @@ impl Engine {
     }
 
     /// Whether the network can be followed in parts.
-    pub fn may_have_parts(&self) -> bool {
+    pub fn may_be_partitioned(&self) -> bool {
         let is_whole =
-            !self.visits.crowds.is_empty() || !self.edges.is_empty() || self.schedule.in_order;
+            !self.visits.classes.is_empty() || !self.edges.is_empty() || self.schedule.in_order;
         self.parts.threads >= 2 && !is_whole
     }
 
     /// Whether following the network in parts may be worth it. It is divided now if it is to be followed so and has not been.
-    pub fn parts_may_pay(&mut self) -> bool {
-        let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| self.may_have_parts()) else {
+    pub fn may_run_in_parallel(&mut self) -> bool {
+        let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| self.may_be_partitioned()) else {
             return false;
         };
         let pkts_in = |ns: u64| pkts_per_ns * ns as f64;
-        let most = pkts_in(self.schedule.order.advance_ns) / self.parts.pkts_a_round;
+        let most = pkts_in(self.schedule.order.advance_ns) / self.parts.pkts_per_round;
         let wanted = self.parts.threads.min(most as usize);
         if wanted < 2 {
             return false;
         }
         // More traffic may be worth more parts.
-        let is_more = pkts_per_ns >= 2.0 * self.parts.divided_at;
-        if !self.parts.choice.several {
+        let is_more = pkts_per_ns >= 2.0 * self.parts.partitioned_at_rate;
+        if !self.parts.tuner.use_threads {
             return is_more || !self.parts.each.is_empty();
         }
         if is_more && self.parts.each.len() < wanted {
-            self.make_parts(wanted, pkts_per_ns);
+            self.make_partitions(wanted, pkts_per_ns);
         }
-        let advance_ns = self.schedule.order.advance_ns.min(self.parts.apart_ns);
+        let advance_ns = self
+            .schedule
+            .order
+            .advance_ns
+            .min(self.parts.cut_lookahead_ns);
         let parts = self.parts.each.len();
-        parts > 0 && pkts_in(advance_ns) >= self.parts.pkts_a_round * parts as f64
+        parts > 0 && pkts_in(advance_ns) >= self.parts.pkts_per_round * parts as f64
     }
 
     /// As [`Engine::sweep`], by several threads.
-    pub fn sweep_in_parts(&mut self, end_ns: u64) {
-        self.senders_begin(end_ns);
+    pub fn sweep_in_parallel(&mut self, end_ns: u64) {
+        self.start_senders(end_ns);
         let mut parts = std::mem::take(&mut self.parts.each);
         for part in &mut parts {
             self.swap(part);
             part.engine.now_ns = self.now_ns;
             let (mine, theirs) = (&self.schedule, &mut part.engine.schedule);
-            theirs.horizon_ns.clone_from(&mine.horizon_ns);
+            theirs
+                .earliest_output_ns
+                .clone_from(&mine.earliest_output_ns);
             theirs.sender_due_ns.clone_from(&mine.sender_due_ns);
             theirs.receiver_due_ns.clone_from(&mine.receiver_due_ns);
         }
-        let rounds = [(); 2].map(|()| Round::new(self.links.len(), parts.len()));
-        let meeting = Meeting::new(parts.len());
-        let follow = |number: usize, part: &mut Part| {
-            let _attendance = meeting.attend();
-            part.follow(number, end_ns, &rounds, &meeting);
+        let rounds = [(); 2].map(|()| SyncRound::new(self.links.len(), parts.len()));
+        let barrier = SpinBarrier::new(parts.len());
+        let follow = |number: usize, part: &mut Partition| {
+            let _attendance = barrier.poison_on_panic();
+            part.follow(number, end_ns, &rounds, &barrier);
         };
         thread::scope(|scope| {
             let mut each = parts.iter_mut().enumerate();
@@ -194,7 +200,7 @@ impl Engine {
                 let thread = thread::Builder::new();
                 let spawned = thread.spawn_scoped(scope, move || follow(number, part));
                 if spawned.is_err() {
-                    return meeting.call_off();
+                    return barrier.poison();
                 }
             }
             if let Some((number, part)) = mine {
@@ -205,13 +211,13 @@ impl Engine {
             self.take_back(part);
         }
         self.parts.each = parts;
-        if meeting.is_off() {
+        if barrier.is_poisoned() {
             // There are no more threads: nothing has happened.
             self.parts.threads = 1;
-            self.forget_parts();
+            self.discard_partitions();
             return self.sweep(end_ns);
         }
-        self.compare_parts();
+        self.rebalance_partitions();
     }
 
     /// What is written again and again goes to memory that this thread gets. Where two threads write what lies side by side,
@@ -224,7 +230,7 @@ impl Engine {
     }
 
     /// What a part has, or gives back.
-    fn swap(&mut self, part: &mut Part) {
+    fn swap(&mut self, part: &mut Partition) {
         let theirs = &mut part.engine;
         for &l in &part.links {
             let l = l as usize;
@@ -255,7 +261,7 @@ impl Engine {
         }
     }
 
-    fn take_back(&mut self, part: &mut Part) {
+    fn take_back(&mut self, part: &mut Partition) {
         self.swap(part);
         let theirs = &mut part.engine;
         for (mine, other) in self.accounts.iter_mut().zip(&mut theirs.accounts) {
@@ -272,7 +278,7 @@ impl Engine {
     }
 
     /// If one part had far more to do than its share, parts are made anew.
-    fn compare_parts(&mut self) {
+    fn rebalance_partitions(&mut self) {
         let (links, compared) = (&self.links, &self.parts.compared);
         let since = |&l: &u32| links[l as usize].queue.counts.offered() - compared[l as usize];
         let each = self.parts.each.iter();
@@ -281,27 +287,27 @@ impl Engine {
             .collect();
         let all: u64 = served.iter().sum();
         let most = served.iter().max().copied().unwrap_or(0) as f64;
-        // Fewer say little, and to divide anew costs as much as to serve so many.
-        let few = FEWEST_PKTS + PKTS_A_HOP * self.plan.hops.len() as u64;
+        // Fewer say little, and to partition_links anew costs as much as to serve so many.
+        let few = MIN_PKTS + PKTS_PER_HOP * self.plan.hops.len() as u64;
         if all < few {
             return;
         }
-        if most * self.parts.each.len() as f64 > LOPSIDED * all as f64 {
-            self.forget_parts();
+        if most * self.parts.each.len() as f64 > MAX_IMBALANCE * all as f64 {
+            self.discard_partitions();
         } else {
-            self.note_compared();
+            self.record_compared();
         }
     }
 
-    fn note_compared(&mut self) {
+    fn record_compared(&mut self) {
         let offered = self.links.iter().map(|link| link.queue.counts.offered());
         self.parts.compared = offered.collect();
     }
 
     /// Divides the network by what links had to do of late.
-    fn make_parts(&mut self, wanted: usize, pkts_per_ns: f64) {
-        self.forget_parts();
-        self.parts.divided_at = pkts_per_ns;
+    fn make_partitions(&mut self, wanted: usize, pkts_per_ns: f64) {
+        self.discard_partitions();
+        self.parts.partitioned_at_rate = pkts_per_ns;
         let compared = &self.parts.compared;
         let of_late = |(l, link): (usize, &Link)| {
             let before = compared.get(l).copied().unwrap_or(0);
@@ -311,30 +317,34 @@ impl Engine {
         let mut near = Vec::new();
         for (l, place) in (0..).zip(&self.schedule.places) {
             for &k in &place.after {
-                let ahead_ns = self.links[k as usize].delay_ns
+                let lookahead_ns = self.links[k as usize].delay_ns
                     + self.schedule.places[k as usize].least_service_ns;
-                near.push((ahead_ns, k, l));
+                near.push((lookahead_ns, k, l));
             }
         }
-        let together = self.belong_together();
+        let together = self.must_share_partition();
         // Fewer parts may be farther apart.
-        let pays = |division: &Division, parts: usize| {
-            let apart_ns = self.schedule.order.advance_ns.min(division.apart_ns);
-            pkts_per_ns * apart_ns as f64 >= self.parts.pkts_a_round * parts as f64
+        let pays = |division: &Partitioning, parts: usize| {
+            let cut_lookahead_ns = self
+                .schedule
+                .order
+                .advance_ns
+                .min(division.cut_lookahead_ns);
+            pkts_per_ns * cut_lookahead_ns as f64 >= self.parts.pkts_per_round * parts as f64
         };
         let fewer = std::iter::successors(Some(wanted), |parts| Some(parts / 2));
         let best = fewer.take_while(|&parts| parts > 1).find_map(|parts| {
-            let division = divide(&weights, &together, near.clone(), parts)?;
+            let division = partition_links(&weights, &together, near.clone(), parts)?;
             pays(&division, parts).then_some((parts, division))
         });
-        self.note_compared();
+        self.record_compared();
         let Some((parts, division)) = best else {
             return;
         };
-        self.parts.apart_ns = division.apart_ns;
+        self.parts.cut_lookahead_ns = division.cut_lookahead_ns;
         let ends = (0..self.transfers.len()).map(|t| self.ends_in(t, &division.part_of));
         let (senders, receivers) = ends.unzip();
-        let whereabouts = Whereabouts {
+        let whereabouts = PartitionOf {
             links: division.part_of,
             senders,
             receivers,
@@ -345,7 +355,7 @@ impl Engine {
 
     /// Links that have to be in the same part: those that feed one end, and those that feed both
     /// ends where one sees the other's state.
-    fn belong_together(&self) -> Vec<(u32, u32)> {
+    fn must_share_partition(&self) -> Vec<(u32, u32)> {
         let mut together: Vec<(u32, u32)> = (0..).zip(self.plan.senders.iter().copied()).collect();
         together.retain(|(l, sender)| l != sender);
         for (transfer, ends) in self.transfers.iter().zip(&self.plan.ends) {
@@ -380,7 +390,7 @@ impl Engine {
     }
 
     /// One of the parts.
-    fn part(&self, number: u32, whereabouts: &Whereabouts) -> Part {
+    fn part(&self, number: u32, whereabouts: &PartitionOf) -> Partition {
         let mine = |l: u32| whereabouts.links[l as usize] == number;
         let here = |all: &[u32]| -> Vec<u32> {
             let each = (0..).zip(all).filter(|&(_, &part)| part == number);
@@ -408,12 +418,12 @@ impl Engine {
             .filter_map(|w| Some((w, whereabouts.of(*self.plan.targets.get(w as usize)?))))
             .filter(|&(_, part)| part != number && part != NONE);
         let after = |l: u32| self.schedule.places[l as usize].after.iter().copied();
-        let beyond = links.iter().flat_map(|&l| after(l)).filter(|&l| !mine(l));
+        let remote_inputs = links.iter().flat_map(|&l| after(l)).filter(|&l| !mine(l));
         let others = (0..self.links.len() as u32).filter(|&l| !mine(l));
         let border = others.flat_map(after).filter(|&l| mine(l));
-        let (out, beyond, border) = (sorted(out), sorted(beyond), sorted(border));
-        Part {
-            engine: self.hollow(mine),
+        let (out, remote_inputs, border) = (sorted(out), sorted(remote_inputs), sorted(border));
+        Partition {
+            engine: self.placeholder(mine),
             is_own: false,
             sending: connections(&senders),
             receiving: connections(&receivers),
@@ -423,33 +433,33 @@ impl Engine {
             senders,
             receivers,
             out,
-            beyond,
+            remote_inputs,
             border,
         }
     }
 
     /// The engine of the part that has these links, before it has anything.
-    fn hollow(&self, mine: impl Fn(u32) -> bool) -> Engine {
+    fn placeholder(&self, mine: impl Fn(u32) -> bool) -> Engine {
         let mut schedule = self.schedule.clone();
-        order::retain(&mut schedule.order.turns, &mine);
+        sweep_order::retain(&mut schedule.order.steps, &mine);
         Engine {
             network: self.network.clone(),
-            numbers: Numbers::default(),
+            numbers: TieBreak::default(),
             seed: self.seed,
-            plan: self.plan.hollow(),
-            links: self.links.iter().map(Link::hollow).collect(),
-            transfers: self.transfers.iter().map(Transfer::hollow).collect(),
+            plan: self.plan.placeholder(),
+            links: self.links.iter().map(Link::placeholder).collect(),
+            transfers: self.transfers.iter().map(Transfer::placeholder).collect(),
             accounts: vec![Account::new(None); self.accounts.len()],
             edges: Vec::new(),
             delays: vec![Delays::default(); self.delays.len()],
-            visits: Visits::new(self.transfers.len(), 0),
+            visits: Sessions::new(self.transfers.len(), 0),
             next_event: self.next_event,
             epoch: self.epoch,
             set: self.set.clone(),
             now_ns: self.now_ns,
             pkts_per_ns: None,
             schedule,
-            parts: Parts::default(),
+            parts: Partitions::default(),
         }
     }
 }

@@ -10,17 +10,17 @@ use netflow_network::{Arrivals, Wait, WaitFor};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_workload::{Exchange, Player, Session};
 
+use crate::endpoint::transfer::Transfer;
+use crate::link::wire::Wires;
 use crate::ns;
-use crate::transfer::Transfer;
-use crate::wire::Wires;
 
 /// The users of one workload.
 #[derive(Clone, Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct SessionClass {
     arrivals: Arrivals,
     /// Who comes next.
     next: Option<Session>,
-    /// Visits that are over, by pair of nodes: from when on their slots may be used again.
+    /// Sessions that are over, by pair of nodes: from when on their slots may be used again.
     pub left: Vec<BTreeSet<(u64, u32)>>,
     pub came: u64,
     pub gone: u64,
@@ -29,9 +29,9 @@ pub(crate) struct Crowd {
     rtt_s: Vec<f64>,
 }
 
-impl Crowd {
-    pub fn new(arrivals: Arrivals, rtt_s: Vec<f64>) -> Crowd {
-        let mut crowd = Crowd {
+impl SessionClass {
+    pub fn new(arrivals: Arrivals, rtt_s: Vec<f64>) -> SessionClass {
+        let mut crowd = SessionClass {
             arrivals,
             next: None,
             left: vec![BTreeSet::new(); rtt_s.len()],
@@ -61,7 +61,7 @@ impl Crowd {
         Some((session, pair))
     }
 
-    fn waited(&mut self, visit: &Visit, kind: WaitFor, since_ns: u64, now_ns: u64) {
+    fn waited(&mut self, visit: &ActiveSession, kind: WaitFor, since_ns: u64, now_ns: u64) {
         let session = visit.user.session();
         self.waits.push(Wait {
             user: session.number,
@@ -79,7 +79,7 @@ pub(crate) struct Slot {
     pub first: u32,
     pub crowd: u32,
     pub pair: u32,
-    pub visit: Option<Visit>,
+    pub visit: Option<ActiveSession>,
     /// When anything happened at its ends last.
     pub last_ns: u64,
 }
@@ -88,9 +88,9 @@ pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 /// The users of all workloads.
 #[derive(Clone, Debug)]
-pub(crate) struct Visits {
+pub(crate) struct Sessions {
     /// By workload.
-    pub crowds: Vec<Crowd>,
+    pub classes: Vec<SessionClass>,
     /// Where visits take place.
     pub slots: Vec<Slot>,
     /// By transfer, or [`NO_SLOT`].
@@ -99,11 +99,11 @@ pub(crate) struct Visits {
     pub more_of: Vec<Vec<u32>>,
 }
 
-impl Visits {
+impl Sessions {
     /// Nobody is there.
-    pub fn new(transfers: usize, connections: usize) -> Visits {
-        Visits {
-            crowds: Vec::new(),
+    pub fn new(transfers: usize, connections: usize) -> Sessions {
+        Sessions {
+            classes: Vec::new(),
             slots: Vec::new(),
             slot_of: vec![NO_SLOT; transfers],
             more_of: vec![Vec::new(); connections],
@@ -113,7 +113,7 @@ impl Visits {
 
 /// Somebody's visit, under way.
 #[derive(Clone, Debug)]
-pub(crate) struct Visit {
+pub(crate) struct ActiveSession {
     user: Player<u64>,
     pair: usize,
     came_ns: u64,
@@ -136,9 +136,9 @@ struct Asked {
     reply_end: i32,
 }
 
-impl Visit {
-    pub fn new(session: Session, pair: usize) -> Visit {
-        Visit {
+impl ActiveSession {
+    pub fn new(session: Session, pair: usize) -> ActiveSession {
+        ActiveSession {
             pair,
             came_ns: ns(session.start_s),
             connected: false,
@@ -170,7 +170,7 @@ impl Visit {
         now_ns: u64,
         ends: &mut [Transfer; 2],
         wires: &mut Wires,
-        crowd: &mut Crowd,
+        crowd: &mut SessionClass,
     ) {
         let [requests, replies] = ends;
         self.serve(now_ns, requests, replies, wires);
@@ -228,7 +228,7 @@ impl Visit {
         now_ns: u64,
         requests: &mut Transfer,
         heard: i32,
-        crowd: &mut Crowd,
+        crowd: &mut SessionClass,
     ) -> bool {
         let mut asks = false;
         while self.answered > 0
@@ -284,18 +284,18 @@ pub(crate) struct Acted {
 /// All that happens before `until_ns` at both ends of the two transfers of a visit, which may be
 /// over.
 pub(crate) fn act(
-    visit: &mut Option<Visit>,
+    visit: &mut Option<ActiveSession>,
     ends: &mut [Transfer; 2],
     until_ns: u64,
     wires: &mut Wires,
-    crowd: &mut Crowd,
+    crowd: &mut SessionClass,
 ) -> Acted {
     let mut acted = Acted {
         last_ns: None,
         over_ns: None,
     };
     loop {
-        let own_ns = visit.as_ref().map_or(NEVER, Visit::due_ns);
+        let own_ns = visit.as_ref().map_or(NEVER, ActiveSession::due_ns);
         let [a, b] = &*ends;
         let now_ns = a.next_ns(wires).min(b.next_ns(wires)).min(own_ns);
         if now_ns >= until_ns {

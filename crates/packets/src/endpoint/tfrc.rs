@@ -10,7 +10,7 @@ use netflow_profile::{Profile, ProfileUse};
 use netflow_tcpmodel::tcp::NEVER;
 use rand_pcg::Pcg32;
 
-use crate::generator::exponential;
+use crate::endpoint::generator::exponential;
 
 /// Seconds assumed for a round trip until one is measured.
 const FIRST_RTT_S: f64 = 1.0;
@@ -24,7 +24,7 @@ const AROUND: f64 = 1.4;
 
 /// The sending end.
 #[derive(Clone, Debug)]
-pub(crate) struct EquationSender {
+pub(crate) struct TfrcSender {
     profile: Arc<dyn Profile>,
     pub window: f64,
     /// Packets/s of its application at most.
@@ -67,16 +67,16 @@ pub(crate) struct EquationSender {
     pub applied: Option<Applied>,
 }
 
-impl EquationSender {
+impl TfrcSender {
     pub fn new(
         profile: Arc<dyn Profile>,
         window: Option<f64>,
         application_pps: f64,
         packet_bytes: f64,
         random: Pcg32,
-    ) -> EquationSender {
+    ) -> TfrcSender {
         let limit = profile.window_limit_pkts();
-        EquationSender {
+        TfrcSender {
             window: window.or(limit).unwrap_or(f64::INFINITY),
             profile,
             application_pps,

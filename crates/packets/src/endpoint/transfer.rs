@@ -13,14 +13,14 @@ use netflow_tcpmodel::tcp::{NEVER, TcpState};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-use crate::equation::EquationSender;
-use crate::generator::PacketGenerator;
-use crate::managed::SENT_TIME;
+use crate::endpoint::generator::PacketGenerator;
+use crate::endpoint::receiver::{Answers, ReceiverEndpoint};
+use crate::endpoint::stack::{StackReceiver, StackSender};
+use crate::endpoint::tfrc::TfrcSender;
+use crate::link::queue_disc::SENT_TIME;
+use crate::link::wire::{Packet, Wires};
 use crate::ns;
-use crate::plan::{Ends, Way};
-use crate::receiving::{Answers, ReceivingEnd};
-use crate::stack::{StackReceiver, StackSender};
-use crate::wire::{Packet, Wires};
+use crate::topology::{Ends, Way};
 use crate::{Purpose, random};
 
 /// A sender and its receiver.
@@ -38,11 +38,11 @@ pub(crate) struct Transfer {
     pub acks_arrived: u64,
     /// Data packets that had no way to go.
     pub stranded: u64,
-    pub receiving: ReceivingEnd,
+    pub receiving: ReceiverEndpoint,
     /// Of a sender whose packets an edge marks by its window: what that was, for each packet that has
     /// not come to the edge yet.
     windows: Option<VecDeque<f64>>,
-    /// Round-trip times that its sender has measured since somebody asked, in nanoseconds.
+    /// SyncRound-trip times that its sender has measured since somebody asked, in nanoseconds.
     pub rtts_ns: Vec<u64>,
 }
 
@@ -52,7 +52,7 @@ enum Kind {
     /// By the rules of a real stack.
     Stack(Box<StackSender>),
     /// Sends at its profile's rate.
-    Equation(Box<EquationSender>),
+    Equation(Box<TfrcSender>),
     /// Sends whatever happens.
     Open(Box<Open>),
 }
@@ -143,7 +143,7 @@ impl Transfer {
                     sent: 0,
                 }))
             }
-            Source::Profile(profile) => Kind::Equation(Box::new(EquationSender::new(
+            Source::Profile(profile) => Kind::Equation(Box::new(TfrcSender::new(
                 profile.clone(),
                 spec.max_window_pkts,
                 spec.application.mean_pps(),
@@ -219,14 +219,14 @@ impl Transfer {
             counts_acks: spec.acks != Acks::None,
             acks_arrived: 0,
             stranded: 0,
-            receiving: ReceivingEnd::new(spec, answers),
+            receiving: ReceiverEndpoint::new(spec, answers),
             windows: None,
             rtts_ns: Vec::new(),
         }
     }
 
     /// What stands where its ends would be, while they are elsewhere.
-    pub fn hollow(&self) -> Transfer {
+    pub fn placeholder(&self) -> Transfer {
         let nothing = PacketGenerator::of_application(Application::Bulk, NEVER, Pcg32::new(0, 0));
         Transfer {
             kind: Kind::Open(Box::new(Open {
@@ -235,7 +235,7 @@ impl Transfer {
                 sent: 0,
             })),
             user: None,
-            receiving: self.receiving.hollow(),
+            receiving: self.receiving.placeholder(),
             windows: None,
             rtts_ns: Vec::new(),
             ..*self
@@ -273,7 +273,7 @@ impl Transfer {
                 tcp.held_ns = NEVER;
                 user.repeated = tcp.sender.repeated;
             }
-            Kind::Stack(stack) => stack.begin_anew(),
+            Kind::Stack(stack) => stack.reset(),
             Kind::Equation(_) | Kind::Open(_) => return,
         }
         match &mut self.receiving.answers {
@@ -347,7 +347,7 @@ impl Transfer {
             Kind::Stack(stack) => {
                 stack.push(now_ns);
                 let window_pkts = stack.window_pkts();
-                stack.emit(|seq, tells| out.send_with(now_ns, tells, seq, window_pkts));
+                stack.emit(|seq, metadata| out.send_with(now_ns, metadata, seq, window_pkts));
             }
             Kind::Equation(_) | Kind::Open(_) => {}
         }
@@ -651,11 +651,11 @@ impl Transfer {
                             tcp.sender.rest();
                         }
                     }
-                    Kind::Stack(stack) => stack.acknowledge(now_ns, packet.seq, packet.tells),
+                    Kind::Stack(stack) => stack.acknowledge(now_ns, packet.seq, packet.metadata),
                     Kind::Equation(sender) => {
-                        sender.acknowledge(now_ns, packet.seq, packet.tells);
+                        sender.acknowledge(now_ns, packet.seq, packet.metadata);
                         let size = self.receiving.size;
-                        if size.is_some_and(|size| packet.tells >= size) {
+                        if size.is_some_and(|size| packet.metadata >= size) {
                             sender.stop(now_ns);
                         }
                     }
@@ -689,7 +689,7 @@ impl Transfer {
                 Kind::Tcp(tcp) => tcp.emit(now_ns, &mut out),
                 Kind::Stack(stack) => {
                     let window_pkts = stack.window_pkts();
-                    stack.emit(|seq, tells| out.send_with(now_ns, tells, seq, window_pkts));
+                    stack.emit(|seq, metadata| out.send_with(now_ns, metadata, seq, window_pkts));
                 }
                 Kind::Equation(_) | Kind::Open(_) => {}
             }
@@ -713,12 +713,12 @@ impl Out<'_> {
         self.send_telling(time_ns, 0, seq)
     }
 
-    /// Likewise, one that tells so much beside when it was sent.
+    /// Likewise, one that metadata so much beside when it was sent.
     #[inline(always)]
-    fn send_telling(&mut self, time_ns: u64, tells: u64, seq: i32) -> bool {
+    fn send_telling(&mut self, time_ns: u64, metadata: u64, seq: i32) -> bool {
         let packet = Packet {
             time_ns,
-            tells: time_ns & SENT_TIME | tells,
+            metadata: time_ns & SENT_TIME | metadata,
             hop: self.way.hop,
             seq,
         };
@@ -731,8 +731,8 @@ impl Out<'_> {
 impl Out<'_> {
     /// Sends a packet; if an edge marks it, by this window.
     #[inline(always)]
-    fn send_with(&mut self, now_ns: u64, tells: u64, seq: i32, window_pkts: f64) {
-        if self.send_telling(now_ns, tells, seq)
+    fn send_with(&mut self, now_ns: u64, metadata: u64, seq: i32, window_pkts: f64) {
+        if self.send_telling(now_ns, metadata, seq)
             && let Some(windows) = &mut self.windows
         {
             windows.push_back(window_pkts);
@@ -818,7 +818,7 @@ impl Tcp {
         }
     }
 
-    /// What keeps it from sending more: `has_size` tells whether what is available is all there will
+    /// What keeps it from sending more: `has_size` metadata whether what is available is all there will
     /// be of it.
     fn limited_by(&self, has_size: bool) -> Limit {
         match self.sender.has_sent_all() {

@@ -4,15 +4,15 @@ use netflow_network::{Acks, ConnectionSpec, Source};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_tcpmodel::tcp::agents::Receiver;
 
-use crate::delays::OneWay;
-use crate::managed::{CONGESTED, delay_ns};
-use crate::plan::Ends;
-use crate::stack::StackReceiver;
-use crate::wire::{Packet, Wires};
+use crate::endpoint::delays::OneWay;
+use crate::endpoint::stack::StackReceiver;
+use crate::link::queue_disc::{CONGESTED, delay_ns};
+use crate::link::wire::{Packet, Wires};
+use crate::topology::Ends;
 
 /// A receiver, and what has arrived there.
 #[derive(Clone, Debug)]
-pub(crate) struct ReceivingEnd {
+pub(crate) struct ReceiverEndpoint {
     pub answers: Answers,
     /// Whether acknowledgements are traffic, which is counted.
     counts_acks: bool,
@@ -46,10 +46,10 @@ pub(crate) enum Answers {
     Nothing,
 }
 
-impl ReceivingEnd {
+impl ReceiverEndpoint {
     /// That of a connection, which answers so.
-    pub fn new(spec: &ConnectionSpec, answers: Answers) -> ReceivingEnd {
-        ReceivingEnd {
+    pub fn new(spec: &ConnectionSpec, answers: Answers) -> ReceiverEndpoint {
+        ReceiverEndpoint {
             answers,
             counts_acks: spec.acks != Acks::None,
             arrived: 0,
@@ -68,8 +68,8 @@ impl ReceivingEnd {
     }
 
     /// What stands where it would be, while it is elsewhere.
-    pub fn hollow(&self) -> ReceivingEnd {
-        ReceivingEnd {
+    pub fn placeholder(&self) -> ReceiverEndpoint {
+        ReceiverEndpoint {
             answers: Answers::Nothing,
             fresh_ns: Vec::new(),
             ..*self
@@ -120,9 +120,10 @@ impl ReceivingEnd {
             let (now_ns, ack) = match next {
                 Some(packet) if packet.time_ns <= due_ns => {
                     taken += 1;
-                    self.fresh_ns.push(delay_ns(packet.time_ns, packet.tells));
+                    self.fresh_ns
+                        .push(delay_ns(packet.time_ns, packet.metadata));
                     if let Answers::Stack(receiver) = &mut self.answers {
-                        let congested = packet.tells & CONGESTED != 0;
+                        let congested = packet.metadata & CONGESTED != 0;
                         if let Some(first) = receiver.settle(packet.seq, congested) {
                             self.answer(ends, packet.time_ns, first, wires);
                         }
@@ -139,12 +140,12 @@ impl ReceivingEnd {
         wires.skip(data_in, taken);
     }
 
-    /// Sends an acknowledgement: its number, and what it tells.
+    /// Sends an acknowledgement: its number, and what it metadata.
     #[inline]
-    fn answer(&mut self, ends: &Ends, now_ns: u64, (seq, tells): (i32, u64), wires: &mut Wires) {
+    fn answer(&mut self, ends: &Ends, now_ns: u64, (seq, metadata): (i32, u64), wires: &mut Wires) {
         let ack = Packet {
             time_ns: now_ns + ends.beside_ns,
-            tells,
+            metadata,
             hop: ends.acks.hop,
             seq,
         };
@@ -170,8 +171,8 @@ impl ReceivingEnd {
                 (true, at_once.then_some((packet.seq, self.arrived)))
             }
             Answers::Stack(receiver) => {
-                let congested = packet.tells & CONGESTED != 0;
-                receiver.receive(packet.time_ns, packet.seq, packet.tells, congested)
+                let congested = packet.metadata & CONGESTED != 0;
+                receiver.receive(packet.time_ns, packet.seq, packet.metadata, congested)
             }
             Answers::Nothing => (true, None),
         };

@@ -6,14 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
 
-use crate::meeting::Meeting;
-use crate::parts::Part;
-use crate::wire::{Packet, Wires};
+use crate::link::wire::{Packet, Wires};
+use crate::parallel::partition::Partition;
+use crate::parallel::spin_barrier::SpinBarrier;
 
 /// What parts tell each other in a round.
-pub(crate) struct Round {
+pub(crate) struct SyncRound {
     /// By link that others wait for: its horizon.
-    horizon_ns: Vec<AtomicU64>,
+    earliest_output_ns: Vec<AtomicU64>,
     /// By part: how far the last of its links has come, and what others have sent it, with the wires.
     least_ns: Vec<AtomicU64>,
     sent: Vec<Mutex<Sent>>,
@@ -50,15 +50,15 @@ impl Sent {
     }
 }
 
-impl Round {
-    pub fn new(links: usize, parts: usize) -> Round {
+impl SyncRound {
+    pub fn new(links: usize, parts: usize) -> SyncRound {
         let zeros = |n| {
             std::iter::repeat_with(|| AtomicU64::new(0))
                 .take(n)
                 .collect()
         };
-        Round {
-            horizon_ns: zeros(links),
+        SyncRound {
+            earliest_output_ns: zeros(links),
             least_ns: zeros(parts),
             sent: (0..parts).map(|_| Mutex::default()).collect(),
         }
@@ -73,13 +73,19 @@ impl Round {
     }
 }
 
-impl Part {
+impl Partition {
     /// All that happens here before `end_ns`, in rounds: while one is heard, the next is told.
-    pub fn follow(&mut self, number: usize, end_ns: u64, rounds: &[Round; 2], meeting: &Meeting) {
+    pub fn follow(
+        &mut self,
+        number: usize,
+        end_ns: u64,
+        rounds: &[SyncRound; 2],
+        barrier: &SpinBarrier,
+    ) {
         if !std::mem::replace(&mut self.is_own, true) {
             self.engine.move_in_memory();
         }
-        if !meeting.wait() {
+        if !barrier.wait() {
             return;
         }
         for (i, round) in rounds.iter().cycle().enumerate() {
@@ -90,7 +96,7 @@ impl Part {
             };
             self.tell(round);
             round.least_ns[number].store(least_ns, Relaxed);
-            if !meeting.wait() {
+            if !barrier.wait() {
                 return;
             }
             self.hear(number, round);
@@ -104,16 +110,16 @@ impl Part {
     /// What ends do that have heard all they will for now. How far links have come: nowhere.
     fn ends_begin(&mut self, end_ns: u64) -> u64 {
         for &l in &self.links {
-            self.engine.ends_act(l as usize, end_ns);
+            self.engine.run_endpoints(l as usize, end_ns);
         }
         0
     }
 
-    fn tell(&mut self, round: &Round) {
+    fn tell(&mut self, round: &SyncRound) {
         let engine = &mut self.engine;
         for &l in &self.border {
-            let horizon_ns = engine.schedule.horizon_ns[l as usize];
-            round.horizon_ns[l as usize].store(horizon_ns, Relaxed);
+            let earliest_output_ns = engine.schedule.earliest_output_ns[l as usize];
+            round.earliest_output_ns[l as usize].store(earliest_output_ns, Relaxed);
         }
         for &(wire, to) in &self.out {
             if engine.plan.wires.head_ns(wire) != NEVER {
@@ -122,11 +128,11 @@ impl Part {
         }
     }
 
-    fn hear(&mut self, number: usize, round: &Round) {
+    fn hear(&mut self, number: usize, round: &SyncRound) {
         let engine = &mut self.engine;
-        for &l in &self.beyond {
-            let horizon_ns = round.horizon_ns[l as usize].load(Relaxed);
-            engine.schedule.horizon_ns[l as usize] = horizon_ns;
+        for &l in &self.remote_inputs {
+            let earliest_output_ns = round.earliest_output_ns[l as usize].load(Relaxed);
+            engine.schedule.earliest_output_ns[l as usize] = earliest_output_ns;
         }
         round.sent_to(number).take(&mut engine.plan.wires);
     }

@@ -3,13 +3,13 @@
 use netflow_network::empty_rtt_s;
 use netflow_tcpmodel::tcp::NEVER;
 
+use crate::endpoint::transfer::Transfer;
 use crate::engine::Engine;
-use crate::transfer::Transfer;
-use crate::users::{self, Crowd, Slot, Visit};
+use crate::sessions::events::{self, ActiveSession, SessionClass, Slot};
 
 /// What has been quiet for so long may be used again. All parts of the network come together at least so
 /// often, so that what happened before that is known.
-pub(crate) const QUIET_NS: u64 = 50_000_000;
+pub(crate) const SESSION_LOOKAHEAD_NS: u64 = 50_000_000;
 
 impl Engine {
     /// The first slot of each pair of nodes of each workload.
@@ -27,13 +27,13 @@ impl Engine {
                 .iter()
                 .map(|pair| empty_rtt_s(&self.network, pair[0]));
             let arrivals = users.spec.arrivals(seed);
-            let mut crowd = Crowd::new(arrivals, rtt_s.collect());
+            let mut crowd = SessionClass::new(arrivals, rtt_s.collect());
             for (p, pair) in users.pairs.iter().enumerate() {
                 let first = first_of[pair[0].index()];
                 crowd.left[p].insert((0, self.visits.slots.len() as u32));
                 self.add_slot(first, c as u32, p as u32);
             }
-            self.visits.crowds.push(crowd);
+            self.visits.classes.push(crowd);
         }
     }
 
@@ -53,9 +53,9 @@ impl Engine {
     /// A slot whose last visit is over without a trace at `now_ns`, or a new one.
     fn free_slot(&mut self, crowd: usize, pair: usize, now_ns: u64) -> usize {
         /// How many are looked at: the first have been left longest.
-        const LOOKED_AT: usize = 4;
-        for _ in 0..LOOKED_AT {
-            let left = &mut self.visits.crowds[crowd].left[pair];
+        const SEARCH_EDGES: usize = 4;
+        for _ in 0..SEARCH_EDGES {
+            let left = &mut self.visits.classes[crowd].left[pair];
             let Some(&(from_ns, slot)) = left.first().filter(|(from_ns, _)| *from_ns <= now_ns)
             else {
                 break;
@@ -65,7 +65,7 @@ impl Engine {
                 return slot as usize;
             }
             // After all others.
-            self.visits.crowds[crowd].left[pair].insert((now_ns + QUIET_NS, slot));
+            self.visits.classes[crowd].left[pair].insert((now_ns + SESSION_LOOKAHEAD_NS, slot));
         }
         let inner = self.network.tables().clone();
         let first = self.transfers.len() as u32;
@@ -78,7 +78,7 @@ impl Engine {
         slot
     }
 
-    /// Visits that there were at the same time, at most.
+    /// Sessions that there were at the same time, at most.
     pub fn slots(&self) -> usize {
         self.visits.slots.len()
     }
@@ -87,7 +87,7 @@ impl Engine {
     fn is_drained(&self, slot: usize, now_ns: u64) -> bool {
         let slot = &self.visits.slots[slot];
         let first = slot.first as usize;
-        let was_quiet = |at_ns: u64| at_ns == 0 || at_ns + QUIET_NS <= now_ns;
+        let was_quiet = |at_ns: u64| at_ns == 0 || at_ns + SESSION_LOOKAHEAD_NS <= now_ns;
         was_quiet(slot.last_ns)
             && (first..first + 2).all(|t| {
                 let it = &self.transfers[t];
@@ -100,16 +100,16 @@ impl Engine {
     }
 
     /// Those who come before `end_ns`, one after the other.
-    pub fn users_come(&mut self, end_ns: u64) {
+    pub fn admit_sessions(&mut self, end_ns: u64) {
         loop {
-            let crowds = (0..).zip(&self.visits.crowds);
-            let Some((c, _)) = crowds.min_by_key(|(_, crowd)| crowd.next_ns()) else {
+            let classes = (0..).zip(&self.visits.classes);
+            let Some((c, _)) = classes.min_by_key(|(_, crowd)| crowd.next_ns()) else {
                 return;
             };
-            let Some((session, pair)) = self.visits.crowds[c].come(end_ns) else {
+            let Some((session, pair)) = self.visits.classes[c].come(end_ns) else {
                 return;
             };
-            let visit = Visit::new(session, pair);
+            let visit = ActiveSession::new(session, pair);
             let came_ns = visit.came_ns();
             let s = self.free_slot(c, pair, came_ns);
             let first = self.visits.slots[s].first;
@@ -125,32 +125,32 @@ impl Engine {
     pub fn slot_due_ns(&self, s: usize) -> u64 {
         let slot = &self.visits.slots[s];
         let first = slot.first as usize;
-        let own_ns = slot.visit.as_ref().map_or(NEVER, Visit::due_ns);
+        let own_ns = slot.visit.as_ref().map_or(NEVER, ActiveSession::due_ns);
         let ends = &self.transfers[first..first + 2];
         let each = ends.iter().map(Transfer::due_ns);
         each.fold(own_ns, u64::min)
     }
 
     /// All that happens at the ends of a slot's transfers before `until_ns`.
-    pub fn slot_acts(&mut self, s: usize, until_ns: u64) {
+    pub fn run_session_slot(&mut self, s: usize, until_ns: u64) {
         let slot = &mut self.visits.slots[s];
         let first = slot.first as usize;
-        let crowd = &mut self.visits.crowds[slot.crowd as usize];
+        let crowd = &mut self.visits.classes[slot.crowd as usize];
         let ends = self.transfers.get_mut(first..first + 2);
         let Some(ends) = ends.and_then(|ends| <&mut [Transfer; 2]>::try_from(ends).ok()) else {
             return;
         };
-        let acted = users::act(&mut slot.visit, ends, until_ns, &mut self.plan.wires, crowd);
+        let acted = events::act(&mut slot.visit, ends, until_ns, &mut self.plan.wires, crowd);
         slot.last_ns = acted.last_ns.unwrap_or(slot.last_ns);
         if let Some(over_ns) = acted.over_ns {
             ends.iter_mut().for_each(Transfer::leave);
-            crowd.left[slot.pair as usize].insert((over_ns + QUIET_NS, s as u32));
+            crowd.left[slot.pair as usize].insert((over_ns + SESSION_LOOKAHEAD_NS, s as u32));
         }
         let due_ns = self.slot_due_ns(s);
         self.schedule.set_due(first as u32, NEVER, due_ns);
         for t in [first, first + 1] {
-            self.note_delays(t);
-            self.note_round_trips(t);
+            self.record_delays(t);
+            self.record_round_trips(t);
         }
     }
 }

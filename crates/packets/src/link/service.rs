@@ -3,18 +3,18 @@
 use netflow_network::service_ns;
 use netflow_network::tables::Tables;
 
+use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, lose};
-use crate::managed::{CONGESTED, Waits};
-use crate::plan::{HopSpec, Sizes, VARIED};
-use crate::queue::Link;
-use crate::sharing::Turn;
-use crate::transfer::Transfer;
-use crate::wire::{Packet, before};
+use crate::link::class_scheduler::Transmission;
+use crate::link::queue::Link;
+use crate::link::queue_disc::{CONGESTED, QueuedPacket};
+use crate::link::wire::{Packet, before};
+use crate::topology::{HopSpec, Sizes, VARIED};
 
 impl Engine {
     /// All that happens at a link before `until_ns`; whether anything may have.
     #[inline]
-    pub fn link_acts(&mut self, l: usize, until_ns: u64) -> bool {
+    pub fn run_link(&mut self, l: usize, until_ns: u64) -> bool {
         let arrives = self.gather(l, until_ns);
         self.send_waiting(l, until_ns - 1);
         arrives || self.links[l].queue.managed.is_some()
@@ -26,9 +26,9 @@ impl Engine {
         match &self.links[l] {
             Link { queue, .. } if queue.managed.is_none() => {}
             Link { turn, .. } => match turn {
-                Turn::Alone => self.send_managed(l, until_ns),
-                Turn::Class => {}
-                Turn::Sharing(_) => self.send_in_turns(l, until_ns),
+                Transmission::Alone => self.send_managed(l, until_ns),
+                Transmission::Class => {}
+                Transmission::Sharing(_) => self.send_in_turns(l, until_ns),
             },
         }
     }
@@ -107,7 +107,7 @@ impl Engine {
             };
             match link.queue.take(packet.time_ns, service_ns) {
                 Some(left_ns) => {
-                    let next = packet.goes_on(left_ns + link.delay_ns);
+                    let next = packet.next_hop(left_ns + link.delay_ns);
                     self.plan.wires.push(hop.out, next);
                 }
                 None => {
@@ -121,8 +121,8 @@ impl Engine {
     /// Any packet at any link.
     pub fn serve(&mut self, sender: usize, mut packet: Packet) {
         let l = match &self.links[sender].turn {
-            Turn::Alone | Turn::Class => sender,
-            Turn::Sharing(_) => self.plan.specs[packet.hop as usize].link as usize,
+            Transmission::Alone | Transmission::Class => sender,
+            Transmission::Sharing(_) => self.plan.specs[packet.hop as usize].link as usize,
         };
         let link = &mut self.links[l];
         link.arrivals
@@ -147,7 +147,7 @@ impl Engine {
             (alike_ns, _) => (alike_ns, spec.bits),
         };
         if link.queue.managed.is_some() {
-            return self.serve_managed(sender, l, Waits { packet, bits });
+            return self.serve_managed(sender, l, QueuedPacket { packet, bits });
         }
         let left_ns = match link.queue.has_rio() {
             false => {
@@ -155,7 +155,7 @@ impl Engine {
                 let asks = spec.may_be_marked(&packet).then_some(&mut congested);
                 let left_ns = link.queue.arrive(packet.time_ns, service_ns, bits, asks);
                 if congested {
-                    packet.tells |= CONGESTED;
+                    packet.metadata |= CONGESTED;
                     link.queue.counts.marked += u64::from(left_ns.is_some());
                 }
                 left_ns
@@ -170,14 +170,14 @@ impl Engine {
             None => self.is_lost(packet.hop, packet.time_ns),
             Some(_) if is_doomed => {}
             Some(left_ns) => {
-                let next = packet.goes_on(left_ns + link.delay_ns);
+                let next = packet.next_hop(left_ns + link.delay_ns);
                 self.plan.wires.push(hop.out, next);
             }
         }
     }
 
     /// A packet arrives at link `l`, whose queue is managed or takes turns with others that `sender` sends for.
-    fn serve_managed(&mut self, sender: usize, l: usize, waits: Waits) {
+    fn serve_managed(&mut self, sender: usize, l: usize, waits: QueuedPacket) {
         let now_ns = waits.packet.time_ns;
         // Who is sent at this moment makes room first.
         self.send_waiting(sender, now_ns);
@@ -189,13 +189,13 @@ impl Engine {
         let spec = &self.plan.specs[waits.packet.hop as usize];
         let mut dropped = Vec::new();
         link.queue.enter(waits, spec, &mut dropped);
-        if let Turn::Sharing(sharing) = &mut self.links[sender].turn {
+        if let Transmission::Sharing(sharing) = &mut self.links[sender].turn {
             sharing.came(now_ns, l, waits.bits, dropped.len());
         }
         self.drop_managed(l, now_ns, dropped);
         self.send_waiting(sender, now_ns);
         if let Some(managed) = &mut self.links[l].queue.managed {
-            managed.note_length(now_ns);
+            managed.record_length(now_ns);
         }
     }
 
@@ -225,7 +225,7 @@ impl Engine {
         sender: usize,
         l: usize,
         now_ns: u64,
-        (waits, arrived_ns, marked): (Waits, u64, bool),
+        (waits, arrived_ns, marked): (QueuedPacket, u64, bool),
     ) -> u64 {
         // There is one wire for all queues.
         let lossy = self.links[sender].lossy.as_deref_mut();
@@ -242,14 +242,14 @@ impl Engine {
         match &mut link.lossy {
             Some(lossy) if is_lost => {
                 let packet = waits.packet;
-                lossy.doomed.push(Packet {
+                lossy.pending_losses.push(Packet {
                     time_ns: left_ns,
                     ..packet
                 });
             }
             _ => {
                 let out = self.plan.hops[waits.packet.hop as usize].out;
-                let next = waits.packet.goes_on(left_ns + link.delay_ns);
+                let next = waits.packet.next_hop(left_ns + link.delay_ns);
                 self.plan.wires.push(out, next);
             }
         }
@@ -257,7 +257,7 @@ impl Engine {
     }
 
     /// The queue of a link has dropped these, which it had taken.
-    pub fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: Vec<Waits>) {
+    pub fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: Vec<QueuedPacket>) {
         for waits in dropped {
             let counts = &mut self.links[l].queue.counts;
             counts.accepted -= 1;

@@ -7,7 +7,7 @@ use netflow_network::{Network, Source};
 
 /// The order of connections, and the numbers of random streams.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct TieBreak {
     /// All connections in the order of their transfers. Requests and replies of a pair of nodes
     /// follow each other.
     pub connections: Vec<u32>,
@@ -21,8 +21,8 @@ pub(crate) struct Numbers {
     names: Vec<(u64, u32)>,
 }
 
-impl Numbers {
-    pub fn new(network: &Network) -> Numbers {
+impl TieBreak {
+    pub fn new(network: &Network) -> TieBreak {
         let inner = &**network.tables();
         // Requests come before their replies, in the next row.
         let turn = |c: u32| match &inner.connections[c as usize].source {
@@ -37,7 +37,7 @@ impl Numbers {
             .connections
             .iter()
             .map(|spec| (hash_of(&spec.name), 0));
-        let mut numbers = Numbers {
+        let mut numbers = TieBreak {
             links: inner.link_names.iter().map(hash_of).collect(),
             edges: inner
                 .aggregates
@@ -45,7 +45,7 @@ impl Numbers {
                 .map(|it| hash_of(&it.name))
                 .collect(),
             names: names.collect(),
-            ..Numbers::default()
+            ..TieBreak::default()
         };
         for &c in &connections {
             let count = inner.connections[c as usize].count;

@@ -2,38 +2,38 @@
 
 use netflow_tcpmodel::tcp::NEVER;
 
-use crate::batch::Batch;
 use crate::engine::Engine;
-use crate::moments::Moments;
-use crate::order::Order;
-use crate::plan::{NOWHERE, Plan, Sizes, Target};
-use crate::users::NO_SLOT;
+use crate::sessions::events::NO_SLOT;
+use crate::sync::event_list::EventList;
+use crate::sync::merge::Batch;
+use crate::sync::sweep_order::SweepOrder;
+use crate::topology::{NO_WIRE, Sizes, Target, Topology};
 
 /// What is due, and how far each part of the network has come.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Schedule {
+pub(crate) struct Dependencies {
     /// By link.
-    pub places: Vec<Place>,
+    pub places: Vec<LinkDependencies>,
     /// By link: before this, nothing arrives behind it but what is on its wires already.
-    pub horizon_ns: Vec<u64>,
+    pub earliest_output_ns: Vec<u64>,
     /// The order in which links have their turns that anything arrives at.
-    pub order: Order,
+    pub order: SweepOrder,
     /// By slot: the links that feed its ends.
     pub slot_feeders: Vec<Vec<u32>>,
     /// Transfers whose senders hear of nothing, and slots at which nothing arrives.
-    pub unfed: Vec<u32>,
-    pub unfed_slots: Vec<u32>,
+    pub self_driven: Vec<u32>,
+    pub self_driven_slots: Vec<u32>,
     /// By transfer: when its receiver and its sender have something to do by themselves; of a slot, the
     /// sender of its first transfer stands for all.
     pub receiver_due_ns: Vec<u64>,
     pub sender_due_ns: Vec<u64>,
     /// Whether moment has to follow moment in any case, and whether it does.
     pub in_order: bool,
-    pub by_moments: bool,
+    pub event_by_event: bool,
     /// Then: when to look at wires, at transfers, and at links whose queues are managed.
-    pub wire_moments: Moments,
-    pub transfer_moments: Moments,
-    pub link_moments: Moments,
+    pub wire_events: EventList,
+    pub transfer_events: EventList,
+    pub link_events: EventList,
     /// Wires on which packets arrive at a link, and those packets: scratch.
     pub arriving: Vec<u32>,
     pub batch: Batch,
@@ -41,18 +41,18 @@ pub(crate) struct Schedule {
 
 /// What surrounds a link.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct LinkDependencies {
     /// Wires that end there.
     pub inputs: Vec<u32>,
     /// Links whose horizons bound how far it may go: those before it, and those that feed the ends that
     /// send to it.
     pub after: Vec<u32>,
     /// Ends that it feeds.
-    pub receivers: Vec<Fed>,
-    pub senders: Vec<Fed>,
+    pub receivers: Vec<Endpoint>,
+    pub senders: Vec<Endpoint>,
     pub slots: Vec<u32>,
     /// Whether it alone feeds all of them, and none is of a slot.
-    pub feeds_alone: bool,
+    pub is_only_feeder: bool,
     /// The shortest transmission of what goes over it.
     pub least_service_ns: u64,
     /// Whether of all packets nothing but their hop has to be known.
@@ -65,21 +65,21 @@ pub(crate) struct Place {
     pub rank: u32,
 }
 
-impl Place {
+impl LinkDependencies {
     /// How many ends it feeds.
     pub fn ends(&self) -> usize {
         self.receivers.len() + self.senders.len() + self.slots.len()
     }
 
     /// Whether another place is the same in all that an order of links follows from, delays aside.
-    fn is_alike(&self, other: &Place) -> bool {
-        let counts = |it: &Place| (it.inputs.is_empty(), it.feeds_alone, it.ends());
+    fn is_alike(&self, other: &LinkDependencies) -> bool {
+        let counts = |it: &LinkDependencies| (it.inputs.is_empty(), it.is_only_feeder, it.ends());
         self.after == other.after && counts(self) == counts(other)
     }
 
     /// It feeds this end, too.
-    fn feed(&mut self, end: Fed, receives: bool) {
-        self.feeds_alone &= end.alone;
+    fn feed(&mut self, end: Endpoint, receives: bool) {
+        self.is_only_feeder &= end.alone;
         match receives {
             true => self.receivers.push(end),
             false => self.senders.push(end),
@@ -89,12 +89,12 @@ impl Place {
 
 /// An end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Fed {
+pub(crate) struct Endpoint {
     pub transfer: u32,
     /// The wire on which packets come to it, and that which begins at the links that feed it: another
     /// one where a sender sees what arrives at its receiver.
     pub wire: u32,
-    pub fed_by: u32,
+    pub feeder_wire: u32,
     /// Whether only one link feeds it.
     pub alone: bool,
 }
@@ -105,16 +105,16 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-impl Schedule {
+impl Dependencies {
     /// Before this, nothing more arrives at the end of any of these links.
     #[inline]
-    pub fn horizon_of(&self, links: &[u32]) -> u64 {
-        let each = links.iter().map(|&l| self.horizon_ns[l as usize]);
+    pub fn earliest_input_ns(&self, links: &[u32]) -> u64 {
+        let each = links.iter().map(|&l| self.earliest_output_ns[l as usize]);
         each.min().unwrap_or(NEVER)
     }
 
     /// The ends of one more slot, whose first transfer has this number.
-    fn add_slot(&mut self, plan: &Plan, slot: u32, first: u32) {
+    fn add_slot(&mut self, plan: &Topology, slot: u32, first: u32) {
         let feeders = feeders_of_slot(plan, first);
         for t in [first, first + 1] {
             let ends = &plan.ends[t as usize];
@@ -124,26 +124,26 @@ impl Schedule {
         }
         for &l in &feeders {
             self.places[l as usize].slots.push(slot);
-            self.places[l as usize].feeds_alone = false;
+            self.places[l as usize].is_only_feeder = false;
         }
         if feeders.is_empty() {
-            self.unfed_slots.push(slot);
+            self.self_driven_slots.push(slot);
         }
         self.slot_feeders.push(feeders);
     }
 
     /// The ends of a transfer that goes by itself.
-    fn add_transfer(&mut self, plan: &Plan, t: u32, sees_arrivals: bool) {
+    fn add_transfer(&mut self, plan: &Topology, t: u32, sees_arrivals: bool) {
         let ends = &plan.ends[t as usize];
         let heard_of = match sees_arrivals {
             true => ends.data_in,
             false => ends.acks_in,
         };
         let (receiver, sender) = (plan.links_before(ends.data_in), plan.links_before(heard_of));
-        let fed = |wire, fed_by, feeders: &[u32]| Fed {
+        let fed = |wire, feeder_wire, feeders: &[u32]| Endpoint {
             transfer: t,
             wire,
-            fed_by,
+            feeder_wire,
             alone: feeders.len() == 1,
         };
         self.bound(plan, ends.acks.wire, receiver);
@@ -157,12 +157,12 @@ impl Schedule {
             self.places[l as usize].feed(fed, false);
         }
         if sender.is_empty() {
-            self.unfed.push(t);
+            self.self_driven.push(t);
         }
     }
 
     /// What is put on this wire follows from what these links hand on.
-    fn bound(&mut self, plan: &Plan, wire: u32, feeders: &[u32]) {
+    fn bound(&mut self, plan: &Topology, wire: u32, feeders: &[u32]) {
         if let Some(Target::Link(l)) = plan.targets.get(wire as usize) {
             let place = &mut self.places[*l as usize];
             add(&mut place.inputs, wire);
@@ -175,14 +175,14 @@ impl Schedule {
     pub fn set_due(&mut self, t: u32, receiver_ns: u64, sender_ns: u64) {
         self.receiver_due_ns[t as usize] = receiver_ns;
         self.sender_due_ns[t as usize] = sender_ns;
-        if self.by_moments {
-            self.transfer_moments.note(t, receiver_ns.min(sender_ns));
+        if self.event_by_event {
+            self.transfer_events.schedule(t, receiver_ns.min(sender_ns));
         }
     }
 }
 
 /// The links that feed any end of a slot's two transfers.
-fn feeders_of_slot(plan: &Plan, first: u32) -> Vec<u32> {
+fn feeders_of_slot(plan: &Topology, first: u32) -> Vec<u32> {
     let mut feeders = Vec::new();
     for t in [first, first + 1] {
         let ends = &plan.ends[t as usize];
@@ -201,7 +201,7 @@ impl Engine {
         let mut edge_at = vec![None; self.edges.len()];
         let mut entries = self.plan.ends.iter().zip(&self.accounts);
         entries.any(|(ends, account)| match account.aggregate {
-            Some(a) if ends.data.wire != NOWHERE => {
+            Some(a) if ends.data.wire != NO_WIRE => {
                 let at = edge_at[a as usize].get_or_insert(ends.data.wire);
                 *at != ends.data.wire
             }
@@ -210,18 +210,18 @@ impl Engine {
     }
 
     /// Finds out who feeds whom along the routes of now, and what to look at in which order.
-    pub fn make_schedule(&mut self) {
+    pub fn make_dependencies(&mut self) {
         let plan = &self.plan;
-        let mut schedule = Schedule {
-            places: vec![Place::default(); self.links.len()],
-            horizon_ns: vec![0; self.links.len()],
+        let mut schedule = Dependencies {
+            places: vec![LinkDependencies::default(); self.links.len()],
+            earliest_output_ns: vec![0; self.links.len()],
             receiver_due_ns: vec![NEVER; self.transfers.len()],
             sender_due_ns: vec![NEVER; self.transfers.len()],
-            ..Schedule::default()
+            ..Dependencies::default()
         };
         for place in &mut schedule.places {
             (place.rank, place.least_service_ns, place.alike) = (u32::MAX, NEVER, true);
-            place.feeds_alone = true;
+            place.is_only_feeder = true;
         }
         for (w, target) in (0..).zip(&plan.targets) {
             if let Target::Link(l) = *target {
@@ -247,19 +247,19 @@ impl Engine {
             schedule.set_due(slot.first, NEVER, self.slot_due_ns(s as usize));
         }
         let places = schedule.places.iter().zip(&self.links);
-        let ahead_ns =
+        let lookahead_ns =
             places.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
-        let ahead_ns: Vec<u64> = ahead_ns.collect();
+        let lookahead_ns: Vec<u64> = lookahead_ns.collect();
         let before = &self.schedule.places;
         let is_same = before.len() == schedule.places.len()
             && (before.iter().zip(&schedule.places)).all(|(a, b)| a.is_alike(b));
-        schedule.order = match is_same && self.schedule.order.fits(&ahead_ns) {
+        schedule.order = match is_same && self.schedule.order.fits(&lookahead_ns) {
             true => std::mem::take(&mut self.schedule.order),
-            false => Order::new(&schedule.places, &ahead_ns, self.now_ns == 0),
+            false => SweepOrder::new(&schedule.places, &lookahead_ns, self.now_ns == 0),
         };
         schedule.in_order = self.has_wide_edges();
         self.schedule = schedule;
-        self.forget_parts();
+        self.discard_partitions();
     }
 
     /// A slot that has come since: its links have wires between them already.

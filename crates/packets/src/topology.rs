@@ -7,12 +7,12 @@ use netflow_network::tables::{NO_BRANCH, Tables};
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
 use netflow_tcpmodel::Stack;
 
-use crate::managed::SENT_AGAIN;
-use crate::numbers::Numbers;
-use crate::queue::Link;
-use crate::sharing::senders;
-use crate::told::{SYN_ANSWERED, listed_blocks};
-use crate::wire::{Packet, Wires};
+use crate::endpoint::ack_encoding::{SYN_ANSWERED, listed_blocks};
+use crate::link::class_scheduler::senders;
+use crate::link::queue::Link;
+use crate::link::queue_disc::SENT_AGAIN;
+use crate::link::wire::{Packet, Wires};
+use crate::tie_break::TieBreak;
 
 /// Where packets on a wire arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Sizes {
 pub(crate) const VARIED: u64 = u64::MAX;
 
 /// No wire.
-pub(crate) const NOWHERE: u32 = u32::MAX;
+pub(crate) const NO_WIRE: u32 = u32::MAX;
 
 /// Where a way begins: its first hop and the wire to its first link.
 #[derive(Clone, Copy, Debug)]
@@ -106,14 +106,14 @@ impl HopSpec {
         match self.sizes {
             Sizes::Acks(_) if packet.seq == SYN_ANSWERED => self.header_bits,
             Sizes::Acks(bytes) => {
-                let blocks = listed_blocks(packet.tells) as usize;
+                let blocks = listed_blocks(packet.metadata) as usize;
                 8.0 * f64::from(bytes[blocks.min(bytes.len() - 1)])
             }
             Sizes::Alike | Sizes::Messages => self.bits,
         }
     }
 
-    /// A number that tells the flows apart that queues know.
+    /// A number that metadata the flows apart that queues know.
     pub fn flow(&self) -> u64 {
         2 * u64::from(self.transfer) + u64::from(self.is_ack)
     }
@@ -121,14 +121,14 @@ impl HopSpec {
     /// Whether this one of its packets may be marked: a SYN asks for ECN before it may be itself (RFC 3168,
     /// 6.1.1), and what is sent again is not.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
-        self.ecn && packet.seq != 0 && packet.tells & SENT_AGAIN == 0
+        self.ecn && packet.seq != 0 && packet.metadata & SENT_AGAIN == 0
     }
 }
 
 impl Way {
     const NONE: Way = Way {
         hop: 0,
-        wire: NOWHERE,
+        wire: NO_WIRE,
     };
 }
 
@@ -144,9 +144,9 @@ pub(crate) struct Ends {
     pub beside_ns: u64,
 }
 
-/// Ways through the network as they are now.
+/// LinkGraph through the network as they are now.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct Topology {
     pub hops: Vec<Hop>,
     /// Parallel to `hops`.
     pub specs: Vec<HopSpec>,
@@ -178,11 +178,11 @@ struct Packets {
     marks: Option<u32>,
 }
 
-impl Plan {
-    pub fn new(network: &Network, numbers: &Numbers) -> Plan {
-        let mut plan = Plan {
+impl Topology {
+    pub fn new(network: &Network, numbers: &TieBreak) -> Topology {
+        let mut plan = Topology {
             senders: senders(network),
-            ..Plan::default()
+            ..Topology::default()
         };
         for &connection in &numbers.connections {
             for _ in 0..network.tables().connections[connection as usize].count {
@@ -193,12 +193,12 @@ impl Plan {
     }
 
     /// The same ways, on which nothing has been.
-    pub fn hollow(&self) -> Plan {
+    pub fn placeholder(&self) -> Topology {
         let nothing = |hop: &Hop| Hop { arrived: 0, ..*hop };
-        Plan {
+        Topology {
             hops: self.hops.iter().map(nothing).collect(),
             specs: self.specs.clone(),
-            wires: self.wires.hollow(),
+            wires: self.wires.placeholder(),
             targets: self.targets.clone(),
             origins: self.origins.clone(),
             ends: self.ends.clone(),
@@ -215,8 +215,8 @@ impl Plan {
             connection,
             data: Way::NONE,
             acks: Way::NONE,
-            data_in: NOWHERE,
-            acks_in: NOWHERE,
+            data_in: NO_WIRE,
+            acks_in: NO_WIRE,
             beside_ns: 0,
         });
     }
@@ -298,7 +298,7 @@ impl Plan {
     pub fn retime_answers(&mut self, inner: &Tables, link: u32, from_ns: u64, to_ns: u64) -> bool {
         let mut any = false;
         for (&(_, branch), ends) in &mut self.known {
-            if ends.acks.wire == NOWHERE || ends.acks.wire != ends.acks_in {
+            if ends.acks.wire == NO_WIRE || ends.acks.wire != ends.acks_in {
                 continue; // none, or they are traffic
             }
             if answered_over(inner, branch).contains(&link) {
@@ -327,9 +327,9 @@ impl Plan {
         } = packets;
         let mut way = Way {
             hop: self.hops.len() as u32,
-            wire: NOWHERE,
+            wire: NO_WIRE,
         };
-        let mut last = NOWHERE;
+        let mut last = NO_WIRE;
         let is_ack = matches!(end, Target::Sender(_));
         let precedences = match marks {
             Some(_) => 0..3,

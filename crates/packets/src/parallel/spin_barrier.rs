@@ -6,29 +6,29 @@ use std::thread;
 
 /// Where so many threads meet.
 #[derive(Debug)]
-pub(crate) struct Meeting {
+pub(crate) struct SpinBarrier {
     threads: usize,
     there: AtomicUsize,
     /// How often all have met.
     met: AtomicUsize,
     /// Whether one of them will not come.
-    is_off: AtomicBool,
+    is_poisoned: AtomicBool,
 }
 
 /// After so many looks a thread lets others run.
 const LOOKS: u32 = 2000;
 
-impl Meeting {
-    pub fn new(threads: usize) -> Meeting {
-        Meeting {
+impl SpinBarrier {
+    pub fn new(threads: usize) -> SpinBarrier {
+        SpinBarrier {
             threads,
             there: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
-            is_off: AtomicBool::new(false),
+            is_poisoned: AtomicBool::new(false),
         }
     }
 
-    /// Waits until all have come, and sees then what each has written before; or until one will not:
+    /// QueuedPacket until all have come, and sees then what each has written before; or until one will not:
     /// `false`.
     pub fn wait(&self) -> bool {
         let met = self.met.load(Ordering::Acquire);
@@ -39,7 +39,7 @@ impl Meeting {
         }
         let mut looks = 0;
         while self.met.load(Ordering::Acquire) == met {
-            if self.is_off() {
+            if self.is_poisoned() {
                 return false;
             }
             looks += 1;
@@ -52,26 +52,26 @@ impl Meeting {
     }
 
     /// Somebody will not come.
-    pub fn call_off(&self) {
-        self.is_off.store(true, Ordering::Relaxed);
+    pub fn poison(&self) {
+        self.is_poisoned.store(true, Ordering::Relaxed);
     }
 
-    pub fn is_off(&self) -> bool {
-        self.is_off.load(Ordering::Relaxed)
+    pub fn is_poisoned(&self) -> bool {
+        self.is_poisoned.load(Ordering::Relaxed)
     }
 
     /// Whoever drops this while it panics keeps nobody waiting.
-    pub fn attend(&self) -> impl Drop {
-        Attendance(self)
+    pub fn poison_on_panic(&self) -> impl Drop {
+        PoisonOnPanic(self)
     }
 }
 
-struct Attendance<'a>(&'a Meeting);
+struct PoisonOnPanic<'a>(&'a SpinBarrier);
 
-impl Drop for Attendance<'_> {
+impl Drop for PoisonOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.call_off();
+            self.0.poison();
         }
     }
 }
@@ -82,15 +82,15 @@ mod tests {
 
     #[test]
     fn all_see_what_each_has_done() {
-        let (meeting, sum) = (Meeting::new(3), AtomicUsize::new(0));
+        let (barrier, sum) = (SpinBarrier::new(3), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for round in 1..=1000 {
                         sum.fetch_add(1, Ordering::Relaxed);
-                        assert!(meeting.wait());
+                        assert!(barrier.wait());
                         assert_eq!(sum.load(Ordering::Relaxed), 3 * round);
-                        assert!(meeting.wait());
+                        assert!(barrier.wait());
                     }
                 });
             }
@@ -99,13 +99,13 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_one_that_panicked() {
-        let meeting = Meeting::new(2);
+        let barrier = SpinBarrier::new(2);
         thread::scope(|scope| {
             let other = scope.spawn(|| {
-                let _attendance = meeting.attend();
+                let _attendance = barrier.poison_on_panic();
                 panic!("on purpose");
             });
-            assert!(!meeting.wait());
+            assert!(!barrier.wait());
             assert!(other.join().is_err());
         });
     }

@@ -1,6 +1,6 @@
 //! Packets that come from several places, put in the order of their arrival.
 
-use crate::wire::Packet;
+use crate::link::wire::Packet;
 
 /// Packets, and room to sort them in.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +91,7 @@ mod tests {
                 batch.packets = (0..n)
                     .map(|i| Packet {
                         time_ns: 7 + next(span_ns) + if next(50) == 0 { span_ns << 20 } else { 0 },
-                        tells: i,
+                        metadata: i,
                         hop: next(5) as u32,
                         seq: 0,
                     })

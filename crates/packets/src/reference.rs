@@ -17,9 +17,9 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
 use crate::engine::Engine;
-use crate::plan::Target;
-use crate::users::NO_SLOT;
-use crate::wire::Packet;
+use crate::link::wire::Packet;
+use crate::sessions::events::NO_SLOT;
+use crate::topology::Target;
 
 /// How it is driven from one moment to another.
 type Drive = fn(&mut Engine, u64);
@@ -34,22 +34,22 @@ impl Engine {
             let alone = alone.filter(|&(t, _)| self.visits.slot_of[t as usize] == NO_SLOT);
             let due = alone.map(|(_, transfer): (u32, _)| transfer.due_ns());
             let slots = (0..self.visits.slots.len()).map(|s| self.slot_due_ns(s));
-            let come = self.visits.crowds.iter().map(|crowd| crowd.next_ns());
+            let come = self.visits.classes.iter().map(|crowd| crowd.next_ns());
             let free = self.links.iter().map(|link| link.due_ns());
             let now_ns = wires.chain(due).chain(slots).chain(come).chain(free).min();
             let now_ns = now_ns.unwrap_or(NEVER);
             if now_ns >= end_ns {
                 break;
             }
-            self.users_come(now_ns + 1);
+            self.admit_sessions(now_ns + 1);
             for t in (0..self.transfers.len()).rev() {
                 match self.visits.slot_of[t] {
                     NO_SLOT => {
                         self.transfers[t].act(now_ns + 1, &mut self.plan.wires);
-                        self.note_delays(t);
-                        self.note_round_trips(t);
+                        self.record_delays(t);
+                        self.record_round_trips(t);
                     }
-                    slot => self.slot_acts(slot as usize, now_ns + 1),
+                    slot => self.run_session_slot(slot as usize, now_ns + 1),
                 }
             }
             for l in (0..self.links.len()).rev() {
@@ -73,9 +73,9 @@ impl Engine {
     }
 
     /// From now on it is followed in three parts, where that can be.
-    pub(crate) fn divide(&mut self) {
-        (self.parts.threads, self.parts.pkts_a_round) = (3, 0.0);
-        self.parts.choice.several = true;
+    pub(crate) fn partition_links(&mut self) {
+        (self.parts.threads, self.parts.pkts_per_round) = (3, 0.0);
+        self.parts.tuner.use_threads = true;
     }
 
     /// All that is known after so many stretches of time, to the nanosecond.
@@ -88,13 +88,13 @@ impl Engine {
                 drive(&mut self, end_ns.min(event_ns));
                 self.apply_events();
             }
-            told.extend(self.told_now());
+            told.extend(self.reported_now());
         }
         told
     }
 
     /// All that is known now.
-    pub(crate) fn told_now(&self) -> Vec<String> {
+    pub(crate) fn reported_now(&self) -> Vec<String> {
         let (mut told, end_ns) = (Vec::new(), self.now_ns);
         for (l, link) in self.links.iter().enumerate() {
             let counts = (link.queue.counts, link.queue.most_pkts(), link.link_lost());
@@ -135,7 +135,7 @@ impl Engine {
         }
         let arrived = self.data_hops().map(|(_, arrived)| arrived);
         told.push(format!("{end_ns}: hops {:?}", arrived.collect::<Vec<_>>()));
-        for crowd in &self.visits.crowds {
+        for crowd in &self.visits.classes {
             let mut waits = crowd.waits.clone();
             waits.sort_by_key(|wait| wait.user);
             told.push(format!(
@@ -380,14 +380,14 @@ fn nothing_differs_from_a_plain_simulator() {
         let plainly = engine().told(Engine::run_plainly, 7, ns(0.37));
         let mut first = engine();
         first.run_until(ns(0.37));
-        sweeps += usize::from(!first.schedule.by_moments);
-        first.divide();
+        sweeps += usize::from(!first.schedule.event_by_event);
+        first.partition_links();
         first.run_until(ns(0.74));
         divided += usize::from(first.parts.are_there());
         let drives: [(&str, Drive); 3] = [
             ("as it chooses", Engine::run_until),
             ("in parts", |engine, end_ns| {
-                engine.divide();
+                engine.partition_links();
                 engine.run_until(end_ns);
             }),
             ("by moments", |engine, end_ns| {

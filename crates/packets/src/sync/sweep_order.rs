@@ -1,8 +1,8 @@
-//! In which order links have their turns.
+//! In which order links have their steps.
 //!
-//! What a link waits for should have had its turn before, or be far away: then a sweep over all links brings all of them
+//! What a link waits for should have had its step before, or be far away: then a sweep over all links brings all of them
 //! far. Links wait for each other in cycles (there and back between two neighbours, say), and no order brings them farther
-//! in a sweep than the shortest cycle is long. So links of short cycles have turns in a loop of their own, again and
+//! in a sweep than the shortest cycle is long. So links of short cycles have steps in a loop of their own, again and
 //! again within one sweep over the others, whose cycles are longer; and loops are parts of longer loops.
 
 use std::cmp::Reverse;
@@ -13,63 +13,66 @@ use petgraph::unionfind::UnionFind;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-use crate::schedule::Place;
+use crate::sync::dependencies::LinkDependencies;
 
 /// So many orders are tried, the more the fewer inputs there are: all tries together look at about so many. Where there
 /// was an order before, the fewest: routes may change often.
-const FEWEST_TRIES: usize = 4;
-const MOST_TRIES: usize = 16;
-const LOOKED_AT: usize = 60_000;
+const MIN_TRIES: usize = 4;
+const MAX_TRIES: usize = 16;
+const SEARCH_EDGES: usize = 60_000;
 /// So many sweeps tell how far one goes.
 const SWEEPS: u64 = 16;
 /// Cycles that are shorter than so many sweeps without them make a loop of their own.
 const SHORT: u64 = 2;
 /// Loops have to spare so much of the looks, or they are not worth it.
-const SPARED: f64 = 0.2;
+const MIN_SAVING: f64 = 0.2;
 /// After so many tries with longer cycles that were not worth it no more are made.
-const MOST_IN_VAIN: u32 = 3;
+const MAX_FAILED_TRIES: u32 = 3;
 /// Short cycles are looked for until so many steps from link to link have been taken for each input.
-const STEPS_AN_INPUT: usize = 40;
+const STEPS_PER_EDGE: usize = 40;
 /// Sweeps that go so far need not go farther.
 const FAR_NS: u64 = 1_000_000_000;
 
-/// Who has a turn.
+/// Who has a step.
 #[derive(Clone, Debug)]
-pub(crate) enum Turn {
+pub(crate) enum SweepStep {
     Link(u32),
     /// These, again and again, as long as that brings one of them forward.
-    Loop(Vec<Turn>),
+    Loop(Vec<SweepStep>),
 }
 
 /// Links in an order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Order {
-    pub turns: Vec<Turn>,
+pub(crate) struct SweepOrder {
+    pub steps: Vec<SweepStep>,
     /// How many they are.
     pub links: usize,
     /// How far a sweep brings all of them, if none has a queue.
     pub advance_ns: u64,
     /// To how many looks at links one nanosecond comes then, if nothing arrives.
-    idle_looks_per_ns: f64,
+    idle_visits_per_ns: f64,
     /// Ends that links feed alone: they are looked at where something arrives.
     ends: usize,
     /// By link: what was ahead of it when this was found.
-    ahead_ns: Vec<u64>,
+    lookahead_ns: Vec<u64>,
 }
 
-/// Has all links of these turns act, in their order, by a function that says whether a link came forward, and how far
+/// Has all links of these steps act, in their order, by a function that says whether a link came forward, and how far
 /// it has come. Whether any came forward, and how far the last of them is.
-pub(crate) fn take_turns(turns: &[Turn], act: &mut impl FnMut(u32) -> (bool, u64)) -> (bool, u64) {
+pub(crate) fn run_steps(
+    steps: &[SweepStep],
+    act: &mut impl FnMut(u32) -> (bool, u64),
+) -> (bool, u64) {
     let (mut came, mut least_ns) = (false, NEVER);
-    for turn in turns {
-        let (it_came, until_ns) = match turn {
-            Turn::Link(l) => act(*l),
-            Turn::Loop(inner) => {
-                let first = take_turns(inner, act);
+    for step in steps {
+        let (it_came, until_ns) = match step {
+            SweepStep::Link(l) => act(*l),
+            SweepStep::Loop(inner) => {
+                let first = run_steps(inner, act);
                 let mut last = first;
                 // Each round brings them forward by the length of a cycle, as far as others let them.
                 while last.0 {
-                    last = take_turns(inner, act);
+                    last = run_steps(inner, act);
                 }
                 (first.0, last.1)
             }
@@ -80,96 +83,96 @@ pub(crate) fn take_turns(turns: &[Turn], act: &mut impl FnMut(u32) -> (bool, u64
     (came, least_ns)
 }
 
-/// Only the turns of some links.
-pub(crate) fn retain(turns: &mut Vec<Turn>, which: &impl Fn(u32) -> bool) {
-    turns.retain_mut(|turn| match turn {
-        Turn::Link(l) => which(*l),
-        Turn::Loop(inner) => {
+/// Only the steps of some links.
+pub(crate) fn retain(steps: &mut Vec<SweepStep>, which: &impl Fn(u32) -> bool) {
+    steps.retain_mut(|step| match step {
+        SweepStep::Link(l) => which(*l),
+        SweepStep::Loop(inner) => {
             retain(inner, which);
             !inner.is_empty()
         }
     });
 }
 
-impl Turn {
+impl SweepStep {
     fn each_link(&self, each: &mut impl FnMut(u32)) {
         match self {
-            Turn::Link(l) => each(*l),
-            Turn::Loop(inner) => inner.iter().for_each(|turn| turn.each_link(each)),
+            SweepStep::Link(l) => each(*l),
+            SweepStep::Loop(inner) => inner.iter().for_each(|step| step.each_link(each)),
         }
     }
 }
 
-impl Order {
-    /// An order of the links that anything arrives at, `ahead_ns` telling how much later what arrives at a link arrives
+impl SweepOrder {
+    /// An order of the links that anything arrives at, `lookahead_ns` telling how much later what arrives at a link arrives
     /// behind it, at least; the `first` one, or one after others.
-    pub fn new(places: &[Place], ahead_ns: &[u64], first: bool) -> Order {
-        let most_tries = if first { MOST_TRIES } else { FEWEST_TRIES };
-        let mut search = Search::new(places, ahead_ns, most_tries);
+    pub fn new(places: &[LinkDependencies], lookahead_ns: &[u64], first: bool) -> SweepOrder {
+        let most_tries = if first { MAX_TRIES } else { MIN_TRIES };
+        let mut search = Search::new(places, lookahead_ns, most_tries);
         let mut best = search.arrange(search.links());
         let (mut last, mut short_ns, mut in_vain) = (best.clone(), 0, 0);
-        while last.advance_ns.max(short_ns) < FAR_NS && in_vain < MOST_IN_VAIN {
+        while last.advance_ns.max(short_ns) < FAR_NS && in_vain < MAX_FAILED_TRIES {
             short_ns = SHORT * last.advance_ns.max(short_ns);
-            let Some(next) = search.with_loops(last, short_ns) else {
+            let Some(next) = search.with_inner_loops(last, short_ns) else {
                 break;
             };
             in_vain += 1;
-            if next.looks_per_ns < (1.0 - SPARED) * best.looks_per_ns {
+            if next.visits_per_ns < (1.0 - MIN_SAVING) * best.visits_per_ns {
                 (best, in_vain) = (next.clone(), 0);
             }
             last = next;
         }
-        let feed_alone = places.iter().filter(|place| place.feeds_alone);
-        Order {
+        let feed_alone = places.iter().filter(|place| place.is_only_feeder);
+        SweepOrder {
             links: search.links().len(),
-            turns: best.items.into_iter().map(|item| item.turn).collect(),
+            steps: best.items.into_iter().map(|item| item.step).collect(),
             advance_ns: best.advance_ns,
-            idle_looks_per_ns: best.looks_per_ns,
-            ends: feed_alone.map(Place::ends).sum(),
-            ahead_ns: ahead_ns.to_vec(),
+            idle_visits_per_ns: best.visits_per_ns,
+            ends: feed_alone.map(LinkDependencies::ends).sum(),
+            lookahead_ns: lookahead_ns.to_vec(),
         }
     }
 
     /// To how many looks at links and ends one nanosecond comes in which so many packets arrive at links.
-    pub fn looks_per_ns(&self, pkts_per_ns: f64) -> f64 {
+    pub fn visits_per_ns(&self, pkts_per_ns: f64) -> f64 {
         let ends = self.ends as f64;
         let at_packets = pkts_per_ns * ends / self.links.max(1) as f64;
         let at_all = ends / self.advance_ns.max(1) as f64;
-        self.idle_looks_per_ns + at_packets.min(at_all)
+        self.idle_visits_per_ns + at_packets.min(at_all)
     }
 
     /// Whether what is ahead of links is about what it was.
-    pub fn fits(&self, ahead_ns: &[u64]) -> bool {
-        let mut both = self.ahead_ns.iter().zip(ahead_ns);
+    pub fn fits(&self, lookahead_ns: &[u64]) -> bool {
+        let mut both = self.lookahead_ns.iter().zip(lookahead_ns);
         let are_near = |(a, b): (&u64, &u64)| a.max(b) / 2 <= *a.min(b);
-        self.ahead_ns.len() == ahead_ns.len() && both.all(are_near)
+        self.lookahead_ns.len() == lookahead_ns.len() && both.all(are_near)
     }
 }
 
 /// A link, or a loop.
 #[derive(Clone, Debug)]
 struct Item {
-    turn: Turn,
+    step: SweepStep,
     /// Looks at links, and at ends that are looked at though nothing arrives, when it goes round once; and for each
     /// nanosecond beside, of those that go round in it.
     looks: usize,
-    looks_per_ns: f64,
+    visits_per_ns: f64,
 }
 
 /// Items in an order, how far a sweep over them brings them, and at the price of how many looks.
 #[derive(Clone, Debug)]
-struct Arranged {
+struct Ordering {
     items: Vec<Item>,
     advance_ns: u64,
-    looks_per_ns: f64,
+    visits_per_ns: f64,
 }
 
 /// In none.
 const NONE: u32 = u32::MAX;
 
 struct Search<'a> {
-    places: &'a [Place],
-    ahead_ns: &'a [u64],
+    places: &'a [LinkDependencies],
+    lookahead_ns: &'a [u64],
     most_tries: usize,
     /// By link: the item that it belongs to.
     item_of: Vec<u32>,
@@ -178,7 +181,7 @@ struct Search<'a> {
 
 /// Of each item, those before it and those that come next, and how much later what arrives at the first of two arrives
 /// at the second, at least.
-struct Ways {
+struct LinkGraph {
     before: Vec<Vec<(u32, u64)>>,
     next: Vec<Vec<(u32, u64)>>,
     /// How many they are.
@@ -186,10 +189,14 @@ struct Ways {
 }
 
 impl<'a> Search<'a> {
-    fn new(places: &'a [Place], ahead_ns: &'a [u64], most_tries: usize) -> Search<'a> {
+    fn new(
+        places: &'a [LinkDependencies],
+        lookahead_ns: &'a [u64],
+        most_tries: usize,
+    ) -> Search<'a> {
         Search {
             places,
-            ahead_ns,
+            lookahead_ns,
             most_tries,
             item_of: vec![NONE; places.len()],
             random: Pcg32::new(0, 0),
@@ -200,11 +207,15 @@ impl<'a> Search<'a> {
     fn links(&self) -> Vec<Item> {
         let places = (0..).zip(self.places);
         let used = places.filter(|(_, place)| !place.inputs.is_empty());
-        let item = |(l, place): (u32, &Place)| Item {
-            turn: Turn::Link(l),
+        let item = |(l, place): (u32, &LinkDependencies)| Item {
+            step: SweepStep::Link(l),
             // Ends that it feeds alone are looked at where something arrives.
-            looks: 1 + if place.feeds_alone { 0 } else { place.ends() },
-            looks_per_ns: 0.0,
+            looks: 1 + if place.is_only_feeder {
+                0
+            } else {
+                place.ends()
+            },
+            visits_per_ns: 0.0,
         };
         used.map(item).collect()
     }
@@ -214,9 +225,9 @@ impl<'a> Search<'a> {
     /// Far is meant as items see it that are ahead of others by what is ahead for them anyway. So each try looks at
     /// them from where the sweeps of the try before left them; if that was no better, from where a wave is that runs out
     /// from one of them.
-    fn arrange(&mut self, items: Vec<Item>) -> Arranged {
+    fn arrange(&mut self, items: Vec<Item>) -> Ordering {
         let ways = self.ways(&items);
-        let tries = (LOOKED_AT / ways.all.max(1)).clamp(FEWEST_TRIES, self.most_tries);
+        let tries = (SEARCH_EDGES / ways.all.max(1)).clamp(MIN_TRIES, self.most_tries);
         let (mut best, mut advance_ns) = (Vec::new(), 0);
         let (mut at_ns, mut last_ns) = (vec![0; items.len()], 0);
         let mut wave = Wave::new(items.len());
@@ -237,56 +248,56 @@ impl<'a> Search<'a> {
             }
         }
         let each_sweep: usize = items.iter().map(|item| item.looks).sum();
-        let in_loops: f64 = items.iter().map(|item| item.looks_per_ns).sum();
+        let in_loops: f64 = items.iter().map(|item| item.visits_per_ns).sum();
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
         let in_order = best.iter().filter_map(|&i| items[i as usize].take());
-        Arranged {
+        Ordering {
             items: in_order.collect(),
             advance_ns,
-            looks_per_ns: each_sweep as f64 / advance_ns.max(1) as f64 + in_loops,
+            visits_per_ns: each_sweep as f64 / advance_ns.max(1) as f64 + in_loops,
         }
     }
 
     /// The ways between these items: of several links that join two of them, the nearest counts.
-    fn ways(&mut self, items: &[Item]) -> Ways {
+    fn ways(&mut self, items: &[Item]) -> LinkGraph {
         for (i, item) in (0..).zip(items) {
-            item.turn.each_link(&mut |l| self.item_of[l as usize] = i);
+            item.step.each_link(&mut |l| self.item_of[l as usize] = i);
         }
         let mut inputs = Vec::new();
         for (to, item) in (0..).zip(items) {
-            item.turn.each_link(&mut |l| {
+            item.step.each_link(&mut |l| {
                 for &k in &self.places[l as usize].after {
                     let from = self.item_of[k as usize];
                     // A link that waits for itself has to be looked at again; a loop is.
-                    let again = from == to && matches!(item.turn, Turn::Link(_));
+                    let again = from == to && matches!(item.step, SweepStep::Link(_));
                     if from != NONE && (from != to || again) {
-                        let ahead_ns = self.ahead_ns[k as usize];
-                        inputs.push((from, to, ahead_ns));
+                        let lookahead_ns = self.lookahead_ns[k as usize];
+                        inputs.push((from, to, lookahead_ns));
                     }
                 }
             });
         }
         for item in items {
-            item.turn
+            item.step
                 .each_link(&mut |l| self.item_of[l as usize] = NONE);
         }
         inputs.sort_unstable();
         inputs.dedup_by_key(|&mut (from, to, _)| (from, to));
-        let mut ways = Ways {
+        let mut ways = LinkGraph {
             before: vec![Vec::new(); items.len()],
             next: vec![Vec::new(); items.len()],
             all: inputs.len(),
         };
-        for (from, to, ahead_ns) in inputs {
-            ways.before[to as usize].push((from, ahead_ns));
-            ways.next[from as usize].push((to, ahead_ns));
+        for (from, to, lookahead_ns) in inputs {
+            ways.before[to as usize].push((from, lookahead_ns));
+            ways.next[from as usize].push((to, lookahead_ns));
         }
         ways
     }
 
     /// The same with loops of those of its items that are on cycles shorter than this, unless all are, or it takes too
     /// long to find out.
-    fn with_loops(&mut self, arranged: Arranged, short_ns: u64) -> Option<Arranged> {
+    fn with_inner_loops(&mut self, arranged: Ordering, short_ns: u64) -> Option<Ordering> {
         let items = arranged.items;
         let ways = self.ways(&items);
         let mut groups = UnionFind::<u32>::new(items.len());
@@ -294,11 +305,11 @@ impl<'a> Search<'a> {
         let mut wave = Wave::new(items.len());
         for (i, before) in (0..).zip(&ways.before) {
             wave.run(i, short_ns, &ways.next);
-            if wave.steps > STEPS_AN_INPUT * ways.all {
+            if wave.steps > STEPS_PER_EDGE * ways.all {
                 return None;
             }
-            for &(from, ahead_ns) in before {
-                if wave.at_ns[from as usize].saturating_add(ahead_ns) < short_ns {
+            for &(from, lookahead_ns) in before {
+                if wave.at_ns[from as usize].saturating_add(lookahead_ns) < short_ns {
                     groups.union(from, i);
                     is_short[i as usize] = true;
                 }
@@ -325,8 +336,8 @@ impl<'a> Search<'a> {
         let arranged = self.arrange(items);
         Item {
             looks: arranged.items.iter().map(|item| item.looks).sum(),
-            looks_per_ns: arranged.looks_per_ns,
-            turn: Turn::Loop(arranged.items.into_iter().map(|item| item.turn).collect()),
+            visits_per_ns: arranged.visits_per_ns,
+            step: SweepStep::Loop(arranged.items.into_iter().map(|item| item.step).collect()),
         }
     }
 }
@@ -334,12 +345,12 @@ impl<'a> Search<'a> {
 /// Later than everything that is of interest.
 const END_NS: u64 = NEVER / 4;
 
-impl Ways {
-    /// Next is always the one whose nearest input that has not had its turn is farthest, where all have come so far.
+impl LinkGraph {
+    /// Next is always the one whose nearest input that has not had its step is farthest, where all have come so far.
     fn order(&self, at_ns: &[u64]) -> Vec<u32> {
-        let Ways { before, next, .. } = self;
-        let far_ns = |i: usize, &(from, ahead_ns): &(u32, u64)| {
-            let then_ns = at_ns[from as usize].saturating_add(ahead_ns);
+        let LinkGraph { before, next, .. } = self;
+        let far_ns = |i: usize, &(from, lookahead_ns): &(u32, u64)| {
+            let then_ns = at_ns[from as usize].saturating_add(lookahead_ns);
             let far_ns = then_ns.saturating_sub(at_ns[i]);
             (far_ns, from)
         };
@@ -386,8 +397,9 @@ impl Ways {
         for _ in 0..SWEEPS {
             least_ns = END_NS;
             for &i in order {
-                let of =
-                    |&(from, ahead_ns): &(u32, u64)| at_ns[from as usize].saturating_add(ahead_ns);
+                let of = |&(from, lookahead_ns): &(u32, u64)| {
+                    at_ns[from as usize].saturating_add(lookahead_ns)
+                };
                 let until_ns = self.before[i as usize].iter().map(of).min();
                 at_ns[i as usize] = until_ns.unwrap_or(END_NS).min(END_NS);
                 least_ns = least_ns.min(at_ns[i as usize]);
@@ -431,8 +443,8 @@ impl Wave {
             *at_ns = now_ns;
             self.reached.push(i);
             self.steps += next_of[i as usize].len();
-            for &(next, ahead_ns) in &next_of[i as usize] {
-                let then_ns = now_ns.saturating_add(ahead_ns);
+            for &(next, lookahead_ns) in &next_of[i as usize] {
+                let then_ns = now_ns.saturating_add(lookahead_ns);
                 if then_ns < end_ns {
                     self.heap.push(Reverse((then_ns, next)));
                 }
@@ -446,7 +458,7 @@ mod tests {
     use super::*;
 
     /// Links that wait for each other, and some for themselves: a ring, and chords; delays of `decades` powers of ten.
-    fn random(numbers: &mut Pcg32, links: u32, decades: f64) -> (Vec<Place>, Vec<u64>) {
+    fn random(numbers: &mut Pcg32, links: u32, decades: f64) -> (Vec<LinkDependencies>, Vec<u64>) {
         let places = (0..links).map(|l| {
             let mut after = vec![(l + links - 1) % links];
             for _ in 0..numbers.random_range(0..3) {
@@ -455,27 +467,27 @@ mod tests {
                     after.push(k);
                 }
             }
-            Place {
+            LinkDependencies {
                 inputs: after.clone(),
                 after,
-                ..Place::default()
+                ..LinkDependencies::default()
             }
         });
         let places = places.collect();
-        let ahead_ns = (0..links).map(|_| {
+        let lookahead_ns = (0..links).map(|_| {
             let part: f64 = numbers.random_range(0.0..decades);
             (1e3 * 10_f64.powf(part)) as u64
         });
-        (places, ahead_ns.collect())
+        (places, lookahead_ns.collect())
     }
 
     /// By Floyd's and Warshall's method.
-    fn shortest_cycle_ns(places: &[Place], ahead_ns: &[u64]) -> u64 {
+    fn shortest_cycle_ns(places: &[LinkDependencies], lookahead_ns: &[u64]) -> u64 {
         let n = places.len();
         let mut far_ns = vec![NEVER / 4; n * n];
         for (l, place) in places.iter().enumerate() {
             for &k in &place.after {
-                far_ns[k as usize * n + l] = ahead_ns[k as usize];
+                far_ns[k as usize * n + l] = lookahead_ns[k as usize];
             }
         }
         for by in 0..n {
@@ -496,9 +508,9 @@ mod tests {
         let mut numbers = Pcg32::new(1, 1);
         for case in 0..60 {
             let links = numbers.random_range(3..120);
-            let (places, ahead_ns) = random(&mut numbers, links, 3.0);
-            let most_ns = shortest_cycle_ns(&places, &ahead_ns);
-            let mut search = Search::new(&places, &ahead_ns, MOST_TRIES);
+            let (places, lookahead_ns) = random(&mut numbers, links, 3.0);
+            let most_ns = shortest_cycle_ns(&places, &lookahead_ns);
+            let mut search = Search::new(&places, &lookahead_ns, MAX_TRIES);
             let order = search.arrange(search.links());
             let part = order.advance_ns as f64 / most_ns as f64;
             // The first sweeps of all have a start that later ones have not.
@@ -506,7 +518,7 @@ mod tests {
         }
     }
 
-    /// Each link has its turns in one place, and fewer looks are needed than without loops, the more the more delays
+    /// Each link has its steps in one place, and fewer looks are needed than without loops, the more the more delays
     /// differ.
     #[test]
     fn loops_spare_looks() {
@@ -515,18 +527,18 @@ mod tests {
             let mut parts = Vec::new();
             for _ in 0..20 {
                 let links = numbers.random_range(30..200);
-                let (places, ahead_ns) = random(&mut numbers, links, decades);
-                let order = Order::new(&places, &ahead_ns, true);
+                let (places, lookahead_ns) = random(&mut numbers, links, decades);
+                let order = SweepOrder::new(&places, &lookahead_ns, true);
                 let mut all = Vec::new();
                 let mut note = |l| all.push(l);
                 order
-                    .turns
+                    .steps
                     .iter()
-                    .for_each(|turn| turn.each_link(&mut note));
+                    .for_each(|step| step.each_link(&mut note));
                 all.sort_unstable();
                 assert_eq!(all, (0..links).collect::<Vec<_>>());
-                let most_ns = shortest_cycle_ns(&places, &ahead_ns);
-                parts.push(order.looks_per_ns(0.0) * most_ns as f64 / f64::from(links));
+                let most_ns = shortest_cycle_ns(&places, &lookahead_ns);
+                parts.push(order.visits_per_ns(0.0) * most_ns as f64 / f64::from(links));
             }
             parts.sort_by(f64::total_cmp);
             assert!(parts[10] < spared, "{decades}: {parts:?}");

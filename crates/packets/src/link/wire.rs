@@ -10,7 +10,7 @@ pub(crate) struct Packet {
     pub time_ns: u64,
     /// Of data: when its sender sent it, in nanoseconds. Of an acknowledgement: how many packets had
     /// arrived.
-    pub tells: u64,
+    pub metadata: u64,
     pub hop: u32,
     pub seq: i32,
 }
@@ -25,7 +25,7 @@ impl Packet {
 
     /// The same packet on its next hop, where it arrives at this time.
     #[inline]
-    pub fn goes_on(self, time_ns: u64) -> Packet {
+    pub fn next_hop(self, time_ns: u64) -> Packet {
         Packet {
             time_ns,
             hop: self.hop + 1,
@@ -67,7 +67,7 @@ impl Wires {
     }
 
     /// As many wires of the same kinds, with nothing on them.
-    pub fn hollow(&self) -> Wires {
+    pub fn placeholder(&self) -> Wires {
         let each = self.each.iter().map(|wire| Wire {
             mixed: wire.mixed,
             ..Wire::default()

@@ -6,11 +6,11 @@ use petgraph::unionfind::UnionFind;
 
 /// A network in parts.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Division {
+pub(crate) struct Partitioning {
     /// By link.
     pub part_of: Vec<u32>,
     /// What happens in a part shows in another one no earlier than so much later.
-    pub apart_ns: u64,
+    pub cut_lookahead_ns: u64,
 }
 
 /// Links that are in one part, and what they weigh, by the one that stands for them.
@@ -35,12 +35,12 @@ impl Groups {
 /// `together` are in the same; of a pair in `near`, one hears of the other after so many nanoseconds: the
 /// nearest are joined first, while no part gets more than its share. `None` if one part would have
 /// most of the weight.
-pub(crate) fn divide(
+pub(crate) fn partition_links(
     weights: &[u64],
     together: &[(u32, u32)],
     mut near: Vec<(u64, u32, u32)>,
     parts: usize,
-) -> Option<Division> {
+) -> Option<Partitioning> {
     let mut groups = Groups {
         links: UnionFind::new(weights.len()),
         weight: weights.to_vec(),
@@ -78,8 +78,8 @@ pub(crate) fn divide(
     let cut = near
         .iter()
         .find(|&&(_, a, b)| part_of[a as usize] != part_of[b as usize]);
-    Some(Division {
-        apart_ns: cut.map_or(u64::MAX, |&(ns, ..)| ns),
+    Some(Partitioning {
+        cut_lookahead_ns: cut.map_or(u64::MAX, |&(ns, ..)| ns),
         part_of,
     })
 }
@@ -93,8 +93,8 @@ mod tests {
         // Two rings of four links, far from each other.
         let ring = |from: u32| (0..4).map(move |i| (5, from + i, from + (i + 1) % 4));
         let near = ring(0).chain(ring(4)).chain([(90, 3, 4), (80, 7, 0)]);
-        let division = divide(&[3; 8], &[], near.collect(), 2).unwrap();
-        assert_eq!(division.apart_ns, 80);
+        let division = partition_links(&[3; 8], &[], near.collect(), 2).unwrap();
+        assert_eq!(division.cut_lookahead_ns, 80);
         let part = |l: usize| division.part_of[l];
         assert!((1..4).all(|l| part(l) == part(0)) && (5..8).all(|l| part(l) == part(4)));
         assert_ne!(part(0), part(4));
@@ -103,11 +103,11 @@ mod tests {
     #[test]
     fn what_belongs_together_stays_so() {
         let pairs = [(0, 1), (1, 2)];
-        let division = divide(&[1; 6], &pairs, vec![(1, 2, 3), (2, 4, 5)], 2).unwrap();
+        let division = partition_links(&[1; 6], &pairs, vec![(1, 2, 3), (2, 4, 5)], 2).unwrap();
         assert_eq!(division.part_of[..3], [division.part_of[0]; 3]);
         assert_eq!(division.part_of[3..], [1 - division.part_of[0]; 3]);
-        assert_eq!(division.apart_ns, 1);
+        assert_eq!(division.cut_lookahead_ns, 1);
         // Nothing is left for a second part.
-        assert_eq!(divide(&[1; 3], &pairs, vec![], 2), None);
+        assert_eq!(partition_links(&[1; 3], &pairs, vec![], 2), None);
     }
 }

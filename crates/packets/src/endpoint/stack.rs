@@ -14,9 +14,11 @@ use netflow_tcpmodel::{CongestionControl, Stack};
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-use crate::generator::PacketGenerator;
-use crate::managed::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
-use crate::told::{SYN_ANSWERED, lists, pack, pack_number, unpack, unpack_number};
+use crate::endpoint::ack_encoding::{
+    SYN_ANSWERED, lists, pack, pack_number, unpack, unpack_number,
+};
+use crate::endpoint::generator::PacketGenerator;
+use crate::link::queue_disc::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
 
 /// How long a host may keep an acknowledgement at most, in nanoseconds: interrupts and whoever else runs.
 /// Without it phases lock behind a drop-tail queue, and always the same connections lose (Floyd & Jacobson,
@@ -102,7 +104,7 @@ impl StackSender {
     }
 
     /// A new connection, of which nothing has been sent: what went before is counted on.
-    pub fn begin_anew(&mut self) {
+    pub fn reset(&mut self) {
         (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.losses_found());
         let mut phase = || self.random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
@@ -397,23 +399,23 @@ impl StackReceiver {
         Some((ack.cumulative as i32, pack(&ack)))
     }
 
-    /// A packet arrives that tells when it was sent: whether it brings something new, and what is said
+    /// A packet arrives that metadata when it was sent: whether it brings something new, and what is said
     /// at once, if anything is.
     pub fn receive(
         &mut self,
         now_ns: u64,
         seq: i32,
-        tells: u64,
+        metadata: u64,
         congested: bool,
     ) -> (bool, Option<(i32, u64)>) {
         if seq == 0 {
             // A SYN that comes again is answered with the first one's timestamp.
-            let greeted_ns = *self.greeted_ns.get_or_insert(tells & SENT_TIME);
+            let greeted_ns = *self.greeted_ns.get_or_insert(metadata & SENT_TIME);
             return (false, Some((SYN_ANSWERED, greeted_ns)));
         }
         let segment = seq as u32 - 1;
-        let sent_ns = now_ns - delay_ns(now_ns, tells);
-        if let Some(round_trip) = unpack_number((tells >> ROUND_TRIP) as u32 & 0x3ff) {
+        let sent_ns = now_ns - delay_ns(now_ns, metadata);
+        if let Some(round_trip) = unpack_number((metadata >> ROUND_TRIP) as u32 & 0x3ff) {
             self.receiver
                 .set_round_trip(u64::from(round_trip) * ROUND_TRIP_NS);
         }
@@ -423,7 +425,7 @@ impl StackReceiver {
         (is_new, at_once.then(|| self.say()))
     }
 
-    /// What an acknowledgement says now: its sequence number, and what it tells.
+    /// What an acknowledgement says now: its sequence number, and what it metadata.
     pub fn say(&mut self) -> (i32, u64) {
         let ack: Ack = self.receiver.acknowledge(true);
         (ack.cumulative as i32, pack(&ack))
@@ -450,14 +452,14 @@ mod tests {
             let mut emit = |segments: &[u32]| {
                 sender.out.extend_from_slice(segments);
                 let mut told = Vec::new();
-                sender.emit(|packet, tells| told.push((packet, tells)));
+                sender.emit(|packet, metadata| told.push((packet, metadata)));
                 told
             };
             assert_eq!(emit(&[0, 1, 2]), [(1, 0), (2, 0), (3, 0)]);
             assert_eq!(emit(&[1, 3]), [(2, again), (4, 0)]);
-            sender.begin_anew();
+            sender.reset();
             sender.out.push(0);
-            sender.emit(|packet, tells| assert_eq!((packet, tells), (1, 0)));
+            sender.emit(|packet, metadata| assert_eq!((packet, metadata), (1, 0)));
         }
     }
 }
