@@ -266,6 +266,7 @@ fn random_network(seed: u64) -> Network {
             .cycle();
         builder.each_link(|link| link.overhead = all.next().unwrap_or_default());
     }
+    builder.each_link(|link| link.buffer = with_room_to_wait(link.queue, link.buffer));
     builder.build().unwrap()
 }
 
@@ -278,7 +279,7 @@ const ADSL: Overhead = Overhead {
 /// A queue of a class, small and of any kind.
 fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
     let room = one_of(rng, &[1.0, 3.0, 10.0, 40.0]);
-    QueueClass {
+    let mut class = QueueClass {
         name: name.to_owned(),
         weight: one_of(rng, &[0.5, 1.0, 4.0]),
         buffer: match rng.random_bool(0.3) {
@@ -298,6 +299,16 @@ fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
             }),
             _ => DropPolicy::DropTail,
         },
+    };
+    class.buffer = with_room_to_wait(class.queue, class.buffer);
+    class
+}
+
+/// Raises a buffer of one packet to two where the queue is managed.
+fn with_room_to_wait(queue: DropPolicy, buffer: Buffer) -> Buffer {
+    match (queue, buffer) {
+        (DropPolicy::Managed(_), Buffer::Packets(pkts)) => Buffer::Packets(pkts.max(2.0)),
+        _ => buffer,
     }
 }
 
