@@ -799,7 +799,7 @@ pub(crate) struct Routes {
     pub branches: Vec<Branch>,
     path_links: Vec<u32>,
     pub epochs: Vec<Epoch>,
-    /// Settable connections.
+    /// Settable connections. `branches_of` lists the branches of each, one for all precedences of a path.
     settable: Vec<Settable>,
     branches_of: Vec<Vec<u32>>,
     /// Branches over settable paths only, which are unused by default.

@@ -50,7 +50,7 @@ impl Network {
     ///
     /// The demand of a link is the sum over the connections whose data crosses it at `from_s`. Each counts
     /// with the rate at which it would send if this link had infinite bandwidth and no queue. That rate is
-    /// scaled by the fraction of the time from `from_s` to `to_s` in which it sends. It is limited by:
+    /// scaled by the fraction of the time from `from_s` to `to_s` in which it sends. The limits are:
     ///
     /// - the rate of the source, if it has no feedback
     /// - the largest window of TCP per round-trip time of an empty network; a window that exceeds the path's
