@@ -1,4 +1,4 @@
-//! How many packets the queue of every link holds.
+//! Buffer size of every link's queue in packets.
 
 use std::collections::HashMap;
 
@@ -6,20 +6,20 @@ use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
 use crate::tables::{Class, NO_BRANCH, Tables};
 use crate::{Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Overhead, Source};
 
-/// Least room of a queue that is to hold a bandwidth-delay product, in packets.
+/// Minimum buffer of one bandwidth-delay product, in packets.
 const LEAST_PKTS: f64 = 10.0;
-/// The round trip that sizes such a queue in a network without traffic, in seconds.
+/// Round-trip time that sizes such a buffer in a network without traffic, in seconds.
 const IDLE_S: f64 = 0.1;
 
-/// The room of a link's queue, as fluids see it.
+/// Buffer size of a link's queue in the fluid model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
-    /// In packets, the place in service included; where it is bits, in packets of the size that is expected
-    /// before anything is sent.
+    /// Size in packets, the packet in service included. A size in bits is converted with the packet size that
+    /// is expected before the start.
     pub nominal_pkts: f64,
-    /// In bits, where packets take their own size.
+    /// Size in bits; `None` if the buffer counts packets.
     pub bits: Option<f64>,
-    /// The time that the bits follow when the bandwidth changes, if the buffer is given as one.
+    /// Transmission time that sets the bits when the bandwidth changes, if the buffer is given as a time.
     pub time: Option<BufferTime>,
 }
 
@@ -41,12 +41,12 @@ impl Room {
         }
     }
 
-    /// Whether the buffer grows in proportion to the link's bandwidth, at this many bit/s.
+    /// Returns whether the buffer grows in proportion to the link's bandwidth, at this many bit/s.
     pub fn follows_bandwidth(&self, bandwidth_bps: f64) -> bool {
         (self.time).is_some_and(|time| time.bytes(bandwidth_bps) > time.least_bytes)
     }
 
-    /// In packets of this mean size, of which it holds one at least.
+    /// Returns the size in packets of this mean size, at least 1.
     pub fn pkts(&self, mean_bits: f64) -> f64 {
         match self.bits {
             Some(bits) => (bits / mean_bits).max(1.0),
@@ -54,8 +54,8 @@ impl Room {
         }
     }
 
-    /// By how many packets of this mean size it grows with ln of its bits: by all that it holds, by none where packets
-    /// count alike, or where it holds one packet whatever its size.
+    /// Returns the derivative of [`pkts`](Self::pkts) with respect to ln of the buffer's bits. It is zero if
+    /// the buffer counts packets or is at its minimum of one packet.
     pub fn by_ln_bits(&self, mean_bits: f64) -> f64 {
         match self.bits {
             Some(bits) if bits > mean_bits => bits / mean_bits,
@@ -65,7 +65,7 @@ impl Room {
 }
 
 impl Tables {
-    /// The room of the queue of the link of this number.
+    /// Returns the buffer size of the queue of this link.
     pub fn room(&self, link: u32) -> Room {
         let link = link as usize;
         let spec = &self.links[link];
@@ -83,7 +83,7 @@ impl Tables {
     }
 }
 
-/// Links, and what crosses them.
+/// Links and the traffic that crosses them.
 pub(crate) struct Crossed<'a> {
     pub links: &'a [LinkSpec],
     pub connections: &'a [ConnectionSpec],
@@ -91,14 +91,14 @@ pub(crate) struct Crossed<'a> {
     pub routes: &'a Routes,
 }
 
-/// How large the data packets are that fill a queue: those of TCP, which sends until it is full, each connection
-/// counting the same; where there is no TCP, those of all others, by their rates. Requests of users are among those:
-/// they are as small as they are few.
+/// Mean size of the data packets that fill a queue. TCP counts first, with equal weight per connection,
+/// because it sends until the queue is full. Without TCP, other sources count, weighted by rate. Requests of
+/// users belong to the others because they are few and small.
 #[derive(Clone, Copy, Default)]
 struct Sizes {
     tcp: Weighted,
     others: Weighted,
-    /// Whether acknowledgements come over the link.
+    /// True if acknowledgements cross the link.
     acks: bool,
 }
 
@@ -125,7 +125,8 @@ impl Sizes {
         kind.bytes += weight * bytes;
     }
 
-    /// Those of acknowledgements where nothing else comes, and those of a full packet where nothing does, on a link with this overhead.
+    /// Returns the mean packet size on a link with this overhead. If only acknowledgements cross the link, it
+    /// returns their size; without traffic it returns that of a full packet.
     fn expected_bytes(&self, overhead: Overhead) -> f64 {
         let others = if self.acks { ACK_BYTES } else { PACKET_BYTES };
         self.mean_bytes()
@@ -150,7 +151,7 @@ impl Sizes {
     }
 }
 
-/// The longest round trip over a link without queues, and whose data there is or is acknowledged.
+/// Longest round-trip time without queueing over a link, and the packet sizes of its traffic.
 #[derive(Clone, Copy, Default)]
 struct Trip {
     longest_s: f64,
@@ -168,8 +169,8 @@ impl Trip {
     }
 }
 
-/// Gives links that nothing crosses the round trips of the links that leave the same node or enter the same node, whose
-/// traffic they carry after a failure; without any, those of the whole network.
+/// Assigns round-trip times to links without traffic. They get those of the links that leave or enter the
+/// same node, because they carry that traffic after a failure. Otherwise they get those of the whole network.
 fn size_backups(links: &[LinkSpec], trips: &mut [Trip]) {
     let mut network = Trip::default();
     let (mut leaving, mut entering): (HashMap<NodeId, Trip>, HashMap<NodeId, Trip>) =
@@ -190,7 +191,7 @@ fn size_backups(links: &[LinkSpec], trips: &mut [Trip]) {
 }
 
 impl Crossed<'_> {
-    /// The buffer of every link in packets.
+    /// Returns the buffer of every link in packets.
     pub fn buffers_pkts(&self) -> Vec<f64> {
         let data = self.data();
         let needs_trips = |link: &LinkSpec| link.buffer == Buffer::BandwidthDelay;
@@ -210,7 +211,7 @@ impl Crossed<'_> {
         self.links.iter().zip(&data).zip(&trips).map(room).collect()
     }
 
-    /// Whose data crosses each link at any time.
+    /// Returns the sizes of the data packets that cross each link at any time.
     fn data(&self) -> Vec<Sizes> {
         let mut data = vec![Sizes::default(); self.links.len()];
         let branches = (0..).zip(&self.routes.branches);
@@ -228,7 +229,7 @@ impl Crossed<'_> {
         data
     }
 
-    /// The round trips over each link at the start.
+    /// Returns the round-trip times over each link at the start.
     fn trips(&self) -> Vec<Trip> {
         let mut trips = vec![Trip::default(); self.links.len()];
         let at_start = self.routes.epochs.first();
@@ -242,7 +243,7 @@ impl Crossed<'_> {
             let bytes = self.spec(class).packet_size_bytes;
             let there_s = self.empty_s(ways[0], bytes);
             let trip_s = match ways[1] {
-                // Nobody answers; what comes back to others comes the same way.
+                // No return path: its delay is taken as that of the forward path.
                 [] => 2.0 * there_s,
                 back => there_s + self.empty_s(back, self.spec(class).source.ack_bytes()),
             };
@@ -256,7 +257,7 @@ impl Crossed<'_> {
         trips
     }
 
-    /// What a packet takes on a way without queues, in seconds.
+    /// Returns the unloaded one-way delay of a packet over these links, in seconds.
     fn empty_s(&self, way: &[u32], bytes: f64) -> f64 {
         let links = way.iter().map(|&link| &self.links[link as usize]);
         links

@@ -1,4 +1,4 @@
-//! From specs to an immutable network: checks, buffers, classes, routes.
+//! Builder of an immutable network: checks, buffers, classes, routes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,16 +20,17 @@ use crate::{
     Network, NodeId, Overhead, Source, WindowSource, classes, diffserv,
 };
 
-/// Bytes of an acknowledgement, with its IP header and without the [overhead](LinkSpec::overhead) of links.
+/// Size of an acknowledgement in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of
+/// links.
 pub const ACK_BYTES: f64 = 40.0;
 
-/// Bytes of a data packet on the wire unless somebody says otherwise: Ethernet's.
+/// Default size of a data packet in bytes: the MTU of Ethernet.
 pub const PACKET_BYTES: f64 = 1500.0;
 
-/// Takes nodes, links, connections and events, and makes a [`Network`] of them.
+/// Builder of a [`Network`] from nodes, links, connections and events.
 #[derive(Debug)]
 pub struct NetworkBuilder {
-    /// The mark of its ids.
+    /// Owner of its ids.
     owner: Owner,
     nodes: Vec<String>,
     node_ids: HashMap<String, NodeId>,
@@ -39,13 +40,13 @@ pub struct NetworkBuilder {
     aggregates: Vec<AggregateSpec>,
     workloads: Vec<Users>,
     pub(crate) classed: Vec<ClassedLink>,
-    /// What fails together.
+    /// Duplex links and shared-risk link groups.
     pub(crate) risks: Risks,
-    /// Classes of the packets of connections.
+    /// Traffic classes of connections.
     pub(crate) queue_class_of: BTreeMap<u32, String>,
-    /// What may be set on the way.
+    /// Values that may be set at run time.
     pub(crate) announced: AllAnnounced,
-    /// Ids of other networks that were given for something, and for what.
+    /// Errors for ids of other networks.
     foreign: Vec<BuildError>,
     pub(crate) expanded: Expanded,
     pub(crate) calibration: Option<CalibrationPlan>,
@@ -53,7 +54,8 @@ pub struct NetworkBuilder {
 }
 
 impl Network {
-    /// All that it was built from, to be changed and built again. Ids stay those of this network.
+    /// Returns a builder with all inputs of this network, to change and rebuild it. Ids stay those of this
+    /// network.
     pub fn to_builder(&self) -> NetworkBuilder {
         let Tables {
             owner,
@@ -70,7 +72,7 @@ impl Network {
             settable,
             calibration,
             memory_limit_bytes,
-            // What follows from these.
+            // Derived from the inputs.
             link_names: _,
             buffer_pkts: _,
             class_of: _,
@@ -126,7 +128,7 @@ impl Default for NetworkBuilder {
 }
 
 impl NetworkBuilder {
-    /// An empty network.
+    /// Returns an empty network.
     pub fn new() -> Self {
         NetworkBuilder {
             owner: Owner::new(),
@@ -153,13 +155,12 @@ impl NetworkBuilder {
         self.links.iter_mut().for_each(change);
     }
 
-    /// Changes every connection, in the order in which they were added. Ids in them must be of this
-    /// network.
+    /// Changes every connection, in the order in which they were added. Ids in them must be of this network.
     pub fn each_connection(&mut self, change: impl FnMut(&mut ConnectionSpec)) {
         self.connections.iter_mut().for_each(change);
     }
 
-    /// The node of this name, added if it is new.
+    /// Returns the node of this name, which is added if it is new.
     pub fn node(&mut self, name: &str) -> NodeId {
         if let Some(&id) = self.node_ids.get(name) {
             return id;
@@ -170,7 +171,7 @@ impl NetworkBuilder {
         id
     }
 
-    /// Adds a directed link. A duplex link is two of them.
+    /// Adds a directed link. A duplex link consists of two.
     pub fn link(&mut self, spec: LinkSpec) -> LinkId {
         let ends = [("from", spec.from.1), ("to", spec.to.1)];
         self.must_own(&ends, |it| format!("link {}", it.links.len()));
@@ -197,7 +198,7 @@ impl NetworkBuilder {
         self.events.push(spec);
     }
 
-    /// Adds an aggregate: what its members send is marked where it enters the network.
+    /// Adds an aggregate: packets of its members are marked where they enter the network.
     pub fn aggregate(&mut self, spec: AggregateSpec) -> AggregateId {
         let members: Vec<_> = spec.members.iter().map(|m| ("members", m.1)).collect();
         self.must_own(&members, |_| format!("aggregate {}", spec.name));
@@ -205,9 +206,8 @@ impl NetworkBuilder {
         AggregateId(self.aggregates.len() as u32 - 1, self.owner)
     }
 
-    /// Adds users, and the connections on which they send, which it returns with their names: requests and
-    /// replies of each pair of nodes, in this order. Of a workload whose load cannot be told there
-    /// are none, and `build` says what is wrong with it.
+    /// Adds a workload and its connections. Returns the connections with their names: requests and replies of
+    /// each pair of nodes, in this order. An invalid workload has none, and `build` reports its errors.
     pub fn workload(&mut self, spec: WorkloadSpec) -> Vec<(ConnectionId, String)> {
         let ends = [("clients", &spec.clients), ("servers", &spec.servers)];
         let ends = ends.map(|(field, nodes)| nodes.iter().map(move |node| (field, node.1)));
@@ -275,14 +275,13 @@ impl NetworkBuilder {
         added
     }
 
-    /// Gives a link more queues than its own.
+    /// Adds class queues to a link.
     pub fn schedule(&mut self, spec: ClassedLink) {
         self.must_own(&[("link", spec.link.1)], |_| "classes of a link".to_owned());
         self.classed.push(spec);
     }
 
-    /// The connection's packets, and its acknowledgements, wait in the queue of this class on links
-    /// that have one.
+    /// Assigns the connection's data and acknowledgements to the queue of this class, on links that have one.
     pub fn classify(&mut self, connection: ConnectionId, class: &str) {
         self.must_own(&[("connection", connection.1)], |_| {
             format!("class {class}")
@@ -290,12 +289,12 @@ impl NetworkBuilder {
         self.queue_class_of.insert(connection.0, class.to_owned());
     }
 
-    /// Refuses to build, or to run, what needs more memory than this (default: no limit).
+    /// Sets the memory limit of a run in bytes (default: no limit).
     pub fn memory_limit(&mut self, bytes: u64) {
         self.memory_limit_bytes = Some(bytes);
     }
 
-    /// Takes down ids of other networks: there is no telling what they stand for. Whether there are none.
+    /// Records errors for ids of other networks; returns whether there are none.
     pub(crate) fn must_own(
         &mut self,
         ids: &[(&'static str, Owner)],
@@ -313,10 +312,10 @@ impl NetworkBuilder {
         owns_all
     }
 
-    /// Checks everything, groups identical connections, and computes the routes.
+    /// Checks all inputs, groups identical connections, and computes the routes.
     ///
     /// # Errors
-    /// Everything that is wrong, not only the first thing.
+    /// All errors, not only the first one.
     pub fn build(mut self) -> Result<Network, Vec<BuildError>> {
         if !self.foreign.is_empty() {
             return Err(self.foreign);
@@ -349,7 +348,7 @@ impl NetworkBuilder {
         for event in &self.events {
             let event = LinkEvent::from(event);
             events.push(event);
-            // What happens to a link happens to all its queues.
+            // A class queue shares the events of its link.
             let queues = self.queues().filter(|&(_, parent, _)| parent == event.link);
             events.extend(queues.map(|(link, _, _)| LinkEvent { link, ..event }));
         }
@@ -391,7 +390,7 @@ impl NetworkBuilder {
         })
     }
 
-    /// What a link is called that has no class.
+    /// Returns the name of a link without a class.
     fn link_called(&self, link: &LinkSpec) -> String {
         let [from, to] = [link.from, link.to].map(|node| self.name(node));
         link_name(from, to, link.circuit.as_deref())
@@ -428,7 +427,7 @@ impl NetworkBuilder {
                 minimum_bytes,
                 Allowed::NotNegative,
             );
-            // One that has none beside others is reported as one that is no number.
+            // A missing metric is reported as NaN if other links have one.
             let metric = match any_metric {
                 true => link.metric.unwrap_or(f64::NAN),
                 false => 0.0,
@@ -587,7 +586,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// Classes that no link has, and links whose classes are told twice.
+    /// Adds errors for classes that no link has, and for links with two class specifications.
     fn check_classes(&self, errors: &mut Vec<BuildError>) {
         let mut links = HashSet::new();
         for spec in &self.classed {
@@ -645,12 +644,12 @@ impl NetworkBuilder {
         }
     }
 
-    /// From here on, links are the queues of classes.
+    /// Returns the index of the first link that is a class queue.
     fn first_queue(&self) -> usize {
         self.links.len() - self.expanded.queues.len()
     }
 
-    /// The queues of classes: as a link, of which link, of which class.
+    /// Returns the class queues: link, parent link, class name.
     pub(crate) fn queues(&self) -> impl Iterator<Item = (u32, u32, &str)> {
         let queues = (self.first_queue() as u32..).zip(&self.expanded.queues);
         queues.map(|(link, (parent, class))| (link, *parent, class.as_str()))
@@ -678,7 +677,7 @@ impl From<&EventSpec> for LinkEvent {
     }
 }
 
-/// What is wrong with a workload, its name and nodes aside.
+/// Returns the errors of a workload, except for its name and nodes.
 fn workload_errors(spec: &WorkloadSpec) -> Vec<BuildError> {
     let mut errors = Vec::new();
     let mut bad = |reason: String| {
@@ -753,11 +752,11 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
     check("vegas_gamma_pkts", w.vegas_gamma_pkts, Allowed::Positive);
 }
 
-/// The largest window of a [stack](Source::Stack) in packets: beyond, an acknowledgement cannot say which of them have
-/// arrived.
+/// Largest window of a [stack](Source::Stack) in packets, because an acknowledgement cannot identify more
+/// packets.
 pub const MOST_STACK_WINDOW: f64 = 1e6;
 
-/// The largest window in packets of a source with a congestion window that does not say one. A stack has a send buffer.
+/// Default largest window in packets of a source with a congestion window. A stack has a send buffer instead.
 pub const DEFAULT_MOST_WINDOW: f64 = 1e4;
 
 #[derive(Clone, Copy)]
@@ -795,20 +794,19 @@ fn check_range(
     })
 }
 
-/// Who goes where, and when.
+/// Branches of all classes over time.
 pub(crate) struct Routes {
     pub branches: Vec<Branch>,
     path_links: Vec<u32>,
     pub epochs: Vec<Epoch>,
-    /// What may be set, and all branches of each of these connections: the first of those that differ
-    /// in precedence.
+    /// Settable connections. `branches_of` lists the branches of each, one for all precedences of a path.
     settable: Vec<Settable>,
     branches_of: Vec<Vec<u32>>,
-    /// Of these, those that nothing is sent over unless it is set.
+    /// Branches over settable paths only, which are unused by default.
     only_set: BTreeSet<u32>,
 }
 
-/// Both ways of a class, for one set of working links.
+/// Data path and return path of a class, for one set of working links.
 #[derive(PartialEq)]
 pub(crate) struct Ways {
     pub data: Vec<u32>,
@@ -816,7 +814,7 @@ pub(crate) struct Ways {
 }
 
 impl NetworkBuilder {
-    /// A branch for every class and every set of working links that gives it another way.
+    /// Returns a branch for every class and for every set of working links that changes its paths.
     fn routes(
         &self,
         class_of: &[u32],
@@ -833,7 +831,7 @@ impl NetworkBuilder {
             branches_of: vec![Vec::new(); self.announced.len()],
             only_set: BTreeSet::new(),
         };
-        // Whoever cannot be reached when all links work is a mistake; later it is a failure.
+        // An unreachable receiver is an error while all links work; later it is the effect of a failure.
         let mut ways = self.ways(&router, classes, &down)?;
         let own_path = |connection: u32| {
             let own = ways[class_of[connection as usize] as usize].as_ref();
@@ -880,7 +878,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// The ways of every class; `None`, and an error, where there is none.
+    /// Returns the paths of every class; `None`, and an error, if there is no path.
     pub(crate) fn ways_now(
         &self,
         router: &Router,
@@ -892,7 +890,7 @@ impl NetworkBuilder {
         self.ways_of(router, &each, down)
     }
 
-    /// How many of these classes are several flows whose way is one of several of equal cost.
+    /// Returns the number of these classes of several flows that use one of several paths of equal cost.
     pub(crate) fn with_choices(
         &self,
         router: &Router,
@@ -914,7 +912,7 @@ impl NetworkBuilder {
         router.with_choices(&mut flows.collect::<Vec<_>>(), down)
     }
 
-    /// The ways of connections over the paths that they may be set to, one after the other.
+    /// Returns the paths of all settable connections over each of their allowed paths, concatenated.
     fn set_ways(
         &self,
         router: &Router,
@@ -939,7 +937,7 @@ impl NetworkBuilder {
         &self.connections[connection as usize]
     }
 
-    /// The nodes along links.
+    /// Returns the nodes along links.
     fn nodes_of(&self, links: &[u32]) -> Vec<NodeId> {
         let link = |&l: &u32| &self.links[l as usize];
         let first = links.first().map(|l| link(l).from);
@@ -949,7 +947,7 @@ impl NetworkBuilder {
             .collect()
     }
 
-    /// The ways of connections as these specs have them.
+    /// Returns the paths of connections with these specifications.
     pub(crate) fn ways_of(
         &self,
         router: &Router,
@@ -986,7 +984,8 @@ impl NetworkBuilder {
             });
         }
 
-        // The way back: as given, else reversed, else (where links lead one way only) looked for.
+        // The return path is explicit, otherwise reversed, otherwise (with a unidirectional link) the
+        // shortest path.
         let mut back: Vec<Option<Vec<u32>>> = Vec::with_capacity(connections.len());
         let mut looked_for = Vec::new();
         for (it, path) in asked().zip(&data) {
@@ -1051,19 +1050,20 @@ impl NetworkBuilder {
     }
 }
 
-/// What a connection asks for: its ways there and back.
+/// Requested paths of a connection, in the direction in which they are routed.
 struct Asked<'a> {
     spec: &'a ConnectionSpec,
     from: NodeId,
     to: NodeId,
     path: Option<&'a [NodeId]>,
     return_path: Option<&'a [NodeId]>,
-    /// Whether its own ways are these the other way round.
+    /// True if they are the reverse of the connection's own direction.
     is_turned: bool,
 }
 
 impl<'a> Asked<'a> {
-    /// Requests of users, and so acknowledgements, take the path of their replies reversed, unless a return path is given.
+    /// Returns the requested paths. Requests of users use the path of their replies reversed, unless a return
+    /// path is given.
     fn of(spec: &'a ConnectionSpec) -> Asked<'a> {
         let (path, return_path) = (spec.path.as_deref(), spec.return_path.as_deref());
         match &spec.source {
@@ -1096,7 +1096,7 @@ fn request(from: NodeId, to: NodeId) -> Request {
 }
 
 impl Routes {
-    /// From `at_s` on: classes that `changed` get a branch of their own, the others keep theirs.
+    /// Starts an epoch at `at_s`: classes that `changed` get a new branch, the others keep theirs.
     fn open_epoch(
         &mut self,
         at_s: f64,
@@ -1126,7 +1126,8 @@ impl Routes {
         });
     }
 
-    /// In the epoch that was opened last: the branches over paths that may be set, whose ways follow each other.
+    /// Sets the branches over settable paths in the last epoch. `ways` lists the paths of all settable
+    /// connections in order.
     fn set_branches(&mut self, class_of: &[u32], classes: &[Class], ways: &[Option<Ways>]) {
         let mut ways = ways.iter();
         let mut set = Vec::with_capacity(self.settable.len());
@@ -1154,14 +1155,14 @@ impl Routes {
         }
     }
 
-    /// Whether anything is sent over a branch without being set.
+    /// Returns whether a branch carries traffic without being set.
     pub fn is_used(&self, branch: u32) -> bool {
         let first = branch - self.branches[branch as usize].precedence;
         !self.only_set.contains(&first)
     }
 
-    /// The first of the branches of this class over these paths, new ones or those it had before:
-    /// one for each precedence that its packets can have.
+    /// Returns the first branch of this class over these paths, new or existing. There is one branch for each
+    /// precedence of its packets.
     fn branch(&mut self, number: u32, class: &Class, place: Option<usize>, ways: &Ways) -> u32 {
         let is_known = |&b: &u32| {
             b != NO_BRANCH

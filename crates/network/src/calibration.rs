@@ -1,29 +1,29 @@
-//! What packets tell fluids about a network.
+//! Calibration of fluid queues by the packet model.
 
 use crate::{Network, NetworkBuilder, Source};
 
-/// What packets that were followed for a while showed of a drop-tail queue that windows fill: by how much a fluid's
-/// law is off there.
+/// Correction of the fluid queue model at a drop-tail queue that TCP windows fill, measured by the packet
+/// model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// The loss that windows make, times what the law says at the same mean queue.
+    /// Ratio of the loss of windows to that of the queue model at the same mean queue.
     pub losses: f64,
-    /// The packets that wait, times what M/M/1/K says at the same utilization.
+    /// Ratio of the waiting packets to those of M/M/1/K at the same utilization.
     pub waiting: f64,
-    /// How many windows crossed the link then.
+    /// Number of windows that crossed the link during the measurement.
     pub windows: f64,
 }
 
-/// As many windows as these are as good as the same, up to this factor.
+/// Ratio of window counts up to which a calibration is still valid.
 const ALIKE: f64 = 1.25;
 
-/// Whether so many windows, and so many, are as good as the same.
+/// Returns whether two window counts are similar enough to share a calibration.
 pub fn windows_are_alike(some: f64, others: f64) -> bool {
     some.max(others) < ALIKE * some.min(others)
 }
 
 impl Default for Calibration {
-    /// The law as it is.
+    /// Returns the uncorrected queue model.
     fn default() -> Calibration {
         Calibration {
             losses: 1.0,
@@ -34,12 +34,13 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// Whether it is another law.
+    /// Returns whether it corrects the queue model.
     pub fn is_some(&self) -> bool {
         *self != Calibration::default()
     }
 
-    /// What is right where so many windows cross the link: nothing, if that is not about as many as were watched.
+    /// Returns the correction for this number of windows: none if it differs too much from the measured
+    /// number.
     pub fn with_windows(self, windows: f64) -> Calibration {
         match windows_are_alike(windows, self.windows) {
             true => self,
@@ -48,17 +49,17 @@ impl Calibration {
     }
 }
 
-/// How packets are to calibrate a network of fluids before anything else happens.
+/// Plan to calibrate a fluid network by the packet model before any evaluation.
 #[derive(Clone, Debug)]
 pub struct CalibrationPlan {
-    /// For how many seconds packets are watched, after as many in which they settle.
+    /// Measured time in seconds, after a settling time of equal length.
     pub watched_s: f64,
-    /// What connections with a profile send by as packets, in the order of connections.
+    /// TCP source that replaces each profile source in the packet model, in the order of connections.
     pub tcp: Vec<Option<Source>>,
 }
 
 impl CalibrationPlan {
-    /// Watched for so long; nobody has a TCP yet.
+    /// Returns a plan with this measured time and without TCP sources.
     pub fn new(watched_s: f64) -> CalibrationPlan {
         CalibrationPlan {
             watched_s,
@@ -66,21 +67,22 @@ impl CalibrationPlan {
         }
     }
 
-    /// For how many seconds packets are followed: what is watched begins in the middle.
+    /// Returns the simulated time in seconds; the measurement is its second half.
     pub fn followed_s(&self) -> f64 {
         2.0 * self.watched_s
     }
 }
 
 impl NetworkBuilder {
-    /// Packets are to calibrate the network before it is evaluated as a fluid, or, with `None`, not any more.
+    /// Requests calibration by the packet model before the fluid model is evaluated; `None` cancels the
+    /// request.
     pub fn calibrate(&mut self, plan: Option<CalibrationPlan>) {
         self.calibration = plan;
     }
 }
 
 impl Network {
-    /// How packets are still to calibrate it; engines of fluids refuse it until that is done.
+    /// Returns the calibration that is still due; fluid engines reject the network until it is done.
     pub fn calibration_due(&self) -> Option<&CalibrationPlan> {
         self.tables().calibration.as_ref()
     }

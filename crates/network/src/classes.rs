@@ -1,4 +1,4 @@
-//! Identical connections become one class.
+//! Grouping of identical connections into classes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::settable::AllAnnounced;
 use crate::tables::Class;
 use crate::{Acks, Application, ConnectionSpec, FlowHash, NodeId, Source};
 
-/// All that makes two connections behave differently.
+/// All properties that make two connections behave differently.
 #[derive(PartialEq, Eq, Hash)]
 struct Behaviour<'a> {
     ends: (NodeId, NodeId),
@@ -20,27 +20,27 @@ struct Behaviour<'a> {
     paths: (Option<&'a [NodeId]>, Option<&'a [NodeId]>),
     flow: Option<FlowHash>,
     divides: Option<[u64; 2]>,
-    /// The same object.
+    /// Compared by identity of the object.
     transfers: Option<*const ()>,
     acks: Acks,
     marks: Marks<'a>,
-    /// What may be set of it is set of nobody else.
+    /// Own number of a connection with settable values, which makes its class unique.
     set_alone: Option<u32>,
 }
 
-/// The aggregate of a connection, and the class of its packets.
+/// Aggregate of a connection, and the traffic class of its packets.
 type Marks<'a> = (Option<u32>, Option<&'a str>);
 
 #[derive(PartialEq, Eq, Hash)]
 enum SourceKey {
-    /// Profiles are the same if they are the same object.
+    /// Profiles, compared by identity of the object.
     Profile(*const ()),
     Constant(u64),
     Poisson(u64),
     Window(crate::TcpVariant, [u64; 8]),
-    /// All that a stack says.
+    /// Debug output of the stack, which contains all its settings.
     Stack(String),
-    /// The same object.
+    /// Compared by identity of the object.
     Users(*const ()),
 }
 
@@ -91,7 +91,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
     }
 }
 
-/// The class of every connection, and the classes, in order of their first connection.
+/// Returns the class of every connection, and the classes in order of their first connection.
 pub(super) fn group(
     connections: &[ConnectionSpec],
     aggregate_of: &HashMap<u32, u32>,

@@ -1,16 +1,16 @@
-//! Numbers with names: what is a column of a table, declared once.
+//! Table columns that are declared once, as the fields of a structure.
 
-/// A column of numbers in a table.
+/// Numeric column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, which ends in its unit.
+    /// Name, which ends in its unit.
     pub name: &'static str,
-    /// Whether files of earlier versions lack it; it reads as empty there.
+    /// True if files of earlier versions lack it; it reads as empty there.
     pub later: bool,
 }
 
 impl Column {
-    /// Where the column of this name stands; in a constant, a name that there is not does not compile.
+    /// Returns the index of the column of this name. In a constant, an unknown name is a compile error.
     ///
     /// # Panics
     /// If there is no column of this name.
@@ -40,21 +40,21 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// A row of numbers, made by [`columns!`](crate::columns).
+/// Row of numbers, implemented by [`columns!`](crate::columns).
 pub trait Columns: Copy {
-    /// Its columns.
+    /// Columns of the row.
     const COLUMNS: &'static [Column];
 
-    /// Hands over every number in the order of the columns; what was not measured is NaN.
+    /// Passes every number to `put` in the order of the columns; NaN if not measured.
     fn each(&self, put: impl FnMut(f64));
 
-    /// The row of these numbers, one for each column.
+    /// Returns the row of these numbers, one for each column.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If there are fewer numbers than columns.
     fn of(numbers: &[f64]) -> Self;
 
-    /// Every number.
+    /// Returns every number.
     fn numbers(&self) -> Vec<f64> {
         let mut numbers = Vec::with_capacity(Self::COLUMNS.len());
         self.each(|number| numbers.push(number));
@@ -62,11 +62,11 @@ pub trait Columns: Copy {
     }
 }
 
-/// What can stand in a column.
+/// Type of a cell.
 pub trait Cell {
-    /// As a number; NaN for what was not measured.
+    /// Returns the cell as a number; NaN if not measured.
     fn number(&self) -> f64;
-    /// Of a number.
+    /// Returns the cell of a number.
     fn of(number: f64) -> Self;
 }
 
@@ -90,8 +90,8 @@ impl Cell for Option<f64> {
     }
 }
 
-/// Declares a structure whose fields are the columns of a table: `f64`, or `Option<f64>` where a cell
-/// may be empty. `later` marks those that files of earlier versions lack.
+/// Declares a structure whose fields are the columns of a table: `f64`, or `Option<f64>` if a cell may be
+/// empty. `later` marks columns that files of earlier versions lack.
 #[macro_export]
 macro_rules! columns {
     (

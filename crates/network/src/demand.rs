@@ -1,16 +1,16 @@
-//! What would be sent over a link if it were the only limit.
+//! Traffic demand on each link: the load that would be offered if this link were not a bottleneck.
 
 use crate::{Change, ConnectionId, ConnectionSpec, LinkId, Network, Source};
 
-/// A sum of rates, the same in whatever order they are added.
+/// Sum of rates that does not depend on the order of its terms (fixed-point arithmetic).
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// In units of [`UNIT_BPS`].
+    /// Number of units of [`UNIT_BPS`].
     units: u128,
     is_endless: bool,
 }
 
-/// A power of two, so that nearly every rate is a whole number of them.
+/// Unit of a sum in bit/s: a power of two, so that nearly every rate is a whole number of units.
 const UNIT_BPS: f64 = 1.0 / (1_u64 << 24) as f64;
 
 impl Sum {
@@ -29,7 +29,7 @@ impl Sum {
     }
 }
 
-/// What links are at one time, in their order.
+/// State of the links at one time, indexed by link.
 struct Now {
     bandwidths_bps: Vec<f64>,
     delays_s: Vec<f64>,
@@ -45,14 +45,22 @@ impl Now {
 }
 
 impl Network {
-    /// The demand on every link in bit/s on its wire (with its [overhead](crate::LinkSpec::overhead)), in the order of the links: the sum over the connections
-    /// whose data crosses it at `from_s` of what they would send if this link had no end of bandwidth and
-    /// no queue, times the part of the seconds from `from_s` to `to_s` for which they send. Sources without feedback
-    /// would send their rate; TCP its largest window in every round trip of an empty network (none that the
-    /// way cannot hold with all its queues full: losses come before), as much as
-    /// its application makes, and no more than the narrowest other link of its way carries: infinitely
-    /// much where there is none of these limits, and where TCP that only other links limit can fill the link. Over the
-    /// link's bandwidth then it says how far the link is from carrying all of it.
+    /// Returns the demand on the wire of every link in bit/s, with its [overhead](crate::LinkSpec::overhead),
+    /// in the order of the links.
+    ///
+    /// The demand of a link is the sum over the connections whose data crosses it at `from_s`. Each counts
+    /// with the rate at which it would send if this link had infinite bandwidth and no queue. That rate is
+    /// scaled by the fraction of the time from `from_s` to `to_s` in which it sends. The limits are:
+    ///
+    /// - the rate of the source, if it has no feedback
+    /// - the largest window of TCP per round-trip time of an empty network; a window that exceeds the path's
+    ///   capacity with full queues does not count, because losses occur first
+    /// - the rate of the application
+    /// - the narrowest other link of the path; for sources without feedback, the narrowest link before this
+    ///   one
+    ///
+    /// The demand is infinite if TCP without any other limit than the other links can fill the link. Demand
+    /// divided by bandwidth is the load factor of the link.
     pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
         let now = Now::new(self, from_s);
         let mut demands = vec![Sum::default(); self.link_count()];
@@ -73,7 +81,7 @@ impl Network {
                 let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
                 let sent_bps = match spec.source.is_answered() {
                     true => wanted_bps.min(narrowest_bps),
-                    // It loses what others cannot carry only behind them.
+                    // Without feedback, packets lost at later links have crossed this one.
                     false => wanted_bps.min(self.before_bps(&path, link, spec, &now)),
                 };
                 let overhead = self.link_spec(link).overhead;
@@ -94,8 +102,8 @@ impl Network {
         demands.collect()
     }
 
-    /// The bandwidth of every link in bit/s at this time (s), in the order of the links; the events of that
-    /// moment included.
+    /// Returns the bandwidth of every link in bit/s at this time (s), in the order of the links; events at
+    /// that time are included.
     pub fn bandwidths_at_bps(&self, time_s: f64) -> Vec<f64> {
         let all = self.links().map(|id| self.link_spec(id).bandwidth_bps);
         let mut bandwidths_bps: Vec<f64> = all.collect();
@@ -107,8 +115,9 @@ impl Network {
         bandwidths_bps
     }
 
-    /// Packets/s that a connection (all `count` of it) of TCP would send from the start if it had the network
-    /// for itself and always something to send; `None` without a way, and of what sends whatever happens.
+    /// Returns the uncontended throughput in packets/s of a TCP connection (all `count` of it) with unlimited
+    /// data from the start. Returns `None` without a path or a limit, and for sources with a rate of their
+    /// own.
     pub fn alone_pps(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.connection_spec(id);
         if spec.source.own_pps().is_some() {
@@ -123,7 +132,7 @@ impl Network {
         alone_pps.is_finite().then_some(alone_pps)
     }
 
-    /// What a connection (all `count` of it) would send over a way that is no limit.
+    /// Returns the rate of a connection (all `count` of it) over a path without limits, in bit/s.
     fn wanted_bps(&self, id: ConnectionId, at_s: f64, now: &Now) -> f64 {
         let spec = self.connection_spec(id);
         let each_pps = self.windows_pps(id, at_s, now);
@@ -131,7 +140,8 @@ impl Network {
         f64::from(spec.count) * each_pps * 8.0 * spec.packet_size_bytes
     }
 
-    /// Packets/s that each of a connection would send over a way that is no limit, if it always had some.
+    /// Returns the rate of each of a connection's `count` over a path without limits, with unlimited data, in
+    /// packets/s.
     fn windows_pps(&self, id: ConnectionId, at_s: f64, now: &Now) -> f64 {
         let spec = self.connection_spec(id);
         let packet_bits = 8.0 * spec.packet_size_bytes;
@@ -147,7 +157,7 @@ impl Network {
                 room.pkts(wire_bits)
             };
             let queues_pkts: f64 = there.iter().map(holds_pkts).sum();
-            // A larger window never gets full: packets are lost before.
+            // A larger window never gets full, because packets are lost first.
             let held_pkts = narrowest_bps * rtt_s / packet_bits + queues_pkts;
             let window = window.filter(|&window| window <= held_pkts);
             window.unwrap_or(f64::INFINITY) / rtt_s
@@ -161,13 +171,14 @@ impl Network {
         })
     }
 
-    /// IP bits per second that a link transmits of packets like those of a connection.
+    /// Returns the throughput of a link in IP bit/s for packets of this connection's size.
     fn width_bps(&self, link: LinkId, spec: &ConnectionSpec, now: &Now) -> f64 {
         let overhead = self.link_spec(link).overhead;
         now.bandwidths_bps[link.index()] / overhead.factor(8.0 * spec.packet_size_bytes)
     }
 
-    /// The narrowest link of a path before this one, as [`width_bps`](Self::width_bps).
+    /// Returns the lowest throughput of the links of a path before this one, by
+    /// [`width_bps`](Self::width_bps).
     fn before_bps(&self, path: &[LinkId], link: LinkId, spec: &ConnectionSpec, now: &Now) -> f64 {
         let before = path.iter().take_while(|&&other| other != link);
         let widths = before.map(|&other| self.width_bps(other, spec, now));

@@ -1,4 +1,4 @@
-//! Ways around links that fail.
+//! Rerouting around failed links.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -11,40 +11,42 @@ use crate::scheduling::Expanded;
 use crate::tables::{Class, NO_BRANCH, Tables, Way};
 use crate::{Change, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Portion};
 
-/// Which links are down, and where connections go then that cannot go where they went.
+/// Failed links, and the new paths of affected connections.
 #[derive(Clone, Debug, Default)]
 pub struct Rerouted {
-    /// Of every link whether it is down.
+    /// State of every link; true if it is down.
     pub down: Vec<bool>,
-    /// The classes whose ways are others, in order.
+    /// Classes with new paths, in order.
     pub detours: Vec<Detour>,
-    /// How many of these are several flows that took one of several paths of equal cost, as a whole.
+    /// Number of rerouted classes of several flows that move as a whole to one of several paths of equal
+    /// cost.
     pub moved_whole: usize,
 }
 
-/// The ways of a class of connections around what is down.
+/// New paths of a class of connections.
 #[derive(Clone, Debug)]
 pub struct Detour {
-    /// Which class.
+    /// The class.
     pub class: u32,
-    /// One, or all among which it is divided; none if it has no route.
+    /// One path, or all paths over which it is divided; empty if it has no route.
     pub ways: Vec<DetourWay>,
 }
 
-/// One of them.
+/// One pair of paths of a rerouted class.
 #[derive(Clone, Debug)]
 pub struct DetourWay {
-    /// The part of the class that takes it.
+    /// Fraction of the class on it.
     pub share: f64,
-    /// The links of its data.
+    /// Links of the data path.
     pub data: Vec<u32>,
-    /// Those of the way back.
+    /// Links of the return path.
     pub back: Vec<u32>,
 }
 
 impl Rerouted {
-    /// The network as its events have left it just before `at_s`; what is [divided](crate::ConnectionSpec::divides) among paths
-    /// of equal cost is so among those that are left.
+    /// Returns the state of the network after its events before `at_s`. Traffic that is
+    /// [divided](crate::ConnectionSpec::divides) among paths of equal cost is divided among the remaining
+    /// ones.
     pub fn by_events(network: &Network, at_s: f64) -> Rerouted {
         let before = Rerouted {
             down: down_by_events(network, at_s),
@@ -56,8 +58,8 @@ impl Rerouted {
         }
     }
 
-    /// The ways of a class with the parts of it that take them, if by the network's own routes it has that of this
-    /// branch. A path that its author gave is no way while a link of it is down.
+    /// Returns the paths of a class with their shares. `branch` is its branch by the network's own routes. An
+    /// explicit path does not count while one of its links is down.
     pub fn ways<'a>(&'a self, inner: &'a Tables, class: u32, branch: u32) -> Vec<(f64, Way<'a>)> {
         let detour = self.detours.binary_search_by_key(&class, |it| it.class);
         let mut ways = match detour.map(|i| &self.detours[i].ways) {
@@ -78,7 +80,7 @@ impl Rerouted {
     }
 }
 
-/// Which links the network's events have taken down just before `at_s`.
+/// Returns which links are down after the network's events before `at_s`.
 fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
     let inner = &*network.inner;
     let mut down = vec![false; inner.links.len()];
@@ -93,7 +95,7 @@ fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
     down
 }
 
-/// Both ends, the way back if it is given, whether it needs one, and the class of its packets.
+/// Both ends, the explicit return path, whether one is needed, and the traffic class.
 type Alike<'a> = (
     (NodeId, NodeId),
     Option<&'a [NodeId]>,
@@ -105,25 +107,25 @@ fn ends(spec: &ConnectionSpec) -> (NodeId, NodeId) {
     (spec.from, spec.to)
 }
 
-/// Looks for ways around failures, as the network's events do: the same router, with the same choice among
-/// equal paths.
+/// Computation of new paths around failures, with the same router and the same choice among equal paths as
+/// for events.
 #[derive(Debug)]
 pub struct Detours {
     network: Network,
     builder: NetworkBuilder,
     router: Arc<Router>,
     down_before: Vec<bool>,
-    /// The ends of what is divided that events have led over other ways.
+    /// Ends of divided traffic that events have rerouted.
     moved_before: HashSet<(NodeId, NodeId)>,
-    /// The branch of every class before anything fails.
+    /// Branch of every class before the failures.
     branch_of: Vec<u32>,
 }
 
 impl Detours {
-    /// For failures just before `at_s`: what the network's events have taken down by then stays down.
+    /// Prepares failures just before `at_s`: links that events have taken down by then stay down.
     pub fn new(network: &Network, at_s: f64) -> Detours {
         let mut builder = network.to_builder();
-        // It was built once, and so is without errors.
+        // The network was built once, so it has no errors.
         builder.expanded = Expanded::new(&mut builder.links, &builder.classed, &mut Vec::new());
         let epochs = &network.inner.epochs;
         let epoch = epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
@@ -142,14 +144,14 @@ impl Detours {
         }
     }
 
-    /// Of every link whether it is down before anything fails.
+    /// Returns whether each link is down before the failures.
     pub fn down_before(&self) -> &[bool] {
         &self.down_before
     }
 
-    /// Where connections go if these links fail together. Those that cross none of them stay where they are, but for what is
-    /// [divided](crate::ConnectionSpec::divides) with some that does, or was moved by events: all of it is
-    /// divided anew, each part where its [portion](crate::Portion) is.
+    /// Returns the state of the network if these links fail together. Connections that cross none of them
+    /// keep their paths, except [divided](crate::ConnectionSpec::divides) traffic. If any of its parts is
+    /// rerouted, now or by events, all of it is divided again, each part by its [portion](crate::Portion).
     ///
     /// # Panics
     /// If a link is of another network.
@@ -159,7 +161,7 @@ impl Detours {
         for link in failed {
             down[link.within(inner.owner)] = true;
         }
-        // What happens to a link happens to all its queues.
+        // A class queue fails with its link.
         for (queue, parent, _) in self.builder.queues() {
             down[queue as usize] |= down[parent as usize];
         }
@@ -214,10 +216,10 @@ impl Detours {
         }
     }
 
-    /// These classes on the paths of equal cost over the links that are left: each where its [portion](Portion) is.
+    /// Divides these classes again over the remaining paths of equal cost, each by its [portion](Portion).
     fn divided_anew(&self, classes: &[u32], down: &[bool]) -> Vec<Detour> {
         let mut equal = EqualPaths::new(self.router.clone(), down.to_vec());
-        // What has the same paths looks for them once.
+        // Paths are computed once for all classes with the same key.
         let mut paths_of: HashMap<Alike<'_>, Range<usize>> = HashMap::new();
         let (mut asked, mut portions) = (Vec::new(), Vec::new());
         let mut all_of = Vec::with_capacity(classes.len());
@@ -254,14 +256,14 @@ impl Detours {
             let all: f64 = ways.iter().map(|it| it.share).sum();
             debug_assert!(ways.is_empty() || (all - 1.0).abs() < 1e-9);
             for it in &mut ways {
-                it.share /= all; // but for rounding it is 1
+                it.share /= all; // equal to 1 except for rounding
             }
             Detour { class, ways }
         };
         all_of.into_iter().map(detour).collect()
     }
 
-    /// What decides over which paths a connection is divided.
+    /// Returns the key that determines the paths over which a connection is divided.
     fn alike(&self, connection: u32) -> Alike<'_> {
         let spec = self.builder.spec_of(connection);
         let queue_class = self.builder.queue_class_of.get(&connection);

@@ -1,5 +1,4 @@
-//! Conditioned aggregates and queues with drop precedences, as a network's builder takes them and
-//! as a run reports them.
+//! Differentiated services: conditioned aggregates and queues with drop precedences, as input and in results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use crate::readout::fraction;
 use crate::{AggregateId, BuildError, ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network};
 
-/// What marks the packets of an aggregate.
+/// Marker of an aggregate's packets.
 #[derive(Clone, Debug)]
 pub enum Edge {
-    /// A conditioner of \[Cond\], or RFC 2859's marker.
+    /// Conditioner of \[Cond\], or the marker of RFC 2859.
     Conditioner(Conditioner),
-    /// The single rate three colour marker; its bursts have no effect on a fluid.
+    /// Single-rate three-colour marker (RFC 2697); the fluid model ignores its burst sizes.
     SrTcm(SrTcm),
-    /// The two rate three colour marker; its bursts have no effect on a fluid.
+    /// Two-rate three-colour marker (RFC 2698); the fluid model ignores its burst sizes.
     TrTcm(TrTcm),
 }
 
 impl Edge {
-    /// The rate up to which packets are DP0, in bit/s.
+    /// Returns the rate up to which packets are DP0, in bit/s.
     pub fn committed_bps(&self) -> f64 {
         match self {
             Edge::Conditioner(conditioner) => conditioner.spec().committed_bps,
@@ -34,7 +33,7 @@ impl Edge {
         }
     }
 
-    /// The rate above which packets are DP2, in bit/s, of markers that look at one.
+    /// Returns the rate above which packets are DP2, in bit/s; `None` for markers without a peak rate.
     pub fn peak_bps(&self) -> Option<f64> {
         match self {
             Edge::Conditioner(conditioner) => {
@@ -46,7 +45,7 @@ impl Edge {
         }
     }
 
-    /// Both.
+    /// Returns both rates.
     pub fn rates(&self) -> MarkerRates {
         MarkerRates {
             committed_bps: self.committed_bps(),
@@ -54,12 +53,12 @@ impl Edge {
         }
     }
 
-    /// The same with these rates from `now_ns` on; of token buckets in whole bit/s, and what has come into
-    /// them stays.
+    /// Returns the marker with these rates from `now_ns` on. Token buckets round rates to whole bit/s and
+    /// keep their tokens.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a rate that is not 0 to 1e18 bit/s, and for a peak rate of a marker that looks at
-    /// none; [`Error::PeakBelowCommitted`].
+    /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s, and for a peak rate of a marker without one;
+    /// [`Error::PeakBelowCommitted`].
     pub fn with_rates(&self, rates: MarkerRates, now_ns: u64) -> Result<Edge, Error> {
         let MarkerRates {
             committed_bps,
@@ -94,7 +93,7 @@ impl Edge {
                 if !spec.kind.follows_rtt() {
                     spec.peak_bps = peak_bps.or(spec.peak_bps);
                 } else if spec.peak_bps < Some(committed_bps) {
-                    // It has no effect, and may not stand in the way.
+                    // It has no effect, and must not cause an error.
                     spec.peak_bps = None;
                 }
                 Edge::Conditioner(Conditioner::new(spec)?)
@@ -108,43 +107,42 @@ impl Edge {
     }
 }
 
-/// The rates of the marker of an aggregate.
+/// Rates of an aggregate's marker.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarkerRates {
-    /// The rate up to which packets are DP0, in bit/s.
+    /// Rate up to which packets are DP0, in bit/s.
     pub committed_bps: f64,
-    /// The rate above which they are DP2, in bit/s, of markers that look at one; `None`: as it is.
+    /// Rate above which they are DP2, in bit/s, for markers with a peak rate; `None`: unchanged.
     pub peak_bps: Option<f64>,
 }
 
-/// Connections whose packets are metered and marked together, where they enter the network.
+/// Connections whose packets are metered and marked together at the edge of the network.
 #[derive(Clone, Debug)]
 pub struct AggregateSpec {
-    /// Its name, unique.
+    /// Unique name.
     pub name: String,
-    /// What marks its packets.
+    /// Marker of its packets.
     pub edge: Edge,
-    /// The connections that it consists of, at least one.
+    /// Its connections, at least one.
     pub members: Vec<ConnectionId>,
-    /// What the conditioners take for its round-trip time in seconds; `None`: the mean of its
-    /// packets.
+    /// Round-trip time that the conditioners assume, in seconds; `None`: the mean of its packets.
     pub rtt_s: Option<f64>,
-    /// What they take for its retransmission timeout in seconds; `None`: three round-trip times
-    /// (RFC 6298 §2 after the first sample), at least 0.2 s.
+    /// Retransmission timeout that the conditioners assume, in seconds; `None`: three round-trip times (RFC
+    /// 6298 §2 after the first sample), at least 0.2 s.
     pub rto_s: Option<f64>,
 }
 
-/// Early drops by precedence: RIO or WRED. Packets of no aggregate are DP2, as they are within
-/// nobody's profile; acknowledgements are DP0.
+/// Early drops by precedence: RIO or WRED. Packets outside any aggregate are DP2, because no profile covers
+/// them; acknowledgements are DP0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rio {
-    /// Which packets the average counts that a precedence looks at.
+    /// Rule that selects the packets in each precedence's average queue.
     pub discipline: Discipline,
-    /// How the drop probability of each precedence rises with it (waiting packets).
+    /// Drop probability of each precedence as a function of its average queue (waiting packets).
     pub curves: [Curve; 3],
     /// Weight of a packet in the averages, in (0, 1].
     pub weight: f64,
-    /// Whether the probabilities rise on to 1 at twice the upper thresholds instead of jumping
+    /// True if the probabilities rise linearly to 1 at twice the upper thresholds; false if they jump to 1
     /// there.
     pub gentle: bool,
 }
@@ -158,7 +156,7 @@ impl Rio {
         self.dropper(1.0, 1).map(|_| ())
     }
 
-    /// Drops spread as by ns-2's DiffServ module, in front of so much room.
+    /// Returns the dropper for a buffer of this size, with drops spread as in ns-2's DiffServ module.
     pub fn dropper(&self, service_pps: f64, buffer_pkts: u32) -> Result<Dropper, Error> {
         Dropper::new(DropperSpec {
             discipline: self.discipline,
@@ -173,7 +171,7 @@ impl Rio {
     }
 }
 
-/// Checks aggregates and queues; returns the aggregate of each connection that has one.
+/// Checks aggregates and queues; returns the aggregate of each connection that is in one.
 pub(crate) fn check(
     links: &[LinkSpec],
     link_names: &[String],
@@ -224,21 +222,21 @@ pub(crate) fn check(
     aggregate_of
 }
 
-/// The packets of one drop precedence at a link since the period began.
+/// Packets of one drop precedence at a link in the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PrecedenceTotals {
     /// Packets that arrived.
     pub offered_pkts: f64,
-    /// Packets that were dropped early, or found the queue full.
+    /// Packets dropped early or at a full queue.
     pub lost_pkts: f64,
-    /// Lost / offered; 0 if nothing was offered, and at most 1.
+    /// Lost / offered, at most 1; 0 if no packets were offered.
     pub loss_probability: f64,
-    /// The average queue that this precedence looks at, now, in packets.
+    /// Current average queue of this precedence, in packets.
     pub average_pkts: f64,
 }
 
 impl PrecedenceTotals {
-    /// Of what was counted for each.
+    /// Returns the totals of each precedence from these counts.
     pub fn each(
         offered_pkts: [f64; 3],
         lost_pkts: [f64; 3],
@@ -252,7 +250,7 @@ impl PrecedenceTotals {
         })
     }
 
-    /// What was counted since then.
+    /// Returns the counts since `before`.
     pub fn since(now: [Self; 3], before: [Self; 3]) -> [Self; 3] {
         let of =
             |count: fn(&Self) -> f64| std::array::from_fn(|p| count(&now[p]) - count(&before[p]));
@@ -264,14 +262,14 @@ impl PrecedenceTotals {
         )
     }
 
-    /// The part lost of packets marked like this.
+    /// Returns the loss probability of packets with this marking.
     pub fn lost_of(each: [Self; 3], marking: [f64; 3]) -> f64 {
         let parts = each.iter().zip(marking);
         parts.map(|(it, part)| part * it.loss_probability).sum()
     }
 }
 
-/// An aggregate since the period began, all its connections together; arrays are by drop precedence.
+/// Totals of an aggregate's connections in the period; arrays are by drop precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AggregateTotals {
     /// Packets sent.
@@ -280,20 +278,20 @@ pub struct AggregateTotals {
     pub delivered_pkts: [f64; 3],
     /// Packets lost.
     pub lost_pkts: [f64; 3],
-    /// Packets/s delivered.
+    /// Mean goodput in packets/s.
     pub mean_goodput_pps: f64,
-    /// Bits/s delivered.
+    /// Mean goodput in bit/s.
     pub mean_goodput_bps: f64,
-    /// What its edge measures now, in bit/s.
+    /// Current rate that its edge measures, in bit/s.
     pub measured_bps: f64,
-    /// How its edge marks now.
+    /// Current fractions of each precedence that its edge marks.
     pub marking: [f64; 3],
-    /// The round-trip time that its edge knows now, in seconds; `None` before it has sent.
+    /// Current round-trip time at its edge, in seconds; `None` before it has sent.
     pub rtt_s: Option<f64>,
 }
 
 impl AggregateTotals {
-    /// The parts of what was sent that had each precedence; all DP0 if nothing was sent.
+    /// Returns the fractions of sent packets by precedence; all DP0 if none was sent.
     pub fn fractions(&self) -> Fractions {
         let sum: f64 = self.sent_pkts.iter().sum();
         if sum <= 0.0 {
@@ -303,7 +301,7 @@ impl AggregateTotals {
         Fractions { dp0, dp1, dp2 }
     }
 
-    /// Lost / sent over all precedences; 0 if nothing was sent, and at most 1.
+    /// Returns lost / sent over all precedences, at most 1; 0 if no packets were sent.
     pub fn loss_probability(&self) -> f64 {
         let sum = |parts: [f64; 3]| parts.iter().sum::<f64>();
         match sum(self.sent_pkts) {
@@ -314,22 +312,22 @@ impl AggregateTotals {
 }
 
 impl Network {
-    /// All aggregates, in the order they were added.
+    /// Returns all aggregates, in the order they were added.
     pub fn aggregates(&self) -> impl Iterator<Item = AggregateId> + use<> {
         let owner = self.inner.owner;
         (0..self.inner.aggregates.len() as u32).map(move |a| AggregateId(a, owner))
     }
 
-    /// The aggregate of a connection that is in one.
+    /// Returns the aggregate of a connection, if it is in one.
     pub fn aggregate_of(&self, id: ConnectionId) -> Option<AggregateId> {
         let aggregate = self.inner.aggregate_of(id.within(self.inner.owner) as u32);
         aggregate.map(|a| AggregateId(a, self.inner.owner))
     }
 
-    /// What the aggregate was built from.
+    /// Returns the specification of the aggregate.
     ///
     /// # Panics
-    /// Like all look-ups by id: if the id is of another network.
+    /// If the id is of another network, as in all look-ups by id.
     pub fn aggregate_spec(&self, id: AggregateId) -> &AggregateSpec {
         &self.inner.aggregates[id.within(self.inner.owner)]
     }

@@ -1,131 +1,131 @@
-//! What can go wrong when a network is built or run.
+//! Errors of building and running a network.
 
-/// Why a network cannot be built. The scenario's author is told more precisely by the scenario
-/// crate; these are for those who build networks in code.
+/// Error in a network specification. These errors serve users of the Rust API; the scenario crate reports
+/// scenario errors with their location.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Two links lead from the same node to the same node.
+    /// Two links with the same nodes and the same circuit.
     #[error("link {link} exists twice")]
     DuplicateLink {
-        /// `FROM->TO`.
+        /// Name of the link, `FROM->TO`.
         link: String,
     },
-    /// A link leads from a node to itself.
+    /// Link from a node to itself.
     #[error("a link leads from {node} to itself")]
     SelfLoop {
-        /// The node's name.
+        /// Name of the node.
         node: String,
     },
-    /// Two connections have the same name.
+    /// Two connections with the same name.
     #[error("connection `{connection}` exists twice")]
     DuplicateConnection {
-        /// Its name.
+        /// Name of the connection.
         connection: String,
     },
-    /// An id is of another network's builder.
+    /// Id of another network's builder.
     #[error("{subject}: `{field}` is an id of another network")]
     Foreign {
         /// `link 3`, `connection c1`, `event at 2 s` …
         subject: String,
-        /// The field's name in its spec.
+        /// Name of the field in its specification.
         field: &'static str,
     },
-    /// A link's classes, or the class of a connection, cannot be as they are.
+    /// Invalid classes of a link, or invalid class of a connection.
     #[error("{subject}: {reason}")]
     Class {
         /// `link A->B`, `connection c1` …
         subject: String,
-        /// What is wrong, in words.
+        /// Reason, as text.
         reason: String,
     },
-    /// A number is out of its range.
+    /// Number out of its range.
     #[error("{subject}: {field} is {value}, but must be {allowed}")]
     OutOfRange {
         /// `link A->B`, `connection c1` …
         subject: String,
-        /// The field's name in its spec.
+        /// Name of the field in its specification.
         field: &'static str,
-        /// What it is.
+        /// The number.
         value: f64,
-        /// What it may be, in words.
+        /// Allowed range, as text.
         allowed: &'static str,
     },
-    /// There is no way from a connection's sender to its receiver, or back.
+    /// Missing path from a connection's sender to its receiver, or in the reverse direction.
     #[error("connection `{connection}`: no path from {from} to {to}")]
     Unreachable {
-        /// The connection's name.
+        /// Name of the connection.
         connection: String,
-        /// Where the path should start.
+        /// Start of the missing path.
         from: String,
-        /// Where it should end.
+        /// End of the missing path.
         to: String,
     },
-    /// A conditioner or a queue's drop curves cannot be as they are.
+    /// Invalid conditioner, or invalid drop curves of a queue.
     #[error("{subject}: {reason}")]
     DiffServ {
         /// `aggregate A1`, `link A->B` …
         subject: String,
-        /// What is wrong.
+        /// Reason.
         reason: netflow_diffserv::Error,
     },
-    /// A workload cannot be as it is.
+    /// Invalid workload.
     #[error("workload `{workload}`: {reason}")]
     Workload {
-        /// Its name.
+        /// Name of the workload.
         workload: String,
-        /// What is wrong, in words.
+        /// Reason, as text.
         reason: String,
     },
-    /// An aggregate has no connections.
+    /// Aggregate without connections.
     #[error("aggregate `{aggregate}` has no members")]
     EmptyAggregate {
-        /// Its name.
+        /// Name of the aggregate.
         aggregate: String,
     },
-    /// Two aggregates have the same name.
+    /// Two aggregates with the same name.
     #[error("aggregate `{aggregate}` exists twice")]
     DuplicateAggregate {
-        /// Its name.
+        /// Name of the aggregate.
         aggregate: String,
     },
-    /// A connection is in two aggregates.
+    /// Connection in two aggregates.
     #[error("connection `{connection}` is in two aggregates")]
     TwoAggregates {
-        /// The connection's name.
+        /// Name of the connection.
         connection: String,
     },
-    /// What was announced to be set of a connection cannot be set.
+    /// Announced value of a connection that cannot be set.
     #[error("connection `{connection}`: {reason}")]
     NotSettable {
-        /// The connection's name.
+        /// Name of the connection.
         connection: String,
-        /// What is wrong, in words.
+        /// Reason, as text.
         reason: String,
     },
-    /// A given path is not a path from sender to receiver over existing links.
+    /// Explicit path that does not connect sender and receiver over existing links.
     #[error("connection `{connection}`: {reason}")]
     BadPath {
-        /// The connection's name.
+        /// Name of the connection.
         connection: String,
-        /// What is wrong, in words.
+        /// Reason, as text.
         reason: String,
     },
 }
 
-/// Why a run cannot start or go on.
+/// Error that prevents or stops a run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError<E = std::convert::Infallible> {
-    /// A number in [`crate::Options`] is out of range, or two options exclude each other.
+    /// Number in [`crate::Options`] out of range, or two options that exclude each other.
     #[error("option {option}: {reason}")]
     BadOption {
-        /// The option's name.
+        /// Name of the option.
         option: &'static str,
-        /// What is wrong, in words.
+        /// Reason, as text.
         reason: String,
     },
-    /// The run would not fit into the memory that the network's builder allowed.
+    /// Memory need above the limit of the network's builder.
     #[error(
         "the run needs about {} MB of memory, {} MB are allowed; fluids need the least with transport \"well-mixed\"",
         megabytes(needed_bytes),
@@ -137,25 +137,25 @@ pub enum RunError<E = std::convert::Infallible> {
         /// Limit in bytes.
         allowed_bytes: u64,
     },
-    /// A queue's length is no number any more.
+    /// Queue length that is not a finite number.
     #[error("the queue of link {link} became {value} at {time_s} s (step {step})")]
     NotFinite {
-        /// `FROM->TO`.
+        /// Name of the link, `FROM->TO`.
         link: String,
         /// Simulated time in seconds.
         time_s: f64,
         /// Number of the step.
         step: u64,
-        /// What it became.
+        /// The queue length.
         value: f64,
     },
-    /// The recorder could not keep what happened.
+    /// Error of the recorder.
     #[error("recording failed: {0}")]
     Record(E),
 }
 
 impl RunError {
-    /// The same error for a recorder with errors of its own.
+    /// Returns the same error with another error type of the recorder.
     pub fn retype<E>(self) -> RunError<E> {
         match self {
             RunError::BadOption { option, reason } => RunError::BadOption { option, reason },

@@ -1,133 +1,135 @@
-//! Why a connection sends as fast as it does: loss → round-trip time → profile → rate.
+//! Explanation of a connection's rate: loss → round-trip time → profile → rate.
 
 use netflow_tcpmodel::tcp::TcpState;
 use serde::{Deserialize, Serialize};
 
 use crate::LinkId;
 
-/// The chain from the path's queues to a connection's rate, at one time.
+/// Chain from the queues of the path to a connection's rate, at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// When, in seconds.
+    /// Time in seconds.
     pub time_s: f64,
-    /// Whether it sends at this time: started, not stopped, not finished, and with a route.
+    /// True if it sends at this time: started, not stopped, not finished, and with a route.
     pub sending: bool,
-    /// How many connections it is; rates below are of one of them.
+    /// Number of identical connections; the rates below are those of one.
     pub count: u32,
-    /// The way of the data, then the way back. Empty without a route.
+    /// Links of the data path, then of the return path. Empty without a route.
     pub hops: Vec<ExplainedHop>,
-    /// 1 − Π(1 − B) over the way of the data.
+    /// 1 − Π(1 − B) over the data path.
     pub loss_probability: f64,
     /// Waiting, transmission and propagation over all hops, in seconds.
     pub rtt_s: f64,
-    /// The loss probability that the source reckons with: with FIFO transport what it has learnt
-    /// from its losses, else that of the path at the start of the last step; with the window model
-    /// what it has lost. `None` if it was not sending in the last step.
+    /// Loss probability that the source uses. With FIFO transport it is estimated from its own losses,
+    /// otherwise it is that of the path at the start of the last step. In the packet model it is its measured
+    /// loss. `None` if it did not send in the last step.
     pub seen_loss_probability: Option<f64>,
-    /// The round-trip time that it sees, in seconds: with FIFO transport that of the packets
-    /// acknowledged in the last step, else that of the path at its start; with the window model what
-    /// it has measured. `None` if it sees none.
+    /// Round-trip time that the source uses, in seconds. With FIFO transport it is that of the packets
+    /// acknowledged in the last step, otherwise that of the path at its start. In the packet model it is the
+    /// measured value. `None` if there is none.
     pub seen_rtt_s: Option<f64>,
-    /// The propagation of both ways, in seconds.
+    /// Propagation delay of both directions, in seconds.
     pub propagation_s: f64,
     /// Name of the profile, if the source has one.
     pub profile: Option<String>,
-    /// The profile's throughput in packets/s at the loss and round-trip time seen.
+    /// Throughput by the profile at this loss and round-trip time, in packets/s.
     pub profile_pps: Option<f64>,
-    /// Whether the profile was not measured there.
+    /// True if this point is outside the profile's measured range.
     pub outside: bool,
-    /// Window limit / round-trip time seen, in packets/s.
+    /// Window limit divided by the round-trip time, in packets/s.
     pub window_limit_pps: Option<f64>,
-    /// What its application makes, in packets/s; `None` if there is always more to send.
+    /// Rate of its application in packets/s; `None` for unlimited data.
     pub application_pps: Option<f64>,
-    /// What its TCP can tell of itself, of sources that have a congestion window; the first of several.
+    /// State of its TCP, for sources with a congestion window; the first of several connections.
     pub tcp: Option<TcpState>,
-    /// As [`Engine::most_out_pkts`](crate::readout::Engine::most_out_pkts).
+    /// Largest number of packets in flight, from
+    /// [`Engine::most_out_pkts`](crate::readout::Engine::most_out_pkts).
     pub most_out_pkts: Option<u32>,
-    /// What limited it in the last step; `None` if it was not sending then.
+    /// Limit of the rate in the last step; `None` if it did not send then.
     pub limit: Option<Limit>,
-    /// What it sent in the last step, in packets/s; where packets are followed, its window, or what is on its way, over the
-    /// round-trip time.
+    /// Sending rate in the last step in packets/s. In the packet model it is the window, or the packets in
+    /// flight, divided by the round-trip time.
     pub rate_pps: f64,
 }
 
-/// What limits the rate of a source.
+/// Limit of a source's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// The rate it was given.
+    /// Its given rate.
     Own,
-    /// What its profile gives for what it sees.
+    /// Throughput by its profile.
     Profile,
-    /// The largest window that it may have.
+    /// Its largest allowed window.
     Window,
-    /// The handshake is not over.
+    /// TCP handshake that is not complete.
     Handshake,
-    /// The receive window of the other end.
+    /// Receive window of the other end.
     ReceiveWindow,
-    /// Its send buffer, which is full of data in flight.
+    /// Send buffer that is full of data in flight.
     SendBuffer,
-    /// Its congestion window.
+    /// Congestion window.
     CongestionWindow,
-    /// The rate at which it lets packets go.
+    /// Pacing rate.
     Pacing,
-    /// It rises at most to twice in a round trip.
+    /// Increase to at most twice the rate per round trip.
     Growth,
-    /// It falls at most to half in a round trip.
+    /// Decrease to at least half the rate per round trip.
     Decline,
-    /// What its application has made.
+    /// Data that its application has generated.
     Application,
-    /// What there is of it: all that is not delivered is on its way.
+    /// Transfer size: all undelivered data is in flight.
     Size,
 }
 
-/// What a source saw in a step, and which limit its rate came from.
+/// Feedback that a source received in a step, and the limit of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Applied {
-    /// Where its rate came from.
+    /// Limit of its rate.
     pub limit: Limit,
-    /// The loss probability that it saw.
+    /// Observed loss probability.
     pub loss: f64,
-    /// The round-trip time that it saw, in seconds.
+    /// Observed round-trip time in seconds.
     pub rtt_s: f64,
-    /// What its profile gives for them, in packets/s.
+    /// Throughput by its profile at these values, in packets/s.
     pub profile_pps: Option<f64>,
-    /// The end of the step, in seconds.
+    /// End of the step in seconds.
     pub until_s: f64,
 }
 
-/// One link of the way.
+/// One link of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedHop {
-    /// Which link.
+    /// The link.
     pub link: LinkId,
-    /// Whether it is on the way back.
+    /// True on the return path.
     pub back: bool,
-    /// Its bandwidth at this time, in bit/s.
+    /// Bandwidth at this time, in bit/s.
     pub bandwidth_bps: f64,
-    /// Fraction of the last step for which it was busy; told with an interval
-    /// ([`Interval::explain`](crate::Interval::explain)), of that, and with the window model
-    /// otherwise of all the time since the start.
+    /// Fraction of time for which the link was busy. With an interval
+    /// ([`Interval::explain`](crate::Interval::explain)) it covers that interval, otherwise the last step. In
+    /// the packet model without an interval it covers the time since the start.
     pub utilization: f64,
     /// Packets in its queue.
     pub queue_pkts: f64,
-    /// Packets/s it serves: of fluids of the mean size in the queue; where packets are followed, of those of the connection.
+    /// Service rate in packets/s. The fluid model uses the mean packet size in the queue, the packet model
+    /// that of the connection.
     pub service_pps: f64,
     /// Time to serve the queue, in seconds.
     pub waiting_s: f64,
-    /// Transmission of the connection's own packet (or acknowledgement), in seconds.
+    /// Transmission time of the connection's data packet or acknowledgement, in seconds.
     pub transmission_s: f64,
-    /// Propagation, in seconds.
+    /// Propagation delay in seconds.
     pub propagation_s: f64,
-    /// Probability that a packet of the connection that arrives now is lost; with the window model,
-    /// the part of those that was lost: in the interval told with, or else since the start.
+    /// Loss probability of a packet of the connection that arrives now. In the packet model it is the lost
+    /// fraction, over the interval if there is one, otherwise since the start.
     pub loss_probability: f64,
-    /// Probability that the link loses it on the way, after the queue; part of the former.
+    /// Probability that the link loses the packet in transit, after the queue; part of `loss_probability`.
     pub link_loss_probability: f64,
 }
 
 impl Explanation {
-    /// One with these hops, and nothing said of the source.
+    /// Returns an explanation with these hops and without source data.
     pub fn of_way(time_s: f64, count: u32, hops: Vec<ExplainedHop>) -> Explanation {
         let parts = hops
             .iter()
@@ -156,14 +158,14 @@ impl Explanation {
         explanation
     }
 
-    /// Makes the loss of the way that of its hops.
+    /// Computes the loss of the path from that of its hops.
     pub fn sum_losses(&mut self) {
         let there = self.hops.iter().filter(|hop| !hop.back);
         let through: f64 = there.map(|hop| 1.0 - hop.loss_probability).product();
         self.loss_probability = 1.0 - through;
     }
 
-    /// Adds what the source saw and did.
+    /// Adds the observations and the limit of the source.
     pub fn apply(&mut self, applied: &Applied, window_pkts: f64) {
         self.limit = Some(applied.limit);
         self.seen_loss_probability = Some(applied.loss);

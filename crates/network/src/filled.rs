@@ -1,30 +1,30 @@
-//! What a link's data is of, which says how far a fluid's queue there is to be trusted.
+//! Composition of a link's data traffic, which determines how reliable the fluid model's queue is.
 
 use crate::{
     ACK_BYTES, Application, ConnectionSpec, DropPolicy, Estimate, LinkId, LinkSpec, Source,
 };
 
-/// What sends data, as far as that matters to a queue.
+/// Kind of traffic, by its effect on a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// TCP by a profile that always has more to send.
+    /// Bulk TCP by a profile.
     Bulk,
-    /// A source at a constant rate.
+    /// Source at a constant rate.
     Constant,
-    /// Transfers that come and go, carried as their mean.
+    /// Finite transfers with Poisson arrivals, modelled by their mean rate.
     Transfers,
-    /// Users of a workload, TCP that waits for an application that switches on and off, or that sends little more than its first
-    /// windows, carried as their mean.
+    /// Bursty traffic modelled by its mean rate: users of a workload, TCP with an on-off application, and TCP
+    /// transfers of a few initial windows.
     Bursts,
-    /// Packets at random, or of TCP that waits for its application.
+    /// Poisson packets, or TCP limited by its application.
     Other,
 }
 
-/// Transfers of so many packets are over within a few of their first windows.
+/// Largest transfer in packets that ends within a few initial windows.
 const SHORT_PKTS: f64 = 100.0;
 
 impl Kind {
-    /// Of a connection that always has more to send, or not.
+    /// Returns the kind of a connection; `has_more` is true for unlimited data.
     pub fn of(spec: &ConnectionSpec, has_more: bool) -> Kind {
         match spec.source {
             Source::Profile(_) if has_more => Kind::Bulk,
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// The same in a run, where short transfers of TCP are soon over.
+    /// Returns the kind in a run, where short TCP transfers end soon.
     pub fn in_run(spec: &ConnectionSpec, has_more: bool) -> Kind {
         let is_short = spec.size_pkts.is_some_and(|size| size <= SHORT_PKTS);
         match spec.source {
@@ -46,24 +46,25 @@ impl Kind {
     }
 }
 
-/// What a link has sent, or sends in a second, summed up: of data, but for `acks_bits`.
+/// Sums over the traffic of a link, total or per second. All fields except `acks_bits` count data.
 #[derive(Clone, Debug, Default)]
 pub struct FilledBy {
     pkts: f64,
     bits: f64,
-    /// Packets times the squares of their bits.
+    /// Sum of squared packet sizes in bits².
     squares: f64,
     bulk_bits: f64,
     constant_bits: f64,
     transfers_bits: f64,
     bursts_bits: f64,
     acks_bits: f64,
-    /// What came over a link before that is no faster.
+    /// Bits that arrived from each preceding link that is not faster.
     after: Vec<(LinkId, f64)>,
 }
 
 impl FilledBy {
-    /// Adds packets of so many bits each, which came over the link `after` if that is no faster than this one.
+    /// Adds packets of this size in bits. They arrived over the link `after` if that is not faster than this
+    /// one.
     pub fn add(&mut self, kind: Kind, pkts: f64, packet_bits: f64, after: Option<LinkId>) {
         let bits = pkts * packet_bits;
         self.pkts += pkts;
@@ -84,36 +85,36 @@ impl FilledBy {
         }
     }
 
-    /// Adds so many acknowledgements.
+    /// Adds acknowledgements.
     pub fn add_acks(&mut self, pkts: f64) {
         self.acks_bits += 8.0 * ACK_BYTES * pkts;
     }
 
-    /// So many times as many packets wait as in M/M/1, by Pollaczek and Khinchin: (1 + c²)/2 with c the coefficient of
-    /// variation of their sizes.
+    /// Returns the ratio of the queue to that of M/M/1 by Pollaczek–Khinchine: (1 + c²)/2, with c the
+    /// coefficient of variation of packet sizes.
     fn longer(&self) -> f64 {
         0.5 * self.squares * self.pkts / (self.bits * self.bits)
     }
 
-    /// Whether what packets lose depends on their size at a link that this fills, which loses such a part of what comes.
+    /// Returns whether loss depends on packet size at this link with this traffic and loss probability.
     pub fn loses_by_size(&self, link: &LinkSpec, loss: f64) -> bool {
-        /// Sizes that are nearly alike have a coefficient of variation of a quarter.
+        /// Ratio of nearly equal sizes, whose coefficient of variation is 0.25.
         const ALIKE: f64 = 0.5 * (1.0 + 0.25 * 0.25);
-        /// Of such a loss nobody asks whose it is.
+        /// Loss probability below which its split by packet size does not matter.
         const LITTLE_LOSS: f64 = 1e-3;
         let by_room =
             link.queue == DropPolicy::DropTail && link.buffer.bytes(link.bandwidth_bps).is_some();
         by_room && loss > LITTLE_LOSS && self.longer() > ALIKE
     }
 
-    /// Why the queue of a link that this fills is an estimate, if it is busy for such a part of the time (bursts wait at any): all
-    /// reasons, the weightiest first.
+    /// Returns the reasons why the link's queue is an estimate, most important first. `busy` is the fraction
+    /// of time for which the link is busy; bursts matter at any value.
     pub fn reasons(&self, queue: DropPolicy, busy: f64) -> impl Iterator<Item = Estimate> {
-        /// Such a part fills a queue.
+        /// Fraction of traffic that fills a queue.
         const FILLING: f64 = 0.1;
         const MOSTLY: f64 = 0.5;
         const ALL: f64 = 1.0 - 1e-9;
-        /// So many times as many, or as few, wait as if sizes were exponential.
+        /// Ratio to the M/M/1 queue above which, or below whose inverse, packet sizes matter.
         const OTHERWISE: f64 = 1.05;
         let fills = |bits: f64, part: f64| bits > 0.0 && bits >= part * self.bits;
         let mostly = |bits| fills(bits, MOSTLY);
@@ -124,7 +125,7 @@ impl FilledBy {
             DropPolicy::Managed(_) => self.bits > 0.0,
         };
         let in_order = self.after.iter().any(|&(_, bits)| mostly(bits));
-        // Behind one link that is no faster packets do not wait, whatever they are.
+        // Packets do not wait behind a single link that is not faster.
         let is_paced =
             self.acks_bits == 0.0 && self.after.iter().any(|&(_, bits)| fills(bits, ALL));
         let is_busy = busy > Estimate::BUSY;
@@ -144,7 +145,7 @@ impl FilledBy {
         of.filter(move |&of| is_busy || of == Estimate::Bursts)
     }
 
-    /// The first of the [reasons](Self::reasons).
+    /// Returns the first of the [reasons](Self::reasons).
     pub fn estimate(&self, queue: DropPolicy, busy: f64) -> Option<Estimate> {
         self.reasons(queue, busy).next()
     }
@@ -169,7 +170,7 @@ mod tests {
             }
             filled.estimate(DropPolicy::DropTail, 0.6)
         };
-        // Their sizes are about as different as exponential ones.
+        // The sizes vary about as much as exponential ones.
         let of_sizes = |pkts| {
             [
                 (Kind::Other, pkts, 2e3, None),
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(with(Kind::Bursts, 1.1), Some(Estimate::Bursts));
         assert_eq!(with(Kind::Constant, 8.0), alike);
         assert_eq!(with(Kind::Constant, 9.1), Some(Estimate::Constant));
-        // Half of the traffic from each of two links meets; all of it over one does not.
+        // Half of the traffic from each of two links competes; all of it from one link does not.
         let from = |after| (Kind::Other, 1.0, 1e4, Some(after));
         assert_eq!(of(&[from(above), from(other), random(0.1)]), alike);
         assert_eq!(
@@ -221,7 +222,7 @@ mod tests {
         some.add(Kind::Constant, 6.0, 1e4, None);
         let at = |busy| some.estimate(DropPolicy::DropTail, busy);
         assert_eq!([at(0.005), at(0.02)], [None, Some(Estimate::Transfers)]);
-        // So many acknowledgements have more bits than the data.
+        // 32 acknowledgements have more bits than the data packet.
         let mut acked = FilledBy::default();
         acked.add(Kind::Other, 1.0, 1e4, None);
         acked.add_acks(31.0);
@@ -229,7 +230,7 @@ mod tests {
         acked.add_acks(1.0);
         let acks = acked.estimate(DropPolicy::DropTail, 0.6);
         assert_eq!(acks, Some(Estimate::Acks));
-        // Half as large, and as many.
+        // Equal numbers of packets of 6 and 12 kbit.
         let mut mixed = FilledBy::default();
         mixed.add(Kind::Other, 1.0, 6e3, None);
         mixed.add(Kind::Other, 1.0, 12e3, None);

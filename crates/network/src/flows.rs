@@ -1,4 +1,4 @@
-//! Flows that share paths of equal cost.
+//! Equal-cost multipath (ECMP) routing: flow hashes, and the share of traffic on each path.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,26 +7,27 @@ use crate::hash::hash_of;
 use crate::routing::{NextLinks, Router};
 use crate::{NetworkBuilder, NodeId};
 
-/// Paths of equal cost that are told apart; where there are more, some stand for all.
+/// Maximum number of equal-cost paths that are distinguished; beyond it, a subset represents all paths.
 pub const MOST_PATHS: usize = 64;
 
-/// Flows that are told apart, each with a path of its own choice.
+/// Maximum number of flows with an individual path each.
 pub const MOST_HASHED: u32 = 4096;
 
-/// Which of the paths of equal cost a flow takes. At a node where n links begin such paths, the number as a part of
-/// 2^64, times n, says which link; what is behind the point decides at the next node.
+/// ECMP hash of a flow, which selects one of the paths of equal cost. At a node with n such next links, the
+/// integer part of n · hash / 2^64 is the index of the link. The fractional part is the hash at the next
+/// node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowHash(pub u64);
 
 impl FlowHash {
-    /// Which of so many, from 0; the rest stays for the next choice.
+    /// Returns an index below `of`; the fractional part remains for the next choice.
     pub(crate) fn choose(&mut self, of: usize) -> usize {
         let product = u128::from(self.0) * of as u128;
         self.0 = product as u64;
         (product >> 64) as usize
     }
 
-    /// The middle of all flows that choose so: which of how many, in order.
+    /// Returns the middle of all hashes that make these choices, each an index and the number of links.
     fn of(choices: &[(usize, usize)]) -> FlowHash {
         let within = choices
             .iter()
@@ -38,34 +39,35 @@ impl FlowHash {
     }
 }
 
-/// What one of several paths of equal cost has of the traffic that is led over all of them.
+/// Share of one path in traffic that ECMP splits over all paths of equal cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathShare {
-    /// A flow on it.
+    /// Hash of a flow on this path.
     pub flow: FlowHash,
-    /// Its part of the traffic: every node gives the same to all links that begin such paths.
+    /// Share of the traffic: every node splits it equally over its next links of equal cost.
     pub share: f64,
-    /// Whether it is one of the flows that stand for more paths than can be told apart: links then have other loads.
+    /// True if it represents more paths than can be distinguished, so that link loads are inexact.
     pub stands_for_more: bool,
 }
 
-/// A part of traffic that is divided among all paths of equal cost: where it begins and ends, if one path's part follows another's and
-/// all of it is from 0 to 1. After a failure it takes those of the paths left that have the same place.
+/// Share of ECMP traffic, as an interval of [0, 1] on which the shares of all paths are lined up. After a
+/// failure it maps to the remaining paths whose intervals overlap it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Portion {
-    /// Where it begins.
+    /// Lower end.
     pub(crate) from: f64,
-    /// Where it ends.
+    /// Upper end.
     pub(crate) until: f64,
 }
 
 impl Portion {
-    /// What paths with these shares have of it, in the same order; shares are positive, and count beside their sum.
+    /// Returns the portions of paths with these shares, in the same order. Shares are positive and are
+    /// normalized to their sum.
     pub fn of_each(shares: impl ExactSizeIterator<Item = f64> + Clone) -> Vec<Portion> {
         let (all, last) = (shares.clone().sum::<f64>(), shares.len().saturating_sub(1));
         let mut from = 0.0;
         let portion = |(i, share)| {
-            // The last has what rounding left.
+            // The last one takes the rounding error.
             let until = if i == last { 1.0 } else { from + share / all };
             Portion {
                 from: std::mem::replace(&mut from, until),
@@ -75,7 +77,7 @@ impl Portion {
         shares.enumerate().map(portion).collect()
     }
 
-    /// The part of this that is in another.
+    /// Returns the fraction of this portion that lies in another.
     pub(crate) fn part_in(self, other: Portion) -> f64 {
         let both = self.until.min(other.until) - self.from.max(other.from);
         let part = both / (self.until - self.from);
@@ -83,22 +85,22 @@ impl Portion {
     }
 }
 
-/// Looks for paths of equal cost among the links that a builder has so far.
+/// Search for paths of equal cost over the current links of a builder.
 #[derive(Debug)]
 pub struct EqualPaths {
     router: Arc<Router>,
     down: Vec<bool>,
-    /// By receiver, as many as there is room for: demands of a matrix come in any order.
+    /// Next links by receiver, up to [`MOST_KEPT`]; the demands of a matrix arrive in any order.
     toward: HashMap<NodeId, NextLinks>,
-    /// The numbers in them.
+    /// Number of entries in `toward`.
     kept: usize,
 }
 
-/// So many numbers are kept at most, of four bytes each.
+/// Maximum number of cached entries, of four bytes each.
 const MOST_KEPT: usize = 1 << 26;
 
 impl NetworkBuilder {
-    /// The paths of equal cost, by metric or by delay, over the links there are now.
+    /// Returns a search for equal-cost paths, by metric or delay, over the current links.
     pub fn equal_paths(&self) -> EqualPaths {
         EqualPaths::new(Arc::new(self.router()), vec![false; self.links.len()])
     }
@@ -127,7 +129,7 @@ impl EqualPaths {
         (&self.router, &self.toward[&to])
     }
 
-    /// Whether there are several paths between two nodes.
+    /// Returns whether there are several paths between two nodes.
     pub fn are_several(&mut self, from: NodeId, to: NodeId) -> bool {
         let (router, next) = self.toward(to);
         let mut at = from.0;
@@ -144,9 +146,10 @@ impl EqualPaths {
         false
     }
 
-    /// Paths between two nodes with their shares, which sum to 1; none where there is no way. These are all paths that
-    /// there are, or of more than [`MOST_PATHS`] some that together load every link as all would; where not even these
-    /// can be told apart, flows of equal shares stand for them.
+    /// Returns paths between two nodes with their shares, which sum to 1; none if the nodes are not
+    /// connected. With at most [`MOST_PATHS`] paths it returns all. Otherwise it returns a subset that loads
+    /// every link as all paths would. If hashes cannot distinguish even these, it returns flows of equal
+    /// shares.
     pub fn shares(&mut self, from: NodeId, to: NodeId) -> Vec<PathShare> {
         let (router, next) = self.toward(to);
         let mut all = All {
@@ -174,9 +177,9 @@ impl EqualPaths {
         })
     }
 
-    /// So many flows of what has this name, those on the same path together: one of them, and how many they are.
-    /// None where there is no way. The path of each follows from the name and its number; of more than
-    /// [`MOST_HASHED`] every path has its share.
+    /// Returns the paths of `count` flows with this name, as one flow hash per path and the number of flows
+    /// on it. It is empty without a path. Each flow's path depends on the name and its number. With more than
+    /// [`MOST_HASHED`] flows, each path gets its share of them.
     pub fn flows(
         &mut self,
         from: NodeId,
@@ -206,7 +209,7 @@ impl EqualPaths {
         together
     }
 
-    /// Every path with its share of so many, in whole numbers whose sum they are.
+    /// Returns every path with its share of `count`, rounded to whole numbers that sum to `count`.
     fn divided(&mut self, from: NodeId, to: NodeId, count: u32) -> Vec<(FlowHash, u32)> {
         let mut sum = 0.0;
         let mut given = 0;
@@ -221,7 +224,7 @@ impl EqualPaths {
     }
 }
 
-/// A walk over all paths.
+/// Depth-first enumeration of all paths.
 struct All<'a> {
     router: &'a Router,
     next: &'a NextLinks,
@@ -231,7 +234,7 @@ struct All<'a> {
 }
 
 impl All<'_> {
-    /// Adds what is beyond a node; false if that is too much.
+    /// Adds the paths beyond a node; returns false if there are more than [`MOST_PATHS`].
     fn look(&mut self, at: u32, share: f64) -> bool {
         if at == self.to {
             let flow = FlowHash::of(&self.choices);
@@ -259,20 +262,20 @@ impl All<'_> {
     }
 }
 
-/// What each link has of the traffic from one node to another.
+/// Load of each link by the traffic from one node to another.
 struct Loads<'a> {
     router: &'a Router,
     next: &'a NextLinks,
     to: u32,
 }
 
-/// Less of all traffic on a link is rounding.
+/// Share of traffic on a link below which it is rounding error.
 const ROUNDING: f64 = 1e-12;
 
 impl Loads<'_> {
-    /// Paths that load every link as all paths would: one after the other over the links with most left, each with as
-    /// much as there is on all of it, which ends at least at one link (flow decomposition). `None` if there is no number
-    /// for one of these paths.
+    /// Returns paths that load every link as all paths would (flow decomposition). Each path follows the
+    /// links with the highest remaining load and takes their minimum, which uses up at least one link.
+    /// Returns `None` if no hash selects one of these paths.
     fn decomposed(&self, from: u32) -> Option<Vec<PathShare>> {
         let mut left = self.shares(from);
         let mut found = Vec::new();
@@ -307,12 +310,12 @@ impl Loads<'_> {
                 stands_for_more: false,
             });
         }
-        // What rounding has left is the first's.
+        // The first path takes the rounding error.
         found.first_mut()?.share += rest;
         Some(found)
     }
 
-    /// The part of the traffic that each link on a path has.
+    /// Returns the share of the traffic on each link of a path.
     fn shares(&self, from: u32) -> HashMap<u32, f64> {
         let mut links = HashMap::new();
         let mut here = HashMap::from([(from, 1.0)]);
@@ -329,11 +332,11 @@ impl Loads<'_> {
         links
     }
 
-    /// The nodes before the last on all paths, each before those that come after it.
+    /// Returns the nodes of all paths before the receiver, in topological order.
     fn in_order(&self, from: u32) -> Vec<u32> {
         let mut seen = HashSet::from([from]);
         let mut order = Vec::new();
-        // Nodes, and how many of their links were followed.
+        // Stack of nodes, with the number of their links already followed.
         let mut open = vec![(from, 0)];
         while let Some((node, followed)) = open.last_mut() {
             let link = self.next.of(*node).get(*followed);

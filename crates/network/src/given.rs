@@ -1,11 +1,11 @@
-//! Paths that follow from what is given: over these nodes, or back the way that data has come.
+//! Resolution of explicit paths, and of return paths by reversal.
 
 use std::collections::HashSet;
 
 use crate::routing::Router;
 use crate::{BuildError, ConnectionSpec, NetworkBuilder, NodeId};
 
-/// The links there are, and which of them are down.
+/// Resolver of explicit paths, with the state of the links.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub builder: &'a NetworkBuilder,
@@ -14,8 +14,8 @@ pub(crate) struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// The links over these nodes, of which the first and the last are to be the `ends`. `None` where that is no path:
-    /// then the error says why.
+    /// Returns the links along these nodes, which must start and end at `ends`. If this is not a valid path,
+    /// it adds an error and returns `None`.
     pub fn path(
         &self,
         spec: &ConnectionSpec,
@@ -52,8 +52,9 @@ impl Given<'_> {
         Some(path)
     }
 
-    /// The same nodes the other way: over each link's other direction or, while that is down, over another link. `None`
-    /// where no link leads back or (unless the path is pinned by its author) none works.
+    /// Returns the reversed path, over each link's opposite direction. If that is down, it uses another link
+    /// between the same nodes. Returns `None` if there is no reverse link, or if none works and the path is
+    /// not pinned.
     pub fn reversed(&self, path: &[u32], pinned: bool) -> Option<Vec<u32>> {
         let backwards = path.iter().rev().map(|&link| {
             let spec = &self.builder.links[link as usize];
@@ -77,7 +78,7 @@ impl Given<'_> {
         !self.down[link as usize]
     }
 
-    /// Of the links between two nodes the preferred one that works; the preferred one if none does.
+    /// Returns the preferred working link between two nodes; the preferred one if none works.
     fn one_between(&self, from: u32, to: u32) -> Option<u32> {
         let mut links = self.router.between(from, to);
         let works = links.find(|&link| self.works(link));

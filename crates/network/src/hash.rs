@@ -1,11 +1,11 @@
-//! Numbers that are the same on every machine: random numbers, and paths of flows, hang on them.
+//! Hashes that are the same on every machine, for random seeds and for the paths of flows (FNV-1a).
 
 use std::hash::{Hash, Hasher};
 
 use fnv::FnvHasher;
 
-/// A number that follows from a value, the same on every machine and with every compiler: random
-/// numbers depend on it.
+/// Returns a hash that is the same on every machine and with every compiler, because random numbers depend on
+/// it.
 pub fn hash_of(value: impl Hash) -> u64 {
     let mut hasher = FnvHasher::default();
     value.hash(&mut hasher);

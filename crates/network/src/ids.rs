@@ -1,13 +1,13 @@
-//! Dense ids: the place of a thing in the network's arrays, and the mark of the network.
+//! Dense ids: an index into the network's arrays, and the owner, which identifies the network.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The mark of a builder, and of the network that it makes: its ids bear it.
+/// Identity of a builder and of its network, which its ids carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(u32);
 
 impl Owner {
-    /// One that no other builder of this process has.
+    /// Returns an owner that no other builder of this process has.
     pub(crate) fn new() -> Owner {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         Owner(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -25,22 +25,22 @@ macro_rules! id {
         pub struct $name(pub(crate) u32, pub(crate) Owner);
 
         impl $name {
-            /// The id of what has this place in the arrays of the network with this mark.
+            /// Returns the id with this index in the arrays of this owner's network.
             pub fn new(place: u32, owner: Owner) -> $name {
                 $name(place, owner)
             }
 
-            /// The mark of its network.
+            /// Returns the owner, which identifies the network.
             pub fn owner(self) -> Owner {
                 self.1
             }
 
-            /// The place in the network's arrays, from 0 in the order of addition.
+            /// Returns the index in the network's arrays, from 0 in the order of addition.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The place in the arrays of the network with this mark.
+            /// Returns the index in the arrays of this owner's network.
             ///
             /// # Panics
             /// If the id is of another network.
@@ -87,18 +87,18 @@ macro_rules! id {
 }
 
 id! {
-    /// A node of a network.
+    /// Id of a node of a network.
     NodeId, "a node"
 }
 id! {
-    /// A directed link of a network, with its queue.
+    /// Id of a directed link of a network, with its queue.
     LinkId, "a link"
 }
 id! {
-    /// A connection of a network (with `count = n`, the n identical connections of one row).
+    /// Id of a connection of a network (with `count = n`, the n identical connections of one row).
     ConnectionId, "a connection"
 }
 id! {
-    /// A conditioned aggregate of a network.
+    /// Id of a conditioned aggregate of a network.
     AggregateId, "an aggregate"
 }

@@ -1,13 +1,13 @@
-//! A network of queues: what it is made of, checked, routed, and ready for an engine; and what engines
-//! tell of it.
+//! The network model that all engines share: specification, validation, routing, and the interfaces of an
+//! engine.
 //!
-//! A [`NetworkBuilder`] takes [`LinkSpec`]s, [`ConnectionSpec`]s and [`EventSpec`]s and makes an
-//! immutable [`Network`]. [`Options`] say how it is to be moved through time. Whoever moves it is a
-//! [`Run`], and hands every recording interval to a [`Recorder`].
+//! A [`NetworkBuilder`] takes [`LinkSpec`]s, [`ConnectionSpec`]s and [`EventSpec`]s and builds an immutable
+//! [`Network`]. [`Options`] select the model and its time step. A [`Run`] advances a simulation and passes
+//! every recording interval to a [`Recorder`].
 //!
 //! [`tables`], [`hash`], [`likeness`] and [`readout`] are for engines.
 //!
-//! Inside, always seconds, packets, packets per second, bits per second and bytes.
+//! Internal units are seconds, packets, packets per second, bits per second and bytes.
 
 mod buffers;
 mod builder;

@@ -1,5 +1,7 @@
-//! Numbers for links and branches that follow from what they are and where they lie, never from rows or names:
-//! the order in which a fluid sums is theirs, so that other rows or names give the same bits.
+//! Canonical keys of links and branches by colour refinement (1-dimensional Weisfeiler–Leman).
+//!
+//! The keys depend on content and topology only, not on rows or names. The fluid model sums in the order of
+//! the keys, so other rows or names give identical bits.
 
 use std::hash::{Hash, Hasher};
 
@@ -23,7 +25,7 @@ fn link_itself(link: &LinkSpec) -> u64 {
     } = link;
     let buffer = match buffer {
         Buffer::Packets(pkts) => (0, pkts.to_bits()),
-        // A time counts as the bytes at the link's bandwidth: events are compared on their own.
+        // A time counts as the bytes at the link's bandwidth; events are compared separately.
         Buffer::Bytes(_) | Buffer::Time(_) => (
             1,
             buffer.bytes(*bandwidth_bps).unwrap_or_default().to_bits(),
@@ -51,9 +53,8 @@ fn link_itself(link: &LinkSpec) -> u64 {
     hash_of((bandwidth_bps.to_bits(), delay_s.to_bits(), buffer, queue))
 }
 
-/// Numbers for links and branches that follow from what they are and from what they meet, and
-/// from nothing else: those of different rows of a file with the same content are the same. What
-/// no branch passes over has no part in it, nor has a branch that is not `used`.
+/// Returns the keys of links and branches. Equal content in different rows of a file gives equal keys. Links
+/// that no branch crosses and branches that are not `used` do not affect other keys.
 pub fn keys(inner: &Tables, ways: &[Way<'_>], used: &[bool]) -> (Vec<u64>, Vec<u64>) {
     let mut links: Vec<u64> = inner.links.iter().map(link_itself).collect();
     let happening = inner.events.iter();
@@ -62,7 +63,7 @@ pub fn keys(inner: &Tables, ways: &[Way<'_>], used: &[bool]) -> (Vec<u64>, Vec<u
         *key = hash_of((*key, event.at_s.to_bits(), format!("{:?}", event.change)));
     }
     let mut branches: Vec<u64> = (0..ways.len()).map(|b| branch_itself(inner, b)).collect();
-    // What is the same after this many looks around is hardly different.
+    // Four rounds of refinement separate nearly all that differ.
     for _ in 0..4 {
         for (key, way) in branches.iter_mut().zip(ways) {
             let path = |links_of: &[u32]| -> Vec<u64> {

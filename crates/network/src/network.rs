@@ -1,4 +1,4 @@
-//! The problem: an immutable network with its routes, classes and events.
+//! An immutable network with its routes, connection classes and events.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,15 +11,16 @@ use crate::{
     Source, WorkloadSpec,
 };
 
-/// A source with a window waits no longer before it sends, in seconds, unless it says so.
+/// Default limit of the random delay before a window source sends, in seconds.
 const MOST_JITTER_S: f64 = 1e-3;
 
-/// By so much the time may be off that a packet takes to be sent, where times are whole nanoseconds.
+/// Largest acceptable relative error of a transmission time in whole nanoseconds.
 const TOO_COARSE: f64 = 0.01;
-/// Below, it never is, but for packets smaller than an acknowledgement.
+/// Bandwidth in bit/s below which the error is never larger, except for packets smaller than an
+/// acknowledgement.
 const FAST_BPS: f64 = 6e9;
 
-/// How long a packet takes to be sent where times are whole nanoseconds: some time, in any case.
+/// Returns the transmission time in whole nanoseconds, at least 1.
 pub fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
     (bits / bandwidth_bps * 1e9).round().clamp(1.0, 1e18) as u64
 }
@@ -33,17 +34,17 @@ pub struct Network {
 }
 
 impl Source {
-    /// Whether it hears of its packets, and so knows a round-trip time.
+    /// Returns whether it receives acknowledgements, and so has a round-trip time.
     pub fn is_answered(&self) -> bool {
         !matches!(self, Source::Constant { .. } | Source::Poisson { .. })
     }
 
-    /// Whether it adapts to what the network does.
+    /// Returns whether it adapts to the fluid state of the network (a profile source).
     pub fn has_feedback(&self) -> bool {
         matches!(self, Source::Profile(_))
     }
 
-    /// Packets/s of what sends them whatever happens to them: of each connection, and on average; `None` of TCP.
+    /// Returns the mean rate in packets/s of each connection of an unresponsive source; `None` for TCP.
     pub fn own_pps(&self) -> Option<f64> {
         match self {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(*rate_pps),
@@ -52,7 +53,7 @@ impl Source {
         }
     }
 
-    /// The stack of its ends, of sources that have one.
+    /// Returns the TCP stack of its ends, if it has one.
     pub fn stack(&self) -> Option<&Stack> {
         match self {
             Source::Stack(stack) => Some(stack),
@@ -63,75 +64,75 @@ impl Source {
         }
     }
 
-    /// Bytes of an acknowledgement on the wire, without SACK blocks.
+    /// Returns the IP bytes of an acknowledgement, without SACK blocks.
     pub fn ack_bytes(&self) -> f64 {
         self.stack().map_or(ACK_BYTES, |stack| stack.ack_bytes(0))
     }
 }
 
 impl Network {
-    /// All of it, as engines read it.
+    /// Returns the tables that engines read.
     pub fn tables(&self) -> &Arc<Tables> {
         &self.inner
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.inner.nodes.len()
     }
 
-    /// Number of directed links.
+    /// Returns the number of directed links.
     pub fn link_count(&self) -> usize {
         self.inner.links.len()
     }
 
-    /// Number of connections; one with `count = n` counts once.
+    /// Returns the number of connections; one with `count = n` counts once.
     pub fn connection_count(&self) -> usize {
         self.inner.connections.len()
     }
 
-    /// Number of distinct behaviours among the connections: what a step costs follows this.
+    /// Returns the number of connection classes, which determines the cost of a step.
     pub fn class_count(&self) -> usize {
         self.inner.classes.len()
     }
 
-    /// All nodes, in the order they were added.
+    /// Returns all nodes, in the order they were added.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
         let owner = self.inner.owner;
         (0..self.node_count() as u32).map(move |n| NodeId(n, owner))
     }
 
-    /// All links, in the order they were added.
+    /// Returns all links, in the order they were added.
     pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
         let owner = self.inner.owner;
         (0..self.link_count() as u32).map(move |l| LinkId(l, owner))
     }
 
-    /// All connections, in the order they were added.
+    /// Returns all connections, in the order they were added.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + use<> {
         let owner = self.inner.owner;
         (0..self.connection_count() as u32).map(move |c| ConnectionId(c, owner))
     }
 
-    /// The workloads, in the order they were added.
+    /// Returns the workloads, in the order they were added.
     pub fn workloads(&self) -> impl ExactSizeIterator<Item = &WorkloadSpec> {
         self.inner.workloads.iter().map(|users| &*users.spec)
     }
 
-    /// The node's name.
+    /// Returns the node's name.
     ///
     /// # Panics
-    /// Like all look-ups by id: if the id is of another network.
+    /// If the id is of another network, as in all look-ups by id.
     pub fn node_name(&self, id: NodeId) -> &str {
         &self.inner.nodes[id.within(self.inner.owner)]
     }
 
-    /// The link's name, `FROM->TO`.
+    /// Returns the link's name, `FROM->TO`.
     pub fn link_name(&self, id: LinkId) -> &str {
         &self.inner.link_names[id.within(self.inner.owner)]
     }
 
-    /// The first of these links by name, and how many others there are, in words; none of none.
+    /// Returns the name of the first link and the number of others, as text; `None` for an empty slice.
     pub fn first_named(&self, links: &[LinkId]) -> Option<String> {
         let (&first, others) = links.split_first()?;
         let first = self.link_name(first);
@@ -142,12 +143,13 @@ impl Network {
         })
     }
 
-    /// The connection's name.
+    /// Returns the connection's name.
     pub fn connection_name(&self, id: ConnectionId) -> &str {
         &self.inner.connections[id.within(self.inner.owner)].name
     }
 
-    /// The lowest and the highest bandwidth that the link ever has, in bit/s: its own, and those of events.
+    /// Returns the lowest and the highest bandwidth of the link in bit/s, over its initial value and all
+    /// events.
     pub fn bandwidths_bps(&self, id: LinkId) -> (f64, f64) {
         let own_bps = self.link_spec(id).bandwidth_bps;
         let events = self.inner.events.iter();
@@ -160,20 +162,20 @@ impl Network {
         })
     }
 
-    /// The propagation delay of every link in seconds at this time (s), in the order of the links; the events of that
-    /// moment included.
+    /// Returns the propagation delay of every link in seconds at this time (s), in the order of the links;
+    /// events at that time are included.
     pub fn delays_at_s(&self, time_s: f64) -> Vec<f64> {
         self.inner.delays_at_s(time_s)
     }
 
-    /// The shortest and the longest propagation delay that the link ever has, in seconds: its own, unless an event at
-    /// 0 s sets another, and those of events.
+    /// Returns the shortest and the longest propagation delay of the link in seconds, over all events. Its
+    /// initial value counts unless an event at 0 s replaces it.
     pub fn delays_s(&self, id: LinkId) -> (f64, f64) {
         self.inner.delays_s(id.within(self.inner.owner) as u32)
     }
 
-    /// What every link loses on the way at this time (s), in the order of the links; the events of that moment
-    /// included.
+    /// Returns the loss in transit of every link at this time (s), in the order of the links; events at that
+    /// time are included.
     pub fn losses_at(&self, time_s: f64) -> Vec<LinkLoss> {
         let all = self.links().map(|id| self.link_spec(id).loss);
         let mut losses: Vec<LinkLoss> = all.collect();
@@ -185,7 +187,7 @@ impl Network {
         losses
     }
 
-    /// The link of this name (`FROM->TO`).
+    /// Returns the link of this name (`FROM->TO`).
     pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
         let names = &self.inner.link_names;
         names
@@ -194,7 +196,7 @@ impl Network {
             .map(|i| LinkId(i as u32, self.inner.owner))
     }
 
-    /// The connection of this name.
+    /// Returns the connection of this name.
     pub fn connection_by_name(&self, name: &str) -> Option<ConnectionId> {
         let all = &self.inner.connections;
         all.iter()
@@ -202,37 +204,39 @@ impl Network {
             .map(|i| ConnectionId(i as u32, self.inner.owner))
     }
 
-    /// What the link was built from.
+    /// Returns the specification of the link.
     pub fn link_spec(&self, id: LinkId) -> &LinkSpec {
         &self.inner.links[id.within(self.inner.owner)]
     }
 
-    /// The link's buffer in packets, the one in service included. If it is said in bytes, these are packets of
-    /// TCP's size that cross it at any time; of what others send, by their rates, where there is no TCP; and of
-    /// acknowledgements where only those come.
+    /// Returns the link's buffer in packets, the one in service included. A buffer in bytes is converted with
+    /// the mean size of the TCP packets that cross the link at any time. Without TCP it uses the
+    /// rate-weighted size of other sources, and if there are only acknowledgements, their size.
     pub fn buffer_pkts(&self, id: LinkId) -> f64 {
         self.inner.buffer_pkts[id.within(self.inner.owner)]
     }
 
-    /// The mean size in bytes of the packets that [`buffer_pkts`](Self::buffer_pkts) counts where the buffer is in bytes.
+    /// Returns the mean packet size in bytes that [`buffer_pkts`](Self::buffer_pkts) assumes for a buffer in
+    /// bytes.
     pub fn mean_packet_bytes(&self, id: LinkId) -> f64 {
         let spec = self.link_spec(id);
         let bytes = spec.buffer.bytes(spec.bandwidth_bps);
         bytes.unwrap_or_default() / self.buffer_pkts(id)
     }
 
-    /// The room of the link's queue, as fluids see it.
+    /// Returns the buffer of the link's queue in the fluid model.
     pub fn room(&self, id: LinkId) -> crate::Room {
         self.inner.room(id.within(self.inner.owner) as u32)
     }
 
-    /// What the link's queue holds where packets are followed one by one: bytes if it is said in bytes,
-    /// and whole packets else.
+    /// Returns the buffer of the link's queue in the packet model, in bytes if it was given so, otherwise in
+    /// whole packets.
     pub fn packet_buffer(&self, id: LinkId) -> netflow_queues::Buffer {
         self.packet_buffer_at(id, self.link_spec(id).bandwidth_bps)
     }
 
-    /// As [`packet_buffer`](Self::packet_buffer), after a change of the link's bandwidth to this many bit/s.
+    /// Returns [`packet_buffer`](Self::packet_buffer) after a change of the link's bandwidth to this many
+    /// bit/s.
     pub fn packet_buffer_at(&self, id: LinkId, bandwidth_bps: f64) -> netflow_queues::Buffer {
         match self.link_spec(id).buffer.bytes(bandwidth_bps) {
             Some(bytes) => netflow_queues::Buffer::Bytes(bytes),
@@ -243,20 +247,20 @@ impl Network {
         }
     }
 
-    /// What the connection was built from.
+    /// Returns the specification of the connection.
     pub fn connection_spec(&self, id: ConnectionId) -> &ConnectionSpec {
         &self.inner.connections[id.within(self.inner.owner)]
     }
 
-    /// How long a source with this window waits at most before it sends, at random, in seconds; `None` for others. If nothing is
-    /// said, by the bandwidths that links are built with, as long as the slowest link of its way takes to send a packet, and 1 ms at most: so long phases do not lock
-    /// (Floyd and Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992), and much longer the wait would be
-    /// what limits the source.
+    /// Returns the maximum random delay before a window source sends, in seconds; `None` for other sources.
+    /// The default is the transmission time of a packet on the slowest link of its path at initial
+    /// bandwidths, at most 1 ms. This delay avoids phase effects (Floyd and Jacobson, *On Traffic Phase
+    /// Effects in Packet-Switched Gateways*, 1992). A much longer one would limit the source.
     pub fn send_jitter_s(&self, id: ConnectionId) -> Option<f64> {
         self.send_jitter_over_s(id, &self.path(id))
     }
 
-    /// The same where it is sent over these links.
+    /// Returns the same value for these links.
     pub fn send_jitter_over_s(&self, id: ConnectionId, links: &[LinkId]) -> Option<f64> {
         let spec = self.connection_spec(id);
         let Source::Window(window) = &spec.source else {
@@ -275,8 +279,9 @@ impl Network {
         }))
     }
 
-    /// Whether data that is followed packet by packet, in whole nanoseconds, takes a hundredth more or less time to be sent over a
-    /// link than it should, with the bandwidth and on the ways that it was built with: above 10 Gbit/s, if packets are small.
+    /// Returns whether whole nanoseconds are too coarse for the packet model on this link. They are if a data
+    /// packet's transmission time is wrong by more than 1 %, with the bandwidth and the routes at time 0.
+    /// This occurs above 10 Gbit/s with small packets.
     pub fn is_too_fast(&self, link: LinkId) -> bool {
         let LinkSpec {
             bandwidth_bps,
@@ -298,28 +303,29 @@ impl Network {
         })
     }
 
-    /// The links from sender to receiver at time 0; empty if a failure at time 0 leaves no way.
+    /// Returns the links from sender to receiver at time 0; empty if a failure at time 0 leaves no path.
     pub fn path(&self, id: ConnectionId) -> Vec<LinkId> {
         self.path_at(id, 0.0)
     }
 
-    /// The links from receiver to sender at time 0.
+    /// Returns the links from receiver to sender at time 0.
     pub fn return_path(&self, id: ConnectionId) -> Vec<LinkId> {
         self.return_path_at(id, 0.0)
     }
 
-    /// The links from sender to receiver at this time (s), the events of that moment included;
-    /// empty while failures leave no way.
+    /// Returns the links from sender to receiver at this time (s), with the events at that time; empty while
+    /// failures leave no path.
     pub fn path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
         self.way_at(id, time_s, |inner, b| inner.data_path(b))
     }
 
-    /// The links from receiver to sender at this time (s), likewise.
+    /// Returns the links from receiver to sender at this time (s), with the events at that time.
     pub fn return_path_at(&self, id: ConnectionId, time_s: f64) -> Vec<LinkId> {
         self.way_at(id, time_s, |inner, b| inner.back_path(b))
     }
 
-    /// The links that it crosses at any time from `from_s` to `to_s` (s), on its way or back.
+    /// Returns the links that the connection crosses at any time from `from_s` to `to_s` (s), in either
+    /// direction.
     pub fn crossed(&self, id: ConnectionId, from_s: f64, to_s: f64) -> BTreeSet<LinkId> {
         let inner = &*self.inner;
         let class = inner.class_of[id.within(inner.owner)] as usize;
@@ -337,13 +343,13 @@ impl Network {
         links.map(|&l| LinkId(l, inner.owner)).collect()
     }
 
-    /// Whether packets have corrected its queues.
+    /// Returns whether any queue has a correction from the packet model.
     pub fn is_calibrated(&self) -> bool {
         self.links()
             .any(|id| self.link_spec(id).calibration.is_some())
     }
 
-    /// What happens to links, in order of time.
+    /// Returns the events of links, in order of time.
     pub fn events(&self) -> impl Iterator<Item = EventSpec> + '_ {
         self.inner.events.iter().map(|event| EventSpec {
             at_s: event.at_s,

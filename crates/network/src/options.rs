@@ -1,109 +1,113 @@
-//! What the user may set for a run.
+//! Options of a run: duration, seed, and model with its numerical settings.
 
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
 
-/// Everything a run needs beside the network.
+/// All inputs of a run except the network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub struct Options {
     /// Simulated time in seconds.
     pub duration_s: f64,
-    /// What anything random depends on.
+    /// Random seed.
     pub seed: u64,
-    /// What moves the network, and how.
+    /// Model with its settings.
     pub model: Model,
 }
 
-/// What moves a network, with what can be set of it.
+/// Model of a network with its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
-    /// Equations: the default.
+    /// Fluid model: differential equations of rates and queues; the default.
     Fluid(FluidOptions),
-    /// Packets and congestion windows: every packet is followed.
+    /// Packet model: simulates every packet, and congestion windows.
     Packets(PacketOptions),
 }
 
-/// The name of a model, as scenarios and results have it.
+/// Name of a model in scenarios and results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelName {
-    /// Conservative, backward Euler, pointwise-stationary M/M/1/K, and windows' own law at drop-tail queues.
+    /// Fluid model: conservative, backward Euler, pointwise-stationary M/M/1/K, and a queue model for windows
+    /// at drop-tail queues.
     #[default]
     Fluid,
-    /// [`FluidOptions::Literal`].
+    /// Published equations, [`FluidOptions::Literal`].
     FluidLiteral,
-    /// [`Model::Packets`].
+    /// Packet model, [`Model::Packets`].
     #[serde(rename = "window", alias = "packets")]
     Packets,
 }
 
-/// How fluids are moved.
+/// Variant of the fluid model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FluidOptions {
-    /// With [`Transport::Fifo`]; sources always learn.
+    /// [`Transport::Fifo`]; sources always estimate their loss.
     Fifo {
-        /// How time advances.
+        /// Time steps.
         step: Step,
     },
-    /// With [`Transport::WellMixed`].
+    /// [`Transport::WellMixed`].
     WellMixed {
-        /// How time advances.
+        /// Time steps.
         step: Step,
-        /// What a source makes of its path.
+        /// Coupling of sources and path.
         coupling: Coupling,
     },
-    /// With [`Transport::WellMixed`], and steps that are tried and compared.
+    /// [`Transport::WellMixed`] with error-controlled steps.
     Adaptive {
-        /// How long steps may be.
+        /// Range and tolerance of the time steps.
         step: Adaptive,
-        /// What a source makes of its path.
+        /// Coupling of sources and path.
         coupling: Coupling,
     },
-    /// Equations 4–7 of \[Prof\] as printed: well mixed, the profile at its word, steps of one length.
+    /// Equations 4–7 of \[Prof\] as printed: well mixed, the profile used directly, fixed steps.
     Literal {
         /// Length of a step in seconds.
         step_s: f64,
     },
 }
 
-/// How packets are followed.
+/// Settings of the packet model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketOptions {
-    /// How far one step goes, in seconds. Results do not depend on it.
+    /// Length of a step in seconds. Results do not depend on it.
     pub step_s: f64,
-    /// Over intervals of this many seconds arrivals are counted for their burstiness.
+    /// Interval over which arrivals are counted for their burstiness, in seconds.
     pub burstiness_interval_s: f64,
 }
 
-/// How time advances.
+/// Time steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// As long as the network allows, and shorter whenever it has to be. Where sources learn, one with a
-    /// profile has this many steps in a round trip as it sees it at the time, its queueing delay
-    /// included, twice as many while its rate doubles in each, and a third at rest; a step is the mean
-    /// of what they want by their rates, and never longer than any of them wants at rest. With the
-    /// other couplings every step is the longest, whether the network allows it or not.
+    /// Automatic steps, limited by the network and by `longest_s`. They adapt only where sources estimate
+    /// their loss; with the other couplings every step is the longest, even if the network requires shorter
+    /// ones.
+    ///
+    /// A profile source requests `per_round_trip` steps per observed round-trip time, queueing delay
+    /// included. It requests twice as many while its rate doubles per round trip, and a third in steady
+    /// state. The step is the rate-weighted mean of the requests, and at most the shortest steady-state
+    /// request.
     Auto {
         /// Longest step in seconds.
         longest_s: f64,
-        /// Steps in a round trip.
+        /// Steps per round-trip time.
         per_round_trip: f64,
     },
-    /// Every step has this length in seconds (shorter only to land on an event), whether the
-    /// network allows it or not: for comparisons of steps.
+    /// Fixed steps, shortened only to end at an event, even if the network requires shorter ones. They serve
+    /// to compare step lengths.
     Fixed {
         /// Length of a step in seconds.
         step_s: f64,
     },
 }
 
-/// Steps as long as the tolerance allows.
+/// Error-controlled time steps, as long as the tolerance allows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adaptive {
-    /// Allowed error of a queue per step, as a fraction of its length and at least of one packet.
+    /// Allowed error of a queue per step, relative to its length but at least to one packet.
     pub tolerance: f64,
     /// Shortest step in seconds.
     pub min_s: f64,
@@ -111,48 +115,46 @@ pub struct Adaptive {
     pub max_s: f64,
 }
 
-/// How the mix of connections travels through queues and along links, and what sources learn of it.
+/// Transport of the mix of connections through queues and links, and the feedback to sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// What departs has the mix of what arrived one queueing delay ago, and reaches the next link
-    /// after the link's delay. The source sees loss and round-trip time after the way back, learns
-    /// its loss over its last losses, and grows at most as slow start does.
+    /// First in, first out. Departures have the mix of the arrivals one queueing delay earlier, and reach the
+    /// next link after the link's delay. The source receives loss and round-trip time after the return path.
+    /// It estimates its loss from its last losses, and grows at most as in slow start.
     #[default]
     Fifo,
-    /// What departs has the mix of the whole queue, and reaches the next link at once (equation 7
-    /// of \[Prof\]). Sources see the whole path as it is now.
+    /// Well mixed. Departures have the mix of the whole queue, and reach the next link at once (equation 7 of
+    /// \[Prof\]). Sources see the current state of the whole path.
     WellMixed,
 }
 
-/// What a source with a profile makes of its path, with [`Transport::WellMixed`].
+/// Coupling of a profile source to its path, with [`Transport::WellMixed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coupling {
-    /// It learns its loss over its last losses, after the way back, and grows and shrinks at most
-    /// as a window does. Right at any of the steps of [`Step::Auto`].
+    /// Estimated loss. The source estimates its loss from its last losses, after the return path. It grows
+    /// and shrinks at most as a window does. It is correct at any step of [`Step::Auto`].
     #[default]
     Learned,
-    /// The profile at its word, at what the path is like at the start of the step: cheap, but
-    /// sources and a fast queue can swing against each other from step to step, around a mean that
-    /// is not the equilibrium.
+    /// The profile used directly, with the path at the start of the step. It is fast, but sources and a short
+    /// queue can oscillate from step to step. The mean of this oscillation is not the equilibrium.
     Lagged,
-    /// The profile at its word, within the step: the sources whose first link this is are
-    /// evaluated inside the link's scalar solve. Where that link is the bottleneck, the equilibrium
-    /// is the true one at any step; where it lies further on, steps have to be short or adaptive,
-    /// as with `Lagged`.
+    /// The profile used directly, within the step. Sources whose first link this is are evaluated inside the
+    /// link's scalar solve. If that link is the bottleneck, the equilibrium is exact at any step. For a later
+    /// bottleneck, steps have to be short or adaptive, as with `Lagged`.
     Implicit,
 }
 
 impl Model {
-    /// Fluids with nothing said about how.
+    /// Fluid model with default settings.
     pub const FLUID: Model = Model::Fluid(FluidOptions::Fifo {
         step: Step::DEFAULT,
     });
-    /// Packets with nothing said about how.
+    /// Packet model with default settings.
     pub const PACKETS: Model = Model::Packets(PacketOptions::DEFAULT);
 
-    /// What scenarios and results call it.
+    /// Returns the name in scenarios and results.
     pub fn name(&self) -> ModelName {
         match self {
             Model::Fluid(FluidOptions::Literal { .. }) => ModelName::FluidLiteral,
@@ -163,7 +165,7 @@ impl Model {
 }
 
 impl FluidOptions {
-    /// Steps that do not adapt; the coupling has no effect with [`Transport::Fifo`].
+    /// Returns options with steps that are not adaptive; the coupling has no effect with [`Transport::Fifo`].
     pub fn new(transport: Transport, coupling: Coupling, step: Step) -> FluidOptions {
         match transport {
             Transport::Fifo => FluidOptions::Fifo { step },
@@ -171,7 +173,7 @@ impl FluidOptions {
         }
     }
 
-    /// Whether sources with profiles learn, instead of taking the profile at its word.
+    /// Returns whether profile sources estimate their loss instead of using the profile directly.
     pub fn learns(&self) -> bool {
         match *self {
             FluidOptions::Fifo { .. } => true,
@@ -182,7 +184,7 @@ impl FluidOptions {
         }
     }
 
-    /// The longest step in seconds.
+    /// Returns the longest step in seconds.
     pub fn longest_step_s(&self) -> f64 {
         match *self {
             FluidOptions::Fifo { step } | FluidOptions::WellMixed { step, .. } => step.longest_s(),
@@ -191,8 +193,8 @@ impl FluidOptions {
         }
     }
 
-    /// Whether a run of `duration_s` seconds can be moved so; the length of a step in seconds (the
-    /// shortest, if steps adapt).
+    /// Checks the options for a run of `duration_s` seconds. Returns the length of a step in seconds, or the
+    /// shortest if steps are adaptive.
     ///
     /// # Errors
     /// [`RunError::BadOption`] for options out of range.
@@ -254,8 +256,8 @@ impl PacketOptions {
         burstiness_interval_s: 0.1,
     };
 
-    /// Roughly how many seconds a run takes in which so many packets arrive at links, each counted
-    /// once at each of them: on one core of a present machine.
+    /// Returns the approximate run time in seconds on one core of a current machine. Each packet counts once
+    /// for every link at which it arrives.
     pub fn takes_s(arrivals_pkts: f64) -> f64 {
         const ARRIVALS_PER_S: f64 = 1.5e7;
         arrivals_pkts / ARRIVALS_PER_S
@@ -265,7 +267,7 @@ impl PacketOptions {
 impl Step {
     const DEFAULT: Step = Step::auto(0.05);
 
-    /// Steps of at most so many seconds, with twelve in a round trip.
+    /// Returns automatic steps of at most this many seconds, with twelve per round-trip time.
     pub const fn auto(longest_s: f64) -> Step {
         Step::Auto {
             longest_s,
@@ -273,7 +275,7 @@ impl Step {
         }
     }
 
-    /// The longest step in seconds.
+    /// Returns the longest step in seconds.
     pub fn longest_s(&self) -> f64 {
         match *self {
             Step::Auto { longest_s, .. } => longest_s,
@@ -283,7 +285,7 @@ impl Step {
 }
 
 impl Default for Step {
-    /// Of at most 50 ms.
+    /// Returns steps of at most 50 ms.
     fn default() -> Self {
         Step::DEFAULT
     }
@@ -296,7 +298,7 @@ impl Default for Model {
 }
 
 impl Default for PacketOptions {
-    /// Steps of 50 ms, burstiness over 100 ms.
+    /// Returns steps of 50 ms, with burstiness over 100 ms.
     fn default() -> Self {
         PacketOptions::DEFAULT
     }
@@ -309,7 +311,7 @@ impl From<FluidOptions> for Model {
 }
 
 impl Default for Options {
-    /// 60 s with the default model.
+    /// Returns 60 s with the default model.
     fn default() -> Self {
         Options {
             duration_s: 60.0,
@@ -320,8 +322,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Over intervals of this many seconds arrivals are counted for their burstiness, where packets
-    /// are followed.
+    /// Returns the interval over which the packet model counts arrivals for their burstiness, in seconds.
     pub fn burstiness_interval_s(&self) -> f64 {
         match self.model {
             Model::Packets(packets) => packets.burstiness_interval_s,
@@ -330,7 +331,7 @@ impl Options {
     }
 }
 
-/// Options as they are written: every setting by itself, those without effect at their defaults.
+/// Serialized form of the options: separate settings, with defaults for those without effect.
 #[derive(Serialize, Deserialize)]
 struct Written {
     duration_s: f64,

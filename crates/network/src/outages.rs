@@ -1,17 +1,18 @@
-//! When connections have no route.
+//! Times without a route, and the traffic that is blocked in them.
 
 use crate::settable::Set;
 use crate::tables::NO_BRANCH;
 use crate::{ConnectionId, Network, Source};
 
 impl Network {
-    /// Between which times (s) a connection has no route, of those between `from_s` and `until_s` at which
-    /// it would send.
+    /// Returns the time intervals (s) without a route, within `from_s` to `until_s` and the times at which
+    /// the connection sends.
     pub fn without_route(&self, id: ConnectionId, from_s: f64, until_s: f64) -> Vec<(f64, f64)> {
         self.without_way(id, None, from_s, until_s)
     }
 
-    /// The same of a connection that is set to this one of the [paths](crate::Settable::paths) that it may take.
+    /// Returns the same for a connection that is set to this one of its allowed
+    /// [paths](crate::Settable::paths).
     fn without_way(
         &self,
         id: ConnectionId,
@@ -39,8 +40,8 @@ impl Network {
         outages
     }
 
-    /// From when to when a connection has something to send, if it is not done before; `until_s` at the
-    /// latest.
+    /// Returns the start and the end of the sending time of a connection that does not finish earlier, at
+    /// most `until_s`.
     pub fn sends_between(&self, id: ConnectionId, until_s: f64) -> (f64, f64) {
         let spec = self.connection_spec(id);
         let (start_s, stop_s) = match &spec.source {
@@ -50,8 +51,8 @@ impl Network {
         (start_s, stop_s.unwrap_or(f64::INFINITY).min(until_s))
     }
 
-    /// Packets that had no route between two times (s), and for how many seconds that was so: of sources that
-    /// offer them whatever happens. TCP offers nothing where it has no route.
+    /// Returns the packets without a route between two times (s), and the length of that time in seconds.
+    /// Only unresponsive sources have blocked packets; TCP offers none without a route.
     pub fn blocked(&self, id: ConnectionId, set: Set, from_s: f64, until_s: f64) -> (f64, f64) {
         let spec = self.connection_spec(id);
         let Some(own_pps) = spec.source.own_pps() else {
@@ -59,7 +60,7 @@ impl Network {
         };
         let rate_pps = set.rate_pps.unwrap_or(own_pps);
         let outages = self.without_way(id, set.path, from_s, until_s);
-        // From 0: the sum of nothing is -0 else.
+        // The fold starts at 0 because the sum of an empty iterator is -0.
         let lengths_s = outages.iter().map(|(from_s, to_s)| to_s - from_s);
         let blocked_s = lengths_s.fold(0.0, |sum_s, length_s| sum_s + length_s);
         (rate_pps * f64::from(spec.count) * blocked_s, blocked_s)

@@ -1,132 +1,137 @@
-//! What engines tell of a network on its way through time, since the start: sums, to take differences
-//! from.
+//! Interface of a simulation engine, with cumulative counters since the start.
 
 use crate::{
     AggregateId, ConnectionId, Explanation, LinkId, MarkerRates, Network, PrecedenceTotals, Set,
     Totals,
 };
 
-/// What moves a network through time, as those see it who record and tell.
+/// Simulation engine.
 ///
 /// Ids are those of its network.
 pub trait Engine {
-    /// The network.
+    /// Returns the network.
     fn network(&self) -> &Network;
 
-    /// Simulated time in seconds.
+    /// Returns the simulated time in seconds.
     fn time_s(&self) -> f64;
 
-    /// Whether the duration is over.
+    /// Returns whether the duration is over.
     fn is_done(&self) -> bool;
 
-    /// Steps taken so far; of packets, how many have arrived at links.
+    /// Returns the number of steps so far; in the packet model, the number of packet arrivals at links.
     fn steps(&self) -> u64;
 
-    /// The branch that the connection is sent over from now on if this one of the [paths](crate::Settable::paths) that it
-    /// may take is set, or none of them.
+    /// Returns the branch that the connection uses from now on if this index into its allowed
+    /// [paths](crate::Settable::paths) is set; `None` if none is set.
     fn branch_over(&self, id: ConnectionId, path: Option<u32>) -> u32;
 
-    /// The links that the connection's data is sent over from now on; none if there is no way.
+    /// Returns the links that the connection's data uses from now on; empty without a path.
     fn path(&self, id: ConnectionId) -> Vec<LinkId> {
         let branch = self.branch_over(id, self.set_of(id).path);
         self.network().tables().links_of(branch)
     }
 
-    /// What is set of the connection now.
+    /// Returns the current overrides of the connection.
     fn set_of(&self, id: ConnectionId) -> Set;
 
-    /// The rates of the aggregate's marker now.
+    /// Returns the current rates of the aggregate's marker.
     fn marker_rates(&self, id: AggregateId) -> MarkerRates;
 
-    /// Whether the link has failed.
+    /// Returns whether the link has failed.
     fn is_down(&self, id: LinkId) -> bool;
 
-    /// Packets in the link's queue now, the one in service included.
+    /// Returns the packets in the link's queue now, the one in service included.
     fn queue_pkts(&self, id: LinkId) -> f64;
 
-    /// Probability that a packet arriving at the link now is refused; where the queue tells drop
-    /// precedences apart, that it finds it full. Of packets 0 or 1.
+    /// Returns the drop probability of a packet that arrives at the link now. With drop precedences, it is
+    /// the probability of a full buffer. In the packet model it is 0 or 1.
     fn blocking(&self, id: LinkId) -> f64;
 
-    /// Fraction of the last step for which the link was busy, or busy with packets of the queue of a class; where packets are followed, of all the
-    /// time since the start, as it is 0 or 1 at any moment.
+    /// Returns the fraction of the last step for which the link was busy. For a class queue, only packets of
+    /// the class count. In the packet model it covers the time since the start, because it is 0 or 1 at any
+    /// moment.
     fn utilization(&self, id: LinkId) -> f64;
 
-    /// Packets/s that the connection (all `count` of it) sent during the last step. Where packets are
-    /// followed: the window over the round-trip time, or what is on its way over that where there is no more to send; the rate
-    /// of what has no window; and of users what they have sent so far over the time.
+    /// Returns the sending rate of the connection (all `count` of it) in the last step, in packets/s. In the
+    /// packet model it is:
+    ///
+    /// - the window over the round-trip time, or the packets in flight over it if there is no more data
+    /// - for sources without a window, their rate
+    /// - for users, the packets sent so far over the time
     fn send_pps(&self, id: ConnectionId) -> f64;
 
-    /// Why the connection sends as fast as it does, now.
+    /// Explains the connection's current rate.
     fn explain(&self, id: ConnectionId) -> Explanation;
 
-    /// The most packets that it has had under way at a time, of sources with a congestion window; the most of several.
+    /// Returns the largest number of packets in flight so far, for sources with a congestion window; the
+    /// largest of several.
     fn most_out_pkts(&self, _id: ConnectionId) -> Option<u32> {
         None
     }
 
-    /// The longest queue since it was asked to restart.
+    /// Returns the longest queue in packets since the last restart.
     fn longest_pkts(&self, id: LinkId) -> f64;
 
-    /// From now on the longest queues are those from now on.
+    /// Restarts the measurement of the longest queues.
     fn restart_longest(&mut self);
 
-    /// What the link has done since the start.
+    /// Returns the sums of the link since the start.
     fn link_sums(&self, id: LinkId) -> LinkSums;
 
-    /// What the connection has done since the start.
+    /// Returns the sums of the connection since the start.
     fn connection_sums(&self, id: ConnectionId) -> ConnectionSums;
 
-    /// What the connection has come to since the start.
+    /// Returns the counts of the connection since the start.
     fn connection_counts(&self, id: ConnectionId) -> ConnectionCounts;
 
-    /// What the aggregate has come to since the start; nothing where aggregates are not known.
+    /// Returns the counts of the aggregate since the start; zero for engines without aggregates.
     fn aggregate_counts(&self, id: AggregateId) -> AggregateCounts;
 
-    /// The packets at a link by drop precedence since the start; `None` where the queue does not tell
-    /// them apart.
+    /// Returns the packets at a link by drop precedence since the start; `None` if the queue does not
+    /// distinguish precedences.
     fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]>;
 
-    /// The data of all connections since the start.
+    /// Returns the totals of the data of all connections since the start.
     fn totals(&self) -> Totals;
 
-    /// The acknowledgements of all connections since the start.
+    /// Returns the totals of the acknowledgements of all connections since the start.
     fn ack_totals(&self) -> Totals;
 }
 
-/// What a link has done since the start.
+/// Cumulative sums of a link since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkSums {
     /// Packets that arrived.
     pub offered_pkts: f64,
-    /// Packets that were refused, or queued when the link failed.
+    /// Packets that were dropped at arrival, or queued when the link failed.
     pub lost_pkts: f64,
     /// Packets that left the queue.
     pub departed_pkts: f64,
-    /// Those of them that the link lost on the way; `None` where it never has, or had, something that loses any.
+    /// Packets among these that were lost in transit; `None` if the link never has such loss.
     pub link_lost_pkts: Option<f64>,
-    /// Packets that the queue marked instead of dropping them (CE, RFC 3168); none of fluids.
+    /// Packets that the queue marked instead of dropping them (CE, RFC 3168); 0 in the fluid model.
     pub marked_pkts: f64,
-    /// Packets in the queue times seconds.
+    /// Time integral of the queue in packet-seconds.
     pub queue_time: f64,
-    /// Of these, what those took that left: all, but where packets are dropped after they have waited. There those that
-    /// wait still are left out, as it is not known whether they will leave.
+    /// Share of `queue_time` of the packets that departed. It differs only if packets are dropped after
+    /// waiting. Waiting packets are then left out, because their fate is unknown.
     pub left_time: f64,
-    /// Packets that left the queue times the seconds by which the propagation delay was longer than that of the link's
-    /// [`LinkSpec`](crate::LinkSpec). Where packets are followed it is in what they took.
+    /// Departures times the excess of the propagation delay over that of the link's
+    /// [`LinkSpec`](crate::LinkSpec), in packet-seconds. In the packet model it is part of the measured
+    /// delays.
     pub longer_time: f64,
-    /// Seconds in which the link sent the packets that left the queue; 0 where packets are followed.
+    /// Transmission time of the packets that departed, in seconds; 0 in the packet model.
     pub sending_s: f64,
-    /// Packets that left the queue times the seconds in which the link then sent a bit; 0 where packets are followed.
+    /// Departures times the transmission time per bit at that time; 0 in the packet model.
     pub bit_time: f64,
-    /// Seconds for which the link was busy.
+    /// Time for which the link was busy, in seconds.
     pub busy_s: f64,
-    /// By drop precedence, where the queue tells them apart.
+    /// Packets by drop precedence, if the queue distinguishes them.
     pub precedences: Option<[PrecedenceTotals; 3]>,
 }
 
 impl LinkSums {
-    /// What the link has done since then.
+    /// Returns the sums since `before`.
     pub fn since(&self, before: &LinkSums) -> LinkSums {
         LinkSums {
             offered_pkts: self.offered_pkts - before.offered_pkts,
@@ -134,7 +139,7 @@ impl LinkSums {
             departed_pkts: self.departed_pkts - before.departed_pkts,
             link_lost_pkts: self.link_lost_pkts.map(|pkts| {
                 let lost_pkts = pkts - before.link_lost_pkts.unwrap_or(0.0);
-                // Of fluids less is rounding.
+                // In the fluid model, smaller values are rounding errors.
                 if lost_pkts > 1e-12 * pkts {
                     lost_pkts
                 } else {
@@ -154,25 +159,26 @@ impl LinkSums {
         }
     }
 
-    /// Seconds that packets which left the queue spent there on average (Little's law).
+    /// Returns the mean sojourn time of departed packets in seconds (Little's law).
     pub fn queueing_delay_s(&self) -> Option<f64> {
         mean(self.left_time, self.departed_pkts)
     }
 
-    /// Seconds that packets with these bits on the wire took on average until the link had transmitted them and carried them, if they
-    /// waited as all did; its own delay is that of its [`LinkSpec`](crate::LinkSpec). Of fluids.
+    /// Returns the mean delay in seconds of packets with this many bits on the wire, from arrival to the end
+    /// of the link, in the fluid model. Their waiting time is that of all packets; `own_delay_s` is the delay
+    /// of the [`LinkSpec`](crate::LinkSpec).
     pub fn delay_s(&self, bits: f64, own_delay_s: f64) -> Option<f64> {
         let of_each = |sum: f64| mean(sum, self.departed_pkts);
         let waited_s = of_each(self.queue_time - self.sending_s)?.max(0.0);
         Some(waited_s + bits * of_each(self.bit_time)? + (own_delay_s + of_each(self.longer_time)?))
     }
 
-    /// Which part was lost of all packets; at most 1, though some may have been offered before.
+    /// Returns the lost fraction of all packets, at most 1 because lost packets may have been offered before.
     pub fn loss_probability(&self) -> f64 {
         fraction(self.lost_pkts, self.offered_pkts).min(1.0)
     }
 
-    /// Which part was lost of packets marked like this.
+    /// Returns the lost fraction of packets with this marking.
     pub fn lost_of(&self, marking: [f64; 3]) -> f64 {
         match self.precedences {
             Some(each) => PrecedenceTotals::lost_of(each, marking),
@@ -181,88 +187,88 @@ impl LinkSums {
     }
 }
 
-/// What a connection (all `count` of it together) has done since the start.
+/// Cumulative sums of a connection (all `count` of it) since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionSums {
     /// Packets sent.
     pub sent_pkts: f64,
     /// Packets that reached the receiver, in order.
     pub delivered_pkts: f64,
-    /// Round-trip times seen, and what they are a sum over.
+    /// Sum of observed round-trip times with weights; the mean is this over [`rtt_weight`](Self::rtt_weight).
     pub rtt_time: f64,
-    /// See [`rtt_time`](Self::rtt_time).
+    /// Sum of the weights of [`rtt_time`](Self::rtt_time).
     pub rtt_weight: f64,
-    /// Loss probabilities seen, likewise.
+    /// Weighted sum of observed loss probabilities.
     pub lost: f64,
-    /// See [`lost`](Self::lost).
+    /// Sum of the weights of [`lost`](Self::lost).
     pub loss_weight: f64,
-    /// Times from sender to receiver, likewise; none where engines do not follow packets.
+    /// Weighted sum of one-way delays; 0 for engines without packets.
     pub delay_time: f64,
-    /// See [`delay_time`](Self::delay_time).
+    /// Sum of the weights of [`delay_time`](Self::delay_time).
     pub delay_weight: f64,
 }
 
-/// What a connection (all `count` of it together) has come to since the start.
+/// Cumulative counts of a connection (all `count` of it) since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionCounts {
     /// Packets sent, blocked ones included.
     pub sent_pkts: f64,
-    /// Packets that arrived in order, as applications get them.
+    /// Packets that arrived in order, as delivered to applications.
     pub delivered_pkts: f64,
     /// Packets that arrived in any order.
     pub arrived_pkts: f64,
     /// Packets lost in queues.
     pub lost_pkts: f64,
-    /// Packets that had no route.
+    /// Packets without a route.
     pub blocked_pkts: f64,
-    /// Packets that its application made, sent or not; `None` where there is always more, and of what sends at a
-    /// rate of its own.
+    /// Packets that its application generated, sent or not; `None` for unlimited data and for sources with a
+    /// rate of their own.
     pub made_pkts: Option<f64>,
-    /// Round-trip times seen, and what they are a sum over.
+    /// Sum of observed round-trip times with weights.
     pub rtt_time: f64,
-    /// See [`rtt_time`](Self::rtt_time).
+    /// Sum of the weights of [`rtt_time`](Self::rtt_time).
     pub rtt_weight: f64,
-    /// Seconds of sending outside the profile's domain, further out than is usable, and all.
+    /// Sending times in seconds: outside the profile's range, outside and not usable, and total.
     pub outside_s: [f64; 3],
-    /// Timeouts, and losses found by duplicate acknowledgements.
+    /// Number of timeouts, and of losses detected by duplicate acknowledgements.
     pub losses_found: Option<[f64; 2]>,
     /// Packets in queues now.
     pub queued_pkts: f64,
-    /// Packets between queues now.
+    /// Packets in flight between queues now.
     pub in_flight_pkts: f64,
-    /// When it had delivered all of its size, in seconds; the last of `count` connections.
+    /// Time at which all of its size was delivered, in seconds; the last of `count` connections.
     pub finished_s: Option<f64>,
-    /// The mean of these times over its `count` connections.
+    /// Mean of these times over its `count` connections.
     pub mean_finished_s: Option<f64>,
 }
 
-/// What an aggregate has come to since the start.
+/// Cumulative counts of an aggregate since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AggregateCounts {
     /// Packets sent, by drop precedence.
     pub sent_pkts: [f64; 3],
-    /// Packets that arrived, likewise.
+    /// Packets that arrived, by drop precedence.
     pub delivered_pkts: [f64; 3],
-    /// Packets lost, likewise.
+    /// Packets lost, by drop precedence.
     pub lost_pkts: [f64; 3],
     /// Packets delivered to applications.
     pub goodput_pkts: f64,
-    /// The same in bits.
+    /// Bits delivered to applications.
     pub goodput_bits: f64,
-    /// What its edge measures now, in bit/s.
+    /// Current rate that its edge measures, in bit/s.
     pub measured_bps: f64,
-    /// How its edge marks now.
+    /// Current fractions of each precedence that its edge marks.
     pub marking: [f64; 3],
-    /// The round-trip time that its edge knows now, in seconds.
+    /// Current round-trip time at its edge, in seconds.
     pub rtt_s: Option<f64>,
 }
 
-/// Part of a whole; 0 of nothing.
+/// Returns part / whole; 0 if the whole is 0.
 pub fn fraction(part: f64, whole: f64) -> f64 {
     mean(part, whole).unwrap_or(0.0)
 }
 
-/// A mean, if there is anything that it is over: what was not measured is no zero.
+/// Returns the mean; `None` if the weight is 0, because an unmeasured value is not 0.
 pub fn mean(sum: f64, weight: f64) -> Option<f64> {
     (weight > 0.0).then(|| sum / weight)
 }

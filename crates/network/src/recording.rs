@@ -1,4 +1,4 @@
-//! What is recorded while a network is on its way through time.
+//! Recording of a run: values over intervals and totals over periods.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -48,14 +48,14 @@ pub struct ConnectionInterval {
 }
 }
 
-/// The data of one connection in one queue over one recording interval.
+/// Data of one connection in one queue over one recording interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassInterval {
-    /// Where.
+    /// The link.
     pub link: LinkId,
-    /// Whose.
+    /// The connection.
     pub connection: ConnectionId,
-    /// How much.
+    /// Its numbers.
     pub numbers: ClassNumbers,
 }
 
@@ -70,155 +70,156 @@ columns! {
     }
 }
 
-/// What happened since the last recording: means over the interval that ends at `time_s`.
+/// Values since the last recording: means over the interval that ends at `time_s`.
 pub struct Interval<'a> {
     /// End of the interval in seconds.
     pub time_s: f64,
-    /// Its length in seconds.
+    /// Length of the interval in seconds.
     pub length_s: f64,
     /// The network, for names.
     pub network: &'a Network,
-    /// Who knows what happened.
+    /// Source of the values.
     pub told_by: &'a dyn Teller,
 }
 
-/// What can be told of an interval.
+/// Reader of the values of one interval.
 pub trait Teller {
-    /// Of a link.
+    /// Returns the values of a link.
     fn link(&self, id: LinkId) -> LinkInterval;
-    /// Of a connection.
+    /// Returns the values of a connection.
     fn connection(&self, id: ConnectionId) -> ConnectionInterval;
-    /// Why a connection sends as fast as it does.
+    /// Explains the rate of a connection.
     fn explain(&self, id: ConnectionId) -> Explanation;
-    /// Of the classes at every link.
+    /// Returns the values of the connection classes at every link.
     fn classes(&self) -> Vec<ClassInterval>;
 }
 
 impl Interval<'_> {
-    /// The link with this id.
+    /// Returns the values of a link.
     pub fn link(&self, id: LinkId) -> LinkInterval {
         self.told_by.link(id)
     }
 
-    /// The connection with this id.
+    /// Returns the values of a connection.
     pub fn connection(&self, id: ConnectionId) -> ConnectionInterval {
         self.told_by.connection(id)
     }
 
-    /// Why the connection sends as fast as it does at the end of the interval, with the utilizations of
-    /// the interval and, where packets are followed, its losses.
+    /// Explains the connection's rate at the end of the interval. Utilizations, and in the packet model
+    /// losses, are those of the interval.
     pub fn explain(&self, id: ConnectionId) -> Explanation {
         self.told_by.explain(id)
     }
 
-    /// The classes at every link: for each link in order, the connections whose data crosses it.
+    /// Returns the classes at every link: for each link in order, the connections whose data crosses it.
     pub fn classes(&self) -> impl Iterator<Item = ClassInterval> + '_ {
         self.told_by.classes().into_iter()
     }
 }
 
-/// A part of a run, from where it began on; by default the start of the run. Clones share it.
+/// Part of a run over which totals are counted, given by its start; by default the start of the run. Clones
+/// share it.
 ///
-/// It belongs to the run that [`Run::begin_period`] made it with, and to clones of it.
+/// It belongs to the run whose [`Run::begin_period`] returned it, and to clones of that run.
 #[derive(Clone, Debug, Default)]
 pub struct Period(Option<Arc<dyn Any + Send + Sync>>);
 
 impl Period {
-    /// One that began when so much had happened.
+    /// Returns a period that begins at this state of the counters.
     pub fn since(start: Arc<dyn Any + Send + Sync>) -> Period {
         Period(Some(start))
     }
 
-    /// What had happened when it began; `None` at the start of a run.
+    /// Returns the state of the counters at its start; `None` at the start of a run.
     ///
     /// # Panics
-    /// If it was begun by something that tells otherwise.
+    /// If another kind of run began it.
     pub fn start<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let start = self.0.clone()?;
         Some(start.downcast().expect("a period of this kind of run"))
     }
 }
 
-/// A network on its way through time, as those see it who tell of it.
+/// Simulation run, as recorders see it.
 ///
-/// Ids are those of its network: whatever takes one panics if it is of another.
+/// Ids are those of its network: functions panic for an id of another network.
 pub trait Run {
-    /// The network.
+    /// Returns the network.
     fn network(&self) -> &Network;
 
-    /// The options.
+    /// Returns the options.
     fn options(&self) -> &Options;
 
-    /// Simulated time in seconds.
+    /// Returns the simulated time in seconds.
     fn time_s(&self) -> f64;
 
-    /// Begins a period now: all totals are those since now, until another period begins, or
-    /// [`count_since`](Self::count_since) goes back to an earlier one. What moves the network is not
-    /// touched.
+    /// Begins a period now. All totals count from now on, until another period begins or
+    /// [`count_since`](Self::count_since) returns to an earlier one. The simulation itself is not affected.
     fn begin_period(&mut self) -> Period;
 
-    /// From now on totals are those since `period` began; since the start with `Period::default()`.
+    /// Makes totals count from the start of `period`; `Period::default()` is the start of the run.
     fn count_since(&mut self, period: &Period);
 
-    /// When the period began that totals are of, in seconds.
+    /// Returns the start of the current period in seconds.
     fn period_start_s(&self) -> f64;
 
-    /// The link since the period began; without [`begin_period`](Self::begin_period) that is the start.
+    /// Returns the totals of the link in the current period, which begins at the start without
+    /// [`begin_period`](Self::begin_period).
     fn link_totals(&self, id: LinkId) -> LinkTotals;
 
-    /// The connection since the period began.
+    /// Returns the totals of the connection in the current period.
     fn connection_totals(&self, id: ConnectionId) -> ConnectionTotals;
 
-    /// The aggregate since the period began; nothing with models that know no aggregates.
+    /// Returns the totals of the aggregate in the current period; zero for models without aggregates.
     fn aggregate_totals(&self, id: AggregateId) -> AggregateTotals;
 
-    /// The packets at a link by drop precedence since the period began; `None` where the queue does not
-    /// tell them apart.
+    /// Returns the packets at a link by drop precedence in the current period; `None` if the queue does not
+    /// distinguish precedences.
     fn precedence_totals(&self, id: LinkId) -> Option<[PrecedenceTotals; 3]>;
 
-    /// The data of all connections since the period began.
+    /// Returns the totals of the data of all connections in the current period.
     fn totals(&self) -> Totals;
 
-    /// The acknowledgements of all connections, likewise.
+    /// Returns the totals of the acknowledgements of all connections in the current period.
     fn ack_totals(&self) -> Totals;
 
-    /// What the users of each workload have met with since the period began. Where packets are
-    /// followed, those who came and who went since, and waits that were over since; with fluids, which
-    /// play sessions over the paths of the time, all that those waited who have come since; once it is
-    /// `interrupted`, of those only who were played until then.
+    /// Returns the response times of each workload's users in the current period. In the packet model, it
+    /// covers arrivals, departures and waits that ended in the period. The fluid models replay sessions over
+    /// the paths of the time and report all waits of users that arrived in the period. If `interrupted`
+    /// returns true, only users replayed until then are included.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] if a session asks for more than can be played, 10 million packets.
+    /// [`RunError::BadOption`] if a session is longer than 10 million packets.
     fn experiences(
         &self,
         interrupted: &(dyn Fn() -> bool + Sync),
     ) -> Result<Vec<Experience>, RunError>;
 }
 
-/// Keeps what happens.
+/// Recorder of the values of a run.
 pub trait Recorder {
-    /// What can go wrong while keeping it.
+    /// Error of recording.
     type Error;
-    /// Called at the end of every recording interval, in order of time.
+    /// Records an interval; called at the end of every recording interval, in order of time.
     ///
     /// # Errors
-    /// Whatever stops the run.
+    /// Any error stops the run.
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error>;
 
-    /// Called with every piece of time between ends of recording intervals and bounds, before them.
+    /// Receives every piece of time between ends of recording intervals and bounds, before them.
     fn piece(&mut self, _piece: &Interval<'_>) {}
 
-    /// The time in seconds at which [`bound`](Self::bound) is to be called next, within the duration, if
-    /// it is.
+    /// Returns the time in seconds of the next call of [`bound`](Self::bound), within the duration; `None`
+    /// for no call.
     fn next_bound_s(&self) -> Option<f64> {
         None
     }
 
-    /// Called when the time has come, exactly: to begin a period, for one. What it returns as the next
-    /// bound must have moved on.
+    /// Called exactly at that time, for example to begin a period. Afterwards, `next_bound_s` must return a
+    /// later time.
     ///
     /// # Errors
-    /// Whatever stops the run.
+    /// Any error stops the run.
     fn bound(&mut self, _run: &mut dyn Run) -> Result<(), RunError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What fails together: the directions of a duplex link, and links that share a risk.
+//! Links that fail together: the directions of a duplex link, and shared-risk link groups (SRLG, RFC 4202).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use netflow_units::duplex_name;
 use crate::tables::RiskGroup;
 use crate::{LinkId, Network, NetworkBuilder, NodeId};
 
-/// What was told of it while a network is built.
+/// Duplex links and risk groups while a network is built.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Risks {
-    /// The other direction of links, both ways.
+    /// Opposite direction of each duplex link, in both directions.
     pub other_way: BTreeMap<u32, u32>,
     pub groups: BTreeMap<String, BTreeSet<u32>>,
 }
 
 impl Risks {
-    /// As the network has them: groups in the order of their names, whatever the order in which they were told.
+    /// Returns the tables of the network, with groups sorted by name.
     pub fn tables(self) -> (BTreeMap<u32, u32>, Vec<RiskGroup>) {
         let groups = self.groups.into_iter().map(|(name, links)| RiskGroup {
             name,
@@ -27,8 +27,8 @@ impl Risks {
 }
 
 impl NetworkBuilder {
-    /// These two are the directions of one duplex link. Each has a queue of its own and events of its own; who
-    /// looks for what may fail takes them for one.
+    /// Declares these links as the two directions of one duplex link. Each has its own queue and its own
+    /// events. Failure analysis treats them as one link.
     pub fn duplex(&mut self, there: LinkId, back: LinkId) {
         let ends = [("there", there.1), ("back", back.1)];
         self.must_own(&ends, |_| "a duplex link".to_owned());
@@ -36,8 +36,8 @@ impl NetworkBuilder {
         self.risks.other_way.insert(back.0, there.0);
     }
 
-    /// The link is one of those that fail together, for they share a conduit, a bridge or a supply: the group
-    /// of this name. A link can be in several groups.
+    /// Adds the link to the shared-risk link group of this name. Its links fail together because they share a
+    /// conduit, a bridge or a power supply. A link can be in several groups.
     pub fn risk_group(&mut self, name: &str, link: LinkId) {
         self.must_own(&[("link", link.1)], |_| format!("risk group {name}"));
         let group = self.risks.groups.entry(name.to_owned()).or_default();
@@ -46,21 +46,21 @@ impl NetworkBuilder {
 }
 
 impl Network {
-    /// The other direction of the duplex link that this is a direction of.
+    /// Returns the opposite direction, if the link is a direction of a duplex link.
     pub fn other_way(&self, id: LinkId) -> Option<LinkId> {
         let inner = &*self.inner;
         let other = inner.other_way.get(&(id.within(inner.owner) as u32));
         other.map(|&link| LinkId(link, inner.owner))
     }
 
-    /// What fails as one: every link, and if it is a direction of a duplex link the other one with it, once.
+    /// Returns the physical links. A duplex link appears once, as its first direction and the other one.
     pub fn physical_links(&self) -> impl Iterator<Item = (LinkId, Option<LinkId>)> {
         let first = |id: &LinkId| self.other_way(*id).is_none_or(|other| *id < other);
         let all = self.links().filter(first);
         all.map(|id| (id, self.other_way(id)))
     }
 
-    /// What that is called: `A->B`, or `A<->B` of both directions.
+    /// Returns the name of the physical link: `A->B`, or `A<->B` for both directions.
     pub fn physical_link_name(&self, id: LinkId) -> String {
         match self.other_way(id) {
             None => self.link_name(id).to_owned(),
@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// The groups of links that fail together, in the order of their names.
+    /// Returns the shared-risk link groups, sorted by name.
     pub fn risk_groups(&self) -> impl ExactSizeIterator<Item = (&str, Vec<LinkId>)> {
         let inner = &*self.inner;
         inner.risk_groups.iter().map(|group| {
@@ -81,7 +81,7 @@ impl Network {
         })
     }
 
-    /// The links that lead to a node or away from it.
+    /// Returns the links that start or end at a node.
     pub fn links_at(&self, id: NodeId) -> Vec<LinkId> {
         let place = id.within(self.inner.owner);
         let ends = |link: &LinkId| {

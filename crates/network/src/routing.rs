@@ -1,4 +1,4 @@
-//! Shortest paths by delay, or by metric where links have one.
+//! Shortest-path routing by delay or by metric (Dijkstra), with equal-cost next links.
 
 use std::ops::Add;
 
@@ -10,11 +10,11 @@ use rayon::prelude::*;
 
 use crate::{FlowHash, LinkSpec};
 
-/// To look at so many links takes far longer than to wake threads.
+/// Work above which multithreading pays, in groups of requests times links.
 const MUCH: usize = 1 << 17;
 
-/// Delay in whole picoseconds, or metrics in millionths, then hops: equal sums are then equal whatever the order
-/// of summation, and the path with fewer links wins among them.
+/// Delay in whole picoseconds, or metric in millionths, then the number of links. Integer sums do not depend
+/// on the order of summation; among equal lengths the path with fewer links wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost(u64, u32);
 
@@ -25,59 +25,59 @@ impl Add for Cost {
     }
 }
 
-/// The links as a graph in which paths are looked for.
+/// Graph of the links, on which paths are computed.
 #[derive(Debug)]
 pub struct Router {
     graph: DiGraph<(), u32, u32>,
     cost: Vec<Cost>,
-    /// Among paths of one cost, the smaller of the last link decides: the greater bandwidth, then the names of
-    /// its ends, then its circuit.
+    /// Rank of each link: among paths of equal cost, the last link of the lowest rank wins. The rank is by
+    /// higher bandwidth, then the names of its ends, then its circuit.
     preference: Vec<Preference>,
-    /// All links with their ends; of those between the same nodes the preferred first.
+    /// All links with their ends; parallel links in order of preference.
     by_ends: Vec<(u32, u32, u32)>,
 }
 
-/// The bandwidth, and places of the ends and of the circuit among all names.
+/// Bandwidth in descending order, and the ranks of the ends and the circuit among all names.
 type Preference = (std::cmp::Reverse<u64>, usize, usize, usize);
 
-/// The links of a path; `None` where there is no way.
+/// Links of a path; `None` if the nodes are not connected.
 type Path = Option<Vec<u32>>;
 
-/// A path that is wanted.
+/// Request for a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub from: u32,
     pub to: u32,
-    /// Which of those of equal cost; `None`: the preferred.
+    /// ECMP hash that selects among paths of equal cost; `None`: the preferred path.
     pub flow: Option<FlowHash>,
 }
 
-/// Of every node the links that begin a path of least cost to one node, the preferred first.
+/// Next links of every node on paths of least cost to one node, in order of preference (compressed rows).
 #[derive(Clone, Debug, Default)]
 pub struct NextLinks {
-    /// Where those of each node begin.
+    /// Index of each node's first link.
     first: Vec<u32>,
     links: Vec<u32>,
 }
 
 impl NextLinks {
-    /// Those of one node.
+    /// Returns the next links of one node.
     pub fn of(&self, node: u32) -> &[u32] {
         let ends = self.first.get(node as usize..).and_then(|it| it.get(..2));
         ends.map_or(&[], |ends| &self.links[ends[0] as usize..ends[1] as usize])
     }
 
-    /// How many numbers they are.
+    /// Returns the number of entries.
     pub fn size(&self) -> usize {
         self.first.len() + self.links.len()
     }
 }
 
-/// The best paths from one node.
+/// Shortest-path tree from one node, built on demand.
 struct Tree {
     from: NodeIndex<u32>,
     cost: Vec<Option<Cost>>,
-    /// Of nodes that somebody has gone to: the last link on the way there.
+    /// Last link of the path to each node that was visited.
     into: Vec<Option<u32>>,
 }
 
@@ -112,12 +112,12 @@ impl Router {
         circuits.sort_unstable();
         circuits.dedup();
         let circuit = |link: &LinkSpec| {
-            // One without a name comes first.
+            // A link without a circuit has the lowest rank.
             let name = link.circuit.as_deref();
             name.map_or(0, |name| 1 + circuits.partition_point(|it| *it < name))
         };
         let preference = links.iter().map(|link| {
-            // Positive numbers are in the order of their bits.
+            // Positive floating-point numbers have the same order as their bits.
             let bandwidth = std::cmp::Reverse(link.bandwidth_bps.to_bits());
             let [from, to] = [link.from, link.to].map(|node| place[node.index()]);
             (bandwidth, from, to, circuit(link))
@@ -137,7 +137,7 @@ impl Router {
         }
     }
 
-    /// The links from one node to another: of least cost first, then the preferred.
+    /// Returns the links from one node to another, by cost, then by preference.
     pub fn between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
         let ends = |it: &(u32, u32, u32)| (it.0, it.1);
         let first = self.by_ends.partition_point(|it| ends(it) < (from, to));
@@ -146,10 +146,12 @@ impl Router {
             .map(|it| it.2)
     }
 
-    /// A path for every request, in order; `None` where there is no way. Links that are `down`
-    /// are not used. Without a flow, among paths of equal cost the shorter wins, then the one that arrives
-    /// over the links of greater bandwidth, then names decide: the order in which links were added makes no
-    /// difference, nor does what else is set at them.
+    /// Returns a path for every request, in order; `None` if the nodes are not connected. Links that are
+    /// `down` are not used.
+    ///
+    /// Without a flow, the path with fewer links wins among paths of equal cost. The next criteria are the
+    /// bandwidth, compared from the last link backwards, and the names. The result does not depend on the
+    /// order of links or on their other settings.
     pub fn paths(&self, requests: &[Request], down: &[bool]) -> Vec<Path> {
         let (mut flows, mut others): (Vec<usize>, Vec<usize>) =
             (0..requests.len()).partition(|&i| requests[i].flow.is_some());
@@ -157,7 +159,7 @@ impl Router {
         let same_start = others.chunk_by(|&a, &b| requests[a].from == requests[b].from);
         flows.sort_by_key(|&i| (requests[i].to, i));
         let same_end = flows.chunk_by(|&a, &b| requests[a].to == requests[b].to);
-        // One tree at a time, or one for each thread: all of them would not fit for large networks.
+        // One tree at a time per thread, because all trees would not fit into memory for large networks.
         let from_one = |same: &&[usize]| {
             let from = requests[same[0]].from;
             let mut tree = Tree {
@@ -186,7 +188,7 @@ impl Router {
         answers
     }
 
-    /// What is found of each of some groups of requests, by all threads if it is much work.
+    /// Returns the paths of each group of requests, computed in parallel if there is enough work.
     fn of_each<'a>(
         &self,
         groups: Vec<&'a [usize]>,
@@ -198,7 +200,7 @@ impl Router {
         }
     }
 
-    /// Where all paths of least cost to a node go, however many links they have.
+    /// Returns the next links of all paths of least cost to a node, whatever their number of links.
     pub fn next_links(&self, to: u32, down: &[bool]) -> NextLinks {
         let works = EdgeFiltered::from_fn(&self.graph, |e| !down[*e.weight() as usize]);
         let reached = dijkstra(Reversed(&works), to.into(), None, |e| {
@@ -225,14 +227,14 @@ impl Router {
         all
     }
 
-    /// What a link costs where paths need not have few links: those without length are counted all the same, so
-    /// that no path goes round in a circle.
+    /// Returns the cost of a link without counting links. A link of length 0 counts as one link, so that
+    /// paths have no loops.
     fn length(&self, link: u32) -> Cost {
         let Cost(length, hops) = self.cost[link as usize];
         Cost(length, if length == 0 { hops } else { 0 })
     }
 
-    /// The path that a flow takes.
+    /// Returns the path that a flow takes.
     pub fn walk(&self, from: u32, to: u32, flow: FlowHash, next: &NextLinks) -> Option<Vec<u32>> {
         let (mut at, mut left, mut path) = (from, flow, Vec::new());
         while at != to {
@@ -244,7 +246,7 @@ impl Router {
         Some(path)
     }
 
-    /// How many of these flows' paths have a node with several links to choose from.
+    /// Returns the number of these flows whose path contains a node with several next links.
     pub fn with_choices(&self, flows: &mut [(Request, &[u32])], down: &[bool]) -> usize {
         flows.sort_by_key(|(request, _)| request.to);
         let mut found = 0;
@@ -260,13 +262,13 @@ impl Router {
         found
     }
 
-    /// Where a link ends.
+    /// Returns the end node of a link.
     pub fn end(&self, link: u32) -> Option<u32> {
         let (_, end) = self.graph.edge_endpoints(link.into())?;
         Some(end.index() as u32)
     }
 
-    /// What the best paths from a node cost, to every node that there is one to.
+    /// Returns the cost of the best path from a node to every reachable node.
     fn costs(&self, from: u32, down: &[bool]) -> Vec<Option<Cost>> {
         let works = EdgeFiltered::from_fn(&self.graph, |e| !down[*e.weight() as usize]);
         let reached = dijkstra(&works, from.into(), None, |e| {
@@ -279,7 +281,7 @@ impl Router {
         cost
     }
 
-    /// The last link of the best path to a node.
+    /// Returns the last link of the best path to a node.
     fn best_into(&self, tree: &Tree, to: NodeIndex<u32>, down: &[bool]) -> Option<u32> {
         let best = tree.cost[to.index()]?;
         let incoming = self.graph.edges_directed(to, Direction::Incoming);
@@ -292,7 +294,7 @@ impl Router {
         links.min_by_key(|&link| self.preference[link as usize])
     }
 
-    /// The best path to a node, from there on.
+    /// Returns the best path to a node, traced back from its end.
     fn walk_back(&self, tree: &mut Tree, to: u32, down: &[bool]) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut at = NodeIndex::from(to);
@@ -316,7 +318,8 @@ mod tests {
     use crate::NodeId;
     use crate::ids::Owner;
 
-    /// So many requests that all threads look for paths: each is what it is alone, and stands where it was asked for.
+    /// With enough requests for multithreading, each result equals that of a single request, at the same
+    /// index.
     #[test]
     fn all_paths_together_are_those_of_each_alone() {
         let (nodes, links) = (200_u32, 900_u32);
@@ -324,7 +327,7 @@ mod tests {
         let owner = Owner::new();
         let node = |i: u32| NodeId::new(i % nodes, owner);
         let link = |i: u32| LinkSpec {
-            // Some cost the same, so that flows choose.
+            // Equal costs make flows choose.
             metric: Some(f64::from(1 + i % 3)),
             ..LinkSpec::new(node(i), node(i * 7 + i / nodes + 1), 1e6)
         };

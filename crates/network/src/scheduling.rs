@@ -1,37 +1,36 @@
-//! Several queues in front of one link, and who of them sends.
+//! Several queues at one link, and the scheduler that serves them.
 
 use netflow_queues::Scheduler;
 
 use crate::{Buffer, BuildError, DropPolicy, LinkId, LinkSpec, Network};
 
-/// A queue of its own for a class of packets, an assured forwarding class for one.
+/// Queue for a traffic class, for example an assured forwarding class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueClass {
-    /// What connections call it ([`crate::NetworkBuilder::classify`]).
+    /// Name of the class, for connections ([`crate::NetworkBuilder::classify`]).
     pub name: String,
     /// Weight with [`Scheduler::Wfq`], positive; the link's own queue has 1.
     pub weight: f64,
-    /// Room of the queue.
+    /// Buffer size of the queue.
     pub buffer: Buffer,
-    /// Which packets are refused.
+    /// Drop policy of the queue.
     pub queue: DropPolicy,
 }
 
-/// The classes of one link, first come first in priority; everything else waits in the link's own
-/// queue, after them.
+/// Class queues of one link, highest priority first. All other packets use the link's own queue, after them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassedLink {
-    /// Which link.
+    /// The link.
     pub link: LinkId,
-    /// How bandwidth is shared.
+    /// Scheduler of the queues.
     pub scheduler: Scheduler,
-    /// The queues beside the link's own.
+    /// Class queues in addition to the link's own.
     pub classes: Vec<QueueClass>,
 }
 
 impl Network {
-    /// The queues of a link, of which each is a link to the engines: itself, as events see it first, then those of its
-    /// classes.
+    /// Returns the queues of a link, each of which is a link to engines: the link itself, on which events
+    /// act, then its class queues.
     pub fn queues_of(&self, link: LinkId) -> Vec<LinkId> {
         let shared = self.shared(link).filter(|it| it.sends() == Some(link.0));
         let classes = shared.map_or(&[][..], |shared| &shared.links[..shared.links.len() - 1]);
@@ -39,13 +38,13 @@ impl Network {
         std::iter::once(link).chain(classes).collect()
     }
 
-    /// Whether it is the queue of a class: then another link sends for it.
+    /// Returns whether it is the queue of a class, which another link serves.
     pub fn is_of_class(&self, link: LinkId) -> bool {
         let shared = self.shared(link);
         shared.is_some_and(|it| it.sends() != Some(link.0))
     }
 
-    /// All queues of the link that sends for this one, itself included, if there are several.
+    /// Returns all queues that share a link with this one, itself included; `None` if there is only one.
     pub fn sharing_with(&self, queue: LinkId) -> Option<impl Iterator<Item = LinkId> + '_> {
         let links = self.shared(queue)?.links.iter();
         Some(links.map(|&l| LinkId(l, self.inner.owner)))
@@ -56,7 +55,7 @@ impl Network {
         self.inner.shared.iter().find(|it| it.links.contains(&link))
     }
 
-    /// Something of all queues of a link together.
+    /// Returns the sum of a quantity over all queues of a link.
     pub fn over_queues(&self, link: LinkId, of: impl Fn(LinkId) -> f64) -> f64 {
         match self.inner.shared.is_empty() {
             true => of(link),
@@ -64,7 +63,7 @@ impl Network {
         }
     }
 
-    /// Whether one of a link's queues marks packets.
+    /// Returns whether one of a link's queues marks packets.
     pub fn marks(&self, link: LinkId) -> bool {
         let queues = self.queues_of(link);
         queues
@@ -72,35 +71,35 @@ impl Network {
             .any(|&queue| self.link_spec(queue).queue.marks())
     }
 
-    /// The links with several queues; their other queues are links called `FROM->TO/CLASS`.
+    /// Returns the links with several queues; their class queues are links named `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
         let own = self.inner.shared.iter().filter_map(Shared::sends);
         own.map(|link| LinkId(link, self.inner.owner))
     }
 }
 
-/// A link with its queues: the classes as links of their own, then the link itself.
+/// Link with its queues: the classes as links of their own, then the link itself.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    /// How they share.
+    /// Scheduler of the queues.
     pub scheduler: Scheduler,
-    /// The links, its own the last.
+    /// Queues as links; the link itself is the last.
     pub links: Vec<u32>,
-    /// Weight of each.
+    /// Weight of each queue.
     pub weights: Vec<f64>,
 }
 
 impl Shared {
-    /// The link that sends for all of them.
+    /// Returns the link that serves all queues.
     fn sends(&self) -> Option<u32> {
         self.links.last().copied()
     }
 }
 
-/// The queues of classes as links of their own, and how they share.
+/// Class queues as links of their own, and their schedulers.
 #[derive(Debug, Default)]
 pub(crate) struct Expanded {
-    /// Parent and class name of each link that is the queue of a class, from the first on.
+    /// Parent and class name of each link that is a class queue, from the first one on.
     pub queues: Vec<(u32, String)>,
     pub shared: Vec<Shared>,
 }

@@ -1,7 +1,7 @@
-//! What may be set of connections while a simulation is under way: their paths and their rates.
+//! Paths and rates of connections that can be set at run time.
 //!
-//! It is announced before, since engines size what they keep by what can happen. A connection of which anything may
-//! be set is a class of its own.
+//! They are announced before the run, because engines size their state by the possible changes. A connection
+//! with settable values is a class of its own.
 
 use std::collections::BTreeMap;
 
@@ -12,40 +12,40 @@ use crate::{
     BuildError, ConnectionId, ConnectionSpec, LinkId, Network, NetworkBuilder, NodeId, Source,
 };
 
-/// What may be set of one connection.
+/// Settable paths and rates of one connection.
 #[derive(Clone, Debug)]
 pub struct Settable {
-    /// Which connection.
+    /// Number of the connection.
     pub connection: u32,
-    /// The paths that it may take: first the one that it has by itself while all links work, then those that were
-    /// announced. None if none was.
+    /// Allowed paths: first the default path while all links work, then the announced paths. Empty if none
+    /// was announced.
     pub paths: Vec<Vec<NodeId>>,
-    /// The lowest and the highest rate in packets/s of each of its `count`, its own included; `None` if none was
-    /// announced.
+    /// Lowest and highest rate in packets/s of each of its `count`, its initial rate included; `None` if none
+    /// was announced.
     pub rates_pps: Option<(f64, f64)>,
 }
 
-/// What is set of a connection now; nothing unless somebody did.
+/// Current overrides of a connection; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Set {
-    /// Which of the [paths](Settable::paths) that it may take.
+    /// Index into the allowed [paths](Settable::paths).
     pub path: Option<u32>,
-    /// The rate of each of its `count`, in packets/s.
+    /// Rate of each of its `count`, in packets/s.
     pub rate_pps: Option<f64>,
 }
 
-/// What was announced of a connection.
+/// Announced paths and rates of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Announced {
     pub paths: Vec<Vec<NodeId>>,
     pub rates_pps: Vec<f64>,
 }
 
-/// By connection.
+/// Announcements by connection number.
 pub(crate) type AllAnnounced = BTreeMap<u32, Announced>;
 
 impl Settable {
-    /// What was announced for it.
+    /// Returns the announcement that gives this value.
     pub(crate) fn announced(&self) -> Announced {
         let rates_pps = self.rates_pps.map(|(least, most)| vec![least, most]);
         Announced {
@@ -56,8 +56,8 @@ impl Settable {
 }
 
 impl NetworkBuilder {
-    /// The connection may be sent over this path as well while a simulation is under way: nodes from sender to receiver,
-    /// as in [`ConnectionSpec::path`]. Until that happens nothing is different.
+    /// Announces that the connection may be switched to this path at run time. It lists the nodes from sender
+    /// to receiver, as in [`ConnectionSpec::path`]. Until the switch, nothing changes.
     pub fn may_take(&mut self, connection: ConnectionId, path: Vec<NodeId>) {
         let nodes: Vec<_> = path.iter().map(|node| ("path", node.owner())).collect();
         self.must_own(&nodes, |_| {
@@ -68,9 +68,9 @@ impl NetworkBuilder {
         }
     }
 
-    /// The connection may be set to this rate as well while a simulation is under way, in packets/s of each of its
-    /// `count`; 0 if it may be silent. Only sources that have a rate of their own may: the others decide
-    /// themselves.
+    /// Announces that the connection may be set to this rate at run time, in packets/s of each of its
+    /// `count`; 0 means silent. Only constant and Poisson sources allow this, because other sources control
+    /// their rate themselves.
     pub fn may_send(&mut self, connection: ConnectionId, rate_pps: f64) {
         if self.owns_connection(connection) {
             self.announced_of(connection).rates_pps.push(rate_pps);
@@ -87,7 +87,7 @@ impl NetworkBuilder {
         self.announced.entry(connection.0).or_default()
     }
 
-    /// Rates that cannot be.
+    /// Adds errors for announced rates that are invalid or not settable.
     pub(crate) fn check_announced(&self, errors: &mut Vec<BuildError>) {
         for (&connection, announced) in &self.announced {
             let spec = self.spec_of(connection);
@@ -112,7 +112,7 @@ impl NetworkBuilder {
         }
     }
 
-    /// What may be set of each connection, without the paths that it has by itself, which `own_path` knows.
+    /// Returns the settable paths and rates of each connection; `own_path` supplies its default path.
     pub(crate) fn settable(&self, own_path: impl Fn(u32) -> Vec<NodeId>) -> Vec<Settable> {
         let each = self.announced.iter();
         let settable = |(&connection, announced): (&u32, &Announced)| {
@@ -139,7 +139,7 @@ impl NetworkBuilder {
     }
 }
 
-/// The rate of a source that has one of its own, in packets/s.
+/// Returns the rate of a constant or Poisson source in packets/s.
 fn own_rate_pps(spec: &ConnectionSpec) -> Option<f64> {
     match spec.source {
         Source::Constant { rate_pps } | Source::Poisson { rate_pps } => Some(rate_pps),
@@ -155,23 +155,24 @@ fn decides_itself(source: &Source) -> &'static str {
 }
 
 impl Network {
-    /// The paths that the connection may be set to while a simulation is under way: the one that it has by itself while
-    /// all links work, and those that [were announced](NetworkBuilder::may_take); none if none was.
+    /// Returns the paths that the connection can be set to at run time. They are its default path while all
+    /// links work and the [announced](NetworkBuilder::may_take) ones; empty if none was announced.
     pub fn paths(&self, id: ConnectionId) -> &[Vec<NodeId>] {
         self.settable(id).map_or(&[], |it| &it.paths)
     }
 
-    /// The lowest and the highest rate in packets/s that each of the connection's `count` may be set to: its own and
-    /// those that [were announced](NetworkBuilder::may_send). Of a source that decides itself there is none.
+    /// Returns the lowest and the highest rate in packets/s to which each of the connection's `count` can be
+    /// set. The range includes its initial rate and the [announced](NetworkBuilder::may_send) ones. `None` if
+    /// the source controls its rate.
     pub fn rates_pps(&self, id: ConnectionId) -> Option<(f64, f64)> {
         let announced = self.settable(id).and_then(|it| it.rates_pps);
         announced.or_else(|| own_rate_pps(self.connection_spec(id)).map(|pps| (pps, pps)))
     }
 
-    /// The rate in packets/s that each of the connection's `count` was built with.
+    /// Returns the initial rate of each of the connection's `count`, in packets/s.
     ///
     /// # Errors
-    /// Of TCP and users, which decide themselves: that they do, in words.
+    /// For TCP and users: the reason, as text.
     pub fn own_rate_pps(&self, id: ConnectionId) -> Result<f64, &'static str> {
         let spec = self.connection_spec(id);
         own_rate_pps(spec).ok_or_else(|| decides_itself(&spec.source))
@@ -185,19 +186,19 @@ impl Network {
 }
 
 impl Tables {
-    /// The place of a connection among those of which something may be set.
+    /// Returns the index of a connection among the settable ones.
     pub fn settable_of(&self, connection: u32) -> Option<usize> {
         place_of(&self.settable, connection)
     }
 
-    /// What is set of a connection, where this is set of those of which something may be.
+    /// Returns the current overrides of `connection`; `set` has one entry per settable connection.
     pub fn set_of(&self, connection: u32, set: &[Set]) -> Set {
         let place = self.settable_of(connection);
         let set = place.and_then(|place| set.get(place));
         set.copied().unwrap_or_default()
     }
 
-    /// The links of a branch's data; none without a branch.
+    /// Returns the links of a branch's data path; empty without a branch.
     pub fn links_of(&self, branch: u32) -> Vec<LinkId> {
         let links: &[u32] = match branch {
             NO_BRANCH => &[],
@@ -206,8 +207,8 @@ impl Tables {
         links.iter().map(|&l| LinkId(l, self.owner)).collect()
     }
 
-    /// Of every branch whether anything is sent over it at any time, if connections of which something may be set take these of
-    /// [their paths](Settable::paths) from the start.
+    /// Returns whether each branch carries traffic at any time, if settable connections use these of [their
+    /// paths](Settable::paths) from the start.
     pub fn used_branches(&self, paths: &[Option<u32>]) -> Vec<bool> {
         if self.settable.is_empty() {
             return vec![true; self.branches.len()];
@@ -227,8 +228,8 @@ impl Tables {
         used
     }
 
-    /// The branch of a class in an epoch, if it is sent over this one of the [paths](Settable::paths) that its connection
-    /// may take, or over none of them: then its routes are the network's.
+    /// Returns the branch of a class in an epoch. `path` is an index into the allowed
+    /// [paths](Settable::paths) of its connection; `None` selects the network's routes.
     pub fn branch_of(&self, epoch: usize, class: u32, path: Option<u32>) -> u32 {
         let epoch = &self.epochs[epoch];
         let own = epoch.branch_of[class as usize];
@@ -241,7 +242,7 @@ impl Tables {
     }
 }
 
-/// The place of the connection of a class among them.
+/// Returns the index of the class's connection among the settable ones.
 pub(crate) fn place_of_class(settable: &[Settable], class: &Class) -> Option<usize> {
     place_of(settable, class.connection)
 }

@@ -1,4 +1,4 @@
-//! What a network is made of, as its builder takes it.
+//! Specifications of links, connections and events, the input of a network builder.
 
 use std::sync::Arc;
 
@@ -11,42 +11,42 @@ use netflow_workload::Transfers;
 
 use crate::{Calibration, FlowHash, LinkId, NodeId, Portion, Rio, UserTraffic};
 
-/// How much a queue holds, the packet in service included.
+/// Buffer size of a queue, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
-    /// This many packets of any size; at least 1.
+    /// Number of packets of any size, at least 1.
     Packets(f64),
-    /// This many bytes, of which each packet takes its own, the link's [overhead](LinkSpec::overhead) included. In fluids they are as many packets of the mean size
-    /// of all that are there.
+    /// Number of bytes. Each packet takes its own size, with the link's [overhead](LinkSpec::overhead). The
+    /// fluid model converts them to packets of the mean size in the queue.
     Bytes(f64),
-    /// The bytes that the link sends in a given time, whatever its bandwidth is at the moment.
+    /// Bytes that the link transmits in a given time, at its current bandwidth.
     Time(BufferTime),
-    /// The bandwidth-delay product: what the link sends during the longest round trip, queues aside, of the
-    /// connections that cross it at the start, in packets of the mean size of their data; at least 10
-    /// packets, and at least twice the upper threshold of RED and RIO. A link that
-    /// nothing crosses is sized by the round trips of the links that leave or enter the same node, or of the
-    /// network; 100 ms without traffic.
+    /// Bandwidth-delay product of the link. The round-trip time is the longest, without queueing, of the
+    /// connections that cross the link at the start. Packets have the mean size of the data of these
+    /// connections. The minimum is 10 packets, and twice the upper threshold of RED and RIO. A link without
+    /// traffic uses the round-trip times of the links that leave or enter the same node, otherwise those of
+    /// the whole network. A network without traffic uses 100 ms.
     BandwidthDelay,
 }
 
-/// A buffer size as a transmission time: its bytes follow the link's bandwidth.
+/// Buffer size given as a transmission time: its bytes scale with the link's bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BufferTime {
-    /// Time in seconds that the link needs to send a full buffer.
+    /// Time that the link needs to transmit a full buffer, in seconds.
     pub s: f64,
     /// Smallest buffer in bytes, for low bandwidths: one packet.
     pub least_bytes: f64,
 }
 
 impl BufferTime {
-    /// Returns the buffer in bytes at this bandwidth in bit/s.
+    /// Returns the buffer size in bytes at this bandwidth in bit/s.
     pub fn bytes(self, bandwidth_bps: f64) -> f64 {
         (self.s * bandwidth_bps / 8.0).max(self.least_bytes)
     }
 }
 
 impl Buffer {
-    /// Returns the buffer in bytes at this bandwidth in bit/s; `None` if it counts packets.
+    /// Returns the buffer size in bytes at this bandwidth in bit/s; `None` if it is in packets.
     pub fn bytes(self, bandwidth_bps: f64) -> Option<f64> {
         match self {
             Buffer::Bytes(bytes) => Some(bytes),
@@ -56,56 +56,57 @@ impl Buffer {
     }
 }
 
-/// Random early detection: its drop probability rises with the average queue.
+/// Random early detection (RED, Floyd and Jacobson 1993): the drop probability rises with the average queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// Average queue in packets below which nothing is dropped.
+    /// Average queue in packets below which no packet is dropped.
     pub min_pkts: f64,
-    /// Average queue in packets at which the drop probability reaches `max_p`; where it is `min_pkts`, the probability is a step
-    /// from 0 to 1.
+    /// Average queue in packets at which the drop probability reaches `max_p`. If it equals `min_pkts`, the
+    /// probability is a step from 0 to 1.
     pub max_pkts: f64,
     /// Drop probability at `max_pkts`, in (0, 1].
     pub max_p: f64,
     /// Weight of a packet in the average queue, in (0, 1].
     pub weight: f64,
-    /// Whether the probability rises on to 1 at twice `max_pkts` instead of jumping there.
+    /// True if the probability rises linearly to 1 at twice `max_pkts`; false if it jumps to 1 at `max_pkts`.
     pub gentle: bool,
-    /// Whether packets of senders with ECN are marked where others are dropped by chance; packets only,
-    /// since fluids know no such senders.
+    /// True if packets of senders with ECN are marked instead of randomly dropped. Only the packet model uses
+    /// it, because the fluid model has no such senders.
     pub ecn: bool,
-    /// Whether all packets are dropped where the probability is 1; else those of senders with ECN are marked there, too,
-    /// as by Linux without `harddrop` and by ns-3 without `UseHardDrop`.
+    /// True if all packets are dropped where the probability is 1. If false, packets of senders with ECN are
+    /// marked there too, as in Linux without `harddrop` and ns-3 without `UseHardDrop`.
     pub hard_drop: bool,
 }
 
 impl Red {
-    /// The marking probability p_b at an average queue of so many packets; 1 where all are dropped.
+    /// Returns the marking probability p_b at this average queue in packets; 1 where all packets are dropped.
     pub fn marking_probability(&self, average_pkts: f64) -> f64 {
         self.curve().probability(average_pkts, self.gentle)
     }
 
-    /// The marking probability over the average queue.
+    /// Returns the marking probability as a function of the average queue.
     pub fn curve(&self) -> Curve {
         Curve::new(self.min_pkts, self.max_pkts, self.max_p)
     }
 }
 
-/// Which packets a full, or filling, queue refuses.
+/// Queue management: the policy that selects the packets to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum DropPolicy {
-    /// Those that find it full.
+    /// Drop-tail: packets that arrive at a full buffer.
     #[default]
     DropTail,
-    /// Random early detection in front of the full buffer.
+    /// Random early detection before the buffer is full.
     Red(Red),
-    /// RIO or WRED in front of the full buffer: each drop precedence has its own curve.
+    /// RIO or WRED before the buffer is full: each drop precedence has its own curve.
     Rio(Rio),
-    /// By how long packets wait, decided when they come or when they are sent; fluids know PIE only.
+    /// Active queue management by sojourn time, at arrival or at departure. The fluid model supports PIE
+    /// only.
     Managed(Aqm),
 }
 
 impl DropPolicy {
-    /// Whether it marks packets of senders with ECN instead of dropping them (RFC 3168).
+    /// Returns whether it marks packets of senders with ECN instead of dropping them (RFC 3168).
     pub fn marks(&self) -> bool {
         match self {
             DropPolicy::Red(red) => red.ecn,
@@ -115,39 +116,39 @@ impl DropPolicy {
     }
 }
 
-/// A directed link and the queue in front of it.
+/// Directed link and its output queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
-    /// Where it starts.
+    /// Node at its start.
     pub from: NodeId,
-    /// Where it ends.
+    /// Node at its end.
     pub to: NodeId,
-    /// What tells it from other links between the same nodes: it is called `A->B#CIRCUIT` then. Of several one at
-    /// most has none. Preferred is the one of least cost, then the fastest, the one without a circuit, the first by its
-    /// name.
+    /// Circuit name, which distinguishes parallel links; such a link is named `A->B#CIRCUIT`. At most one of
+    /// several parallel links has none. Routing prefers the lowest cost, then the highest bandwidth, then a
+    /// link without circuit, then the first name.
     pub circuit: Option<Arc<str>>,
     /// Bandwidth in bit/s, positive.
     pub bandwidth_bps: f64,
     /// Propagation delay in seconds, not negative.
     pub delay_s: f64,
-    /// Bytes of each packet on the wire beyond those of IP. They take bandwidth, space in buffers of bytes and bit errors; sizes of
-    /// packets, rates and goodputs count IP bytes.
+    /// Bytes of each packet on the wire beyond its IP bytes. They use bandwidth and space in byte-counted
+    /// buffers, and bit errors hit them. Packet sizes, rates and goodput count IP bytes.
     pub overhead: Overhead,
-    /// How much the queue holds.
+    /// Buffer size of the queue.
     pub buffer: Buffer,
-    /// Which packets are refused.
+    /// Drop policy of the queue.
     pub queue: DropPolicy,
-    /// What is lost on the way, after the queue.
+    /// Loss in transit, after the queue.
     pub loss: LinkLoss,
-    /// What it costs to lead traffic over it, not negative. Either all links have a metric or none: then the
-    /// delay is what it costs.
+    /// Routing cost, not negative. Either all links have a metric or none has one; without metrics the cost
+    /// is the delay.
     pub metric: Option<f64>,
-    /// What packets showed of its queue, for fluids.
+    /// Queue correction measured by the packet model, for the fluid model.
     pub calibration: Calibration,
 }
 
 impl LinkSpec {
-    /// A link without delay, with a drop-tail queue for 100 packets.
+    /// Returns a link without delay, with a drop-tail queue of 100 packets.
     pub fn new(from: NodeId, to: NodeId, bandwidth_bps: f64) -> LinkSpec {
         LinkSpec {
             from,
@@ -164,51 +165,51 @@ impl LinkSpec {
         }
     }
 
-    /// IP bit/s that it transmits of packets with these IP bits: its bandwidth without overhead.
+    /// Returns the throughput in IP bit/s for packets of this many IP bits: the bandwidth without overhead.
     pub fn carries_bps(&self, ip_bits: f64) -> f64 {
         self.bandwidth_bps / self.overhead.factor(ip_bits)
     }
 }
 
-/// What makes a connection send.
+/// Traffic source of a connection.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// TCP with its congestion window, by the rules of ns-2's agents.
+    /// TCP with a congestion window, by the rules of ns-2's agents.
     Window(WindowSource),
-    /// TCP with its congestion window, by the rules of a real stack at both ends.
+    /// TCP with a congestion window, by the rules of a real stack at both ends.
     Stack(Arc<Stack>),
-    /// TCP as measured: throughput from the loss and the round-trip time of the path.
+    /// TCP by a measured profile: throughput as a function of the path's loss and round-trip time.
     Profile(Arc<dyn Profile>),
-    /// A constant rate in packets/s, whatever happens.
+    /// Constant rate without feedback.
     Constant {
-        /// Packets per second.
+        /// Rate in packets per second.
         rate_pps: f64,
     },
-    /// Poisson packets; the fluid models see their mean rate.
+    /// Poisson packet arrivals; the fluid model uses their mean rate.
     Poisson {
-        /// Mean packets per second.
+        /// Mean rate in packets per second.
         rate_pps: f64,
     },
-    /// What the users of a workload send; see [`NetworkBuilder::workload`](crate::NetworkBuilder::workload).
+    /// Traffic of the users of a workload; see [`NetworkBuilder::workload`](crate::NetworkBuilder::workload).
     Users(Arc<UserTraffic>),
 }
 
-/// What gives a TCP source its data; sources without a window make their own.
+/// Application that supplies a TCP source with data; only profile sources use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Application {
-    /// As much as TCP can send.
+    /// Unlimited data.
     #[default]
     Bulk,
-    /// Packets at random moments; the fluid models see their mean rate. What TCP cannot send at
-    /// once waits at the sender, without limit.
+    /// Poisson packet arrivals; the fluid model uses their mean rate. Packets that TCP cannot send at once
+    /// wait at the sender, without limit.
     Poisson {
-        /// Mean packets per second of each connection.
+        /// Mean rate of each connection in packets per second.
         rate_pps: f64,
     },
-    /// Bursts of packets at a constant rate with pauses between them, the lengths of both
-    /// exponentially distributed. The fluid models see the mean rate.
+    /// Bursts of packets at a constant rate with pauses between them. The lengths of both are exponentially
+    /// distributed. The fluid model uses the mean rate.
     OnOff {
-        /// Packets per second during a burst.
+        /// Rate during a burst in packets per second.
         rate_pps: f64,
         /// Mean length of a burst in seconds.
         on_s: f64,
@@ -218,7 +219,7 @@ pub enum Application {
 }
 
 impl Application {
-    /// Mean packets per second that it makes; infinite where there is always more.
+    /// Returns the mean rate in packets per second; infinite for unlimited data.
     pub fn mean_pps(&self) -> f64 {
         match *self {
             Application::Bulk => f64::INFINITY,
@@ -233,18 +234,18 @@ impl Application {
 }
 
 impl ConnectionSpec {
-    /// Whether routers may lead parts of it over different paths of equal cost: it is more than one flow.
+    /// Returns whether it is more than one flow, so that ECMP may split it over several paths of equal cost.
     pub fn is_several_flows(&self) -> bool {
         self.divides.is_some() || self.count > 1 || matches!(self.source, Source::Users(_))
     }
 
-    /// Whether something comes back for what it sends, so that there has to be a way.
+    /// Returns whether it needs a return path, for feedback or acknowledgements.
     pub(crate) fn needs_way_back(&self) -> bool {
         self.source.has_feedback() || self.acks != Acks::None
     }
 
-    /// Packets that its applications (all `count`) make on average from the start to this time (s); `None` where
-    /// there is always more.
+    /// Returns the mean number of packets that its applications (all `count`) generate from the start to
+    /// `time_s`. Returns `None` for unlimited data.
     pub fn made_until(&self, time_s: f64) -> Option<f64> {
         let mean_pps = self.application.mean_pps();
         let active_s = time_s.min(self.stop_s.unwrap_or(f64::INFINITY)) - self.start_s;
@@ -254,10 +255,10 @@ impl ConnectionSpec {
     }
 }
 
-/// The acknowledgements that a connection's receiver sends back (40 B each).
+/// Acknowledgements that a connection's receiver sends (40 B each).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Acks {
-    /// None, or none that matter.
+    /// No acknowledgements, or a negligible number.
     None,
     /// One for every data packet.
     #[default]
@@ -267,7 +268,7 @@ pub enum Acks {
 }
 
 impl Acks {
-    /// How many there are for each data packet that arrives.
+    /// Returns the number of acknowledgements per data packet that arrives.
     pub fn per_data(self) -> f64 {
         match self {
             Acks::None => 0.0,
@@ -280,66 +281,68 @@ impl Acks {
 /// `count` identical connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionSpec {
-    /// Its name, unique.
+    /// Unique name.
     pub name: String,
     /// Sender.
     pub from: NodeId,
     /// Receiver.
     pub to: NodeId,
-    /// What makes it send.
+    /// Traffic source.
     pub source: Source,
-    /// What gives a profile source its data; without effect on others.
+    /// Application of a profile source; other sources ignore it.
     pub application: Application,
-    /// When it starts, in seconds.
+    /// Start time in seconds.
     pub start_s: f64,
-    /// When it stops sending, in seconds; `None`: at the end of the run.
+    /// Time at which it stops sending, in seconds; `None`: the end of the run.
     pub stop_s: Option<f64>,
-    /// Packets to deliver for each of the `count` connections, after which it ends.
+    /// Transfer size in packets of each of the `count` connections; each ends after it.
     pub size_pkts: Option<f64>,
-    /// How many identical connections this is, at least 1.
+    /// Number of identical connections, at least 1.
     pub count: u32,
     /// Window limit in packets: the rate is at most this per round-trip time.
     pub max_window_pkts: Option<f64>,
-    /// Size of a data packet in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of links.
+    /// Size of a data packet in bytes, with its IP header and without the [overhead](LinkSpec::overhead) of
+    /// links.
     pub packet_size_bytes: f64,
-    /// Nodes from sender to receiver; `None`: the shortest path by delay, or by metric; of requests of a workload
-    /// with a `path`, that one reversed. Of several links between two of the nodes it takes the
-    /// [preferred](LinkSpec::circuit) one that works.
+    /// Nodes from sender to receiver. `None` selects the shortest path by delay or metric; requests of a
+    /// workload with a `path` use that path reversed. Between two nodes with parallel links, the
+    /// [preferred](LinkSpec::circuit) working link is used.
     pub path: Option<Vec<NodeId>>,
-    /// Nodes from receiver to sender; `None`: the reversed path (the shortest path back where a
-    /// link of the reversed path does not exist).
+    /// Nodes from receiver to sender. `None` selects the reversed path, or the shortest path if a link of the
+    /// reversed path does not exist.
     pub return_path: Option<Vec<NodeId>>,
-    /// Which of several paths of equal cost, where no path is given; `None`: the one with the fewest links, and among
-    /// these the preferred.
+    /// ECMP hash that selects among paths of equal cost, if no path is given. `None` selects the path with
+    /// the fewest links, then the preferred links.
     pub flow: Option<FlowHash>,
-    /// If it stands for many flows that routers divide among all paths of equal cost: which of them. Where a failure leaves
-    /// other paths, a steady state leads each over its own; a run leads all of this over one, by `flow`.
+    /// Share of an aggregate of flows that ECMP divides among all paths of equal cost. If a failure leaves
+    /// other paths, a steady state routes each flow separately. A run routes the whole share over one path,
+    /// by `flow`.
     pub divides: Option<Portion>,
-    /// What a source of its own rate stands for: transfers of TCP, which come and go, and send their packets in bursts.
-    /// Fluids and steady states have longer queues for it; packets know nothing of it.
+    /// Finite TCP transfers that a constant or Poisson source represents. Their packets arrive in bursts, so
+    /// the fluid model and the steady state estimate longer queues. The packet model ignores it.
     pub transfers: Option<Arc<Transfers>>,
-    /// Its acknowledgements. Sources without feedback (constant, Poisson) usually have none.
+    /// Acknowledgements. Sources without feedback (constant, Poisson) usually have none.
     pub acks: Acks,
 }
 
-/// What an event does to a link.
+/// Change of a link by an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// The bandwidth in bit/s is this from now on.
+    /// New bandwidth in bit/s.
     Bandwidth(f64),
-    /// What is lost on the way is this from now on: of the packets whose transmission ends later.
+    /// New loss in transit, for packets whose transmission ends later.
     Loss(LinkLoss),
-    /// The propagation delay in seconds is this from now on: of the packets whose transmission ends later, which may
-    /// overtake those that are on the way.
+    /// New propagation delay in seconds, for packets whose transmission ends later. They may overtake packets
+    /// in flight.
     Delay(f64),
-    /// The link fails: what is queued is lost, and routes are computed anew without it.
+    /// Failure of the link: queued packets are lost, and routes are recomputed without it.
     Down,
-    /// The link works again, and routes are computed anew with it.
+    /// Recovery of the link: routes are recomputed with it.
     Up,
 }
 
 impl Change {
-    /// Whether routes are computed anew.
+    /// Returns whether routes are recomputed.
     pub fn reroutes(&self) -> bool {
         match self {
             Change::Down | Change::Up => true,
@@ -348,18 +351,18 @@ impl Change {
     }
 }
 
-/// Something that happens to a link during the run.
+/// Change of a link during the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventSpec {
-    /// When, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
-    /// To which link.
+    /// Link that changes.
     pub link: LinkId,
-    /// What.
+    /// The change.
     pub change: Change,
 }
 
 impl EventSpec {
-    /// What happens at this time never happens: it says what may be done to a link by hand.
+    /// Time of an event that never happens: it announces a change that may be made at run time.
     pub const NEVER_S: f64 = 1e12;
 }

@@ -1,4 +1,4 @@
-//! What a network consists of, as engines read it: arrays by dense id.
+//! The compiled network that engines read: arrays by dense id.
 
 use std::collections::BTreeMap;
 
@@ -8,122 +8,123 @@ use crate::settable::Settable;
 use crate::users::Users;
 use crate::{Acks, AggregateSpec, CalibrationPlan, Change, ConnectionSpec, DropPolicy, LinkSpec};
 
-/// No branch: the class has no route, and cannot send.
+/// Value for no branch: the class has no route, and cannot send.
 pub const NO_BRANCH: u32 = u32::MAX;
 
-/// All of a [`Network`](crate::Network).
+/// All data of a [`Network`](crate::Network).
 #[derive(Debug)]
 pub struct Tables {
-    /// The mark of its ids.
+    /// Owner of its ids.
     pub owner: Owner,
     /// Names of the nodes.
     pub nodes: Vec<String>,
-    /// What links were built from.
+    /// Specifications of the links.
     pub links: Vec<LinkSpec>,
-    /// `FROM->TO`.
+    /// Names of the links, `FROM->TO`.
     pub link_names: Vec<String>,
-    /// The buffer of each link in packets.
+    /// Buffer of each link in packets.
     pub buffer_pkts: Vec<f64>,
-    /// What connections were built from.
+    /// Specifications of the connections.
     pub connections: Vec<ConnectionSpec>,
     /// Class of each connection.
     pub class_of: Vec<u32>,
-    /// Identical connections.
+    /// Classes of identical connections.
     pub classes: Vec<Class>,
     /// Classes on their paths.
     pub branches: Vec<Branch>,
-    /// Links of all paths, one after the other.
+    /// Links of all paths, concatenated.
     pub path_links: Vec<u32>,
-    /// When which branch of a class carries its traffic, in order of time; the first is at 0.
+    /// Times from which each class uses a branch, in order of time; the first is at 0.
     pub epochs: Vec<Epoch>,
-    /// What happens to links, in order of time.
+    /// Events of links, in order of time.
     pub events: Vec<LinkEvent>,
-    /// What aggregates were built from.
+    /// Specifications of the aggregates.
     pub aggregates: Vec<AggregateSpec>,
     /// Workloads with their connections.
     pub workloads: Vec<Users>,
-    /// Links with several queues, each of which is a link of its own, behind all others.
+    /// Links with several queues. Each class queue is a link of its own, after all other links.
     pub shared: Vec<Shared>,
-    /// What those were built from.
+    /// Specifications of the links with several queues.
     pub classed: Vec<ClassedLink>,
-    /// Class of the packets of connections, where they have one.
+    /// Traffic class of connections that have one.
     pub queue_class_of: BTreeMap<u32, String>,
-    /// The other direction of each direction of a duplex link.
+    /// Opposite direction of each direction of a duplex link.
     pub other_way: BTreeMap<u32, u32>,
-    /// Links that fail together, in the order of names.
+    /// Shared-risk link groups, sorted by name.
     pub risk_groups: Vec<RiskGroup>,
-    /// Connections of which something may be set on the way, in order.
+    /// Connections with values that can be set at run time, in order.
     pub settable: Vec<Settable>,
-    /// How packets are to calibrate it.
+    /// Plan to calibrate the queues by the packet model.
     pub calibration: Option<CalibrationPlan>,
-    /// What a run may need at most.
+    /// Memory limit of a run in bytes.
     pub memory_limit_bytes: u64,
 }
 
-/// Links that share a risk.
+/// Shared-risk link group.
 #[derive(Clone, Debug)]
 pub struct RiskGroup {
-    /// What it is called.
+    /// Name of the group.
     pub name: String,
-    /// Its links, in order.
+    /// Links of the group, in order.
     pub links: Vec<u32>,
 }
 
 /// Identical connections, which behave as one.
 #[derive(Clone, Copy, Debug)]
 pub struct Class {
-    /// The first connection of the class stands for all.
+    /// First connection of the class, which represents all.
     pub connection: u32,
-    /// How many connections it is, the `count` of each included.
+    /// Number of connections, the `count` of each included.
     pub weight: f64,
-    /// The aggregate it belongs to.
+    /// Aggregate of the class.
     pub aggregate: Option<u32>,
 }
 
-/// A class on one pair of paths; of a conditioned class, the packets of one precedence.
+/// Class on one pair of paths; for a conditioned class, only the packets of one precedence.
 #[derive(Clone, Copy, Debug)]
 pub struct Branch {
-    /// Which class.
+    /// The class.
     pub class: u32,
-    /// Drop precedence of its packets; 0 where nobody marks them.
+    /// Drop precedence of its packets; 0 for packets that are not marked.
     pub precedence: u32,
-    /// The way of the data in `path_links`.
+    /// Range of the data path in `path_links`.
     pub data: (u32, u32),
-    /// The way back in `path_links`; empty where there is none and none is needed.
+    /// Range of the return path in `path_links`; empty if there is none and none is needed.
     pub back: (u32, u32),
 }
 
-/// From `at_s` on, class c sends over `branch_of[c]` ([`NO_BRANCH`]: it cannot send).
+/// Period from `at_s` on, in which class c sends over `branch_of[c]` ([`NO_BRANCH`]: it cannot send).
 #[derive(Clone, Debug)]
 pub struct Epoch {
-    /// When, in seconds.
+    /// Start in seconds.
     pub at_s: f64,
-    /// The branch of every class.
+    /// Branch of every class.
     pub branch_of: Vec<u32>,
-    /// The branches over each of the paths of [`Tables::settable`].
+    /// Branches over each of the paths of [`Tables::settable`].
     pub set: Vec<Vec<u32>>,
 }
 
-/// Something that happens to a link.
+/// Change of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkEvent {
-    /// When, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
-    /// To which link.
+    /// The link.
     pub link: u32,
-    /// What happens.
+    /// The change.
     pub change: Change,
 }
 
 impl Tables {
-    /// The epoch at this time (s), the events of that moment included.
+    /// Returns the epoch at this time (s); events at that time are included.
     pub fn epoch_at(&self, time_s: f64) -> usize {
         // The first begins at 0; an event at time 0 opens a second one there.
         let begun = self.epochs.partition_point(|e| e.at_s <= time_s.max(0.0));
         begun - 1
     }
 
-    /// The propagation delay of every link in seconds at this time (s), the events of that moment included.
+    /// Returns the propagation delay of every link in seconds at this time (s); events at that time are
+    /// included.
     pub fn delays_at_s(&self, time_s: f64) -> Vec<f64> {
         let mut delays_s: Vec<f64> = self.links.iter().map(|link| link.delay_s).collect();
         for event in self.events.iter().take_while(|event| event.at_s <= time_s) {
@@ -134,7 +135,7 @@ impl Tables {
         delays_s
     }
 
-    /// The shortest and the longest propagation delay that a link has at any time, in seconds.
+    /// Returns the shortest and the longest propagation delay of a link over time, in seconds.
     pub fn delays_s(&self, link: u32) -> (f64, f64) {
         let own_s = self.links[link as usize].delay_s;
         let mut between = (own_s, own_s);
@@ -149,50 +150,49 @@ impl Tables {
         between
     }
 
-    /// The aggregate of a connection.
+    /// Returns the aggregate of a connection.
     pub fn aggregate_of(&self, connection: u32) -> Option<u32> {
         let class = self.class_of[connection as usize];
         self.classes[class as usize].aggregate
     }
 
-    /// Whether queues tell precedences apart, or edges mark them.
+    /// Returns whether queues distinguish precedences or edges mark them.
     pub fn has_precedences(&self) -> bool {
         let rio = |link: &LinkSpec| matches!(link.queue, DropPolicy::Rio(_));
         !self.aggregates.is_empty() || self.links.iter().any(rio)
     }
 
-    /// The links of a branch's data.
+    /// Returns the links of a branch's data path.
     pub fn data_path(&self, branch: u32) -> &[u32] {
         let (start, end) = self.branches[branch as usize].data;
         &self.path_links[start as usize..end as usize]
     }
 
-    /// The links of a branch's way back.
+    /// Returns the links of a branch's return path.
     pub fn back_path(&self, branch: u32) -> &[u32] {
         let (start, end) = self.branches[branch as usize].back;
         &self.path_links[start as usize..end as usize]
     }
 
-    /// What the connections of a class were built from.
+    /// Returns the specification of the connections of a class.
     pub fn spec_of_class(&self, class: u32) -> &ConnectionSpec {
         &self.connections[self.classes[class as usize].connection as usize]
     }
 }
 
-/// The links that a branch's packets cross: those of the data, then those of acknowledgements
-/// that count as traffic.
+/// Links that a branch's packets cross: data, then acknowledgements that count as traffic.
 #[derive(Clone, Copy, Debug)]
 pub struct Way<'a> {
-    /// Where data go.
+    /// Data path.
     pub data: &'a [u32],
-    /// Where acknowledgements go that count as traffic; nowhere if they do not.
+    /// Return path if acknowledgements count as traffic; otherwise empty.
     pub acks: &'a [u32],
-    /// Where acknowledgements go, whether or not they count as traffic.
+    /// Return path, whether or not acknowledgements count as traffic.
     pub back: &'a [u32],
 }
 
 impl<'a> Way<'a> {
-    /// That of a branch.
+    /// Returns the paths of a branch.
     pub fn new(inner: &'a Tables, branch: u32) -> Self {
         let class = inner.branches[branch as usize].class;
         Way::of(
@@ -203,7 +203,7 @@ impl<'a> Way<'a> {
         )
     }
 
-    /// That of a class over these links.
+    /// Returns the paths of a class over these links.
     pub fn of(inner: &'a Tables, class: u32, data: &'a [u32], back: &'a [u32]) -> Self {
         Way {
             data,
@@ -215,22 +215,22 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Whether it has no link.
+    /// Returns whether it has no link.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many links it has, one that is crossed twice counted twice.
+    /// Returns the number of links; a link that is crossed twice counts twice.
     pub fn len(&self) -> usize {
         self.data.len() + self.acks.len()
     }
 
-    /// The links in the order in which they are crossed.
+    /// Returns the links in the order in which they are crossed.
     pub fn links(&self) -> impl Iterator<Item = u32> + '_ {
         self.data.iter().chain(self.acks).copied()
     }
 
-    /// The link at this position.
+    /// Returns the link at this position.
     pub fn link(&self, position: usize) -> Option<u32> {
         let acks = || self.acks.get(position - self.data.len());
         self.data.get(position).or_else(acks).copied()

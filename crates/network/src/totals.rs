@@ -1,87 +1,90 @@
-//! What happened since a period began, which without any is the start.
+//! Totals of links and connections over a period, by default since the start.
 
 use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
 use crate::Source;
 
-/// One link since the period began. Packets are packets of any size, acknowledgements included.
+/// Totals of one link in the period. Packets are of any size, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
-    /// Mean queue in packets over time, the packet in service included.
+    /// Time-averaged queue in packets, the packet in service included.
     pub mean_queue_pkts: f64,
     /// Longest queue in packets at the end of any step.
     pub max_queue_pkts: f64,
-    /// Lost / offered; 0 if nothing was offered, and at most 1, though packets may be lost that were
-    /// offered before the period.
+    /// Lost / offered, at most 1; 0 if no packets were offered. The limit is needed because lost packets may
+    /// have been offered before the period.
     pub loss_probability: f64,
-    /// Fraction of the time the link was busy; for the queue of a class, with its packets.
+    /// Fraction of the time for which the link was busy. For the queue of a class, only packets of the class
+    /// count.
     pub utilization: f64,
-    /// Mean time in seconds that a packet spends here, its own transmission included (Little's law:
-    /// mean queue over departures); `None` if none departed.
+    /// Mean sojourn time of a packet in seconds, its own transmission included (Little's law: mean queue over
+    /// departures); `None` without departures.
     pub queueing_delay_s: Option<f64>,
     /// Packets that arrived.
     pub offered_pkts: f64,
-    /// Packets that were refused, or queued when the link failed.
+    /// Packets that were dropped at arrival, or queued when the link failed.
     pub lost_pkts: f64,
     /// Packets that left the queue.
     pub departed_pkts: f64,
-    /// Those of them that the link lost on the way, by its [`LinkSpec::loss`](crate::LinkSpec::loss);
-    /// `None` if it loses none.
+    /// Packets among these that were lost in transit, by [`LinkSpec::loss`](crate::LinkSpec::loss); `None`
+    /// for a link without such loss.
     pub link_lost_pkts: Option<f64>,
-    /// Packets that the queue marked instead of dropping them (CE, RFC 3168), where its senders have ECN;
-    /// `None` where it marks none, and of fluids.
+    /// Packets that the queue marked instead of dropping them (CE, RFC 3168), for senders with ECN. `None` in
+    /// the fluid model, and for a queue that does not mark.
     pub marked_pkts: Option<f64>,
     /// Packets in the queue now.
     pub queued_pkts: f64,
-    /// Why its mean and its longest queue, the queueing delay and what is lost are estimates, if they are: of busy links, in
-    /// the fluid models.
+    /// Reason why queue, queueing delay and loss are estimates, for busy links in the fluid models.
     pub estimate: Option<Estimate>,
-    /// Whether, in the fluid models, what single connections lose here is an estimate in any case: the room is bytes, and packets
-    /// differ in size, so that small ones still fit in where large ones do not. The equations let all of them lose the same.
+    /// True if, in the fluid models, the loss of single connections is an estimate: the buffer is in bytes
+    /// and packet sizes differ. Small packets then still fit in when large ones do not, but the equations
+    /// give all the same loss.
     pub loses_by_size: bool,
-    /// Standard deviation over mean of the packets that arrived in an interval of
-    /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s); `None` where nothing
-    /// arrived, and of fluids.
+    /// Coefficient of variation of the number of arrivals per
+    /// [`burstiness_interval_s`](crate::Options::burstiness_interval_s). `None` without arrivals and in the
+    /// fluid model.
     pub arrival_cov: Option<f64>,
 }
 
-/// Why the queue of a link is an estimate: in the fluid models that of a busy one, or of one that transfers cross.
+/// Reason why the queue of a link is an estimate. In the fluid models it applies to busy links and to those
+/// with transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimate {
-    /// Queues of classes share the link. What each gets of it is near that of packets; how long packets wait, and how many are
-    /// lost, is that of a queue which nobody keeps from sending.
+    /// Queues of several classes share the link. Each class's throughput is close to that of the packet
+    /// model. Waiting time and loss are those of a queue whose service is never interrupted.
     Classes,
-    /// TCP by profiles fills a drop-tail queue. Packets come in bursts there, and windows all stop at its end; the
-    /// equations know neither. Sources with windows do.
+    /// TCP by profiles fills a drop-tail queue. Its packets arrive in bursts and its windows synchronize at
+    /// loss; the equations model neither. Sources with windows do.
     Profiles,
-    /// TCP by profiles fills a queue that drops early (RED, RIO), or it is PIE's. Its mean is near that of packets; how long it gets, and what few
-    /// packets wait, is that of packets at random.
+    /// TCP by profiles fills a queue with early drops (RED, RIO), or the queue is PIE's. Its mean is close to
+    /// that of the packet model. Its maximum, and the delay percentiles, are those of random arrivals.
     EarlyDrops,
-    /// Transfers that come and go (demands of TCP and video) are carried as their mean, with a law for their bursts.
+    /// Finite transfers (demands of TCP and video) are modelled by their mean rate, with a queue model of
+    /// their bursts.
     Transfers,
-    /// Users of workloads, applications that switch on and off, and transfers of little more than first windows are carried as
-    /// their mean: nothing is told of what their bursts do.
+    /// Users of workloads, on-off applications, and transfers of a few initial windows are modelled by their
+    /// mean rate, without their bursts.
     Bursts,
-    /// Acknowledgements fill it, clocked by the data that they are of, and are taken for packets at random.
+    /// Acknowledgements fill the queue. They are paced by the data, but modelled as random arrivals.
     Acks,
-    /// Sources at a constant rate are taken for packets at random (Poisson).
+    /// Sources at a constant rate are modelled as random arrivals (Poisson).
     Constant,
-    /// Most of the data comes over one link that is no faster, one packet after the other: it hardly waits again, which
-    /// the equations know nothing of.
+    /// Most of the data arrives over one link that is not faster, and hardly queues again. The equations do
+    /// not model this.
     InOrder,
-    /// Packets differ so much in size that more wait than the equations say.
+    /// Packet sizes vary, so that the queue is longer than the equations give.
     Sizes,
-    /// Packets differ so little in size that fewer wait, and are lost, than the equations say.
+    /// Packet sizes vary little, so that queue and loss are smaller than the equations give.
     Alike,
-    /// Of packets: they are sent in so little time that whole nanoseconds are too coarse
-    /// ([`Network::is_too_fast`](crate::Network::is_too_fast)), so that the bandwidth is another than was said.
+    /// In the packet model, whole nanoseconds are too coarse for the transmission times
+    /// ([`Network::is_too_fast`](crate::Network::is_too_fast)), so that the effective bandwidth is wrong.
     Nanoseconds,
 }
 
 impl Estimate {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Estimate; 11] = [
         Estimate::Classes,
         Estimate::Profiles,
@@ -96,16 +99,17 @@ impl Estimate {
         Estimate::Nanoseconds,
     ];
 
-    /// Links that send for more than this part of the time, all their queues together, count as busy: of a hundred packets more than
-    /// one meets another. Others have no queue that is an estimate, but for that of bursts.
+    /// Utilization above which a link counts as busy, over all its queues: more than 1 % of packets meet
+    /// another one. Other links have no estimated queue, except with bursts.
     pub const BUSY: f64 = 0.01;
 
-    /// From this share of a link's traffic on, sources whose goodput is an estimate make its utilization one.
+    /// Traffic share from which sources with an estimated goodput make the link's utilization an estimate.
     pub const SHARE: f64 = 0.1;
 
-    /// Whether the goodput of a connection is an estimate: it crosses queues, or losses, that are estimates.
+    /// Returns whether the goodput of a connection is an estimate, because it crosses estimated queues or
+    /// losses.
     pub fn of_goodput(source: &Source, queues: bool, losses: bool, loss: Option<f64>) -> bool {
-        /// Smaller losses hardly change the goodput of a source that does not back off.
+        /// Loss below which the goodput of a source that does not back off hardly changes.
         const MUCH_LOSS: f64 = 0.01;
         match source {
             Source::Profile(_) => queues,
@@ -114,73 +118,75 @@ impl Estimate {
     }
 }
 
-/// What so many of all times are at most, in seconds: half of them, 95 %, 99 % and 99.9 %.
+/// Percentiles of a distribution of times in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percentiles {
-    /// The median.
+    /// Median.
     pub p50_s: f64,
-    /// 95 %.
+    /// 95th percentile.
     pub p95_s: f64,
-    /// 99 %.
+    /// 99th percentile.
     pub p99_s: f64,
-    /// 99.9 %.
+    /// 99.9th percentile.
     pub p999_s: f64,
 }
 
-/// One connection since the period began: its data, all `count` of it together.
+/// Totals of one connection's data in the period, all `count` of it together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionTotals {
-    /// Mean packets/s sent.
+    /// Mean sending rate in packets/s.
     pub mean_send_pps: f64,
-    /// Mean packets/s delivered, each once: without those that arrived again, and without SYNs.
+    /// Mean goodput in packets/s, without duplicates and SYNs.
     pub mean_goodput_pps: f64,
     /// Packets sent.
     pub offered_pkts: f64,
-    /// Packets that reached the receiver, with SYNs and those that had arrived before.
+    /// Packets that reached the receiver, with SYNs and duplicates.
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
-    /// Packets that had no route; offered, and never sent over any link. TCP offers none without a
-    /// route but those that it tries again.
+    /// Packets without a route: offered, but never sent over any link. Without a route, TCP offers only
+    /// retransmissions.
     pub blocked_pkts: f64,
-    /// Packets that its application made, sent or not; `None` where there is always more, and of what sends at a
-    /// rate of its own.
+    /// Packets that its application generated, sent or not; `None` for unlimited data and for sources with a
+    /// rate of their own.
     pub made_pkts: Option<f64>,
     /// Packets in queues now.
     pub queued_pkts: f64,
-    /// Packets on their way between queues now.
+    /// Packets in flight between queues now.
     pub in_flight_pkts: f64,
-    /// Mean round-trip time in seconds over the time it was sending; `None` if none was measured, and
-    /// of sources that hear nothing of their packets.
+    /// Mean round-trip time in seconds while it was sending; `None` without a measurement, and for sources
+    /// without acknowledgements.
     pub mean_rtt_s: Option<f64>,
-    /// Mean time in seconds from sending a packet to its arrival; `None` if none arrived.
+    /// Mean one-way delay in seconds; `None` without arrivals.
     pub mean_delay_s: Option<f64>,
-    /// The same times: of packets within 1 %, of fluids by the law of their queues.
+    /// Percentiles of the one-way delay: within 1 % in the packet model, by the queue model in the fluid
+    /// model.
     pub delay: Option<Percentiles>,
-    /// Mean difference in seconds between the delays of packets that arrive one after the other, likewise.
+    /// Mean difference between the delays of consecutive packets in seconds, from the same source as `delay`.
     pub jitter_s: Option<f64>,
-    /// Round-trip times, likewise.
+    /// Percentiles of the round-trip time, from the same source as `delay`.
     pub rtt: Option<Percentiles>,
-    /// (Lost + blocked) / (lost + blocked + delivered); `None` if neither happened.
+    /// (Lost + blocked) / (lost + blocked + delivered); `None` if all are zero.
     pub loss_probability: Option<f64>,
-    /// Fraction of the sending time for which the profile was not measured at the loss and
-    /// round-trip time seen, but extended.
+    /// Fraction of the sending time for which the profile was extrapolated beyond its measured loss and
+    /// round-trip times.
     pub outside_profile_fraction: f64,
-    /// Fraction of the sending time, among that, for which it was extended further than is usable.
+    /// Fraction of the sending time for which the extrapolation was not usable; part of
+    /// `outside_profile_fraction`.
     pub unusable_profile_fraction: f64,
-    /// When its size was delivered, in seconds; `None` without a size, or if that was not in the period.
+    /// Time at which its size was delivered, in seconds; `None` without a size, or outside the period.
     pub finished_s: Option<f64>,
-    /// The mean of these times over its `count` connections, of which `finished_s` is the last.
+    /// Mean of these times over its `count` connections; `finished_s` is the last.
     pub mean_finished_s: Option<f64>,
-    /// Retransmission timeouts; `None` of sources without a congestion window.
+    /// Number of retransmission timeouts; `None` for sources without a congestion window.
     pub timeouts: Option<f64>,
-    /// Losses found by duplicate acknowledgements; `None` likewise.
+    /// Number of losses detected by duplicate acknowledgements; `None` for sources without a congestion
+    /// window.
     pub fast_retransmits: Option<f64>,
 }
 
 impl ConnectionTotals {
-    /// What the rates of a profile's connection rest on, all in all, as
-    /// [`profile_use_over`](Self::profile_use_over) says.
+    /// Returns the basis of a profile connection's rates, by [`profile_use_over`](Self::profile_use_over).
     pub fn profile_use(&self) -> ProfileUse {
         Self::profile_use_over(
             self.outside_profile_fraction,
@@ -188,8 +194,8 @@ impl ConnectionTotals {
         )
     }
 
-    /// Of the fractions of the sending time that were outside the domain, and further out than is
-    /// usable: not usable from one percent of that on, extended if any of it was outside.
+    /// Returns the basis of the rates for these fractions of the sending time outside the measured range.
+    /// They are not usable if more than 1 % is unusable, and extrapolated if any is outside.
     pub fn profile_use_over(outside: f64, unusable: f64) -> ProfileUse {
         const TRANSIENT: f64 = 0.01;
         if unusable > TRANSIENT {
@@ -202,35 +208,35 @@ impl ConnectionTotals {
     }
 }
 
-/// Packets of the whole network since the period began; before + offered = delivered + lost + blocked
-/// + queued + in flight.
+/// Packets of the whole network in the period: before + offered = delivered + lost + blocked + queued + in
+/// flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Packets in queues and on their way between them when the period began.
+    /// Packets in queues and in flight when the period began.
     pub before_pkts: f64,
     /// Packets sent.
     pub offered_pkts: f64,
-    /// Packets that reached their end.
+    /// Packets that reached their destination.
     pub delivered_pkts: f64,
     /// Packets lost.
     pub lost_pkts: f64,
-    /// Packets that had no route.
+    /// Packets without a route.
     pub blocked_pkts: f64,
     /// Packets in queues now.
     pub queued_pkts: f64,
-    /// Packets on their way between queues now.
+    /// Packets in flight between queues now.
     pub in_flight_pkts: f64,
 }
 
 impl Totals {
-    /// How far the balance is off, relative to what was offered.
+    /// Returns the error of the packet balance, relative to the packets offered.
     pub fn imbalance(&self) -> f64 {
         let ended = self.delivered_pkts + self.lost_pkts + self.blocked_pkts;
         let accounted = ended + self.queued_pkts + self.in_flight_pkts;
         (self.before_pkts + self.offered_pkts - accounted).abs() / self.offered_pkts.max(1.0)
     }
 
-    /// Adds what others came to.
+    /// Adds other totals.
     pub fn add(&mut self, other: &Totals) {
         self.before_pkts += other.before_pkts;
         self.offered_pkts += other.offered_pkts;

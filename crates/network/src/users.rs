@@ -1,4 +1,4 @@
-//! Users: those who come, ask for something, wait for it and go.
+//! Workloads of users: sessions of requests and replies between client and server nodes.
 
 use std::sync::Arc;
 
@@ -8,57 +8,60 @@ use netflow_workload::{Application, Session, Sessions, WaitFor, Workload};
 use crate::hash::hash_of;
 use crate::{ConnectionId, FlowHash, Network, NodeId, WindowSource};
 
-/// Pairs of a client's and a server's node that a workload may have.
+/// Maximum number of pairs of a client node and a server node per workload.
 const MOST_PAIRS: usize = 10_000;
 
 /// Users of one kind, between nodes of a network.
 ///
-/// In the network each pair of nodes has two connections: `NAME/requests` and `NAME/replies` (with
-/// several pairs `NAME/CLIENT-SERVER/requests` and so on). With the window model, what users send
-/// travels on them packet by packet; with the fluid models, the mean of it does.
+/// In the network each pair of nodes has two connections: `NAME/requests` and `NAME/replies` (with several
+/// pairs `NAME/CLIENT-SERVER/requests` and so on). The packet model sends the users' packets on them; the
+/// fluid models send their mean rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadSpec {
-    /// Its name, unique.
+    /// Unique name.
     pub name: String,
-    /// What its users do.
+    /// Behaviour of its users.
     pub application: Application,
-    /// Users that come in a second, on average.
+    /// Mean arrival rate of users, per second.
     pub users_per_s: f64,
-    /// Where users sit: user i at node i modulo their number.
+    /// Nodes of clients: user i is at node i modulo their number.
     pub clients: Vec<NodeId>,
-    /// Where servers stand, likewise.
+    /// Nodes of servers, assigned by the same rule.
     pub servers: Vec<NodeId>,
-    /// Nobody comes before, in seconds.
+    /// Start of user arrivals in seconds.
     pub start_s: f64,
-    /// Nobody comes from then on, in seconds; `None`: until the end of the run.
+    /// End of user arrivals in seconds; `None`: the end of the run.
     pub stop_s: Option<f64>,
-    /// With the window model: both ends send by the rules of ns-2's agents; `None`: by those of the stack.
+    /// TCP of both ends in the packet model, by the rules of ns-2's agents; `None`: by those of the stack.
     pub source: Option<WindowSource>,
-    /// Whether receivers of ns-2's agents delay acknowledgements, with the window model.
+    /// True if receivers of ns-2's agents delay acknowledgements in the packet model.
     pub delayed_ack: bool,
-    /// Size of a full packet on the wire in bytes, 40 of them headers; above 40.
+    /// Size of a full packet in IP bytes, 40 of them headers; above 40.
     pub packet_size_bytes: f64,
-    /// The TCP at both ends, with the fluid models, and with the window model unless `source` says another.
+    /// TCP stack of both ends in the fluid models, and in the packet model without `source`.
     pub stack: Stack,
-    /// Which of several paths of equal cost all of its packets take; `None`: the preferred.
+    /// ECMP hash that selects one of several paths of equal cost for all of its packets; `None`: the
+    /// preferred path.
     pub flow: Option<FlowHash>,
-    /// Nodes from the server to the client, of which there is one each then: the way of replies, and of what
-    /// acknowledges requests; `None`: the shortest path.
+    /// Nodes from the server to the client, for replies and for acknowledgements of requests. It requires one
+    /// client and one server. `None`: the shortest path.
     pub path: Option<Vec<NodeId>>,
-    /// Nodes from the client to the server, likewise: the way of requests, and of what acknowledges replies; `None`: as
-    /// of a connection on that path, or the shortest path if none is given.
+    /// Nodes from the client to the server, for requests and for acknowledgements of replies. It requires one
+    /// client and one server. `None`: the return path of a connection on `path`, or the shortest path without
+    /// one.
     pub return_path: Option<Vec<NodeId>>,
-    /// The class of all of its packets, as [`classify`](crate::NetworkBuilder::classify) gives it; `None`: none.
+    /// Traffic class of all of its packets, as for [`classify`](crate::NetworkBuilder::classify); `None`: no
+    /// class.
     pub class: Option<String>,
 }
 
 impl WorkloadSpec {
-    /// Payload of a full packet, in bytes.
+    /// Returns the payload of a full packet in bytes.
     pub fn payload_bytes(&self) -> f64 {
         self.packet_size_bytes - HEADER_BYTES
     }
 
-    /// The nodes of user `number`: a client's and a server's.
+    /// Returns the pairs of a client node and a server node; user i uses pair i modulo their number.
     pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
         let (clients, servers) = (self.clients.len(), self.servers.len());
         let all = clients * servers / gcd(clients, servers).max(1);
@@ -72,7 +75,7 @@ impl WorkloadSpec {
         self.pairs().len() > MOST_PAIRS
     }
 
-    /// Seconds of users coming in a run of this length.
+    /// Returns the length in seconds of user arrivals in a run of this length.
     pub fn open_s(&self, duration_s: f64) -> f64 {
         let until_s = self
             .stop_s
@@ -80,19 +83,19 @@ impl WorkloadSpec {
         (until_s - self.start_s).max(0.0)
     }
 
-    /// How many users a run of this length has on average.
+    /// Returns the mean number of users in a run of this length.
     pub fn expected_users(&self, duration_s: f64) -> f64 {
         self.users_per_s * self.open_s(duration_s)
     }
 
-    /// What users send on average: packets/s of requests and of replies once as many go as come,
-    /// and the mean size of such a packet on the wire in bytes.
+    /// Returns the mean load of requests and of replies in steady state: packets/s, and the mean packet size
+    /// in bytes.
     pub(crate) fn mean_load(&self) -> [(f64, f64); 2] {
         let both = self.application.mean_packets(self.payload_bytes());
         both.map(|(pkts, bytes)| (self.users_per_s * pkts, bytes + HEADER_BYTES))
     }
 
-    /// Its users as they come, of a run whose seed made this one of the [`workload_seeds`](Network::workload_seeds).
+    /// Returns its user arrivals for one of the [`workload_seeds`](Network::workload_seeds) of a run.
     pub fn arrivals(&self, own_seed: u64) -> Arrivals {
         let workload = Workload {
             application: self.application.clone(),
@@ -108,15 +111,15 @@ impl WorkloadSpec {
 }
 
 impl Network {
-    /// The seeds of the users of each workload in a run with this seed, as
-    /// [`Workload`] takes them: by its name.
+    /// Returns the seeds of each workload's users in a run with this seed, as [`Workload`] takes them. They
+    /// depend on the workload's name.
     pub fn workload_seeds(&self, seed: u64) -> Vec<u64> {
         let names = self.inner.workloads.iter().map(|users| &users.spec.name);
         names.map(|name| hash_of((seed, name))).collect()
     }
 }
 
-/// Users as they come between start and stop.
+/// Arrivals of users between start and stop.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     sessions: Option<Sessions>,
@@ -134,35 +137,33 @@ impl Iterator for Arrivals {
     }
 }
 
-/// How long a user waited for something.
+/// Response time of one request of a user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wait {
-    /// Users of a workload are counted from 0.
+    /// Number of the user within the workload, from 0.
     pub user: u64,
-    /// When the user came, in seconds.
+    /// Arrival time of the user in seconds.
     pub came_s: f64,
-    /// For what.
+    /// Kind of the event that the user waited for.
     pub kind: WaitFor,
-    /// How long, in seconds.
+    /// Response time in seconds.
     pub wait_s: f64,
-    /// What a packet without payload and its answer take between the user's nodes when the network
-    /// is empty, in seconds.
+    /// Unloaded round-trip time of a packet without payload between the user's nodes, in seconds.
     pub rtt_s: f64,
 }
 
-/// What the users of one workload met with.
+/// Response times and numbers of the users of one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experience {
-    /// How many came.
+    /// Number of users that arrived.
     pub came: u64,
-    /// How many of them went, with all that they wanted.
+    /// Number of users that left with everything done.
     pub gone: u64,
-    /// What was waited for and is there, by user.
+    /// Completed waits, by user.
     pub waits: Vec<Wait>,
 }
 
-/// What a packet without payload and its answer take on a connection's ways when the network is
-/// empty, in seconds.
+/// Returns the unloaded round-trip time of a packet without payload on a connection's paths, in seconds.
 pub fn empty_rtt_s(network: &Network, id: ConnectionId) -> f64 {
     let ways = network.path(id).into_iter().chain(network.return_path(id));
     ways.map(|link| network.link_spec(link))
@@ -179,22 +180,22 @@ fn gcd(a: usize, b: usize) -> usize {
     }
 }
 
-/// A workload in a network: what was asked for, and its connections.
+/// Workload in a network: its specification and its connections.
 #[derive(Clone, Debug)]
 pub struct Users {
-    /// What was asked for.
+    /// Specification of the workload.
     pub spec: Arc<WorkloadSpec>,
-    /// Requests and replies of each pair of nodes.
+    /// Request and reply connections of each pair of nodes.
     pub pairs: Vec<[ConnectionId; 2]>,
 }
 
-/// What the users of a workload send one way.
+/// Traffic of a workload's users in one direction.
 #[derive(Clone, Debug)]
 pub struct UserTraffic {
-    /// What they do.
+    /// Specification of the workload.
     pub workload: Arc<WorkloadSpec>,
-    /// Whether it is the servers' side.
+    /// True for replies of servers, false for requests.
     pub replies: bool,
-    /// Packets/s once as many users go as come.
+    /// Mean rate in packets/s in steady state.
     pub mean_pps: f64,
 }

@@ -1,11 +1,11 @@
-//! How many packets queues hold that do not say it.
+//! Tests of default buffer sizes.
 
 use netflow_network::{
     Buffer, ConnectionSpec, DropPolicy, LinkSpec, NetworkBuilder, Red, Source, WindowSource,
 };
 use netflow_problems::{connection, link};
 
-/// A—B 12 Mbit/s and 20 ms, B—C 1.2 Mbit/s and 30 ms, C—D without traffic, in both directions.
+/// A–B 12 Mbit/s and 20 ms, B–C 1.2 Mbit/s and 30 ms, C–D without traffic, in both directions.
 fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
     let mut b = NetworkBuilder::new();
     let nodes = ["A", "B", "C", "D"].map(|name| b.node(name));
@@ -33,18 +33,18 @@ fn line(queue: DropPolicy, pairs: &[(usize, usize, f64)]) -> Vec<f64> {
     network.links().map(|id| network.buffer_pkts(id)).collect()
 }
 
-/// From A to C and back 100 ms of propagation, 1500 B in 1 ms and 10 ms, 40 B in 27 us and 267 us:
-/// 111.3 ms, which are 111.3 packets at 12 Mbit/s and 11.13 at 1.2 Mbit/s. From A to B alone 41.03 ms.
+/// From A to C and back: 100 ms of propagation, 1500 B in 1 ms and 10 ms, 40 B in 27 us and 267 us. The sum
+/// is 111.3 ms, or 111.3 packets at 12 Mbit/s and 11.13 at 1.2 Mbit/s. From A to B alone it is 41.03 ms.
 #[test]
 fn a_queue_holds_the_longest_round_trip() {
     let both = [(0, 2, 1500.0), (0, 1, 1500.0)];
     let pkts = line(DropPolicy::DropTail, &both);
-    // A link without traffic takes the round trips of those at its ends.
+    // A link without traffic uses the round-trip times of the links at its ends.
     assert_eq!(pkts, [112.0, 112.0, 12.0, 12.0, 112.0, 112.0]);
     let near = line(DropPolicy::DropTail, &both[1..]);
-    // None of those at C and D has traffic: the network's, 41.03 ms.
+    // Links at C and D have no traffic, so the network's round-trip time counts: 41.03 ms.
     assert_eq!(near, [42.0, 42.0, 10.0, 10.0, 42.0, 42.0]);
-    // 100 ms without traffic anywhere.
+    // 100 ms in a network without traffic.
     let idle = line(DropPolicy::DropTail, &[]);
     assert_eq!(idle, [100.0, 100.0, 10.0, 10.0, 100.0, 100.0]);
     // 106.2 ms, in packets of 750 B.
@@ -69,8 +69,8 @@ fn thresholds_of_red_are_within_the_queue() {
     );
 }
 
-/// Bytes are packets of TCP's size wherever there is TCP, however many small packets others send beside; else of what others
-/// send, by their rates.
+/// Bytes are converted to packets of TCP's size if there is TCP, regardless of other traffic. Otherwise they
+/// are converted to the rate-weighted mean size of other sources.
 #[test]
 fn bytes_are_packets_that_fill_the_queue() {
     let pkts = |streams: &[(Source, f64, u32)]| {

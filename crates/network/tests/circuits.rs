@@ -1,4 +1,4 @@
-//! Several links between the same two nodes.
+//! Tests of parallel links between the same two nodes.
 
 use netflow_network::{
     Acks, BuildError, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkSpec, Network,
@@ -14,7 +14,7 @@ fn circuit(from: NodeId, to: NodeId, name: &str, bandwidth_bps: f64) -> LinkSpec
     }
 }
 
-/// Two links, one in each direction, that are the directions of one.
+/// Adds the two directions of a duplex link.
 fn duplex(b: &mut NetworkBuilder, spec: LinkSpec) -> [LinkId; 2] {
     let back = LinkSpec {
         from: spec.to,
@@ -38,7 +38,7 @@ fn names(network: &Network, links: Vec<LinkId>) -> Vec<&str> {
     links.into_iter().map(|id| network.link_name(id)).collect()
 }
 
-/// Where its data goes and its acknowledgements come back at a time.
+/// Returns the links of the connection's data path and return path at a time.
 fn ways(network: &Network, id: ConnectionId, at_s: f64) -> [Vec<&str>; 2] {
     [
         names(network, network.path_at(id, at_s)),
@@ -87,7 +87,7 @@ fn what_cannot_be_told_apart_is_refused() {
         };
         assert!(link.starts_with("A->B"));
     }
-    // A node whose name ends as circuits do.
+    // This node name ends like a circuit.
     let mut b = NetworkBuilder::new();
     let [x, y, z] = ["A", "B", "B#2"].map(|name| b.node(name));
     b.link(circuit(x, y, "2", 1e6));
@@ -97,8 +97,8 @@ fn what_cannot_be_told_apart_is_refused() {
     );
 }
 
-/// Acknowledgements come back over the circuit that data has taken, and a path that is given by its nodes goes on over
-/// another circuit while its own is down.
+/// Acknowledgements return over the circuit of the data. A path of explicit nodes switches to another circuit
+/// while its own is down.
 #[test]
 fn given_paths_take_a_circuit_that_works() {
     let mut b = NetworkBuilder::new();
@@ -131,15 +131,15 @@ fn given_paths_take_a_circuit_that_works() {
             assert_eq!(ways(&network, id, at_s), over(name), "{at_s}");
         }
     }
-    // Nothing leads there any more: a given path stands where it stood, and cannot be passed.
+    // All circuits are down, so there is no path; an explicit path keeps its links, but it is blocked.
     assert_eq!(ways(&network, free, 3.5), [Vec::<&str>::new(), Vec::new()]);
-    // Only the way back of the circuit is down: acknowledgements come by another one, the preferred that works.
+    // Only the reverse direction of the circuit is down: acknowledgements use the preferred working circuit.
     for id in [given, free] {
         assert_eq!(ways(&network, id, 5.5)[1], ["C->B", "B->A#1"]);
     }
 }
 
-/// A connection of which every flow takes a path of equal cost.
+/// Every flow of a connection uses one of the paths of equal cost.
 #[test]
 fn circuits_of_equal_cost_share_traffic() {
     for count in 1..6 {
@@ -160,12 +160,12 @@ fn circuits_of_equal_cost_share_traffic() {
     }
 }
 
-/// Ends, names and bandwidths of links, of which many lie side by side.
+/// Generates ends, names and bandwidths of links, many of them parallel.
 fn links() -> impl Strategy<Value = Vec<(usize, usize, u8, u8)>> {
     prop::collection::vec((0..5_usize, 1..5_usize, 0..4_u8, 1..4_u8), 4..30)
 }
 
-/// The links that connections between all nodes take, by name, where links are added in this order.
+/// Returns the links that connections between all nodes use, by name, for this order of links.
 fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<String>; 2]>> {
     let mut b = NetworkBuilder::new();
     let all: Vec<_> = (0..5).map(|i| b.node(&format!("N{i}"))).collect();
@@ -205,7 +205,7 @@ fn taken(links: &[(usize, usize, u8, u8)], order: &[usize]) -> Vec<Option<[Vec<S
 }
 
 proptest! {
-    /// Which circuit is taken follows from what it is, not from where it stands in the file.
+    /// The choice of circuits depends on their properties, not on their order in the file.
     #[test]
     fn the_order_of_links_makes_no_difference(
         links in links(),

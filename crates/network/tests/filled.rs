@@ -1,9 +1,9 @@
-//! What a connection is to a queue.
+//! Tests of the traffic kind of a connection.
 
 use netflow_network::filled::Kind;
 use netflow_network::{ConnectionSpec, NetworkBuilder, Source};
 
-/// In a run a short transfer is a burst; at rest it sends for good, whatever its size.
+/// In a run, a short transfer is a burst; in steady state it sends without end, whatever its size.
 #[test]
 fn a_short_transfer_is_a_burst() {
     let mut builder = NetworkBuilder::new();

@@ -1,4 +1,4 @@
-//! Traffic on paths of equal cost, against every node's giving the same to all next links.
+//! Tests of ECMP against per-node equal splitting.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use netflow_network::{
 use netflow_problems::connection;
 use proptest::prelude::*;
 
-/// A link without length counts this, so that no path goes round in a circle: less than any length.
+/// Cost of a link without length: less than any length, so that paths have no loops.
 const NO_LENGTH: u64 = 1;
 const LENGTH: u64 = 1 << 10;
 const FAR: u64 = 1 << 40;
 
-/// What a path of least cost is, between all nodes (R. W. Floyd, CACM 5 (1962) 345).
+/// Returns the least path cost between all nodes (R. W. Floyd, CACM 5 (1962) 345).
 fn least(nodes: usize, cost: &HashMap<(usize, usize), u64>) -> Vec<Vec<u64>> {
     let mut least = vec![vec![FAR; nodes]; nodes];
     for (node, from) in least.iter_mut().enumerate() {
@@ -32,8 +32,8 @@ fn least(nodes: usize, cost: &HashMap<(usize, usize), u64>) -> Vec<Vec<u64>> {
     least
 }
 
-/// What one unit of traffic is on every link, if every node divides what it has among all links that begin a
-/// path of least cost.
+/// Returns the load of every link by one unit of traffic. Every node divides its load equally over all links
+/// on paths of least cost.
 fn divided(
     (from, to): (usize, usize),
     cost: &HashMap<(usize, usize), u64>,
@@ -61,7 +61,7 @@ fn divided(
     load
 }
 
-/// Nodes, and links by their ends with metrics of which many are alike.
+/// Generates nodes, and links by their ends with metrics, many of them equal.
 fn network() -> impl Strategy<Value = (usize, HashMap<(usize, usize), u64>)> {
     let links = prop::collection::vec((0..9_usize, 1..9_usize, 0..4_u64), 10..45);
     (4..10_usize, links).prop_map(|(nodes, links)| {
@@ -88,7 +88,7 @@ fn builder(nodes: usize, metrics: &HashMap<(usize, usize), u64>) -> (NetworkBuil
 }
 
 proptest! {
-    /// Shares of paths are what every node's dividing makes, and each flow takes a path of least cost.
+    /// Path shares equal per-node splitting, and each flow uses a path of least cost.
     #[test]
     fn every_node_gives_the_same_to_all_next_links((nodes, metrics) in network(), numbers in any::<[u64; 4]>()) {
         let cost = |metric: u64| if metric == 0 { NO_LENGTH } else { metric * LENGTH };
@@ -144,8 +144,7 @@ proptest! {
 }
 
 proptest! {
-    /// Layers of nodes, of which most have links to most of the next layer: up to thousands of paths, and some that
-    /// load every link as all of them do.
+    /// Dense layers of nodes have thousands of paths; a subset loads every link as all paths do.
     #[test]
     fn some_of_very_many_paths_load_links_as_all_do(
         widths in prop::collection::vec(3..6_usize, 5..8),
@@ -191,7 +190,7 @@ proptest! {
     }
 }
 
-/// A ladder of so many squares, every one of which doubles the paths.
+/// Returns a ladder of squares, each of which doubles the number of paths.
 fn ladder(squares: usize) -> (NetworkBuilder, NodeId, NodeId) {
     let mut metrics = HashMap::new();
     for square in 0..squares {
@@ -230,14 +229,14 @@ fn very_many_flows_are_divided_exactly() {
 
 #[test]
 fn very_many_paths_have_some_in_their_place() {
-    // A million paths, whose links two of them load alike.
+    // Two of a million paths give the same link loads as all.
     let (b, from, to) = ladder(20);
     let shares = b.equal_paths().shares(from, to);
     assert_eq!(
         shares.iter().map(|it| it.share).collect::<Vec<_>>(),
         [0.5, 0.5]
     );
-    // More than there are numbers for.
+    // More paths than hashes.
     let (b, from, to) = ladder(70);
     let shares = b.equal_paths().shares(from, to);
     assert_eq!(shares.len(), MOST_PATHS);

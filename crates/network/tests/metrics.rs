@@ -1,12 +1,11 @@
-//! Routes by metric, against the algorithm of Floyd and Warshall.
+//! Tests of routes by metric against the Floyd–Warshall algorithm.
 
 use netflow_network::{Acks, ConnectionSpec, LinkSpec, NetworkBuilder, Source};
 use netflow_problems::connection;
 use proptest::prelude::*;
 
 proptest! {
-    /// Among any links the path of every connection costs as little as any can; without metrics the delay is
-    /// what it costs.
+    /// In any network, every connection's path has the least cost; without metrics the cost is the delay.
     #[test]
     fn no_path_costs_less(
         nodes in 3..9_usize,

@@ -1,10 +1,10 @@
-//! What users send on average.
+//! Tests of the mean load of users.
 
 use netflow_network::{LinkId, NetworkBuilder, Source, WorkloadSpec};
 use netflow_problems::{constant_users, link};
 
-/// 6 exchanges a visit and the first packet, 4 visits a second; 2000 B are 3 packets of 960 B at most.
-/// Each of six pairs of nodes has a sixth of it.
+/// 6 exchanges per visit and the first packet, 4 visits per second; 2000 B are 3 packets of at most 960 B.
+/// Each of six pairs of nodes has 1/6 of the load.
 #[test]
 fn the_mean_load_is_that_of_constant_users() {
     let mut builder = NetworkBuilder::new();
@@ -36,8 +36,8 @@ fn the_mean_load_is_that_of_constant_users() {
     }
 }
 
-/// Two ways from a server to a client: given ones are taken by both connections, and are refused where there are
-/// several pairs of nodes.
+/// Both connections use explicit paths between a server and a client; explicit paths are rejected with
+/// several pairs.
 #[test]
 fn given_ways_are_those_of_one_pair() {
     let network = |clients: &[&str]| {
