@@ -391,7 +391,7 @@ impl Queue {
 
 /// Returns the sustained rate of a TCP source in packets/s, given the rate `may_pps` that it may use and its
 /// loss probability. At a loss above 1/2, deliveries do not let the window double. The source then sends at
-/// most two windows of the first round of slow start per RTT.
+/// most at the initial rate of slow start.
 pub fn rate_kept_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
     match loss > 0.5 {
         true => may_pps.min(crate::engine::feedback::first_pps(rtt_s)),
