@@ -2,9 +2,9 @@
 //! M/G/1).
 //!
 //! A transfer sends its packets in rounds: first the initial window w₀ at once, then twice as many in each
-//! RTT. From the second round on it is ACK-clocked, at twice the bandwidth C of its narrowest link. If n
-//! packets of a round reach a link of bandwidth c at a rate r, each waits for n/2 (1 − c/r) packets of its
-//! own burst on average. A packet of another flow that arrives while the burst is served finds n/2 of its
+//! RTT. From the second round on it is ACK-clocked, at twice the bandwidth C of its narrowest link. Suppose
+//! that n packets of a round reach a link of bandwidth c at a rate r. Each waits for n/2 (1 − c/r) packets of
+//! its own burst on average. A packet of another flow that arrives while the burst is served finds n/2 of its
 //! packets on average. With means over the packets of a transfer
 //!
 //! > D = Σ E n²/2 (1 − c/r)⁺ / E S,   X = Σ E n²/2 min(1, r/c)² / E S
@@ -17,12 +17,13 @@
 //! yet reduce the mean by U X c/r. D accounts for this.) A burst that arrives slower than the service rate
 //! delays other flows only if these are present. The square in X accounts for this.
 //!
-//! Slow start ends when a window has filled the path, P = C·rtt, and HyStart has detected it, at a queue of h
-//! = C·min(16 ms, max(4 ms, rtt/8)). Because windows double, it ends at (P + h)/ln 2 on average, or where the
-//! queue overflows. The excess of the window over P then forms a standing queue at the narrowest link. It
-//! grows as CUBIC grows: 0.4 t³ packets, or 0.53 per RTT. It is at most 0.7 of the buffer, the mean of the
-//! sawtooth. The queue overflows with the probability that the doubling window jumps beyond P + K. In that
-//! case the standing queue starts from 0.7 (P + K) − P. To other flows it counts as half a burst.
+//! Slow start ends when a window has filled the path, P = C·rtt, and HyStart has detected it. It does so at a
+//! queue of h = C·min(16 ms, max(4 ms, rtt/8)). Because windows double, slow start ends at (P + h)/ln 2 on
+//! average, or where the queue overflows. The excess of the window over P then forms a standing queue at the
+//! narrowest link. It grows as CUBIC grows: 0.4 t³ packets, or 0.53 per RTT. It is at most 0.7 of the buffer,
+//! the mean of the sawtooth. The overflow probability is the probability that the doubling window jumps
+//! beyond P + K. After an overflow the standing queue starts from 0.7 (P + K) − P. To other flows it counts
+//! as half a burst.
 //!
 //! Packets that arrive over the same upstream link are in sequence, so their bursts do not collide. Therefore
 //! X is multiplied by the fraction of the traffic that arrives from elsewhere.

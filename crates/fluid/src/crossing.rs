@@ -279,8 +279,8 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Returns the fraction of the link's traffic that this flow's bursts can collide with: everything except
-    /// the ordered share that arrives over the same upstream link.
+    /// Returns the fraction of the link's traffic that this flow's bursts can collide with: all but the
+    /// ordered share that arrives over the same upstream link.
     pub fn met(&self) -> f64 {
         1.0 - self.part * self.ordered
     }
@@ -499,7 +499,7 @@ impl Crossing {
     }
 
     /// Computes the vector–Jacobian product of [`bursts`](Self::bursts): the gradient of a scalar with
-    /// respect to the fields of [`Crossing`], given its gradient `by` with respect to the burst sizes.
+    /// respect to this [`Crossing`], given its gradient `by` with respect to the burst sizes.
     fn pull_of_bursts(&self, by: &Bursts) -> Crossing {
         let bursts = self.bursts();
         if bursts == Bursts::default() {
@@ -515,7 +515,7 @@ impl Crossing {
     }
 
     /// Computes the vector–Jacobian product of [`filling`](Self::filling): the gradient of a scalar with
-    /// respect to the fields of [`Crossing`], given its gradient `by` with respect to the queue model.
+    /// respect to this [`Crossing`], given its gradient `by` with respect to the queue model.
     pub fn pull(&self, by: &ByFilling) -> Crossing {
         if self.is_paced {
             return Crossing::default();

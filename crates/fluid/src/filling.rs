@@ -19,15 +19,16 @@
 //! The inverse of this gives the loss B(N) of a queue with mean N. Such a queue is empty more often than
 //! M/M/1/K with the same mean, and more so if it is shorter:
 //!
-//! > U(N) = U_M/M/1/K(N) · (1 − σ h (1 − N/K)^5/2 N/(N + 3)),
+//! > U(N) = U_M/M/1/K(N) · (1 − σ h (1 − N/K)^5/2 N/(N + 3)).
 //!
 //! U(N) increases with N if 3h ≤ 1 − h. The factor N/(N + 3) suppresses the effect in very short queues.
 //!
-//! c, n₀, p₀, e₀, e₁ and h were fitted to the packet model on random networks of five families (development
-//! set of studies/fluid-population), with the whole engine. a₀ and the 3 packets were chosen by hand.
-//! Unresponsive traffic fills a queue as in M/M/1/K. If it demands the fraction u of the bandwidth, ln B is
-//! the mean of both models with weights u and 1 − u, and h is multiplied by 1 − u. A queue of two packets is
-//! M/M/1/K; up to ten packets, 1 − u is reduced. [`crossing`](crate::crossing) defines these numbers.
+//! The constants c, n₀, p₀, e₀, e₁ and h were fitted to the packet model on random networks of five families,
+//! with the whole engine. The networks are the development set of studies/fluid-population. a₀ and the 3
+//! packets were chosen by hand. Unresponsive traffic fills a queue as in M/M/1/K. If it demands the fraction
+//! u of the bandwidth, ln B is the mean of both models with weights u and 1 − u. In this case h is multiplied
+//! by 1 − u. A queue of two packets is M/M/1/K; up to ten packets, 1 − u is reduced.
+//! [`crossing`](crate::crossing) defines these numbers.
 
 use netflow_network::Calibration;
 use netflow_units::math::{exp, exp_m1, ln, ln_1p};

@@ -141,8 +141,8 @@ impl Fluid {
         }
     }
 
-    /// Returns the traffic of each link and its queue model at each of the given times. Times must increase.
-    /// The result uses only the events up to then, because no step is taken.
+    /// Returns the traffic of each link and its queue model at each of the given times, which must increase.
+    /// No step is taken, so the result reflects only the initial state and the events.
     pub fn crossings_at(self, times_s: &[f64]) -> Vec<Vec<(Crossing, Filling)>> {
         let Fluid {
             setup,
@@ -495,7 +495,8 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     }
 }
 
-/// Maximum number of source starts and stops at which steps end. If there are more, none is used.
+/// Maximum number of source starts and stops at which non-adaptive steps end. If there are more, none is
+/// used.
 const MOST_SWITCHES: usize = 10_000;
 
 /// Returns the times of source starts and stops at which a step must end. With adaptive steps these are all;

@@ -284,9 +284,9 @@ impl Queue {
             true => queue.mean_pkts / utilization,
             false => 1.0 + queue.mean_pkts,
         };
-        // Derivatives of the steady state from partial derivatives at constant x: of ln busy (`ln_busy`), of
-        // the mean (`mean`), of B (`loss`), of ln U_M/M/1/K (`admitted`), and of ln of the offered load
-        // (`offered`).
+        // Derivatives of the steady state, from partial derivatives at constant x. These are: of ln busy
+        // (`ln_busy`), of the mean (`mean`), of B (`loss`), of ln U_M/M/1/K (`admitted`), and of ln of the
+        // offered load (`offered`).
         let slopes = |admitted: f64, ln_busy: f64, mean: f64, loss: f64, offered: f64| {
             let ln_rho = (offered - admitted - ln_busy - loss / found.pass) / slope;
             let queue_pkts = mean + queue.slope * ln_rho;
@@ -359,8 +359,8 @@ impl Queue {
         let busy_by_x = eq.empty * eq.mean_pkts;
         let (found_pkts, found_by_x) = found(&eq, eq.slope, busy_by_x);
         let (_, found_by_room) = found(&eq, mean_by_room, busy_by_room);
-        // If the drops jump, N stays at the threshold: x decreases as the buffer grows, and the drops balance
-        // x.
+        // If the drops jump, N stays at the threshold: x decreases as the buffer grows, and the drop
+        // probability adjusts to x.
         let x_by_room = match at_jump {
             true => -mean_by_room / eq.slope,
             false => -early * mean_by_room * follows,

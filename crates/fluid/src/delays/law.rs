@@ -35,9 +35,10 @@ impl Law {
         (least_s, self.mean_s + 6.1 * deviation_s + 18.5 * scale_s)
     }
 
-    /// Returns the end e of the Beta distribution on [0, e] with these moments m, v, t, and its derivatives
-    /// with respect to them. With s the sum of its parameters, s + 1 = m(e − m)/v and t = 2v(e − 2m)/(s + 2),
-    /// so e(2 − tm/v²) = 4m + t/v − tm²/v². The Gamma distribution, which has no end, has t = 2v²/m.
+    /// Returns the end e of the Beta distribution from 0 to e with these moments m, v, t, and its derivatives
+    /// with respect to them. Let s be the sum of its parameters. Then s + 1 = m(e − m)/v and t = 2v(e −
+    /// 2m)/(s + 2), so e(2 − tm/v²) = 4m + t/v − tm²/v². The Gamma distribution, which has no end, has t =
+    /// 2v²/m.
     fn end_s(&self) -> (f64, [f64; 3]) {
         let (m, v, t) = (self.mean_s, self.variance, self.third);
         let below = 2.0 - t * m / (v * v);
@@ -60,9 +61,8 @@ impl Law {
     }
 }
 
-/// Distribution of the delays of a [`Law`]. Waiting times follow the Beta distribution with its moments:
-/// uniform for a queue at load 1, Gamma for light queues with large buffers, and their mirror images in
-/// overload.
+/// Distribution of the delays of a [`Law`]. Waiting times follow the Beta distribution with its moments. It
+/// is uniform for a queue at load 1, Gamma for light queues with large buffers, and mirrored in overload.
 #[derive(Clone, Copy, Debug)]
 pub struct Distribution {
     law: Law,

@@ -183,8 +183,8 @@ mod tests {
         near(of.p99_s, 0.1 + 0.01 * 100.0_f64.ln());
     }
 
-    /// If 51 % of the packets do not wait and 49 % wait for 1 s, the median is at 0 s and the 95th percentile
-    /// at 1 s.
+    /// 51 % of the packets do not wait and 49 % wait for 1 s. The median wait is 0 s, and the 95th percentile
+    /// is 1 s.
     #[test]
     fn moments_are_mixed_by_their_packets() {
         let mut mixture = Mixture::default();

@@ -97,9 +97,9 @@ impl Learnt {
 
     /// Updates the loss estimate of a TCP source from its losses, and returns its value in the middle of the
     /// step. One loss occurs per 1/p packets, so the memory has that length. Without losses the estimate
-    /// falls inversely with the packets since the last loss: dp̂/dn = max(p, p̂) · (p − p̂). n is `pkts`: the
-    /// packets acknowledged or missed in the step, divided by the number of losses remembered. The solution
-    /// is exact.
+    /// falls inversely with the packets since the last loss. The equation is dp̂/dn = max(p, p̂) · (p − p̂),
+    /// and its solution is exact. Here n is `pkts`: the packets acknowledged or missed in the step, divided
+    /// by the number of losses remembered.
     fn learn(&mut self, loss: f64, pkts: f64) -> f64 {
         let before = self.loss;
         let left = match loss > 0.0 {
@@ -243,8 +243,8 @@ impl Learnt {
     /// over `active_s` seconds of the step. Slow start begins with two packets and doubles every RTT; each
     /// acknowledgement releases two packets.
     ///
-    /// A rate that begins at 2·ln 2 packets per RTT and doubles every RTT sends as many packets per RTT as
-    /// windows of 2, 4, 8 …
+    /// A rate that begins at 2·ln 2 packets per RTT and doubles every RTT matches windows of 2, 4, 8 …
+    /// packets.
     ///
     /// `rate_pps` is the rate of one connection: of the step before on entry, at the end of this step on
     /// return.

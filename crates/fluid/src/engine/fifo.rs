@@ -1,8 +1,8 @@
 //! FIFO transport: departures by arrival slot, and propagation of batches over a link.
 //!
 //! Queues are divided by packets and links by time, not by steps. A slot takes the arrivals of several steps
-//! up to its part of the buffer, and a batch the departures of several steps up to its part of the delay. The
-//! resolution therefore does not depend on the step size if steps are short.
+//! up to its part of the buffer. A batch takes the departures of several steps up to its part of the delay.
+//! The resolution therefore does not depend on the step size if steps are short.
 
 use super::arrays::ForwardWork;
 use super::parallel::for_blocks;

@@ -1,8 +1,7 @@
 //! Rate law of sources in a step, common to all coupling modes.
 //!
-//! A source has an estimate of loss and round-trip time ([`BranchState::meets`]), computes its rate
-//! ([`BranchState::wants`]), and sends at that rate if it has data ([`Wanted::sends`],
-//! [`BranchState::sent`]).
+//! A source has an estimate of loss and round-trip time ([`BranchState::meets`]) and computes its rate
+//! ([`BranchState::wants`]). It sends at that rate if it has data ([`Wanted::sends`], [`BranchState::sent`]).
 
 use netflow_network::{Applied, Limit};
 use netflow_profile::ProfileUse;

@@ -1,8 +1,8 @@
 //! Queues with drop precedences (RED, WRED, RIO): early drops in front of the finite queue.
 //!
-//! Each precedence has its own average queue (RIO), which changes with the arriving packets. Within a step
-//! the averages, the early drops and the queue are solved together by backward Euler, with the averages at
-//! the end of the step.
+//! Each precedence has its own average queue (RIO), which changes with the arriving packets. In each step,
+//! backward Euler solves for the averages, the early drops and the queue together, with the averages at the
+//! end of the step.
 
 use netflow_diffserv::{Discipline, Dropper, Load};
 use netflow_network::DropPolicy;

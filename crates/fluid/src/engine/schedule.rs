@@ -1,6 +1,6 @@
 //! Schedulers of links with several queues: bandwidth share of each queue.
 //!
-//! A queue is served as if it were always backlogged: it also gets the bandwidth that the other queues do not
+//! A queue is served as if it were always backlogged. It also gets the bandwidth that the other queues do not
 //! use, given their accepted traffic of the last step. Lightly loaded queues therefore see most of the link,
 //! and backlogged ones their shares.
 

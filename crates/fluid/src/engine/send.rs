@@ -1,5 +1,5 @@
-//! Packets sent by sources during a step: at a fixed rate, by a profile with delayed feedback, or by a
-//! profile within the implicit solution of their first link's queue.
+//! Packets sent by sources during a step. A source sends at a fixed rate, by its profile with delayed
+//! feedback, or by its profile within the implicit solution of its first link's queue.
 
 use netflow_profile::{Profile, ProfileUse};
 use netflow_units::math::exp_m1;

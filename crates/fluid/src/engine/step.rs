@@ -150,7 +150,7 @@ impl Moving<'_> {
                 continue;
             }
             // Processes links one by one, with the same result: links of such a level do not read data just
-            // written by earlier links of the level.
+            // written in the same level.
             for rank in first..end {
                 let arriving = self.arrive_at(rank);
                 self.step_link(rank, arriving)?;

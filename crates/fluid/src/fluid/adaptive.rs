@@ -5,9 +5,9 @@
 //! All volumes are extrapolated in the same manner, so the balance is preserved.
 //!
 //! A step can be so long that both solutions jump over a transient and reach the same equilibrium. In that
-//! case the queue moves in the first half step and not in the second. If a step resolves the dynamics, the
-//! moves of the half steps differ by as much as the two solutions (δ²N''/4 for backward Euler in both).
-//! Therefore the error estimate is the larger of the two differences.
+//! case the queue moves in the first half step and not in the second. If a step resolves the dynamics, both
+//! differences are equal (δ²N''/4 for backward Euler): that of the moves of the half steps and that of the
+//! two solutions. Therefore the error estimate is the larger of the two.
 
 use netflow_network::{Adaptive, RunError};
 
