@@ -439,8 +439,8 @@ impl Filling {
             }
         }
         let (blocking, admitted) = (eq.blocking, eq.admitted(x));
-        // No more packets enter than leave. The term B⁴, with the blocking B of M/M/1/K, enforces this near B
-        // = 1.
+        // No more packets enter than leave. The term B⁴, with the blocking B of M/M/1/K, enforces this where
+        // B is near 1.
         let wall = blocking.powi(4);
         let beyond_wall = admitted * (1.0 + blocking) * (1.0 + blocking * blocking);
         let passed = 1.0 - of_windows.loss;

@@ -35,7 +35,7 @@ pub(crate) struct Scratch {
     pub next_step: Vec<Weight>,
     /// Number of rows in `next_step` by link.
     pub next_step_rows: Vec<u32>,
-    /// Loss and RTT at the start of the step, for sources evaluated within it.
+    /// ln of the pass probability, and RTT, at the start of the step, for sources evaluated within it.
     pub seen: Vec<[f64; 2]>,
     /// Branches just evaluated within the step.
     pub sent_by: Vec<SentWithin>,
