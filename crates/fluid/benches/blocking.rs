@@ -1,4 +1,4 @@
-//! Nanoseconds per call of the inverse of M/M/1/K: blocking from the mean, and the load from it.
+//! Time per call of the inverse of M/M/1/K, in nanoseconds: mean queue to blocking, and mean queue to load.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 const CALLS: usize = 4096;
 
-/// Means drawn evenly from (0, K), and rooms K from 1 to 100 000, as many in each decade; or one K.
+/// Returns queues (mean, K). Means are uniform on (0, K). K is given, or log-uniform from 1 to 100 000.
 fn queues(k: Option<f64>) -> Vec<(f64, f64)> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut draw = || {
@@ -61,7 +61,7 @@ fn inverse(c: &mut Criterion) {
     each(c, "ln_rho_of_mean", ln_rho_of_mean);
 }
 
-/// What one step of Newton's method in the network's solver takes.
+/// Times the forward evaluation, which each Newton step of the network solver needs.
 fn forward(c: &mut Criterion) {
     each(c, "equilibrium", |n, k| {
         equilibrium(2.0 * (n / k - 0.5), k).mean_pkts

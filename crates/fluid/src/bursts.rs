@@ -1,64 +1,67 @@
-//! How long queues are that TCP's transfers fill, which come and go.
+//! Mean queue length due to finite TCP transfers, whose slow start sends packets in bursts (batch-arrival
+//! M/G/1).
 //!
-//! A transfer sends its packets in rounds: first w₀ at once, then twice as many in each round trip, and from the
-//! second round on with the clock of acknowledgements, at twice the bandwidth C of its narrowest link. So n packets
-//! of a round come to a link of bandwidth c at a rate r, and n/2 (1 − c/r) of their own are before each of them there
-//! on average. To packets of others they are a burst: whoever comes while they are served finds n/2 of them on
-//! average. With means over the packets of a transfer
+//! A transfer sends its packets in rounds: first the initial window w₀ at once, then twice as many in each
+//! RTT. From the second round on it is ACK-clocked, at twice the bandwidth C of its narrowest link. Suppose
+//! that n packets of a round reach a link of bandwidth c at a rate r. Each waits for n/2 (1 − c/r) packets of
+//! its own burst on average. A packet of another flow that arrives while the burst is served finds n/2 of its
+//! packets on average. With means over the packets of a transfer
 //!
 //! > D = Σ E n²/2 (1 − c/r)⁺ / E S,   X = Σ E n²/2 min(1, r/c)² / E S
 //!
-//! and the utilization U, a queue of M/G/1 without limits has
+//! and the utilization U, the queue of an M/G/1 system without buffer limit is longer by
 //!
 //! > T = D + X U/(1 − U)
 //!
-//! packets more for each that is served. (Fluid that comes at a rate r in bursts is behind what comes at once by
-//! what has not come yet, U X c/r of the time's mean; that is D.) A burst that comes more slowly than it is served
-//! is in nobody's way unless others are there: the square stands for that.
+//! packets for each packet served. (At a finite arrival rate r, the packets of a burst that have not arrived
+//! yet reduce the mean by U X c/r. D accounts for this.) A burst that arrives slower than the service rate
+//! delays other flows only if these are present. The square in X accounts for this.
 //!
-//! Rounds end when a window has filled the way, P = C·rtt, and HyStart has noticed, at a queue of h = C·min(16 ms,
-//! max(4 ms, rtt/8)): since windows double, at (P + h)/ln 2 on average, or where the queue overflows. That much of
-//! the window that the way does not hold stands in the queue of the narrowest link from then on, grows as CUBIC
-//! grows (0.4 t³ packets, or 0.53 in a round trip), and is 0.7 of the room at most, the mean of a saw. Where the
-//! queue overflows, with the probability that the doubling window jumps beyond P + K, it begins from 0.7 of that.
-//! To others it is half a burst.
+//! Slow start ends when a window has filled the path, P = C·rtt, and HyStart has detected it. It does so at a
+//! queue of h = C·min(16 ms, max(4 ms, rtt/8)). Because windows double, slow start ends at (P + h)/ln 2 on
+//! average, or where the queue overflows. The excess of the window over P then forms a standing queue at the
+//! narrowest link. It grows as CUBIC grows: 0.4 t³ packets, or 0.53 per RTT. It is at most 0.7 of the buffer,
+//! the mean of the sawtooth. The overflow probability is the probability that the doubling window jumps
+//! beyond P + K. After an overflow the standing queue starts from 0.7 (P + K) − P. To other flows it counts
+//! as half a burst.
 //!
-//! Packets that come over the same link before come one after the other: no burst among them meets another. So X counts
-//! by the part of the traffic that comes from elsewhere.
+//! Packets that arrive over the same upstream link are in sequence, so their bursts do not collide. Therefore
+//! X is multiplied by the fraction of the traffic that arrives from elsewhere.
 //!
-//! In a queue with room for K, bursts fill the part f of what M/M/1/K leaves of it,
+//! In a queue with buffer size K, bursts fill the fraction f of the space that M/M/1/K leaves free:
 //!
 //! > f = U T/(T + K),   N = N_M/M/1/K + f (K − N_M/M/1/K).
 //!
-//! What is lost is M/M/1/K's, which is next to nothing where the link carries what is asked for: TCP sends again what a
-//! burst loses. 0.7, 0.4 and 0.53 are CUBIC's (RFC 9438), 4 ms, 16 ms and the eighth HyStart's, as Linux has
-//! them; no number is fitted. Of some twenty ways to put D, X, U and K together this was the nearest to packets at 103
-//! links alone, and the part for what comes over one link was found on nine networks.
+//! The loss is that of M/M/1/K. It is almost zero if the capacity suffices, because TCP retransmits the
+//! packets that a burst loses. 0.7, 0.4 and 0.53 are the constants of CUBIC (RFC 9438); 4 ms, 16 ms and 1/8
+//! are those of HyStart in Linux. No number is fitted. Of about twenty combinations of D, X, U and K this one
+//! was closest to the packet model at 103 single links. The fraction for traffic over one upstream link was
+//! found on nine networks.
 
 use netflow_workload::Transfers;
 
 use crate::crossing::Crossing;
 
-/// HyStart: a round trip is longer by an eighth, but by so much at least and at most, in seconds.
+/// Bounds in seconds of HyStart's delay threshold, which is an eighth of the RTT.
 const NOTICED_S: (f64, f64) = (4e-3, 16e-3);
-/// What CUBIC keeps of its window at a loss.
+/// Multiplicative decrease factor β of CUBIC (RFC 9438).
 const KEPT: f64 = 0.7;
-/// Packets that CUBIC's window grows by in the third power of seconds.
+/// Constant C of CUBIC's window growth, in packets/s³.
 const CUBIC: f64 = 0.4;
-/// Packets by which it grows in a round trip where Reno would be faster: 3 (1 − 0.7)/(1 + 0.7).
+/// Window increase per RTT of CUBIC in the Reno-friendly region, in packets: 3 (1 − 0.7)/(1 + 0.7).
 const AS_RENO: f64 = 0.9 / 1.7;
 
-/// What bursts are at one link, as means over packets of a transfer.
+/// Burst sizes at one link, as means over the packets of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bursts {
-    /// Packets of its own burst that are before one (D).
+    /// Packets of its own burst ahead of a packet (D).
     pub own_pkts: f64,
-    /// Packets of a burst that others find before them, while it is served (X).
+    /// Packets of a burst ahead of a packet of another flow that arrives while it is served (X).
     pub others_pkts: f64,
 }
 
 impl Bursts {
-    /// So many times these packets.
+    /// Multiplies both sizes by `factor`.
     pub fn times(&self, factor: f64) -> Bursts {
         Bursts {
             own_pkts: factor * self.own_pkts,
@@ -67,43 +70,45 @@ impl Bursts {
     }
 }
 
-/// Means over packets of a transfer of half the packets that are sent with them.
+/// Half the number of packets sent together, by phase of the transfer: means over its packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rounds {
-    /// In the first round.
+    /// First round.
     first: f64,
-    /// In the others of slow start.
+    /// Later rounds of slow start, which are ACK-clocked.
     clocked: f64,
-    /// What stands in the queue after them.
+    /// Standing queue after slow start.
     standing: f64,
 }
 
-/// A way from sender to receiver.
+/// Path of transfers from sender to receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct WayOfTransfers<'a> {
-    /// What takes it.
+    /// Transfers that use it.
     pub transfers: &'a Transfers,
     /// IP bits of a packet.
     pub data_bits: f64,
-    /// Propagation there and back, in seconds.
+    /// Round-trip propagation delay, in seconds.
     pub round_trip_s: f64,
-    /// Links of the data, in order.
+    /// Links of the data path, in order.
     pub links: &'a [u32],
 }
 
-/// By how much a measure changes with what a way is.
+/// Gradient of a scalar with respect to the properties of a path.
 #[derive(Clone, Debug, Default)]
 pub struct ByWay {
-    /// By the bandwidth in bit/s of each of its links.
+    /// Derivatives with respect to the bandwidth of each link in bit/s.
     pub bandwidth_bps: Vec<f64>,
-    /// By the room of the narrowest, whose place on the way is beside it.
+    /// Derivative with respect to the buffer size of the narrowest link, with the position of that link on
+    /// the path.
     pub buffer_pkts: (usize, f64),
-    /// By the round trip in seconds.
+    /// Derivative with respect to the round-trip time in seconds.
     pub round_trip_s: f64,
 }
 
 impl Rounds {
-    /// Of transfers whose narrowest link sends so many packets in a second and has so much room.
+    /// Computes the bursts of transfers whose narrowest link sends `pps` packets/s and has a buffer of
+    /// `room_pkts`.
     fn of(transfers: &Transfers, pps: f64, rtt_s: f64, room_pkts: f64) -> Rounds {
         let initial = transfers.initial_window_pkts();
         let holds = pps * rtt_s;
@@ -119,7 +124,7 @@ impl Rounds {
             sent += window;
             window *= 2.0;
         }
-        // The last one may be cut.
+        // The last round may be cut short.
         let left = (2.0 * last - window).min(window);
         if left > 0.0 {
             clocked += transfers.between_squared(sent, sent + left);
@@ -128,7 +133,7 @@ impl Rounds {
         let [beyond, beyond_squared] = transfers.beyond(sent);
         let standing = match beyond > 0.0 {
             true => {
-                // A packet is on average so long behind the first of these.
+                // Mean age of a packet since the end of slow start, in seconds.
                 let after_s = 0.5 * beyond_squared / beyond / pps;
                 let grown = (CUBIC * after_s.powi(3)).max(AS_RENO * after_s / rtt_s);
                 let overflows = (1.0 - libm::log2(full / noticed)).clamp(0.0, 1.0);
@@ -146,7 +151,7 @@ impl Rounds {
     }
 }
 
-/// The rate at which a burst comes, in bit/s, and which link of the way makes it so many times its own bandwidth.
+/// Arrival rate of a burst in bit/s. The rate is `times` the bandwidth of the link at position `link`.
 #[derive(Clone, Copy)]
 struct Rate {
     bps: f64,
@@ -166,13 +171,14 @@ impl Rate {
         }
     }
 
-    /// (1 − c/r)⁺ and min(1, r/c)².
+    /// Returns (1 − c/r)⁺ and min(1, r/c)².
     fn parts(self, bandwidth_bps: f64) -> [f64; 2] {
         let own = (1.0 - bandwidth_bps / self.bps).max(0.0);
         [own, (self.bps / bandwidth_bps).min(1.0).powi(2)]
     }
 
-    /// Their slopes, weighted so, added to those of the bandwidths.
+    /// Adds the vector–Jacobian product of [`parts`](Self::parts) to `out`, the gradient with respect to the
+    /// bandwidths.
     fn pull(self, l: usize, bandwidth_bps: f64, weights: [f64; 2], out: &mut [f64]) {
         let [own, others] = weights;
         if bandwidth_bps < self.bps {
@@ -189,12 +195,12 @@ impl Rate {
 }
 
 impl WayOfTransfers<'_> {
-    /// IP bit/s of its packets that the link at this place sends.
+    /// Returns the IP bit/s of its packets that the link at position `l` can send.
     fn bps(&self, crossings: &[Crossing], l: usize) -> f64 {
         crossings[self.links[l] as usize].carries_bps(self.data_bits)
     }
 
-    /// The narrowest link, the first of several.
+    /// Returns the position of the narrowest link, the first of several.
     fn narrowest(&self, crossings: &[Crossing]) -> usize {
         let mut narrowest = 0;
         for l in 1..self.links.len() {
@@ -212,7 +218,7 @@ impl WayOfTransfers<'_> {
         Rounds::of(self.transfers, pps, self.round_trip_s, room_pkts)
     }
 
-    /// At each link how bursts of the first round come there, and of later ones.
+    /// Returns the arrival rates at the first link: of first-round bursts and of later ones.
     fn rates(&self, crossings: &[Crossing], narrowest: usize) -> [Rate; 2] {
         let at_once = Rate {
             bps: f64::INFINITY,
@@ -227,7 +233,7 @@ impl WayOfTransfers<'_> {
         [at_once, clocked]
     }
 
-    /// What it is at each of its links, in order.
+    /// Passes the burst sizes at each of its links to `each`, in order.
     pub fn bursts(&self, crossings: &[Crossing], mut each: impl FnMut(Bursts)) {
         let narrowest = self.narrowest(crossings);
         let rounds = self.rounds(crossings, narrowest);
@@ -252,7 +258,8 @@ impl WayOfTransfers<'_> {
         }
     }
 
-    /// Whether two bandwidths of the way are the same where it matters which of them is less: then slopes are those of one side.
+    /// Returns true if two bandwidths are equal where a comparison of them decides, so that derivatives are
+    /// one-sided.
     pub fn bends(&self, crossings: &[Crossing]) -> bool {
         let narrowest = self.narrowest(crossings);
         let narrow_bps = self.bps(crossings, narrowest);
@@ -269,15 +276,16 @@ impl WayOfTransfers<'_> {
         })
     }
 
-    /// What a measure changes by with the way, a packet of [`bursts`](Self::bursts) more being worth so much at each
-    /// link. Where links have the same bandwidth it is that of one side: of less at the first of the narrowest.
+    /// Computes the vector–Jacobian product of [`bursts`](Self::bursts): the gradient with respect to the
+    /// path, given the adjoint `worth` of the burst sizes at each link. If bandwidths are equal, the
+    /// derivative is one-sided: that of a decrease at the first narrowest link.
     pub fn pull(&self, crossings: &[Crossing], worth: &[Bursts]) -> ByWay {
         let narrowest = self.narrowest(crossings);
         let rounds = self.rounds(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
         let narrow_bps = self.bps(crossings, narrowest);
         let mut by_bps = vec![0.0; self.links.len()];
-        // What each of the rounds is worth.
+        // Adjoints of the burst sizes by phase.
         let (mut of_first, mut of_clocked, mut of_standing) = (0.0, 0.0, 0.0);
         for (l, worth) in worth.iter().enumerate() {
             let bps = self.bps(crossings, l);
@@ -302,7 +310,8 @@ impl WayOfTransfers<'_> {
             at_once = at_once.behind(bps, l);
             clocked = clocked.behind(bps, l);
         }
-        // How the rounds change: by differences so small that nothing bends in between.
+        // Derivatives of the phases by central differences, with steps small enough to cross no
+        // discontinuity.
         let link = &crossings[self.links[narrowest] as usize];
         let (pps, rtt_s, room) = (
             narrow_bps / self.data_bits,
@@ -326,7 +335,7 @@ impl WayOfTransfers<'_> {
         };
         let by_room = slope(&|f| Rounds::of(transfers, pps, rtt_s, room * f)) / room
             * link.room_by_buffer(self.data_bits);
-        // By bit/s on the wire.
+        // Converts to derivatives per bit/s on the wire.
         for (by_bps, &l) in by_bps.iter_mut().zip(self.links) {
             *by_bps /= crossings[l as usize].factor(self.data_bits);
         }
@@ -338,8 +347,9 @@ impl WayOfTransfers<'_> {
     }
 }
 
-/// How long packets of transfers wait for others of their own burst, on average, in seconds: with `more_pkts` in the queue than
-/// there would be without bursts, for which all wait that come, λ of all packets and λ₀ of transfers,
+/// Returns the mean time that packets of transfers wait for packets of their own burst, in seconds. Bursts
+/// add n = `more_pkts` to the mean queue, for which all arriving packets wait. With the rates λ of all
+/// packets and λ₀ of transfers,
 ///
 /// > λ n/μ + λ₀ w = n
 ///
@@ -385,23 +395,23 @@ mod tests {
         all
     }
 
-    /// Seventy packets go as 10, 20 and 40 where all of that fits into the way: by hand.
+    /// A transfer of 70 packets is sent as 10, 20 and 40 if the path holds all of these; computed by hand.
     #[test]
     fn slow_start_is_three_bursts() {
         let transfers = Transfers::new(Distribution::Constant(70.0 * 1460.0), 1460.0, 10.0);
         let (wide, slow) = (link(1000.0, 1e4), link(100.0, 1e4));
         let at = bursts(&transfers, &[wide, slow], 0.1);
-        // The wide link gets only the first of them faster than it sends.
+        // At the fast link only the first burst arrives faster than it is served.
         assert!((at[0].own_pkts - 50.0 / 70.0).abs() < 1e-12);
         let others = 50.0 + (200.0 + 800.0) * 0.2_f64.powi(2);
         assert!((at[0].others_pkts - others / 70.0).abs() < 1e-12);
-        // The slow one gets all, the later ones at twice its rate.
+        // At the slow link all do, the later ones at twice its rate.
         let own = 50.0 * 0.9 + (200.0 + 800.0) * 0.5;
         assert!((at[1].own_pkts - own / 70.0).abs() < 1e-12);
         assert!((at[1].others_pkts - 1050.0 / 70.0).abs() < 1e-12);
     }
 
-    /// Nothing of a long transfer jumps when the way holds a little more, or there is a little more room.
+    /// The bursts of a long transfer are continuous in the round-trip time and in the buffer size.
     #[test]
     fn nothing_jumps() {
         let transfers = exponential(1e6);
@@ -424,7 +434,7 @@ mod tests {
     }
 
     proptest! {
-        /// What changes of a way are worth is what differences say, where nothing bends.
+        /// The vector–Jacobian product agrees with finite differences where these exist.
         #[test]
         fn pulls_are_those_of_differences(
             mbps in prop::collection::vec(5.0..1000.0_f64, 1..5),
@@ -455,7 +465,7 @@ mod tests {
                 .iter()
                 .map(|it| it.own_pkts + it.others_pkts)
                 .sum::<f64>();
-            // On either side and further away: where they differ, something bends.
+            // Differences that depend on the side or on the step show a kink; those are skipped.
             let near = |slope: f64, at: &dyn Fn(f64) -> f64, unit: f64| {
                 let by = |h: f64| (at(h) - at(-h)) / (2.0 * h);
                 let one_side = |h: f64| (at(h) - at(0.0)) / h;

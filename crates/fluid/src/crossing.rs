@@ -1,6 +1,6 @@
-//! Who crosses each link, and so what fills its queue.
+//! Traffic of each link by kind, and the resulting queue model of the link.
 //!
-//! It changes when connections start or stop, routes or bandwidths change, and not from step to step.
+//! It changes when connections start or stop, or when routes or bandwidths change; not from step to step.
 
 use std::collections::HashMap;
 
@@ -10,94 +10,96 @@ use netflow_workload::Transfers;
 use crate::bursts::{Bursts, WayOfTransfers};
 use crate::filling::{ByFilling, EMPTY, Filling};
 
-/// A queue with room for so many packets is M/M/1/K, and from so many on it is that of windows.
+/// Buffer sizes in packets between which the queue model changes smoothly: M/M/1/K up to the first, the model
+/// of TCP windows from the second on.
 const ROOMS: (f64, f64) = (2.0, 10.0);
 
-/// Connections of a class, as far as it matters to queues.
+/// Connections of a class, with the properties that affect queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'a> {
-    /// How many.
+    /// Number of connections.
     pub count: f64,
-    /// Packets/s of each; `None` if a profile says what it sends.
+    /// Fixed rate of each in packets/s; `None` if a profile gives the rate.
     pub rate_pps: Option<f64>,
-    /// Packets/s that the application of each makes; infinite if there is always more, as there is where TCP gets
-    /// less than [that](want_more).
+    /// Rate in packets/s at which each application makes data; infinite for bulk data. It is also infinite if
+    /// TCP gets [less than that](want_more).
     pub application_pps: f64,
-    /// Largest window of each in packets; infinite if nothing limits it.
+    /// Largest window of each in packets; infinite if it is unlimited.
     pub window_pkts: f64,
-    /// Propagation there and back, in seconds.
+    /// Round-trip propagation delay, in seconds.
     pub round_trip_s: f64,
-    /// IP bits of a packet of data.
+    /// IP bits of a data packet.
     pub data_bits: f64,
-    /// How far each window swings, beside one of ns-2's Reno.
+    /// Amplitude of the sawtooth of each window, relative to the Reno of ns-2.
     pub swing: f64,
-    /// Acknowledgements per packet of data that are traffic.
+    /// Acknowledgements per data packet that count as traffic.
     pub acks: f64,
-    /// The transfers that its rate is the mean of.
+    /// Transfers of which the rate is the mean, if any.
     pub transfers: Option<&'a Transfers>,
 }
 
-/// Connections of a class on their way: links by their numbers.
+/// Flow: connections of a class with their path. Links are given by number.
 #[derive(Clone, Copy, Debug)]
 pub struct Crosser<'a> {
-    /// Who.
+    /// Connections of the flow.
     pub sender: Sender<'a>,
-    /// Links of the data.
+    /// Links of the data path.
     pub data: &'a [u32],
-    /// Links of the way back.
+    /// Links of the return path.
     pub back: &'a [u32],
 }
 
-/// Who crosses one link. The slopes of something by these numbers are written as one, each in its place.
+/// Traffic of one link. The same type holds the gradient of a scalar with respect to its fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Crossing {
-    /// What the link sends, in bit/s.
+    /// Bandwidth of the link in bit/s.
     pub bandwidth_bps: f64,
-    /// Bits of packets on its wire beyond those of IP.
+    /// Bits of a packet on the wire beyond those of IP.
     pub overhead: Overhead,
-    /// The room of its queue, as [`Room::nominal_pkts`].
+    /// Buffer size, as [`Room::nominal_pkts`].
     pub buffer_pkts: f64,
-    /// As [`Room::bits`].
+    /// Buffer size, as [`Room::bits`].
     pub buffer_bits: Option<f64>,
-    /// Bits on the wire of the largest packet of data of windows that cross it.
+    /// Largest data packet of the windows that cross it, in bits on the wire.
     pub largest_bits: f64,
-    /// Whether all its traffic comes over one link that is no faster: its packets follow each other as far apart as this
-    /// link sends them, and hardly wait or get lost again.
+    /// True if all traffic arrives over one upstream link that is not faster. Its packets arrive at least one
+    /// service time apart, so they hardly wait or get lost here.
     pub is_paced: bool,
-    /// Windows whose data crosses it.
+    /// Number of windows whose data crosses it.
     pub windows: f64,
-    /// Acknowledgements per packet of each window that has its way back over it.
+    /// Acknowledgements per data packet, summed over the windows whose return path crosses it.
     pub acks: f64,
-    /// Of the windows, those that may grow until the queue overflows: each times
+    /// Number of windows that may grow until the queue overflows, each weighted by its
     /// [`reaction`](Self::reaction).
     pub reacting: f64,
-    /// The sum of how far these swing.
+    /// Sum of the sawtooth amplitudes of these windows, with the same weights.
     pub swinging: f64,
-    /// Demand of sources that do not react, in bit/s on the wire.
+    /// Demand of unresponsive sources, in bit/s on the wire.
     pub unresponsive_bps: f64,
-    /// The sum over transfers of the bit/s on the wire that they want times what their [bursts](crate::bursts) are here. What
-    /// comes over another link is a burst to others only for the part of the traffic that does not come over it.
+    /// Sum over transfers of demand (bit/s on the wire) times [burst size](crate::bursts) at this link. A
+    /// burst from another link affects only the fraction of the traffic that does not arrive over the same
+    /// link.
     pub wanted_bursts: Bursts,
 }
 
-/// How [`Crossing::reaction`] changes.
+/// Gradient of [`Crossing::reaction`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByRoom {
-    /// By [`Crossing::bandwidth_bps`].
+    /// Derivative with respect to [`Crossing::bandwidth_bps`].
     pub bandwidth_bps: f64,
-    /// By [`Crossing::buffer_pkts`].
+    /// Derivative with respect to [`Crossing::buffer_pkts`].
     pub buffer_pkts: f64,
-    /// By [`Crossing::windows`].
+    /// Derivative with respect to [`Crossing::windows`].
     pub windows: f64,
-    /// By [`Sender::round_trip_s`].
+    /// Derivative with respect to [`Sender::round_trip_s`].
     pub round_trip_s: f64,
 }
 
-/// So much more than its share, as a part of it, is rounding.
+/// Relative excess over the fair share that counts as rounding error.
 const ROUNDING: f64 = 1e-9;
 
-/// Lets those always have more to send whose applications make more than TCP gets on their way: more than what is left of
-/// some link if all TCP there has the same, and nobody more than it makes.
+/// Marks TCP sources as bulk if their application makes more than TCP gets on the path. The limit is the
+/// lowest max-min fair share over the links of the path.
 pub fn want_more(links: &[Crossing], crossers: &mut [Crosser<'_>]) {
     let is_limited = |it: &Sender<'_>| it.rate_pps.is_none() && it.application_pps < f64::INFINITY;
     if !crossers.iter().any(|it| is_limited(&it.sender)) {
@@ -131,17 +133,17 @@ pub fn want_more(links: &[Crossing], crossers: &mut [Crosser<'_>]) {
     }
 }
 
-/// What wants to cross a link.
+/// Demand on one link.
 #[derive(Clone, Default)]
 struct Shared {
     unresponsive_bps: f64,
-    /// Of TCP what the application of each makes, in bit/s, and of how many.
+    /// TCP demand: bit/s of each application, and the number of connections.
     wanted: Vec<(f64, f64)>,
 }
 
 impl Shared {
-    /// What each gets of a link at most where it is divided so that nobody has more than it wants, and those who have
-    /// less have the same (max-min).
+    /// Returns the max-min fair share of each TCP connection on this link, in bit/s; infinite if all demand
+    /// fits.
     fn share_bps(mut self, bandwidth_bps: f64) -> f64 {
         self.wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut left_bps = (bandwidth_bps - self.unresponsive_bps).max(0.0);
@@ -157,7 +159,7 @@ impl Shared {
     }
 }
 
-/// Adds all that cross them to links without anybody.
+/// Adds all flows to links without traffic.
 pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
     for Crosser { sender, data, back } in crossers.clone() {
         if !sender.reacts() {
@@ -189,7 +191,7 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
     add_bursts(links, crossers);
 }
 
-/// The links over which traffic comes to a link.
+/// Upstream links from which traffic reaches a link.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
@@ -197,10 +199,10 @@ enum Before {
     Several,
 }
 
-/// Finds the links whose traffic all comes over one link that is no faster.
+/// Marks the links whose traffic all arrives over one link that is not faster.
 fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>>) {
     let mut before = vec![Before::Nothing; links.len()];
-    // Whether packets take longer at a link than at the one before.
+    // True if a packet takes longer at the link than at the previous one.
     let mut is_slower = vec![false; links.len()];
     for Crosser { sender, data, back } in crossers {
         if !sender.reacts() && sender.wanted_bps() <= 0.0 {
@@ -233,12 +235,13 @@ fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser
     }
 }
 
-/// Demand of sources that do not react from one link to the next, in bit/s on the wire of the latter, by the numbers of both.
+/// Demand of unresponsive sources per pair of consecutive links, in bit/s on the wire of the second link. The
+/// keys are the numbers of both links.
 #[derive(Debug, Default)]
 pub struct Turns(HashMap<(u32, u32), f64>);
 
 impl Turns {
-    /// Of all that cross links.
+    /// Sums the demand of all unresponsive flows.
     pub fn new<'a>(links: &[Crossing], crossers: impl Iterator<Item = Crosser<'a>>) -> Turns {
         let mut turns = Turns::default();
         for Crosser { sender, data, .. } in crossers.filter(|it| !it.sender.reacts()) {
@@ -250,7 +253,7 @@ impl Turns {
         turns
     }
 
-    /// Those to the link at this place of a way, from the one before; none to its first.
+    /// Returns the traffic to the link at `place` of a path from the previous link; zero at the first link.
     pub fn to(&self, links: &[Crossing], way: &WayOfTransfers<'_>, place: usize) -> Turn {
         let Some(before) = place.checked_sub(1).map(|it| way.links[it]) else {
             return Turn::default();
@@ -265,25 +268,26 @@ impl Turns {
     }
 }
 
-/// What comes to a link over the one before.
+/// Traffic that reaches a link over the previous link of a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
-    /// The part that it is of what does not react at the link.
+    /// Fraction of the link's unresponsive demand.
     pub part: f64,
-    /// How much of it comes one after the other, in nobody's way of its own: all (1) where the link before is no faster,
-    /// and as much as this one is as fast as that.
+    /// Fraction of it that arrives in order, so that its bursts do not collide. It is 1 if the previous link
+    /// is not faster, else the ratio of the two bandwidths.
     pub ordered: f64,
 }
 
 impl Turn {
-    /// The part of the link's traffic whose way its packets are in.
+    /// Returns the fraction of the link's traffic that this flow's bursts can collide with: all but the
+    /// ordered share that arrives over the same upstream link.
     pub fn met(&self) -> f64 {
         1.0 - self.part * self.ordered
     }
 }
 
 impl<'a> Crosser<'a> {
-    /// The way of its transfers, if it has any, and asks for something.
+    /// Returns the path of its transfers; `None` without transfers or demand.
     pub fn transfers(&self) -> Option<WayOfTransfers<'a>> {
         let transfers = self.sender.transfers?;
         (self.sender.wanted_bps() > 0.0).then_some(WayOfTransfers {
@@ -295,7 +299,7 @@ impl<'a> Crosser<'a> {
     }
 }
 
-/// Adds bursts of transfers to links of which all else is known.
+/// Adds the bursts of transfers to links whose other fields are complete.
 fn add_bursts<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
     if crossers.clone().all(|it| it.sender.transfers.is_none()) {
         return;
@@ -319,36 +323,37 @@ fn add_bursts<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser
 }
 
 impl Sender<'_> {
-    /// Whether its windows fill queues: TCP with a profile, and with always more to send.
+    /// Returns true if its windows fill queues: TCP with a profile and bulk data.
     pub fn reacts(&self) -> bool {
         self.rate_pps.is_none() && self.application_pps == f64::INFINITY
     }
 
-    /// Rate of the application of each, in IP bit/s.
+    /// Returns the rate at which each application makes data, in IP bit/s.
     fn made_bps(&self) -> f64 {
         self.application_pps * self.data_bits
     }
 
-    /// Demand of all if they do not, in IP bit/s.
+    /// Returns the demand if it is unresponsive, in IP bit/s.
     pub fn wanted_bps(&self) -> f64 {
         self.rate_pps.unwrap_or(self.application_pps) * self.count * self.data_bits
     }
 }
 
-/// From 0 at 0 to 1 at 1 without a bend, and its slope.
+/// Returns the smoothstep polynomial 3t² − 2t³, with t limited to 0–1, and its derivative.
 fn smooth_step(at: f64) -> (f64, f64) {
     let at = at.clamp(0.0, 1.0);
     (at * at * (3.0 - 2.0 * at), 6.0 * at * (1.0 - at))
 }
 
 impl Crossing {
-    /// Whether windows like these can fill the link and its queue if all that cross it are like them: 1 if a
-    /// part of 3/4 of what they may have is enough, falling to 0 where all of it is not.
+    /// Returns the degree to which windows like these can fill the link and its queue, if all windows on the
+    /// link are equal. It is 1 if 3/4 of the largest windows suffice, and falls to 0 where the full windows
+    /// do not suffice.
     pub fn reaction(&self, of: &Sender<'_>) -> f64 {
         smooth_step(4.0 * (1.0 - self.wanted(of))).0
     }
 
-    /// A link of this bandwidth with this room, that nobody crosses yet.
+    /// Creates a link with this bandwidth and buffer, without traffic.
     pub fn empty(bandwidth_bps: f64, overhead: Overhead, room: Room) -> Crossing {
         Crossing {
             bandwidth_bps,
@@ -359,17 +364,17 @@ impl Crossing {
         }
     }
 
-    /// Bits on the wire over IP bits of a packet with these IP bits.
+    /// Returns the ratio of wire bits to IP bits for a packet of `data_bits` IP bits.
     pub fn factor(&self, data_bits: f64) -> f64 {
         self.overhead.factor(data_bits)
     }
 
-    /// IP bit/s that the link sends of packets with these IP bits.
+    /// Returns the capacity in IP bit/s for packets of `data_bits` IP bits.
     pub fn carries_bps(&self, data_bits: f64) -> f64 {
         self.bandwidth_bps / self.factor(data_bits)
     }
 
-    /// Demand here of a sender that does not react, in bit/s on the wire.
+    /// Returns the demand of an unresponsive sender here, in bit/s on the wire.
     pub fn wanted_bps(&self, of: &Sender<'_>) -> f64 {
         of.wanted_bps() * self.factor(of.data_bits)
     }
@@ -382,17 +387,18 @@ impl Crossing {
         }
     }
 
-    /// The room in packets with these IP bits.
+    /// Returns the buffer size in packets of `data_bits` IP bits.
     pub fn room_pkts(&self, data_bits: f64) -> f64 {
         self.room().pkts(self.overhead.wire_bits(data_bits))
     }
 
-    /// Its slope by [`buffer_pkts`](Self::buffer_pkts), which bits grow with in proportion.
+    /// Returns the derivative of [`room_pkts`](Self::room_pkts) with respect to
+    /// [`buffer_pkts`](Self::buffer_pkts); the limit in bits scales in proportion.
     pub fn room_by_buffer(&self, data_bits: f64) -> f64 {
         self.by_buffer(self.overhead.wire_bits(data_bits))
     }
 
-    /// The same for packets with these bits on the wire.
+    /// Returns the same derivative for packets of `wire_bits` bits on the wire.
     fn by_buffer(&self, wire_bits: f64) -> f64 {
         match self.buffer_bits {
             Some(_) => self.room().by_ln_bits(wire_bits) / self.buffer_pkts,
@@ -400,14 +406,14 @@ impl Crossing {
         }
     }
 
-    /// The part of their largest windows that fills the link and its queue.
+    /// Returns the fraction of the largest windows that fills the link and its queue.
     fn wanted(&self, of: &Sender<'_>) -> f64 {
         let wire_bits = self.overhead.wire_bits(of.data_bits);
         let way_pkts = self.bandwidth_bps / wire_bits * of.round_trip_s;
         (way_pkts + self.room_pkts(of.data_bits)) / (self.windows * of.window_pkts)
     }
 
-    /// The slopes of [`reaction`](Self::reaction).
+    /// Returns the gradient of [`reaction`](Self::reaction).
     pub fn reaction_slopes(&self, of: &Sender<'_>) -> ByRoom {
         let wanted = self.wanted(of);
         let slope = smooth_step(4.0 * (1.0 - wanted)).1;
@@ -424,8 +430,8 @@ impl Crossing {
         }
     }
 
-    /// 0 where there is room for two packets, in which no saw swings, and 1 where there is for ten; and its slope
-    /// by the room.
+    /// Returns the weight of the buffer size and its derivative with respect to the buffer. The weight is 0
+    /// up to two packets, where no sawtooth forms, and 1 from ten packets on.
     fn roomy(&self) -> (f64, f64) {
         let (few, many) = ROOMS;
         let room_pkts = self.room().pkts(self.largest_bits);
@@ -436,8 +442,8 @@ impl Crossing {
         )
     }
 
-    /// What that makes of the queue, of which packets showed this. Where packets are dropped early at random, by RED or RIO, it
-    /// is M/M/1/K.
+    /// Returns the queue model of the link, with the calibration by the packet model. A queue with early
+    /// random drops (RED or RIO) is M/M/1/K.
     pub fn filling(&self, calibration: Calibration, drops_early: bool) -> Filling {
         if drops_early {
             return Filling::default();
@@ -460,7 +466,7 @@ impl Crossing {
             swing: self.swing(),
             acks: self.acks / (self.windows + self.acks),
             poisson,
-            // What is idle is calibrated, too.
+            // The calibration includes the idle time.
             idle: match calibration.is_some() {
                 true => 0.0,
                 false => EMPTY * (1.0 - poisson) * self.swinging / self.windows,
@@ -470,7 +476,7 @@ impl Crossing {
         }
     }
 
-    /// How far windows that react swing, as a mean.
+    /// Returns the mean sawtooth amplitude of the responsive windows.
     fn swing(&self) -> f64 {
         match self.reacting > 0.0 {
             true => self.swinging / self.reacting,
@@ -478,12 +484,12 @@ impl Crossing {
         }
     }
 
-    /// 1 where no window fills the queue, falling to 0 without a bend where one does.
+    /// Returns the weight of bursts: 1 if no window fills the queue, falling smoothly to 0 for one window.
     fn alone(&self) -> f64 {
         (1.0 - self.reacting).max(0.0).powi(2)
     }
 
-    /// Bursts of transfers as a mean over what does not react; none where a window fills the queue.
+    /// Returns the mean burst sizes of the unresponsive traffic; zero if a window fills the queue.
     fn bursts(&self) -> Bursts {
         if self.unresponsive_bps <= 0.0 {
             return Bursts::default();
@@ -492,7 +498,8 @@ impl Crossing {
             .times(self.alone() / self.unresponsive_bps)
     }
 
-    /// What a measure changes by with each of these numbers, bursts of so many packets being worth so much.
+    /// Computes the vector–Jacobian product of [`bursts`](Self::bursts): the gradient of a scalar with
+    /// respect to this [`Crossing`], given its gradient `by` with respect to the burst sizes.
     fn pull_of_bursts(&self, by: &Bursts) -> Crossing {
         let bursts = self.bursts();
         if bursts == Bursts::default() {
@@ -507,7 +514,8 @@ impl Crossing {
         }
     }
 
-    /// What a measure changes by with each of these numbers that changes so with the filling.
+    /// Computes the vector–Jacobian product of [`filling`](Self::filling): the gradient of a scalar with
+    /// respect to this [`Crossing`], given its gradient `by` with respect to the queue model.
     pub fn pull(&self, by: &ByFilling) -> Crossing {
         if self.is_paced {
             return Crossing::default();
@@ -525,7 +533,7 @@ impl Crossing {
             true => by.swing / self.reacting,
             false => 0.0,
         };
-        // By the weight of what is not M/M/1/K.
+        // Adjoint of the weight of the window model, 1 − `poisson`.
         let by_weight = by.idle * EMPTY * part - by.poisson;
         let by_others = if others > 0.0 { by_weight * roomy } else { 0.0 };
         let by_unresponsive = -by_others;
@@ -554,7 +562,7 @@ mod tests {
 
     use super::*;
 
-    /// More room, whatever it is counted in.
+    /// Increases the buffer in packets and in bits.
     fn grow(at: &mut Crossing, pkts: f64) {
         let part = pkts / at.buffer_pkts;
         at.buffer_pkts += pkts;
@@ -575,7 +583,7 @@ mod tests {
         }
     }
 
-    /// Three windows there, two of them with acknowledgements on the way back, and a source of its own rate.
+    /// Three windows, two of them with acknowledgements on the return path, and a fixed-rate source.
     #[test]
     fn all_that_cross_are_counted() {
         let own = Sender {
@@ -620,7 +628,7 @@ mod tests {
         assert_eq!((back.windows, back.acks), (0.0, 1.0));
     }
 
-    /// Which of these always have more to send, by what the application of each makes in Mbit/s.
+    /// Returns the sources that are marked as bulk, given the demand of each application in Mbit/s.
     fn wanting(senders: &[(f64, f64, &[u32])], mbps: &[f64]) -> Vec<bool> {
         let links = mbps.iter().map(|mbps| Crossing {
             bandwidth_bps: 1e6 * mbps,
@@ -647,23 +655,23 @@ mod tests {
     fn who_makes_more_than_a_share_has_always_more() {
         const ALWAYS: f64 = f64::INFINITY;
         assert_eq!(wanting(&[(4.0, 2.4, &[0])], &[10.0]), [false]);
-        // What fits to the last bit fits.
+        // Demand that fits exactly is not limited.
         assert_eq!(wanting(&[(4.0, 2.5, &[0])], &[10.0]), [false]);
         assert_eq!(wanting(&[(4.0, 2.6, &[0])], &[10.0]), [true]);
-        // Who wants less than the others leave each has it.
+        // A source with less demand than its max-min share gets its demand.
         let some = [(2.0, 1.0, &[0_u32][..]), (2.0, 4.5, &[0])];
         assert_eq!(wanting(&some, &[10.0]), [false, true]);
         let some = [(2.0, 1.0, &[0_u32][..]), (1.0, ALWAYS, &[0])];
         assert_eq!(wanting(&some, &[10.0]), [false, true]);
         let some = [(2.0, 4.0, &[0_u32][..]), (1.0, ALWAYS, &[0])];
         assert_eq!(wanting(&some, &[10.0]), [true, true]);
-        // The narrowest link of the way counts.
+        // The narrowest link of the path limits the source.
         let some = [(1.0, 4.0, &[0_u32, 1][..]), (1.0, 4.0, &[0])];
         assert_eq!(wanting(&some, &[10.0, 3.0]), [true, false]);
     }
 
     proptest! {
-        /// Rates that are scaled with the bandwidth, and senders in another order, are the same.
+        /// The result does not change if rates and bandwidth are scaled or the senders are permuted.
         #[test]
         fn shares_do_not_depend_on_units_and_order(
             made in prop::collection::vec((1..5_u32, 0.1..9.0_f64), 1..8),
@@ -682,7 +690,7 @@ mod tests {
             prop_assert_eq!(there, back);
         }
 
-        /// What crosses a link changes its filling as said.
+        /// The vector–Jacobian product agrees with finite differences.
         #[test]
         fn pulls_are_those_of_differences(
             windows in 1.0..50.0_f64,
@@ -742,7 +750,7 @@ mod tests {
             prop_assert!(near(pull.bandwidth_bps, &|c, h| c.bandwidth_bps += h, 1.0));
         }
 
-        /// What reacts changes with the room as said.
+        /// The gradient of the reaction agrees with finite differences.
         #[test]
         fn reactions_change_as_said(
             window_pkts in 1.0..40.0_f64,

@@ -1,33 +1,34 @@
-//! A drop-tail queue that congestion windows fill: how much it loses, and how busy it is, beside how long it is.
+//! Loss and utilization of a drop-tail queue filled by TCP windows, as functions of its mean length.
 //!
-//! Windows are not Poisson. They grow until the queue overflows, lose a packet or so each, and shrink:
-//! what is in flight swings like a saw. So a queue under windows stands near to full while next to nothing
-//! is lost, where M/M/1/K would need much loss. With n windows and the loss p, half of that swing is, in
-//! packets,
+//! TCP traffic is not Poisson. Windows grow until the queue overflows, lose about one packet each, and
+//! shrink, so the packets in flight follow a sawtooth. A queue under TCP is therefore nearly full at a very
+//! small loss, where M/M/1/K would require a large loss. For n windows and the loss p, half of the amplitude
+//! is, in packets,
 //!
 //! > A/2 = σ (c (n + n₀) / (√p s(p)) + K e(a)/√(n + n₀)),   e(a) = e₀ (1 − e^(−a/a₀)) + e₁ a
 //!
-//! The first term is the sawtooth: one window is about 1.2/√p on average, and swings by a part of that, the
-//! same for any number of windows that lose together. Windows of few packets do not: s rises from 1 to
-//! beyond where p exceeds p₀. The second is what acknowledgements do that share the queue, a being their part of
-//! the packets: they bunch, and the windows that follow them arrive in bunches. σ says how far the windows of a TCP
-//! swing beside those of ns-2's Reno, for which it is 1: its profile has it, and it is a mean where several meet. As long as the queue never
-//! empties, its mean is as far from full as half the swing; else the saw is cut off below:
+//! The first term is the sawtooth. One window is about 1.2/√p on average. It oscillates by a fixed fraction
+//! of that, for any number of windows that lose together. Small windows oscillate less: s increases from 1
+//! where p exceeds p₀. The second term comes from acknowledgements that share the queue. They make packets
+//! bunch; a is their fraction of the packets. σ is the amplitude of a TCP relative to the Reno of ns-2. The
+//! profile gives σ; for a mix of TCPs it is the mean. If the queue never empties, its mean is half the
+//! amplitude below full. Otherwise the sawtooth is cut off at zero:
 //!
 //! > N = K − A/2 where A ≤ K,   N = K²/(2A) beyond.
 //!
-//! Read backwards this gives the loss B(N) of a queue of so many packets. A queue that swings so is empty
-//! for more of the time than M/M/1/K with the same mean, the more the less full it is:
+//! The inverse of this gives the loss B(N) of a queue with mean N. Such a queue is empty more often than
+//! M/M/1/K with the same mean, and more so if it is shorter:
 //!
-//! > U(N) = U_M/M/1/K(N) · (1 − σ h (1 − N/K)^5/2 N/(N + 3)),
+//! > U(N) = U_M/M/1/K(N) · (1 − σ h (1 − N/K)^5/2 N/(N + 3)).
 //!
-//! which rises with N as long as 3h ≤ 1 − h; where there is hardly a queue, nothing swings.
+//! U(N) increases with N if 3h ≤ 1 − h. The factor N/(N + 3) suppresses the effect in very short queues.
 //!
-//! c, n₀, p₀, e₀, e₁ and h were fitted to packets on random networks of five families (studies/fluid-population,
-//! the development set), the whole engine running; a₀ and the 3 packets were chosen beside. Traffic that does not react fills a queue as
-//! in M/M/1/K; where both are, with the part u of the bandwidth wanted by the latter, ln B is the mean of
-//! both with these weights, and h is smaller by u. A queue of two packets is M/M/1/K; up to
-//! ten, 1 − u is smaller by a part that falls to none. What is counted of whom is said in [`crossing`](crate::crossing).
+//! The constants c, n₀, p₀, e₀, e₁ and h were fitted to the packet model on random networks of five families,
+//! with the whole engine. The networks are the development set of studies/fluid-population. a₀ and the 3
+//! packets were chosen by hand. Unresponsive traffic fills a queue as in M/M/1/K. If it demands the fraction
+//! u of the bandwidth, ln B is the mean of both models with weights u and 1 − u. In this case h is multiplied
+//! by 1 − u. A queue of two packets is M/M/1/K; up to ten packets, 1 − u is reduced.
+//! [`crossing`](crate::crossing) defines these numbers.
 
 use netflow_network::Calibration;
 use netflow_units::math::{exp, exp_m1, ln, ln_1p};
@@ -35,154 +36,154 @@ use netflow_units::math::{exp, exp_m1, ln, ln_1p};
 use crate::bursts::Bursts;
 use crate::mm1k::{Equilibrium, equilibrium};
 
-/// c, the part of a window by which it swings, times 1.2.
+/// Relative amplitude of a window (c), including the factor 1.2.
 const SWING: f64 = 0.255;
-/// n₀.
+/// Constant n₀.
 const MORE_WINDOWS: f64 = 0.8;
-/// p₀.
+/// Constant p₀.
 const SMALL_WINDOWS: f64 = 0.032;
-/// e₀, e₁ and a₀.
+/// Constants e₀, e₁ and a₀.
 const BUNCHED: f64 = 0.4;
 const BUNCHED_BY_ACKS: f64 = 0.25;
 const FEW_ACKS: f64 = 0.03;
-/// h.
+/// Constant h.
 pub(crate) const EMPTY: f64 = 0.23;
 
-/// Of the packets that wait in M/M/1/K at a utilization, so many do if they have one size (M/D/1).
+/// Waiting packets of M/D/1 (one packet size) relative to M/M/1 at the same utilization.
 const ONE_SIZE: f64 = 0.5;
 
-/// Of the packets that wait in M/M/1/K, about so many do of windows under PIE.
+/// Approximate waiting packets of TCP windows under PIE, relative to M/M/1/K.
 const CONTROLLED: f64 = 0.1;
 
-/// Of the packets that wait in M/M/1/K, the share that waits behind a link that is no faster: nearly none.
+/// Waiting packets behind a link that is not faster, relative to M/M/1/K: almost none.
 const PACED: f64 = 1e-5;
 
-/// In a queue of so many packets half of its swings are there.
+/// Mean queue length in packets at which the sawtooth reaches half of its effect.
 const SWINGS_FROM: f64 = 3.0;
 
-/// No loss is told that is less than about this.
+/// Loss probability below which the reported loss tends to zero.
 const NONE: f64 = 1e-6;
 
-/// What is told is more than this.
+/// Smallest loss probability that is reported.
 const NOTHING: f64 = 1e-9;
 
-/// Where √p is less, it is less than that.
+/// Bound on √p below which the loss is less than [`NOTHING`].
 const LIGHT: f64 = 1e-4;
 
-/// What fills one queue, as far as it does not change from step to step.
+/// Model parameters of one queue, which do not change from step to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filling {
-    /// Windows whose data crosses it and may grow until it overflows (n).
+    /// Number of windows whose data crosses it and which may grow until it overflows (n).
     pub windows: f64,
-    /// How far they swing (σ), as a mean.
+    /// Mean sawtooth amplitude of these windows (σ).
     pub swing: f64,
-    /// Acknowledgements, as a part of the packets of windows, each window counting the same (a).
+    /// Acknowledgements as a fraction of the packets of windows (a); all windows count equally.
     pub acks: f64,
-    /// The weight of M/M/1/K (u): what sources that do not react want, as a part of the bandwidth, and nearly all
-    /// where there is room for few packets only.
+    /// Weight of M/M/1/K (u): demand of unresponsive sources as a fraction of the bandwidth. It is nearly 1
+    /// if the buffer holds only a few packets.
     pub poisson: f64,
-    /// Part of the time that an empty queue would be idle beyond what M/M/1/K says (σ h).
+    /// Fraction of time that an empty queue is idle beyond M/M/1/K (σ h).
     pub idle: f64,
-    /// Transfers that come and go, where no windows fill the queue.
+    /// Bursts of finite transfers, where no windows fill the queue.
     pub bursts: Bursts,
-    /// What packets showed of this queue.
+    /// Calibration of this queue by the packet model.
     pub calibration: Calibration,
 }
 
-/// M/M/1/K in which some other number waits at the same utilization U (w times as many as M/M/1/K says):
+/// M/M/1/K with another number of waiting packets at the same utilization U: w times that of M/M/1/K,
 ///
 /// > N = U + w (N_M/M/1/K' − U),   K' = 1 + (K − 1)/w
 ///
-/// and of what that leaves of the room, [bursts](crate::bursts) fill a part.
+/// [Bursts](crate::bursts) then fill a fraction of the space that is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretched {
-    /// M/M/1/K'.
+    /// Equilibrium of M/M/1/K'.
     pub inner: Equilibrium,
-    /// K'.
+    /// Buffer size K' in packets.
     pub room_pkts: f64,
-    /// N, K − N, and dN/dx.
+    /// Mean queue length N in packets.
     pub mean_pkts: f64,
-    /// See [`mean_pkts`](Self::mean_pkts).
+    /// Mean free space K − N in packets.
     pub free_pkts: f64,
-    /// See [`mean_pkts`](Self::mean_pkts).
+    /// Derivative dN/dx, with x = ln ρ.
     pub slope: f64,
-    /// The part that bursts fill.
+    /// Fraction of the free space that bursts fill.
     bursts: FilledByBursts,
-    /// The room without them.
+    /// Mean free space without bursts, in packets.
     free_without: f64,
 }
 
-/// The part of a queue's room that bursts fill, and its slopes.
+/// Fraction of the free space that bursts fill, with its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct FilledByBursts {
     part: f64,
-    /// By ln ρ, and by the room.
+    /// Derivatives with respect to ln ρ and to the buffer size.
     by_x: f64,
     by_buffer: f64,
-    /// By the part of the time that the queue is busy.
+    /// Derivative with respect to the utilization.
     by_busy: f64,
-    /// By packets of bursts.
+    /// Derivatives with respect to the burst sizes.
     by: Bursts,
 }
 
-/// By how much a measure changes with each of them.
+/// Gradient of a scalar with respect to the fields of [`Filling`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByFilling {
-    /// By [`Filling::windows`].
+    /// Derivative with respect to [`Filling::windows`].
     pub windows: f64,
-    /// By [`Filling::swing`].
+    /// Derivative with respect to [`Filling::swing`].
     pub swing: f64,
-    /// By [`Filling::acks`].
+    /// Derivative with respect to [`Filling::acks`].
     pub acks: f64,
-    /// By [`Filling::poisson`].
+    /// Derivative with respect to [`Filling::poisson`].
     pub poisson: f64,
-    /// By [`Filling::idle`].
+    /// Derivative with respect to [`Filling::idle`].
     pub idle: f64,
-    /// By [`Filling::bursts`].
+    /// Derivatives with respect to [`Filling::bursts`].
     pub bursts: Bursts,
 }
 
-/// A loss, and how its logarithm changes.
+/// Loss probability B, with derivatives of ln B.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FilledLoss {
     /// Probability that a packet finds the queue full.
     pub loss: f64,
-    /// d ln B by the mean packets in the queue.
+    /// Derivative of ln B with respect to the mean queue length.
     pub by_queue: f64,
-    /// By its room, the mean staying.
+    /// Derivative of ln B with respect to the buffer size, at constant mean.
     pub by_buffer: f64,
-    /// By what fills it, the mean staying.
+    /// Gradient of ln B with respect to the model parameters, at constant mean.
     pub by: ByFilling,
 }
 
-/// How M/M/1/K changes with its room, ln ρ staying.
+/// Derivatives of M/M/1/K with respect to its buffer size, at constant ln ρ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByRoomAlone {
-    /// Its mean.
+    /// Derivative of the mean.
     pub mean_pkts: f64,
-    /// ln of its blocking.
+    /// Derivative of ln blocking.
     pub ln_blocking: f64,
 }
 
-/// A loss in a queue at one ln ρ, and how it changes.
+/// Loss probability of a queue at one ln ρ, with its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueLoss {
     /// Probability that a packet finds the queue full, B.
     pub loss: f64,
-    /// 1 − B, to the last digit where that is small.
+    /// Accepted fraction 1 − B, accurate also where it is small.
     pub pass: f64,
-    /// dB/dx.
+    /// Derivative dB/dx, with x = ln ρ.
     pub by_x: f64,
-    /// dB/dK.
+    /// Derivative dB/dK.
     pub by_buffer: f64,
-    /// dB by the mean queue, ln ρ staying.
+    /// Derivative of B with respect to the mean queue, at constant ln ρ.
     pub by_queue: f64,
-    /// dB by what fills the queue.
+    /// Gradient of B with respect to the model parameters.
     pub by: ByFilling,
 }
 
 impl QueueLoss {
-    /// ln(1 − B), to the last digit where B is small, too.
+    /// Returns ln(1 − B), accurate also for small B.
     pub fn ln_pass(&self) -> f64 {
         match self.loss > 0.5 {
             true => ln(self.pass),
@@ -199,7 +200,7 @@ fn ln_of_loss(loss: f64, pass: f64) -> f64 {
 }
 
 impl FilledLoss {
-    /// So much less, and the same slopes but of the logarithm of what is left.
+    /// Subtracts `loss` and rescales the derivatives to those of the new logarithm.
     fn take_off(&mut self, loss: f64) {
         let scale = self.loss / (self.loss - loss);
         self.loss -= loss;
@@ -212,7 +213,7 @@ impl FilledLoss {
 }
 
 impl Default for Filling {
-    /// M/M/1/K.
+    /// Returns M/M/1/K.
     fn default() -> Filling {
         Filling {
             windows: 0.0,
@@ -227,7 +228,7 @@ impl Default for Filling {
 }
 
 impl Filling {
-    /// The queue behind a link that is no faster, of packets that do not wait again.
+    /// Returns the model of a queue behind a link that is not faster, where packets do not wait again.
     pub fn paced() -> Filling {
         Filling {
             calibration: Calibration {
@@ -240,7 +241,8 @@ impl Filling {
 }
 
 impl Bursts {
-    /// The part of a queue's room that it fills: f = U n/(n + K e) with n = D e + X U, e = 1 − U.
+    /// Returns the fraction of the free space that bursts fill: f = U n/(n + K e) with n = D e + X U, e = 1 −
+    /// U.
     #[inline]
     fn fills(&self, inner: &Equilibrium, k: f64) -> FilledByBursts {
         let (d, x) = (self.own_pkts, self.others_pkts);
@@ -252,7 +254,7 @@ impl Bursts {
         }
         let full = n / all;
         let per_n = busy * k * idle / (all * all);
-        // By U, which makes e less.
+        // Derivative with respect to U, with e = 1 − U.
         let by_busy = full + per_n * (x - d) + busy * n * k / (all * all);
         FilledByBursts {
             part: busy * full,
@@ -268,7 +270,7 @@ impl Bursts {
 }
 
 impl Stretched {
-    /// The queue, with M/M/1/K's loss and idle time.
+    /// Returns the queue, with the loss and idle time of M/M/1/K.
     pub fn equilibrium(&self) -> Equilibrium {
         Equilibrium {
             mean_pkts: self.mean_pkts,
@@ -292,7 +294,8 @@ impl Stretched {
         }
     }
 
-    /// How the mean changes with the room, ln ρ staying, that of M/M/1/K and its utilization changing by `mean` and `busy`.
+    /// Returns the derivative of the mean with respect to the buffer size at constant ln ρ. `mean` and `busy`
+    /// are those derivatives of the M/M/1/K mean and utilization.
     pub fn mean_by_room(&self, mean: f64, busy: f64, waiting: f64) -> f64 {
         let without = waiting * mean + (1.0 - waiting) * busy;
         let bursts = &self.bursts;
@@ -301,7 +304,7 @@ impl Stretched {
             + (bursts.by_buffer + bursts.by_busy * busy) * self.free_without
     }
 
-    /// How the mean changes with what bursts are, ln ρ staying.
+    /// Returns the derivatives of the mean with respect to the burst sizes, at constant ln ρ.
     pub fn mean_by_bursts(&self) -> Bursts {
         Bursts {
             own_pkts: self.bursts.by.own_pkts * self.free_without,
@@ -311,7 +314,7 @@ impl Stretched {
 }
 
 impl Filling {
-    /// The queue at ln ρ = `x` as far as the loss does not matter.
+    /// Returns the queue at ln ρ = `x`, without its loss.
     #[inline]
     pub fn queue(&self, x: f64, k: f64) -> Stretched {
         let w = self.calibration.waiting;
@@ -344,9 +347,9 @@ impl Filling {
         .filled_by(&self.bursts, k)
     }
 
-    /// The same at a queue whose drops hold its wait at a target (PIE): at a given wait the link is busier than M/M/1/K
-    /// says, and what it sends is all that matters there. Windows meet few losses, one at a time, and send what is
-    /// acknowledged.
+    /// Returns the model of the same queue under a controller that keeps its delay at a target (PIE). At a
+    /// given delay the link is busier than in M/M/1/K, and only its throughput matters. TCP loses few
+    /// packets, one at a time, and sends at the rate of acknowledged data.
     pub fn controlled(&self) -> Filling {
         Filling {
             calibration: Calibration {
@@ -358,17 +361,17 @@ impl Filling {
         }
     }
 
-    /// Whether it differs from M/M/1/K.
+    /// Returns true if it differs from M/M/1/K.
     pub fn is_some(&self) -> bool {
         self.poisson < 1.0 || self.has_bursts() || self.is_paced()
     }
 
-    /// Whether its packets come from a link that is no faster, and do not wait again.
+    /// Returns true if its packets arrive over a link that is not faster and do not wait again.
     pub fn is_paced(&self) -> bool {
         self.calibration.waiting == PACED
     }
 
-    /// How many packets bursts add to the queue at ln ρ = `x`.
+    /// Returns the packets that bursts add to the mean queue at ln ρ = `x`.
     pub fn added_by_bursts_pkts(&self, x: f64, k: f64) -> f64 {
         match self.has_bursts() {
             true => {
@@ -379,12 +382,13 @@ impl Filling {
         }
     }
 
-    /// Whether transfers come and go.
+    /// Returns true if there are finite transfers.
     pub fn has_bursts(&self) -> bool {
         self.bursts != Bursts::default()
     }
 
-    /// Whether windows lose nothing to speak of in a queue with so many of `k` packets: a bound that costs little.
+    /// Returns true if the loss of windows is negligible in a queue of mean `queue_pkts` and buffer `k`: a
+    /// bound that is cheap to evaluate.
     #[inline]
     pub fn is_light(&self, queue_pkts: f64, k: f64) -> bool {
         if queue_pkts > 0.25 * k || self.poisson > 0.0 {
@@ -398,8 +402,8 @@ impl Filling {
         over > 0.0 && SWING * windows * more < LIGHT * over
     }
 
-    /// The part of the time that M/M/1/K would be busy and this queue is, and its slopes by the mean queue and by
-    /// its room.
+    /// Returns the utilization relative to M/M/1/K with the same mean, and its derivatives with respect to
+    /// the mean queue and to the buffer size.
     pub fn busy(&self, queue_pkts: f64, k: f64) -> (f64, f64, f64) {
         let room = (1.0 - queue_pkts / k).max(0.0);
         let rise = room * room.sqrt();
@@ -413,7 +417,7 @@ impl Filling {
         )
     }
 
-    /// The loss of a queue that is M/M/1/K with ln ρ = `x` else.
+    /// Returns the loss at ln ρ = `x` of M/M/1/K.
     pub fn in_equilibrium(&self, x: f64, queue: &Stretched, by_room: ByRoomAlone) -> QueueLoss {
         let eq = &queue.inner;
         if self.poisson >= 1.0 {
@@ -428,14 +432,15 @@ impl Filling {
         }
         let mut of_windows = self.of_windows(queue.mean_pkts, queue.free_pkts);
         if self.poisson <= 0.0 {
-            // Of a loss so small nobody needs to know.
+            // Removes negligible losses.
             match of_windows.loss > NOTHING {
                 true => of_windows.take_off(NOTHING),
                 false => of_windows = FilledLoss::default(),
             }
         }
         let (blocking, admitted) = (eq.blocking, eq.admitted(x));
-        // However much comes, no more gets in than leaves: a wall where M/M/1/K's blocking is near 1.
+        // No more packets enter than leave. The term B⁴, with the blocking B of M/M/1/K, enforces this where
+        // B is near 1.
         let wall = blocking.powi(4);
         let beyond_wall = admitted * (1.0 + blocking) * (1.0 + blocking * blocking);
         let passed = 1.0 - of_windows.loss;
@@ -483,7 +488,8 @@ impl Filling {
         }
     }
 
-    /// What windows alone lose at a queue of `queue_pkts` packets on average, with room for `free_pkts` more.
+    /// Returns the loss of windows alone, at a mean queue of `queue_pkts` packets with space for `free_pkts`
+    /// more.
     pub fn of_windows(&self, queue_pkts: f64, free_pkts: f64) -> FilledLoss {
         let k = queue_pkts + free_pkts;
         if self.is_light(queue_pkts, k) {
@@ -491,7 +497,7 @@ impl Filling {
         }
         let n = queue_pkts.clamp(1e-9 * k, k);
         let windows = self.windows + MORE_WINDOWS;
-        // Half the swing by σ, and its slopes by N and K.
+        // Half amplitude divided by σ, and its derivatives with respect to N and K.
         let (half, half_by_n, half_by_k) = match n > 0.5 * k {
             true => (free_pkts, -1.0, 1.0),
             false => (0.25 * k * k / n, -0.25 * (k / n).powi(2), 0.5 * k / n),
@@ -502,7 +508,7 @@ impl Filling {
         let bunched_by_acks = BUNCHED * without / FEW_ACKS + BUNCHED_BY_ACKS;
         let per_bunched = k / windows.sqrt();
         let bunches = per_bunched * bunched;
-        // What is left for the sawtooth: their difference, kept above zero.
+        // Remainder for the sawtooth term: the difference, smoothly kept positive.
         let softly = 0.1 * (1.0 + bunches);
         let over = half - bunches;
         let root = (over * over + 4.0 * softly * softly).sqrt();
@@ -518,7 +524,7 @@ impl Filling {
         let small = load * load / SMALL_WINDOWS;
         let p = self.calibration.losses * load * load / libm::cbrt((1.0 + small).powi(2));
         let by_ln_load = 2.0 - 4.0 / 3.0 * small / (1.0 + small);
-        // Too little is none, and no more is lost than there is.
+        // Suppresses tiny losses and keeps the loss below 1.
         let told = p * p / (p + NONE);
         let loss = told / (1.0 + told);
         let by_ln_p = (p + 2.0 * NONE) / (p + NONE) * (1.0 - loss);
@@ -554,7 +560,7 @@ mod tests {
         }
     }
 
-    /// One way, the equations as printed: the queue is as far from full as half the swing.
+    /// Agrees with the equations of the module documentation: the mean is half the amplitude below full.
     #[test]
     fn a_saw_stands_below_full() {
         for (windows, swing, load) in [(4.0, 1.0, 0.03), (20.0, 0.5, 0.1), (100.0, 2.0, 0.3)] {
@@ -577,7 +583,7 @@ mod tests {
     }
 
     proptest! {
-        /// The loss rises with the queue, and slopes are those of differences.
+        /// The loss increases with the queue, and the derivatives agree with finite differences.
         #[test]
         fn slopes_are_those_of_differences(
             windows in 0.01..500.0_f64,
@@ -610,7 +616,7 @@ mod tests {
             prop_assert!(near(it.by.acks, &|h| of(h, |it| &mut it.acks), acks), "{it:?}");
         }
 
-        /// What is passed over as light would lose nothing.
+        /// Queues that are skipped as light have a negligible loss.
         #[test]
         fn light_queues_lose_nothing(
             windows in 0.0..5.0_f64,
@@ -621,7 +627,7 @@ mod tests {
         ) {
             let it = filling(windows, swing, acks);
             prop_assume!(it.is_light(fill * k, k));
-            // Beside the threshold, the loss is told.
+            // The loss just beyond the threshold is negligible, too.
             let mut more = fill * k;
             while it.is_light(more, k) {
                 more *= 1.001;

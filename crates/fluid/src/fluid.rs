@@ -1,4 +1,4 @@
-//! The fluid stepper: equations move the queues, profiles tell what sources send.
+//! Fluid engine: integrates the queues in time; TCP profiles give the sending rates.
 
 mod adaptive;
 mod readout;
@@ -25,13 +25,13 @@ use crate::filling::Filling;
 use crate::replay;
 use crate::state::State;
 
-/// A source that has sent less than this part of what its application has made is held by TCP, not by that.
+/// Fraction of the application's data below which a source counts as limited by TCP, not by its application.
 const SENDS_ALL: f64 = 0.95;
 
-/// A network of fluids, and the state that moves.
+/// Fluid model of a network, with its state.
 ///
-/// Steps of large networks are shared among the threads of the current rayon pool; the result has
-/// the same bits for any number of them.
+/// Steps of large networks run in parallel on the current rayon pool. The result is bit-identical for any
+/// number of threads.
 #[derive(Clone)]
 pub struct Fluid {
     pub(crate) setup: Arc<Setup>,
@@ -39,18 +39,18 @@ pub struct Fluid {
     pub(crate) scratch: Scratch,
     duration_s: f64,
     seed: u64,
-    /// Branches of each class, and connections of each class, one after the other.
+    /// Branches of each class, and connections of each class.
     branches: Ragged<u32>,
     members: Ragged<u32>,
-    /// Times at which sources start or stop on which steps land, in order.
+    /// Times in seconds at which sources start or stop and a step must end, in increasing order.
     switches_s: Vec<f64>,
-    /// The shortest and the longest step that was chosen so far, in seconds.
+    /// Shortest and longest step chosen so far, in seconds.
     chosen_s: Option<(f64, f64)>,
-    /// Room for the two tries of an adaptive step.
+    /// Storage for the two trial states of an adaptive step.
     pub(crate) trials: Option<Box<(State, State)>>,
 }
 
-/// What one branch of a fluid has come to since the start.
+/// Cumulative packet counts of one branch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BranchCounts {
     /// Packets sent.
@@ -60,10 +60,10 @@ pub struct BranchCounts {
 }
 
 impl Fluid {
-    /// A network at time 0: all queues empty.
+    /// Creates the engine at time 0 with empty queues.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for options out of range or that exclude each other,
+    /// [`RunError::BadOption`] for options that are out of range or exclude each other,
     /// [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
     pub fn new(
         network: Network,
@@ -76,12 +76,11 @@ impl Fluid {
         Ok(Self::assemble(setup, duration_s, seed, state))
     }
 
-    /// A network in a state saved earlier: it goes on with the same bits as if it had never
-    /// stopped.
+    /// Continues from a saved state, bit-identical to an uninterrupted run.
     ///
     /// # Errors
-    /// As [`Fluid::new`]; and [`RunError::BadOption`] if the state is not one of this
-    /// network with these options.
+    /// As [`Fluid::new`]; and [`RunError::BadOption`] if the state does not belong to this network with these
+    /// options.
     pub fn resume(
         network: Network,
         duration_s: f64,
@@ -142,8 +141,8 @@ impl Fluid {
         }
     }
 
-    /// Who crosses each link at each of these times, which rise, and what fills its queue, as far as it is known
-    /// before anything has moved.
+    /// Returns the traffic of each link and its queue model at each of the given times, which must increase.
+    /// No step is taken, so the result reflects only the initial state and the events.
     pub fn crossings_at(self, times_s: &[f64]) -> Vec<Vec<(Crossing, Filling)>> {
         let Fluid {
             setup,
@@ -165,7 +164,7 @@ impl Fluid {
         times_s.iter().map(at).collect()
     }
 
-    /// One step, at most to `limit_s`.
+    /// Takes one step, which ends at `limit_s` at the latest.
     pub fn step_until(&mut self, limit_s: f64) -> Result<(), RunError> {
         if self.is_done() {
             return Ok(());
@@ -188,14 +187,14 @@ impl Fluid {
                 let chosen_s = self.scratch.next_step_s(&self.setup, &mut self.state);
                 let step_s = chosen_s.unwrap_or(options.longest_step_s());
                 self.note_step(step_s);
-                // Grid times are multiples of the step, so that errors do not add up.
+                // Steps end at multiples of the step length, so that rounding errors do not accumulate.
                 let next_s = ((start_s / step_s + 1e-6).floor() + 1.0) * step_s;
-                // Nothing is left over that is too short to be told.
+                // Merges a negligible remainder into this step.
                 let all = next_s > limit_s - (1e-6 * step_s).max(1e-9);
                 self.take_step(if all { limit_s } else { next_s })
             }
         };
-        // What was sent until a source stops met what there is now, and not what will be.
+        // Packets sent until a source stops see the present queues, not the later ones.
         let switches = self.state.time_s >= switch_s;
         (self.state).look_at_delays(&self.setup.plan, &mut self.scratch, switches);
         if self.state.told.paths.are_due(self.state.time_s) {
@@ -217,7 +216,7 @@ impl Fluid {
         self.state.told.paths = paths;
     }
 
-    /// What the users of each workload meet with who have come from `from_s` until now.
+    /// Returns the experience of each workload's users that arrived between `from_s` and now.
     pub fn experiences(
         &self,
         from_s: f64,
@@ -241,8 +240,8 @@ impl Fluid {
         advance(&self.setup, &mut self.state, &mut self.scratch, span)
     }
 
-    /// The shortest and the longest step in seconds that was chosen so far; before the first, those
-    /// between which it will be.
+    /// Returns the shortest and the longest step chosen so far, in seconds. Before the first step these are
+    /// the limits of the step control.
     pub fn chosen_s(&self) -> (f64, f64) {
         let longest_s = self.setup.options.longest_step_s();
         let between_s = match (self.setup.options, self.setup.pace) {
@@ -253,22 +252,22 @@ impl Fluid {
         self.chosen_s.unwrap_or(between_s)
     }
 
-    /// How often the whole network was evaluated: once a step, three times an adaptive one.
+    /// Returns the number of evaluations of the whole network: one per step, three per adaptive step.
     pub fn evaluations(&self) -> u64 {
         self.state.evaluations
     }
 
-    /// Everything that changes: to be cloned, saved, and resumed from.
+    /// Returns the complete state, which can be cloned, saved and resumed from.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// What was sent over a link since `before`.
+    /// Returns the mix of traffic sent over a link since `before`.
     pub fn filled_by(&self, id: LinkId, before: &[BranchCounts]) -> FilledBy {
         let (plan, inner) = (&self.setup.plan, self.network().tables());
         let rank = self.rank(id);
         let l = &plan.links[rank];
-        // By those that send now.
+        // Windows of the sources that are active now.
         let windows_fill = self.scratch.fillings[rank].windows > 0.0;
         let packet_s = |rank: usize, ip_bits: f64| {
             plan.wire_bits(rank as u32, ip_bits) / self.state.links[rank].bandwidth_bps
@@ -310,7 +309,7 @@ impl Fluid {
         filled
     }
 
-    /// What a branch has come to since the start.
+    /// Returns the counts of one branch since the start.
     pub fn branch_counts_of(&self, b: u32) -> BranchCounts {
         let (plan, state) = (&self.setup.plan, &self.state);
         BranchCounts {
@@ -319,7 +318,7 @@ impl Fluid {
         }
     }
 
-    /// The same of all branches.
+    /// Returns the counts of all branches.
     pub fn branch_counts(&self) -> Vec<BranchCounts> {
         let branches = 0..self.state.branches.len() as u32;
         branches.map(|b| self.branch_counts_of(b)).collect()
@@ -335,7 +334,7 @@ impl Fluid {
         sum
     }
 
-    /// Data and acknowledgements of one branch.
+    /// Returns the totals of the data and of the acknowledgements of one branch.
     pub(crate) fn branch_totals(&self, b: usize) -> (Totals, Totals) {
         let plan = &self.setup.plan;
         let branch = &plan.branches[b];
@@ -360,7 +359,7 @@ impl Fluid {
             delivered_pkts,
             lost_pkts: sum(data, &lost),
             queued_pkts: sum(data, &queued),
-            // What waits to be turned into acknowledgements has been delivered already.
+            // Data that waits to become acknowledgements has been delivered already.
             in_flight_pkts: sum(data, &in_flight) - self.turning(b),
         };
         let acks = Totals {
@@ -375,8 +374,8 @@ impl Fluid {
         (data, acks)
     }
 
-    /// Well-mixed: data that was delivered, and whose acknowledgements start in the next step because the first link of
-    /// the way back had its turn before.
+    /// Returns the delivered data whose acknowledgements start in the next step (well-mixed coupling). The
+    /// first link of the return path was processed earlier in this step.
     fn turning(&self, b: usize) -> f64 {
         let plan = &self.setup.plan;
         let hop = plan.branches[b].last_data_hop as usize;
@@ -387,12 +386,13 @@ impl Fluid {
         self.setup.plan.rank[id.index()] as usize
     }
 
-    /// What packets of every branch took.
+    /// Returns the packet delays of every branch.
     pub fn branch_delays(&self) -> &[BranchDelays] {
         &self.state.told.delays
     }
 
-    /// What packets of a connection took since branches had met with this; with nothing since the start.
+    /// Returns the packet delays of a connection since the snapshot `before`. Branches that `before` lacks
+    /// count from the start.
     pub fn delays_since(&self, id: ConnectionId, before: &[BranchDelays]) -> BranchDelays {
         let (branches, _) = self.branches_of(id);
         let mut all = BranchDelays::default();
@@ -406,7 +406,7 @@ impl Fluid {
         all
     }
 
-    /// The branches of a connection's class, and the connection's share of them.
+    /// Returns the branches of a connection's class, and the connection's share of them.
     pub fn branches_of(&self, id: ConnectionId) -> (&[u32], f64) {
         let inner = self.setup.network.tables();
         let class = inner.class_of[id.index()];
@@ -417,8 +417,8 @@ impl Fluid {
         )
     }
 
-    /// The connections whose data crosses a link, each once: the ways of one, and its precedences,
-    /// together.
+    /// Returns the connections whose data crosses a link, each once: its paths and drop precedences are
+    /// summed.
     pub fn classes_at(&self, link: LinkId) -> impl Iterator<Item = ClassInterval> + '_ {
         let plan = &self.setup.plan;
         let l = &plan.links[self.rank(link)];
@@ -446,7 +446,7 @@ impl Fluid {
     }
 }
 
-/// Refuses what fluids know nothing of, sooner than leave it out.
+/// Rejects networks with features that the fluid model does not support.
 fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunError> {
     let inner = network.tables();
     let bad = |reason: String| {
@@ -495,11 +495,12 @@ fn check_network(network: &Network, options: FluidOptions) -> Result<(), RunErro
     }
 }
 
-/// More than so many starts and stops are not landed on: each of them ends a step.
+/// Maximum number of source starts and stops at which non-adaptive steps end. If there are more, none is
+/// used.
 const MOST_SWITCHES: usize = 10_000;
 
-/// When sources start or stop, and a step should end: for adaptive steps all of them, else those
-/// of sources that send at their own rate at once. Others begin slowly.
+/// Returns the times of source starts and stops at which a step must end. With adaptive steps these are all;
+/// otherwise only those of fixed-rate sources, because other sources start slowly.
 fn switches(setup: &Setup) -> Vec<f64> {
     let (adapts, lands) = match setup.options {
         FluidOptions::Adaptive { .. } => (true, true),

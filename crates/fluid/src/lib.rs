@@ -1,10 +1,10 @@
-//! A network as fluids: equations move the queues, profiles tell what sources send.
+//! Fluid model of a network: differential equations for the queues, TCP profiles for the sending rates.
 //!
-//! Every link is a finite queue. M/M/1/K blocking, or what [windows do to a queue](filling), gives the losses, and every source sends at the rate
-//! that its profile gives for the loss and the round-trip time it currently sees. [`Fluid`] is a network
-//! on its way through time by these equations; netflow-simulation runs it, and records.
+//! Every link is a finite queue. M/M/1/K blocking or a [model of TCP windows](filling) gives the loss. Every
+//! source sends at the rate that its profile gives for the present loss and round-trip time. [`Fluid`]
+//! integrates these equations in time; netflow-simulation runs it and records the results.
 //!
-//! Inside, always seconds, packets, packets per second, bits per second and bytes.
+//! Internal units are always seconds, packets, packets per second, bits per second and bytes.
 
 pub mod bursts;
 pub mod crossing;

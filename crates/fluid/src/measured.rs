@@ -1,38 +1,38 @@
-//! By how much the law of windows is off at one queue that packets were watched in.
+//! Calibration of the model of TCP windows for one queue, from measurements of the packet model.
 
 use netflow_network::Calibration;
 
 use crate::filling::{ByRoomAlone, Filling};
 
-/// What was watched of a link for a while.
+/// Measurements of one link over an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watched {
-    /// Mean packets in its queue, the one in service included.
+    /// Mean packets in its queue, including the one in service.
     pub queue_pkts: f64,
-    /// Part of the time that it was busy.
+    /// Fraction of time that it was busy.
     pub utilization: f64,
     /// Packets that arrived.
     pub arrived_pkts: f64,
     /// Packets that found the queue full.
     pub lost_pkts: f64,
-    /// Windows that crossed it on average.
+    /// Mean number of windows that crossed it.
     pub windows: f64,
 }
 
-/// A link that is idle for more of the time is left as it is, and one where fewer packets arrived.
+/// Minimum utilization and minimum number of arrived packets for a calibration.
 const BUSY: f64 = 0.3;
 const FEW_PKTS: f64 = 200.0;
 
-/// Between these it is looked for.
+/// Search intervals of the two factors.
 const LEAST_WAITING: f64 = 1e-3;
 const MOST_WAITING: f64 = 30.0;
 const MOST_LOSSES: f64 = 1e4;
 
-/// Of a loss, or a rate, of which so many lost packets tell, half is believed to be more than chance. Fitted with
-/// the factor of rates to the development networks of studies/fluid-population.
+/// Number of lost packets at which half of the measured deviation counts as significant. It was fitted,
+/// together with the factor of rates, to the development networks of studies/fluid-population.
 pub const AS_SURE_PKTS: f64 = 30.0;
 
-/// Where something that rises is zero, by halves of its logarithm.
+/// Returns the root of an increasing function by bisection of its logarithm.
 fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (libm::log(least), libm::log(most));
     for _ in 0..60 {
@@ -46,14 +46,15 @@ fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
 }
 
 impl Filling {
-    /// What makes the law say what was watched, in a queue with room for `k` packets.
+    /// Returns the calibration with which the model reproduces the measurements, in a queue with buffer size
+    /// `k`.
     pub fn calibrated(&self, watched: &Watched, k: f64) -> Calibration {
         let nothing = Calibration::default();
         let few = watched.arrived_pkts < FEW_PKTS || watched.utilization < BUSY;
         if !self.is_some() || few || k < 2.0 {
             return nothing;
         }
-        // Packets that were not lost, and moments that were not idle, may have been by chance.
+        // Half a packet is the resolution: zero losses or zero idle time may be random.
         let one = 0.5 / watched.arrived_pkts;
         let queue_pkts = watched
             .queue_pkts
@@ -112,7 +113,7 @@ mod tests {
     use crate::rest::Queue;
 
     proptest! {
-        /// A queue that is calibrated rests where it was watched, if enough was lost to be sure.
+        /// The steady state of a calibrated queue equals the measurement, if enough packets were lost.
         #[test]
         fn a_calibrated_queue_rests_where_it_was_watched(
             windows in 1.0..60.0_f64,
@@ -135,7 +136,7 @@ mod tests {
             prop_assume!(calibration.waiting > 1.01 * LEAST_WAITING && calibration.waiting < 0.99 * MOST_WAITING);
             prop_assume!(calibration.losses > 1.01 / MOST_LOSSES && calibration.losses < 0.99 * MOST_LOSSES);
             let filling = Filling { calibration, ..filling };
-            // What is offered so that as much leaves as comes in.
+            // Offered load at which arrivals and departures balance.
             let offered = (1.0 - idle) / (1.0 - loss);
             let queue = Queue { buffer_pkts: k, red: None };
             let rest = queue.at_rest(offered.ln(), &filling);
@@ -146,7 +147,7 @@ mod tests {
         }
     }
 
-    /// What is hardly used, or used by nobody with a window, is left as it is.
+    /// Queues with low utilization or without windows are not calibrated.
     #[test]
     fn idle_queues_are_left_alone() {
         let watched = Watched {

@@ -1,12 +1,12 @@
-//! One finite queue in equilibrium: M/M/1/K (\[Prof\] §3.3).
+//! M/M/1/K queue in equilibrium (\[Prof\] §3.3).
 //!
-//! K is the whole room, the place in service included; it need not be a whole number. Everything
-//! is written in x = ln ρ, where ρ = λ/μ: ρ = 1 is then an ordinary point, and ρ^K cannot overflow.
+//! K is the buffer size including the packet in service; it need not be an integer. All formulas use x = ln
+//! ρ, with ρ = λ/μ. Then ρ = 1 is a regular point, and ρ^K cannot overflow.
 //!
-//! - mean number N(x) = 1/expm1(−x) − (K+1)/expm1(−(K+1)x), with N(0) = K/2;
+//! - mean N(x) = 1/expm1(−x) − (K+1)/expm1(−(K+1)x), with N(0) = K/2;
 //! - blocking B(x) = expm1(−x)/expm1(−(K+1)x), with B(0) = 1/(K+1);
-//! - empty π₀(x) = B(−x), busy U = 1 − π₀ = ρ(1−B);
-//! - slope dN/dx = V(x) = f(x) − (K+1)²f((K+1)x) with f(a) = 1/(4 sinh²(a/2));
+//! - empty π₀(x) = B(−x), utilization U = 1 − π₀ = ρ(1−B);
+//! - derivative dN/dx = V(x) = f(x) − (K+1)²f((K+1)x) with f(a) = 1/(4 sinh²(a/2));
 //! - symmetry N(−x) = K − N(x); d ln B/dx = K − N; dπ₀/dx = −π₀N.
 
 mod inverse;
@@ -16,28 +16,28 @@ use inverse::{FAR, Few};
 use math::Langevin;
 use netflow_units::math::exp;
 
-/// An M/M/1/K queue at one load.
+/// Equilibrium of an M/M/1/K queue at one load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equilibrium {
-    /// Mean number of packets, the one in service included; in [0, K].
+    /// Mean number of packets, including the one in service; in [0, K].
     pub mean_pkts: f64,
-    /// Mean room that is left, K less that; to the last digit where it is small.
+    /// Mean free buffer space, K − `mean_pkts`; accurate also where it is small.
     pub free_pkts: f64,
     /// Probability that an arriving packet finds the queue full.
     pub blocking: f64,
     /// Probability that the queue is empty.
     pub empty: f64,
-    /// dN/dx, the change of the mean with ln ρ.
+    /// Derivative dN/dx of the mean with respect to ln ρ.
     pub slope: f64,
 }
 
 impl Equilibrium {
-    /// Fraction of the time the server is busy, U = 1 − π₀.
+    /// Returns the fraction of time the server is busy, U = 1 − π₀.
     pub fn utilization(&self) -> f64 {
         1.0 - self.empty
     }
 
-    /// The part of what arrives that gets in, 1−B, to the last digit; `x` is the ln ρ that this is at.
+    /// Returns the accepted fraction of arrivals, 1−B, to full accuracy; `x` is the ln ρ of this equilibrium.
     pub fn admitted(&self, x: f64) -> f64 {
         match x > 0.0 {
             true => self.utilization() * exp(-x), // U = ρ(1−B)
@@ -46,7 +46,7 @@ impl Equilibrium {
     }
 }
 
-/// The queue with room for `k` packets (k ≥ 1) at load ρ = eˣ.
+/// Returns the equilibrium of a queue with buffer size `k` packets (k ≥ 1) at load ρ = eˣ.
 ///
 /// `x` may be infinite: −∞ is the empty queue, +∞ the full one.
 pub fn equilibrium(x: f64, k: f64) -> Equilibrium {
@@ -54,7 +54,7 @@ pub fn equilibrium(x: f64, k: f64) -> Equilibrium {
     if x <= 0.0 {
         below
     } else {
-        // The mirror image: customers and holes change places.
+        // Mirror image: packets and free places are exchanged.
         Equilibrium {
             mean_pkts: below.free_pkts,
             free_pkts: below.mean_pkts,
@@ -65,7 +65,7 @@ pub fn equilibrium(x: f64, k: f64) -> Equilibrium {
     }
 }
 
-/// [`equilibrium`] for x = −a ≤ 0, where all exponentials decay.
+/// Computes [`equilibrium`] for x = −a ≤ 0, where all exponentials decay.
 ///
 /// With y = (K+1)a/2, r = 1/(K+1), the Langevin function L and E(a) = 1/expm1(a):
 /// N = E(a) − (K+1)E((K+1)a) = K/2 − ((K+1)L(y) − L(ry))/2, V = ((K+1)²L'(y) − L'(ry))/4,
@@ -84,7 +84,7 @@ fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
         };
     }
     let (far, near) = (Langevin::new(far), Langevin::new(near));
-    // Each form where it loses no digits.
+    // Each form is used where it is free of cancellation.
     let few = far.mean < 0.5;
     let mean_pkts = if few {
         near.mean - k1 * far.mean
@@ -109,13 +109,13 @@ fn equilibrium_below(a: f64, k: f64) -> Equilibrium {
     }
 }
 
-/// The third central moment of the number of packets, d²N/dx²: with f as above
-/// f'(x) − (K+1)³f'((K+1)x); 0 at load 1, and of the other sign at the mirrored load −x.
+/// Returns the third central moment of the number of packets, d²N/dx² = f'(x) − (K+1)³f'((K+1)x), with f as
+/// above. It is 0 at load 1 and changes sign with x.
 pub fn third_moment(x: f64, k: f64) -> f64 {
     let (k1, a) = (k + 1.0, x.abs());
     let (far, near) = (0.5 * k1 * a, 0.5 * a);
     if far.is_nan() || far < 1e-6 {
-        return 0.0; // next to those of load 1: symmetric
+        return 0.0; // distribution is symmetric near load 1
     }
     let (far, near) = (Langevin::new(far), Langevin::new(near));
     let geometric = |m: f64| m * (1.0 + m) * (1.0 + 2.0 * m);
@@ -126,11 +126,10 @@ pub fn third_moment(x: f64, k: f64) -> f64 {
     if x > 0.0 { -below } else { below }
 }
 
-/// The load x = ln ρ at which the mean number is `mean_pkts`: the inverse that \[Prof\] §3.3 needs.
+/// Returns the load x = ln ρ at which the mean number is `mean_pkts`: the inverse required by \[Prof\] §3.3.
 ///
-/// `mean_pkts` outside [0, K] counts as the nearer end; 0 gives −∞ and K gives +∞, and so does
-/// NaN. The result is good to a few units in the last place of N: N(x) = `mean_pkts` to 1e-12
-/// relative.
+/// `mean_pkts` outside [0, K] counts as the nearer end; 0 gives −∞ and K gives +∞, as does NaN. The result is
+/// accurate to a few units in the last place of N: N(x) = `mean_pkts` to 1e-12 relative.
 pub fn ln_rho_of_mean(mean_pkts: f64, k: f64) -> f64 {
     let room = k - mean_pkts;
     let light = mean_pkts <= room;
@@ -142,8 +141,8 @@ pub fn ln_rho_of_mean(mean_pkts: f64, k: f64) -> f64 {
     if light { -a } else { a }
 }
 
-/// The blocking probability of the queue whose mean number is `mean_pkts` (\[Prof\] §3.3): 0 for
-/// the empty queue, 1 for the full one.
+/// Returns the blocking probability of the queue with mean `mean_pkts` (\[Prof\] §3.3): 0 for the empty
+/// queue, 1 for the full one.
 ///
 /// Relative error below 1e-12 wherever B > 1e-12. For K = 1, B = N. `mean_pkts` outside [0, K]
 /// counts as the nearer end, and NaN as the full queue; the result always lies within [0, 1].
@@ -161,11 +160,11 @@ pub fn blocking_of_mean(mean_pkts: f64, k: f64) -> f64 {
     }
 }
 
-/// The blocking with `m` packets in the queue, few of its room or of one.
+/// Returns the blocking for `m` packets in the queue, few compared with the buffer or with one.
 #[cold]
 #[inline(never)]
 fn blocking_light(m: f64, k: f64) -> f64 {
-    // a > 1/(m + 1): nothing to the last digit.
+    // Underflow: a > 1/(m + 1).
     if k > 746.0 * (m + 1.0) {
         return 0.0;
     }
@@ -181,7 +180,7 @@ fn blocking_light(m: f64, k: f64) -> f64 {
     libm::exp(-k * a) * libm::expm1(-a) / libm::expm1(-k1 * a)
 }
 
-/// The blocking with room for `m` more packets, few of all the room or of one.
+/// Returns the blocking with free space for `m` packets, few compared with the buffer or with one.
 fn blocking_heavy(m: f64, k: f64) -> f64 {
     if k > FAR * (m + 0.5) {
         return 1.0 / (1.0 + m); // 1 − ρ with N = ρ/(1−ρ)
@@ -196,10 +195,10 @@ fn blocking_heavy(m: f64, k: f64) -> f64 {
     libm::expm1(-a) / libm::expm1(-(k + 1.0) * a)
 }
 
-/// a = |x| ≥ 0 for which the smaller side (packets or free places) has the mean `m` ≤ K/2.
+/// Returns a = |x| ≥ 0 for which the smaller side (packets or free places) has the mean `m` ≤ K/2.
 ///
-/// Newton's iteration on 1/N, whose convergence from this start is quadratic everywhere: one over
-/// the mean is nearly linear in e^a. Bisection serves where rounding throws it out of the bracket.
+/// Newton's method on 1/N, which is nearly linear in e^a: it converges quadratically from this start.
+/// Bisection replaces a step that rounding moves out of the bracket.
 fn load_below(m: f64, k: f64) -> f64 {
     if m <= 0.0 {
         return f64::INFINITY;
@@ -209,7 +208,7 @@ fn load_below(m: f64, k: f64) -> f64 {
         return 0.0;
     }
     let odds_load = libm::log1p(1.0 / m);
-    // So light that the other end of the buffer is not felt: N = ρ/(1−ρ) exactly.
+    // The load is so light that the buffer limit has no effect: N = ρ/(1−ρ) exactly.
     if k * odds_load > FAR {
         return odds_load;
     }
@@ -230,14 +229,14 @@ fn load_below(m: f64, k: f64) -> f64 {
             high = high.min(a);
         }
         let mut next = a + libm::log1p(miss * n / v);
-        // NaN fails the comparison as well.
+        // NaN fails the comparison, too.
         if !(next >= low && next <= high) {
             next = 0.5 * (low + high);
         }
         let done = (next - a).abs() <= 2e-8 * next.min(1.0) && miss.abs() < 1e-7;
         a = next;
         if done {
-            break; // quadratic: the step just taken was exact to rounding
+            break; // quadratic convergence: the last step was exact to rounding
         }
     }
     a

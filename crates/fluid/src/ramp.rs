@@ -1,16 +1,16 @@
-//! How the traffic of users grows and fades.
+//! Growth and decay of a workload's traffic around the first and the last user arrival.
 
 use netflow_network::WorkloadSpec;
 
-/// Users whose ages at what they ask for are looked at.
+/// Number of sampled users whose request ages are used.
 const SAMPLED_USERS: usize = 300;
 const AGES: usize = 64;
 
-/// How traffic grows after the first user came, and fades after the last: by the ages at which
-/// users ask for something. What the network takes to answer is not part of them.
+/// Growth of the traffic after the first user arrival, and its decay after the last. It follows from the age
+/// of a user at each request. Response times of the network are not included.
 #[derive(Clone, Debug)]
 pub(crate) struct Ramp {
-    /// Each the age at which one more of equal shares of all is sent.
+    /// Quantiles of the age at a request, in seconds, each with an equal share of the traffic.
     ages_s: Vec<f64>,
     start_s: f64,
     stop_s: f64,
@@ -35,7 +35,7 @@ impl Ramp {
         }
     }
 
-    /// Seconds at the full rate that what is sent from `from_s` to `to_s` is worth.
+    /// Returns the traffic sent from `from_s` to `to_s`, in seconds at the full rate.
     pub fn active_s(&self, from_s: f64, to_s: f64) -> f64 {
         let until = |age_s: f64| -> f64 {
             let since = self.ages_s.iter().map(|a| (age_s - a).max(0.0));
@@ -56,8 +56,8 @@ mod tests {
 
     use super::*;
 
-    /// Pages at ages 0, 10 and 20 s: a third of the rate at first, all of it after 20 s, and the
-    /// last third until 20 s after the last user came.
+    /// Pages at ages 0, 10 and 20 s: a third of the rate at first and all of it after 20 s. The last third
+    /// continues until 20 s after the last arrival.
     #[test]
     fn traffic_grows_with_the_ages_of_users() {
         let ramp = Ramp::new(&constant_users(&mut NetworkBuilder::new()));

@@ -1,6 +1,6 @@
-//! Users in the fluid models: sessions played over the paths that the run has had.
+//! Playback of user sessions in the fluid models, over the recorded paths of the run.
 //!
-//! What users send loads the network as a mean; what they wait is what a TCP needs over the
+//! The mean traffic of users loads the network. Their response times are those of a TCP model over the
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
@@ -13,33 +13,33 @@ use netflow_workload::Session;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Paths that are kept at most, of all pairs of nodes and all times.
+/// Maximum number of paths kept, over all pairs of nodes and all times.
 const MOST_PATHS: f64 = 1e6;
-/// They are looked at this often, in seconds, or less.
+/// Sampling interval of the paths in seconds, at least.
 const EVERY_S: f64 = 0.1;
-/// Sessions that are played at the same time.
+/// Number of sessions played in one batch.
 const AT_ONCE: usize = 1000;
-/// A higher loss probability lets nothing through in any time that counts.
+/// Upper bound on the loss probability; above it, transfers do not finish in a relevant time.
 const MOST_LOSS: f64 = 0.9;
 
-/// The paths of all pairs of nodes, in the order of workloads and pairs, at several times.
+/// Paths of all pairs of nodes at several times, in the order of workloads and pairs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Paths {
     every_s: f64,
     next_s: f64,
     times_s: Vec<f64>,
-    /// All pairs at the first time, all at the second …; the way to the server, and back.
+    /// All pairs at the first time, then all at the second, and so on; each to the server and back.
     paths: Vec<Option<[Way; 2]>>,
     pairs: usize,
 }
 
-/// One way of a path, as its packets met it.
+/// One direction of a path, as packets experienced it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Way {
     delay_s: f64,
-    /// Whatever the size of a packet.
+    /// Loss probability that does not depend on the packet size.
     loss: f64,
-    /// By this a packet is lost more often the more bits it has.
+    /// Bit error rate, which affects long packets more.
     #[serde(default)]
     bit_error_rate: f64,
     bandwidth_bps: f64,
@@ -75,17 +75,17 @@ impl Paths {
         }
     }
 
-    /// Whether it is time to look again.
+    /// Returns true if the next sample is due.
     pub fn are_due(&self, time_s: f64) -> bool {
         self.pairs > 0 && time_s >= self.next_s
     }
 
-    /// Whether they are of as many pairs.
+    /// Returns true if both have the same number of pairs.
     pub fn fits(&self, other: &Paths) -> bool {
         self.pairs == other.pairs && self.paths.len() == self.pairs * self.times_s.len()
     }
 
-    /// Keeps what connections meet with now, and what links lose on the way.
+    /// Records the present paths of all pairs, with the random loss of links.
     pub fn look(
         &mut self,
         network: &Network,
@@ -108,8 +108,8 @@ impl Paths {
         self.next_s = time_s + self.every_s;
     }
 
-    /// The path of a pair at a time: the last that was looked at until then. If links that failed
-    /// left none, the next that there was, or else the last.
+    /// Returns the path of a pair at a time: the last sample until then. If failed links left no path, the
+    /// next sample with a path is used, or else the last one.
     fn at(&self, pair: usize, time_s: f64) -> Option<Path> {
         let known = self.times_s.partition_point(|&t| t <= time_s).max(1);
         let at = |i: usize| self.paths.get(i * self.pairs + pair).copied().flatten();
@@ -122,8 +122,8 @@ impl Paths {
     }
 }
 
-/// One way of a path. The slowest link is one that packets take turns on, with its buffer; elsewhere a
-/// packet takes what one of mean size does. Nothing if there is no way.
+/// Returns one direction of a path; `None` without a path. The slowest link is modelled with its transmission
+/// time and its buffer. Other links add the delay of a packet of mean size.
 fn direction(
     network: &Network,
     it: &Explanation,
@@ -133,7 +133,7 @@ fn direction(
 ) -> Option<Way> {
     let there = || it.hops.iter().filter(|hop| !hop.back);
     let overhead = |hop: &ExplainedHop| network.link_spec(hop.link).overhead;
-    // In IP bits, as sizes of packets are.
+    // In IP bits, because packet sizes are IP sizes.
     let carries_bps = |hop: &ExplainedHop| hop.bandwidth_bps / overhead(hop).factor(packet_bits);
     let slowest = there().min_by(|a, b| carries_bps(a).total_cmp(&carries_bps(b)))?;
     let slowest_bps = carries_bps(slowest);
@@ -156,9 +156,9 @@ fn direction(
     })
 }
 
-/// The loss whatever a packet's size, and the bit error rate, by which packets of `packet_bits` are lost with the
-/// probability `all`; of a bit ln of the probability that it is not in error is `ln_bit`. Both are such that packets of
-/// `full_bits` get through, at least one in ten.
+/// Splits the loss probability `all` of packets of `packet_bits` into a part that does not depend on the size
+/// and a bit error rate. `ln_bit` is ln(1 − bit error rate). Both parts are reduced so that at least 1 in 10
+/// packets of `full_bits` arrive.
 fn harm(all: f64, ln_bit: f64, packet_bits: f64, full_bits: f64) -> (f64, f64) {
     let least = libm::log1p(-MOST_LOSS);
     let ln_all = libm::log1p(-all).max(least);
@@ -173,8 +173,8 @@ fn harm(all: f64, ln_bit: f64, packet_bits: f64, full_bits: f64) -> (f64, f64) {
     (-libm::expm1(most * ln_packet), -libm::expm1(most * ln_bit))
 }
 
-/// What users meet with who come between two times (s): all of their sessions, to the end. None are begun
-/// any more once it is `interrupted`.
+/// Returns the experience of users that arrive in a time interval (s), with their complete sessions. No
+/// sessions begin after `interrupted` returns true.
 pub(crate) fn experiences(
     network: &Network,
     paths: &Paths,
@@ -244,10 +244,10 @@ struct Player<'a> {
     rtts_s: Vec<f64>,
 }
 
-/// What the user of a session met with.
+/// Experience of the user of one session.
 struct Visit {
     waits: Vec<Wait>,
-    /// It got everything that it asked for.
+    /// True if all requests were answered.
     is_whole: bool,
 }
 
@@ -299,8 +299,8 @@ mod tests {
     use super::{MOST_LOSS, harm};
     use netflow_network::HEADER_BYTES;
 
-    /// Of two links that lose 2 % of all packets and of full ones 8 % by bit errors, an acknowledgement
-    /// meets the former and its part of the latter.
+    /// Two links lose 2 % of all packets and, by bit errors, 8 % of full ones. An acknowledgement is exposed
+    /// to the first loss and to its share of the second.
     #[test]
     fn small_packets_are_lost_less_by_bit_errors() {
         let ln_bit = (1.0_f64 - 0.08).ln() / 8000.0;

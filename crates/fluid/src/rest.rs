@@ -1,12 +1,13 @@
-//! What a fluid does when nothing changes any more: the equations of a step whose end is its beginning.
+//! Steady state of the fluid queue: fixed point of the step equation (equal state at start and end of a
+//! step).
 //!
-//! A queue's balance over a step, N + δ(μU − λ(1−D)) = N₀ with 1−D = (1−B)(1−R), is
+//! The balance of a queue over a step is N + δ(μU − λ(1−D)) = N₀, with 1−D = (1−B)(1−R). Its fixed point is
 //!
 //! > μ U(x) = λ (1−B(x)) (1−R(N(x)))
 //!
-//! at N = N₀, whatever the length of the step; with U = ρ(1−B), \[Prof\] §3.3, that is
-//! e^x = (λ/μ)(1−R): without early drops ln ρ is that of what is offered. Random early detection's
-//! average is the queue itself. Where windows fill the queue, U and B are theirs ([`Filling`]).
+//! at N = N₀, for any step length. With U = ρ(1−B), \[Prof\] §3.3, this is e^x = (λ/μ)(1−R): without early
+//! drops ln ρ is that of the offered load. The average of random early detection equals the queue. If TCP
+//! windows fill the queue, [`Filling`] gives U and B.
 
 use netflow_network::Red;
 
@@ -21,71 +22,72 @@ pub use crate::engine::law::within_window;
 pub use crate::engine::plan::acks_per_data;
 pub use crate::engine::sources::ln_pass;
 
-/// A queue without a memory of how it was filled.
+/// Queue without dependence on its history.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Queue {
-    /// Its room in packets, the place in service included.
+    /// Buffer size in packets, including the packet in service.
     pub buffer_pkts: f64,
     /// Random early detection in front of it.
     pub red: Option<Red>,
 }
 
-/// A queue at rest, and how it changes.
+/// Steady state of a queue, with its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueAtRest {
-    /// ln ρ of the M/M/1/K queue behind what is dropped early.
+    /// ln ρ of the M/M/1/K queue behind the early drops.
     pub ln_rho: f64,
-    /// Mean packets in it, the one in service included.
+    /// Mean packets in it, including the one in service.
     pub queue_pkts: f64,
-    /// Mean packets that a packet finds there which gets in: N/U − 1, by Little's law.
+    /// Mean packets found by a packet that is accepted: N/U − 1, by Little's law.
     pub found_pkts: f64,
-    /// Part of the time that it sends.
+    /// Fraction of time that the link is busy.
     pub utilization: f64,
-    /// ln of the part of what arrives that gets in.
+    /// ln of the accepted fraction of arriving packets.
     pub ln_pass: f64,
-    /// Derivatives by ln of the load that is offered.
+    /// Derivatives with respect to ln of the offered load.
     pub by_load: QueueSlopes,
-    /// Derivatives by the room in packets, the load offered being the same.
+    /// Derivatives with respect to the buffer size in packets, at constant offered load.
     pub by_buffer: QueueSlopes,
-    /// Derivatives by what fills the queue, likewise.
+    /// Derivatives with respect to the parameters of the queue model, at constant offered load.
     pub by_filling: FillingSlopes,
-    /// The drop probability jumps where the queue stands: it stays there, and what is dropped balances it.
+    /// True if the drop probability jumps at this queue length. The queue stays at the jump, and the drops
+    /// balance it.
     pub at_jump: bool,
 }
 
-/// By how much a queue changes with each part of its [`Filling`].
+/// Derivatives of a queue with respect to each field of [`Filling`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FillingSlopes {
-    /// With [`Filling::windows`].
+    /// With respect to [`Filling::windows`].
     pub windows: QueueSlopes,
-    /// With [`Filling::swing`].
+    /// With respect to [`Filling::swing`].
     pub swing: QueueSlopes,
-    /// With [`Filling::acks`].
+    /// With respect to [`Filling::acks`].
     pub acks: QueueSlopes,
-    /// With [`Filling::poisson`].
+    /// With respect to [`Filling::poisson`].
     pub poisson: QueueSlopes,
-    /// With [`Filling::idle`].
+    /// With respect to [`Filling::idle`].
     pub idle: QueueSlopes,
-    /// With the own packets of [`Filling::bursts`], and with what they are to others.
+    /// With respect to the own packets of [`Filling::bursts`].
     pub own_bursts: QueueSlopes,
-    /// See [`own_bursts`](Self::own_bursts).
+    /// With respect to the packets that others find of [`Filling::bursts`].
     pub others_bursts: QueueSlopes,
 }
 
-/// By how much a queue changes.
+/// Derivatives of a queue with respect to one parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueSlopes {
-    /// Of ln ρ.
+    /// Derivative of ln ρ.
     pub ln_rho: f64,
-    /// Of the mean packets in it, and of those that are found.
+    /// Derivative of the mean packets in it.
     pub queue_pkts: f64,
-    /// See [`QueueAtRest::found_pkts`].
+    /// Derivative of [`QueueAtRest::found_pkts`].
     pub found_pkts: f64,
-    /// Of ln of the part that gets in.
+    /// Derivative of ln of the accepted fraction.
     pub ln_pass: f64,
 }
 
-/// ln(1−B), to the last digit where B is nearly one: 1−B = U/ρ. Its slope by x is −B(K−N)/(1−B).
+/// Returns ln(1−B), accurate also for B close to 1 (1−B = U/ρ), and its derivative −B(K−N)/(1−B).
 fn ln_admitted(x: f64, k: f64, eq: &Equilibrium) -> (f64, f64) {
     if x > 0.0 {
         let busy = eq.utilization();
@@ -98,8 +100,8 @@ fn ln_admitted(x: f64, k: f64, eq: &Equilibrium) -> (f64, f64) {
     (libm::log1p(-eq.blocking), slope)
 }
 
-/// Derivatives of the M/M/1/K queue by its room at the same x. With y = (K+1)x:
-/// d ln B/dK = −x/expm1(y) (the last that is returned), dN/dK = 1/(1−e^(−y)) − y/(4 sinh²(y/2)).
+/// Returns derivatives of the M/M/1/K queue with respect to its buffer size at constant x: of the mean, U,
+/// ln(1−B) and ln B. With y = (K+1)x: d ln B/dK = −x/expm1(y), dN/dK = 1/(1−e^(−y)) − y/(4 sinh²(y/2)).
 fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
     let y = (k + 1.0) * x;
     let (ln_blocking, mean) = if y.abs() < 1e-4 {
@@ -128,18 +130,18 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
     [mean, busy, ln_admitted, ln_blocking]
 }
 
-/// A drop-tail queue that windows fill, at one ln ρ of M/M/1/K.
+/// Drop-tail queue filled by TCP windows, at one ln ρ of M/M/1/K.
 struct Filled {
     queue: Stretched,
-    /// See [`Filling::busy`].
+    /// Relative utilization and derivatives, see [`Filling::busy`].
     busy: (f64, f64, f64),
     found: QueueLoss,
-    /// ln of the part that gets in.
+    /// ln of the accepted fraction.
     ln_pass: f64,
-    /// ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))), which rises with x: ln of the load offered at which it
-    /// rests there.
+    /// ln of the offered load at this fixed point: ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))). It
+    /// increases with x.
     ln_offered: f64,
-    /// Its slope.
+    /// Derivative of `ln_offered`.
     slope: f64,
 }
 
@@ -149,7 +151,7 @@ impl Filled {
         let (ln_admitted, by_x) = ln_admitted(x, queue.room_pkts, &queue.inner);
         let busy = filling.busy(queue.mean_pkts, k);
         let found = filling.in_equilibrium(x, &queue, room);
-        // Where no windows are, it rests at what is offered, to the last digit.
+        // Without windows, ρ is the offered load to full accuracy.
         let (ln_pass, ln_offered, slope) = match filling.poisson >= 1.0 {
             true => (ln_admitted, x, 1.0),
             false => {
@@ -171,11 +173,11 @@ impl Filled {
     }
 }
 
-/// N/U − 1 and its slope, those of N and U being given.
+/// Returns N/U − 1 and its derivative, given the derivatives of N and U.
 fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
     let busy = eq.utilization();
     if busy < 1e-9 {
-        // ρ/(1−ρ) = ρ: as many as there are.
+        // For ρ → 0, ρ/(1−ρ) = ρ: the number found is the mean.
         return (eq.mean_pkts, mean_slope);
     }
     let there = eq.mean_pkts / busy;
@@ -183,7 +185,7 @@ fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
 }
 
 impl Queue {
-    /// At rest with this ln of the load that is offered to it, what service takes at full rate being one.
+    /// Returns the steady state at this ln of the offered load, relative to the service rate.
     pub fn at_rest(&self, ln_offered: f64, filling: &Filling) -> QueueAtRest {
         let k = self.buffer_pkts;
         let Some(red) = self.red else {
@@ -196,7 +198,7 @@ impl Queue {
         if dropped(ln_offered) == 0.0 {
             return self.within(ln_offered, ln_offered, 1.0, 0.0, false);
         }
-        // x − ln(1 − R(N(x))) rises: its only root, by halves, to the last digit.
+        // x − ln(1 − R(N(x))) is increasing: bisection to full precision finds its only root.
         let (mut low, mut high) = (ln_offered.min(0.0) - 1.0, ln_offered);
         while dropped(low) > 0.0 && low > -700.0 {
             low = 2.0 * low - 1.0;
@@ -222,7 +224,7 @@ impl Queue {
         if (here - by_balance).abs() > 1e-9 {
             return self.within(x, ln_offered, 0.0, 0.0, true);
         }
-        // dR/dN is constant between two bends.
+        // dR/dN is constant between two kinks of the RED curve.
         let aside = 1e-6 * (1.0 + eq.mean_pkts);
         let rise = (red_drop(&red, eq.mean_pkts + aside) - here) / aside;
         let slope = rise / (1.0 - here);
@@ -230,7 +232,8 @@ impl Queue {
         self.within(x, ln_offered, follows, slope, false)
     }
 
-    /// A drop-tail queue that windows fill.
+    /// Returns the steady state of a drop-tail queue filled by TCP windows, by Newton's method with
+    /// bisection.
     fn filled(&self, ln_offered: f64, filling: &Filling) -> QueueAtRest {
         let k = self.buffer_pkts;
         let at = |x: f64| Filled::at(x, k, filling, ByRoomAlone::default());
@@ -281,8 +284,9 @@ impl Queue {
             true => queue.mean_pkts / utilization,
             false => 1.0 + queue.mean_pkts,
         };
-        // What changes ln busy by `ln_busy`, the mean by `mean` and B by `loss`, x staying, ln U_M/M/1/K besides by
-        // `admitted`, and ln of what is offered by `offered`.
+        // Derivatives of the steady state, from partial derivatives at constant x. These are: of ln busy
+        // (`ln_busy`), of the mean (`mean`), of B (`loss`), of ln U_M/M/1/K (`admitted`), and of ln of the
+        // offered load (`offered`).
         let slopes = |admitted: f64, ln_busy: f64, mean: f64, loss: f64, offered: f64| {
             let ln_rho = (offered - admitted - ln_busy - loss / found.pass) / slope;
             let queue_pkts = mean + queue.slope * ln_rho;
@@ -333,7 +337,7 @@ impl Queue {
                 swing: of_loss(found.by.swing),
                 acks: of_loss(found.by.acks),
                 poisson: of_loss(found.by.poisson),
-                // What is calibrated does not follow the law.
+                // A calibrated queue does not use the model of idle time.
                 idle: match filling.calibration.is_some() {
                     true => QueueSlopes::default(),
                     false => slopes(0.0, per_idle / busy, 0.0, 0.0, 0.0),
@@ -345,7 +349,8 @@ impl Queue {
         }
     }
 
-    /// With this ln ρ behind early drops, which follows the load offered by so much; `early` is −d ln(1−R)/dN.
+    /// Returns the steady state at ln ρ = `x` behind early drops. `follows` is dx/d ln of the offered load;
+    /// `early` is −d ln(1−R)/dN.
     fn within(&self, x: f64, offered: f64, follows: f64, early: f64, at_jump: bool) -> QueueAtRest {
         let k = self.buffer_pkts;
         let eq = equilibrium(x, k);
@@ -354,7 +359,8 @@ impl Queue {
         let busy_by_x = eq.empty * eq.mean_pkts;
         let (found_pkts, found_by_x) = found(&eq, eq.slope, busy_by_x);
         let (_, found_by_room) = found(&eq, mean_by_room, busy_by_room);
-        // Where the drops jump, N stays at the threshold: x gives way to more room, and the drops to x.
+        // If the drops jump, N stays at the threshold: x decreases as the buffer grows, and the drop
+        // probability adjusts to x.
         let x_by_room = match at_jump {
             true => -mean_by_room / eq.slope,
             false => -early * mean_by_room * follows,
@@ -383,9 +389,9 @@ impl Queue {
     }
 }
 
-/// The rate that a TCP source keeps, in packets/s, that may send `may_pps` and of whose packets the part
-/// `loss` is lost: where more than half are, what is delivered does not let it double, and it sends no more
-/// than two windows of slow start's first round trip.
+/// Returns the sustained rate of a TCP source in packets/s, given the rate `may_pps` that it may use and its
+/// loss probability. At a loss above 1/2, deliveries do not let the window double. The source then sends at
+/// most at the initial rate of slow start.
 pub fn rate_kept_pps(may_pps: f64, loss: f64, rtt_s: f64) -> f64 {
     match loss > 0.5 {
         true => may_pps.min(crate::engine::feedback::first_pps(rtt_s)),
@@ -471,7 +477,7 @@ mod tests {
         all
     }
 
-    /// A queue at rest does not move in a step of any length.
+    /// A queue in steady state does not change in a step of any length.
     #[test]
     fn a_step_leaves_it_as_it_is() {
         for (queue, filling, rho) in queues() {
@@ -507,7 +513,7 @@ mod tests {
         }
     }
 
-    /// Derivatives by differences, on either side of which there is no bend.
+    /// The derivatives agree with finite differences, except at kinks.
     #[test]
     fn slopes_are_those_of_differences() {
         for (queue, filling, rho) in queues() {
@@ -520,7 +526,7 @@ mod tests {
             };
             let (u, k) = (f64::ln(rho), queue.buffer_pkts);
             let rest = at(u, k);
-            // What is left of the room of long queues that windows fill has fewer digits.
+            // The free space of long queues filled by windows has fewer significant digits.
             let digits = match filling.is_some() {
                 true => 1.0 + 0.1 * rest.queue_pkts,
                 false => 1.0,
@@ -599,7 +605,8 @@ mod tests {
             ];
             for (part, slope) in parts {
                 let mut aside = filling;
-                // At 0 of acknowledgements, and at nothing and all of what does not react, there is only one side.
+                // No acknowledgements, and only or no unresponsive traffic, are limits where only one side
+                // exists.
                 if [0.0, 1.0].contains(part(&mut aside)) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Everything that changes during a run.
+//! State of a run: everything that changes.
 
 use netflow_network::{Applied, LinkLoss, Set};
 use serde::{Deserialize, Serialize};
@@ -14,19 +14,19 @@ use crate::engine::schedule::ScheduleState;
 use crate::mm1k::{equilibrium, ln_rho_of_mean};
 use crate::replay::Paths;
 
-/// Everything that changes during a run: it can be cloned, saved and resumed with the same bits.
+/// State of a run: it can be cloned, saved and resumed with bit-identical results.
 ///
-/// It belongs to the network and the options it was made with.
+/// It belongs to the network and the options with which it was made.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// Of the network and the options that it belongs to.
+    /// Hash of the network and the options to which it belongs.
     pub(crate) fingerprint: u64,
     pub(crate) time_s: f64,
     pub(crate) steps: u64,
     pub(crate) evaluations: u64,
     /// Length of the last step, in seconds.
     pub(crate) last_step_s: f64,
-    /// Length of the step tried next (adaptive steps).
+    /// Length of the next trial step, in seconds (adaptive steps).
     pub(crate) next_step_s: f64,
     pub(crate) epoch: usize,
     pub(crate) next_event: usize,
@@ -34,7 +34,8 @@ pub struct State {
     pub(crate) branches: Vec<BranchState>,
     /// Packets in the queue, by hop (well-mixed transport).
     pub(crate) content: Vec<f64>,
-    /// Packets forwarded during the step, by branch (what its source sends) and by hop; and what was carried into it.
+    /// Packets forwarded during the step, by branch (sent by its source) and by hop; then those carried over
+    /// into it.
     #[serde(rename = "handed")]
     pub(crate) forwarded: Vec<f64>,
     #[serde(default)]
@@ -43,57 +44,57 @@ pub struct State {
     pub(crate) inflow: Vec<f64>,
     /// Packets lost since the start, by hop.
     pub(crate) lost: Vec<f64>,
-    /// Packets that left the network since the start, by place in [`Plan::ends`].
+    /// Packets that left the network since the start, by position in [`Plan::ends`].
     pub(crate) ended: Vec<f64>,
-    /// What links lose on the way at present, by rank: of those that ever did.
+    /// Present random loss of links, by rank, for links that ever have any.
     #[serde(default)]
     pub(crate) losses: Vec<(u32, LinkLoss)>,
     pub(crate) fifo: FifoState,
-    /// What they know of their paths, by branch, if sources learn; else empty.
+    /// Loss and RTT estimates of sources, by branch; empty if sources do not estimate.
     pub(crate) learnt: Vec<Learnt>,
-    /// What sources that learn saw and did, as rings of
-    /// [`LOOKS`](crate::engine::feedback::LOOKS) for every branch.
+    /// Feedback history of the estimating sources: a ring of [`LOOKS`](crate::engine::feedback::LOOKS)
+    /// entries for every branch.
     pub(crate) seen: Vec<Seen>,
     pub(crate) told: Told,
-    /// The queues that tell precedences apart, and the aggregates; both usually empty.
+    /// Queues with drop precedences (RIO), and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
     pub(crate) schedules: Vec<ScheduleState>,
-    /// The connections of which something may be set; usually none.
+    /// Controllable connections; usually none.
     #[serde(default)]
     pub(crate) set: Vec<SetState>,
 }
 
-/// What is set of a connection, and what had no route before that.
+/// Control values of a connection, and its packets without a route before they were set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SetState {
     pub now: Set,
-    /// Its path at the start, by which links have their order.
+    /// Path at the start, which determines the order of the links.
     pub first_path: Option<u32>,
-    /// Whether it has been sent since where nothing goes by what was set at the start.
+    /// True if it has since used a path that the initial values do not use.
     pub strayed: bool,
     pub since_s: f64,
     pub blocked_pkts: f64,
     pub blocked_s: f64,
 }
 
-/// What is kept only to be told: no step depends on it.
+/// Reported statistics, on which no step depends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Told {
-    /// What packets took, by branch.
+    /// Packet delays, by branch.
     pub delays: Vec<BranchDelays>,
-    /// What users met with.
+    /// Paths over which user sessions are played.
     pub paths: Paths,
 }
 
-/// One queue, in the order of processing. Packets are packets of any size.
+/// State of one queue, in the order of processing. Packets have any size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LinkState {
     pub bandwidth_bps: f64,
-    /// The delay, if an event has set it.
+    /// Propagation delay in seconds, if an event has set it.
     #[serde(default)]
     pub delay_s: Option<f64>,
-    /// Part of the bandwidth that this queue has.
+    /// Fraction of the link bandwidth that this queue gets, 0–1.
     pub share: f64,
     pub down: bool,
     pub queue_pkts: f64,
@@ -101,25 +102,24 @@ pub(crate) struct LinkState {
     /// ln ρ of the M/M/1/K queue with this mean.
     #[serde(rename = "load")]
     pub ln_rho: f64,
-    /// Probability that a packet arriving now is refused.
+    /// Probability that an arriving packet is dropped now.
     pub refused: f64,
-    /// By how much that rises with each second that packets wait.
+    /// Derivative of this probability with respect to the waiting time, in 1/s.
     #[serde(default)]
     pub steepness_per_s: f64,
     pub utilization: f64,
-    /// Steps in a row without anything here or on the way from here.
+    /// Number of consecutive steps without packets in the queue or in flight on the link.
     pub quiet_steps: u32,
-    /// What early drops follow from: of random early detection the average queue in packets, of PIE the
-    /// drop probability.
+    /// Input of the early-drop law: for RED the average queue in packets, for PIE the drop probability.
     #[serde(rename = "average_pkts")]
     pub early: f64,
-    /// What packets waited at the end of the last step, in seconds, where PIE drops.
+    /// Waiting time at the end of the last step, in seconds (PIE).
     #[serde(default)]
     pub early_wait_s: f64,
-    /// Since the start:
+    /// Packets that arrived since the start. The fields that follow are cumulative, too.
     pub offered_pkts: f64,
     pub lost_pkts: f64,
-    /// Of these, what `fluid-literal` cut off: no hop has lost it.
+    /// Lost packets that `fluid-literal` cut off, which no hop counts.
     #[serde(default)]
     pub cut_off_pkts: f64,
     pub departed_pkts: f64,
@@ -134,12 +134,12 @@ pub(crate) struct LinkState {
     pub max_queue_pkts: f64,
 }
 
-/// One branch: what its source does, and since the start.
+/// State of one branch: present rate of its source, and cumulative sums since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BranchState {
     /// Packets/s of one connection during the last step.
     pub rate_pps: f64,
-    /// What that rate came from.
+    /// Inputs from which the rate was computed.
     pub applied: Option<Applied>,
     pub sent_pkts: f64,
     pub rtt_time: f64,
@@ -147,108 +147,107 @@ pub(crate) struct BranchState {
     pub active_s: f64,
     pub outside_s: f64,
     pub unusable_s: f64,
-    /// When its size was delivered: on average over its connections, whose last packets arrive half a packet before
-    /// the fluid has delivered everything.
+    /// Time of delivery of the full size, averaged over the connections. Their last packets arrive half a
+    /// packet before the fluid has delivered everything.
     pub finished_s: Option<f64>,
-    /// When everything was delivered.
+    /// Time at which everything was delivered.
     pub done_s: Option<f64>,
 }
 
-/// What a source with a profile has learnt of its path. It is forgotten when the source could not
-/// send for a while.
+/// Path estimates of a source with a profile. They are reset if the source could not send for a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Learnt {
-    /// When it began to send over this path; `None` if it does not.
+    /// Time at which it began to send over this path; `None` if it does not.
     pub since_s: Option<f64>,
-    /// The step in which it looked at its path last.
+    /// Step of the last feedback sample.
     pub last_step: u64,
-    /// The loss it reckons with, and the round-trip time of what was acknowledged last.
+    /// Loss probability that the source assumes, and the round-trip time of the last acknowledged packet.
     pub loss: f64,
     pub rtt_s: f64,
-    /// The same in the step before.
+    /// Round-trip time in the step before.
     pub before_rtt_s: f64,
-    /// Packets/s of one connection that were delivered in the last step, and its length in seconds.
+    /// Packets/s of one connection delivered in the last step, and the length of that step in seconds.
     pub delivered_pps: f64,
     #[serde(default)]
     pub delivered_s: f64,
-    /// How often its rate or its round-trip time doubles or halves in a round trip: the most of late.
+    /// Recent maximum of the number of doublings or halvings of its rate or RTT within one RTT.
     #[serde(default)]
     pub doublings: f64,
-    /// What one connection has sent until the last look, and lost of it.
+    /// Packets that one connection had sent until the last sample, and lost of these.
     pub sent_pkts: f64,
     pub lost_pkts: f64,
-    /// What it has sent since, and the loss probability at that look.
+    /// Packets sent since then, and the loss probability at that sample.
     pub step_pkts: f64,
     pub met_loss: f64,
-    /// It has learnt from what was sent until then.
+    /// Send time up to which feedback has been used for the estimate.
     pub until_s: f64,
-    /// Its looks at the path that are kept: how many, and the place of the last among
+    /// Number of feedback samples kept, and the position of the last one in the ring of
     /// [`LOOKS`](crate::engine::feedback::LOOKS).
     pub looks: u32,
     pub last_look: u32,
 }
 
-/// What FIFO transport remembers; empty without it.
+/// State of FIFO transport; empty without it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FifoState {
     /// Packets by arrival slot and hop, block by block.
     pub queue_cells: Vec<f64>,
-    /// Descriptions of the arrival slots, link by link.
+    /// Arrival slots, link by link.
     pub slots: Vec<Slot>,
     pub queues: Vec<SlotQueue>,
-    /// Packets by batch and hop that are on the way over the link, block by block.
+    /// Packets in flight on the links by batch and hop, block by block.
     pub flight_cells: Vec<f64>,
-    /// When each batch on the way began to leave its queue, link by link.
+    /// Time at which each batch in flight began to leave its queue, link by link.
     pub batch_start_s: Vec<f64>,
     pub flights: Vec<Flight>,
-    /// What is on the way with other delays than those of now; usually nothing.
+    /// Packets in flight with an earlier value of the delay; usually none.
     #[serde(default)]
     pub earlier: Vec<Earlier>,
 }
 
-/// What was on the way over one link when its delay changed.
+/// Packets in flight on one link when its delay changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Earlier {
     pub rank: u32,
-    /// The delay with which it left.
+    /// Delay with which they left, in seconds.
     pub delay_s: f64,
-    /// The first batch that is not among them, and when the last ended.
+    /// First batch that does not belong to them, and the end of the last one in seconds.
     pub begun: u64,
     pub end_s: f64,
-    /// How much was forwarded, as of [`Flight`].
+    /// Progress of forwarding, as in [`Flight`].
     pub same_step: Forwarded,
     pub next_step: Forwarded,
-    /// When each batch began, as a ring; and packets by batch and hop, block by block.
+    /// Start time of each batch, as a ring; and packets by batch and hop, block by block.
     pub starts_s: Vec<f64>,
     pub cells: Vec<f64>,
 }
 
-/// What is on the way over one link, in batches that left its queue one after the other.
+/// Packets in flight on one link, in batches in the order in which they left the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Flight {
-    /// Batches begun so far; the last of them still grows.
+    /// Number of batches begun; the last one still grows.
     pub begun: u64,
-    /// Everything up to this batch is without packets from there on.
+    /// Exclusive upper bound of the batches that contain packets.
     pub last_full: u64,
-    /// How much was forwarded, for the hops that forward within the step, and for the others.
+    /// Progress of forwarding, for the hops that forward within the step and for the others.
     #[serde(rename = "soon")]
     pub same_step: Forwarded,
     #[serde(rename = "late")]
     pub next_step: Forwarded,
 }
 
-/// A source's look at its path: what one connection has sent until then, and how much of it met a
-/// loss on the whole way as it was then.
+/// Feedback sample of a source: cumulative packets sent by one connection, and the expected loss of these on
+/// the whole path at that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// When it looked, in seconds.
+    /// Time of the sample, in seconds.
     pub time_s: f64,
     pub rtt_s: f64,
     pub sent_pkts: f64,
     pub lost_pkts: f64,
 }
 
-/// What arrived in a queue during one step (or, in a crowded queue, several).
+/// Packets that arrived in a queue during one step (or during several, if the ring is short).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Slot {
     pub pkts: f64,
@@ -257,14 +256,14 @@ pub(crate) struct Slot {
     pub remains: f64,
 }
 
-/// The slots of one queue as a ring.
+/// Ring of the slots of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SlotQueue {
     pub head: u32,
     pub count: u32,
 }
 
-/// Everything before batch `batch`, and this fraction of it, has been forwarded.
+/// Position up to which batches have been forwarded: all before `batch`, and this fraction of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Forwarded {
     pub batch: u64,
@@ -333,25 +332,25 @@ impl State {
         }
     }
 
-    /// Packets of data that a branch has delivered since the start.
+    /// Returns the data packets that a branch has delivered since the start.
     #[inline]
     pub(crate) fn delivered_pkts(&self, branch: &BranchPlan) -> f64 {
         self.ended[branch.delivered as usize]
     }
 
-    /// Those of them whose acknowledgement arrived; 0 without acknowledgements.
+    /// Returns the delivered packets whose acknowledgement has arrived; 0 without acknowledgements.
     pub(crate) fn acknowledged_pkts(&self, branch: &BranchPlan) -> f64 {
         let acknowledged = self.ended.get(branch.acknowledged as usize);
         acknowledged.copied().unwrap_or(0.0)
     }
 
-    /// The rate of one connection without a profile, in packets/s.
+    /// Returns the rate of one connection without a profile, in packets/s.
     #[inline]
     pub(crate) fn own_pps(&self, branch: &BranchPlan) -> f64 {
         self.set_pps(branch).unwrap_or(branch.rate_pps)
     }
 
-    /// The rate in packets/s that the program has set for one connection, if it has.
+    /// Returns the rate in packets/s that runtime control has set for one connection, if any.
     #[inline]
     pub(crate) fn set_pps(&self, branch: &BranchPlan) -> Option<f64> {
         let set = self.set.get(branch.settable as usize);
@@ -383,7 +382,7 @@ impl Clone for State {
         }
     }
 
-    /// Copies without allocating, if both are of the same network.
+    /// Copies without allocation if both states belong to the same network.
     fn clone_from(&mut self, other: &State) {
         let State {
             fingerprint,
@@ -442,7 +441,7 @@ impl Clone for State {
 }
 
 impl State {
-    /// Whether it is one of the network and the options that `other` is of, with its shape.
+    /// Returns true if both states belong to the same network and options and have equal sizes.
     pub(crate) fn fits(&self, other: &State) -> bool {
         let lengths = |s: &State| {
             let f = &s.fifo;
@@ -477,7 +476,7 @@ impl State {
             && lengths(self) == lengths(other)
     }
 
-    /// The largest difference of any queue, in units of the queue (at least of one packet).
+    /// Returns the maximum relative difference of any queue, with a scale of at least one packet.
     pub(crate) fn distance(a: &State, b: &State) -> f64 {
         let pairs = a.links.iter().zip(&b.links);
         let differences =
@@ -485,8 +484,8 @@ impl State {
         differences.fold(0.0, f64::max)
     }
 
-    /// The largest difference between what a queue did before and after the middle of a step, in
-    /// the same units.
+    /// Returns the maximum difference between the moves of a queue in the two halves of a step, in the same
+    /// unit.
     pub(crate) fn bend(start: &State, middle: &State, end: &State) -> f64 {
         let times = start.links.iter().zip(&middle.links).zip(&end.links);
         let bends = times.map(|((a, m), b)| {
@@ -496,9 +495,9 @@ impl State {
         bends.fold(0.0, f64::max)
     }
 
-    /// Replaces this state, reached from `start` by two half steps, by twice itself minus the
-    /// `whole` step's, unless that leaves the bounds of a queue or takes back what has happened.
-    /// All volumes are replaced, so they still balance.
+    /// Applies local extrapolation to this state, which two half steps from `start` reached: twice itself
+    /// minus the state after the `whole` step. It leaves the state unchanged if a queue would leave its
+    /// bounds or a cumulative count would decrease. All volumes are replaced, so the balance is preserved.
     pub(crate) fn extrapolate(&mut self, start: &State, whole: &State, plan: &Plan) {
         let ahead = |half: f64, whole: f64| 2.0 * half - whole;
         let queues = self.links.iter().zip(&whole.links).zip(&plan.links);
@@ -518,7 +517,7 @@ impl State {
         let forward = goes_on(&self.lost, &whole.lost, &start.lost)
             && goes_on(&self.ended, &whole.ended, &start.ended)
             && sent.all(|((h, w), s)| ahead(h.sent_pkts, w.sent_pkts) >= s.sent_pkts);
-        // What a limited source may still send bends its rate: nothing to extrapolate.
+        // A source near its size limit changes its rate abruptly, so extrapolation is not valid.
         let limited = plan
             .limited
             .iter()
@@ -558,7 +557,7 @@ impl State {
 }
 
 impl LinkState {
-    /// Load and blocking of the queue's present length.
+    /// Recomputes load and blocking from the present queue length.
     fn renew_ln_rho(&mut self, buffer_pkts: f64, light_rho: f64) {
         let ln_rho = ln_rho_of_mean(self.queue_pkts, buffer_pkts);
         if ln_rho < libm::log(light_rho) {

@@ -1,25 +1,25 @@
-//! What a packet finds in a queue of which the mean is known.
+//! Distribution of the queue length found by an accepted packet, given the mean queue length.
 
 use crate::mm1k::{equilibrium, ln_rho_of_mean, third_moment};
 use netflow_units::math::{exp, ln};
 
-/// Moments of how many packets one finds in a queue that gets in there: as in an M/M/1/K queue with the same mean.
+/// Moments of the number of packets that an accepted packet finds, as in an M/M/1/K queue with the same mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Found {
     /// Mean, in packets.
     pub mean_pkts: f64,
-    /// In packets².
+    /// Variance, in packets².
     pub variance: f64,
-    /// The third central moment, in packets³.
+    /// Third central moment, in packets³.
     pub third: f64,
-    /// The most there can be: one less than there is room for.
+    /// Maximum: one less than the buffer size.
     pub most_pkts: f64,
     /// ln ρ of that queue.
     ln_rho: f64,
 }
 
 impl Found {
-    /// In a queue with this mean and room for so many.
+    /// Computes the moments for a queue with this mean and buffer size.
     pub fn of(queue_pkts: f64, buffer_pkts: f64) -> Found {
         let ln_rho = ln_rho_of_mean(queue_pkts, buffer_pkts);
         let room = (buffer_pkts - 1.0).max(0.0);
@@ -33,7 +33,7 @@ impl Found {
         }
     }
 
-    /// The same of a queue whose end is far.
+    /// Computes the moments if the buffer limit has no effect.
     pub(super) fn light(queue_pkts: f64, buffer_pkts: f64) -> Found {
         let variance = queue_pkts * (1.0 + queue_pkts);
         Found {
@@ -45,8 +45,7 @@ impl Found {
         }
     }
 
-    /// One over the time in which the queue forgets how long it was, in packets served: the rate at which an
-    /// M/M/1/K queue comes to equilibrium.
+    /// Returns the relaxation rate of the M/M/1/K queue (its spectral gap), per packet served.
     pub(super) fn forgets(&self) -> f64 {
         let root = exp((0.5 * self.ln_rho).min(350.0));
         let turn = std::f64::consts::PI / (self.most_pkts + 2.0);
@@ -58,7 +57,7 @@ impl Found {
 mod tests {
     use super::*;
 
-    /// A queue whose end is far is the same by both formulas.
+    /// Both formulas agree for a large buffer.
     #[test]
     fn light_queues_are_those_with_much_room() {
         for mean_pkts in [1e-3, 0.1, 1.0, 20.0] {
@@ -76,7 +75,7 @@ mod tests {
         }
     }
 
-    /// Moments are those of the numbers 0 to K − 1, each ρ times as likely as the one before.
+    /// The moments equal those of the numbers 0 to K − 1 with geometric probabilities.
     #[test]
     fn moments_are_those_of_the_numbers_themselves() {
         for buffer in [1, 2, 5, 40] {

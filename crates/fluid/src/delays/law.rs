@@ -1,32 +1,33 @@
-//! How long the packets of one moment take: a fixed time, and what they wait in the queues of their way.
+//! Delay distribution of packets at one time: a fixed delay plus a Beta-distributed waiting time.
 
 use netflow_units::math::{exp, ln, ln_1p};
 
-/// A fixed time, and the moments of a waiting time between 0 and the longest there can be.
+/// Fixed delay, and the moments of a waiting time between 0 and a maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Law {
     /// Propagation and transmission, in seconds.
     pub fixed_s: f64,
-    /// Mean of the waiting time in seconds. It, the variance and the third central moment add up over queues.
+    /// Mean waiting time in seconds. The mean, the variance and the third central moment are additive over
+    /// queues.
     pub mean_s: f64,
-    /// In s².
+    /// Variance, in s².
     pub variance: f64,
-    /// In s³.
+    /// Third central moment, in s³.
     pub third: f64,
-    /// The longest waiting time in seconds: all buffers full.
+    /// Maximum waiting time in seconds: all buffers full.
     pub most_s: f64,
 }
 
-/// So many times the longest waiting time are as good as no end.
+/// Multiple of the maximum waiting time that counts as an unlimited range.
 const ENDLESS: f64 = 1000.0;
-/// By so much more than where nothing but the ends would be left, a Beta distribution is one.
+/// Minimum range relative to the two-point distribution with the same mean and variance.
 const WIDER: f64 = 1.001;
-/// Steps of differences, as parts of what they are by.
+/// Relative step of finite differences.
 pub const STEP: f64 = 2e-3;
 
 impl Law {
-    /// Below and beyond are fewer than one of 10⁸ waiting times of a Gamma distribution with this mean and
-    /// this variance (Chernoff's bounds), and of Beta distributions, which have shorter tails.
+    /// Returns bounds outside which fewer than 1 in 10⁸ waiting times lie. They are Chernoff bounds of a
+    /// Gamma distribution with this mean and variance; Beta distributions have shorter tails.
     fn span_s(&self) -> (f64, f64) {
         let variance = self.variance.max(0.0);
         let (deviation_s, scale_s) = (variance.sqrt(), variance / self.mean_s);
@@ -34,9 +35,10 @@ impl Law {
         (least_s, self.mean_s + 6.1 * deviation_s + 18.5 * scale_s)
     }
 
-    /// Where the Beta distribution ends that begins at 0 and has these moments m, v, t: with s the sum of its
-    /// parameters, s + 1 = m(e − m)/v and t = 2v(e − 2m)/(s + 2), so that e(2 − tm/v²) = 4m + t/v − tm²/v².
-    /// The Gamma distribution, which has no end, has t = 2v²/m. And how that changes with m, v and t.
+    /// Returns the end e of the Beta distribution from 0 to e with these moments m, v, t, and its derivatives
+    /// with respect to them. Let s be the sum of its parameters. Then s + 1 = m(e − m)/v and t = 2v(e −
+    /// 2m)/(s + 2), so e(2 − tm/v²) = 4m + t/v − tm²/v². The Gamma distribution, which has no end, has t =
+    /// 2v²/m.
     fn end_s(&self) -> (f64, [f64; 3]) {
         let (m, v, t) = (self.mean_s, self.variance, self.third);
         let below = 2.0 - t * m / (v * v);
@@ -59,20 +61,19 @@ impl Law {
     }
 }
 
-/// The distribution of the times that a [`Law`] describes: its waiting times are distributed as Beta with its
-/// moments, which is uniform for a queue at load 1, the Gamma distribution for light queues whose ends are far, and
-/// their mirror images in overload.
+/// Distribution of the delays of a [`Law`]. Waiting times follow the Beta distribution with its moments. It
+/// is uniform for a queue at load 1, Gamma for light queues with large buffers, and mirrored in overload.
 #[derive(Clone, Copy, Debug)]
 pub struct Distribution {
     law: Law,
-    /// Waiting times of next to none are shorter or longer.
+    /// Bounds outside which almost no waiting times lie, in seconds.
     span_s: (f64, f64),
     waiting: Waiting,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
-    /// Always the mean.
+    /// Constant: always the mean.
     Always,
     Beta {
         beta: Beta,
@@ -81,7 +82,7 @@ enum Waiting {
     },
 }
 
-/// The Beta distribution with parameters `a` and `b`, on times from 0 to `end_s`.
+/// Beta distribution with parameters `a` and `b`, on times from 0 to `end_s`.
 #[derive(Clone, Copy, Debug)]
 struct Beta {
     a: f64,
@@ -89,17 +90,18 @@ struct Beta {
     end_s: f64,
 }
 
-/// How a time changes that many packets take exactly, beside the fixed time, of which it has all.
+/// Derivatives of a delay that many packets have exactly. Its derivative with respect to the fixed delay is
+/// 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByLaw {
-    /// With mean, variance and third moment.
+    /// With respect to mean, variance and third moment.
     pub moments: [f64; 3],
-    /// With the longest waiting time.
+    /// With respect to the maximum waiting time.
     pub most: f64,
 }
 
 impl Distribution {
-    /// Of this law.
+    /// Creates the distribution of a law.
     pub fn new(law: Law) -> Distribution {
         let waiting = match Beta::on(law.end_s().0, law.mean_s, law.variance) {
             Some(beta) => Waiting::Beta {
@@ -115,17 +117,17 @@ impl Distribution {
         }
     }
 
-    /// The law it is of.
+    /// Returns the law of the distribution.
     pub fn law(&self) -> &Law {
         &self.law
     }
 
-    /// No packet takes longer, in seconds.
+    /// Returns the maximum delay, in seconds.
     pub fn longest_s(&self) -> f64 {
         self.law.fixed_s + self.law.most_s
     }
 
-    /// Which part of the packets took at most so long, to about `error`.
+    /// Returns the cumulative distribution function at `time_s`, with an accuracy of about `error`.
     pub fn within(&self, time_s: f64, error: f64) -> f64 {
         let waiting_s = time_s - self.law.fixed_s;
         match self.waiting {
@@ -137,7 +139,7 @@ impl Distribution {
         }
     }
 
-    /// Its density at a time, in 1/s; jumps left out.
+    /// Returns the probability density at a time, in 1/s, without atoms.
     pub fn density(&self, time_s: f64) -> f64 {
         let waiting_s = time_s - self.law.fixed_s;
         match self.waiting {
@@ -152,8 +154,8 @@ impl Distribution {
         }
     }
 
-    /// How the part that took no longer changes with mean, variance and third moment; with the fixed time it changes by
-    /// less the [density](Self::density).
+    /// Returns the derivatives of the cumulative distribution function with respect to mean, variance and
+    /// third moment. The derivative with respect to the fixed delay is minus the [density](Self::density).
     pub fn slopes(&self, time_s: f64) -> [f64; 3] {
         let Waiting::Beta { beta, .. } = self.waiting else {
             return [0.0; 3];
@@ -167,13 +169,13 @@ impl Distribution {
         } = self.law;
         let Beta { a, b, end_s } = beta;
         let x = (time_s - self.law.fixed_s) / end_s;
-        // By its parameters there is no formula.
+        // The derivatives with respect to a and b have no closed form.
         let spread = (a * b / (a + b + 1.0)).sqrt();
         let step = |of: f64, other: f64| STEP * (spread * (of / other).max(1.0)).min(of);
         let [by_a] = slopes(step(a, b), |h| [Beta { a: a + h, ..beta }.part(x)]);
         let [by_b] = slopes(step(b, a), |h| [Beta { b: b + h, ..beta }.part(x)]);
         let (mean, sum) = (mean_s / end_s, a + b);
-        // Where the end stays, and with it.
+        // Total derivatives: with a fixed end, plus those through the end.
         let by_end = self.law.end_s().1;
         let sum_by = [
             (end_s - 2.0 * mean_s) / variance,
@@ -189,8 +191,8 @@ impl Distribution {
         })
     }
 
-    /// If many of the packets take this time, to a part of `error` of it, how that time changes: they all wait as
-    /// long, or for nothing, or find all that there is room for.
+    /// Returns the derivatives of an atom of the distribution at this delay (relative tolerance `error`), if
+    /// there is one. Atoms occur if all packets wait equally long, do not wait, or find the buffers full.
     pub fn jump(&self, time_s: f64, error: f64) -> Option<ByLaw> {
         let Law {
             fixed_s,
@@ -225,10 +227,11 @@ impl Distribution {
 }
 
 impl Beta {
-    /// With this mean and this variance; `None` if that is next to none, or none on so few times has it.
+    /// Creates the distribution with this mean and variance; `None` if the variance is almost zero or too
+    /// large for the range.
     fn on(end_s: f64, mean_s: f64, variance: f64) -> Option<Beta> {
         let part = mean_s / end_s;
-        // The sum of both parameters.
+        // Sum of both parameters.
         let size = part * (1.0 - part) * (end_s * end_s / variance) - 1.0;
         let is_one = size > 0.0 && size < 1e9 && part > 0.0 && part < 1.0;
         is_one.then_some(Beta {
@@ -238,13 +241,13 @@ impl Beta {
         })
     }
 
-    /// [`within`](Self::within) to the last digits.
+    /// Returns [`within`](Self::within) to full precision.
     fn part(&self, x: f64) -> f64 {
         self.within(ln_beta(self.a, self.b), x, 1e-15)
     }
 
-    /// The regularized incomplete Beta function for x between 0 and 1: by its continued fraction, on the side
-    /// on which that converges fast, until it changes by no more than a part of `error`.
+    /// Returns the regularized incomplete Beta function for 0 < x < 1. It uses the continued fraction on the
+    /// side where that converges fast, to a relative accuracy of `error`.
     fn within(&self, ln_beta: f64, x: f64, error: f64) -> f64 {
         let Beta { a, b, .. } = *self;
         let front = exp(a * ln(x) + b * ln_1p(-x) - ln_beta);
@@ -259,13 +262,13 @@ fn ln_beta(a: f64, b: f64) -> f64 {
     libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b)
 }
 
-/// f'(0) of some functions, by differences of the fourth order.
+/// Returns f'(0) of several functions by finite differences of fourth order.
 pub fn slopes<const N: usize>(h: f64, f: impl Fn(f64) -> [f64; N]) -> [f64; N] {
     let [more, less, far_more, far_less] = [h, -h, 2.0 * h, -2.0 * h].map(f);
     std::array::from_fn(|i| (8.0 * (more[i] - less[i]) - (far_more[i] - far_less[i])) / (12.0 * h))
 }
 
-/// The continued fraction, by Lentz's method. It takes about √(a + b) terms.
+/// Evaluates the continued fraction by Lentz's method, in about √(a + b) terms.
 fn beta_fraction(a: f64, b: f64, x: f64, error: f64) -> f64 {
     let some = |term: f64| if term.abs() < 1e-300 { 1e-300 } else { term };
     let mut c = 1.0;
@@ -289,18 +292,18 @@ fn beta_fraction(a: f64, b: f64, x: f64, error: f64) -> f64 {
     fraction
 }
 
-/// How exactly a percentile is looked for.
+/// Tolerances of a quantile.
 #[derive(Clone, Copy, Debug)]
 pub struct Exactness {
-    /// Of the time, relatively.
+    /// Relative tolerance of the delay.
     pub time: f64,
-    /// Of the part of the packets that took no longer.
+    /// Absolute tolerance of the cumulative probability.
     pub part: f64,
 }
 
-/// The time, no shorter than `low`, within which this part of all packets arrived, who are so many of each
-/// distribution (the numbers add up to one): by false position within a bracket (Illinois), and by halves where the
-/// distribution has a jump.
+/// Returns the quantile of a mixture of distributions, at least `low`; the weights add up to 1. The method is
+/// false position in a bracket (Illinois). Every third step is a bisection, because the distribution may have
+/// jumps.
 pub fn quantile_of(
     parts: &[(f64, Distribution)],
     quantile: f64,
@@ -349,7 +352,7 @@ mod tests {
 
     use super::*;
 
-    /// As another program says it, far from the mean and near it.
+    /// Agrees with another implementation, near the mean and far from it.
     #[test]
     fn beta_distributions_are_those_of_others() {
         for (a, b) in [
@@ -371,7 +374,8 @@ mod tests {
         }
     }
 
-    /// Of laws with an end between, of one that is nearly two points, and of one without an end.
+    /// Derivatives agree with finite differences for laws with a finite range, one close to two points, and
+    /// one without an end.
     #[test]
     fn slopes_are_those_of_differences() {
         let law = |mean_s, variance, third| Law {
@@ -408,8 +412,8 @@ mod tests {
         }
     }
 
-    /// The three moments of a law are those of the Beta distribution that is made of it, as they are told by its
-    /// parameters; and what is within a time grows by the density there.
+    /// The Beta distribution of a law has the moments of that law, and its density is the derivative of the
+    /// cumulative distribution function.
     #[test]
     fn a_distribution_has_the_moments_of_its_law() {
         for (a, b) in [(0.5, 0.5), (1.0, 3.0), (2.5, 40.0), (900.0, 20.0)] {

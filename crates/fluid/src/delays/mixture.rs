@@ -1,4 +1,4 @@
-//! Times that follow a law which changes: what was met with at each moment, mixed.
+//! Mixture of delay distributions over time, with bounded memory.
 
 use std::f64::consts::LN_2;
 
@@ -9,34 +9,34 @@ use serde::{Deserialize, Serialize};
 
 use super::law::{Distribution, Exactness, Law, quantile_of};
 
-/// Laws by their means, weighted by the packets that met them. Those whose means lie within some
-/// percent are put together, so that memory is bounded; three moments of all stay as they are.
+/// Laws by mean, weighted by packets. Laws with similar means are merged, so that memory is bounded; the
+/// first three moments of the mixture are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Mixture {
-    /// In order of their keys.
+    /// Cells in the order of their keys.
     cells: Vec<Cell>,
 }
 
-/// Weighted sums.
+/// Weighted sums of merged laws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Cell {
     key: i32,
     pkts: f64,
     fixed: f64,
     mean: f64,
-    /// Of the means of the waiting times' squares and cubes.
+    /// Sums of the second and third raw moments of the waiting times.
     square: f64,
     cube: f64,
     most: f64,
 }
 
-/// Bytes of laws that are put together.
+/// Memory of one cell in bytes.
 pub(super) const CELL_BYTES: usize = std::mem::size_of::<Cell>();
-/// Steps in which the means of laws differ that are told apart: the fourth part of a factor 2.
+/// Cells per factor of 2 of the mean.
 const PARTS: f64 = 4.0;
-/// Means below this part of the fixed time are alike.
+/// Fraction of the fixed delay below which all means share one cell.
 const LITTLE: f64 = 1.0 / 256.0;
-/// Such a part of all packets is rounding.
+/// Fraction of all packets that counts as rounding error.
 const ROUNDING: f64 = 1e-12;
 
 impl Mixture {
@@ -64,18 +64,18 @@ impl Mixture {
         }
     }
 
-    /// Adds what another holds.
+    /// Adds another mixture.
     pub fn merge(&mut self, other: &Mixture) {
         for &cell in &other.cells {
             self.put(cell);
         }
     }
 
-    /// What was added since this was `before`.
+    /// Returns the packets added since the snapshot `before`.
     pub fn since(&self, before: &Mixture) -> Mixture {
         let mut since = self.clone();
         for cell in &before.cells {
-            // All that was counted before is counted here, too.
+            // Every cell of the snapshot still exists.
             if let Ok(at) = since.cells.binary_search_by_key(&cell.key, |c| c.key) {
                 since.cells[at].add(cell, -1.0);
             }
@@ -89,13 +89,13 @@ impl Mixture {
         self.cells.iter().map(|cell| cell.pkts).sum()
     }
 
-    /// The mean; `None` of none.
+    /// Returns the mean delay in seconds; `None` without packets.
     pub fn mean_s(&self) -> Option<f64> {
         let time: f64 = self.cells.iter().map(|cell| cell.fixed + cell.mean).sum();
         mean(time, self.pkts())
     }
 
-    /// Where the parts 0.5, 0.95, 0.99 and 0.999 of all packets took no longer; `None` of none.
+    /// Returns the 50th, 95th, 99th and 99.9th percentiles; `None` without packets.
     pub fn percentiles(&self) -> Option<Percentiles> {
         let all = self.pkts();
         let parts = self.cells.iter();
@@ -105,7 +105,7 @@ impl Mixture {
         (all > 0.0).then(|| {
             let fixed_s = parts.iter().map(|(_, it)| it.law().fixed_s);
             let shortest_s = fixed_s.fold(f64::MAX, f64::min);
-            // Each is looked for from the one before on.
+            // Each search starts at the previous percentile.
             let p50_s = quantile_of(&parts, 0.5, shortest_s, PERCENTILES);
             let p95_s = quantile_of(&parts, 0.95, p50_s, PERCENTILES);
             let p99_s = quantile_of(&parts, 0.99, p95_s, PERCENTILES);
@@ -144,8 +144,7 @@ impl Cell {
     }
 }
 
-/// Digits beyond these make no percentile: a time to a thousandth needs no more of the part that took as
-/// long.
+/// Tolerances of percentiles: a delay to 0.1 % does not need a more accurate probability.
 const PERCENTILES: Exactness = Exactness {
     time: 1e-3,
     part: 1e-6,
@@ -169,7 +168,7 @@ mod tests {
         assert!((is - should).abs() < 2e-3 * should, "{is} {should}");
     }
 
-    /// A queue at load 1 is as often of any length; a light one waits exponentially.
+    /// A queue at load 1 is uniformly distributed; the wait in a light queue is exponential.
     #[test]
     fn known_laws_have_their_percentiles() {
         let mut uniform = Mixture::default();
@@ -184,7 +183,8 @@ mod tests {
         near(of.p99_s, 0.1 + 0.01 * 100.0_f64.ln());
     }
 
-    /// Half of the packets wait for nothing and half for a second: the median lies between, 95 % at it.
+    /// 51 % of the packets do not wait and 49 % wait for 1 s. The median wait is 0 s, and the 95th percentile
+    /// is 1 s.
     #[test]
     fn moments_are_mixed_by_their_packets() {
         let mut mixture = Mixture::default();

@@ -1,17 +1,18 @@
-//! How long packets take in a fluid, by the law of its queues.
+//! Packet delays in the fluid model, from the mean queue lengths.
 //!
-//! Of each queue the equations know the mean. Assumed is, at every moment:
+//! The equations give the mean of each queue. The model assumes at every time:
 //!
-//! - a packet that is accepted finds as many in a queue as it does in an M/M/1/K queue with this mean,
-//!   and each of them takes as long to send as the mean packet there;
-//! - where [bursts](crate::bursts) of transfers fill a queue, those packets wait for each other besides: for as long as makes
-//!   the mean over all packets what it is by Little's law, and uniformly distributed from nothing to twice that;
-//! - the queues of a way are independent of each other, and their sum, between nothing and all buffers
-//!   full, is distributed as Beta with its mean, its variance and, where one has it, its skewness;
-//! - of how many there are in a queue 1/(1 + rt) is still known after a time t, with the rate r at which
-//!   an M/M/1/K queue comes to equilibrium: that tells how much consecutive packets differ.
+//! - An accepted packet finds the queue length distribution of an M/M/1/K queue with this mean. Each packet
+//!   found takes the transmission time of the mean packet.
+//! - If [bursts](crate::bursts) of transfers fill a queue, those packets also wait for each other. Their
+//!   mean wait follows from Little's law for all packets. It is uniformly distributed between 0 and twice its
+//!   mean.
+//! - The queues of a path are independent. Their sum is Beta-distributed between 0 and all buffers full,
+//!   with its mean, variance and, if possible, skewness.
+//! - The autocorrelation of a queue length after a time t is 1/(1 + rt), with the relaxation rate r of an
+//!   M/M/1/K queue. It determines the difference between consecutive packets (jitter).
 //!
-//! Moments are mixed by the packets that get through.
+//! Mixtures are weighted by the packets that are delivered.
 
 mod found;
 mod law;
@@ -33,34 +34,34 @@ use crate::engine::sources::{Condition, Fixed};
 use crate::filling::Filling;
 use crate::state::{BranchState, LinkState, State};
 
-/// Of so many steps one is looked at, since they are shorter than a round trip; at first of fewer.
+/// Maximum sampling interval in steps; steps are shorter than a round trip.
 const EVERY: u64 = 8;
-/// It becomes rarer as steps add up: one of n after 16 n of them.
+/// Growth of the sampling interval: n steps after 16 n steps.
 const RARER: u64 = 16;
 
-/// One thread looks at so many branches at least.
+/// Minimum number of branches per thread.
 const FEWEST: usize = 512;
 
-/// Of fewer packets in a queue their size is rounding, and who finds them does not wait.
+/// Queue length in packets below which the packet size is rounding error and nothing waits.
 const NOTHING_PKTS: f64 = 1e-9;
 
-/// What packets of one branch took.
+/// Delays of the packets of one branch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BranchDelays {
     one_way: Mixture,
     round_trip: Mixture,
-    /// Sum over packets of how much each differs from the next, in seconds.
+    /// Sum over packets of the expected delay difference to the next packet, in seconds.
     difference: f64,
     pkts: f64,
-    /// What had been sent when it was looked at last.
+    /// Packets sent until the last sample.
     sent_pkts: f64,
 }
 
 impl BranchDelays {
-    /// Bytes of a branch, with a few moments that differ.
+    /// Memory of a branch in bytes, with a typical number of cells.
     pub const BYTES: usize = std::mem::size_of::<Self>() + 8 * mixture::CELL_BYTES;
 
-    /// What it met with since this was `before`.
+    /// Returns the delays since the snapshot `before`.
     pub fn since(&self, before: &BranchDelays) -> BranchDelays {
         BranchDelays {
             one_way: self.one_way.since(&before.one_way),
@@ -71,7 +72,7 @@ impl BranchDelays {
         }
     }
 
-    /// Adds what another branch of the connection met with.
+    /// Adds another branch of the connection.
     pub fn merge(&mut self, other: &BranchDelays) {
         self.one_way.merge(&other.one_way);
         self.round_trip.merge(&other.round_trip);
@@ -79,45 +80,45 @@ impl BranchDelays {
         self.pkts += other.pkts;
     }
 
-    /// Times from sending to delivery; `None` if nothing was delivered.
+    /// Returns the percentiles of the one-way delay; `None` if nothing was delivered.
     pub fn one_way(&self) -> Option<Percentiles> {
         self.one_way.percentiles()
     }
 
-    /// The mean of what packets took from sending to delivery, of those that were looked at.
+    /// Returns the mean one-way delay of the sampled packets, in seconds.
     pub fn mean_s(&self) -> Option<f64> {
         self.one_way.mean_s()
     }
 
-    /// Round-trip times, likewise.
+    /// Returns the percentiles of the round-trip time; `None` if there is none.
     pub fn round_trip(&self) -> Option<Percentiles> {
         self.round_trip.percentiles()
     }
 
-    /// How much the times of packets that follow each other differ, on average, in seconds.
+    /// Returns the mean difference between the delays of consecutive packets, in seconds.
     pub fn jitter_s(&self) -> Option<f64> {
         mean(self.difference, self.pkts)
     }
 }
 
-/// What one queue makes a packet wait that is accepted now.
+/// Waiting time in one queue of a packet accepted now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wait {
     mean_s: f64,
     variance: f64,
     third: f64,
     most_s: f64,
-    /// One over the time in which it forgets how long it was, in 1/s.
+    /// Relaxation rate of the queue, in 1/s.
     forgets_per_s: f64,
     ln_pass: f64,
-    /// What packets of transfers wait for others of their own burst, in the mean.
+    /// Mean wait of packets of transfers for packets of their own burst, in seconds.
     own_s: f64,
-    /// How fast the link sends.
+    /// Bandwidth of the link.
     bandwidth_bps: f64,
 }
 
 impl Wait {
-    /// At a link that is filled so, and to which transfers bring so many packets in a second.
+    /// Computes the waiting time at a link, given its queue model and the packets/s of transfers.
     fn of(link: &LinkState, plan: &LinkPlan, filling: &Filling, transfers_pps: f64) -> Wait {
         let here = Condition::of(link, filling);
         let nothing = Wait {
@@ -151,17 +152,17 @@ impl Wait {
     }
 }
 
-/// The sum over the queues of a way.
+/// Sum over the queues of a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     law: Law,
-    /// Of the difference between one packet and the next.
+    /// Variance of the difference between consecutive packets.
     step_variance: f64,
     ln_pass: f64,
 }
 
 impl Way {
-    /// `in_bursts`: packets of transfers, which wait for their own.
+    /// Adds a queue. `in_bursts` is set for packets of transfers, which wait for their own burst.
     #[inline]
     fn add(&mut self, wait: &Wait, bits: f64, gap_s: f64, in_bursts: bool) {
         let own_s = if in_bursts { wait.own_s } else { 0.0 };
@@ -179,7 +180,7 @@ impl Way {
 }
 
 impl Plan {
-    /// Packets/s that transfers bring to each link, by what they do now.
+    /// Computes the packets/s that transfers send over each link, from their present rates.
     fn count_transfers(&self, branches: &[BranchState], pps: &mut Vec<f64>) {
         pps.clear();
         pps.resize(self.links.len(), 0.0);
@@ -198,7 +199,7 @@ impl Plan {
 }
 
 impl State {
-    /// Looks at what packets meet that are sent now, if it is time for that, or a source starts or stops.
+    /// Samples the delays of packets sent now, if a sample is due or a source starts or stops.
     pub(crate) fn look_at_delays(&mut self, plan: &Plan, scratch: &mut Scratch, switches: bool) {
         let Scratch {
             waits,
@@ -226,7 +227,7 @@ impl State {
 }
 
 impl BranchDelays {
-    /// Adds what packets meet that were sent since it was looked at last.
+    /// Adds the delays of packets sent since the last sample.
     fn look(
         &mut self,
         plan: &Plan,
@@ -254,7 +255,8 @@ impl BranchDelays {
     }
 }
 
-/// From the sender to the receiver, and back again, for packets of a branch so far apart.
+/// Returns the sums over the path to the receiver and over the round trip, for packets of a branch `gap_s`
+/// apart.
 fn ways(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, waits: &[Wait], gap_s: f64) -> (Way, Way) {
     let mut way = Way::default();
     let is_transfers = plan.transfers[branch.class as usize].is_some();

@@ -1,10 +1,10 @@
-//! The arrays of a step, cut between blocks for several threads.
+//! Arrays of a step, split between blocks for several threads.
 
 use super::parallel::Divide;
 use super::plan::Block;
 use super::shares::Arrivals;
 
-/// What `arrive` writes, from `first_hop` on.
+/// Output of `arrive`, from `first_hop` on.
 pub(super) struct ArriveWork<'a> {
     pub first_hop: usize,
     pub inflow: &'a mut [f64],
@@ -30,7 +30,7 @@ impl Divide for ArriveWork<'_> {
     }
 }
 
-/// What `forward_for_next_step` writes, from `first_hop` on.
+/// Output of `forward_for_next_step`, from `first_hop` on.
 pub(super) struct ForwardWork<'a> {
     pub first_hop: usize,
     pub forwarded: &'a mut [f64],
@@ -48,7 +48,7 @@ impl Divide for ForwardWork<'_> {
     }
 }
 
-/// What `share` writes, from the named hop and cells on.
+/// Output of `share`, from the named hop and cells on.
 pub(super) struct ShareWork<'a> {
     pub first_hop: usize,
     pub first_queue_cell: usize,

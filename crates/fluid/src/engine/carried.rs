@@ -1,7 +1,8 @@
-//! Well-mixed: what is carried from one step into the next.
+//! Well-mixed transport: packets carried from one step to the next.
 //!
-//! Links have their turns one after the other, and some feed links that have had theirs. What these forward waits for
-//! the next step, which may be shorter: then it arrives at the rate at which it was forwarded, and not all at once.
+//! Links are processed one after the other, and some feed links that were processed earlier. Packets
+//! forwarded to these wait for the next step. If that step is shorter, they arrive at the rate at which they
+//! were forwarded, not all at once.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,17 +11,17 @@ use super::parallel::for_cells;
 use super::plan::Plan;
 use crate::state::State;
 
-/// It arrives faster than it was forwarded by this factor at most, until no more waits than was forwarded in one step.
+/// Maximum ratio of arrival rate to forwarding rate, as long as more than one step's packets wait.
 const FASTER: f64 = 1.05;
 
-/// One thread moves so many at least.
+/// Minimum number of cells per thread.
 const FEWEST: usize = 8192;
 
-/// Packets that wait for the next step, by place in [`Plan::carried`].
+/// Packets that wait for the next step, by position in [`Plan::carried`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Carried {
     pub pkts: Vec<f64>,
-    /// For so long it was forwarded, in seconds; 0 if nothing waits.
+    /// Time in seconds over which they were forwarded; 0 if nothing waits.
     pub collected_s: f64,
 }
 
@@ -32,7 +33,7 @@ impl Carried {
         }
     }
 
-    /// Packets of one hop that wait.
+    /// Returns the waiting packets of one hop.
     pub fn of(&self, plan: &Plan, hop: usize) -> f64 {
         match plan.carried.binary_search(&(hop as u32)) {
             Ok(place) => self.pkts[place],
@@ -42,7 +43,8 @@ impl Carried {
 }
 
 impl Plan {
-    /// For links that are well mixed: finds the hops whose packets are carried, and has the next links take from there.
+    /// Finds the hops whose packets are carried, and redirects the input of the next links (well-mixed
+    /// transport).
     pub fn carry(&mut self) {
         let next_step = (self.links.iter()).flat_map(|l| l.next_step_hop..l.end_hop);
         self.carried = next_step.collect();
@@ -58,7 +60,7 @@ impl Plan {
 }
 
 impl Moving<'_> {
-    /// Begins a step: what has waited arrives in it.
+    /// Begins a step: waiting packets arrive.
     pub(super) fn hand_over(&mut self) {
         let State {
             forwarded, carried, ..
@@ -75,7 +77,7 @@ impl Moving<'_> {
         carried.collected_s *= 1.0 - part;
     }
 
-    /// Ends a step: what was forwarded to links that have had their turns waits.
+    /// Ends a step: packets forwarded to links that were processed earlier wait.
     pub(super) fn carry(&mut self) {
         let plan = &self.setup.plan;
         let State {

@@ -1,8 +1,8 @@
-//! Delays of links that change.
+//! Changes of link delays during a run.
 //!
-//! What has left a queue keeps the delay of that moment. So at a change all that is on the way is set aside, with the
-//! batches that it left in, and arrives as it would have; what leaves from then on is in new batches. If the delay
-//! became shorter, both arrive for a while, as packets overtake.
+//! Packets that have left a queue keep the delay of that time. At a change, all packets in flight are set
+//! aside with their batches and arrive on schedule; later departures form new batches. If the delay
+//! decreases, packets of both kinds arrive for a while, so packets are reordered.
 
 use super::fifo::Batches;
 use super::plan::{LinkPlan, Plan};
@@ -11,21 +11,21 @@ use super::{Moving, Setup};
 use crate::state::{Earlier, FifoState, Flight, Forwarded, LinkState, State};
 
 impl LinkState {
-    /// What the link takes now to carry what has left its queue, in seconds.
+    /// Returns the present propagation delay of the link, in seconds.
     pub(crate) fn propagation_s(&self, l: &LinkPlan) -> f64 {
         self.delay_s.unwrap_or(l.delay_s)
     }
 }
 
 impl State {
-    /// The same of the link of this rank.
+    /// Returns the present propagation delay of the link of this rank, in seconds.
     pub(crate) fn delay_s(&self, plan: &Plan, rank: u32) -> f64 {
         self.links[rank as usize].propagation_s(&plan.links[rank as usize])
     }
 }
 
 impl Setup {
-    /// From now on the link has this delay; whether that is another.
+    /// Sets the delay of a link from now on. Returns true if it changed.
     pub(crate) fn set_delay(&self, state: &mut State, rank: usize, delay_s: f64) -> bool {
         let l = &self.plan.links[rank];
         let link = &mut state.links[rank];
@@ -48,13 +48,13 @@ impl Setup {
 }
 
 impl FifoState {
-    /// Whether something is on the way over the link that left with another delay.
+    /// Returns true if packets with an earlier delay are in flight on the link.
     pub(super) fn has_earlier(&self, rank: usize) -> bool {
         self.earlier.iter().any(|it| it.rank as usize == rank)
     }
 }
 
-/// Which hops of a link are meant: those that forward within the step, or the others.
+/// Group of hops of a link: those that forward within the step, or the others.
 #[derive(Clone, Copy, PartialEq)]
 enum Hops {
     SameStep,
@@ -62,7 +62,7 @@ enum Hops {
 }
 
 impl Earlier {
-    /// All that is on the way over a link by now.
+    /// Collects all packets in flight on a link.
     fn new(plan: &Plan, fifo: &FifoState, rank: usize, now_s: f64, delay_s: f64) -> Earlier {
         let l = &plan.links[rank];
         let Flight {
@@ -101,7 +101,7 @@ impl Earlier {
         batch as usize & (self.starts_s.len() - 1)
     }
 
-    /// Packets of one hop that are still on the way.
+    /// Returns the packets of one hop that are still in flight.
     pub(super) fn in_flight(&self, plan: &Plan, hop: usize) -> f64 {
         let l = &plan.links[self.rank as usize];
         let done = match hop < l.next_step_hop as usize {
@@ -124,12 +124,12 @@ impl Earlier {
         parts.sum()
     }
 
-    /// Where the cells of the block with this first hop begin.
+    /// Returns the first cell of the block with this first hop.
     fn first_cell(&self, l: &LinkPlan, first_hop: u32) -> usize {
         self.starts_s.len() * (first_hop - l.first_hop) as usize
     }
 
-    /// Adds what arrives until `end_s` to what hops forward; `weights` is scratch.
+    /// Adds the packets that arrive until `end_s` to the forwarded packets of hops; `weights` is scratch.
     fn forward(
         &mut self,
         plan: &Plan,
@@ -168,7 +168,7 @@ impl Earlier {
 }
 
 impl Moving<'_> {
-    /// What a link forwards within the step of what left with another delay.
+    /// Forwards packets with an earlier delay, for hops of a link that forward within the step.
     pub(super) fn forward_earlier(&mut self, rank: usize) {
         if !self.state.fifo.has_earlier(rank) {
             return;
@@ -179,7 +179,7 @@ impl Moving<'_> {
         earlier.retain(|it| it.rank as usize != rank || !it.is_over(l));
     }
 
-    /// The same of all links for hops that forward before the step.
+    /// Forwards packets with an earlier delay, for hops of all links that forward before the step.
     pub(super) fn forward_earlier_for_next_step(&mut self) {
         let plan = &self.setup.plan;
         self.forward_each(Hops::NextStep, |it| {
@@ -197,7 +197,7 @@ impl Moving<'_> {
         for it in fifo.earlier.iter_mut().filter(|it| of(it)) {
             let l = &plan.links[it.rank as usize];
             let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
-            // Those of the link itself have been used.
+            // The link's own weights have been used already.
             let weights = match which {
                 Hops::SameStep => &mut self.scratch.same_step[range],
                 Hops::NextStep => &mut self.scratch.next_step[range],

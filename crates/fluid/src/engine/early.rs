@@ -1,47 +1,48 @@
-//! What a queue drops before its buffer is full, in a step.
+//! Active queue management in one step: RED and PIE drop laws.
 
 use netflow_network::{Aqm, DropPolicy, Pie, Red};
 
 use super::queue::{PART, Solution};
 
-/// A queue that drops early.
+/// Queue management with early drops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Early {
     Red(Red),
     Pie(Pie),
 }
 
-/// The same over one step. What it remembers is *known*: of random early detection the average queue, of PIE
-/// the drop probability.
+/// Early-drop law over one step. Its memory (`known`) is the average queue for RED and the drop probability
+/// for PIE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EarlyStep {
     Red(RedStep),
     Pie(PieStep),
 }
 
-/// Random early detection over one step: the average moves towards the queue.
+/// Random early detection over one step: exponential average of the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RedStep {
     pub red: Red,
     pub average_before: f64,
-    /// (1 − weight)^arrivals: what remains of the old average.
+    /// Remaining weight of the old average, (1 − weight)^arrivals.
     pub memory: f64,
 }
 
-/// PIE over one step: the probability moves with the wait at its end, which is as implicit as the queue itself.
+/// PIE over one step. The drop probability depends on the delay at the end of the step, which is implicit as
+/// is the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PieStep {
     pub pie: Pie,
     pub probability_before: f64,
     pub wait_before_s: f64,
-    /// How long a packet takes to send, in seconds.
+    /// Transmission time of a packet, in seconds.
     pub packet_s: f64,
-    /// How often the probability is updated in the step.
+    /// Number of updates of the probability in the step.
     pub updates: f64,
 }
 
 impl Early {
-    /// Of a queue, if fluids know how it drops.
+    /// Returns the law of a queue, if the fluid model has one.
     pub fn of(queue: &DropPolicy) -> Option<Early> {
         match *queue {
             DropPolicy::Red(red) => Some(Early::Red(red)),
@@ -53,11 +54,11 @@ impl Early {
     }
 }
 
-/// Fraction of packets that random early detection drops at this average queue.
+/// Returns the fraction of packets that random early detection drops at this average queue.
 ///
-/// Drops are spread evenly: at least 1/p_b packets, at most 2/p_b, lie between two of them, so the
-/// fraction dropped is p_b/1.5 (as ns-2 does with its default `wait_`; the 1993 paper's count spreads
-/// over 1…1/p_b instead).
+/// Drops are evenly spaced: between two drops there are at least 1/p_b and at most 2/p_b packets. The dropped
+/// fraction is therefore p_b/1.5, as in ns-2 with its default `wait_`. The count of the 1993 paper is uniform
+/// on 1…1/p_b instead.
 pub(crate) fn red_drop(red: &Red, average: f64) -> f64 {
     match red.marking_probability(average) {
         p if p < 1.0 => p / 1.5,
@@ -72,16 +73,16 @@ impl RedStep {
 }
 
 impl PieStep {
-    /// What packets wait that are served next: for those before them but the one in service.
+    /// Returns the waiting time of the next served packets, without the packet in service.
     fn wait_s(&self, queue_pkts: f64, utilization: f64) -> f64 {
         (queue_pkts - utilization).max(0.0) * self.packet_s
     }
 
-    /// With a queue that is empty at such a part of the time.
+    /// Returns the updated drop probability, if the queue is empty for the fraction `empty` of time.
     fn probability(&self, wait_s: f64, empty: f64) -> f64 {
         let above_s = wait_s - 1e-9 * self.pie.target_ns as f64;
         let waits = [above_s, wait_s - self.wait_before_s];
-        // At an update and the one before.
+        // Probability of an empty queue at two consecutive updates.
         let idle = empty * empty;
         self.pie
             .probability_after(self.probability_before, self.updates, waits, idle)
@@ -94,8 +95,8 @@ impl PieStep {
         }
     }
 
-    /// The part of arrivals that finds more than two packets waiting, before which PIE drops none (RFC 8033, section
-    /// 4.1), if lengths are geometric.
+    /// Returns the fraction of arrivals that find more than two waiting packets, assuming geometric lengths.
+    /// PIE does not drop below that (RFC 8033, section 4.1).
     fn many(&self, wait_s: f64) -> f64 {
         let waiting_pkts = wait_s / self.packet_s;
         (waiting_pkts / (1.0 + waiting_pkts)).powi(3)
@@ -103,7 +104,7 @@ impl PieStep {
 }
 
 impl EarlyStep {
-    /// What it knows at the end of a step that leaves so many packets.
+    /// Returns the memory at the end of a step that leaves `queue_pkts` packets.
     pub fn known(&self, queue_pkts: f64, utilization: f64) -> f64 {
         match self {
             EarlyStep::Red(red) => red.average(queue_pkts),
@@ -114,7 +115,7 @@ impl EarlyStep {
         }
     }
 
-    /// The part of the arrivals that it drops at that end.
+    /// Returns the fraction of arrivals dropped at the end of the step.
     pub fn drops(&self, end: &Solution) -> f64 {
         match self {
             EarlyStep::Red(red) => red_drop(&red.red, end.known),
@@ -124,7 +125,7 @@ impl EarlyStep {
         }
     }
 
-    /// What is remembered beside [`known`](Self::known): the wait of PIE, in seconds.
+    /// Returns the second memory of PIE, its waiting time in seconds; 0 for RED.
     pub fn wait_s(&self, end: &Solution) -> f64 {
         match self {
             EarlyStep::Red(_) => 0.0,
@@ -132,7 +133,7 @@ impl EarlyStep {
         }
     }
 
-    /// The first of the parts into which a step is divided.
+    /// Returns the law for the first part of a divided step.
     pub fn part(self) -> EarlyStep {
         match self {
             EarlyStep::Red(red) => EarlyStep::Red(RedStep {
@@ -146,7 +147,7 @@ impl EarlyStep {
         }
     }
 
-    /// The next part, after one that ended so.
+    /// Continues with the next part after one that ended at `end`.
     pub fn go_on(&mut self, end: &Solution) {
         match self {
             EarlyStep::Red(red) => red.average_before = end.known,

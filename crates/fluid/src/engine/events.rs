@@ -1,4 +1,4 @@
-//! What happens to links on the way: bandwidth changes, failures and repairs, new routes.
+//! Events of links: bandwidth changes, failures and repairs, new routes.
 
 use netflow_network::Change;
 
@@ -7,7 +7,7 @@ use super::{Scratch, Setup};
 use crate::state::{Slot, SlotQueue, State};
 
 impl Setup {
-    /// The branch that a class is sent over in an epoch, as it is set.
+    /// Returns the branch of a class in a routing epoch, given its control values.
     pub fn branch_of(&self, state: &State, epoch: usize, class: u32) -> u32 {
         let inner = self.network.tables();
         let place = inner.settable_of(inner.classes[class as usize].connection);
@@ -16,13 +16,13 @@ impl Setup {
         inner.branch_of(epoch, class, path)
     }
 
-    /// The same in the step that begins now: it takes the routes of now.
+    /// Returns the branch of a class in the step that begins now.
     pub fn branch_now(&self, state: &State, class: u32) -> u32 {
         let epoch = self.network.tables().epoch_at(state.time_s);
         self.branch_of(state, epoch, class)
     }
 
-    /// Whether everything is forwarded within the step.
+    /// Returns true if everything is forwarded within the step.
     pub fn forwards_at_once(&self, state: &State) -> bool {
         match state.set.iter().any(|it| it.strayed) {
             true => self.plan.all_same_step,
@@ -30,7 +30,7 @@ impl Setup {
         }
     }
 
-    /// Time of the next event or new routes after now; infinite if there is none.
+    /// Returns the time of the next event or route change; infinite if there is none.
     pub fn next_change_s(&self, state: &State) -> f64 {
         let events = &self.network.tables().events;
         events
@@ -38,7 +38,7 @@ impl Setup {
             .map_or(f64::INFINITY, |e| e.at_s)
     }
 
-    /// Carries out all events that are due.
+    /// Applies all events that are due.
     pub fn apply_events(&self, state: &mut State, scratch: &mut Scratch) {
         let inner = self.network.tables();
         let (mut changed, mut lose_other) = (false, false);
@@ -74,7 +74,7 @@ impl Setup {
         }
     }
 
-    /// The link fails: what is queued is lost. What is on the way over it arrives.
+    /// Fails a link: queued packets are lost, packets in flight arrive.
     fn fail(&self, state: &mut State, rank: usize) {
         let l = &self.plan.links[rank];
         for block in self.plan.blocks_at(l) {
@@ -99,7 +99,7 @@ impl Setup {
         link.down = true;
     }
 
-    /// Packets of data that one hop has in the queue.
+    /// Returns the data packets that one hop has in the queue.
     pub fn queued(&self, state: &State, hop: usize) -> f64 {
         if !self.fifo {
             return state.content[hop];
@@ -118,7 +118,8 @@ impl Setup {
             .sum()
     }
 
-    /// Packets of data that one hop has on the way: over the link, or, well-mixed, carried into the next step.
+    /// Returns the data packets of one hop in flight: on the link, or carried into the next step
+    /// (well-mixed).
     pub fn in_flight(&self, state: &State, hop: usize) -> f64 {
         let (rank, block) = self.block_of(hop);
         let l = &self.plan.links[rank];

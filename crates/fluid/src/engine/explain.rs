@@ -1,4 +1,4 @@
-//! Why a connection sends as fast as it does, told from the state.
+//! Explanation of a connection's rate, derived from the state.
 
 use netflow_network::tables::NO_BRANCH;
 use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId};
@@ -12,7 +12,7 @@ use crate::filling::Filling;
 use crate::state::State;
 
 impl Setup {
-    /// The chain for one connection at the state's time.
+    /// Returns the explanation for one connection at the present time.
     pub(crate) fn explain(
         &self,
         state: &State,
@@ -27,7 +27,7 @@ impl Setup {
             return Explanation::of_way(state.time_s, count, Vec::new());
         }
         let branch = &self.plan.branches[b as usize];
-        // Data of no aggregate is DP2, acknowledgements are DP0.
+        // Data outside aggregates is DP2, acknowledgements are DP0.
         let marked = |aggregate: AggregateId| state.aggregates[aggregate.index()].marking;
         let of_data = branch.aggregate.map_or([0.0, 0.0, 1.0], marked);
         let hop = |rank: u32, back: bool| {
@@ -45,12 +45,12 @@ impl Setup {
                 None => link.refused,
             };
             let link_loss = state.loss(rank as usize).probability(bits / 8.0);
-            // The rest of a drained queue has no size.
+            // The mean packet size of an empty queue is undefined.
             let mean_bits = match link.queue_pkts > NOTHING_PKTS {
                 true => link.queue_bits / link.queue_pkts,
                 false => l.nominal_bits,
             };
-            // Acknowledgements that are no traffic take propagation only.
+            // Acknowledgements that are not traffic have propagation delay only.
             let is_traffic =
                 !back || branch.acknowledged != u32::MAX || branch.profile == NO_PROFILE;
             ExplainedHop {
@@ -80,7 +80,7 @@ impl Setup {
         let back = ranks(branch.way_back).iter().map(|&p| hop(p, true));
         let mut explanation = Explanation::of_way(state.time_s, count, there.chain(back).collect());
         if branch.aggregate.is_some() {
-            // Of its colours each has a loss of its own, all along the way.
+            // Each colour has its own loss on the whole path.
             let ln_pass = ln_pass_of(&self.plan, state, branch)
                 + ln_pass_queues(&self.plan, state, b as usize, &of_data);
             explanation.loss_probability = -libm::expm1(ln_pass);

@@ -1,8 +1,7 @@
-//! What a source with a profile learns of its path, and how fast it may grow.
+//! Delayed feedback of sources with a profile: loss estimate, RTT estimate and growth limit of the rate.
 //!
-//! Nothing in here depends on how long the steps are, as long as they are short beside the
-//! source's round-trip time: looks at the path are kept by time, growth is integrated over the
-//! step, and what is learnt relaxes exponentially.
+//! The results do not depend on the step size if steps are short compared with the RTT. Feedback samples are
+//! stored by time, growth is integrated over the step, and the estimate relaxes exponentially.
 
 use std::f64::consts::LN_2;
 
@@ -14,14 +13,14 @@ use super::plan::BranchPlan;
 use super::sources::{self, Sight};
 use crate::state::{Learnt, Seen};
 
-/// Looks at the path that are kept for every source, so many of them in a round trip: what is
-/// looked for lies less than two round trips ago, and those grow.
+/// Number of feedback samples stored per source, and samples per RTT. Lookups reach back less than two RTTs,
+/// and RTTs grow.
 pub(crate) const LOOKS: usize = 24;
 const LOOKS_PER_ROUND_TRIP: f64 = 8.0;
 
 impl Learnt {
-    /// A source that did not look in the step before has been silent, or its way was closed: it
-    /// begins anew.
+    /// Resets the estimate if the source took no sample in the step before, because it was silent or had no
+    /// path.
     fn begin(&mut self, now_s: f64, step: u64) {
         if self.since_s.is_none() || self.last_step + 1 < step {
             *self = Learnt {
@@ -34,13 +33,13 @@ impl Learnt {
         self.last_step = step;
     }
 
-    /// What was sent in a step, to be looked at in the next.
+    /// Records the packets sent in a step, for the next sample.
     #[inline]
     pub(super) fn sent(&mut self, sent: &Sent, branch: &BranchPlan) {
         self.step_pkts = sent.pkts / branch.weight;
     }
 
-    /// What was sent in the step before met a loss between that of its start and that of `now`.
+    /// Takes a sample. Packets sent in the step before saw the mean of the loss at its start and now.
     fn look(&mut self, looks: &mut [Seen], sight: &Sight, now_s: f64) -> Seen {
         let loss = sight.loss();
         self.sent_pkts += self.step_pkts;
@@ -61,20 +60,20 @@ impl Learnt {
         now
     }
 
-    /// What the source had seen until this time, between the looks around it; the first look that
-    /// is kept if the time lies before. So many are known to be `newer`; this goes on from there.
+    /// Returns the feedback interpolated at `time_s`; the first stored sample if the time is before it. The
+    /// search starts from `newer` samples back and updates that number.
     #[inline(always)]
     fn at(&self, looks: &[Seen], now: Seen, time_s: f64, newer: &mut u32) -> Seen {
         if time_s >= now.time_s {
             return now;
         }
-        // The i-th look back from the last; times fall.
+        // Sample number i back from the last one; times decrease.
         let look = |i: u32| {
             let all = LOOKS as u32;
             let from = if i > self.last_look { all } else { 0 };
             &looks[(self.last_look + from - i) as usize]
         };
-        // Nearly always one of the next few.
+        // Usually one of the next few.
         while *newer < self.looks && look(*newer).time_s > time_s {
             *newer += 1;
         }
@@ -96,11 +95,11 @@ impl Learnt {
         }
     }
 
-    /// The loss that a TCP source reckons with, as it learns it: from the losses themselves. One
-    /// comes every 1/p packets, so the memory is as long, and without losses the estimate falls
-    /// like one over the packets since the last: dp̂/dn = max(p, p̂) · (p − p̂), n being the `pkts`
-    /// that are acknowledged, or missed, during the step, as a part of the losses that are remembered. The solution is exact; its value in the
-    /// middle of the step is given.
+    /// Updates the loss estimate of a TCP source from its losses, and returns its value in the middle of the
+    /// step. One loss occurs per 1/p packets, so the memory has that length. Without losses the estimate
+    /// falls inversely with the packets since the last loss. The equation is dp̂/dn = max(p, p̂) · (p − p̂),
+    /// and its solution is exact. Here n is `pkts`: the packets acknowledged or missed in the step, divided
+    /// by the number of losses remembered.
     fn learn(&mut self, loss: f64, pkts: f64) -> f64 {
         let before = self.loss;
         let left = match loss > 0.0 {
@@ -120,13 +119,13 @@ impl Learnt {
     }
 }
 
-/// The rate, in packets/s, that slow start begins with.
+/// Returns the initial rate of slow start, in packets/s.
 pub(crate) fn first_pps(rtt_s: f64) -> f64 {
     2.0 * LN_2 / rtt_s
 }
 
-/// The loss that a source learns of a path that loses this part of its packets, with so many in a round
-/// trip: several losses among them count as one.
+/// Returns the loss probability that a source estimates on a path with this loss and this number of packets
+/// per RTT. Several losses in one RTT count as one.
 pub fn learnt_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
     match lost_pkts {
         lost if lost > 0.0 => lost.min(1.0) / window_pkts,
@@ -134,36 +133,35 @@ pub fn learnt_loss(lost_pkts: f64, window_pkts: f64) -> f64 {
     }
 }
 
-/// A source remembers so many losses at least for what its path does to be damped well (`g₀`), and never more
-/// than so many.
+/// Target gain (`g₀`) that sets the minimum memory for sufficient damping, and the maximum memory, in losses.
 const DAMPED: f64 = 0.2;
 const MOST_LOSSES: f64 = 4.0;
 
-/// For how many losses a source remembers what it met: one, and more where sources with a memory of one would swing
-/// together for ever.
+/// Returns the memory of the loss estimate in losses: one, or more if sources with a memory of one would
+/// oscillate together without end.
 ///
-/// If all rates rise by the part ε, queues grow by what arrives in a round trip more, so packets wait rtt·ε longer and
-/// the loss is (dB/dw)·rtt·ε more, of which sources take half as a part of p. Until a window W has learnt that a round
-/// trip has gone by, in which p·W of it is learnt: so the rates fall by the part g·ε, g = W·rtt·(dB/dw)/2, where the
-/// answer, a round trip and a half late, must be no more than a part of what it answers.
+/// If all rates increase by the fraction ε, queues grow by the additional arrivals of one RTT. Packets wait
+/// rtt·ε longer, and the loss is (dB/dw)·rtt·ε larger. Sources react with half of the relative change of p.
+/// One RTT passes before a window W is estimated, and it contributes p·W. The rates therefore fall by the
+/// fraction g·ε, with g = W·rtt·(dB/dw)/2. The reaction is 1.5 RTTs late, so its gain must be limited.
 fn memory_losses(window_pkts: f64, rtt_s: f64, steepness_per_s: f64) -> f64 {
     let gain = 0.5 * window_pkts * rtt_s * steepness_per_s;
     (gain / DAMPED).clamp(1.0, MOST_LOSSES)
 }
 
-/// What was delivered in the step before.
+/// Deliveries in the step before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
     /// Packets/s of one connection.
     pub pps: f64,
-    /// The length of that step.
+    /// Length of that step, in seconds.
     pub length_s: f64,
 }
 
 impl Learnt {
-    /// The rate of delivery at the end of a step of this length, if it goes on to grow as it did from
-    /// the middle of the step before the last to that of the last: at most twice in a round trip. Where that of the last
-    /// is `enough_pps`, it is given as it was.
+    /// Returns the delivery rate extrapolated to the end of a step, at the growth between the middles of the
+    /// last two steps. The growth is at most a factor of 2 per RTT. A rate of at least `enough_pps` is
+    /// returned without extrapolation.
     fn goes_on(&mut self, last: Delivered, length_s: f64, rtt_s: f64, enough_pps: f64) -> f64 {
         let grown = last.pps / self.delivered_pps;
         let between_s = 0.5 * (last.length_s + self.delivered_s);
@@ -172,7 +170,7 @@ impl Learnt {
         match grown > 1.0 && last.pps < enough_pps {
             true => {
                 let most = LN_2 * ahead_s / rtt_s;
-                // From nothing, it has grown by any factor.
+                // The growth factor from zero is infinite.
                 let grown = ln(grown.min(f64::MAX));
                 last.pps * exp((grown * ahead_s / between_s).min(most))
             }
@@ -180,12 +178,12 @@ impl Learnt {
         }
     }
 
-    /// Notes by which factor the rate changes in a step of this length, and the round-trip time did.
+    /// Records the factor by which the rate changes in a step of this length, and by which the RTT changed.
     fn note_change(&mut self, rate: f64, length_s: f64) {
         let round_trip = self.rtt_s / self.before_rtt_s;
         let round_trip = round_trip.max(1.0 / round_trip);
         let most = rate.max(1.0 / rate).max(round_trip);
-        // A source that begins has no rate before.
+        // A source that begins has no previous rate.
         let now = match most.is_finite() {
             true => ln_1p(most - 1.0) / LN_2 / length_s * self.rtt_s,
             false => 1.0,
@@ -194,12 +192,12 @@ impl Learnt {
         self.doublings = now.max(remembered);
     }
 
-    /// What the source reckons with during the step, the loss probability and the round-trip time:
-    /// it learns what its packets met when those that are acknowledged in the step were at the
-    /// receiver, the way back and the waiting on the whole way ago.
+    /// Returns the loss probability and the RTT that the source assumes during the step. Packets acknowledged
+    /// in the step were at the receiver one return-path delay earlier, including the waiting times of the
+    /// whole path.
     ///
-    /// Several losses among the packets of one round trip count as one, as they do to TCP, so p is
-    /// at most one per window; at rest it is less by itself.
+    /// Several losses within one RTT count as one, as in TCP. So p is at most one per window; in steady state
+    /// it is smaller anyway.
     pub(super) fn learn_from(
         &mut self,
         looks: &mut [Seen],
@@ -210,7 +208,7 @@ impl Learnt {
     ) -> [f64; 2] {
         let learnt = self;
         if span.end_s <= branch.start_s {
-            // What is met before the start is no experience.
+            // Conditions before the start are not used.
             (learnt.rtt_s, learnt.before_rtt_s) = (sight.rtt_s, sight.rtt_s);
             return [sight.loss(), sight.rtt_s];
         }
@@ -229,7 +227,7 @@ impl Learnt {
             return [learnt.loss, learnt.rtt_s]; // nothing was acknowledged
         }
         learnt.until_s = last.time_s;
-        // Losses of the round trip until the middle of what is acknowledged.
+        // Losses of the RTT that ends at the middle of the acknowledged packets.
         let middle = learnt.at(looks, now, 0.5 * (before.time_s + last.time_s), &mut newer);
         let window = learnt.at(looks, now, middle.time_s - middle.rtt_s, &mut newer);
         let window_pkts = middle.sent_pkts - window.sent_pkts;
@@ -241,14 +239,15 @@ impl Learnt {
         ]
     }
 
-    /// Goes towards `target_pps`, at most as fast as slow start: from two packets, doubling every
-    /// round trip, clocked by acknowledgements, each of which lets go of two packets. Gives the
-    /// mean rate over `active_s` seconds of the step.
+    /// Increases the rate towards `target_pps`, at most at the rate of slow start, and returns the mean rate
+    /// over `active_s` seconds of the step. Slow start begins with two packets and doubles every RTT; each
+    /// acknowledgement releases two packets.
     ///
-    /// A rate that begins at 2·ln 2 packets per round trip and doubles with each has sent as many
-    /// packets after every round trip as windows of 2, 4, 8 … have.
+    /// A rate that begins at 2·ln 2 packets per RTT and doubles every RTT matches windows of 2, 4, 8 …
+    /// packets.
     ///
-    /// The rate of one connection is that of the step before, and then that at the end of this one.
+    /// `rate_pps` is the rate of one connection: of the step before on entry, at the end of this step on
+    /// return.
     pub(super) fn grow(
         &mut self,
         rate_pps: &mut f64,
@@ -260,10 +259,10 @@ impl Learnt {
         let rtt_s = self.rtt_s;
         let active_s = sources::active_s(branch, span.start_s, span.end_s);
         let first_pps = first_pps(rtt_s);
-        // The same window takes longer through longer queues.
+        // A constant window over a longer RTT gives a lower rate.
         let window_pps = *rate_pps * self.before_rtt_s / rtt_s;
         let mut target_pps = target_pps;
-        // What was delivered in the step before is known for certain once the first packet is back.
+        // Deliveries of the step before are known once the first packet is acknowledged.
         let since_s = self.since_s.unwrap_or(span.start_s).max(branch.start_s);
         let enough_pps = 0.5 * target_pps;
         let known_pps = self.goes_on(delivered, span.length_s, rtt_s, enough_pps);
@@ -298,7 +297,7 @@ mod tests {
 
     use super::*;
 
-    /// What doubles in every round trip is known at the end of a step, whatever the lengths of steps.
+    /// Exponential growth is extrapolated to the end of a step exactly, for any step lengths.
     #[test]
     fn delivery_goes_on_to_double() {
         let rtt_s = 0.1;
@@ -322,7 +321,7 @@ mod tests {
     }
 
     proptest! {
-        /// Who may send twice what is delivered sends the same if what is enough is not looked at closer.
+        /// The limit `enough_pps` does not change the rate of a source that may send twice its deliveries.
         #[test]
         fn enough_is_enough(
             before in 0.0..1e5_f64, last in 0.0..1e5_f64, target in 0.0..3e5_f64,
@@ -353,7 +352,7 @@ mod tests {
         assert!((learnt.doublings - (-2.0_f64).exp()).abs() < 1e-9);
     }
 
-    /// One loss where the queue answers gently, more where it is steep, four at most.
+    /// The memory is one loss at a small gradient of the loss, more at a steep one, and at most four.
     #[test]
     fn memories_are_longer_where_loss_is_steep() {
         assert_eq!(memory_losses(10.0, 0.1, 0.0), 1.0);

@@ -1,9 +1,8 @@
-//! First in, first out: which arrival slots depart, and what has crossed the link.
+//! FIFO transport: departures by arrival slot, and propagation of batches over a link.
 //!
-//! Queues and flights are cut by packets and by time, not by steps: a slot takes the arrivals of
-//! several steps until it holds its part of the room, a batch the departures of several steps
-//! until it is as long as its part of the delay. So what is kept, and how finely, does not depend
-//! on the step, as long as that is short.
+//! Queues are divided by packets and links by time, not by steps. A slot takes the arrivals of several steps
+//! up to its part of the buffer. A batch takes the departures of several steps up to its part of the delay.
+//! The resolution therefore does not depend on the step size if steps are short.
 
 use super::arrays::ForwardWork;
 use super::parallel::for_blocks;
@@ -13,8 +12,7 @@ use super::{Moving, Scratch};
 use crate::state::{Flight, Forwarded, Slot};
 
 impl Moving<'_> {
-    /// FIFO bookkeeping of one queue with this room: which slots what arrives goes to and what departs
-    /// comes from. Also returns the bits that depart.
+    /// Assigns arrivals and departures of a queue to slots. Also returns the bits that depart.
     pub(super) fn queue_slots(
         &mut self,
         rank: usize,
@@ -29,11 +27,11 @@ impl Moving<'_> {
         let queue = &mut state.fifo.queues[rank];
         let mut fate = FifoFate::default();
 
-        // An empty queue begins at the first row again, which is near.
+        // An empty queue restarts at the first row, which improves locality.
         if queue.count == 0 {
             queue.head = 0;
         }
-        // Arrivals: a slot of their own, if the last has its part and there is one.
+        // Arrivals use a new slot if the last one has its part and a slot is free.
         let wrap = |i: u32| if i >= capacity { i - capacity } else { i };
         let newest = wrap(queue.head + queue.count.max(1) - 1);
         let held_pkts = slots[newest as usize].pkts * slots[newest as usize].remains;
@@ -57,7 +55,7 @@ impl Moving<'_> {
             };
         }
 
-        // Departures: from the head on.
+        // Departures, from the head.
         let departures = &mut self.scratch.departures[l.first_slot as usize..];
         let mut to_go = departed_pkts;
         let mut bits = 0.0;
@@ -88,7 +86,7 @@ impl Moving<'_> {
         (fate, bits)
     }
 
-    /// How many packets so many bits are of those that are first in the queue, and then of what arrives.
+    /// Returns the number of packets in the first `bits` bits of the queue, and then of the arrivals.
     pub(super) fn served_in_order(&self, rank: usize, bits: f64, arriving: Arrivals) -> f64 {
         let l = &self.setup.plan.links[rank];
         let slots = &self.state.fifo.slots[l.first_slot as usize..][..l.queue_slots as usize];
@@ -109,7 +107,7 @@ impl Moving<'_> {
         }
     }
 
-    /// What a link forwards of what left its queue in this step and before.
+    /// Computes the packets a link forwards, of those that left its queue in this step and before.
     pub(super) fn forward(&mut self, rank: usize, departed_pkts: f64, fate: &mut FifoFate) {
         let (l, span) = (&self.setup.plan.links[rank], self.span);
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;
@@ -139,9 +137,9 @@ impl Moving<'_> {
         fate.same_step = batches.forward(span.end_s - delay_s, &mut flight.same_step, weights);
     }
 
-    /// What links whose turn comes in the same or a later level than that of the next link forward
-    /// during the step: of what left their queues before it. They do so before any link has its
-    /// turn, and after the sources have seen what arrived in the step before.
+    /// Forwards to next links of the same or an earlier level: packets that left their queues before this
+    /// step. This is done before any link is processed, and after the sources have used the arrivals of the
+    /// step before.
     pub(super) fn forward_for_next_step(&mut self, fork: bool) {
         let (plan, span) = (&self.setup.plan, self.span);
         if plan.all_same_step || !self.setup.fifo {
@@ -196,7 +194,7 @@ impl Moving<'_> {
 }
 
 impl Scratch {
-    /// What the hops of one block forward before the step.
+    /// Forwards the packets of the hops of one block before the step.
     fn forward_block(&self, plan: &Plan, block: &Block, work: ForwardWork<'_>, cells: &[f64]) {
         let rank = block.rank as usize;
         let l = &plan.links[rank];
@@ -213,7 +211,8 @@ impl Scratch {
 }
 
 impl Flight {
-    /// Whether what leaves until `end_s` belongs to the last batch, if none is longer than `batch_s`.
+    /// Returns true if departures until `end_s` belong to the last batch, given the maximum duration
+    /// `batch_s`.
     fn takes_more(&self, l: &LinkPlan, starts: &[f64], end_s: f64, batch_s: f64) -> bool {
         let Some(last) = self.begun.checked_sub(1) else {
             return false;
@@ -227,7 +226,7 @@ impl Flight {
             && (l.next_step_hop == l.end_hop || untouched(&self.next_step))
     }
 
-    /// The first batch that has not been forwarded as a whole.
+    /// Returns the first batch that has not been forwarded completely.
     pub(super) fn oldest(&self, l: &LinkPlan) -> u64 {
         match l.next_step_hop < l.end_hop {
             true => self.same_step.batch.min(self.next_step.batch),
@@ -235,13 +234,13 @@ impl Flight {
         }
     }
 
-    /// Whether packets are on the way.
+    /// Returns true if packets are in flight.
     pub fn carries(&self, l: &LinkPlan) -> bool {
         let waits = |forwarded: &Forwarded| forwarded.batch < self.last_full;
         waits(&self.same_step) || (l.next_step_hop < l.end_hop && waits(&self.next_step))
     }
 
-    /// Nothing is on the way: what leaves from now on begins a batch.
+    /// Marks the link as empty: the next departures begin a batch.
     pub fn restart(&mut self) {
         let nothing = Forwarded {
             batch: self.begun,
@@ -252,18 +251,18 @@ impl Flight {
 }
 
 impl LinkPlan {
-    /// The row of the ring that belongs to a batch.
+    /// Returns the row of a batch in the ring.
     pub fn flight_row(&self, batch: u64) -> u32 {
         batch as u32 & (self.flight_slots - 1)
     }
 }
 
-/// The batches on the way over one link.
+/// Batches in flight on one link.
 pub(super) struct Batches<'a> {
-    /// As a ring, whose length is a power of two.
+    /// Start times as a ring, whose length is a power of two.
     pub starts: &'a [f64],
     pub begun: u64,
-    /// When the last one ends.
+    /// End of the last batch, in seconds.
     pub end_s: f64,
 }
 
@@ -280,14 +279,14 @@ impl Batches<'_> {
         batch as u32 & (self.starts.len() as u32 - 1)
     }
 
-    /// Forwards everything that left the queue before `until_s` and was not forwarded yet, as
-    /// weights of rows; returns how many.
+    /// Forwards everything that left the queue before `until_s` and was not forwarded yet, as weights of
+    /// rows. Returns the number of rows.
     pub fn forward(&self, until_s: f64, done: &mut Forwarded, weights: &mut [Weight]) -> u32 {
         let mut n = 0;
         let mut start_s = self.start_s(done.batch);
         while done.batch < self.begun {
             let end_s = self.start_s(done.batch + 1);
-            // Times are sums of steps: what differs by rounding is the same.
+            // Times are sums of steps, so differences due to rounding are ignored.
             let whole = until_s >= end_s - 1e-9 * (end_s - start_s);
             let fraction = match whole {
                 true => 1.0,

@@ -1,8 +1,7 @@
-//! What a source does in a step: one law for all of them, wherever they look at their path.
+//! Rate law of sources in a step, common to all coupling modes.
 //!
-//! A source sees a loss and a round-trip time ([`BranchState::meets`]), wants a rate for that
-//! ([`BranchState::wants`]), and sends at it as far as it has something to send
-//! ([`Wanted::sends`], [`BranchState::sent`]).
+//! A source has an estimate of loss and round-trip time ([`BranchState::meets`]) and computes its rate
+//! ([`BranchState::wants`]). It sends at that rate if it has data ([`Wanted::sends`], [`BranchState::sent`]).
 
 use netflow_network::{Applied, Limit};
 use netflow_profile::ProfileUse;
@@ -12,31 +11,31 @@ use super::plan::BranchPlan;
 use super::{Span, sources};
 use crate::state::{BranchState, Learnt};
 
-/// The loss probability and the round-trip time in seconds that a source reckons with.
+/// Loss probability and round-trip time in seconds that a source assumes.
 pub(crate) type Seen = [f64; 2];
 
-/// The rate that a source wants.
+/// Rate that a source may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// Packets/s of one connection: the mean of the step, and at its end.
+    /// Packets/s of one connection: mean of the step, and at its end.
     pub mean_pps: f64,
     pub end_pps: f64,
     pub seen: Seen,
-    /// What its profile gives there, if it has one.
+    /// Rate given by its profile, if it has one.
     pub profile_pps: Option<f64>,
     limit: Limit,
 }
 
-/// What a source sends in a step, all connections of the class together.
+/// Packets sent in a step by all connections of the class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub pkts: f64,
-    /// It would have sent more if it had had more.
+    /// True if it lacked data.
     short: bool,
 }
 
 impl Wanted {
-    /// A source without a profile: its own rate.
+    /// Returns the fixed rate of a source without a profile.
     pub fn own(rate_pps: f64, seen: Seen) -> Wanted {
         Wanted {
             mean_pps: rate_pps,
@@ -47,7 +46,7 @@ impl Wanted {
         }
     }
 
-    /// A source that takes its profile at its word.
+    /// Returns the rate of a source that uses its profile directly.
     pub fn by_profile(branch: &BranchPlan, seen: Seen, profile_pps: f64) -> Wanted {
         let may_pps = branch.within_window(profile_pps, seen[1]);
         Wanted {
@@ -59,7 +58,7 @@ impl Wanted {
         }
     }
 
-    /// What it sends within `active_s` seconds if there are no more than `may_send` packets.
+    /// Returns the packets sent within `active_s` seconds, at most `may_send`.
     #[inline]
     pub fn sends(&self, branch: &BranchPlan, active_s: f64, may_send: f64) -> Sent {
         let wanted = self.mean_pps * branch.weight * active_s;
@@ -72,8 +71,8 @@ impl Wanted {
 }
 
 impl BranchState {
-    /// The rate that a source wants whose profile gives `profile_pps`. If it learns, by what it has learnt and what was
-    /// delivered in the step before, it grows towards that rate.
+    /// Returns the rate of a source whose profile gives `profile_pps`. With feedback, the rate grows towards
+    /// it, limited by the estimates and by the deliveries of the step before.
     #[inline]
     pub fn wants(
         &mut self,
@@ -98,8 +97,8 @@ impl BranchState {
         }
     }
 
-    /// Notes what was wanted and sent in a step that ended at `end_s`; the mean rate in packets/s of one
-    /// connection.
+    /// Records the rate and the packets of a step that ended at `end_s`. Returns the mean rate of one
+    /// connection in packets/s.
     #[inline]
     pub fn sent(
         &mut self,
@@ -121,14 +120,14 @@ impl BranchState {
         });
         self.rate_pps = wanted.end_pps;
         if sent.short && branch.application_pps < f64::INFINITY && wanted.profile_pps.is_some() {
-            // It neither grows nor loses with what it does not send.
+            // Data that is not sent affects neither growth nor loss.
             self.rate_pps = sent.pkts / (branch.weight * active_s);
             return self.rate_pps;
         }
         wanted.mean_pps
     }
 
-    /// Notes what a source saw for `active_s` seconds, and what its rate rested on.
+    /// Records the feedback of a source over `active_s` seconds, and the quality of the profile data used.
     #[inline]
     pub fn meets(&mut self, [loss, rtt_s]: Seen, active_s: f64, rests_on: ProfileUse) {
         self.rtt_time += rtt_s * active_s;
@@ -143,7 +142,7 @@ impl BranchState {
     }
 }
 
-/// Packets/s of one connection, its profile giving this, with the largest window it may have.
+/// Returns the rate of one connection in packets/s: that of its profile, limited by the largest window.
 #[inline]
 pub fn within_window(profile_pps: f64, window_pkts: f64, rtt_s: f64) -> f64 {
     profile_pps.min(window_pkts / rtt_s)
@@ -154,8 +153,8 @@ impl BranchPlan {
         within_window(profile_pps, self.window_pkts, rtt_s)
     }
 
-    /// Which limit applied to a source that may send `may_pps`, its profile giving `profile_pps`, and
-    /// has come to `end_pps` at the end of the step.
+    /// Returns the limit that applied to a source with the permitted rate `may_pps` and the rate `end_pps` at
+    /// the end of the step.
     fn limit(&self, rtt_s: f64, profile_pps: f64, may_pps: f64, end_pps: f64) -> Limit {
         match end_pps {
             pps if pps < may_pps * (1.0 - 1e-9) => Limit::Growth,
@@ -165,7 +164,7 @@ impl BranchPlan {
         }
     }
 
-    /// The same of a source that had no more than this to send until `end_s`.
+    /// Returns the limit of a source that ran out of data before `end_s`.
     fn limit_of_data(&self, end_s: f64) -> Limit {
         let made_pkts = self.application_pps * self.weight * sources::active_s(self, 0.0, end_s);
         match self.application_pps < f64::INFINITY && made_pkts < self.size_pkts {

@@ -1,17 +1,16 @@
-//! `fluid-literal`: equations 4–7 of \[Prof\] as printed, so that the paper can be reproduced and
-//! its error shown.
+//! `fluid-literal`: equations 4–7 of \[Prof\] as published, to reproduce the paper and to show its error.
 //!
 //! - (4) N_i(t+δ) = N_i + (λ_i − μ_i U_i)δ, kept within [0, K];
 //! - (5) U_i = λ_i/μ_i if N_i = 0 and λ_i < μ_i, else 1;
 //! - (6) λ_i = external + Σ_j r_ji μ_j U_j;
 //! - (7) N_{i,c}(t+δ) = N_{i,c} + (λ_{i,c} − λ_{next,c})δ.
 //!
-//! Equation 7 alone drives classes below zero and away from their queue as soon as (4) cuts
-//! anything off, and the shares of (6) then blow up: classes are kept at zero or above, and made to
-//! add up to their queue again after every step.
+//! With equation 7 alone, classes become negative and deviate from their queue as soon as (4) cuts anything
+//! off. The shares of (6) then diverge. Therefore classes are kept at zero or above, and rescaled to the sum
+//! of their queue after every step.
 //!
-//! Sources look at the state at the start of the step. Blocking thins nothing: what is blocked is
-//! delivered all the same, and what (4) cuts off is counted as lost; the two need not agree.
+//! Sources use the state at the start of the step. Blocking does not thin traffic: blocked packets are
+//! delivered anyway, and packets cut off by (4) count as lost. The two need not agree.
 
 use super::plan::Run;
 use super::queue::LIGHT;
@@ -19,7 +18,7 @@ use super::{Moving, shares};
 use crate::mm1k::blocking_of_mean;
 
 impl Moving<'_> {
-    /// Moves the network over `span`. The first queue that stops being a number is returned.
+    /// Advances the network over `span`. Returns the first queue that is not a finite number as the error.
     pub(crate) fn step_literally(&mut self) -> Result<(), usize> {
         self.send(false);
         self.hand_over();
@@ -57,11 +56,11 @@ impl Moving<'_> {
         let before = link.queue_pkts;
         let idle = before == 0.0 && arriving.pkts < service;
         link.utilization = if idle { arriving.pkts / service } else { 1.0 };
-        // Exactly what arrives: a rounding error left in an empty queue would make it "busy".
+        // Exactly the arrivals: a rounding error left in an empty queue would make it "busy".
         let departed = if idle { arriving.pkts } else { service };
 
         let exact = before + arriving.pkts - departed;
-        // What is there stays, however large what comes is.
+        // Packets present stay, regardless of the size of arriving packets.
         let buffer_pkts = l
             .room
             .at(link.bandwidth_bps)
@@ -76,7 +75,7 @@ impl Moving<'_> {
         let sources = plan.branches.len();
         let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
         for ((v, content), forwarded) in inflow.iter().zip(&mut *content).zip(forwarded) {
-            // The share of the queue that is this class's; of the arrivals if there is no queue.
+            // Share of this class in the queue; in the arrivals if the queue is empty.
             *forwarded = if before > 0.0 {
                 departed * *content / before
             } else if arriving.pkts > 0.0 {

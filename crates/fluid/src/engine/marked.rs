@@ -1,8 +1,8 @@
-//! Aggregates: their edges meter and mark what the members send, and each member sees the loss of
-//! its own colours.
+//! Aggregates: edges meter and mark the packets of members, and each member experiences the loss of its own
+//! colours.
 //!
-//! A conditioned class has three branches over the same links, one for each drop precedence. The
-//! first of them is the source; what it sends is divided among them.
+//! A conditioned class has three branches over the same links, one per drop precedence. The first of them is
+//! the source; its packets are divided among the three.
 
 use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
 use netflow_network::{AggregateSpec, Edge, MarkerRates};
@@ -16,31 +16,31 @@ use super::plan::{NO_PROFILE, Plan};
 use super::sources::{self, Sight, ln_pass};
 use crate::state::State;
 
-/// The shortest retransmission timeout of TCP in seconds.
+/// Minimum retransmission timeout of TCP in seconds.
 const MIN_RTO_S: f64 = 0.2;
 
-/// What an edge knows of its aggregate.
+/// State of an aggregate at its edge.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AggregateState {
     pub measured_bps: f64,
-    /// Fractions that it marks as each precedence.
+    /// Fraction marked as each precedence.
     pub marking: [f64; 3],
-    /// Mean round-trip time of the packets of the last step in which there were any.
+    /// Mean round-trip time of the packets of the last step with packets, in seconds.
     pub rtt_s: Option<f64>,
     /// Fraction of those packets that were sent with a small window.
     small: f64,
-    /// During the step at hand:
+    /// Sums of the step in progress.
     sent_pkts: f64,
     sent_bits: f64,
     rtt_time: f64,
     small_pkts: f64,
-    /// The rates that its marker was set to.
+    /// Rates to which its marker was set.
     #[serde(default)]
     pub set: Option<MarkerRates>,
 }
 
 impl AggregateState {
-    /// The estimator starts with the committed rate (RFC 2859 §3).
+    /// Creates the state; the estimator starts with the committed rate (RFC 2859 §3).
     pub fn new(spec: &AggregateSpec) -> AggregateState {
         AggregateState {
             measured_bps: spec.edge.committed_bps(),
@@ -55,16 +55,16 @@ impl AggregateState {
         }
     }
 
-    /// Its edge as it is set.
+    /// Returns its edge with the rates that were set.
     pub fn edge(&self, spec: &AggregateSpec) -> Edge {
-        // What cannot be is not set.
+        // Invalid rates are ignored.
         let set = self
             .set
             .and_then(|rates| spec.edge.with_rates(rates, 0).ok());
         set.unwrap_or_else(|| spec.edge.clone())
     }
 
-    /// What edges tell each other: given, or measured.
+    /// Returns the properties that edges exchange: configured or measured values.
     fn known(&self, spec: &AggregateSpec) -> Aggregate {
         let rtt_s = spec.rtt_s.or(self.rtt_s);
         Aggregate {
@@ -76,7 +76,7 @@ impl AggregateState {
         }
     }
 
-    /// The step is over.
+    /// Updates the measurements at the end of a step.
     fn measure(&mut self, edge: &Edge, length_s: f64) {
         let rate_bps = self.sent_bits / length_s;
         self.measured_bps = match edge {
@@ -93,7 +93,7 @@ impl AggregateState {
     }
 }
 
-/// What a conditioner of fluids knows.
+/// Inputs of a conditioner in the fluid model.
 struct FluidInputs {
     aggregate: Aggregate,
     minima: Minima,
@@ -122,9 +122,9 @@ impl Inputs for FluidInputs {
     }
 }
 
-/// Fraction of the packets of a connection that are sent with a window below `small_pkts`, if its
-/// mean window is `window_pkts`: between losses the window grows evenly from 2/3 to 4/3 of that
-/// (it halves at a loss), and as many packets are sent in a round trip as it is large.
+/// Returns the fraction of the packets of a connection that are sent with a window below `small_pkts`, given
+/// its mean window. Between losses the window grows linearly from 2/3 to 4/3 of the mean (it halves at a
+/// loss). The packets sent in an RTT equal the window.
 fn below_window(window_pkts: f64, small_pkts: f64) -> f64 {
     let square = |x: f64| x * x;
     let (least, most) = (window_pkts * 2.0 / 3.0, window_pkts * 4.0 / 3.0);
@@ -136,7 +136,7 @@ fn below_window(window_pkts: f64, small_pkts: f64) -> f64 {
 }
 
 impl Moving<'_> {
-    /// What the members of aggregates send during the step, in their colours.
+    /// Sends the packets of members of aggregates during the step, by colour.
     pub(super) fn send_marked(&mut self) {
         if self.state.aggregates.is_empty() {
             return;
@@ -151,7 +151,7 @@ impl Moving<'_> {
         }
     }
 
-    /// How each edge marks from now on.
+    /// Computes the marking of each edge for this step.
     fn mark(&mut self) {
         let specs = &self.setup.network.tables().aggregates;
         let known: Vec<Aggregate> = self
@@ -174,12 +174,12 @@ impl Moving<'_> {
                 Edge::SrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
                 Edge::TrTcm(marker) => marker.fractions(state.measured_bps, Fractions::GREEN),
             };
-            // Before the first packet no round-trip time is known.
+            // The round-trip time is unknown before the first packet.
             state.marking = marking.unwrap_or(Fractions::GREEN).to_array();
         }
     }
 
-    /// As other sources do it, with the loss of its colours.
+    /// Sends the packets of one member as for other sources, with the loss of its colours.
     fn send_one_marked(&mut self, b: usize) {
         let (plan, span) = (&self.setup.plan, self.span);
         let branch = &plan.branches[b];
@@ -244,7 +244,7 @@ impl Moving<'_> {
     }
 }
 
-/// ln of the probability that a packet of a branch gets through all queues, over its colours.
+/// Returns ln of the probability that a packet of a branch passes all queues, averaged over its colours.
 pub(crate) fn ln_pass_queues(plan: &Plan, state: &State, b: usize, marking: &[f64; 3]) -> f64 {
     let branch = &plan.branches[b];
     let mut pass = [1.0; 3];

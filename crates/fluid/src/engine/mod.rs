@@ -1,4 +1,4 @@
-//! How a step moves the network.
+//! One time step of the fluid network.
 
 mod arrays;
 pub(crate) mod carried;
@@ -35,24 +35,25 @@ pub(crate) use scratch::Scratch;
 
 use crate::state::State;
 
-/// All that a step needs beside the state and does not change: derived from the network and the options.
+/// Constants of a run: everything a step needs except the state, derived from the network and the options.
 pub(crate) struct Setup {
     pub network: Network,
     pub options: FluidOptions,
     pub plan: Plan,
-    /// Whether queues and links have an order; else they are well mixed.
+    /// True for FIFO queues and links, false for well-mixed ones.
     pub fifo: bool,
-    /// Whether sources with profiles learn, instead of taking the profile at its word.
+    /// True if sources with profiles estimate loss and RTT with delay, false if they use the profile
+    /// directly.
     pub learns: bool,
-    /// Whether sources with profiles are evaluated within the solution of their first link's queue.
+    /// True if sources with profiles are evaluated within the implicit solution of their first link's queue.
     pub within_step: bool,
-    /// How long steps are, if they follow round-trip times.
+    /// Step size control, if steps follow round-trip times.
     pub pace: Option<Pace>,
-    /// When sources start that want steps of some length, with their classes, in order of times.
+    /// Start times of sources that limit the step size, with their classes, in order of time.
     pub starts: Vec<(f64, u32)>,
 }
 
-/// From when to when a step goes.
+/// Time interval of a step, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub start_s: f64,
@@ -70,7 +71,7 @@ impl Span {
     }
 }
 
-/// A step under way.
+/// Step in progress.
 pub(crate) struct Moving<'a> {
     pub setup: &'a Setup,
     pub state: &'a mut State,
@@ -79,7 +80,7 @@ pub(crate) struct Moving<'a> {
 }
 
 impl Setup {
-    /// For connections that take these of the paths that they may be set to from the start.
+    /// Creates the setup for controllable connections with these initial paths.
     pub fn new(network: Network, options: FluidOptions, paths: &[Option<u32>]) -> Setup {
         let mut plan = Plan::new(network.tables(), paths);
         let learns = options.learns();
@@ -135,7 +136,7 @@ impl Setup {
     }
 }
 
-/// Moves `state` over one step.
+/// Advances `state` by one step.
 pub(crate) fn advance(
     setup: &Setup,
     state: &mut State,

@@ -1,4 +1,4 @@
-//! What links lose on the way, after their queues.
+//! Random packet loss on links, after their queues.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use super::plan::{BranchPlan, Plan};
 use super::sources::ln_pass;
 use crate::state::State;
 
-/// What steps need of it, derived from the state.
+/// Loss of links in the form that steps use, derived from the state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OnTheWay {
-    /// By hop, the part of what leaves the queue that the link does not lose; empty if no link loses any.
+    /// Fraction of departures that the link delivers, by hop; empty if no link has loss.
     pass: Vec<f64>,
-    /// By rank of the link, whether it loses any; likewise.
+    /// True for links with loss, by rank; empty if no link has loss.
     loses: Vec<bool>,
-    /// By branch, ln of the part of its data that no link loses.
+    /// ln of the fraction of data that no link loses, by branch.
     pub ln_pass: Vec<f64>,
 }
 
 impl OnTheWay {
-    /// Links lose other things than before.
+    /// Recomputes the fractions after a change of losses.
     pub fn update(&mut self, plan: &Plan, state: &State) {
         self.pass.clear();
         self.loses.clear();
@@ -45,7 +45,7 @@ impl OnTheWay {
             .extend(branches.map(|branch| ln_pass_of(plan, state, branch)));
     }
 
-    /// The parts of these hops of a link that it does not lose, if it loses any.
+    /// Returns the delivered fractions of these hops, if the link has loss.
     pub fn pass_of(&self, rank: usize, hops: Range<usize>) -> Option<&[f64]> {
         match self.loses.get(rank) {
             Some(true) => Some(&self.pass[hops]),
@@ -54,7 +54,7 @@ impl OnTheWay {
     }
 }
 
-/// ln of the part of a branch's data that no link loses on the way.
+/// Returns ln of the fraction of a branch's data that no link loses.
 pub(crate) fn ln_pass_of(plan: &Plan, state: &State, branch: &BranchPlan) -> f64 {
     let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
     let lost = |&rank: &u32| {
@@ -65,7 +65,7 @@ pub(crate) fn ln_pass_of(plan: &Plan, state: &State, branch: &BranchPlan) -> f64
 }
 
 impl State {
-    /// What a link loses on the way at present.
+    /// Returns the present loss of a link.
     pub(crate) fn loss(&self, rank: usize) -> LinkLoss {
         match self.place_of_loss(rank) {
             Ok(place) => self.losses[place].1,
@@ -73,12 +73,12 @@ impl State {
         }
     }
 
-    /// Whether the link loses some on the way, or has lost.
+    /// Returns true if the link has or had loss.
     pub(crate) fn has_loss(&self, rank: usize) -> bool {
         self.place_of_loss(rank).is_ok()
     }
 
-    /// From now on the link loses this; whether that is something else.
+    /// Sets the loss of a link from now on. Returns true if it changed.
     pub(crate) fn set_loss(&mut self, rank: usize, loss: LinkLoss) -> bool {
         let before = self.loss(rank);
         match self.place_of_loss(rank) {
@@ -96,7 +96,7 @@ impl State {
 }
 
 impl Setup {
-    /// What links lose at the start, by rank.
+    /// Returns the initial losses of links, by rank.
     pub fn first_losses(&self) -> Vec<(u32, LinkLoss)> {
         let inner = self.network.tables();
         let events = inner.events.iter();
@@ -106,7 +106,7 @@ impl Setup {
         let links = (0..).zip(&self.plan.links);
         let losses = links.map(|(rank, l)| (rank, inner.links[l.link as usize].loss));
         let mut losses: Vec<(u32, LinkLoss)> = losses.filter(|(_, loss)| !loss.is_none()).collect();
-        // Events find room, so that steps allocate nothing.
+        // Reserves capacity for events, so that steps do not allocate.
         losses.reserve_exact(later);
         losses
     }

@@ -1,5 +1,5 @@
-//! In which order links are processed, and sums are formed: by what links and connections are,
-//! never by their rows or names, so that a file with its rows in another order gives the same bits.
+//! Processing order of links and order of sums. It depends on the properties of links and connections, never
+//! on their rows or names, so reordered input gives the same bits.
 
 use std::collections::HashMap;
 
@@ -9,25 +9,24 @@ use netflow_network::tables::{Tables, Way};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
-/// The order of links, and of what passes over them.
+/// Order of links, and of their traffic.
 pub(crate) struct Order {
-    /// The links that are crossed in processing order, then the others.
+    /// Links with traffic in processing order, then the others.
     pub links: Vec<u32>,
-    /// The level of every link.
+    /// Level of every link.
     pub level_of: Vec<u32>,
-    /// Links that have the same turn as one that feeds them: all of their level must have taken what
-    /// arrives before any of them forwards.
+    /// Links with the same turn as a link that feeds them. All links of such a level must take their arrivals
+    /// before any of them forwards.
     pub tied: Vec<bool>,
-    /// Place of every branch when sums are formed.
+    /// Position of every branch in sums.
     pub branch_rank: Vec<u32>,
-    /// The same for networks whose links and connections are the same, row by row.
+    /// Hash that is equal for networks with the same links and connections, row by row.
     pub fingerprint: u64,
 }
 
-/// What a link hands to another. A link that has its turn before the one that feeds it sees what
-/// comes from there a step late if the delay between them is shorter than a step; so those with
-/// long delays are the first to be left out of account, after those whose data only turns into
-/// acknowledgements.
+/// Pair of links of which the first feeds the second. A link that is processed before its feeder sees those
+/// packets one step late if the delay between them is shorter than a step. Therefore feeds that only turn
+/// data into acknowledgements are ignored first, then those with long delays.
 #[derive(Clone, Copy, Debug)]
 struct Feed {
     from: u32,
@@ -35,7 +34,7 @@ struct Feed {
     importance: Importance,
 }
 
-/// Data before acknowledgements, then the shorter delay.
+/// Priority of a feed: data before acknowledgements, then the shorter delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Importance {
     data: bool,
@@ -50,7 +49,7 @@ impl Importance {
 }
 
 impl Order {
-    /// The order by the ways that are `used`. Others have no part in it but to find their links in an order, too.
+    /// Computes the order from the `used` paths. Other paths only order links that are otherwise unused.
     pub(super) fn new(inner: &Tables, ways: &[Way<'_>], used: &[bool]) -> Order {
         let n = inner.links.len();
         let crossed_by = |which: bool| -> Vec<bool> {
@@ -72,7 +71,7 @@ impl Order {
         let mut others = Vec::new();
         if by_others.contains(&true) {
             others = self::feeds(inner, ways.iter());
-            // After all that is used.
+            // After all used links.
             spares
                 .iter()
                 .for_each(|&l| turns[l as usize].push(u32::MAX));
@@ -103,11 +102,11 @@ impl Order {
             tied[feed.to as usize] |= same && feed.from != feed.to;
         }
         for feed in others.iter().filter(|feed| feed.from != feed.to) {
-            // It has the same turn, or may come later in the level.
+            // It has the same turn, or may be later in the level.
             tied[feed.to as usize] |= level_of[feed.from as usize] == level_of[feed.to as usize];
         }
         let (link_keys, branch_keys) = keys(inner, ways, used);
-        // Who is fed late by one of its level comes before it.
+        // A link fed late by one of its level precedes it.
         order.sort_by(|&a, &b| {
             let (a, b) = (a as usize, b as usize);
             let by_turn = (level_of[a], &turns[a]).cmp(&(level_of[b], &turns[b]));
@@ -136,7 +135,7 @@ impl Order {
     }
 }
 
-/// Which links feed which, each pair once.
+/// Returns the feeds between links, each pair once.
 fn feeds<'a>(inner: &Tables, ways: impl Iterator<Item = &'a Way<'a>>) -> Vec<Feed> {
     let mut known: HashMap<(u32, u32), bool> = HashMap::new();
     for way in ways {
@@ -164,10 +163,10 @@ fn feeds<'a>(inner: &Tables, ways: impl Iterator<Item = &'a Way<'a>>) -> Vec<Fee
     feeds
 }
 
-/// Gives every link of `links` its turn, to be compared lexicographically; `feeds` are those
-/// between them, the least important first. Where they form no cycle, every link comes after all
-/// that feed it. In a cycle the less important half of the feeds is left out of account, again and
-/// again; where all are equally important, all have the same turn.
+/// Assigns a turn to every link of `links`, compared lexicographically. `feeds` are those between them, the
+/// least important first. Without cycles this is a topological order. In a cycle (strongly connected
+/// component) the less important half of the feeds is ignored, repeatedly. If all are equally important, all
+/// links have the same turn.
 fn take_turns(links: &[u32], feeds: Vec<Feed>, turns: &mut [Vec<u32>]) {
     if links.len() < 2 {
         return;
@@ -186,7 +185,7 @@ fn take_turns(links: &[u32], feeds: Vec<Feed>, turns: &mut [Vec<u32>]) {
         }
     }
     let of = |link: u32| component_of[rank[&link] as usize];
-    // Components come in reverse topological order.
+    // Components are in reverse topological order.
     let mut inputs: Vec<Vec<u32>> = vec![Vec::new(); components.len()];
     for feed in &feeds {
         if of(feed.from) != of(feed.to) {
@@ -213,7 +212,7 @@ fn take_turns(links: &[u32], feeds: Vec<Feed>, turns: &mut [Vec<u32>]) {
     }
 }
 
-/// Without the less important half, and without those as important as any of them.
+/// Removes the less important half of the feeds, and those of equal importance.
 fn without_the_least(feeds: Vec<Feed>) -> Vec<Feed> {
     let Some(most) = feeds.len().checked_sub(1) else {
         return feeds;

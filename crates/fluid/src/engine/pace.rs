@@ -1,4 +1,4 @@
-//! How long a step may be.
+//! Step size control from the round-trip times of sources.
 
 use netflow_network::Step;
 use netflow_network::tables::{NO_BRANCH, Tables};
@@ -9,27 +9,26 @@ use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::{ActiveSources, Fixed};
 use crate::state::State;
 
-/// No step is shorter than this, in seconds, whatever the round-trip times.
+/// Lower bound of the step size in seconds.
 const SHORTEST_S: f64 = 1e-6;
 
-/// So many times the steps in a round trip are wanted by a source that doubles its rate in each, and by
-/// one of which nothing changes.
+/// Multipliers on the steps per RTT: for a source in slow start (its rate doubles every RTT), and for one in
+/// steady state.
 const DOUBLING: f64 = 2.0;
 const AT_REST: f64 = 1.0 / 3.0;
 
-/// Steps of `longest_s` halved again and again: whatever their lengths, they meet again at the
-/// multiples of the longest.
+/// Step sizes `longest_s`/2ⁿ, so that steps of all sizes meet at the multiples of the longest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pace {
     pub longest_s: f64,
-    /// Steps in a round trip of a source that changes somewhat: by half in each.
+    /// Steps per RTT of a source that changes by half in each RTT.
     pub per_round_trip: f64,
-    /// The shortest step that there is room for.
+    /// Shortest permitted step, in seconds.
     pub shortest_s: f64,
 }
 
 impl Pace {
-    /// For a network whose queues are all empty; `None` if every step has the same length.
+    /// Creates the step control for a network with empty queues; `None` if all steps have the same length.
     pub fn new(step: Step, plan: &Plan, inner: &Tables) -> Option<Pace> {
         let Step::Auto {
             longest_s,
@@ -48,20 +47,20 @@ impl Pace {
         Some(pace)
     }
 
-    /// The longest halved so often that it is no longer than this.
+    /// Returns the longest step divided by the smallest power of two that makes it at most `wanted_s`.
     fn halved_s(&self, wanted_s: f64) -> f64 {
         let wanted_s = wanted_s.max(self.shortest_s);
         if wanted_s >= self.longest_s {
             return self.longest_s;
         }
-        // A rounding error may not halve it.
+        // Rounding errors must not halve the step.
         let halvings = libm::log2(self.longest_s / wanted_s * (1.0 - 1e-9)).ceil();
         self.longest_s / libm::exp2(halvings)
     }
 }
 
-/// What is fast about a source: its round-trip time if it has a profile; the time in which it sends
-/// its size, if it has one and sends at its own rate, of which four parts are as fast.
+/// Returns the time scale of a source: its RTT if it has a profile. For a fixed-rate source it is a quarter
+/// of the time in which it sends its size.
 fn quickness_s(branch: &BranchPlan, own_pps: f64, round_trip_s: impl Fn() -> f64) -> f64 {
     match branch.profile {
         NO_PROFILE => 0.25 * branch.size_pkts / (own_pps * branch.weight),
@@ -69,8 +68,7 @@ fn quickness_s(branch: &BranchPlan, own_pps: f64, round_trip_s: impl Fn() -> f64
     }
 }
 
-/// The shortest round-trip time of all sources with profiles while nobody queues and delays are as short as they ever
-/// are.
+/// Returns the shortest RTT of all sources with profiles, with empty queues and the shortest delays.
 fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
     let bandwidth_bps = |rank: u32| {
         let link = plan.links[rank as usize].link;
@@ -90,30 +88,30 @@ fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
     quickness.fold(f64::INFINITY, f64::min)
 }
 
-/// How fast the sources of a network are, each weighted by the packets that it sends. Sums are of whole
-/// numbers, the same in whatever order they are formed.
+/// Step size demand of all sources, weighted by packets sent. Sums are integers, so they do not depend on the
+/// order.
 struct Demand {
-    /// No source allows a longer step.
+    /// Upper bound of the step from fixed-rate sources, in seconds.
     most_s: f64,
-    /// Of rates times steps in a second, and of rates, in units of [`UNIT_PPS`].
+    /// Sums of rates times steps per second, and of rates, in units of [`UNIT_PPS`].
     steps: u128,
     rates: u128,
 }
 
 const UNIT_PPS: f64 = 1e-6;
 
-/// A source at its work.
+/// Activity of a source.
 #[derive(Clone, Copy, Debug)]
 struct Changing {
     rtt_s: f64,
-    /// Of all connections of the class.
+    /// Rate of all connections of the class.
     rate_pps: f64,
-    /// How often it doubles or halves in a round trip.
+    /// Number of doublings or halvings per RTT.
     doublings: f64,
 }
 
 impl Demand {
-    /// Of nobody.
+    /// Creates an empty demand.
     fn new() -> Demand {
         Demand {
             most_s: f64::INFINITY,
@@ -122,13 +120,13 @@ impl Demand {
         }
     }
 
-    /// Adds a source that sends, or may, so much at its own rate.
+    /// Adds a fixed-rate source.
     fn add_own(&mut self, branch: &BranchPlan, own_pps: f64, pace: &Pace) {
         let quick_s = quickness_s(branch, own_pps, || 0.0);
         self.most_s = self.most_s.min(quick_s / pace.per_round_trip);
     }
 
-    /// Adds one with a profile that begins: it doubles in each of its round trips of this length.
+    /// Adds a source with a profile that starts: its rate doubles every RTT.
     fn add_new(&mut self, branch: &BranchPlan, rtt_s: f64, pace: &Pace) {
         let begins = Changing {
             rtt_s,
@@ -147,7 +145,7 @@ impl Demand {
         self.most_s = self.most_s.min(at_rest_s);
     }
 
-    /// The length of a step in seconds, infinite if nobody sends.
+    /// Returns the step size in seconds; infinite without active sources.
     fn wanted_s(&self) -> f64 {
         match self.steps > 0 {
             true => self.most_s.min(self.rates as f64 / self.steps as f64),
@@ -157,11 +155,11 @@ impl Demand {
 }
 
 impl Pace {
-    /// The length of the next step, by those who may send in it.
+    /// Returns the length of the next step from the sources that may send in it.
     ///
-    /// A source wants more steps in a round trip the more changes in one. What it adds to the errors of
-    /// the network is the part that it sends, and is the larger the longer a step is beside the one that
-    /// it wants: so the mean of what they want, weighted by their rates, is the step for all of them.
+    /// A source needs more steps per RTT the faster it changes. Its contribution to the error is proportional
+    /// to its share of the packets and to the ratio of the step to its own step size. The common step is
+    /// therefore the mean of the wanted step sizes, weighted by rate.
     pub fn next_s(
         &self,
         setup: &Setup,
@@ -195,7 +193,7 @@ impl Pace {
             );
         }
         let mut step_s = self.halved_s(demand.wanted_s());
-        // Who starts within the step: it ends before, or is one for them as well.
+        // If a source starts within the step, the step ends before that, or suits that source, too.
         let now_s = state.time_s;
         let next = setup
             .starts
@@ -220,7 +218,7 @@ impl Pace {
     }
 }
 
-/// When the sources start that want steps of some length, with their classes, in order of times.
+/// Returns the start times of sources that limit the step size, with their classes, in order of time.
 pub(crate) fn starts(plan: &Plan) -> Vec<(f64, u32)> {
     let quick =
         (plan.branches.iter()).filter(|b| b.profile != NO_PROFILE || b.size_pkts.is_finite());
@@ -254,8 +252,8 @@ mod tests {
         }
     }
 
-    /// Alone, a source that doubles has twice as many steps as are nominal; one at rest, or one that sends
-    /// next to nothing beside it, a third.
+    /// A single source that doubles needs twice the nominal steps. One in steady state needs a third, as does
+    /// one that sends almost nothing compared with it.
     #[test]
     fn those_who_send_set_the_pace() {
         let source = |rtt_s, rate_pps, doublings| Changing {

@@ -1,19 +1,19 @@
-//! Work on blocks of hops, or on cells, by one thread or several, with the same result to the last bit.
+//! Parallel loops over blocks of hops or over cells, bit-identical for any number of threads.
 //!
-//! Blocks are fixed by the network, each block, or cell, is worked on by one thread, and sums over blocks are
-//! formed in order afterwards: nothing depends on who did what when.
+//! Blocks depend only on the network, one thread works on each block or cell, and sums over blocks are formed
+//! in order afterwards.
 
 use rayon::prelude::*;
 
 use super::plan::Block;
 
-/// Work that can be cut between two blocks.
+/// Work that can be split between two blocks.
 pub(crate) trait Divide: Sized + Send {
-    /// The part before `block`, which is number `index` of those at work, and the part from it on.
+    /// Splits the work before `block`, which is number `index` of the blocks in progress.
     fn divide(self, block: &Block, index: usize) -> (Self, Self);
 }
 
-/// Does `work` on all `blocks`; in parallel if `fork` is set.
+/// Runs `each` on all `blocks`; in parallel if `fork` is set.
 pub(crate) fn for_blocks<W: Divide>(
     work: W,
     blocks: &[Block],
@@ -40,7 +40,8 @@ pub(crate) fn for_blocks<W: Divide>(
     }
 }
 
-/// Does something with each cell and its place; if `fork` is set, in parallel, and each thread with at least so many.
+/// Calls `each` with every cell and its index; in parallel if `fork` is set, with at least `fewest` cells per
+/// thread.
 pub(crate) fn for_cells<T: Send>(
     cells: &mut [T],
     fork: bool,

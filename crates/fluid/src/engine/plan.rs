@@ -1,9 +1,8 @@
-//! In which order, and on which parts of which arrays, a step works: made once for a network.
+//! Compiled network: processing order of links and layout of all arrays, made once per network.
 //!
-//! A *hop* is one branch at one link. Hops lie link by link, in the order in which links are
-//! processed, so that everything a link needs is contiguous. Links are processed in levels: what
-//! a link of one level forwards is seen by links of later levels within the same step, and by the
-//! others in the next.
+//! A *hop* is one branch at one link. Hops are stored link by link in processing order, so the data of a link
+//! is contiguous. Links are processed in levels. Packets forwarded by one level reach links of later levels
+//! within the same step, and other links in the next step.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,121 +25,121 @@ use crate::delays::BranchDelays;
 use crate::ramp::Ramp;
 use crate::state::{Learnt, LinkState, Seen, State};
 
-/// Hops that are worked on as a unit; small enough to share among threads, large enough to be
-/// worth it. Part of the result's bits, since sums are formed block by block.
+/// Hops per block, the unit of parallel work. Sums are formed block by block, so this value affects the last
+/// bits of results.
 const BLOCK_HOPS: usize = 4096;
 
-/// From this many hops on, a step is worth more than one thread.
+/// Number of hops from which a step uses several threads.
 pub(super) const FORK_HOPS: usize = 20_000;
 
-/// Most arrival slots of a queue; beyond it, arrivals of several steps share a slot.
+/// Maximum number of arrival slots of a queue. Beyond it, arrivals of several steps share a slot.
 const MAX_QUEUE_SLOTS: usize = 64;
 
-/// Into so many parts, at least, the delay of a link and the room of a queue are divided: what
-/// leaves or arrives within one of them, in however many steps, is kept as one.
+/// Minimum number of parts into which a link delay and a queue's buffer are divided. Packets within one part
+/// are stored together, over any number of steps.
 pub(crate) const PARTS: f64 = 60.0;
 
 pub(crate) struct Plan {
-    /// Where each hop's input lies in `forwarded`: branches (their sources) first, then hops, then those that are
-    /// carried.
+    /// Position of each hop's input in `forwarded`: branches (sources) first, then hops, then carried
+    /// packets.
     pub up: Vec<u32>,
     /// Runs of hops with packets of one kind, block by block.
     pub runs: Vec<Run>,
-    /// All links: those that are crossed in processing order, then the others.
+    /// All links: those with traffic in processing order, then the others.
     pub links: Vec<LinkPlan>,
-    /// Ranges of `links`.
+    /// Ranges of `links`, one per level.
     pub levels: Vec<(usize, usize)>,
-    /// Levels whose links feed each other, and have to take what arrives at once.
+    /// Levels whose links feed each other and therefore take their arrivals at once.
     pub at_once: Vec<bool>,
     pub blocks: Vec<Block>,
     /// Rank in `links` of each link of the network.
     pub rank: Vec<u32>,
     /// Rank of each branch in the order of sums.
     pub branch_rank: Vec<u32>,
-    /// The same for networks whose links and connections are the same, row by row, and for the same
-    /// options.
+    /// Hash that is equal for networks with the same links and connections, row by row, and the same options.
     pub fingerprint: u64,
-    /// The ways of all branches as ranks in `links`, parallel to the network's `path_links`.
+    /// Paths of all branches as ranks in `links`, parallel to the network's `path_links`.
     pub path: Vec<u32>,
-    /// The profiles of all sources, each once.
+    /// Profiles of all sources, each once.
     pub profiles: Vec<Arc<dyn Profile>>,
-    /// By class: the transfers that its rate is the mean of.
+    /// Transfers of which a class's rate is the mean, by class.
     pub transfers: Vec<Option<Arc<Transfers>>>,
-    /// How the traffic of workloads grows.
+    /// Load ramps of workloads.
     pub ramps: Vec<Ramp>,
-    /// Hops of each branch, data first, then the way back: `hops[hops_of[b]..hops_of[b + 1]]`.
+    /// Hops of each branch, data first, then the return path: `hops[hops_of[b]..hops_of[b + 1]]`.
     pub hops_of: Vec<u32>,
     pub hops: Vec<u32>,
     /// Branch of each hop.
     pub branch_of: Vec<u32>,
     pub branches: Vec<BranchPlan>,
-    /// Hops from which packets leave the network, in order: a step reads what they forward as it lies.
+    /// Hops from which packets leave the network, in increasing order, so that a step reads them
+    /// sequentially.
     pub ends: Vec<u32>,
-    /// Branches that have only so much to send, class by class.
+    /// Branches with a limited amount of data, class by class.
     pub limited: Vec<u32>,
-    /// The queues that tell precedences apart.
+    /// Queues with drop precedences.
     pub rio: Vec<RioQueue>,
-    /// The links with several queues.
+    /// Links with several queues.
     pub schedules: Vec<Schedule>,
-    /// Whether there are any, or conditioners.
+    /// True if there are queues with drop precedences, or conditioners.
     pub has_precedences: bool,
-    /// Whether packets have more bits on the wire of some link than those of IP.
+    /// True if packets have more bits on the wire of some link than those of IP.
     pub has_overhead: bool,
-    /// Whether routes form no cycle: everything is forwarded within the step. Of all ways, and of those that
-    /// are used from the start.
+    /// True if the routes are free of cycles, so that everything is forwarded within the step: for all paths,
+    /// and for those used from the start.
     pub all_same_step: bool,
     pub used_same_step: bool,
-    /// Well-mixed: hops whose next link has had its turn when they forward, in order.
+    /// Well-mixed: hops whose next link was processed before they forward, in order.
     pub carried: Vec<u32>,
     /// Sizes of the rings of FIFO transport (0 without it).
     pub queue_cells: usize,
     pub flight_cells: usize,
     pub queue_slots: usize,
     pub flight_batches: usize,
-    /// The shortest step that they are made for.
+    /// Shortest step for which the rings are sized, in seconds.
     pub shortest_step_s: f64,
-    /// Looks at their paths that sources keep, if they learn.
+    /// Number of feedback samples stored for sources, if they estimate.
     pub looks: usize,
 }
 
-/// One link: ranges in the arrays.
+/// Layout of one link: its ranges in the arrays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkPlan {
-    /// Which link of the network.
+    /// Index of the link in the network.
     pub link: u32,
     pub first_hop: u32,
-    /// From here on, hops whose next link comes in the same or an earlier level.
+    /// First hop whose next link is in the same or an earlier level.
     pub next_step_hop: u32,
     pub end_hop: u32,
     pub first_block: u32,
     pub end_block: u32,
     /// Bits of packets on the wire beyond those of IP.
     pub overhead: Overhead,
-    /// Mean bits per packet on the wire if nothing is known of the mix.
+    /// Mean bits per packet on the wire if the mix is unknown.
     pub nominal_bits: f64,
     pub pkts_per_bit: f64,
-    /// Whether all packets are of that size.
+    /// True if all packets have that size.
     pub one_kind: bool,
     pub room: Room,
-    /// What packets showed of its queue.
+    /// Calibration of its queue by the packet model.
     pub calibration: Calibration,
-    /// ρ below which the room does not matter.
+    /// ρ below which the buffer limit has no effect.
     pub light_rho: f64,
-    /// How it drops before its buffer is full.
+    /// Active queue management: drops before the buffer is full.
     pub early: Option<Early>,
-    /// Index among the queues that tell precedences apart.
+    /// Index among the queues with drop precedences.
     pub rio: Option<u32>,
-    /// The delay of the link itself.
+    /// Propagation delay of the link.
     pub delay_s: f64,
-    /// FIFO: slots in the queue, and the index of their descriptions.
+    /// FIFO: number of slots in the queue, and the index of the first.
     pub queue_slots: u32,
     pub first_slot: u32,
-    /// FIFO: batches on the way over the link, a power of two, and where their weights lie.
+    /// FIFO: number of batches in flight on the link (a power of two), and the position of their weights.
     pub flight_slots: u32,
     pub first_flight: u32,
 }
 
-/// A piece of one link's hops.
+/// Part of one link's hops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     /// Rank in `links`.
@@ -149,20 +148,19 @@ pub(crate) struct Block {
     pub end_hop: u32,
     pub first_run: u32,
     pub end_run: u32,
-    /// FIFO: where its rings start.
+    /// FIFO: first cells of its rings.
     pub first_queue_cell: usize,
     pub first_flight_cell: usize,
 }
 
-/// Hops whose packets are alike.
+/// Hops with packets of the same kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub first_hop: u32,
     pub end_hop: u32,
-    /// Packets on this link per packet of data (0.5 where two data packets share an
-    /// acknowledgement).
+    /// Packets on this link per data packet (0.5 if two data packets share an acknowledgement).
     pub packets: f64,
-    /// Bits on the wire of this link per packet of data.
+    /// Bits on the wire of this link per data packet.
     pub bits: f64,
     /// Drop precedence of its packets.
     pub precedence: u32,
@@ -178,12 +176,12 @@ impl Block {
     }
 }
 
-/// What a step needs to know of a branch.
+/// Constants of a branch used in a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BranchPlan {
     pub class: u32,
     pub weight: f64,
-    /// The ways of data and acknowledgements in `path`.
+    /// Paths of data and acknowledgements in `path`.
     pub path: (u32, u32),
     pub way_back: (u32, u32),
     /// Index in `profiles`, or [`NO_PROFILE`].
@@ -191,40 +189,40 @@ pub(crate) struct BranchPlan {
     /// Rate of one connection without a profile, in packets/s.
     pub rate_pps: f64,
     pub start_s: f64,
-    /// Infinite if it goes on to the end.
+    /// Stop time in seconds; infinite if it continues to the end.
     pub stop_s: f64,
-    /// Infinite if nothing limits it.
+    /// Largest window in packets; infinite if unlimited.
     pub window_pkts: f64,
-    /// Whole packets to deliver for all of the class; infinite if nothing limits it.
+    /// Whole packets to deliver for the whole class; infinite if unlimited.
     pub size_pkts: f64,
-    /// Packets/s that the application of one connection makes; infinite if it always has some.
+    /// Packets/s that the application of one connection makes; infinite for bulk data.
     pub application_pps: f64,
     /// Hop where its data leaves the network.
     pub last_data_hop: u32,
-    /// Place of that among [`Plan::ends`].
+    /// Position of that hop in [`Plan::ends`].
     pub delivered: u32,
-    /// Place of the hop where its acknowledgements leave; `u32::MAX` without.
+    /// Position of the hop where its acknowledgements leave; `u32::MAX` without.
     pub acknowledged: u32,
     pub first_hop: u32,
-    /// Of IP; see [`Plan::wire_bits`].
+    /// IP bits of a data packet; see [`Plan::wire_bits`].
     pub data_bits: f64,
     /// Acknowledgements per data packet.
     pub packets_per_data: f64,
     pub aggregate: Option<AggregateId>,
     /// Index in `ramps`, or [`NO_RAMP`].
     pub ramp: u32,
-    /// Place of its connection among those of which something may be set, or [`NOTHING_SET`].
+    /// Index of its connection among the controllable ones, or [`NOTHING_SET`].
     pub settable: u32,
 }
 
-/// Nothing of it may be set.
+/// Marker of a connection that is not controllable.
 pub(crate) const NOTHING_SET: u32 = u32::MAX;
 
-/// The source sends all the time.
+/// Marker of a source without a load ramp.
 pub(crate) const NO_RAMP: u32 = u32::MAX;
 
 impl BranchPlan {
-    /// Where its acknowledgements are traffic, and wait: the return path, or nothing with `acks = false`.
+    /// Returns the return path if acknowledgements are traffic and wait; empty with `acks = false`.
     pub fn ack_path(&self) -> (u32, u32) {
         match self.acknowledged {
             u32::MAX => (self.way_back.1, self.way_back.1),
@@ -232,18 +230,18 @@ impl BranchPlan {
         }
     }
 
-    /// Whether it may run out of packets to send.
+    /// Returns true if it may run out of data.
     pub fn is_limited(&self) -> bool {
         self.size_pkts < f64::INFINITY || self.application_pps < f64::INFINITY
     }
 }
 
-/// The source has no profile: it sends at its own rate.
+/// Marker of a source without a profile, which sends at a fixed rate.
 pub(crate) const NO_PROFILE: u32 = u32::MAX;
 
-/// One hop while the plan is made, in the order in which a link's hops lie: those that forward
-/// within the step first, packets of one kind together, then by where they go next, so that what
-/// the next links read lies together, and in order.
+/// Hop while the plan is made, in the order of a link's hops. Hops that forward within the step precede the
+/// others. They are then sorted by kind of packets and by next hop, so that the next links read contiguous
+/// data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Draft {
     next_step: bool,
@@ -253,27 +251,27 @@ struct Draft {
     /// Rank of the branch in the order of sums.
     rank: u32,
     branch: u32,
-    /// Position on the branch's way, data first.
+    /// Position on the branch's path, data first.
     position: u32,
 }
 
-/// The kinds of packets: packets, and their IP bits, on a link per packet of data.
+/// Kinds of packets: packets and their IP bits per data packet, and the precedence.
 #[derive(Default)]
 struct Kinds {
     all: Vec<(f64, f64, u32)>,
     known: HashMap<(u64, u64, u32), u32>,
-    /// Whether precedences make a difference.
+    /// True if precedences make a difference.
     has_precedences: bool,
 }
 
-/// What any plan for a network needs, in bytes, before there is one.
+/// Returns a lower bound of the memory of any plan for a network, in bytes.
 pub(crate) fn least_bytes(inner: &Tables) -> u64 {
     let lengths = inner.branches.iter().flat_map(|b| [b.data, b.back]);
     let hops: usize = lengths.map(|(first, end)| (end - first) as usize).sum();
     bytes_of(hops, inner.branches.len())
 }
 
-/// The arrays of so many hops and branches, in bytes.
+/// Returns the memory of the arrays for this number of hops and branches, in bytes.
 fn bytes_of(hops: usize, branches: usize) -> u64 {
     let per_hop = 4 + 4 + 4 + 8 * 4;
     let per_branch = std::mem::size_of::<BranchPlan>() + BranchDelays::BYTES + 200;
@@ -294,8 +292,8 @@ impl Kinds {
 }
 
 impl Plan {
-    /// For connections that take these of the paths that they may be set to from the start. Without the rings of
-    /// FIFO transport: see [`Plan::size_rings`].
+    /// Creates the plan for controllable connections with these initial paths, without the rings of FIFO
+    /// transport (see [`Plan::size_rings`]).
     pub fn new(inner: &Tables, paths: &[Option<u32>]) -> Plan {
         let used = inner.used_branches(paths);
         let ways: Vec<Way<'_>> = (0..inner.branches.len() as u32)
@@ -393,7 +391,7 @@ impl Plan {
                 .iter()
                 .any(|d| d.next_step && used[d.branch as usize]);
             let same_step = drafts.partition_point(|d| !d.next_step) as u32;
-            // What is not used counts where there is nothing else.
+            // Unused hops count only if there are no others.
             let is_used = |d: &&Draft| used[d.branch as usize];
             let any = drafts.iter().any(|d| is_used(&d));
             let overhead = inner.links[order[p] as usize].overhead;
@@ -429,7 +427,7 @@ impl Plan {
         plan
     }
 
-    /// Bits on the wire of the link of this rank of a packet with these IP bits.
+    /// Returns the bits of a packet on the wire of the link of this rank, given its IP bits.
     #[inline]
     pub fn wire_bits(&self, rank: u32, ip_bits: f64) -> f64 {
         match self.has_overhead {
@@ -442,37 +440,37 @@ impl Plan {
         &self.hops[self.hops_of[b] as usize..self.hops_of[b + 1] as usize]
     }
 
-    /// The branches of each class of limited size.
+    /// Returns the branches of each class of limited size.
     pub fn limited_classes(&self) -> impl Iterator<Item = &[u32]> {
         let class = |b: u32| self.branches[b as usize].class;
         self.limited.chunk_by(move |&a, &b| class(a) == class(b))
     }
 
-    /// Whether the hop is on the way back.
+    /// Returns true if the hop is on the return path.
     pub fn is_ack(&self, hop: u32) -> bool {
         let b = self.branch_of[hop as usize] as usize;
         let data = (self.branches[b].path.1 - self.branches[b].path.0) as usize;
         !self.hops_of_branch(b)[..data].contains(&hop)
     }
 
-    /// The runs of this block.
+    /// Returns the runs of this block.
     pub fn runs_of(&self, block: &Block) -> &[Run] {
         &self.runs[block.first_run as usize..block.end_run as usize]
     }
 
-    /// The blocks of one link.
+    /// Returns the blocks of one link.
     pub fn blocks_at(&self, l: &LinkPlan) -> &[Block] {
         &self.blocks[l.first_block as usize..l.end_block as usize]
     }
 
-    /// The blocks of the links of these ranks.
+    /// Returns the blocks of the links of these ranks.
     pub fn blocks_of(&self, ranks: Range<usize>) -> Range<usize> {
         let first = self.links[ranks.start].first_block as usize;
         first..self.links[ranks.end - 1].end_block as usize
     }
 
-    /// Packets that a link has lost on the way: all that its hops have lost but for the queue's losses
-    /// among them; `None` where it never loses any.
+    /// Returns the packets that a link has lost in transit: all losses of its hops minus those of the queue;
+    /// `None` if it never loses any.
     pub fn link_lost_pkts(&self, state: &State, rank: usize) -> Option<f64> {
         if !state.has_loss(rank) {
             return None;
@@ -491,13 +489,14 @@ impl Plan {
         Some((all - (queue.lost_pkts - queue.cut_off_pkts)).max(0.0))
     }
 
-    /// What leaves within so many seconds is one batch, over a link with this delay.
+    /// Returns the duration of a batch in seconds on a link with this delay.
     pub fn batch_s(&self, delay_s: f64) -> f64 {
         let parts = parts_of(delay_s, self.shortest_step_s);
         (delay_s / parts).max(self.shortest_step_s)
     }
 
-    /// Propagation to the receiver and back over a branch, where links of these ranks have these delays.
+    /// Returns the propagation delays to the receiver and back over a branch, given the delay of each link by
+    /// rank.
     pub fn propagation_s(&self, branch: &BranchPlan, delay_s: impl Fn(u32) -> f64) -> [f64; 2] {
         [branch.path, branch.way_back].map(|(from, to)| {
             let ranks = &self.path[from as usize..to as usize];
@@ -505,13 +504,13 @@ impl Plan {
         })
     }
 
-    /// Where the queue cells of a block end.
+    /// Returns the end of the queue cells of a block.
     pub fn queue_cells_end(&self, block: &Block) -> usize {
         let slots = self.links[block.rank as usize].queue_slots as usize;
         block.first_queue_cell + slots * block.hops()
     }
 
-    /// Where the flight cells of a block end.
+    /// Returns the end of the flight cells of a block.
     pub fn flight_cells_end(&self, block: &Block) -> usize {
         let slots = self.links[block.rank as usize].flight_slots as usize;
         block.first_flight_cell + slots * block.hops()
@@ -521,17 +520,17 @@ impl Plan {
         self.up.len()
     }
 
-    /// How many sources keep what they learn: all branches, or none.
+    /// Returns the number of sources that store estimates: all branches, or 0.
     pub fn learners(&self) -> usize {
         self.looks / LOOKS
     }
 
-    /// Whether a step is worth more than one thread.
+    /// Returns true if a step uses several threads.
     pub fn forks(&self) -> bool {
         self.hop_count() >= FORK_HOPS
     }
 
-    /// What this plan's run needs, in bytes: the arrays of the engine and the plan itself.
+    /// Returns the memory of a run with this plan, in bytes: arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
         let cells = self.queue_cells + self.flight_cells;
         let looks = std::mem::size_of::<Seen>() * self.looks;
@@ -575,7 +574,7 @@ impl Plan {
         });
     }
 
-    /// Where every hop's input comes from: its source, or the hop before.
+    /// Sets the input of every hop: its source, or the previous hop.
     fn link_inputs(&mut self, ways: &[Way<'_>]) {
         let sources = ways.len() as u32;
         for b in 0..ways.len() {
@@ -588,7 +587,7 @@ impl Plan {
         }
     }
 
-    /// Data leaves from the last hop of its way, acknowledgements from the last of all.
+    /// Returns the hops where packets leave: the last data hop and the last acknowledgement hop of each path.
     fn ends(&self, ways: &[Way<'_>]) -> Vec<u32> {
         let mut all_ends = Vec::new();
         for (b, way) in ways.iter().enumerate() {
@@ -711,7 +710,7 @@ impl Plan {
             .sort_by_key(|&b| (self.branches[b as usize].class, b));
     }
 
-    /// The index of a workload's ramp.
+    /// Returns the index of a workload's ramp.
     fn ramp(&mut self, spec: &Arc<WorkloadSpec>, known: &mut HashMap<*const (), u32>) -> u32 {
         *known.entry(Arc::as_ptr(spec).cast()).or_insert_with(|| {
             self.ramps.push(Ramp::new(spec));
@@ -719,8 +718,8 @@ impl Plan {
         })
     }
 
-    /// Makes room for what FIFO transport remembers, with steps of `step_s` or more; those that end
-    /// early, on an event or because somebody wants to look, may be shorter.
+    /// Sizes the rings of FIFO transport for steps of `step_s` or more. Steps that end early (events, output
+    /// times) may be shorter.
     pub fn size_rings(&mut self, inner: &Tables, step_s: f64) {
         self.shortest_step_s = step_s;
         for l in &mut self.links {
@@ -735,9 +734,8 @@ impl Plan {
             l.queue_slots = (steps + 2).min(MAX_QUEUE_SLOTS) as u32;
             l.first_slot = self.queue_slots as u32;
             let parts = parts_of(inner.delays_s(l.link).1, step_s);
-            // A batch ends when the next step would make it too long, so any two that follow each
-            // other are longer than a batch may be, however short steps are; a delay holds as many as
-            // there are parts, and at either end one may stick out.
+            // A batch ends when the next step would make it too long, so two consecutive batches are longer
+            // than the limit. A delay covers one batch per part, plus a partial one at either end.
             l.flight_slots = (2 * (parts as u32 + 1) + 4).next_power_of_two();
             l.first_flight = self.flight_batches as u32;
             self.flight_batches += l.flight_slots as usize;
@@ -754,17 +752,17 @@ impl Plan {
     }
 }
 
-/// Of fewer packets nobody needs to know the size.
+/// Number of packets below which their size is irrelevant.
 pub(crate) const NOTHING_PKTS: f64 = 1e-9;
 
 impl LinkPlan {
-    /// The room of the queue in packets like those in it now.
+    /// Returns the buffer size in packets of the present mean size.
     pub fn buffer_now_pkts(&self, link: &LinkState) -> f64 {
         let room_pkts = self.room_pkts(link, link.queue_pkts, link.queue_bits);
         room_pkts.max(link.queue_pkts)
     }
 
-    /// The same where so many packets of so many bits are there.
+    /// Returns the buffer size in packets if the queue holds `pkts` packets of `bits` in total.
     pub fn room_pkts(&self, link: &LinkState, pkts: f64, bits: f64) -> f64 {
         self.room
             .at(link.bandwidth_bps)
@@ -781,13 +779,13 @@ impl Kinds {
         let class = inner.branches[branch].class as usize;
         let precedence = match inner.classes[class].aggregate {
             Some(_) => inner.branches[branch].precedence,
-            // Within nobody's profile.
+            // Outside any traffic profile.
             None => 2,
         };
         self.id(1.0, 8.0 * spec.packet_size_bytes, precedence)
     }
 
-    /// A kind with its bits on the wire of a link with this overhead.
+    /// Returns a kind with its bits on the wire of a link with this overhead.
     fn on_wire(&self, kind: u32, overhead: Overhead) -> (f64, f64, u32) {
         let (packets, bits, precedence) = self.all[kind as usize];
         match overhead.is_none() {
@@ -800,7 +798,7 @@ impl Kinds {
         }
     }
 
-    /// The kinds in an order of their own, not that in which they were met.
+    /// Returns the rank of each kind in an order that does not depend on the order of insertion.
     fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.all.len() as u32).collect();
         order.sort_by(|&a, &b| {
@@ -823,17 +821,18 @@ impl Kinds {
     }
 }
 
-/// Linux acknowledges so many first packets of a connection one by one.
+/// Number of first packets of a connection that Linux acknowledges one by one (quick ACK).
 const QUICK_PKTS: f64 = 16.0;
-/// The part of others that is acknowledged as long as the window grows, as seen among packets.
+/// Acknowledged fraction of later packets while the window grows, measured in the packet model.
 const WHILE_GROWING: f64 = 0.87;
-/// The law is told in so many parts of one, so that many transfers are alike.
+/// Quantization of the law, 1/20, so that many transfers become equal.
 const ALIKE: f64 = 20.0;
 
-/// Acknowledgements per data packet over this way there and back (irrelevant where there are none).
+/// Returns the acknowledgements per data packet over this path and return path (irrelevant if there are
+/// none).
 ///
-/// Transfers that come and go are of Linux: they send 2 P/ln 2 packets until their windows are what the way holds (P), and
-/// from then on every second packet is acknowledged. Others acknowledge as their specification says.
+/// Finite transfers use Linux rules. They send 2 P/ln 2 packets until their window reaches the capacity P of
+/// the path; later, every second packet is acknowledged. Other connections acknowledge as specified.
 pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: &[u32]) -> f64 {
     let Some(transfers) = &spec.transfers else {
         return spec.acks.per_data();
@@ -861,12 +860,12 @@ fn offsets(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
     all
 }
 
-/// Into how many batches a delay is cut, where no step is shorter than this.
+/// Returns the number of batches of a delay, given the shortest step.
 fn parts_of(delay_s: f64, step_s: f64) -> f64 {
     (delay_s / step_s).ceil().clamp(1.0, PARTS)
 }
 
-/// The lowest bandwidth that a link ever has.
+/// Returns the lowest bandwidth that a link ever has.
 fn slowest_bps(inner: &Tables, link: u32) -> f64 {
     let mut slowest = inner.links[link as usize].bandwidth_bps;
     for e in inner.events.iter().filter(|e| e.link == link) {

@@ -1,59 +1,58 @@
-//! The law of one queue over one step: backward Euler on the conservative fluid equation.
+//! One queue over one step: backward Euler for the conservative fluid equation.
 //!
-//! With N, B and U all explicit in x = ln ρ (pointwise-stationary M/M/1/K), the state at the end
-//! of a step of length δ solves
+//! N, B and U are explicit functions of x = ln ρ (pointwise-stationary M/M/1/K). The state at the end of a
+//! step of length δ solves
 //!
 //! > N(x) + δ (μ U(x) − λ (1 − D(x))) = N₀,  1 − D = (1 − B(x)) (1 − R(x))
 //!
-//! where R is what the queue drops [early](super::early) (0 for drop-tail). The left side
-//! rises with x as long as the arrivals λ do not rise with the queue, so there is one root, and
-//! 0 ≤ N < K for any δ.
+//! where R is the fraction dropped [early](super::early) (0 for drop-tail). The left side increases with x if
+//! the arrivals λ do not increase with the queue. The root is then unique, and 0 ≤ N < K for any δ.
 
 use super::early::EarlyStep;
 use crate::filling::{ByRoomAlone, Filling};
 use crate::mm1k::{Equilibrium, equilibrium};
 use netflow_units::math::{exp, ln};
 
-/// Below this, adding to or taking from one changes nothing: such a loss is none.
+/// Loss probability below which 1 ± p rounds to 1.
 pub(crate) const NEGLIGIBLE: f64 = 1e-17;
 
-/// So few packets are none; their inverse would not be a number.
+/// Number of packets that counts as zero; its inverse would overflow.
 pub(crate) const NOTHING: f64 = 1e-200;
 
-/// Stands for the ln ρ of a queue so light that nobody needs to know it.
+/// ln ρ of an empty queue.
 pub(crate) const LIGHT: f64 = -700.0;
 
-/// A queue of which one step changes more than such a part, in units of the queue and a packet, is
-/// moved in so many parts of the step.
+/// Relative change of the queue in a step (of the queue plus one packet) above which the step is divided, and
+/// the number of parts.
 const LITTLE: f64 = 0.05;
 pub(crate) const PARTS: u32 = 4;
 pub(crate) const PART: f64 = 1.0 / PARTS as f64;
 
-/// A queue that is too full sends nearly all it could: none is so full that its load is no number.
+/// Fraction of the service capacity that an overfull queue must use, which keeps its load finite.
 const SENDS: f64 = 0.99;
 
-/// Where a solution is looked for: beyond, a queue is empty or full to the last digit.
+/// Bounds of ln ρ in the search: beyond them a queue is empty or full to full precision.
 const LOAD_BOUNDS: (f64, f64) = (-700.0, 700.0);
 
-/// A queue over one step, as far as it does not depend on the solution.
+/// Queue over one step: everything that does not depend on the solution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Room in packets like those that are there.
+    /// Buffer size in packets of the present mean size.
     pub room_pkts: f64,
-    /// Below this ρ the far end of the buffer is not felt ([`light_rho`]).
+    /// ρ below which the buffer limit has no effect ([`light_rho`]).
     pub light_rho: f64,
     /// Packets at the start of the step.
     pub before_pkts: f64,
-    /// δμ: packets served in the step if never idle.
+    /// Packets served in the step if never idle, δμ.
     pub service_pkts: f64,
-    /// Load at the start of the step, where the search begins.
+    /// ln ρ at the start of the step, where the search begins.
     pub guess: f64,
     pub early: Option<EarlyStep>,
-    /// What fills it.
+    /// Queue model.
     pub filling: Filling,
 }
 
-/// A queue at one load, and how it changes with the load; dN/dx is V.
+/// Queue at one load, with its derivatives with respect to ln ρ; dN/dx is V.
 struct At {
     eq: Equilibrium,
     busy_slope: f64,
@@ -61,7 +60,7 @@ struct At {
 }
 
 impl Solution {
-    /// A link that fails everything.
+    /// Returns the solution of a failed link, which loses everything.
     pub fn down() -> Solution {
         Solution {
             refused: 1.0,
@@ -71,37 +70,37 @@ impl Solution {
     }
 }
 
-/// The queue at the end of the step.
+/// Queue at the end of the step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Solution {
     pub ln_rho: f64,
     pub queue_pkts: f64,
     pub utilization: f64,
-    /// Fraction of the arrivals that is refused, by the full buffer or early.
+    /// Fraction of arrivals dropped, by the full buffer or early.
     pub refused: f64,
-    /// What early drops follow from at the end: see [`EarlyStep::known`] and [`EarlyStep::wait_s`].
+    /// Memory of the early-drop law at the end: see [`EarlyStep::known`] and [`EarlyStep::wait_s`].
     pub known: f64,
     /// See [`known`](Self::known).
     pub wait_s: f64,
-    /// By how much the loss of a drop-tail queue rises with each packet that waits.
+    /// Derivative of the loss of a drop-tail queue with respect to the waiting packets.
     pub steepness: f64,
 }
 
-/// The ρ below which a queue with room for `buffer_pkts` behaves as if its room were endless:
-/// (K+1)² ρ^(K+1) is below rounding.
+/// Returns the ρ below which a queue of `buffer_pkts` behaves as if its buffer were unlimited: (K+1)² ρ^(K+1)
+/// is below rounding.
 pub(crate) fn light_rho(buffer_pkts: f64) -> f64 {
     let k1 = buffer_pkts + 1.0;
     exp(-(38.0 + 2.0 * ln(k1)) / k1)
 }
 
-/// Whether Newton's method is not on its way to the root after so many tries, its last two moves being these: from
-/// either side of a bend it can jump to the other for ever.
+/// Returns true if Newton's method does not converge, judged by its last two steps: it can jump between both
+/// sides of a kink forever.
 pub(crate) fn goes_in_circles(tries: u32, moved: f64, before: f64) -> bool {
     tries >= 8 && moved.abs() > 0.5 * before.abs()
 }
 
 impl Step {
-    /// The state at the end of the step if `arriving_pkts` arrive during it.
+    /// Returns the state at the end of the step, given the arrivals `arriving_pkts`.
     pub fn solve(&self, arriving_pkts: f64) -> Solution {
         let available = self.before_pkts + arriving_pkts;
         if available <= NOTHING {
@@ -127,8 +126,8 @@ impl Step {
         self.solve_by(|_| arriving_pkts)
     }
 
-    /// The same in parts of the step, if the queue changes much in it: backward Euler alone blurs what
-    /// happens within a step. What is refused is then the mean over the step; beside it stands what is at its end.
+    /// Solves the step in parts if the queue changes much, because backward Euler alone smooths fast changes.
+    /// The loss is then the mean over the step; the loss at its end is returned separately.
     pub fn solve_in_parts(&self, arriving_pkts: f64) -> (Solution, Option<f64>) {
         let whole = self.solve(arriving_pkts);
         if !self.changes_much(&whole) {
@@ -151,14 +150,14 @@ impl Step {
         (mean, Some(end.refused))
     }
 
-    /// Whether the queue changes by so much in the step that it is to be moved in parts.
+    /// Returns true if the change of the queue requires a divided step.
     pub fn changes_much(&self, whole: &Solution) -> bool {
         let change_pkts = (whole.queue_pkts - self.before_pkts).abs();
         let least_pkts = whole.queue_pkts.min(self.before_pkts);
         change_pkts > LITTLE * (1.0 + least_pkts)
     }
 
-    /// The first of [`PARTS`] of the step.
+    /// Returns the first of [`PARTS`] of the step.
     pub fn part(&self) -> Step {
         Step {
             service_pkts: self.service_pkts * PART,
@@ -167,14 +166,15 @@ impl Step {
         }
     }
 
-    /// What it holds: what it has room for, and of more than that what it cannot send in the step. When large packets
-    /// come to a queue of bytes full of small ones it has room for fewer of all.
+    /// Returns the effective buffer size: the nominal one, or the packets present that cannot be sent in the
+    /// step, if more. When large packets arrive at a byte buffer full of small ones, its capacity in packets
+    /// decreases.
     pub fn buffer_pkts(&self) -> f64 {
         let left_pkts = self.before_pkts - SENDS * self.service_pkts;
         self.room_pkts.max(left_pkts)
     }
 
-    /// The next part, after one that ended so.
+    /// Continues with the next part after one that ended at `end`.
     pub fn go_on(&mut self, end: &Solution) {
         (self.before_pkts, self.guess) = (end.queue_pkts, end.ln_rho);
         if let Some(early) = &mut self.early {
@@ -190,8 +190,8 @@ impl Step {
         }
     }
 
-    /// As long as the far end of the buffer is not felt, N = ρ/(1−ρ) and nothing is lost: the
-    /// root of a quadratic, N² + N(1 + δμ − c) = c with c = N₀ + λδ.
+    /// Solves the step if the buffer limit has no effect: N = ρ/(1−ρ) without loss. It is the root of the
+    /// quadratic N² + N(1 + δμ − c) = c with c = N₀ + λδ.
     fn solve_light(&self, available: f64) -> Option<Solution> {
         let half = 0.5 * (1.0 + self.service_pkts - available);
         let root = (half * half + available).sqrt();
@@ -212,7 +212,7 @@ impl Step {
         })
     }
 
-    /// M/M/1/K as it is: dU/dx = π₀N, dB/dx = B(K−N).
+    /// Evaluates M/M/1/K: dU/dx = π₀N, dB/dx = B(K−N).
     fn poisson(&self, x: f64) -> At {
         let eq = equilibrium(x, self.buffer_pkts());
         At {
@@ -222,7 +222,7 @@ impl Step {
         }
     }
 
-    /// M/M/1/K's mean with the loss and the idle time of windows.
+    /// Evaluates the mean of M/M/1/K with the loss and the idle time of windows.
     fn filled(&self, x: f64) -> At {
         let k = self.buffer_pkts();
         let queue = self.filling.queue(x, k);
@@ -245,7 +245,8 @@ impl Step {
         }
     }
 
-    /// Newton's method with the exact slope, kept inside a bracket; `at` gives the queue at a load.
+    /// Solves by Newton's method with exact derivatives, within a bracket; `at` evaluates the queue at a
+    /// load.
     fn solve_drop_tail(&self, arriving_pkts: f64, at: impl Fn(f64) -> At) -> Solution {
         let k = self.buffer_pkts();
         let (mut low, mut high) = LOAD_BOUNDS;
@@ -266,7 +267,7 @@ impl Step {
             }
             let slope = eq.slope + self.service_pkts * busy_slope + arriving_pkts * blocking_slope;
             let moved = -residual / slope;
-            // So near that the tangent is as good as the curve: its error is the square of this.
+            // The tangent is accurate enough here: its error is of second order.
             if moved.abs() * (1.0 + k) < 1e-7 || high - low < 1e-15 * (1.0 + high.abs()) {
                 eq.mean_pkts += eq.slope * moved;
                 eq.empty -= busy_slope * moved;
@@ -288,8 +289,8 @@ impl Step {
         self.solution(x, &at(x).eq)
     }
 
-    /// Near the root wherever the step is short of equilibrium; Newton's method needs few steps
-    /// from there.
+    /// Returns a start close to the root unless the step reaches equilibrium. Newton's method needs few
+    /// iterations from there.
     fn first_guess(&self, arriving_pkts: f64) -> f64 {
         let k = self.buffer_pkts();
         // In overload the queue ends full: 1 − B = 1/ρ.
@@ -327,13 +328,13 @@ impl Step {
         }
     }
 
-    /// The state at the end of the step if the arrivals depend on it: `arriving_pkts` gives the
-    /// packets that arrive during the step from the solution tried. It should not rise with the
-    /// queue; where it does (profiles are not monotone everywhere), one of the roots is found.
+    /// Solves a step with state-dependent arrivals: `arriving_pkts` returns the arrivals for a trial
+    /// solution. These should not increase with the queue. If they do (not all profiles are monotone), one of
+    /// the roots is found.
     ///
-    /// Bracketed false position (Illinois), for functions without a slope; also where the
-    /// arrivals jump, as at the upper threshold of random early detection: the refused fraction
-    /// then follows from the balance.
+    /// The method is false position in a bracket (Illinois), which needs no derivatives. It also handles
+    /// jumps of the arrivals, for example at the upper threshold of RED; the dropped fraction then follows
+    /// from the balance.
     pub fn solve_by(&self, mut arriving_pkts: impl FnMut(&Solution) -> f64) -> Solution {
         let mut arriving = 0.0;
         let mut at = |x: f64| {
@@ -351,7 +352,7 @@ impl Step {
         let (mut low, mut high) = LOAD_BOUNDS;
         let guess = self.guess();
         let (mut best, mut volume, mut f) = at(guess);
-        // Step outwards from the guess until the root is enclosed.
+        // Expands the interval from the guess until it encloses the root.
         let (mut f_low, mut f_high) = (f64::NAN, f64::NAN);
         let mut reach = 1e-3 / (1.0 + self.buffer_pkts()).sqrt();
         let mut x = guess;
@@ -431,7 +432,7 @@ mod tests {
         }
     }
 
-    /// A part of a step on which Newton's method went in circles: 120 packets were missing.
+    /// Part of a step in which Newton's method oscillated and lost 120 packets.
     #[test]
     fn a_full_queue_balances() {
         let (k, service) = (155.1774270415016, 434.4755003215194);
@@ -455,7 +456,7 @@ mod tests {
     }
 
     proptest! {
-        /// N + δ(μU − λ(1−B)) = N₀, and 0 ≤ N ≤ K, whatever the step.
+        /// N + δ(μU − λ(1−B)) = N₀, and 0 ≤ N ≤ K, for any step.
         #[test]
         fn a_step_balances(
             k in 1.0..20_000.0_f64,
@@ -473,7 +474,7 @@ mod tests {
             prop_assert!(end.queue_pkts >= 0.0 && end.queue_pkts <= k);
         }
 
-        /// In parts, packets balance as well, and what is found is nearer to many short steps.
+        /// A divided step conserves packets, too, and is closer to the limit of short steps.
         #[test]
         fn parts_are_nearer_to_short_steps(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {
             let s = step(k, fill * k, service);
@@ -493,7 +494,7 @@ mod tests {
             prop_assert!(error(parts.queue_pkts) <= error(whole) + 1e-6 * (1.0 + k), "{parts:?} {whole}");
         }
 
-        /// The general search finds what Newton's method finds.
+        /// The derivative-free search agrees with Newton's method.
         #[test]
         fn both_searches_agree(k in 1.0..1000.0_f64, fill in 0.0..=1.0_f64, service in 0.01..500.0_f64, ln_rho in 0.01..5.0_f64) {
             let s = step(k, fill * k, service);

@@ -1,8 +1,8 @@
-//! Queues that tell drop precedences apart: early drops in front of the finite queue.
+//! Queues with drop precedences (RED, WRED, RIO): early drops in front of the finite queue.
 //!
-//! Each precedence looks at an average queue of its own (RIO), which moves with the packets that
-//! arrive. Within a step the averages, the early drops and the queue are solved together: backward
-//! Euler, with the averages as they are at the step's end.
+//! Each precedence has its own average queue (RIO), which changes with the arriving packets. In each step,
+//! backward Euler solves for the averages, the early drops and the queue together, with the averages at the
+//! end of the step.
 
 use netflow_diffserv::{Discipline, Dropper, Load};
 use netflow_network::DropPolicy;
@@ -16,38 +16,38 @@ use super::shares::Arrivals;
 use super::sources::ln_pass;
 use crate::state::State;
 
-/// One such queue, as far as it does not change.
+/// Constants of one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct RioQueue {
     pub rank: u32,
     pub dropper: Dropper,
-    /// The bandwidth with which the dropper was made.
+    /// Bandwidth for which the dropper was made.
     bandwidth_bps: f64,
 }
 
-/// One such queue; arrays are by precedence.
+/// State of one queue; arrays are by precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RioState {
-    /// The average that each precedence looks at.
+    /// Average queue that each precedence uses.
     pub average_pkts: [f64; 3],
-    /// Probability to be dropped early.
+    /// Early-drop probability.
     pub early: [f64; 3],
     /// Packets in the queue.
     pub queue_pkts: [f64; 3],
-    /// Since the start:
+    /// Packets that arrived since the start, and those lost.
     pub offered_pkts: [f64; 3],
     pub lost_pkts: [f64; 3],
 }
 
 impl RioState {
-    /// The loss of a mix of precedences, if the full queue refuses this fraction.
+    /// Returns the loss of a mix of precedences, if the full queue drops the fraction `refused`.
     pub fn loss(&self, marking: &[f64; 3], refused: f64) -> f64 {
         let each = marking.iter().zip(&self.early);
         let dropped: f64 = each.map(|(part, early)| part * early).sum();
         dropped + (1.0 - dropped) * refused
     }
 
-    /// As [`State::extrapolate`] does with all volumes; what was lost is never taken back.
+    /// Extrapolates as [`State::extrapolate`] does with all volumes; losses never decrease.
     pub fn extrapolate(&mut self, whole: &RioState) {
         for p in 0..3 {
             let lost = 2.0 * self.lost_pkts[p] - whole.lost_pkts[p];
@@ -60,11 +60,11 @@ impl RioState {
 }
 
 impl Plan {
-    /// Finds the queues that tell precedences apart.
+    /// Finds the queues with drop precedences.
     pub fn add_rio_queues(&mut self, inner: &Tables) {
         for (rank, l) in self.links.iter_mut().enumerate() {
             let spec = &inner.links[l.link as usize];
-            // The builder has checked that there is a dropper.
+            // The builder has checked that the dropper is valid.
             if let DropPolicy::Rio(rio) = &spec.queue
                 && let Ok(dropper) = rio.dropper(spec.bandwidth_bps * l.pkts_per_bit, 1)
             {
@@ -79,24 +79,24 @@ impl Plan {
     }
 }
 
-/// What a queue does at a solution that is tried.
+/// Queue at a trial solution.
 #[derive(Clone, Copy)]
 struct Tried {
-    /// By how much packets are out of balance.
+    /// Residual of the packet balance.
     residual: f64,
     average_pkts: [f64; 3],
     early: [f64; 3],
 }
 
-/// A queue over one step.
+/// Queue over one step.
 struct RioStep<'a> {
     queue: &'a RioQueue,
     before: &'a RioState,
     step: &'a Step,
-    /// Packets of each precedence that arrive.
+    /// Arriving packets of each precedence.
     arriving: [f64; 3],
     length_s: f64,
-    /// The bandwidth relative to the one that the dropper knows.
+    /// Bandwidth relative to that of the dropper.
     speed: f64,
 }
 
@@ -123,13 +123,13 @@ impl RioStep<'_> {
         }
     }
 
-    /// Packets that are not dropped early.
+    /// Returns the packets that are not dropped early.
     fn admitted(&self, early: &[f64; 3]) -> f64 {
         let each = self.arriving.iter().zip(early);
         each.map(|(pkts, early)| pkts * (1.0 - early)).sum()
     }
 
-    /// The mix of the queue, with the early drops of the step before.
+    /// Returns the mix of the queue, with the early drops of the step before.
     fn shares(&self) -> [f64; 3] {
         let there = match self.step.before_pkts > 0.0 {
             true => self.before.queue_pkts,
@@ -144,7 +144,7 @@ impl RioStep<'_> {
         }
     }
 
-    /// The part of the queue that each precedence looks at.
+    /// Returns the part of the queue that each precedence uses.
     fn seen(&self, [dp0, dp1, dp2]: [f64; 3]) -> [f64; 3] {
         match self.queue.dropper.spec().discipline {
             Discipline::Red | Discipline::Wred => [dp0 + dp1 + dp2; 3],
@@ -154,8 +154,8 @@ impl RioStep<'_> {
     }
 }
 
-/// Fraction of the time in which none of a share of the packets is in a queue that is empty for
-/// 1 − U of it: for geometric lengths with this π₀, each packet one of them by chance.
+/// Returns the fraction of time in which the queue holds no packet of a given share. It assumes geometric
+/// lengths with utilization U, and packets that belong to the share at random.
 fn empty(utilization: f64, share: f64) -> f64 {
     if share <= 0.0 {
         return 1.0;
@@ -165,7 +165,7 @@ fn empty(utilization: f64, share: f64) -> f64 {
 }
 
 impl Moving<'_> {
-    /// What a packet of no aggregate meets at these queues: it is DP2.
+    /// Sets the conditions of a packet outside aggregates (DP2) at these queues.
     pub(super) fn look_at_rio_queues(&mut self) {
         for (queue, rio) in self.setup.plan.rio.iter().zip(&self.state.rio) {
             let rank = queue.rank as usize;
@@ -174,8 +174,7 @@ impl Moving<'_> {
         }
     }
 
-    /// Solves one queue together with its averages; what is dropped early is taken out of what
-    /// arrives, and counted.
+    /// Solves one queue together with its averages. Early drops are subtracted from the arrivals and counted.
     pub(super) fn solve_rio(
         &mut self,
         rank: usize,
@@ -229,13 +228,13 @@ impl Moving<'_> {
     }
 }
 
-/// A queue after a step.
+/// Queue after a step.
 struct Solved {
     solution: Solution,
     /// Fractions of the step's arrivals that are dropped early.
     early: [f64; 3],
     at_end: Tried,
-    /// What is refused at the end of the step, if that is not the mean.
+    /// Loss at the end of the step, if it is not the mean.
     refused_at_end: Option<f64>,
 }
 
@@ -251,7 +250,7 @@ impl Solved {
 }
 
 impl RioState {
-    /// What is offered is taken in but for what is dropped early or refused, and the queue's mix follows.
+    /// Adds the arrivals that are not dropped, and updates the mix of the queue.
     fn take(&mut self, offered: [f64; 3], early: &[f64; 3], solution: &Solution) {
         let mut there = [0.0; 3];
         for p in 0..3 {
@@ -269,7 +268,7 @@ impl RioState {
     }
 }
 
-/// As [`Step::solve_in_parts`].
+/// Solves the step in parts, as [`Step::solve_in_parts`].
 fn solve_in_parts(rio: &RioStep<'_>) -> Solved {
     let (whole, tried) = solve(rio);
     if !rio.step.changes_much(&whole) {
@@ -317,8 +316,8 @@ fn solve_in_parts(rio: &RioStep<'_>) -> Solved {
     }
 }
 
-/// The queue at the end of the step. Where a drop probability jumps, the queue may stay at the
-/// threshold: then the drops between both sides of the jump that keep it there.
+/// Returns the queue at the end of the step. If a drop probability jumps, the queue may stay at the
+/// threshold. The drops are then the value between both sides of the jump that keeps it there.
 fn solve(rio: &RioStep<'_>) -> (Solution, Tried) {
     let (mut low, mut high): (Option<Tried>, Option<Tried>) = (None, None);
     let solution = rio.step.solve_by(|tried| {
@@ -354,7 +353,7 @@ fn arriving_by_precedence(plan: &Plan, state: &State, rank: usize) -> [f64; 3] {
     sums
 }
 
-/// Takes early drops out of what arrives at a link, hop by hop.
+/// Subtracts early drops from the arrivals at a link, hop by hop.
 fn drop_early(
     plan: &Plan,
     state: &mut State,

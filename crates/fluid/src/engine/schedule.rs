@@ -1,8 +1,8 @@
-//! What part of its link's bandwidth each queue of a class has.
+//! Schedulers of links with several queues: bandwidth share of each queue.
 //!
-//! A queue is served as fast as if it were never empty: with what the others, by what they were
-//! admitted in the last step, do not use of theirs. So lightly loaded queues all see most of the
-//! link, and backlogged ones their shares.
+//! A queue is served as if it were always backlogged. It also gets the bandwidth that the other queues do not
+//! use, given their accepted traffic of the last step. Lightly loaded queues therefore see most of the link,
+//! and backlogged ones their shares.
 
 use netflow_network::Scheduler;
 use netflow_network::tables::Tables;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use super::Moving;
 use super::plan::Plan;
 
-/// The least part of a link that a queue has: a round-trip time must be a number.
+/// Minimum bandwidth share of a queue, which keeps round-trip times finite.
 const LEAST: f64 = 1e-3;
 
-/// Over how long (s) the demands of queues are averaged, and debts are paid.
+/// Averaging time of demands, and time to repay debts, in seconds.
 const MEMORY_S: f64 = 0.1;
 
-/// The queues of one link, as ranks.
+/// Queues of one link, as ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     scheduler: Scheduler,
@@ -26,23 +26,23 @@ pub(crate) struct Schedule {
     weights: Vec<f64>,
 }
 
-/// One link with several queues at the start of the step before.
+/// State of one link with several queues at the start of the step before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ScheduleState {
     queues: Vec<Before>,
     time_s: f64,
-    /// By how much more than the link can its queues have sent, in seconds of the link: shares
-    /// follow demands one step later.
+    /// Excess of the traffic sent over the link capacity, in seconds of the link: shares follow demands one
+    /// step later.
     debt_s: f64,
 }
 
-/// One queue until then.
+/// State of one queue at that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Before {
-    /// What it had taken in, in packets, and what was in it, in bits.
+    /// Accepted packets until then, and bits in the queue.
     admitted_pkts: f64,
     queue_bits: f64,
-    /// What it takes in of late, as a part of the link.
+    /// Recent demand as a fraction of the link.
     demand: f64,
 }
 
@@ -114,7 +114,8 @@ impl Moving<'_> {
     }
 }
 
-/// What those before leave of `link`, a part of its bandwidth; the first always has it all.
+/// Returns the shares by strict priority: the fraction of `link` that earlier queues leave; the first always
+/// gets the whole link.
 fn by_priority(link: f64, demands: &[f64]) -> Vec<f64> {
     let mut share = 1.0;
     let mut left = link;
@@ -127,13 +128,13 @@ fn by_priority(link: f64, demands: &[f64]) -> Vec<f64> {
     shares.collect()
 }
 
-/// What each gets of `link` by generalized processor sharing if it were never empty, and the others want
-/// these parts of the link.
+/// Returns the shares by generalized processor sharing: the share of each queue if it were always backlogged,
+/// given the demands of the others.
 fn by_weight(link: f64, demands: &[f64], weights: &[f64]) -> Vec<f64> {
     let each = (0..demands.len()).map(|greedy| {
         let mut left = link;
         let mut others: Vec<usize> = (0..demands.len()).filter(|&i| i != greedy).collect();
-        // Who wants less than its part of what is left gets it, and leaves the rest.
+        // A queue with less demand than its share gets its demand and leaves the rest.
         loop {
             let weight: f64 = others.iter().map(|&i| weights[i]).sum();
             let unit = left / (weight + weights[greedy]);
@@ -164,11 +165,11 @@ mod tests {
 
     #[test]
     fn what_others_leave_is_shared_by_weight() {
-        // All want more than they get: 3 : 1.
+        // All are backlogged: 3 : 1.
         near(&by_weight(1.0, &[2.0, 2.0], &[3.0, 1.0]), &[0.75, 0.25]);
-        // The second wants 0.1 only; the first could have the rest, the second its quarter.
+        // The second demands only 0.1, so the first can get 0.9; the second could get its quarter.
         near(&by_weight(1.0, &[2.0, 0.1], &[3.0, 1.0]), &[0.9, 0.25]);
-        // 0.05 of the third's quarter leave 0.95 for two equals.
+        // The third uses 0.05 of its share, which leaves 0.95 for two equal queues.
         near(
             &by_weight(1.0, &[2.0, 2.0, 0.05], &[1.0, 1.0, 2.0]),
             &[0.475, 0.475, 0.5],

@@ -1,4 +1,4 @@
-//! What steps work with besides the state, and can be derived from it.
+//! Working memory of steps that can be derived from the state.
 
 use netflow_network::Edge;
 
@@ -12,42 +12,42 @@ use crate::delays::Wait;
 use crate::filling::Filling;
 use crate::state::State;
 
-/// Everything is allocated before the first step.
+/// Working memory, allocated before the first step.
 #[derive(Clone, Debug)]
 pub(crate) struct Scratch {
-    /// The sources that may send.
+    /// Sources that may send.
     pub active: ActiveSources,
-    /// What does not change in each branch's times.
+    /// Fixed part of the delays, by branch.
     pub fixed: Vec<Fixed>,
-    /// What links lose on the way.
+    /// Random loss of links.
     pub on_the_way: OnTheWay,
-    /// What each link does to a packet that arrives at the start of the step.
+    /// Loss and wait of a packet that arrives at each link at the start of the step.
     pub conditions: Vec<Condition>,
-    /// By block.
+    /// Arrivals by block.
     pub arrivals: Vec<Arrivals>,
-    /// By link, where those of a level take at once what arrives.
+    /// Arrivals by link, for levels that take their arrivals at once.
     pub arriving: Vec<Arrivals>,
-    /// By link.
+    /// Solution by link.
     pub fates: Vec<Fate>,
     /// Weights of the rows of rings, link by link.
     pub departures: Vec<Weight>,
     pub same_step: Vec<Weight>,
     pub next_step: Vec<Weight>,
-    /// How many of them each link has.
+    /// Number of rows in `next_step` by link.
     pub next_step_rows: Vec<u32>,
-    /// What sources that are evaluated within the step see at its start.
+    /// ln of the pass probability, and RTT, at the start of the step, for sources evaluated within it.
     pub seen: Vec<[f64; 2]>,
-    /// Branches that were just evaluated within the step.
+    /// Branches just evaluated within the step.
     pub sent_by: Vec<SentWithin>,
     /// Packets that each branch may still send.
     pub may_send: Vec<f64>,
-    /// What fills each queue, while the sources are these.
+    /// Queue model of each link for the present sources.
     pub fillings: Vec<Filling>,
-    /// What links made packets wait when it was looked at last.
+    /// Waiting times of links at the last sample.
     pub waits: Vec<Wait>,
-    /// Packets/s that transfers brought to links then.
+    /// Packets/s of transfers on each link at the last sample.
     pub transfers_pps: Vec<f64>,
-    /// By aggregate: its edge as it is set.
+    /// Edge of each aggregate, with the rates that were set.
     pub edges: Vec<Edge>,
 }
 
@@ -82,21 +82,21 @@ impl Scratch {
         scratch
     }
 
-    /// Bandwidths, delays or routes are others than before.
+    /// Updates derived data after a change of bandwidths, delays or routes.
     pub fn links_changed(&mut self, setup: &Setup, state: &State) {
         Fixed::of_all(&setup.plan, state, &mut self.fixed);
         self.active.until_s = f64::NEG_INFINITY;
     }
 
-    /// The longest step from now on that is right for those who send in it.
+    /// Returns the longest suitable step for the sources that send in it.
     pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
         let pace = setup.pace?;
-        // Who stops now is not in the list any more, and who starts now is.
+        // Excludes sources that stop now, and includes those that start now.
         self.update_sources(setup, state, state.time_s.next_up());
         Some(pace.next_s(setup, &self.active, state, &self.fixed))
     }
 
-    /// Makes the list of sources that may send before `end_s` anew, if that is due.
+    /// Updates the list of sources that may send before `end_s`, if that is due.
     pub fn update_sources(&mut self, setup: &Setup, state: &mut State, end_s: f64) {
         if end_s <= self.active.until_s {
             return;

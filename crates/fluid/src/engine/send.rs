@@ -1,5 +1,5 @@
-//! What sources send during a step: at their own rate, by a profile and what they have seen, or
-//! by a profile within the solution of their first link's queue.
+//! Packets sent by sources during a step. A source sends at a fixed rate, by its profile with delayed
+//! feedback, or by its profile within the implicit solution of its first link's queue.
 
 use netflow_profile::{Profile, ProfileUse};
 use netflow_units::math::exp_m1;
@@ -13,11 +13,11 @@ use super::sources::{self, BATCH, Condition, Sight, look};
 use super::{Moving, Scratch, Setup, Span};
 use crate::state::{BranchState, Learnt, Seen};
 
-/// Sources that one thread evaluates at least.
+/// Minimum number of sources per thread.
 const FORK_SOURCES: usize = 2048;
 
 impl Moving<'_> {
-    /// What every source sends during the step, but for those evaluated within it.
+    /// Computes the packets of every source in the step, except those evaluated within it.
     pub(crate) fn send(&mut self, fork: bool) {
         self.look_at_links();
         let plan = &self.setup.plan;
@@ -33,7 +33,7 @@ impl Moving<'_> {
         self.send_marked();
     }
 
-    /// What each link does to a packet that arrives now.
+    /// Computes loss and wait at each link for a packet that arrives now.
     fn look_at_links(&mut self) {
         let Scratch {
             conditions,
@@ -47,7 +47,7 @@ impl Moving<'_> {
         self.look_at_rio_queues();
     }
 
-    /// What a source sees of its path.
+    /// Returns the path conditions of a source.
     pub(super) fn look(&self, b: usize) -> Sight {
         let Scratch {
             conditions,
@@ -109,7 +109,7 @@ impl Moving<'_> {
         }
     }
 
-    /// Sources evaluated within the step: what they see at its start.
+    /// Sets the path conditions at the start of the step, for sources evaluated within it.
     fn look_within_step(&mut self) {
         let plan = &self.setup.plan;
         for i in 0..self.scratch.active.implicit.len() {
@@ -127,8 +127,8 @@ impl Moving<'_> {
         }
     }
 
-    /// The queue of a link whose own sources are evaluated within the step; what they send is
-    /// added to `arriving`, and to what their first hops received.
+    /// Solves the queue of a link whose sources are evaluated within the step. Their packets are added to
+    /// `arriving` and to the arrivals of their first hops.
     pub(super) fn solve_with_sources(
         &mut self,
         rank: usize,
@@ -198,7 +198,7 @@ impl Moving<'_> {
     }
 }
 
-/// What a source evaluated within the step wants and sends.
+/// Rate and packets of a source evaluated within the step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentWithin {
     branch: usize,
@@ -207,25 +207,24 @@ pub(crate) struct SentWithin {
     active_s: f64,
 }
 
-/// What all threads that evaluate sources read.
+/// Shared read-only data of threads that evaluate sources.
 struct SharedView<'a> {
     setup: &'a Setup,
     scratch: &'a Scratch,
     span: Span,
     step: u64,
-    /// Length of the step before, and what hops forwarded in it.
+    /// Length of the step before, and packets forwarded by hops in it.
     before_s: f64,
     forwarded: &'a [f64],
 }
 
-/// Some sources of one profile, in order of branches, and what is written for them; the slices
-/// start at branch `first`.
+/// Sources of one profile in the order of branches, with their output; slices start at branch `first`.
 struct SourceWork<'a> {
     members: &'a [u32],
     first: usize,
     forwarded: &'a mut [f64],
     branches: &'a mut [BranchState],
-    /// What each branch has learnt, and [`LOOKS`] of it; empty if they do not learn.
+    /// Estimates of each branch, and [`LOOKS`] samples; empty without feedback.
     learnt: &'a mut [Learnt],
     looks: &'a mut [Seen],
 }
@@ -236,7 +235,7 @@ impl SharedView<'_> {
         if !fork || n < 2 * FORK_SOURCES {
             return self.send_serially(profile, work);
         }
-        // Whole batches on each side: the same batches for any number of threads.
+        // Splits into whole batches, so that batches do not depend on the number of threads.
         let middle = n / 2 / BATCH * BATCH;
         let (left, right) = work.members.split_at(middle);
         let cut = right[0] as usize - work.first;

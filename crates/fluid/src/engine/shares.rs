@@ -1,11 +1,11 @@
-//! The mix of connections in a queue: what each hop brings, keeps, loses and forwards.
+//! Mix of connections in a queue: arrivals, content, losses and departures of each hop.
 //!
-//! All volumes are packets of data (of a class, its weight included) during one step. The loops
-//! run over contiguous slices without branches, so that the compiler can vectorize them.
+//! Volumes are data packets (of a class, including its weight) in one step. The loops run over contiguous
+//! slices without branches, so that the compiler can vectorize them.
 
 use super::plan::Run;
 
-/// Sums over one block's arrivals.
+/// Sum of the arrivals of one block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
     pub pkts: f64,
@@ -19,36 +19,35 @@ impl std::ops::AddAssign for Arrivals {
     }
 }
 
-/// What a link's solution means for every one of its hops.
+/// Solution of a link as it applies to each of its hops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fate {
     /// Fractions of the arrivals.
     pub admitted: f64,
     pub refused: f64,
-    /// Fractions of what was available: queued before, or admitted now.
+    /// Fractions of the available packets: queued before, or admitted now.
     pub keep: f64,
     pub leave: f64,
     pub fifo: FifoFate,
 }
 
-/// The rows that FIFO transport works on; lists of (row, weight) lie elsewhere.
+/// Rows used by FIFO transport; the lists of (row, weight) are stored elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FifoFate {
-    /// Where the arrivals go, and what their row is multiplied by before they are added.
+    /// Row of the arrivals, and the factor applied to that row before the addition.
     pub arrival_row: u32,
     pub arrival_memory: f64,
     pub departures: u32,
     pub flight_row: u32,
-    /// Whether the departures are added to what is in that row.
+    /// True if departures are added to the content of that row.
     pub flight_adds: bool,
     pub same_step: u32,
 }
 
-/// A row of a block's ring, and how much of it counts.
+/// Row of a block's ring, with its weight.
 pub(crate) type Weight = (u32, f64);
 
-/// Fetches what arrives: `inflow[h] = forwarded[up[h]]`. Returns the sum, always formed in the same
-/// order.
+/// Gathers the arrivals: `inflow[h] = forwarded[up[h]]`. Returns the sum, always formed in the same order.
 #[inline]
 fn gather(up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> f64 {
     let mut sums = [0.0; 4];
@@ -70,7 +69,7 @@ fn gather(up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
-/// Fetches what arrives at one block, run by run; the sums are always formed in the same order.
+/// Gathers the arrivals of one block, run by run; sums are always formed in the same order.
 pub(crate) fn arrive(runs: &[Run], up: &[u32], forwarded: &[f64], inflow: &mut [f64]) -> Arrivals {
     let mut sum = Arrivals::default();
     let mut start = 0;
@@ -84,7 +83,7 @@ pub(crate) fn arrive(runs: &[Run], up: &[u32], forwarded: &[f64], inflow: &mut [
     sum
 }
 
-/// Adds what was refused to what was lost before.
+/// Adds dropped packets to the losses.
 pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
     if fate.refused == 0.0 {
         return;
@@ -94,7 +93,7 @@ pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
     }
 }
 
-/// What does not get to the end of the link: `pass` is the part of every hop that does.
+/// Applies the random loss of a link; `pass` is the delivered fraction of every hop.
 pub(crate) fn lose_on_the_way(pass: &[f64], forwarded: &mut [f64], lost: &mut [f64]) {
     for ((pass, forwarded), lost) in pass.iter().zip(forwarded).zip(lost) {
         let arrives = *forwarded * pass;
@@ -103,7 +102,7 @@ pub(crate) fn lose_on_the_way(pass: &[f64], forwarded: &mut [f64], lost: &mut [f
     }
 }
 
-/// Well-mixed: every hop keeps, and forwards, the same fraction.
+/// Well-mixed: every hop keeps and forwards the same fraction.
 pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], forwarded: &mut [f64]) {
     let Fate {
         admitted,
@@ -118,7 +117,7 @@ pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], forwarded: &
     }
 }
 
-/// One block's part of the rings.
+/// Rings of one block.
 pub(crate) struct Rings<'a> {
     /// `queue_slots` rows of arrivals.
     pub queue: &'a mut [f64],
@@ -126,16 +125,16 @@ pub(crate) struct Rings<'a> {
     pub flight: &'a mut [f64],
 }
 
-/// What a link departs and forwards in this step, as weights of rows.
+/// Departures and forwarded packets of a link in this step, as weights of rows.
 pub(crate) struct Weights<'a> {
     pub departures: &'a [Weight],
     pub same_step: &'a [Weight],
 }
 
-/// First in, first out: what departs has the mix of the arrival slots it came in with, and what
-/// is forwarded the mix of the steps it departed in. Only the first `same_step` hops of the block forward
-/// now, the others before the next step. What is lost `on_the_way` (the part of every hop that is not, and what
-/// it has lost) is so when it departs, so that later losses have no part in it.
+/// FIFO: departures have the mix of their arrival slots, and forwarded packets the mix of their departure
+/// steps. Only the first `same_step` hops of the block forward now, the others before the next step. The loss
+/// in transit (`on_the_way`: delivered fraction and loss count of every hop) applies at departure, so that
+/// later changes do not affect it.
 pub(crate) fn first_in_first_out(
     fate: &Fate,
     inflow: &[f64],
@@ -184,13 +183,13 @@ pub(crate) fn first_in_first_out(
     );
 }
 
-/// What the hops of a block from `first` on forward of its rows of departures.
+/// Forwards packets of a block's departure rows, for the hops from `first` on.
 pub(crate) fn forward(weights: &[Weight], flight: &[f64], first: usize, forwarded: &mut [f64]) {
     let n = forwarded.len();
     weigh_rows(weights, flight, n, &mut forwarded[first..], first);
 }
 
-/// Adds to what hops forward: `flight` begins at the first of them, in rows of `n` cells.
+/// Adds to the forwarded packets; `flight` begins at the first hop, in rows of `n` cells.
 pub(crate) fn forward_more(weights: &[Weight], flight: &[f64], n: usize, forwarded: &mut [f64]) {
     add_rows(weights, flight, n, forwarded);
 }

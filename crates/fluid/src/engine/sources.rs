@@ -1,4 +1,4 @@
-//! What sources see of their paths, and what they send.
+//! Path conditions of sources, and list of active sources.
 
 use netflow_network::ACK_BYTES;
 use netflow_network::tables::NO_BRANCH;
@@ -9,21 +9,21 @@ use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use crate::filling::Filling;
 use crate::state::{LinkState, State};
 
-/// Sources evaluated at a time: what they see fits into the first-level cache.
+/// Sources per batch, chosen so that their conditions fit into the first-level cache.
 pub(crate) const BATCH: usize = 64;
 
-/// What one link does to a packet that arrives now.
+/// Loss and wait at one link for a packet that arrives now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Condition {
-    /// ln of the probability to get through.
+    /// ln of the probability to pass.
     pub ln_pass: f64,
     pub waiting_s: f64,
-    /// By how much the loss rises with each second of waiting.
+    /// Derivative of the loss with respect to the waiting time, in 1/s.
     pub steepness_per_s: f64,
 }
 
 impl Condition {
-    /// Of a link that is filled so.
+    /// Computes the condition of a link with this queue model.
     pub fn of(link: &LinkState, filling: &Filling) -> Condition {
         Condition {
             ln_pass: if link.refused == 0.0 {
@@ -40,33 +40,33 @@ impl Condition {
     }
 }
 
-/// ln(1 − B), finite: what gets through nowhere is not looked at more closely.
+/// Returns ln(1 − B), bounded below to stay finite.
 pub fn ln_pass(refused: f64) -> f64 {
     ln_1p(-refused).max(-700.0)
 }
 
-/// The sources that may send during a step, in groups that are evaluated together.
+/// Sources that may send during a step, grouped by evaluation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActiveSources {
-    /// Those that send at their own rate, in order of branches.
+    /// Fixed-rate sources, in order of branches.
     pub rates: Vec<u32>,
-    /// Those with a profile that look at their path at the start of the step: (profile, branches).
+    /// Sources with a profile that use the path conditions at the start of the step: (profile, branches).
     pub lagged: Vec<(u32, Vec<u32>)>,
-    /// Those that look at it within the step.
+    /// Sources with a profile that are evaluated within the step.
     pub implicit: Vec<u32>,
-    /// The latter by their first link: (rank, profile, range of `by_link`).
+    /// The latter by first link: (rank, profile, range of `by_link`).
     pub runs: Vec<(u32, u32, std::ops::Range<usize>)>,
     pub by_link: Vec<u32>,
     /// Range of `runs` for each rank.
     pub runs_at: Vec<(u32, u32)>,
-    /// Those of aggregates: the first of the branches of each.
+    /// Members of aggregates: the first branch of each.
     pub marked: Vec<u32>,
-    /// When this list is to be made anew.
+    /// Time at which the list must be rebuilt.
     pub until_s: f64,
 }
 
 impl ActiveSources {
-    /// The sources that may send from `time_s` on, until the next one starts.
+    /// Collects the sources that may send from `time_s` on, until the next one starts.
     pub fn gather(&mut self, setup: &Setup, state: &State, step_s: f64) {
         let plan = &setup.plan;
         let now = state.time_s;
@@ -91,7 +91,7 @@ impl ActiveSources {
             if branch.stop_s <= now || state.branches[b as usize].done_s.is_some() {
                 continue;
             }
-            // A list that holds sources which have stopped is only longer than needed.
+            // A list with sources that have stopped is valid, but longer than necessary.
             self.until_s = self.until_s.min(branch.stop_s);
             match branch.profile {
                 _ if branch.aggregate.is_some() => self.marked.push(b),
@@ -102,7 +102,7 @@ impl ActiveSources {
         }
         self.rates.sort_unstable();
         self.implicit.sort_unstable();
-        // What edges measure are sums over their members.
+        // Measurements of edges are sums over their members.
         self.marked
             .sort_unstable_by_key(|&b| plan.branch_rank[b as usize]);
         for (_, members) in &mut self.lagged {
@@ -111,7 +111,7 @@ impl ActiveSources {
         self.index_by_link(plan);
     }
 
-    /// All of them.
+    /// Returns all active branches.
     pub fn all(&self) -> impl Iterator<Item = u32> + Clone + '_ {
         let lagged = self.lagged.iter().flat_map(|(_, members)| members);
         let others = self.rates.iter().chain(&self.implicit).chain(&self.marked);
@@ -122,7 +122,7 @@ impl ActiveSources {
         let first_rank = |b: u32| plan.path[plan.branches[b as usize].path.0 as usize];
         let profile = |b: u32| plan.branches[b as usize].profile;
         self.by_link.clone_from(&self.implicit);
-        // Profiles are numbered as they come in the file; sums are in the order of their first branches.
+        // Profiles are numbered in file order, so sums use the order of their first branches.
         let rank = |b: u32| plan.branch_rank[b as usize];
         let mut first_of = vec![u32::MAX; plan.profiles.len()];
         for &b in &self.implicit {
@@ -161,18 +161,18 @@ impl ActiveSources {
     }
 }
 
-/// What does not change in a branch's times from step to step.
+/// Fixed part of a branch's delays, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fixed {
-    /// Propagation to the receiver, and back.
+    /// Propagation delay to the receiver, and back.
     pub forward_s: f64,
     pub back_s: f64,
-    /// Both, and the transmission of the source's own packet and acknowledgement.
+    /// Both, plus the transmission of its own packet and acknowledgement.
     pub round_trip_s: f64,
 }
 
 impl Fixed {
-    /// Where links of these ranks have these bandwidths and delays.
+    /// Computes it for the given bandwidth and delay of each link by rank.
     pub fn new(
         plan: &Plan,
         branch: &BranchPlan,
@@ -195,7 +195,7 @@ impl Fixed {
         }
     }
 
-    /// By branch, as links are now.
+    /// Computes it for all branches with the present links.
     pub fn of_all(plan: &Plan, state: &State, out: &mut Vec<Fixed>) {
         let bandwidth_bps = |rank: u32| state.links[rank as usize].bandwidth_bps;
         let delay_s = |rank: u32| state.delay_s(plan, rank);
@@ -205,27 +205,27 @@ impl Fixed {
     }
 }
 
-/// What a source sees of its path at one time.
+/// Path conditions of a source at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sight {
-    /// ln of the probability that a packet gets through.
+    /// ln of the probability that a packet is delivered.
     pub ln_pass: f64,
     pub rtt_s: f64,
-    /// Of that, the propagation to the receiver.
+    /// Propagation delay to the receiver, a part of `rtt_s`.
     pub forward_s: f64,
-    /// By how much the loss rises with each second that packets wait.
+    /// Derivative of the loss with respect to the waiting time, in 1/s.
     pub steepness_per_s: f64,
 }
 
 impl Sight {
-    /// The probability that a packet is lost.
+    /// Returns the loss probability of a packet.
     pub fn loss(&self) -> f64 {
-        0.0 - exp_m1(self.ln_pass) // never −0
+        0.0 - exp_m1(self.ln_pass) // avoids −0
     }
 }
 
-/// What a source sees of its path, of which links pass on `ln_pass` after their queues and which takes what is `fixed`
-/// besides waiting.
+/// Computes the path conditions of a source. `ln_pass` is that of the links' random loss, `fixed` the delay
+/// without waiting.
 #[inline]
 pub(crate) fn look(
     plan: &Plan,
@@ -254,14 +254,15 @@ pub(crate) fn look(
     }
 }
 
-/// Seconds of the step from `t0` to `t1` during which the source sends.
+/// Returns the seconds between `t0` and `t1` during which the source sends.
 #[inline]
 pub(crate) fn active_s(branch: &BranchPlan, t0: f64, t1: f64) -> f64 {
     (branch.stop_s.min(t1) - branch.start_s.max(t0)).max(0.0)
 }
 
-/// Packets that a limited class may send until `end_s`, over all its branches: what its application has made until then, or
-/// what there is of it, and is neither delivered nor on its way. At a rate of its own it sends until all is delivered.
+/// Returns the packets that a limited class may send until `end_s`, over all its branches. The total is the
+/// data made by its application until then, or its size. Packets delivered or in flight are subtracted. A
+/// fixed-rate source sends until all is delivered.
 pub(crate) fn may_send(plan: &Plan, branches: &[u32], state: &State, end_s: f64) -> f64 {
     let one = &plan.branches[branches[0] as usize];
     let mut left = one.size_pkts;

@@ -1,5 +1,5 @@
-//! One step of the default model, in the order in which things happen: path conditions → source
-//! rates → level by level: arrivals, queues, shares → deliveries.
+//! One step of the default model, in order: path conditions → source rates → level by level: arrivals,
+//! queues, shares → deliveries.
 
 use std::ops::Range;
 
@@ -13,17 +13,18 @@ use super::sources::Fixed;
 use super::{Moving, Scratch, Setup};
 use crate::state::State;
 
-/// A transfer that lacks no more than this, per connection, has delivered everything: fluid queues never drain to nothing.
+/// Missing packets per connection at which a transfer counts as complete, because fluid queues never drain
+/// completely.
 const LITTLE_PKTS: f64 = 1e-3;
 
-/// The earliest time at which the last packet of a transfer arrives: packets follow each other at their source's own rate, or
-/// at that of the slowest link, over an empty path.
+/// Returns the earliest arrival time of the last packet of a transfer. Packets are spaced by the source's
+/// fixed rate or the slowest link, over an empty path.
 fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State) -> f64 {
     let ranks = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
     let packet_s =
         |&p: &u32| plan.wire_bits(p, branch.data_bits) / state.links[p as usize].bandwidth_bps;
     let slowest_s = ranks.iter().map(packet_s).fold(0.0, f64::max);
-    // A rate set during the run says nothing about the rates before it.
+    // A rate set during the run does not apply to the time before it.
     let has_fixed_rate = branch.profile == NO_PROFILE && state.set_pps(branch).is_none();
     let gap_s = match has_fixed_rate {
         true => slowest_s.max(1.0 / branch.rate_pps),
@@ -34,11 +35,11 @@ fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State
     branch.start_s + path_s + gaps * gap_s
 }
 
-/// One thread counts what leaves from so many hops at least.
+/// Minimum number of exit hops per thread.
 const FEWEST_ENDS: usize = 8192;
 
 impl Scratch {
-    /// The shares of one block.
+    /// Applies the link's solution to the hops of one block.
     fn share_block(&self, setup: &Setup, block: &Block, work: ShareWork<'_>, inflow: &[f64]) {
         let n = inflow.len();
         let link = &setup.plan.links[block.rank as usize];
@@ -56,7 +57,7 @@ impl Scratch {
         }
     }
 
-    /// FIFO shares of one block.
+    /// Applies FIFO transport to one block.
     fn share_fifo(
         &self,
         link: &LinkPlan,
@@ -90,7 +91,7 @@ impl Scratch {
 }
 
 impl Setup {
-    /// What the blocks from one to another work on, and what arrives at their hops.
+    /// Returns the output slices of a range of blocks, and the arrivals at their hops.
     fn share_work<'a>(
         &self,
         state: &'a mut State,
@@ -101,7 +102,7 @@ impl Setup {
         let hops = first.first_hop as usize..last.end_hop as usize;
         let queue_cells = first.first_queue_cell..plan.queue_cells_end(last);
         let flight_cells = first.first_flight_cell..plan.flight_cells_end(last);
-        // Each way of mixing has arrays of its own.
+        // Each transport mode has its own arrays.
         let (content, queue, flight): (&mut [f64], &mut [f64], &mut [f64]) = match self.fifo {
             true => (
                 &mut [],
@@ -125,7 +126,7 @@ impl Setup {
 }
 
 impl Moving<'_> {
-    /// Moves the network over the span. The first queue that stops being a number is returned.
+    /// Advances the network over the span. Returns the first queue that is not a finite number as the error.
     pub(crate) fn step(&mut self) -> Result<(), usize> {
         let plan = &self.setup.plan;
         let fork = plan.forks();
@@ -148,8 +149,8 @@ impl Moving<'_> {
                 }
                 continue;
             }
-            // One after the other, with the same result: links of such a level do not read what
-            // links before them in the level have just written.
+            // Processes links one by one, with the same result: links of such a level do not read data just
+            // written in the same level.
             for rank in first..end {
                 let arriving = self.arrive_at(rank);
                 self.step_link(rank, arriving)?;
@@ -160,7 +161,7 @@ impl Moving<'_> {
         Ok(())
     }
 
-    /// The links of one level, their hops shared among threads.
+    /// Processes the links of one level, with their hops divided among threads.
     fn step_level(&mut self, ranks: Range<usize>) -> Result<(), usize> {
         self.arrive(ranks.clone());
         for rank in ranks.clone() {
@@ -173,7 +174,7 @@ impl Moving<'_> {
         Ok(())
     }
 
-    /// One link with all its hops, where this much arrives.
+    /// Processes one link with all its hops, given its arrivals.
     fn step_link(&mut self, rank: usize, arriving: Arrivals) -> Result<(), usize> {
         let l = &self.setup.plan.links[rank];
         let link = &mut self.state.links[rank];
@@ -185,7 +186,7 @@ impl Moving<'_> {
             && !(self.setup.fifo && self.state.fifo.flights[rank].carries(l))
             && !self.state.fifo.has_earlier(rank);
         if quiet && link.quiet_steps > 0 {
-            return Ok(()); // nothing here, nothing on the way, and the hops know it
+            return Ok(()); // nothing queued or in flight, and the hops are up to date
         }
         if self.setup.fifo && link.quiet_steps > 0 {
             self.state.fifo.flights[rank].restart();
@@ -197,7 +198,7 @@ impl Moving<'_> {
         Ok(())
     }
 
-    /// Fetches what arrives at one link, block after block.
+    /// Gathers the arrivals at one link, block by block.
     fn arrive_at(&mut self, rank: usize) -> Arrivals {
         let (plan, state) = (&self.setup.plan, &mut *self.state);
         let mut arriving = Arrivals::default();
@@ -208,7 +209,7 @@ impl Moving<'_> {
         arriving
     }
 
-    /// Hands the fate of one link to its hops, block after block.
+    /// Applies the solution of one link to its hops, block by block.
     fn share_at(&mut self, l: &LinkPlan) {
         for block in self.setup.plan.blocks_at(l) {
             let (work, inflow) = self.setup.share_work(self.state, block, block);
@@ -216,7 +217,7 @@ impl Moving<'_> {
         }
     }
 
-    /// What arrives at a link, block after block.
+    /// Returns the sum of the arrivals at a link, block by block.
     fn arriving(&self, rank: usize) -> Arrivals {
         let l = &self.setup.plan.links[rank];
         let mut arriving = Arrivals::default();
@@ -226,7 +227,7 @@ impl Moving<'_> {
         arriving
     }
 
-    /// Fetches what arrives at the links of one level.
+    /// Gathers the arrivals at the links of one level.
     fn arrive(&mut self, ranks: Range<usize>) {
         let (plan, state) = (&self.setup.plan, &mut *self.state);
         let blocks = plan.blocks_of(ranks.clone());
@@ -251,13 +252,13 @@ impl Moving<'_> {
         );
     }
 
-    /// Solves one queue; the result is what that means for its hops.
+    /// Solves one queue and stores the result for its hops.
     fn move_queue(&mut self, rank: usize, mut arriving: Arrivals) -> Result<(), usize> {
         let (l, span) = (&self.setup.plan.links[rank], self.span);
         let link = &self.state.links[rank];
 
-        // The service rate follows from the mean packet among what is there during the step; where the room does, too, and
-        // the queue has an order, from what is first.
+        // The service rate follows from the mean size of the packets present during the step. For FIFO queues
+        // with a limit in bytes, it follows from the first packets.
         let (pkts, bits) = (
             link.queue_pkts + arriving.pkts,
             link.queue_bits + arriving.bits,
@@ -319,7 +320,7 @@ impl Moving<'_> {
             return Err(rank);
         }
 
-        // Too little to divide by leaves as a whole.
+        // Too few packets to divide by: all of them leave.
         let something = available > queue::NOTHING;
         let per_pkt = if something { 1.0 / available } else { 0.0 };
         let mut fate = Fate {
@@ -368,7 +369,7 @@ impl Moving<'_> {
         Ok(())
     }
 
-    /// Hands the fates of one level's links to their hops.
+    /// Applies the solutions of one level's links to their hops.
     fn share(&mut self, ranks: Range<usize>) {
         let setup = self.setup;
         let blocks = &setup.plan.blocks[setup.plan.blocks_of(ranks)];
@@ -382,7 +383,7 @@ impl Moving<'_> {
         });
     }
 
-    /// What leaves the network, and the end of limited transfers.
+    /// Counts deliveries, and detects the end of limited transfers.
     pub(crate) fn deliver(&mut self) {
         let (plan, state, span) = (&self.setup.plan, &mut *self.state, self.span);
         let sources = plan.branches.len();
@@ -407,7 +408,7 @@ impl Moving<'_> {
                 earliest_end_s(plan, branch, fixed, state)
             });
             let earliest_s = earliest_s.fold(f64::INFINITY, f64::min);
-            // When each connection lacks no more than this.
+            // Time at which each connection lacks `lacking_pkts` or less.
             let reached_s = |lacking_pkts: f64| {
                 let excess = delivered - (one.size_pkts - lacking_pkts * one.weight);
                 let end_s = span.end_s - (excess / now).min(1.0) * span.length_s;

@@ -1,4 +1,4 @@
-//! What fills every queue while these sources send.
+//! Queue model of every link for the active sources.
 
 use super::Setup;
 use super::early::Early;
@@ -37,7 +37,7 @@ impl Plan {
     }
 }
 
-/// Who crosses each link, in the order of ranks.
+/// Returns the traffic of each link, in the order of ranks.
 pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) -> Vec<Crossing> {
     let plan = &setup.plan;
     let links = plan.links.iter().zip(&state.links);
@@ -55,7 +55,7 @@ pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) ->
     crossings
 }
 
-/// M/M/1/K where sources do not learn.
+/// Computes the queue models; M/M/1/K if sources do not use feedback.
 pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &mut Vec<Filling>) {
     let links = &setup.plan.links;
     out.clear();

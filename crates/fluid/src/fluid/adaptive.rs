@@ -1,13 +1,13 @@
-//! Adaptive steps: one long step is compared with two half ones.
+//! Adaptive step control by step doubling: one full step is compared with two half steps.
 //!
-//! Their difference estimates the error of a first-order step; twice the halves minus the whole
-//! cancels it (local extrapolation), which is kept wherever no queue is pushed out of its bounds
-//! by it. All volumes are extrapolated alike, so they balance as before.
+//! The difference estimates the error of the first-order method. Local extrapolation (twice the half steps
+//! minus the full step) cancels it. The extrapolated state is kept if all queues stay within their bounds.
+//! All volumes are extrapolated in the same manner, so the balance is preserved.
 //!
-//! A step may be so long that both tries jump over a transient and land in the same equilibrium.
-//! That shows in the halves: the queue moves in the first and not in the second. Where a step
-//! resolves what happens, the halves' moves differ by as much as the two tries do (δ²N''/4 for
-//! backward Euler, both), so the larger of the two differences is the measure.
+//! A step can be so long that both solutions jump over a transient and reach the same equilibrium. In that
+//! case the queue moves in the first half step and not in the second. If a step resolves the dynamics, both
+//! differences are equal (δ²N''/4 for backward Euler): that of the moves of the half steps and that of the
+//! two solutions. Therefore the error estimate is the larger of the two.
 
 use netflow_network::{Adaptive, RunError};
 
@@ -16,7 +16,7 @@ use crate::engine::{Span, advance};
 use crate::state::State;
 
 impl Fluid {
-    /// One accepted step, at most to `limit_s`.
+    /// Takes one accepted step, which ends at `limit_s` at the latest.
     pub(super) fn take_adaptive_step(
         &mut self,
         Adaptive {
@@ -31,12 +31,12 @@ impl Fluid {
             .take()
             .unwrap_or_else(|| Box::new((self.state.clone(), self.state.clone())));
         let (whole, halves) = &mut *trials;
-        // Neither tried nor copied.
+        // Reported statistics are not part of the trial states.
         let told = std::mem::take(&mut self.state.told);
         let result = loop {
             let wanted_s = self.state.next_step_s.clamp(min_s, max_s);
             let left_s = limit_s - self.state.time_s;
-            // Two equal steps rather than a long and a very short one.
+            // Two equal steps are better than a long and a very short one.
             let length_s = if wanted_s >= left_s {
                 left_s
             } else if 2.0 * wanted_s > left_s {
@@ -57,7 +57,7 @@ impl Fluid {
                 Err(e) => break Err(e),
             };
             let error = State::distance(whole, halves).max(bend) / tolerance;
-            // The square root: the error of one step grows with the square of its length.
+            // Square root, because the error of one step grows with the square of its length.
             let factor = (0.9 / error.sqrt()).clamp(0.1, 4.0);
             if error <= 1.0 || length_s <= min_s * (1.0 + 1e-9) {
                 let cut = length_s < wanted_s;
@@ -65,7 +65,7 @@ impl Fluid {
                 if cut && error <= 1.0 {
                     halves.next_step_s = halves.next_step_s.max(wanted_s);
                 }
-                halves.evaluations += 1; // the whole step
+                halves.evaluations += 1; // the full step
                 if self.setup.forwards_at_once(&self.state) {
                     halves.extrapolate(&self.state, whole, &self.setup.plan);
                 }
@@ -80,7 +80,8 @@ impl Fluid {
         result
     }
 
-    /// Tries the step both ways; returns by how much the moves of the halves differ.
+    /// Computes the full step and the two half steps. Returns the difference between the moves of the half
+    /// steps.
     fn try_both(
         &mut self,
         whole: &mut State,

@@ -1,4 +1,4 @@
-//! What fluids tell.
+//! Results of the fluid engine: implementation of [`Engine`].
 
 use netflow_network::readout::{
     AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums,
@@ -45,7 +45,7 @@ impl Engine for Fluid {
     }
 
     fn is_down(&self, id: LinkId) -> bool {
-        // What is due is carried out by the step that begins now.
+        // Events that are due take effect in the next step.
         let due = self.network().events().skip(self.state.next_event);
         let due = due.take_while(|event| event.at_s <= self.state.time_s);
         let changes = due
@@ -239,8 +239,9 @@ impl Engine for Fluid {
     }
 }
 
-/// When connections with a size had delivered it, on average and the last of `count`. Last packets are spread evenly around
-/// the mean, up to when everything was delivered: the last of n has (n − 1)/(n + 1) of that way behind it.
+/// Returns the completion times of connections with a size: the mean, and the last of `count`. Completions
+/// are spread uniformly around the mean, up to the time when everything was delivered. The last of n is at (n
+/// − 1)/(n + 1) of the interval from the mean to that end.
 fn last_finished_s(branch: &BranchState, count: u32) -> [Option<f64>; 2] {
     let n = f64::from(count);
     let last_s = match (branch.finished_s, branch.done_s) {
@@ -250,8 +251,8 @@ fn last_finished_s(branch: &BranchState, count: u32) -> [Option<f64>; 2] {
     [branch.finished_s, last_s]
 }
 
-/// Of so many packets that have arrived, those that are of use: what a source at a rate of its own sends until all that it is for has
-/// arrived comes on top of its size.
+/// Returns the useful packets among those that arrived. A fixed-rate source sends until its whole size has
+/// arrived, so packets beyond its size are not useful.
 fn useful_pkts(spec: &ConnectionSpec, arrived_pkts: f64) -> f64 {
     match (spec.source.own_pps(), spec.size_pkts) {
         (Some(_), Some(size_pkts)) => arrived_pkts.min(size_pkts.ceil() * f64::from(spec.count)),

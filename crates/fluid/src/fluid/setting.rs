@@ -1,4 +1,4 @@
-//! What is set between steps.
+//! Runtime control of the engine between steps.
 
 use netflow_diffserv::Error;
 use netflow_network::tables::NO_BRANCH;
@@ -9,16 +9,16 @@ use crate::engine::Setup;
 use crate::state::{SetState, State};
 
 impl Fluid {
-    /// The link has another bandwidth from now on, as after an event; one that the network knows of from the
-    /// start ([`Network::bandwidths_bps`](netflow_network::Network::bandwidths_bps)).
+    /// Sets the bandwidth of a link from now on, as an event does. The network must list it from the start
+    /// ([`Network::bandwidths_bps`](netflow_network::Network::bandwidths_bps)).
     pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
         let rank = self.setup.plan.rank[id.index()] as usize;
         self.state.links[rank].bandwidth_bps = bandwidth_bps;
         self.scratch.links_changed(&self.setup, &self.state);
     }
 
-    /// The link has this propagation delay from now on, in seconds, as after an event; one that the network knows of from
-    /// the start ([`Network::delays_s`](netflow_network::Network::delays_s)).
+    /// Sets the propagation delay of a link from now on, in seconds, as an event does. The network must list
+    /// it from the start ([`Network::delays_s`](netflow_network::Network::delays_s)).
     pub fn set_delay(&mut self, id: LinkId, delay_s: f64) {
         let rank = self.rank(id);
         if self.setup.set_delay(&mut self.state, rank, delay_s) {
@@ -26,7 +26,7 @@ impl Fluid {
         }
     }
 
-    /// The link loses this on the way from now on, as after an event.
+    /// Sets the random loss of a link from now on, as an event does.
     pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) {
         let rank = self.rank(id);
         if self.state.set_loss(rank, *loss) {
@@ -37,7 +37,8 @@ impl Fluid {
         }
     }
 
-    /// This is set of a connection from now on, of which it may be set. What is under way keeps to its path.
+    /// Sets the control values of a connection from now on, if the connection is controllable. Packets in
+    /// flight keep their path.
     pub fn set(&mut self, id: ConnectionId, set: Set) {
         let inner = self.setup.network.tables();
         let Some(place) = inner.settable_of(id.index() as u32) else {
@@ -64,7 +65,7 @@ impl Fluid {
         }
     }
 
-    /// Whether a connection of which this is set goes where nothing goes by what was set at the start.
+    /// Returns true if the given values put a connection on a path that the initial values do not use.
     fn strays(&self, id: ConnectionId, set: Set) -> bool {
         let inner = self.setup.network.tables();
         let paths = self.state.set.iter().map(|it| it.first_path);
@@ -75,8 +76,8 @@ impl Fluid {
         branches.any(|b| b != NO_BRANCH && !used[b as usize])
     }
 
-    /// Where nothing has moved yet, links have the order that they would have if what is set had been there from the
-    /// start.
+    /// Rebuilds the engine before the first step, so that the order of the links matches the initial control
+    /// values.
     fn begin_anew(&mut self) {
         let before = &self.state;
         let paths: Vec<Option<u32>> = before.set.iter().map(|it| it.first_path).collect();
@@ -94,11 +95,11 @@ impl Fluid {
         *self = Fluid::assemble(setup, self.duration_s, self.seed, state);
     }
 
-    /// The marker of an aggregate has these rates from now on; at the start its estimator begins with the committed
-    /// rate.
+    /// Sets the marker rates of an aggregate from now on. At the start, its rate estimator begins with the
+    /// committed rate.
     ///
     /// # Errors
-    /// Those of [`Edge::with_rates`](netflow_network::Edge::with_rates).
+    /// The errors of [`Edge::with_rates`](netflow_network::Edge::with_rates).
     pub fn set_marker(&mut self, id: AggregateId, rates: MarkerRates) -> Result<(), Error> {
         let edge = &mut self.scratch.edges[id.index()];
         *edge = edge.with_rates(rates, 0)?;
@@ -110,8 +111,8 @@ impl Fluid {
         Ok(())
     }
 
-    /// Packets that had no route until now or the end of what there was to send, and for how many
-    /// seconds that was so.
+    /// Returns the packets that had no route until now (or until the transfer was complete), and the duration
+    /// in seconds.
     pub(super) fn blocked(&self, id: ConnectionId) -> (f64, f64) {
         let (branches, _) = self.branches_of(id);
         let branches = branches.iter();

@@ -1,36 +1,36 @@
-//! What the inverse needs of the Langevin function and of tiny exponentials, without calls to the
-//! system's library: fast, and the same bits on every machine.
+//! Langevin function and tiny exponentials for the M/M/1/K inverse. Without calls of the system library they
+//! are fast and bit-identical on every machine.
 
 use netflow_units::math::exp_within;
 
-/// e^x − 1 for |x| < 1e-3.
+/// Returns e^x − 1 for |x| < 1e-3.
 #[inline(always)]
 pub(super) fn exp_m1_tiny(x: f64) -> f64 {
     x * (1.0 + x * (1.0 / 2.0 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x * (1.0 / 120.0)))))
 }
 
-/// The Langevin function coth y − 1/y and what belongs to it.
+/// Langevin function L(y) = coth y − 1/y, with its derivatives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Langevin {
     pub value: f64,
-    /// Its derivative 1 − L² − 2L/y.
+    /// Derivative 1 − L² − 2L/y.
     pub slope: f64,
     pub curvature: f64,
-    /// 1/expm1(2y), which is (coth y − 1)/2.
+    /// 1/expm1(2y) = (coth y − 1)/2.
     pub mean: f64,
 }
 
 impl Langevin {
-    /// For 0 < y < ∞.
+    /// Computes it for 0 < y < ∞.
     #[inline(always)]
     pub fn new(y: f64) -> Langevin {
         Langevin::with_inverse(y, 1.0 / y)
     }
 
-    /// The same for one who has 1/y already.
+    /// Computes it with a given `inverse` = 1/y.
     #[inline(always)]
     pub fn with_inverse(y: f64, inverse: f64) -> Langevin {
-        // The continued fraction y/(3 + y²/(5 + y²/(7 + …))), to the term of 13.
+        // Continued fraction y/(3 + y²/(5 + y²/(7 + …))), up to the term of 13.
         let z = y * y;
         let above = 45_045.0 + z * (2772.0 + z * 27.0);
         let below = 135_135.0 + z * (17_325.0 + z * (378.0 + z));
@@ -38,7 +38,7 @@ impl Langevin {
             let value = y * (above / below);
             (value, 0.5 * (value + inverse - 1.0))
         } else {
-            // From there on e^(−2y) is nothing.
+            // Beyond this limit e^(−2y) underflows.
             let p = if y < 354.0 { exp_within(-2.0 * y) } else { 0.0 };
             let mean = p / (1.0 - p);
             (2.0 * mean + (1.0 - inverse), mean)
@@ -54,9 +54,9 @@ impl Langevin {
     }
 }
 
-/// The Langevin function's inverse to 2e-5, relative, for 0 ≤ u < 0.96.
+/// Returns the inverse of the Langevin function for 0 ≤ u < 0.96, with a relative error below 2e-5.
 ///
-/// A fit of y(1−u²)/u, which goes from 3 to 2, by a polynomial in u².
+/// Polynomial fit in u² of y(1−u²)/u, which ranges from 3 to 2.
 #[inline(always)]
 pub(super) fn inverse_langevin(u: f64) -> f64 {
     let v = u * u;
@@ -67,7 +67,7 @@ pub(super) fn inverse_langevin(u: f64) -> f64 {
     let c = 8.084_217_713_645_4 - 22.018_554_042_126_3 * v;
     let d = 33.675_805_210_180_9 - 25.636_179_612_974_8 * v;
     let fit = (a + v2 * b) + v4 * ((c + v2 * d) + v4 * 7.541_740_071_180_7);
-    fit * (u / (1.0 - v)) // the division does not wait for the fit
+    fit * (u / (1.0 - v)) // the division runs in parallel with the fit
 }
 
 #[cfg(test)]
@@ -86,8 +86,8 @@ mod tests {
         }
     }
 
-    /// Above 1, where they do not cancel, the textbook's forms; below, the power series
-    /// y/3 − y³/45 + 2y⁵/945 − y⁷/4725 + …
+    /// Above 1 it agrees with the textbook forms, which do not cancel there; below, with the power series y/3
+    /// − y³/45 + 2y⁵/945 − y⁷/4725 + …
     #[test]
     fn the_langevin_function_agrees_with_its_other_forms() {
         for i in 1..100_000_u32 {
