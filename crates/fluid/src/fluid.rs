@@ -2,7 +2,7 @@
 
 mod adaptive;
 mod readout;
-mod setting;
+mod runtime_control;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use netflow_network::{
 };
 use netflow_units::Ragged;
 
-use crate::crossing::Crossing;
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
+use crate::engine::queue_models::crossings;
 use crate::engine::sources::active_s;
-use crate::engine::windows::crossings;
 use crate::engine::{Scratch, Setup, Span, advance};
-use crate::filling::Filling;
-use crate::replay;
+use crate::link_traffic::LinkTraffic;
+use crate::session_replay;
 use crate::state::State;
+use crate::tcp_drop_tail::DropTailTcpLaw;
 
 /// Fraction of the application's data below which a source counts as limited by TCP, not by its application.
 const SENDS_ALL: f64 = 0.95;
@@ -143,7 +143,7 @@ impl Fluid {
 
     /// Returns the traffic of each link and its queue model at each of the given times, which must increase.
     /// No step is taken, so the result reflects only the initial state and the events.
-    pub fn crossings_at(self, times_s: &[f64]) -> Vec<Vec<(Crossing, Filling)>> {
+    pub fn crossings_at(self, times_s: &[f64]) -> Vec<Vec<(LinkTraffic, DropTailTcpLaw)>> {
         let Fluid {
             setup,
             mut state,
@@ -224,7 +224,7 @@ impl Fluid {
     ) -> Result<Vec<Experience>, RunError> {
         let network = &self.setup.network;
         let between_s = (from_s, self.state.time_s);
-        replay::experiences(
+        session_replay::experiences(
             network,
             &self.state.told.paths,
             self.seed,

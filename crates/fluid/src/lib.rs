@@ -6,18 +6,18 @@
 //!
 //! Internal units are always seconds, packets, packets per second, bits per second and bytes.
 
-pub mod bursts;
-pub mod crossing;
 pub mod delays;
 mod engine;
-pub mod filling;
 mod fluid;
-pub mod measured;
+pub mod link_traffic;
+mod load_ramp;
 pub mod mm1k;
-mod ramp;
-mod replay;
-pub mod rest;
+pub mod packet_calibration;
+pub mod queue_fixed_point;
+mod session_replay;
+pub mod slow_start_bursts;
 mod state;
+pub mod tcp_drop_tail;
 
 pub use delays::BranchDelays;
 pub use fluid::{BranchCounts, Fluid};

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
 use crate::engine::Setup;
+use crate::engine::aggregates::AggregateState;
 use crate::engine::carried::Carried;
-use crate::engine::marked::AggregateState;
 use crate::engine::plan::{BranchPlan, Plan};
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;
 use crate::engine::schedule::ScheduleState;
 use crate::mm1k::{equilibrium, ln_rho_of_mean};
-use crate::replay::Paths;
+use crate::session_replay::Paths;
 
 /// State of a run: it can be cloned, saved and resumed with bit-identical results.
 ///
@@ -51,11 +51,11 @@ pub struct State {
     pub(crate) losses: Vec<(u32, LinkLoss)>,
     pub(crate) fifo: FifoState,
     /// Loss and RTT estimates of sources, by branch; empty if sources do not estimate.
-    pub(crate) learnt: Vec<Learnt>,
-    /// Feedback history of the estimating sources: a ring of [`LOOKS`](crate::engine::feedback::LOOKS)
+    pub(crate) learnt: Vec<LossEstimate>,
+    /// Feedback history of the estimating sources: a ring of [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN)
     /// entries for every branch.
-    pub(crate) seen: Vec<Seen>,
-    pub(crate) told: Told,
+    pub(crate) seen: Vec<PathFeedback>,
+    pub(crate) told: Reporting,
     /// Queues with drop precedences (RIO), and the aggregates; both usually empty.
     pub(crate) rio: Vec<RioState>,
     pub(crate) aggregates: Vec<AggregateState>,
@@ -80,7 +80,7 @@ pub(crate) struct SetState {
 
 /// Reported statistics, on which no step depends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct Reporting {
     /// Packet delays, by branch.
     pub delays: Vec<BranchDelays>,
     /// Paths over which user sessions are played.
@@ -156,7 +156,7 @@ pub(crate) struct BranchState {
 
 /// Path estimates of a source with a profile. They are reset if the source could not send for a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Learnt {
+pub(crate) struct LossEstimate {
     /// Time at which it began to send over this path; `None` if it does not.
     pub since_s: Option<f64>,
     /// Step of the last feedback sample.
@@ -182,7 +182,7 @@ pub(crate) struct Learnt {
     /// Send time up to which feedback has been used for the estimate.
     pub until_s: f64,
     /// Number of feedback samples kept, and the position of the last one in the ring of
-    /// [`LOOKS`](crate::engine::feedback::LOOKS).
+    /// [`FEEDBACK_RING_LEN`](crate::engine::feedback::FEEDBACK_RING_LEN).
     pub looks: u32,
     pub last_look: u32,
 }
@@ -239,7 +239,7 @@ pub(crate) struct Flight {
 /// Feedback sample of a source: cumulative packets sent by one connection, and the expected loss of these on
 /// the whole path at that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct PathFeedback {
     /// Time of the sample, in seconds.
     pub time_s: f64,
     pub rtt_s: f64,
@@ -311,7 +311,7 @@ impl State {
             next_event: 0,
             links: plan.links.iter().map(link).collect(),
             branches: vec![BranchState::default(); branches],
-            told: Told {
+            told: Reporting {
                 delays: vec![BranchDelays::default(); branches],
                 paths: Paths::new(&setup.network, duration_s),
             },
@@ -323,8 +323,8 @@ impl State {
             ended: vec![0.0; plan.ends.len()],
             losses: setup.first_losses(),
             fifo: FifoState::new(plan),
-            learnt: vec![Learnt::default(); plan.learners()],
-            seen: vec![Seen::default(); plan.looks],
+            learnt: vec![LossEstimate::default(); plan.learners()],
+            seen: vec![PathFeedback::default(); plan.looks],
             rio: vec![RioState::default(); plan.rio.len()],
             schedules: plan.schedules.iter().map(ScheduleState::new).collect(),
             aggregates: inner.aggregates.iter().map(AggregateState::new).collect(),
@@ -488,11 +488,11 @@ impl State {
     /// unit.
     pub(crate) fn bend(start: &State, middle: &State, end: &State) -> f64 {
         let times = start.links.iter().zip(&middle.links).zip(&end.links);
-        let bends = times.map(|((a, m), b)| {
+        let is_nonsmooth = times.map(|((a, m), b)| {
             let (first, second) = (m.queue_pkts - a.queue_pkts, b.queue_pkts - m.queue_pkts);
             (first - second).abs() / b.queue_pkts.max(1.0)
         });
-        bends.fold(0.0, f64::max)
+        is_nonsmooth.fold(0.0, f64::max)
     }
 
     /// Applies local extrapolation to this state, which two half steps from `start` reached: twice itself

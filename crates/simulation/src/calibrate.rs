@@ -10,10 +10,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use netflow_fluid::Fluid;
-use netflow_fluid::crossing::Crossing;
-use netflow_fluid::filling::Filling;
-use netflow_fluid::measured::{AS_SURE_PKTS, Watched};
-use netflow_fluid::rest::learnt_loss;
+use netflow_fluid::link_traffic::LinkTraffic;
+use netflow_fluid::packet_calibration::{LinkMeasurement, SHRINKAGE_PKTS};
+use netflow_fluid::queue_fixed_point::learnt_loss;
+use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_network::{
     Application, BuildError, Calibration, CalibrationPlan, ConnectionId, ConnectionInterval,
     ConnectionSpec, Interval, LinkInterval, Model, Network, NetworkBuilder, Options, PacketOptions,
@@ -84,7 +84,7 @@ pub fn calibrated(
         };
         let link = &seen.links[l];
         let arrived_pkts = link.arrival_pps * seen.length_s;
-        let watched = Watched {
+        let watched = LinkMeasurement {
             queue_pkts: link.queue_pkts,
             utilization: link.utilization,
             arrived_pkts,
@@ -125,7 +125,7 @@ pub fn uncalibrated(network: &Network) -> Result<Network, RunError> {
 }
 
 /// Traffic of each link at one time, and the law of its queue.
-type Look = Vec<(Crossing, Filling)>;
+type Look = Vec<(LinkTraffic, DropTailTcpLaw)>;
 
 /// Returns evenly spaced times between `from_s` and `to_s`.
 fn looks(from_s: f64, to_s: f64) -> [f64; LOOKS] {
@@ -256,7 +256,7 @@ fn sources(network: &Network, seen: &Seen, from_s: f64, to_s: f64) -> Vec<Option
             false => rate_pps / profile_pps,
         };
         let lost_pkts = sent_pps * seen.length_s * (1.0 - pass);
-        let factor = libm::pow(factor, lost_pkts / (lost_pkts + AS_SURE_PKTS));
+        let factor = libm::pow(factor, lost_pkts / (lost_pkts + SHRINKAGE_PKTS));
         if factor == 1.0 {
             continue; // as measured
         }

@@ -19,9 +19,9 @@ pub struct BesideRun {
     /// How long the run was, in seconds.
     pub duration_s: f64,
     /// The queue that changed most, by its least, its mean and its most; `None` without links in use.
-    pub queue: Option<(LinkId, Watched)>,
+    pub queue: Option<(LinkId, LinkMeasurement)>,
     /// The rate in packets/s that changed most, likewise.
-    pub rate: Option<(ConnectionId, Watched)>,
+    pub rate: Option<(ConnectionId, LinkMeasurement)>,
     /// The largest distance of a mean queue from the steady state's, and of a mean rate, relatively.
     pub queues_away: f64,
     /// See [`queues_away`](Self::queues_away).
@@ -30,7 +30,7 @@ pub struct BesideRun {
 
 /// A number over a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Watched {
+pub struct LinkMeasurement {
     /// The least it was.
     pub least: f64,
     /// Its mean.
@@ -39,7 +39,7 @@ pub struct Watched {
     pub most: f64,
 }
 
-impl Watched {
+impl LinkMeasurement {
     /// By which part of itself it changed.
     fn moved(&self, little: f64) -> f64 {
         (self.most - self.least) / (self.most + little)
@@ -70,7 +70,7 @@ pub fn beside_run(
     let from_s = (1.0 - WATCHED) * duration_s;
     let links: Vec<LinkId> = network.links().collect();
     let connections: Vec<ConnectionId> = network.connections().collect();
-    let nothing = Watched {
+    let nothing = LinkMeasurement {
         least: f64::INFINITY,
         mean: 0.0,
         most: 0.0,
@@ -91,7 +91,7 @@ pub fn beside_run(
             continue;
         }
         let part = (run.time_s() - before_s) / (duration_s - from_s);
-        let watch = |it: &mut Watched, now: f64| {
+        let watch = |it: &mut LinkMeasurement, now: f64| {
             it.least = it.least.min(now);
             it.most = it.most.max(now);
             it.mean += part * now;
@@ -103,7 +103,7 @@ pub fn beside_run(
             watch(it, run.send_pps(id));
         }
     }
-    let away = |it: &Watched, rest: f64, little: f64| {
+    let away = |it: &LinkMeasurement, rest: f64, little: f64| {
         (it.mean - rest).abs() / (rest.max(it.mean) + little)
     };
     let most = |parts: &mut dyn Iterator<Item = f64>| parts.fold(0.0, f64::max);
@@ -113,8 +113,9 @@ pub fn beside_run(
     let pairs = rates.iter().zip(&steady.connections);
     let pairs = pairs.filter(|(_, rest)| rest.sending);
     let rates_away = most(&mut pairs.map(|(it, rest)| away(it, rest.rate_pps, 1e-9)));
-    let by =
-        |little: f64| move |a: &Watched, b: &Watched| a.moved(little).total_cmp(&b.moved(little));
+    let by = |little: f64| {
+        move |a: &LinkMeasurement, b: &LinkMeasurement| a.moved(little).total_cmp(&b.moved(little))
+    };
     let by_queue = by(LITTLE_PKTS);
     let queue = links
         .iter()

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use netflow_fluid::bursts::Bursts;
-use netflow_fluid::crossing::{Crosser, Crossing, Sender, Turns, count, want_more};
-use netflow_fluid::filling::ByFilling;
+use netflow_fluid::link_traffic::{
+    LinkTraffic, Sender, TrafficFlow, TurningRates, count, mark_saturated_sources,
+};
+use netflow_fluid::slow_start_bursts::Bursts;
+use netflow_fluid::tcp_drop_tail::LawGradient;
 
 use crate::problem::{Flow, NO_PROFILE, Problem};
 
@@ -21,10 +23,10 @@ pub(crate) struct FillingWorth {
 }
 
 impl Problem {
-    fn crosser(&self, flow: &Flow) -> Crosser<'_> {
+    fn crosser(&self, flow: &Flow) -> TrafficFlow<'_> {
         let both = flow.data.0 as usize..flow.back.1 as usize;
         let links = self.hop_link[both].iter();
-        Crosser {
+        TrafficFlow {
             sender: Sender {
                 count: flow.count * flow.demand,
                 rate_pps: (flow.profile == NO_PROFILE).then_some(flow.rate_pps),
@@ -32,7 +34,7 @@ impl Problem {
                 window_pkts: flow.window_pkts,
                 round_trip_s: links.map(|&l| self.links[l as usize].delay_s).sum(),
                 data_bits: flow.data_bits,
-                swing: match flow.profile {
+                sawtooth_amplitude: match flow.profile {
                     NO_PROFILE => 1.0,
                     profile => self.profiles[profile as usize].swing(),
                 },
@@ -45,34 +47,34 @@ impl Problem {
     }
 
     /// Whether a flow's bursts change in another way with more of a bandwidth than with less.
-    pub fn bursts_bend(&self, flow: &Flow, crossings: &[Crossing]) -> bool {
+    pub fn bursts_bend(&self, flow: &Flow, crossings: &[LinkTraffic]) -> bool {
         let way = self.crosser(flow).transfers();
-        way.is_some_and(|it| it.bends(crossings))
+        way.is_some_and(|it| it.is_nonsmooth(crossings))
     }
 
     /// Who crosses each link.
-    pub fn crossings(&self) -> Vec<Crossing> {
+    pub fn crossings(&self) -> Vec<LinkTraffic> {
         self.crossers().1
     }
 
     /// All flows as they cross links, and who crosses each link.
-    fn crossers(&self) -> (Vec<Crosser<'_>>, Vec<Crossing>) {
+    fn crossers(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
         let links = self.links.iter();
-        let mut all: Vec<Crossing> = links
-            .map(|link| Crossing::empty(link.bandwidth_bps, link.overhead, link.room))
+        let mut all: Vec<LinkTraffic> = links
+            .map(|link| LinkTraffic::empty(link.bandwidth_bps, link.overhead, link.room))
             .collect();
         let crossers = self.flows.iter().map(|flow| self.crosser(flow));
-        let mut crossers: Vec<Crosser<'_>> = crossers.collect();
-        want_more(&all, &mut crossers);
+        let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
+        mark_saturated_sources(&all, &mut crossers);
         count(&mut all, crossers.iter().copied());
         (crossers, all)
     }
 
     /// What changes are worth that change what fills queues, each link's filling being worth `by`.
-    pub fn worth_of_filling(&self, by: &[ByFilling]) -> FillingWorth {
+    pub fn worth_of_filling(&self, by: &[LawGradient]) -> FillingWorth {
         let (crossers, crossings) = self.crossers();
         let pulls = crossings.iter().zip(by);
-        let mut pulls: Vec<Crossing> = pulls.map(|(crossing, by)| crossing.pull(by)).collect();
+        let mut pulls: Vec<LinkTraffic> = pulls.map(|(crossing, by)| crossing.pull(by)).collect();
         let links = self.links.len();
         let mut worth = FillingWorth {
             bandwidth_bps: pulls.iter().map(|pull| pull.bandwidth_bps).collect(),
@@ -82,7 +84,7 @@ impl Problem {
         };
         // What reacts depends on all windows of the link, so first what those are worth.
         for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
-            let &Crosser { sender, data, back } = crosser;
+            let &TrafficFlow { sender, data, back } = crosser;
             if !sender.reacts() {
                 continue;
             }
@@ -90,7 +92,8 @@ impl Problem {
             for &l in data {
                 let l = l as usize;
                 let slopes = crossings[l].reaction_slopes(&sender);
-                let reacting = pulls[l].reacting + pulls[l].swinging * sender.swing;
+                let reacting =
+                    pulls[l].reacting + pulls[l].amplitude_sum * sender.sawtooth_amplitude;
                 let each = reacting * sender.count;
                 worth.bandwidth_bps[l] += each * slopes.bandwidth_bps;
                 worth.buffer_pkts[l] += each * slopes.buffer_pkts;
@@ -104,8 +107,8 @@ impl Problem {
         }
         let pulls = worth_of_bursts(&crossers, &crossings, pulls, &mut worth);
         for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
-            let &Crosser { sender, data, back } = crosser;
-            let over = |links: &[u32], of: fn(&Crossing) -> f64| -> f64 {
+            let &TrafficFlow { sender, data, back } = crosser;
+            let over = |links: &[u32], of: fn(&LinkTraffic) -> f64| -> f64 {
                 links.iter().map(|&l| of(&pulls[l as usize])).sum()
             };
             *ln_demand += match sender.reacts() {
@@ -126,19 +129,19 @@ impl Problem {
     }
 }
 
-/// Adds what changes are worth that change bursts of transfers, each link's [`Crossing`] being worth `pulls`; what they
+/// Adds what changes are worth that change bursts of transfers, each link's [`LinkTraffic`] being worth `pulls`; what they
 /// are worth then that the bursts are not any more.
 fn worth_of_bursts(
-    all: &[Crosser<'_>],
-    crossings: &[Crossing],
-    mut pulls: Vec<Crossing>,
+    all: &[TrafficFlow<'_>],
+    crossings: &[LinkTraffic],
+    mut pulls: Vec<LinkTraffic>,
     worth: &mut FillingWorth,
-) -> Vec<Crossing> {
+) -> Vec<LinkTraffic> {
     let crossers = || all.iter().copied();
     if crossers().all(|it| it.transfers().is_none()) {
         return pulls;
     }
-    let turns = Turns::new(crossings, crossers());
+    let turns = TurningRates::new(crossings, crossers());
     // What a bit/s more is worth that goes from one link to the next.
     let mut of_turns: HashMap<(u32, u32), f64> = HashMap::new();
     for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {

@@ -3,11 +3,11 @@
 //! A run of netflow-fluid that settles ends where nothing changes any more: every queue takes in what it
 //! sends, every source sends what its profile gives for the loss and the round-trip time of its path. Here
 //! these equations are solved as they stand, by Newton's method, with the laws of
-//! [`netflow_fluid::rest`] that a step of the engine has too. Lengths of steps do not come in: the queue at
+//! [`netflow_fluid::queue_fixed_point`] that a step of the engine has too. Lengths of steps do not come in: the queue at
 //! the end of a step that changes nothing is the same for any length.
 //!
 //! What is found is an equilibrium. Whether a run stays there is another question: where delays are long
-//! beside the queues' room, and sources steep, a run may swing around it for ever.
+//! beside the queues' room, and sources steep, a run may sawtooth_amplitude around it for ever.
 //!
 //! - [`solve()`] and [`Solver`] find the steady state,
 //! - [`Solver::sensitivities`] tells what a little more of anything anywhere changes,
@@ -42,7 +42,7 @@ mod transfers;
 
 use netflow_network::Network;
 
-pub use beside::{BesideRun, Watched, beside_run};
+pub use beside::{BesideRun, LinkMeasurement, beside_run};
 pub use error::SteadyError;
 pub use failures::{
     AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt,

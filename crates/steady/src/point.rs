@@ -7,8 +7,10 @@
 //!
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
-use netflow_fluid::filling::Filling;
-use netflow_fluid::rest::{QueueAtRest, learnt_loss, rate_kept_pps, within_window};
+use netflow_fluid::queue_fixed_point::{
+    QueueFixedPoint, learnt_loss, rate_kept_pps, within_window,
+};
+use netflow_fluid::tcp_drop_tail::DropTailTcpLaw;
 use netflow_profile::Profile;
 
 use crate::problem::{Flow, NO_PROFILE, Problem};
@@ -22,7 +24,7 @@ const NOTHING: f64 = 1e-280;
 /// What one link does.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkAt {
-    pub rest: QueueAtRest,
+    pub rest: QueueFixedPoint,
     /// The part of what arrives that gets in.
     pub pass: f64,
     pub waiting_s: f64,
@@ -85,7 +87,7 @@ pub(crate) struct Point {
     pub hops: Vec<f64>,
     fixed_s: Vec<f64>,
     /// What fills each queue.
-    pub fillings: Vec<Filling>,
+    pub fillings: Vec<DropTailTcpLaw>,
     /// What follows from inputs is to be made anew.
     stale: bool,
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use netflow_fluid::rest::{Queue, acks_per_data, ln_pass};
+use netflow_fluid::queue_fixed_point::{Queue, acks_per_data, ln_pass};
 use netflow_network::tables::{LinkEvent, Way};
 use netflow_network::{
     ACK_BYTES, Aqm, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss,

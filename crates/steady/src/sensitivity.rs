@@ -3,10 +3,10 @@
 //! At rest F(z, θ) = 0, so that dM/dθ = ∂M/∂θ + ψᵀ ∂F/∂θ with Jᵀψ = −∂M/∂z and J = ∂F/∂z: one system of linear
 //! equations for a measure M, whatever the number of parameters θ.
 
-use netflow_fluid::bursts::Bursts;
-use netflow_fluid::crossing::Crossing;
-use netflow_fluid::filling::ByFilling;
-use netflow_fluid::rest::QueueSlopes;
+use netflow_fluid::link_traffic::LinkTraffic;
+use netflow_fluid::queue_fixed_point::QueueSlopes;
+use netflow_fluid::slow_start_bursts::Bursts;
+use netflow_fluid::tcp_drop_tail::LawGradient;
 use netflow_network::ConnectionId;
 
 use crate::linear::{Linear, Looks, Pulls};
@@ -219,7 +219,7 @@ impl Solver {
             at_bends: Vec::new(),
             residual,
         };
-        let by_filling: Vec<ByFilling> = (0..links)
+        let by_filling: Vec<LawGradient> = (0..links)
             .map(|l| {
                 let (link, by) = (&point.links[l], &point.links[l].rest.by_filling);
                 let worth_of = |slopes: &QueueSlopes| {
@@ -227,9 +227,9 @@ impl Solver {
                         + looks.waiting_s[l] * link.wait_packet_s * slopes.queue_pkts
                         + direct.links[l].change(slopes)
                 };
-                ByFilling {
+                LawGradient {
                     windows: worth_of(&by.windows),
-                    swing: worth_of(&by.swing),
+                    sawtooth_amplitude: worth_of(&by.sawtooth_amplitude),
                     acks: worth_of(&by.acks),
                     poisson: worth_of(&by.poisson),
                     idle: worth_of(&by.idle),
@@ -431,7 +431,7 @@ impl Solver {
     }
 
     /// Whether the law of a flow's rate bends where it is.
-    fn is_at_bend(&self, i: usize, crossings: &[Crossing]) -> bool {
+    fn is_at_bend(&self, i: usize, crossings: &[LinkTraffic]) -> bool {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         if flow.profile == NO_PROFILE {
             return self.problem.bursts_bend(flow, crossings);

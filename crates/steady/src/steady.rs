@@ -1,6 +1,6 @@
 //! What a network at rest does.
 
-use netflow_fluid::rest::wait_for_own_s;
+use netflow_fluid::queue_fixed_point::wait_for_own_s;
 use netflow_network::{ConnectionId, Estimate, LinkId, Network};
 use netflow_profile::ProfileUse;
 use serde::Serialize;

@@ -4,7 +4,7 @@
 //!
 //! - An accepted packet finds the queue length distribution of an M/M/1/K queue with this mean. Each packet
 //!   found takes the transmission time of the mean packet.
-//! - If [bursts](crate::bursts) of transfers fill a queue, those packets also wait for each other. Their
+//! - If [bursts](crate::slow_start_bursts) of transfers fill a queue, those packets also wait for each other. Their
 //!   mean wait follows from Little's law for all packets. It is uniformly distributed between 0 and twice its
 //!   mean.
 //! - The queues of a path are independent. Their sum is Beta-distributed between 0 and all buffers full,
@@ -26,13 +26,13 @@ use netflow_network::{ACK_BYTES, Percentiles};
 use netflow_units::math::exp;
 use serde::{Deserialize, Serialize};
 
-use crate::bursts::wait_for_own_s;
 use crate::engine::Scratch;
 use crate::engine::parallel::for_cells;
 use crate::engine::plan::{BranchPlan, LinkPlan, Plan};
 use crate::engine::sources::{Condition, Fixed};
-use crate::filling::Filling;
+use crate::slow_start_bursts::wait_for_own_s;
 use crate::state::{BranchState, LinkState, State};
+use crate::tcp_drop_tail::DropTailTcpLaw;
 
 /// Maximum sampling interval in steps; steps are shorter than a round trip.
 const EVERY: u64 = 8;
@@ -119,7 +119,7 @@ pub(crate) struct Wait {
 
 impl Wait {
     /// Computes the waiting time at a link, given its queue model and the packets/s of transfers.
-    fn of(link: &LinkState, plan: &LinkPlan, filling: &Filling, transfers_pps: f64) -> Wait {
+    fn of(link: &LinkState, plan: &LinkPlan, filling: &DropTailTcpLaw, transfers_pps: f64) -> Wait {
         let here = Condition::of(link, filling);
         let nothing = Wait {
             ln_pass: here.ln_pass,

@@ -1,8 +1,8 @@
 //! Arrays of a step, split between blocks for several threads.
 
+use super::hop_transport::Arrivals;
 use super::parallel::Divide;
 use super::plan::Block;
-use super::shares::Arrivals;
 
 /// Output of `arrive`, from `first_hop` on.
 pub(super) struct ArriveWork<'a> {

@@ -4,19 +4,19 @@ use netflow_network::tables::NO_BRANCH;
 use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId};
 
 use super::Setup;
-use super::marked::ln_pass_queues;
-use super::on_the_way::ln_pass_of;
+use super::aggregates::ln_pass_queues;
+use super::link_loss::ln_pass_of;
 use super::plan::{NO_PROFILE, NOTHING_PKTS};
 use super::sources::Condition;
-use crate::filling::Filling;
 use crate::state::State;
+use crate::tcp_drop_tail::DropTailTcpLaw;
 
 impl Setup {
     /// Returns the explanation for one connection at the present time.
     pub(crate) fn explain(
         &self,
         state: &State,
-        fillings: &[Filling],
+        fillings: &[DropTailTcpLaw],
         id: ConnectionId,
     ) -> Explanation {
         let inner = &**self.network.tables();

@@ -11,23 +11,23 @@ use super::Span;
 use super::law::Sent;
 use super::plan::BranchPlan;
 use super::sources::{self, Sight};
-use crate::state::{Learnt, Seen};
+use crate::state::{LossEstimate, PathFeedback};
 
 /// Number of feedback samples stored per source, and samples per RTT. Lookups reach back less than two RTTs,
 /// and RTTs grow.
-pub(crate) const LOOKS: usize = 24;
+pub(crate) const FEEDBACK_RING_LEN: usize = 24;
 const LOOKS_PER_ROUND_TRIP: f64 = 8.0;
 
-impl Learnt {
+impl LossEstimate {
     /// Resets the estimate if the source took no sample in the step before, because it was silent or had no
     /// path.
     fn begin(&mut self, now_s: f64, step: u64) {
         if self.since_s.is_none() || self.last_step + 1 < step {
-            *self = Learnt {
+            *self = LossEstimate {
                 since_s: Some(now_s),
                 until_s: now_s,
                 doublings: 1.0,
-                ..Learnt::default()
+                ..LossEstimate::default()
             };
         }
         self.last_step = step;
@@ -40,12 +40,12 @@ impl Learnt {
     }
 
     /// Takes a sample. Packets sent in the step before saw the mean of the loss at its start and now.
-    fn look(&mut self, looks: &mut [Seen], sight: &Sight, now_s: f64) -> Seen {
+    fn look(&mut self, looks: &mut [PathFeedback], sight: &Sight, now_s: f64) -> PathFeedback {
         let loss = sight.loss();
         self.sent_pkts += self.step_pkts;
         self.lost_pkts += self.step_pkts * 0.5 * (self.met_loss + loss);
         (self.step_pkts, self.met_loss) = (0.0, loss);
-        let now = Seen {
+        let now = PathFeedback {
             time_s: now_s,
             rtt_s: sight.rtt_s,
             sent_pkts: self.sent_pkts,
@@ -53,8 +53,8 @@ impl Learnt {
         };
         let last = &looks[self.last_look as usize];
         if self.looks == 0 || (now_s - last.time_s) * LOOKS_PER_ROUND_TRIP >= now.rtt_s {
-            self.last_look = (self.last_look + 1) % LOOKS as u32;
-            self.looks = (self.looks + 1).min(LOOKS as u32);
+            self.last_look = (self.last_look + 1) % FEEDBACK_RING_LEN as u32;
+            self.looks = (self.looks + 1).min(FEEDBACK_RING_LEN as u32);
             looks[self.last_look as usize] = now;
         }
         now
@@ -63,13 +63,19 @@ impl Learnt {
     /// Returns the feedback interpolated at `time_s`; the first stored sample if the time is before it. The
     /// search starts from `newer` samples back and updates that number.
     #[inline(always)]
-    fn at(&self, looks: &[Seen], now: Seen, time_s: f64, newer: &mut u32) -> Seen {
+    fn at(
+        &self,
+        looks: &[PathFeedback],
+        now: PathFeedback,
+        time_s: f64,
+        newer: &mut u32,
+    ) -> PathFeedback {
         if time_s >= now.time_s {
             return now;
         }
         // Sample number i back from the last one; times decrease.
         let look = |i: u32| {
-            let all = LOOKS as u32;
+            let all = FEEDBACK_RING_LEN as u32;
             let from = if i > self.last_look { all } else { 0 };
             &looks[(self.last_look + from - i) as usize]
         };
@@ -87,7 +93,7 @@ impl Learnt {
         let before = look(*newer);
         let part = (time_s - before.time_s) / (after.time_s - before.time_s);
         let between = |a: f64, b: f64| a + (b - a) * part;
-        Seen {
+        PathFeedback {
             time_s,
             rtt_s: between(before.rtt_s, after.rtt_s),
             sent_pkts: between(before.sent_pkts, after.sent_pkts),
@@ -158,7 +164,7 @@ pub(crate) struct Delivered {
     pub length_s: f64,
 }
 
-impl Learnt {
+impl LossEstimate {
     /// Returns the delivery rate extrapolated to the end of a step, at the growth between the middles of the
     /// last two steps. The growth is at most a factor of 2 per RTT. A rate of at least `enough_pps` is
     /// returned without extrapolation.
@@ -200,7 +206,7 @@ impl Learnt {
     /// it is smaller anyway.
     pub(super) fn learn_from(
         &mut self,
-        looks: &mut [Seen],
+        looks: &mut [PathFeedback],
         branch: &BranchPlan,
         sight: Sight,
         step: u64,
@@ -303,10 +309,10 @@ mod tests {
         let rtt_s = 0.1;
         let pps = |time_s: f64| 100.0 * (time_s / rtt_s).exp2();
         for [before_s, last_s, length_s] in [[0.01, 0.01, 0.01], [0.02, 0.005, 0.03]] {
-            let mut learnt = Learnt {
+            let mut learnt = LossEstimate {
                 delivered_pps: pps(-last_s - 0.5 * before_s),
                 delivered_s: before_s,
-                ..Learnt::default()
+                ..LossEstimate::default()
             };
             let last = Delivered {
                 pps: pps(-0.5 * last_s),
@@ -328,7 +334,7 @@ mod tests {
             [before_s, last_s, length_s] in prop::array::uniform3(1e-6..0.1_f64), rtt_s in 1e-5..3.0_f64,
         ) {
             let sends = |enough_pps: f64| {
-                let mut learnt = Learnt { delivered_pps: before, delivered_s: before_s, ..Learnt::default() };
+                let mut learnt = LossEstimate { delivered_pps: before, delivered_s: before_s, ..LossEstimate::default() };
                 let last = Delivered { pps: last, length_s: last_s };
                 let known_pps = learnt.goes_on(last, length_s, rtt_s, enough_pps);
                 target.min((2.0 * known_pps).max(first_pps(rtt_s)))
@@ -339,10 +345,10 @@ mod tests {
 
     #[test]
     fn changes_are_forgotten_in_round_trips() {
-        let mut learnt = Learnt {
+        let mut learnt = LossEstimate {
             rtt_s: 0.1,
             before_rtt_s: 0.1,
-            ..Learnt::default()
+            ..LossEstimate::default()
         };
         learnt.note_change(0.1_f64.exp2(), 0.01);
         assert!((learnt.doublings - 1.0).abs() < 1e-9);

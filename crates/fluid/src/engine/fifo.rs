@@ -5,9 +5,9 @@
 //! The resolution therefore does not depend on the step size if steps are short.
 
 use super::arrays::ForwardWork;
+use super::hop_transport::{self, Arrivals, FifoFate, Weight};
 use super::parallel::for_blocks;
 use super::plan::{Block, LinkPlan, PARTS, Plan};
-use super::shares::{self, Arrivals, FifoFate, Weight};
 use super::{Moving, Scratch};
 use crate::state::{Flight, Forwarded, Slot};
 
@@ -206,7 +206,7 @@ impl Scratch {
         let cells = &cells[block.first_flight_cell..plan.flight_cells_end(block)];
         let same_step = (l.next_step_hop.max(block.first_hop) - block.first_hop) as usize;
         let forwarded = &mut work.forwarded[..block.hops()];
-        shares::forward(weights, cells, same_step, forwarded);
+        hop_transport::forward(weights, cells, same_step, forwarded);
     }
 }
 

@@ -9,10 +9,10 @@ use netflow_profile::ProfileUse;
 use super::feedback::Delivered;
 use super::plan::BranchPlan;
 use super::{Span, sources};
-use crate::state::{BranchState, Learnt};
+use crate::state::{BranchState, LossEstimate};
 
 /// Loss probability and round-trip time in seconds that a source assumes.
-pub(crate) type Seen = [f64; 2];
+pub(crate) type PathFeedback = [f64; 2];
 
 /// Rate that a source may use.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Wanted {
     /// Packets/s of one connection: mean of the step, and at its end.
     pub mean_pps: f64,
     pub end_pps: f64,
-    pub seen: Seen,
+    pub seen: PathFeedback,
     /// Rate given by its profile, if it has one.
     pub profile_pps: Option<f64>,
     limit: Limit,
@@ -36,7 +36,7 @@ pub(crate) struct Sent {
 
 impl Wanted {
     /// Returns the fixed rate of a source without a profile.
-    pub fn own(rate_pps: f64, seen: Seen) -> Wanted {
+    pub fn own(rate_pps: f64, seen: PathFeedback) -> Wanted {
         Wanted {
             mean_pps: rate_pps,
             end_pps: rate_pps,
@@ -47,7 +47,7 @@ impl Wanted {
     }
 
     /// Returns the rate of a source that uses its profile directly.
-    pub fn by_profile(branch: &BranchPlan, seen: Seen, profile_pps: f64) -> Wanted {
+    pub fn by_profile(branch: &BranchPlan, seen: PathFeedback, profile_pps: f64) -> Wanted {
         let may_pps = branch.within_window(profile_pps, seen[1]);
         Wanted {
             mean_pps: may_pps,
@@ -77,9 +77,9 @@ impl BranchState {
     pub fn wants(
         &mut self,
         branch: &BranchPlan,
-        seen: Seen,
+        seen: PathFeedback,
         profile_pps: f64,
-        learns: Option<(&mut Learnt, Delivered)>,
+        learns: Option<(&mut LossEstimate, Delivered)>,
         span: Span,
     ) -> Wanted {
         let Some((learnt, delivered)) = learns else {
@@ -129,7 +129,7 @@ impl BranchState {
 
     /// Records the feedback of a source over `active_s` seconds, and the quality of the profile data used.
     #[inline]
-    pub fn meets(&mut self, [loss, rtt_s]: Seen, active_s: f64, rests_on: ProfileUse) {
+    pub fn meets(&mut self, [loss, rtt_s]: PathFeedback, active_s: f64, rests_on: ProfileUse) {
         self.rtt_time += rtt_s * active_s;
         self.loss_time += loss * active_s;
         self.active_s += active_s;

@@ -14,7 +14,7 @@
 
 use super::plan::Run;
 use super::queue::LIGHT;
-use super::{Moving, shares};
+use super::{Moving, hop_transport};
 use crate::mm1k::blocking_of_mean;
 
 impl Moving<'_> {
@@ -40,7 +40,8 @@ impl Moving<'_> {
         let blocks = plan.blocks_at(l);
         let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
         let runs = &plan.runs[first.first_run as usize..last.end_run as usize];
-        let arriving = shares::arrive(runs, &plan.up[hops.clone()], &state.forwarded, inflow);
+        let arriving =
+            hop_transport::arrive(runs, &plan.up[hops.clone()], &state.forwarded, inflow);
 
         let link = &mut state.links[rank];
         let (pkts, bits) = (
@@ -87,7 +88,7 @@ impl Moving<'_> {
         }
         if let Some(pass) = self.scratch.on_the_way.pass_of(rank, hops.clone()) {
             let forwarded = &mut state.forwarded[sources + hops.start..sources + hops.end];
-            shares::lose_on_the_way(pass, forwarded, &mut state.lost[hops.clone()]);
+            hop_transport::lose_on_the_way(pass, forwarded, &mut state.lost[hops.clone()]);
         }
         let of_run = |run: &Run| {
             let start = run.first_hop as usize - hops.start;

@@ -1,37 +1,37 @@
 //! One time step of the fluid network.
 
+pub(crate) mod aggregates;
+pub(crate) mod aqm_law;
 mod arrays;
 pub(crate) mod carried;
-mod earlier;
-pub(crate) mod early;
+mod delay_change;
 mod events;
 mod explain;
 pub(crate) mod feedback;
 mod fifo;
+mod hop_transport;
 pub(crate) mod law;
+pub(crate) mod link_loss;
 mod literal;
-pub(crate) mod marked;
-pub(crate) mod on_the_way;
 pub(crate) mod order;
-mod pace;
 pub(crate) mod parallel;
 pub(crate) mod plan;
 pub(crate) mod queue;
+pub(crate) mod queue_models;
 pub(crate) mod rio;
 pub(crate) mod schedule;
 mod scratch;
 mod send;
-mod shares;
 pub(crate) mod sources;
 mod step;
-pub(crate) mod windows;
+mod step_control;
 
-use feedback::LOOKS;
+use feedback::FEEDBACK_RING_LEN;
 use netflow_network::hash::hash_of;
 use netflow_network::{Coupling, FluidOptions, Network, RunError, Step};
-use pace::Pace;
 use plan::Plan;
 pub(crate) use scratch::Scratch;
+use step_control::StepControl;
 
 use crate::state::State;
 
@@ -48,7 +48,7 @@ pub(crate) struct Setup {
     /// True if sources with profiles are evaluated within the implicit solution of their first link's queue.
     pub within_step: bool,
     /// Step size control, if steps follow round-trip times.
-    pub pace: Option<Pace>,
+    pub pace: Option<StepControl>,
     /// Start times of sources that limit the step size, with their classes, in order of time.
     pub starts: Vec<(f64, u32)>,
 }
@@ -85,7 +85,7 @@ impl Setup {
         let mut plan = Plan::new(network.tables(), paths);
         let learns = options.learns();
         plan.looks = if learns {
-            plan.branches.len() * LOOKS
+            plan.branches.len() * FEEDBACK_RING_LEN
         } else {
             0
         };
@@ -94,7 +94,7 @@ impl Setup {
         let mut coupled = Coupling::Learned;
         let chosen = match options {
             FluidOptions::Fifo { step } => {
-                let paced = Pace::new(step, &plan, network.tables());
+                let paced = StepControl::new(step, &plan, network.tables());
                 let shortest_s = paced.map_or(step.longest_s(), |pace| pace.shortest_s);
                 plan.size_rings(network.tables(), shortest_s);
                 (fifo, pace) = (true, paced);
@@ -102,7 +102,7 @@ impl Setup {
             }
             FluidOptions::WellMixed { step, coupling } => {
                 if learns {
-                    pace = Pace::new(step, &plan, network.tables());
+                    pace = StepControl::new(step, &plan, network.tables());
                 }
                 coupled = coupling;
                 format!("Fluid {step:?} WellMixed {coupling:?}")
@@ -122,7 +122,7 @@ impl Setup {
         if paths.iter().any(Option::is_some) {
             plan.fingerprint = hash_of((plan.fingerprint, paths));
         }
-        let starts = pace::starts(&plan);
+        let starts = step_control::starts(&plan);
         Setup {
             within_step: coupled == Coupling::Implicit && !plan.has_precedences,
             network,

@@ -15,15 +15,15 @@ use netflow_network::{
 use netflow_profile::Profile;
 use netflow_workload::Transfers;
 
-use super::early::Early;
-use super::feedback::LOOKS;
+use super::aqm_law::Early;
+use super::feedback::FEEDBACK_RING_LEN;
 use super::order::Order;
 use super::queue::light_rho;
 use super::rio::RioQueue;
 use super::schedule::Schedule;
 use crate::delays::BranchDelays;
-use crate::ramp::Ramp;
-use crate::state::{Learnt, LinkState, Seen, State};
+use crate::load_ramp::Ramp;
+use crate::state::{LinkState, LossEstimate, PathFeedback, State};
 
 /// Hops per block, the unit of parallel work. Sums are formed block by block, so this value affects the last
 /// bits of results.
@@ -522,7 +522,7 @@ impl Plan {
 
     /// Returns the number of sources that store estimates: all branches, or 0.
     pub fn learners(&self) -> usize {
-        self.looks / LOOKS
+        self.looks / FEEDBACK_RING_LEN
     }
 
     /// Returns true if a step uses several threads.
@@ -533,8 +533,8 @@ impl Plan {
     /// Returns the memory of a run with this plan, in bytes: arrays of the engine and the plan itself.
     pub fn memory_bytes(&self) -> u64 {
         let cells = self.queue_cells + self.flight_cells;
-        let looks = std::mem::size_of::<Seen>() * self.looks;
-        let learnt = std::mem::size_of::<Learnt>() * self.learners();
+        let looks = std::mem::size_of::<PathFeedback>() * self.looks;
+        let learnt = std::mem::size_of::<LossEstimate>() * self.learners();
         let carried = (4 + 2 * 8) * self.carried.len();
         bytes_of(self.hop_count(), self.branches.len())
             + (8 * cells + looks + learnt + carried) as u64

@@ -5,12 +5,12 @@
 //!
 //! > N(x) + δ (μ U(x) − λ (1 − D(x))) = N₀,  1 − D = (1 − B(x)) (1 − R(x))
 //!
-//! where R is the fraction dropped [early](super::early) (0 for drop-tail). The left side increases with x if
+//! where R is the fraction dropped [early](super::aqm_law) (0 for drop-tail). The left side increases with x if
 //! the arrivals λ do not increase with the queue. The root is then unique, and 0 ≤ N < K for any δ.
 
-use super::early::EarlyStep;
-use crate::filling::{ByRoomAlone, Filling};
+use super::aqm_law::EarlyStep;
 use crate::mm1k::{Equilibrium, equilibrium};
+use crate::tcp_drop_tail::{DropTailTcpLaw, Mm1kBufferDerivatives};
 use netflow_units::math::{exp, ln};
 
 /// Loss probability below which 1 ± p rounds to 1.
@@ -49,7 +49,7 @@ pub(crate) struct Step {
     pub guess: f64,
     pub early: Option<EarlyStep>,
     /// Queue model.
-    pub filling: Filling,
+    pub filling: DropTailTcpLaw,
 }
 
 /// Queue at one load, with its derivatives with respect to ln ρ; dN/dx is V.
@@ -108,14 +108,14 @@ impl Step {
         }
         if self.early.is_none() {
             let filled = self.filling.is_some();
-            let is_light = |it: &Solution| {
+            let has_negligible_loss = |it: &Solution| {
                 let filling = &self.filling;
                 !filled
                     || filling.idle == 0.0
                         && filling.calibration.waiting == 1.0
-                        && filling.is_light(it.queue_pkts, self.buffer_pkts())
+                        && filling.has_negligible_loss(it.queue_pkts, self.buffer_pkts())
             };
-            if let Some(light) = self.solve_light(available).filter(is_light) {
+            if let Some(light) = self.solve_light(available).filter(has_negligible_loss) {
                 return light;
             }
             return match filled {
@@ -228,7 +228,7 @@ impl Step {
         let queue = self.filling.queue(x, k);
         let found = self
             .filling
-            .in_equilibrium(x, &queue, ByRoomAlone::default());
+            .in_equilibrium(x, &queue, Mm1kBufferDerivatives::default());
         let (busy, busy_by_queue, _) = self.filling.busy(queue.mean_pkts, k);
         let utilization = queue.inner.utilization();
         At {
@@ -428,7 +428,7 @@ mod tests {
             service_pkts: service,
             guess: crate::mm1k::ln_rho_of_mean(before, k).clamp(-50.0, 50.0),
             early: None,
-            filling: Filling::default(),
+            filling: DropTailTcpLaw::default(),
         }
     }
 

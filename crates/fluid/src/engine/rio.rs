@@ -10,9 +10,9 @@ use netflow_network::tables::Tables;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
+use super::hop_transport::Arrivals;
 use super::plan::Plan;
 use super::queue::{LIGHT, NOTHING, PART, PARTS, Solution, Step};
-use super::shares::Arrivals;
 use super::sources::ln_pass;
 use crate::state::State;
 

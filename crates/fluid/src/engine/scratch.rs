@@ -2,15 +2,15 @@
 
 use netflow_network::Edge;
 
-use super::on_the_way::OnTheWay;
+use super::hop_transport::{Arrivals, QueueOutcome, Weight};
+use super::link_loss::OnTheWay;
 use super::plan::Plan;
 use super::send::SentWithin;
-use super::shares::{Arrivals, Fate, Weight};
 use super::sources::{ActiveSources, Condition, Fixed};
-use super::{Setup, windows};
+use super::{Setup, queue_models};
 use crate::delays::Wait;
-use crate::filling::Filling;
 use crate::state::State;
+use crate::tcp_drop_tail::DropTailTcpLaw;
 
 /// Working memory, allocated before the first step.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Scratch {
     /// Arrivals by link, for levels that take their arrivals at once.
     pub arriving: Vec<Arrivals>,
     /// Solution by link.
-    pub fates: Vec<Fate>,
+    pub fates: Vec<QueueOutcome>,
     /// Weights of the rows of rings, link by link.
     pub departures: Vec<Weight>,
     pub same_step: Vec<Weight>,
@@ -42,7 +42,7 @@ pub(crate) struct Scratch {
     /// Packets that each branch may still send.
     pub may_send: Vec<f64>,
     /// Queue model of each link for the present sources.
-    pub fillings: Vec<Filling>,
+    pub fillings: Vec<DropTailTcpLaw>,
     /// Waiting times of links at the last sample.
     pub waits: Vec<Wait>,
     /// Packets/s of transfers on each link at the last sample.
@@ -62,7 +62,7 @@ impl Scratch {
             conditions: vec![Condition::default(); plan.links.len()],
             arrivals: vec![Arrivals::default(); plan.blocks.len()],
             arriving: vec![Arrivals::default(); plan.links.len()],
-            fates: vec![Fate::default(); plan.links.len()],
+            fates: vec![QueueOutcome::default(); plan.links.len()],
             departures: vec![(0, 0.0); plan.queue_slots],
             same_step: vec![(0, 0.0); plan.flight_batches],
             next_step: vec![(0, 0.0); plan.flight_batches],
@@ -70,7 +70,7 @@ impl Scratch {
             seen: vec![[0.0; 2]; plan.branches.len()],
             sent_by: Vec::with_capacity(plan.branches.len()),
             may_send: vec![f64::INFINITY; plan.branches.len()],
-            fillings: vec![Filling::default(); plan.links.len()],
+            fillings: vec![DropTailTcpLaw::default(); plan.links.len()],
             waits: Vec::with_capacity(plan.links.len()),
             transfers_pps: Vec::with_capacity(plan.links.len()),
             edges: (state.aggregates.iter().zip(&inner.aggregates))
@@ -103,6 +103,6 @@ impl Scratch {
         }
         state.forwarded[..setup.plan.branches.len()].fill(0.0);
         self.active.gather(setup, state, end_s - state.time_s);
-        windows::fill(setup, state, &self.active, &mut self.fillings);
+        queue_models::fill(setup, state, &self.active, &mut self.fillings);
     }
 }

@@ -4,14 +4,14 @@
 use netflow_profile::{Profile, ProfileUse};
 use netflow_units::math::exp_m1;
 
-use super::feedback::{Delivered, LOOKS};
+use super::feedback::{Delivered, FEEDBACK_RING_LEN};
+use super::hop_transport::Arrivals;
 use super::law::{Sent, Wanted};
 use super::plan::NO_RAMP;
 use super::queue::{Solution, Step};
-use super::shares::Arrivals;
 use super::sources::{self, BATCH, Condition, Sight, look};
 use super::{Moving, Scratch, Setup, Span};
-use crate::state::{BranchState, Learnt, Seen};
+use crate::state::{BranchState, LossEstimate, PathFeedback};
 
 /// Minimum number of sources per thread.
 const FORK_SOURCES: usize = 2048;
@@ -224,9 +224,9 @@ struct SourceWork<'a> {
     first: usize,
     forwarded: &'a mut [f64],
     branches: &'a mut [BranchState],
-    /// Estimates of each branch, and [`LOOKS`] samples; empty without feedback.
-    learnt: &'a mut [Learnt],
-    looks: &'a mut [Seen],
+    /// Estimates of each branch, and [`FEEDBACK_RING_LEN`] samples; empty without feedback.
+    learnt: &'a mut [LossEstimate],
+    looks: &'a mut [PathFeedback],
 }
 
 impl SharedView<'_> {
@@ -242,7 +242,7 @@ impl SharedView<'_> {
         let (forwarded_l, forwarded_r) = work.forwarded.split_at_mut(cut);
         let (branches_l, branches_r) = work.branches.split_at_mut(cut);
         let (learnt_l, learnt_r) = work.learnt.split_at_mut(cut.min(work.learnt.len()));
-        let looks_cut = (cut * LOOKS).min(work.looks.len());
+        let looks_cut = (cut * FEEDBACK_RING_LEN).min(work.looks.len());
         let (looks_l, looks_r) = work.looks.split_at_mut(looks_cut);
         let left = SourceWork {
             members: left,
@@ -282,7 +282,8 @@ impl SharedView<'_> {
                 );
                 let mine = b - work.first;
                 if let Some(learnt) = work.learnt.get_mut(mine) {
-                    let looks = &mut work.looks[mine * LOOKS..(mine + 1) * LOOKS];
+                    let looks =
+                        &mut work.looks[mine * FEEDBACK_RING_LEN..(mine + 1) * FEEDBACK_RING_LEN];
                     [loss[i], rtt[i]] =
                         learnt.learn_from(looks, &plan.branches[b], sight, self.step, self.span);
                 } else {

@@ -6,8 +6,8 @@ use netflow_units::math::{exp_m1, ln_1p};
 
 use super::Setup;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
-use crate::filling::Filling;
 use crate::state::{LinkState, State};
+use crate::tcp_drop_tail::DropTailTcpLaw;
 
 /// Sources per batch, chosen so that their conditions fit into the first-level cache.
 pub(crate) const BATCH: usize = 64;
@@ -24,7 +24,7 @@ pub(crate) struct Condition {
 
 impl Condition {
     /// Computes the condition of a link with this queue model.
-    pub fn of(link: &LinkState, filling: &Filling) -> Condition {
+    pub fn of(link: &LinkState, filling: &DropTailTcpLaw) -> Condition {
         Condition {
             ln_pass: if link.refused == 0.0 {
                 0.0

@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
+use super::aqm_law::{Early, EarlyStep, PieStep, RedStep};
 use super::arrays::{ArriveWork, ShareWork};
-use super::early::{Early, EarlyStep, PieStep, RedStep};
+use super::hop_transport::{self, Arrivals, FifoFate, QueueOutcome, Rings, Weight, Weights};
 use super::parallel::{for_blocks, for_cells};
 use super::plan::{Block, BranchPlan, FORK_HOPS, LinkPlan, NO_PROFILE, NOTHING_PKTS, Plan};
 use super::queue::{self, Solution, Step};
-use super::shares::{self, Arrivals, Fate, FifoFate, Rings, Weight, Weights};
 use super::sources::Fixed;
 use super::{Moving, Scratch, Setup};
 use crate::state::State;
@@ -44,16 +44,16 @@ impl Scratch {
         let n = inflow.len();
         let link = &setup.plan.links[block.rank as usize];
         let fate = &self.fates[block.rank as usize];
-        shares::lose(fate, inflow, &mut work.lost[..n]);
+        hop_transport::lose(fate, inflow, &mut work.lost[..n]);
         let pass = (self.on_the_way).pass_of(block.rank as usize, block.range());
         if setup.fifo {
             self.share_fifo(link, block, work, inflow, pass);
             return;
         }
         let (content, forwarded) = (&mut work.content[..n], &mut work.forwarded[..n]);
-        shares::mix(fate, inflow, content, forwarded);
+        hop_transport::mix(fate, inflow, content, forwarded);
         if let Some(pass) = pass {
-            shares::lose_on_the_way(pass, forwarded, &mut work.lost[..n]);
+            hop_transport::lose_on_the_way(pass, forwarded, &mut work.lost[..n]);
         }
     }
 
@@ -84,7 +84,7 @@ impl Scratch {
         let forwarded = &mut work.forwarded[..n];
         let same_step = same_step as usize;
         let on_the_way = pass.map(|pass| (pass, &mut work.lost[..n]));
-        shares::first_in_first_out(
+        hop_transport::first_in_first_out(
             fate, inflow, same_step, &weights, on_the_way, rings, forwarded,
         );
     }
@@ -204,7 +204,7 @@ impl Moving<'_> {
         let mut arriving = Arrivals::default();
         for block in plan.blocks_at(&plan.links[rank]) {
             let (up, inflow) = (&plan.up[block.range()], &mut state.inflow[block.range()]);
-            arriving += shares::arrive(plan.runs_of(block), up, &state.forwarded, inflow);
+            arriving += hop_transport::arrive(plan.runs_of(block), up, &state.forwarded, inflow);
         }
         arriving
     }
@@ -247,7 +247,8 @@ impl Moving<'_> {
             &|work: ArriveWork<'_>, block: &Block| {
                 let up = &plan.up[block.range()];
                 let inflow = &mut work.inflow[..up.len()];
-                work.arrivals[0] = shares::arrive(plan.runs_of(block), up, forwarded, inflow);
+                work.arrivals[0] =
+                    hop_transport::arrive(plan.runs_of(block), up, forwarded, inflow);
             },
         );
     }
@@ -323,7 +324,7 @@ impl Moving<'_> {
         // Too few packets to divide by: all of them leave.
         let something = available > queue::NOTHING;
         let per_pkt = if something { 1.0 / available } else { 0.0 };
-        let mut fate = Fate {
+        let mut fate = QueueOutcome {
             admitted: 1.0 - solution.refused,
             refused: solution.refused,
             keep: solution.queue_pkts * per_pkt,

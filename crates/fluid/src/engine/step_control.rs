@@ -14,12 +14,12 @@ const SHORTEST_S: f64 = 1e-6;
 
 /// Multipliers on the steps per RTT: for a source in slow start (its rate doubles every RTT), and for one in
 /// steady state.
-const DOUBLING: f64 = 2.0;
-const AT_REST: f64 = 1.0 / 3.0;
+const STEP_FACTOR_SLOW_START: f64 = 2.0;
+const STEP_FACTOR_STEADY: f64 = 1.0 / 3.0;
 
 /// Step sizes `longest_s`/2ⁿ, so that steps of all sizes meet at the multiples of the longest.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pace {
+pub(crate) struct StepControl {
     pub longest_s: f64,
     /// Steps per RTT of a source that changes by half in each RTT.
     pub per_round_trip: f64,
@@ -27,9 +27,9 @@ pub(crate) struct Pace {
     pub shortest_s: f64,
 }
 
-impl Pace {
+impl StepControl {
     /// Creates the step control for a network with empty queues; `None` if all steps have the same length.
-    pub fn new(step: Step, plan: &Plan, inner: &Tables) -> Option<Pace> {
+    pub fn new(step: Step, plan: &Plan, inner: &Tables) -> Option<StepControl> {
         let Step::Auto {
             longest_s,
             per_round_trip,
@@ -37,12 +37,12 @@ impl Pace {
         else {
             return None;
         };
-        let mut pace = Pace {
+        let mut pace = StepControl {
             longest_s,
             per_round_trip,
             shortest_s: SHORTEST_S.min(longest_s),
         };
-        let most = DOUBLING * per_round_trip;
+        let most = STEP_FACTOR_SLOW_START * per_round_trip;
         pace.shortest_s = pace.halved_s(shortest_round_trip_s(plan, inner) / most);
         Some(pace)
     }
@@ -121,13 +121,13 @@ impl Demand {
     }
 
     /// Adds a fixed-rate source.
-    fn add_own(&mut self, branch: &BranchPlan, own_pps: f64, pace: &Pace) {
+    fn add_own(&mut self, branch: &BranchPlan, own_pps: f64, pace: &StepControl) {
         let quick_s = quickness_s(branch, own_pps, || 0.0);
         self.most_s = self.most_s.min(quick_s / pace.per_round_trip);
     }
 
     /// Adds a source with a profile that starts: its rate doubles every RTT.
-    fn add_new(&mut self, branch: &BranchPlan, rtt_s: f64, pace: &Pace) {
+    fn add_new(&mut self, branch: &BranchPlan, rtt_s: f64, pace: &StepControl) {
         let begins = Changing {
             rtt_s,
             rate_pps: first_pps(rtt_s) * branch.weight,
@@ -136,12 +136,13 @@ impl Demand {
         self.add(begins, pace);
     }
 
-    fn add(&mut self, source: Changing, pace: &Pace) {
-        let times = (DOUBLING * source.doublings).clamp(AT_REST, DOUBLING);
+    fn add(&mut self, source: Changing, pace: &StepControl) {
+        let times = (STEP_FACTOR_SLOW_START * source.doublings)
+            .clamp(STEP_FACTOR_STEADY, STEP_FACTOR_SLOW_START);
         let rate = source.rate_pps / UNIT_PPS;
         self.steps += (rate * times * pace.per_round_trip / source.rtt_s) as u128;
         self.rates += rate as u128;
-        let at_rest_s = source.rtt_s / (pace.per_round_trip * AT_REST);
+        let at_rest_s = source.rtt_s / (pace.per_round_trip * STEP_FACTOR_STEADY);
         self.most_s = self.most_s.min(at_rest_s);
     }
 
@@ -154,7 +155,7 @@ impl Demand {
     }
 }
 
-impl Pace {
+impl StepControl {
     /// Returns the length of the next step from the sources that may send in it.
     ///
     /// A source needs more steps per RTT the faster it changes. Its contribution to the error is proportional
@@ -232,8 +233,8 @@ pub(crate) fn starts(plan: &Plan) -> Vec<(f64, u32)> {
 mod tests {
     use super::*;
 
-    fn pace() -> Pace {
-        Pace {
+    fn pace() -> StepControl {
+        StepControl {
             longest_s: 0.05,
             per_round_trip: 12.0,
             shortest_s: SHORTEST_S,

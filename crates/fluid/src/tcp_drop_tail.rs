@@ -28,13 +28,13 @@
 //! packets were chosen by hand. Unresponsive traffic fills a queue as in M/M/1/K. If it demands the fraction
 //! u of the bandwidth, ln B is the mean of both models with weights u and 1 − u. In this case h is multiplied
 //! by 1 − u. A queue of two packets is M/M/1/K; up to ten packets, 1 − u is reduced.
-//! [`crossing`](crate::crossing) defines these numbers.
+//! [`crossing`](crate::link_traffic) defines these numbers.
 
 use netflow_network::Calibration;
 use netflow_units::math::{exp, exp_m1, ln, ln_1p};
 
-use crate::bursts::Bursts;
 use crate::mm1k::{Equilibrium, equilibrium};
+use crate::slow_start_bursts::Bursts;
 
 /// Relative amplitude of a window (c), including the factor 1.2.
 const SWING: f64 = 0.255;
@@ -59,7 +59,7 @@ const CONTROLLED: f64 = 0.1;
 const PACED: f64 = 1e-5;
 
 /// Mean queue length in packets at which the sawtooth reaches half of its effect.
-const SWINGS_FROM: f64 = 3.0;
+const SAWTOOTH_ONSET_PKTS: f64 = 3.0;
 
 /// Loss probability below which the reported loss tends to zero.
 const NONE: f64 = 1e-6;
@@ -72,11 +72,11 @@ const LIGHT: f64 = 1e-4;
 
 /// Model parameters of one queue, which do not change from step to step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Filling {
+pub struct DropTailTcpLaw {
     /// Number of windows whose data crosses it and which may grow until it overflows (n).
     pub windows: f64,
     /// Mean sawtooth amplitude of these windows (σ).
-    pub swing: f64,
+    pub sawtooth_amplitude: f64,
     /// Acknowledgements as a fraction of the packets of windows (a); all windows count equally.
     pub acks: f64,
     /// Weight of M/M/1/K (u): demand of unresponsive sources as a fraction of the bandwidth. It is nearly 1
@@ -94,9 +94,9 @@ pub struct Filling {
 ///
 /// > N = U + w (N_M/M/1/K' − U),   K' = 1 + (K − 1)/w
 ///
-/// [Bursts](crate::bursts) then fill a fraction of the space that is left.
+/// [Bursts](crate::slow_start_bursts) then fill a fraction of the space that is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretched {
+pub struct ScaledMm1k {
     /// Equilibrium of M/M/1/K'.
     pub inner: Equilibrium,
     /// Buffer size K' in packets.
@@ -126,26 +126,26 @@ struct FilledByBursts {
     by: Bursts,
 }
 
-/// Gradient of a scalar with respect to the fields of [`Filling`].
+/// Gradient of a scalar with respect to the fields of [`DropTailTcpLaw`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByFilling {
-    /// Derivative with respect to [`Filling::windows`].
+pub struct LawGradient {
+    /// Derivative with respect to [`DropTailTcpLaw::windows`].
     pub windows: f64,
-    /// Derivative with respect to [`Filling::swing`].
-    pub swing: f64,
-    /// Derivative with respect to [`Filling::acks`].
+    /// Derivative with respect to [`DropTailTcpLaw::sawtooth_amplitude`].
+    pub sawtooth_amplitude: f64,
+    /// Derivative with respect to [`DropTailTcpLaw::acks`].
     pub acks: f64,
-    /// Derivative with respect to [`Filling::poisson`].
+    /// Derivative with respect to [`DropTailTcpLaw::poisson`].
     pub poisson: f64,
-    /// Derivative with respect to [`Filling::idle`].
+    /// Derivative with respect to [`DropTailTcpLaw::idle`].
     pub idle: f64,
-    /// Derivatives with respect to [`Filling::bursts`].
+    /// Derivatives with respect to [`DropTailTcpLaw::bursts`].
     pub bursts: Bursts,
 }
 
 /// Loss probability B, with derivatives of ln B.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FilledLoss {
+pub struct WindowLoss {
     /// Probability that a packet finds the queue full.
     pub loss: f64,
     /// Derivative of ln B with respect to the mean queue length.
@@ -153,12 +153,12 @@ pub struct FilledLoss {
     /// Derivative of ln B with respect to the buffer size, at constant mean.
     pub by_buffer: f64,
     /// Gradient of ln B with respect to the model parameters, at constant mean.
-    pub by: ByFilling,
+    pub by: LawGradient,
 }
 
 /// Derivatives of M/M/1/K with respect to its buffer size, at constant ln ρ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByRoomAlone {
+pub struct Mm1kBufferDerivatives {
     /// Derivative of the mean.
     pub mean_pkts: f64,
     /// Derivative of ln blocking.
@@ -167,7 +167,7 @@ pub struct ByRoomAlone {
 
 /// Loss probability of a queue at one ln ρ, with its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct QueueLoss {
+pub struct LossWithGradient {
     /// Probability that a packet finds the queue full, B.
     pub loss: f64,
     /// Accepted fraction 1 − B, accurate also where it is small.
@@ -179,10 +179,10 @@ pub struct QueueLoss {
     /// Derivative of B with respect to the mean queue, at constant ln ρ.
     pub by_queue: f64,
     /// Gradient of B with respect to the model parameters.
-    pub by: ByFilling,
+    pub by: LawGradient,
 }
 
-impl QueueLoss {
+impl LossWithGradient {
     /// Returns ln(1 − B), accurate also for small B.
     pub fn ln_pass(&self) -> f64 {
         match self.loss > 0.5 {
@@ -199,7 +199,7 @@ fn ln_of_loss(loss: f64, pass: f64) -> f64 {
     }
 }
 
-impl FilledLoss {
+impl WindowLoss {
     /// Subtracts `loss` and rescales the derivatives to those of the new logarithm.
     fn take_off(&mut self, loss: f64) {
         let scale = self.loss / (self.loss - loss);
@@ -207,17 +207,17 @@ impl FilledLoss {
         self.by_queue *= scale;
         self.by_buffer *= scale;
         self.by.windows *= scale;
-        self.by.swing *= scale;
+        self.by.sawtooth_amplitude *= scale;
         self.by.acks *= scale;
     }
 }
 
-impl Default for Filling {
+impl Default for DropTailTcpLaw {
     /// Returns M/M/1/K.
-    fn default() -> Filling {
-        Filling {
+    fn default() -> DropTailTcpLaw {
+        DropTailTcpLaw {
             windows: 0.0,
-            swing: 1.0,
+            sawtooth_amplitude: 1.0,
             acks: 0.0,
             poisson: 1.0,
             idle: 0.0,
@@ -227,15 +227,15 @@ impl Default for Filling {
     }
 }
 
-impl Filling {
+impl DropTailTcpLaw {
     /// Returns the model of a queue behind a link that is not faster, where packets do not wait again.
-    pub fn paced() -> Filling {
-        Filling {
+    pub fn paced() -> DropTailTcpLaw {
+        DropTailTcpLaw {
             calibration: Calibration {
                 waiting: PACED,
                 ..Calibration::default()
             },
-            ..Filling::default()
+            ..DropTailTcpLaw::default()
         }
     }
 }
@@ -269,7 +269,7 @@ impl Bursts {
     }
 }
 
-impl Stretched {
+impl ScaledMm1k {
     /// Returns the queue, with the loss and idle time of M/M/1/K.
     pub fn equilibrium(&self) -> Equilibrium {
         Equilibrium {
@@ -280,12 +280,12 @@ impl Stretched {
         }
     }
 
-    fn filled_by(self, bursts: &Bursts, k: f64) -> Stretched {
+    fn filled_by(self, bursts: &Bursts, k: f64) -> ScaledMm1k {
         if *bursts == Bursts::default() {
             return self;
         }
         let bursts = bursts.fills(&self.inner, k);
-        Stretched {
+        ScaledMm1k {
             mean_pkts: self.mean_pkts + bursts.part * self.free_pkts,
             free_pkts: (1.0 - bursts.part) * self.free_pkts,
             slope: (1.0 - bursts.part) * self.slope + bursts.by_x * self.free_pkts,
@@ -313,14 +313,14 @@ impl Stretched {
     }
 }
 
-impl Filling {
+impl DropTailTcpLaw {
     /// Returns the queue at ln ρ = `x`, without its loss.
     #[inline]
-    pub fn queue(&self, x: f64, k: f64) -> Stretched {
+    pub fn queue(&self, x: f64, k: f64) -> ScaledMm1k {
         let w = self.calibration.waiting;
         if w == 1.0 {
             let inner = equilibrium(x, k);
-            return Stretched {
+            return ScaledMm1k {
                 room_pkts: k,
                 mean_pkts: inner.mean_pkts,
                 free_pkts: inner.free_pkts,
@@ -335,7 +335,7 @@ impl Filling {
         let inner = equilibrium(x, room_pkts);
         let busy = inner.utilization();
         let free_pkts = inner.empty + w * (inner.free_pkts - inner.empty);
-        Stretched {
+        ScaledMm1k {
             room_pkts,
             mean_pkts: busy + w * (inner.mean_pkts - busy),
             free_pkts,
@@ -350,14 +350,14 @@ impl Filling {
     /// Returns the model of the same queue under a controller that keeps its delay at a target (PIE). At a
     /// given delay the link is busier than in M/M/1/K, and only its throughput matters. TCP loses few
     /// packets, one at a time, and sends at the rate of acknowledged data.
-    pub fn controlled(&self) -> Filling {
-        Filling {
+    pub fn controlled(&self) -> DropTailTcpLaw {
+        DropTailTcpLaw {
             calibration: Calibration {
                 waiting: self.poisson * ONE_SIZE + (1.0 - self.poisson) * CONTROLLED,
                 ..Calibration::default()
             },
             bursts: self.bursts,
-            ..Filling::default()
+            ..DropTailTcpLaw::default()
         }
     }
 
@@ -390,14 +390,14 @@ impl Filling {
     /// Returns true if the loss of windows is negligible in a queue of mean `queue_pkts` and buffer `k`: a
     /// bound that is cheap to evaluate.
     #[inline]
-    pub fn is_light(&self, queue_pkts: f64, k: f64) -> bool {
+    pub fn has_negligible_loss(&self, queue_pkts: f64, k: f64) -> bool {
         if queue_pkts > 0.25 * k || self.poisson > 0.0 {
             return false;
         }
         let windows = self.windows + MORE_WINDOWS;
         let bunched = BUNCHED + BUNCHED_BY_ACKS * self.acks;
         let half = 0.25 * k * k / queue_pkts.max(1e-9 * k);
-        let over = half / self.swing - bunched * k / windows.sqrt();
+        let over = half / self.sawtooth_amplitude - bunched * k / windows.sqrt();
         let more = self.calibration.losses.max(1.0).sqrt();
         over > 0.0 && SWING * windows * more < LIGHT * over
     }
@@ -407,9 +407,10 @@ impl Filling {
     pub fn busy(&self, queue_pkts: f64, k: f64) -> (f64, f64, f64) {
         let room = (1.0 - queue_pkts / k).max(0.0);
         let rise = room * room.sqrt();
-        let swings = queue_pkts / (queue_pkts + SWINGS_FROM);
+        let swings = queue_pkts / (queue_pkts + SAWTOOTH_ONSET_PKTS);
         let by_room = -2.5 * self.idle * rise * swings;
-        let by_swings = -self.idle * rise * room * SWINGS_FROM / (queue_pkts + SWINGS_FROM).powi(2);
+        let by_swings = -self.idle * rise * room * SAWTOOTH_ONSET_PKTS
+            / (queue_pkts + SAWTOOTH_ONSET_PKTS).powi(2);
         (
             1.0 - self.idle * rise * room * swings,
             by_swings - by_room / k,
@@ -418,16 +419,21 @@ impl Filling {
     }
 
     /// Returns the loss at ln ρ = `x` of M/M/1/K.
-    pub fn in_equilibrium(&self, x: f64, queue: &Stretched, by_room: ByRoomAlone) -> QueueLoss {
+    pub fn in_equilibrium(
+        &self,
+        x: f64,
+        queue: &ScaledMm1k,
+        by_room: Mm1kBufferDerivatives,
+    ) -> LossWithGradient {
         let eq = &queue.inner;
         if self.poisson >= 1.0 {
-            return QueueLoss {
+            return LossWithGradient {
                 loss: eq.blocking,
                 pass: eq.admitted(x),
                 by_x: eq.blocking * eq.free_pkts,
                 by_buffer: eq.blocking * by_room.ln_blocking,
                 by_queue: 0.0,
-                by: ByFilling::default(),
+                by: LawGradient::default(),
             };
         }
         let mut of_windows = self.of_windows(queue.mean_pkts, queue.free_pkts);
@@ -435,7 +441,7 @@ impl Filling {
             // Removes negligible losses.
             match of_windows.loss > NOTHING {
                 true => of_windows.take_off(NOTHING),
-                false => of_windows = FilledLoss::default(),
+                false => of_windows = WindowLoss::default(),
             }
         }
         let (blocking, admitted) = (eq.blocking, eq.admitted(x));
@@ -449,18 +455,18 @@ impl Filling {
         let free = eq.free_pkts;
         let w = of_windows.loss * beyond_wall;
         let by = &of_windows.by;
-        let of_windows = QueueLoss {
+        let of_windows = LossWithGradient {
             loss,
             pass,
             by_x: w * of_windows.by_queue * queue.slope + passed * 4.0 * wall * free,
             by_buffer: w * (of_windows.by_queue * by_room.mean_pkts + of_windows.by_buffer)
                 + passed * 4.0 * wall * by_room.ln_blocking,
             by_queue: w * of_windows.by_queue,
-            by: ByFilling {
+            by: LawGradient {
                 windows: w * by.windows,
-                swing: w * by.swing,
+                sawtooth_amplitude: w * by.sawtooth_amplitude,
                 acks: w * by.acks,
-                ..ByFilling::default()
+                ..LawGradient::default()
             },
         };
         let u = self.poisson;
@@ -472,28 +478,28 @@ impl Filling {
         let ln_loss = (1.0 - u) * ln_windows + u * ln_poisson;
         let loss = exp(ln_loss);
         let of_first = (1.0 - u) * loss / of_windows.loss.max(1e-300);
-        QueueLoss {
+        LossWithGradient {
             loss,
             pass: -exp_m1(ln_loss),
             by_x: of_first * of_windows.by_x + u * loss * free,
             by_buffer: of_first * of_windows.by_buffer + u * loss * by_room.ln_blocking,
             by_queue: of_first * of_windows.by_queue,
-            by: ByFilling {
+            by: LawGradient {
                 windows: of_first * of_windows.by.windows,
-                swing: of_first * of_windows.by.swing,
+                sawtooth_amplitude: of_first * of_windows.by.sawtooth_amplitude,
                 acks: of_first * of_windows.by.acks,
                 poisson: loss * (ln_poisson - ln_windows),
-                ..ByFilling::default()
+                ..LawGradient::default()
             },
         }
     }
 
     /// Returns the loss of windows alone, at a mean queue of `queue_pkts` packets with space for `free_pkts`
     /// more.
-    pub fn of_windows(&self, queue_pkts: f64, free_pkts: f64) -> FilledLoss {
+    pub fn of_windows(&self, queue_pkts: f64, free_pkts: f64) -> WindowLoss {
         let k = queue_pkts + free_pkts;
-        if self.is_light(queue_pkts, k) {
-            return FilledLoss::default();
+        if self.has_negligible_loss(queue_pkts, k) {
+            return WindowLoss::default();
         }
         let n = queue_pkts.clamp(1e-9 * k, k);
         let windows = self.windows + MORE_WINDOWS;
@@ -502,7 +508,8 @@ impl Filling {
             true => (free_pkts, -1.0, 1.0),
             false => (0.25 * k * k / n, -0.25 * (k / n).powi(2), 0.5 * k / n),
         };
-        let [half, half_by_n, half_by_k] = [half, half_by_n, half_by_k].map(|it| it / self.swing);
+        let [half, half_by_n, half_by_k] =
+            [half, half_by_n, half_by_k].map(|it| it / self.sawtooth_amplitude);
         let without = exp(-self.acks / FEW_ACKS);
         let bunched = BUNCHED * (1.0 - without) + BUNCHED_BY_ACKS * self.acks;
         let bunched_by_acks = BUNCHED * without / FEW_ACKS + BUNCHED_BY_ACKS;
@@ -529,16 +536,16 @@ impl Filling {
         let loss = told / (1.0 + told);
         let by_ln_p = (p + 2.0 * NONE) / (p + NONE) * (1.0 - loss);
         let per_saw = -by_ln_p * by_ln_load / saw;
-        FilledLoss {
+        WindowLoss {
             loss,
             by_queue: per_saw * by_over * half_by_n,
             by_buffer: per_saw * (by_over * half_by_k + by_bunches * bunches / k),
-            by: ByFilling {
+            by: LawGradient {
                 windows: by_ln_p * by_ln_load / windows
                     - per_saw * by_bunches * 0.5 * bunches / windows,
-                swing: -per_saw * by_over * half / self.swing,
+                sawtooth_amplitude: -per_saw * by_over * half / self.sawtooth_amplitude,
                 acks: per_saw * by_bunches * per_bunched * bunched_by_acks,
-                ..ByFilling::default()
+                ..LawGradient::default()
             },
         }
     }
@@ -550,33 +557,35 @@ mod tests {
 
     use super::*;
 
-    fn filling(windows: f64, swing: f64, acks: f64) -> Filling {
-        Filling {
+    fn filling(windows: f64, sawtooth_amplitude: f64, acks: f64) -> DropTailTcpLaw {
+        DropTailTcpLaw {
             windows,
-            swing,
+            sawtooth_amplitude,
             acks,
             poisson: 0.0,
-            ..Filling::default()
+            ..DropTailTcpLaw::default()
         }
     }
 
     /// Agrees with the equations of the module documentation: the mean is half the amplitude below full.
     #[test]
     fn a_saw_stands_below_full() {
-        for (windows, swing, load) in [(4.0, 1.0, 0.03), (20.0, 0.5, 0.1), (100.0, 2.0, 0.3)] {
-            let half = swing * SWING * (windows + MORE_WINDOWS) / load;
+        for (windows, sawtooth_amplitude, load) in
+            [(4.0, 1.0, 0.03), (20.0, 0.5, 0.1), (100.0, 2.0, 0.3)]
+        {
+            let half = sawtooth_amplitude * SWING * (windows + MORE_WINDOWS) / load;
             let p = load * load / f64::powf(1.0 + load * load / SMALL_WINDOWS, 2.0 / 3.0);
             for k in [3.0 * half, 1.5 * half] {
                 let queue_pkts = match half < 0.5 * k {
                     true => k - half,
                     false => 0.25 * k * k / half,
                 };
-                let found = filling(windows, swing, 0.0)
+                let found = filling(windows, sawtooth_amplitude, 0.0)
                     .of_windows(queue_pkts, k - queue_pkts)
                     .loss;
                 assert!(
                     (found / p - 1.0).abs() < 0.1,
-                    "{windows} {swing} {k}: {found} {p}"
+                    "{windows} {sawtooth_amplitude} {k}: {found} {p}"
                 );
             }
         }
@@ -587,14 +596,14 @@ mod tests {
         #[test]
         fn slopes_are_those_of_differences(
             windows in 0.01..500.0_f64,
-            swing in 0.2..2.0_f64,
+            sawtooth_amplitude in 0.2..2.0_f64,
             acks in 0.0..0.9_f64,
             k in 2.0..5000.0_f64,
             fill in 0.01..0.99_f64,
         ) {
             prop_assume!((fill - 0.5).abs() > 1e-3 && acks > 1e-3);
             let n = fill * k;
-            let it = filling(windows, swing, acks).of_windows(n, k - n);
+            let it = filling(windows, sawtooth_amplitude, acks).of_windows(n, k - n);
             prop_assert!(it.loss >= 0.0 && it.loss <= 1.0 && it.by_queue >= 0.0, "{it:?}");
             prop_assume!(it.loss > 1e-7 && it.loss < 0.9);
             let near = |slope: f64, at: &dyn Fn(f64) -> f64, scale: f64| {
@@ -602,17 +611,17 @@ mod tests {
                 let should = (at(h).ln() - at(-h).ln()) / (2.0 * h);
                 (slope - should).abs() <= 1e-4 * (should.abs() + 1e-3 / scale)
             };
-            let at = filling(windows, swing, acks);
-            let loss = |it: Filling, n: f64, k: f64| it.of_windows(n, k - n).loss;
+            let at = filling(windows, sawtooth_amplitude, acks);
+            let loss = |it: DropTailTcpLaw, n: f64, k: f64| it.of_windows(n, k - n).loss;
             prop_assert!(near(it.by_queue, &|h| loss(at, n + h, k), k), "{it:?}");
             prop_assert!(near(it.by_buffer, &|h| loss(at, n, k + h), k), "{it:?}");
-            let of = |h: f64, part: fn(&mut Filling) -> &mut f64| {
+            let of = |h: f64, part: fn(&mut DropTailTcpLaw) -> &mut f64| {
                 let mut aside = at;
                 *part(&mut aside) += h;
                 loss(aside, n, k)
             };
             prop_assert!(near(it.by.windows, &|h| of(h, |it| &mut it.windows), windows), "{it:?}");
-            prop_assert!(near(it.by.swing, &|h| of(h, |it| &mut it.swing), swing), "{it:?}");
+            prop_assert!(near(it.by.sawtooth_amplitude, &|h| of(h, |it| &mut it.sawtooth_amplitude), sawtooth_amplitude), "{it:?}");
             prop_assert!(near(it.by.acks, &|h| of(h, |it| &mut it.acks), acks), "{it:?}");
         }
 
@@ -620,16 +629,16 @@ mod tests {
         #[test]
         fn light_queues_lose_nothing(
             windows in 0.0..5.0_f64,
-            swing in 0.2..2.0_f64,
+            sawtooth_amplitude in 0.2..2.0_f64,
             acks in 0.0..0.9_f64,
             k in 100.0..5000.0_f64,
             fill in 0.0..0.01_f64,
         ) {
-            let it = filling(windows, swing, acks);
-            prop_assume!(it.is_light(fill * k, k));
+            let it = filling(windows, sawtooth_amplitude, acks);
+            prop_assume!(it.has_negligible_loss(fill * k, k));
             // The loss just beyond the threshold is negligible, too.
             let mut more = fill * k;
-            while it.is_light(more, k) {
+            while it.has_negligible_loss(more, k) {
                 more *= 1.001;
             }
             prop_assert!(it.of_windows(more, k - more).loss < 1.1e-10, "{:?}", it.of_windows(more, k - more));

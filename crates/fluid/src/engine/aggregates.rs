@@ -10,7 +10,7 @@ use netflow_profile::ProfileUse;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
-use super::feedback::{Delivered, LOOKS};
+use super::feedback::{Delivered, FEEDBACK_RING_LEN};
 use super::law::Wanted;
 use super::plan::{NO_PROFILE, Plan};
 use super::sources::{self, Sight, ln_pass};
@@ -202,7 +202,8 @@ impl Moving<'_> {
                 let profile = &*plan.profiles[profile as usize];
                 let mut learns = None;
                 if let Some(learnt) = self.state.learnt.get_mut(b) {
-                    let looks = &mut self.state.seen[b * LOOKS..(b + 1) * LOOKS];
+                    let looks =
+                        &mut self.state.seen[b * FEEDBACK_RING_LEN..(b + 1) * FEEDBACK_RING_LEN];
                     seen = learnt.learn_from(looks, branch, now, self.state.steps, span);
                     let pkts: f64 = (b..b + 3)
                         .map(|lane| plan.branches[lane].last_data_hop as usize)

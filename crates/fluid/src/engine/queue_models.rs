@@ -1,19 +1,19 @@
 //! Queue model of every link for the active sources.
 
 use super::Setup;
-use super::early::Early;
+use super::aqm_law::Early;
 use super::plan::{BranchPlan, NO_PROFILE, Plan};
 use super::sources::ActiveSources;
-use crate::crossing::{Crosser, Crossing, Sender, count, want_more};
-use crate::filling::Filling;
+use crate::link_traffic::{LinkTraffic, Sender, TrafficFlow, count, mark_saturated_sources};
 use crate::state::State;
+use crate::tcp_drop_tail::DropTailTcpLaw;
 
 impl Plan {
-    fn crosser(&self, state: &State, branch: &BranchPlan) -> Crosser<'_> {
+    fn crosser(&self, state: &State, branch: &BranchPlan) -> TrafficFlow<'_> {
         let ranks = |(from, to): (u32, u32)| &self.path[from as usize..to as usize];
         let delay_s = |rank: u32| state.delay_s(self, rank);
         let [forward_s, back_s] = self.propagation_s(branch, delay_s);
-        Crosser {
+        TrafficFlow {
             sender: Sender {
                 count: branch.weight,
                 rate_pps: (branch.profile == NO_PROFILE).then_some(state.own_pps(branch)),
@@ -21,7 +21,7 @@ impl Plan {
                 window_pkts: branch.window_pkts,
                 round_trip_s: forward_s + back_s,
                 data_bits: branch.data_bits,
-                swing: match branch.profile {
+                sawtooth_amplitude: match branch.profile {
                     NO_PROFILE => 1.0,
                     profile => self.profiles[profile as usize].swing(),
                 },
@@ -38,28 +38,33 @@ impl Plan {
 }
 
 /// Returns the traffic of each link, in the order of ranks.
-pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) -> Vec<Crossing> {
+pub(crate) fn crossings(setup: &Setup, state: &State, active: &ActiveSources) -> Vec<LinkTraffic> {
     let plan = &setup.plan;
     let links = plan.links.iter().zip(&state.links);
-    let mut crossings: Vec<Crossing> = links
+    let mut crossings: Vec<LinkTraffic> = links
         .map(|(link, state)| {
             let room = link.room.at(state.bandwidth_bps);
-            Crossing::empty(state.bandwidth_bps, link.overhead, room)
+            LinkTraffic::empty(state.bandwidth_bps, link.overhead, room)
         })
         .collect();
     let crossers = active.all();
     let crossers = crossers.map(|b| plan.crosser(state, &plan.branches[b as usize]));
-    let mut crossers: Vec<Crosser<'_>> = crossers.collect();
-    want_more(&crossings, &mut crossers);
+    let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
+    mark_saturated_sources(&crossings, &mut crossers);
     count(&mut crossings, crossers.into_iter());
     crossings
 }
 
 /// Computes the queue models; M/M/1/K if sources do not use feedback.
-pub(super) fn fill(setup: &Setup, state: &State, active: &ActiveSources, out: &mut Vec<Filling>) {
+pub(super) fn fill(
+    setup: &Setup,
+    state: &State,
+    active: &ActiveSources,
+    out: &mut Vec<DropTailTcpLaw>,
+) {
     let links = &setup.plan.links;
     out.clear();
-    out.resize(links.len(), Filling::default());
+    out.resize(links.len(), DropTailTcpLaw::default());
     if !setup.learns {
         return;
     }

@@ -40,16 +40,16 @@
 
 use netflow_workload::Transfers;
 
-use crate::crossing::Crossing;
+use crate::link_traffic::LinkTraffic;
 
 /// Bounds in seconds of HyStart's delay threshold, which is an eighth of the RTT.
-const NOTICED_S: (f64, f64) = (4e-3, 16e-3);
+const HYSTART_THRESHOLD_S: (f64, f64) = (4e-3, 16e-3);
 /// Multiplicative decrease factor β of CUBIC (RFC 9438).
-const KEPT: f64 = 0.7;
+const CUBIC_BETA: f64 = 0.7;
 /// Constant C of CUBIC's window growth, in packets/s³.
 const CUBIC: f64 = 0.4;
 /// Window increase per RTT of CUBIC in the Reno-friendly region, in packets: 3 (1 − 0.7)/(1 + 0.7).
-const AS_RENO: f64 = 0.9 / 1.7;
+const RENO_FRIENDLY_INCREASE_PKTS: f64 = 0.9 / 1.7;
 
 /// Burst sizes at one link, as means over the packets of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,7 +83,7 @@ struct Rounds {
 
 /// Path of transfers from sender to receiver.
 #[derive(Clone, Copy, Debug)]
-pub struct WayOfTransfers<'a> {
+pub struct TransferPath<'a> {
     /// Transfers that use it.
     pub transfers: &'a Transfers,
     /// IP bits of a packet.
@@ -96,7 +96,7 @@ pub struct WayOfTransfers<'a> {
 
 /// Gradient of a scalar with respect to the properties of a path.
 #[derive(Clone, Debug, Default)]
-pub struct ByWay {
+pub struct PathGradient {
     /// Derivatives with respect to the bandwidth of each link in bit/s.
     pub bandwidth_bps: Vec<f64>,
     /// Derivative with respect to the buffer size of the narrowest link, with the position of that link on
@@ -112,7 +112,8 @@ impl Rounds {
     fn of(transfers: &Transfers, pps: f64, rtt_s: f64, room_pkts: f64) -> Rounds {
         let initial = transfers.initial_window_pkts();
         let holds = pps * rtt_s;
-        let noticed = holds + pps * (rtt_s / 8.0).clamp(NOTICED_S.0, NOTICED_S.1);
+        let noticed =
+            holds + pps * (rtt_s / 8.0).clamp(HYSTART_THRESHOLD_S.0, HYSTART_THRESHOLD_S.1);
         let full = holds + room_pkts;
         let last = (noticed * std::f64::consts::LOG2_E).min(full);
         let most = transfers.sizes_pkts().last().copied().unwrap_or(0.0);
@@ -135,11 +136,12 @@ impl Rounds {
             true => {
                 // Mean age of a packet since the end of slow start, in seconds.
                 let after_s = 0.5 * beyond_squared / beyond / pps;
-                let grown = (CUBIC * after_s.powi(3)).max(AS_RENO * after_s / rtt_s);
+                let grown =
+                    (CUBIC * after_s.powi(3)).max(RENO_FRIENDLY_INCREASE_PKTS * after_s / rtt_s);
                 let overflows = (1.0 - libm::log2(full / noticed)).clamp(0.0, 1.0);
                 let began = (1.0 - overflows) * (last - holds).max(0.0)
-                    + overflows * (KEPT * full - holds).max(0.0);
-                beyond * (began + grown).min(KEPT * room_pkts)
+                    + overflows * (CUBIC_BETA * full - holds).max(0.0);
+                beyond * (began + grown).min(CUBIC_BETA * room_pkts)
             }
             false => 0.0,
         };
@@ -194,14 +196,14 @@ impl Rate {
     }
 }
 
-impl WayOfTransfers<'_> {
+impl TransferPath<'_> {
     /// Returns the IP bit/s of its packets that the link at position `l` can send.
-    fn bps(&self, crossings: &[Crossing], l: usize) -> f64 {
+    fn bps(&self, crossings: &[LinkTraffic], l: usize) -> f64 {
         crossings[self.links[l] as usize].carries_bps(self.data_bits)
     }
 
     /// Returns the position of the narrowest link, the first of several.
-    fn narrowest(&self, crossings: &[Crossing]) -> usize {
+    fn narrowest(&self, crossings: &[LinkTraffic]) -> usize {
         let mut narrowest = 0;
         for l in 1..self.links.len() {
             if self.bps(crossings, l) < self.bps(crossings, narrowest) {
@@ -211,7 +213,7 @@ impl WayOfTransfers<'_> {
         narrowest
     }
 
-    fn rounds(&self, crossings: &[Crossing], narrowest: usize) -> Rounds {
+    fn rounds(&self, crossings: &[LinkTraffic], narrowest: usize) -> Rounds {
         let link = &crossings[self.links[narrowest] as usize];
         let pps = self.bps(crossings, narrowest) / self.data_bits;
         let room_pkts = link.room_pkts(self.data_bits);
@@ -219,7 +221,7 @@ impl WayOfTransfers<'_> {
     }
 
     /// Returns the arrival rates at the first link: of first-round bursts and of later ones.
-    fn rates(&self, crossings: &[Crossing], narrowest: usize) -> [Rate; 2] {
+    fn rates(&self, crossings: &[LinkTraffic], narrowest: usize) -> [Rate; 2] {
         let at_once = Rate {
             bps: f64::INFINITY,
             link: 0,
@@ -234,7 +236,7 @@ impl WayOfTransfers<'_> {
     }
 
     /// Passes the burst sizes at each of its links to `each`, in order.
-    pub fn bursts(&self, crossings: &[Crossing], mut each: impl FnMut(Bursts)) {
+    pub fn bursts(&self, crossings: &[LinkTraffic], mut each: impl FnMut(Bursts)) {
         let narrowest = self.narrowest(crossings);
         let rounds = self.rounds(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
@@ -260,26 +262,26 @@ impl WayOfTransfers<'_> {
 
     /// Returns true if two bandwidths are equal where a comparison of them decides, so that derivatives are
     /// one-sided.
-    pub fn bends(&self, crossings: &[Crossing]) -> bool {
+    pub fn is_nonsmooth(&self, crossings: &[LinkTraffic]) -> bool {
         let narrowest = self.narrowest(crossings);
         let narrow_bps = self.bps(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
         let mut before_bps = f64::INFINITY;
         (0..self.links.len()).any(|l| {
             let bps = self.bps(crossings, l);
-            let bends = [at_once.bps, clocked.bps, before_bps].contains(&bps)
+            let is_nonsmooth = [at_once.bps, clocked.bps, before_bps].contains(&bps)
                 || l != narrowest && bps == narrow_bps;
             at_once = at_once.behind(bps, l);
             clocked = clocked.behind(bps, l);
             before_bps = bps;
-            bends
+            is_nonsmooth
         })
     }
 
     /// Computes the vector–Jacobian product of [`bursts`](Self::bursts): the gradient with respect to the
     /// path, given the adjoint `worth` of the burst sizes at each link. If bandwidths are equal, the
     /// derivative is one-sided: that of a decrease at the first narrowest link.
-    pub fn pull(&self, crossings: &[Crossing], worth: &[Bursts]) -> ByWay {
+    pub fn pull(&self, crossings: &[LinkTraffic], worth: &[Bursts]) -> PathGradient {
         let narrowest = self.narrowest(crossings);
         let rounds = self.rounds(crossings, narrowest);
         let [mut at_once, mut clocked] = self.rates(crossings, narrowest);
@@ -339,7 +341,7 @@ impl WayOfTransfers<'_> {
         for (by_bps, &l) in by_bps.iter_mut().zip(self.links) {
             *by_bps /= crossings[l as usize].factor(self.data_bits);
         }
-        ByWay {
+        PathGradient {
             bandwidth_bps: by_bps,
             buffer_pkts: (narrowest, by_room),
             round_trip_s: by_rtt,
@@ -374,17 +376,17 @@ mod tests {
         Transfers::new(Distribution::Exponential { mean, most }, 1460.0, 10.0)
     }
 
-    fn link(mbps: f64, buffer_pkts: f64) -> Crossing {
-        Crossing {
+    fn link(mbps: f64, buffer_pkts: f64) -> LinkTraffic {
+        LinkTraffic {
             bandwidth_bps: mbps * 1e6,
             buffer_pkts,
-            ..Crossing::default()
+            ..LinkTraffic::default()
         }
     }
 
-    fn bursts(transfers: &Transfers, links: &[Crossing], round_trip_s: f64) -> Vec<Bursts> {
+    fn bursts(transfers: &Transfers, links: &[LinkTraffic], round_trip_s: f64) -> Vec<Bursts> {
         let path: Vec<u32> = (0..links.len() as u32).collect();
-        let way = WayOfTransfers {
+        let way = TransferPath {
             transfers,
             data_bits: 12000.0,
             round_trip_s,
@@ -444,22 +446,22 @@ mod tests {
             weights in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64), 4),
         ) {
             let transfers = exponential(mean);
-            let framed = |(i, &mbps): (usize, &f64)| Crossing {
+            let framed = |(i, &mbps): (usize, &f64)| LinkTraffic {
                 overhead: Overhead::of(100.0 * (i % 3) as f64),
                 ..link(mbps, room)
             };
-            let links: Vec<Crossing> = mbps.iter().enumerate().map(framed).collect();
+            let links: Vec<LinkTraffic> = mbps.iter().enumerate().map(framed).collect();
             let worth: Vec<Bursts> = weights[..links.len()]
                 .iter()
                 .map(|&(own_pkts, others_pkts)| Bursts { own_pkts, others_pkts })
                 .collect();
-            let value = |links: &[Crossing], round_trip_s: f64| -> f64 {
+            let value = |links: &[LinkTraffic], round_trip_s: f64| -> f64 {
                 let all = bursts(&transfers, links, round_trip_s);
                 let each = all.iter().zip(&worth);
                 each.map(|(it, by)| it.own_pkts * by.own_pkts + it.others_pkts * by.others_pkts).sum()
             };
             let path: Vec<u32> = (0..links.len() as u32).collect();
-            let way = WayOfTransfers { transfers: &transfers, data_bits: 12000.0, round_trip_s, links: &path };
+            let way = TransferPath { transfers: &transfers, data_bits: 12000.0, round_trip_s, links: &path };
             let by = way.pull(&links, &worth);
             let scale = bursts(&transfers, &links, round_trip_s)
                 .iter()

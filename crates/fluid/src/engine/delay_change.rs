@@ -5,8 +5,8 @@
 //! decreases, packets of both kinds arrive for a while, so packets are reordered.
 
 use super::fifo::Batches;
+use super::hop_transport::{self, Weight};
 use super::plan::{LinkPlan, Plan};
-use super::shares::{self, Weight};
 use super::{Moving, Setup};
 use crate::state::{Earlier, FifoState, Flight, Forwarded, LinkState, State};
 
@@ -157,7 +157,12 @@ impl Earlier {
             };
             let cells = &self.cells[self.first_cell(l, block.first_hop)..];
             let cells = &cells[hops.start - block.range().start..];
-            shares::forward_more(&weights[..rows], cells, block.hops(), &mut forwarded[hops]);
+            hop_transport::forward_more(
+                &weights[..rows],
+                cells,
+                block.hops(),
+                &mut forwarded[hops],
+            );
         }
     }
 

@@ -7,20 +7,20 @@
 //!
 //! at N = N₀, for any step length. With U = ρ(1−B), \[Prof\] §3.3, this is e^x = (λ/μ)(1−R): without early
 //! drops ln ρ is that of the offered load. The average of random early detection equals the queue. If TCP
-//! windows fill the queue, [`Filling`] gives U and B.
+//! windows fill the queue, [`DropTailTcpLaw`] gives U and B.
 
 use netflow_network::Red;
 
-use crate::engine::early::red_drop;
+use crate::engine::aqm_law::red_drop;
 use crate::engine::queue::{NEGLIGIBLE, goes_in_circles};
-use crate::filling::{ByRoomAlone, Filling, QueueLoss, Stretched};
 use crate::mm1k::{Equilibrium, equilibrium};
+use crate::tcp_drop_tail::{DropTailTcpLaw, LossWithGradient, Mm1kBufferDerivatives, ScaledMm1k};
 
-pub use crate::bursts::wait_for_own_s;
 pub use crate::engine::feedback::learnt_loss;
 pub use crate::engine::law::within_window;
 pub use crate::engine::plan::acks_per_data;
 pub use crate::engine::sources::ln_pass;
+pub use crate::slow_start_bursts::wait_for_own_s;
 
 /// Queue without dependence on its history.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Queue {
 
 /// Steady state of a queue, with its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct QueueAtRest {
+pub struct QueueFixedPoint {
     /// ln ρ of the M/M/1/K queue behind the early drops.
     pub ln_rho: f64,
     /// Mean packets in it, including the one in service.
@@ -55,22 +55,22 @@ pub struct QueueAtRest {
     pub at_jump: bool,
 }
 
-/// Derivatives of a queue with respect to each field of [`Filling`].
+/// Derivatives of a queue with respect to each field of [`DropTailTcpLaw`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FillingSlopes {
-    /// With respect to [`Filling::windows`].
+    /// With respect to [`DropTailTcpLaw::windows`].
     pub windows: QueueSlopes,
-    /// With respect to [`Filling::swing`].
-    pub swing: QueueSlopes,
-    /// With respect to [`Filling::acks`].
+    /// With respect to [`DropTailTcpLaw::sawtooth_amplitude`].
+    pub sawtooth_amplitude: QueueSlopes,
+    /// With respect to [`DropTailTcpLaw::acks`].
     pub acks: QueueSlopes,
-    /// With respect to [`Filling::poisson`].
+    /// With respect to [`DropTailTcpLaw::poisson`].
     pub poisson: QueueSlopes,
-    /// With respect to [`Filling::idle`].
+    /// With respect to [`DropTailTcpLaw::idle`].
     pub idle: QueueSlopes,
-    /// With respect to the own packets of [`Filling::bursts`].
+    /// With respect to the own packets of [`DropTailTcpLaw::bursts`].
     pub own_bursts: QueueSlopes,
-    /// With respect to the packets that others find of [`Filling::bursts`].
+    /// With respect to the packets that others find of [`DropTailTcpLaw::bursts`].
     pub others_bursts: QueueSlopes,
 }
 
@@ -81,7 +81,7 @@ pub struct QueueSlopes {
     pub ln_rho: f64,
     /// Derivative of the mean packets in it.
     pub queue_pkts: f64,
-    /// Derivative of [`QueueAtRest::found_pkts`].
+    /// Derivative of [`QueueFixedPoint::found_pkts`].
     pub found_pkts: f64,
     /// Derivative of ln of the accepted fraction.
     pub ln_pass: f64,
@@ -132,10 +132,10 @@ fn by_room(x: f64, k: f64, eq: &Equilibrium) -> [f64; 4] {
 
 /// Drop-tail queue filled by TCP windows, at one ln ρ of M/M/1/K.
 struct Filled {
-    queue: Stretched,
-    /// Relative utilization and derivatives, see [`Filling::busy`].
+    queue: ScaledMm1k,
+    /// Relative utilization and derivatives, see [`DropTailTcpLaw::busy`].
     busy: (f64, f64, f64),
-    found: QueueLoss,
+    found: LossWithGradient,
     /// ln of the accepted fraction.
     ln_pass: f64,
     /// ln of the offered load at this fixed point: ln U_M/M/1/K(x) + ln busy(N(x)) − ln(1−B(N(x))). It
@@ -146,7 +146,7 @@ struct Filled {
 }
 
 impl Filled {
-    fn at(x: f64, k: f64, filling: &Filling, room: ByRoomAlone) -> Filled {
+    fn at(x: f64, k: f64, filling: &DropTailTcpLaw, room: Mm1kBufferDerivatives) -> Filled {
         let queue = filling.queue(x, k);
         let (ln_admitted, by_x) = ln_admitted(x, queue.room_pkts, &queue.inner);
         let busy = filling.busy(queue.mean_pkts, k);
@@ -186,7 +186,7 @@ fn found(eq: &Equilibrium, mean_slope: f64, busy_slope: f64) -> (f64, f64) {
 
 impl Queue {
     /// Returns the steady state at this ln of the offered load, relative to the service rate.
-    pub fn at_rest(&self, ln_offered: f64, filling: &Filling) -> QueueAtRest {
+    pub fn at_rest(&self, ln_offered: f64, filling: &DropTailTcpLaw) -> QueueFixedPoint {
         let k = self.buffer_pkts;
         let Some(red) = self.red else {
             if filling.is_some() {
@@ -234,9 +234,9 @@ impl Queue {
 
     /// Returns the steady state of a drop-tail queue filled by TCP windows, by Newton's method with
     /// bisection.
-    fn filled(&self, ln_offered: f64, filling: &Filling) -> QueueAtRest {
+    fn filled(&self, ln_offered: f64, filling: &DropTailTcpLaw) -> QueueFixedPoint {
         let k = self.buffer_pkts;
-        let at = |x: f64| Filled::at(x, k, filling, ByRoomAlone::default());
+        let at = |x: f64| Filled::at(x, k, filling, Mm1kBufferDerivatives::default());
         let (mut low, mut high) = (-700.0, 700.0);
         let mut x = match filling.poisson >= 1.0 {
             true => ln_offered.clamp(low, high),
@@ -267,7 +267,7 @@ impl Queue {
         let by_inner = by_room(x, queue.room_pkts, &queue.inner);
         let [inner_mean, inner_busy, admitted_by_room, ln_blocking] = by_inner.map(|by| by / w);
         let mean_by_room = queue.mean_by_room(inner_mean, inner_busy, w);
-        let room = ByRoomAlone {
+        let room = Mm1kBufferDerivatives {
             mean_pkts: mean_by_room,
             ln_blocking,
         };
@@ -313,12 +313,12 @@ impl Queue {
             )
         };
         let busy_by_room = busy_by_queue * mean_by_room + busy_by_buffer;
-        let whole = Filling {
+        let whole = DropTailTcpLaw {
             idle: 1.0,
             ..*filling
         };
         let per_idle = whole.busy(queue.mean_pkts, k).0 - 1.0;
-        QueueAtRest {
+        QueueFixedPoint {
             ln_rho: x,
             queue_pkts: queue.mean_pkts.clamp(0.0, k),
             found_pkts: (there - 1.0).max(0.0),
@@ -334,7 +334,7 @@ impl Queue {
             ),
             by_filling: FillingSlopes {
                 windows: of_loss(found.by.windows),
-                swing: of_loss(found.by.swing),
+                sawtooth_amplitude: of_loss(found.by.sawtooth_amplitude),
                 acks: of_loss(found.by.acks),
                 poisson: of_loss(found.by.poisson),
                 // A calibrated queue does not use the model of idle time.
@@ -351,7 +351,14 @@ impl Queue {
 
     /// Returns the steady state at ln ρ = `x` behind early drops. `follows` is dx/d ln of the offered load;
     /// `early` is −d ln(1−R)/dN.
-    fn within(&self, x: f64, offered: f64, follows: f64, early: f64, at_jump: bool) -> QueueAtRest {
+    fn within(
+        &self,
+        x: f64,
+        offered: f64,
+        follows: f64,
+        early: f64,
+        at_jump: bool,
+    ) -> QueueFixedPoint {
         let k = self.buffer_pkts;
         let eq = equilibrium(x, k);
         let (ln_admitted, by_x) = ln_admitted(x, k, &eq);
@@ -365,7 +372,7 @@ impl Queue {
             true => -mean_by_room / eq.slope,
             false => -early * mean_by_room * follows,
         };
-        QueueAtRest {
+        QueueFixedPoint {
             ln_rho: x,
             queue_pkts: eq.mean_pkts.clamp(0.0, k),
             found_pkts: found_pkts.max(0.0),
@@ -404,9 +411,9 @@ mod tests {
     use netflow_network::Calibration;
 
     use super::*;
-    use crate::bursts::Bursts;
-    use crate::engine::early::{EarlyStep, RedStep};
+    use crate::engine::aqm_law::{EarlyStep, RedStep};
     use crate::engine::queue::{Step, light_rho};
+    use crate::slow_start_bursts::Bursts;
 
     fn red(gentle: bool) -> Red {
         Red {
@@ -420,23 +427,23 @@ mod tests {
         }
     }
 
-    fn fillings() -> Vec<Filling> {
-        let filled = |windows, acks, poisson| Filling {
+    fn fillings() -> Vec<DropTailTcpLaw> {
+        let filled = |windows, acks, poisson| DropTailTcpLaw {
             windows,
-            swing: 0.6,
+            sawtooth_amplitude: 0.6,
             acks,
             poisson,
             idle: 0.2 * (1.0 - poisson),
-            ..Filling::default()
+            ..DropTailTcpLaw::default()
         };
-        let bursts = |own_pkts, others_pkts, filled: Filling| Filling {
+        let bursts = |own_pkts, others_pkts, filled: DropTailTcpLaw| DropTailTcpLaw {
             bursts: Bursts {
                 own_pkts,
                 others_pkts,
             },
             ..filled
         };
-        let calibrated = |waiting, losses| Filling {
+        let calibrated = |waiting, losses| DropTailTcpLaw {
             idle: 0.0,
             calibration: Calibration {
                 losses,
@@ -446,20 +453,20 @@ mod tests {
             ..filled(8.0, 0.3, 0.1)
         };
         vec![
-            Filling::default(),
+            DropTailTcpLaw::default(),
             filled(0.7, 0.0, 0.0),
             filled(12.0, 0.4, 0.0),
             filled(5.0, 0.2, 0.3),
             calibrated(0.2, 3.0),
             calibrated(4.0, 0.3),
-            bursts(20.0, 40.0, Filling::default()),
-            bursts(0.0, 3.0, Filling::default()),
+            bursts(20.0, 40.0, DropTailTcpLaw::default()),
+            bursts(0.0, 3.0, DropTailTcpLaw::default()),
             bursts(5.0, 9.0, filled(0.4, 0.1, 0.5)),
             bursts(5.0, 9.0, calibrated(4.0, 0.3)),
         ]
     }
 
-    fn queues() -> Vec<(Queue, Filling, f64)> {
+    fn queues() -> Vec<(Queue, DropTailTcpLaw, f64)> {
         let mut all = Vec::new();
         for buffer_pkts in [1.5, 7.5, 50.0, 2000.0] {
             for red in [None, Some(red(false)), Some(red(true))] {
@@ -591,12 +598,12 @@ mod tests {
                 continue;
             }
             type Part = (
-                fn(&mut Filling) -> &mut f64,
+                fn(&mut DropTailTcpLaw) -> &mut f64,
                 fn(&FillingSlopes) -> QueueSlopes,
             );
             let parts: [Part; 7] = [
                 (|it| &mut it.windows, |by| by.windows),
-                (|it| &mut it.swing, |by| by.swing),
+                (|it| &mut it.sawtooth_amplitude, |by| by.sawtooth_amplitude),
                 (|it| &mut it.acks, |by| by.acks),
                 (|it| &mut it.poisson, |by| by.poisson),
                 (|it| &mut it.idle, |by| by.idle),

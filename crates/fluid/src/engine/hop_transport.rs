@@ -21,7 +21,7 @@ impl std::ops::AddAssign for Arrivals {
 
 /// Solution of a link as it applies to each of its hops.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fate {
+pub(crate) struct QueueOutcome {
     /// Fractions of the arrivals.
     pub admitted: f64,
     pub refused: f64,
@@ -84,7 +84,7 @@ pub(crate) fn arrive(runs: &[Run], up: &[u32], forwarded: &[f64], inflow: &mut [
 }
 
 /// Adds dropped packets to the losses.
-pub(crate) fn lose(fate: &Fate, inflow: &[f64], lost: &mut [f64]) {
+pub(crate) fn lose(fate: &QueueOutcome, inflow: &[f64], lost: &mut [f64]) {
     if fate.refused == 0.0 {
         return;
     }
@@ -103,8 +103,8 @@ pub(crate) fn lose_on_the_way(pass: &[f64], forwarded: &mut [f64], lost: &mut [f
 }
 
 /// Well-mixed: every hop keeps and forwards the same fraction.
-pub(crate) fn mix(fate: &Fate, inflow: &[f64], content: &mut [f64], forwarded: &mut [f64]) {
-    let Fate {
+pub(crate) fn mix(fate: &QueueOutcome, inflow: &[f64], content: &mut [f64], forwarded: &mut [f64]) {
+    let QueueOutcome {
         admitted,
         keep,
         leave,
@@ -136,7 +136,7 @@ pub(crate) struct Weights<'a> {
 /// in transit (`on_the_way`: delivered fraction and loss count of every hop) applies at departure, so that
 /// later changes do not affect it.
 pub(crate) fn first_in_first_out(
-    fate: &Fate,
+    fate: &QueueOutcome,
     inflow: &[f64],
     same_step: usize,
     weights: &Weights<'_>,

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use netflow_network::{ACK_BYTES, Calibration, Overhead, Room};
 use netflow_workload::Transfers;
 
-use crate::bursts::{Bursts, WayOfTransfers};
-use crate::filling::{ByFilling, EMPTY, Filling};
+use crate::slow_start_bursts::{Bursts, TransferPath};
+use crate::tcp_drop_tail::{DropTailTcpLaw, EMPTY, LawGradient};
 
 /// Buffer sizes in packets between which the queue model changes smoothly: M/M/1/K up to the first, the model
 /// of TCP windows from the second on.
-const ROOMS: (f64, f64) = (2.0, 10.0);
+const WINDOW_MODEL_BUFFERS_PKTS: (f64, f64) = (2.0, 10.0);
 
 /// Connections of a class, with the properties that affect queues.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub struct Sender<'a> {
     /// Fixed rate of each in packets/s; `None` if a profile gives the rate.
     pub rate_pps: Option<f64>,
     /// Rate in packets/s at which each application makes data; infinite for bulk data. It is also infinite if
-    /// TCP gets [less than that](want_more).
+    /// TCP gets [less than that](mark_saturated_sources).
     pub application_pps: f64,
     /// Largest window of each in packets; infinite if it is unlimited.
     pub window_pkts: f64,
@@ -31,7 +31,7 @@ pub struct Sender<'a> {
     /// IP bits of a data packet.
     pub data_bits: f64,
     /// Amplitude of the sawtooth of each window, relative to the Reno of ns-2.
-    pub swing: f64,
+    pub sawtooth_amplitude: f64,
     /// Acknowledgements per data packet that count as traffic.
     pub acks: f64,
     /// Transfers of which the rate is the mean, if any.
@@ -40,7 +40,7 @@ pub struct Sender<'a> {
 
 /// Flow: connections of a class with their path. Links are given by number.
 #[derive(Clone, Copy, Debug)]
-pub struct Crosser<'a> {
+pub struct TrafficFlow<'a> {
     /// Connections of the flow.
     pub sender: Sender<'a>,
     /// Links of the data path.
@@ -51,7 +51,7 @@ pub struct Crosser<'a> {
 
 /// Traffic of one link. The same type holds the gradient of a scalar with respect to its fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Crossing {
+pub struct LinkTraffic {
     /// Bandwidth of the link in bit/s.
     pub bandwidth_bps: f64,
     /// Bits of a packet on the wire beyond those of IP.
@@ -73,23 +73,23 @@ pub struct Crossing {
     /// [`reaction`](Self::reaction).
     pub reacting: f64,
     /// Sum of the sawtooth amplitudes of these windows, with the same weights.
-    pub swinging: f64,
+    pub amplitude_sum: f64,
     /// Demand of unresponsive sources, in bit/s on the wire.
     pub unresponsive_bps: f64,
-    /// Sum over transfers of demand (bit/s on the wire) times [burst size](crate::bursts) at this link. A
+    /// Sum over transfers of demand (bit/s on the wire) times [burst size](crate::slow_start_bursts) at this link. A
     /// burst from another link affects only the fraction of the traffic that does not arrive over the same
     /// link.
     pub wanted_bursts: Bursts,
 }
 
-/// Gradient of [`Crossing::reaction`].
+/// Gradient of [`LinkTraffic::reaction`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ByRoom {
-    /// Derivative with respect to [`Crossing::bandwidth_bps`].
+pub struct ReactionGradient {
+    /// Derivative with respect to [`LinkTraffic::bandwidth_bps`].
     pub bandwidth_bps: f64,
-    /// Derivative with respect to [`Crossing::buffer_pkts`].
+    /// Derivative with respect to [`LinkTraffic::buffer_pkts`].
     pub buffer_pkts: f64,
-    /// Derivative with respect to [`Crossing::windows`].
+    /// Derivative with respect to [`LinkTraffic::windows`].
     pub windows: f64,
     /// Derivative with respect to [`Sender::round_trip_s`].
     pub round_trip_s: f64,
@@ -100,13 +100,13 @@ const ROUNDING: f64 = 1e-9;
 
 /// Marks TCP sources as bulk if their application makes more than TCP gets on the path. The limit is the
 /// lowest max-min fair share over the links of the path.
-pub fn want_more(links: &[Crossing], crossers: &mut [Crosser<'_>]) {
+pub fn mark_saturated_sources(links: &[LinkTraffic], crossers: &mut [TrafficFlow<'_>]) {
     let is_limited = |it: &Sender<'_>| it.rate_pps.is_none() && it.application_pps < f64::INFINITY;
     if !crossers.iter().any(|it| is_limited(&it.sender)) {
         return;
     }
     let mut shared: Vec<Shared> = vec![Shared::default(); links.len()];
-    for Crosser { sender, data, .. } in crossers.iter() {
+    for TrafficFlow { sender, data, .. } in crossers.iter() {
         for &l in *data {
             let factor = links[l as usize].factor(sender.data_bits);
             let link = &mut shared[l as usize];
@@ -120,7 +120,7 @@ pub fn want_more(links: &[Crossing], crossers: &mut [Crosser<'_>]) {
     let shares_bps: Vec<f64> = pairs
         .map(|(link, shared)| shared.share_bps(link.bandwidth_bps))
         .collect();
-    for Crosser { sender, data, .. } in crossers.iter_mut() {
+    for TrafficFlow { sender, data, .. } in crossers.iter_mut() {
         let share = |&l: &u32| {
             let l = l as usize;
             shares_bps[l] / links[l].factor(sender.data_bits)
@@ -160,8 +160,11 @@ impl Shared {
 }
 
 /// Adds all flows to links without traffic.
-pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
-    for Crosser { sender, data, back } in crossers.clone() {
+pub fn count<'a>(
+    links: &mut [LinkTraffic],
+    crossers: impl Iterator<Item = TrafficFlow<'a>> + Clone,
+) {
+    for TrafficFlow { sender, data, back } in crossers.clone() {
         if !sender.reacts() {
             for &l in data {
                 let link = &mut links[l as usize];
@@ -179,12 +182,12 @@ pub fn count<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<
             links[l as usize].acks += sender.count * sender.acks;
         }
     }
-    for Crosser { sender, data, .. } in crossers.clone().filter(|it| it.sender.reacts()) {
+    for TrafficFlow { sender, data, .. } in crossers.clone().filter(|it| it.sender.reacts()) {
         for &l in data {
             let link = &mut links[l as usize];
             let reacting = sender.count * link.reaction(&sender);
             link.reacting += reacting;
-            link.swinging += reacting * sender.swing;
+            link.amplitude_sum += reacting * sender.sawtooth_amplitude;
         }
     }
     mark_paced(links, crossers.clone());
@@ -200,11 +203,11 @@ enum Before {
 }
 
 /// Marks the links whose traffic all arrives over one link that is not faster.
-fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>>) {
+fn mark_paced<'a>(links: &mut [LinkTraffic], crossers: impl Iterator<Item = TrafficFlow<'a>>) {
     let mut before = vec![Before::Nothing; links.len()];
     // True if a packet takes longer at the link than at the previous one.
     let mut is_slower = vec![false; links.len()];
-    for Crosser { sender, data, back } in crossers {
+    for TrafficFlow { sender, data, back } in crossers {
         if !sender.reacts() && sender.wanted_bps() <= 0.0 {
             continue;
         }
@@ -238,13 +241,16 @@ fn mark_paced<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser
 /// Demand of unresponsive sources per pair of consecutive links, in bit/s on the wire of the second link. The
 /// keys are the numbers of both links.
 #[derive(Debug, Default)]
-pub struct Turns(HashMap<(u32, u32), f64>);
+pub struct TurningRates(HashMap<(u32, u32), f64>);
 
-impl Turns {
+impl TurningRates {
     /// Sums the demand of all unresponsive flows.
-    pub fn new<'a>(links: &[Crossing], crossers: impl Iterator<Item = Crosser<'a>>) -> Turns {
-        let mut turns = Turns::default();
-        for Crosser { sender, data, .. } in crossers.filter(|it| !it.sender.reacts()) {
+    pub fn new<'a>(
+        links: &[LinkTraffic],
+        crossers: impl Iterator<Item = TrafficFlow<'a>>,
+    ) -> TurningRates {
+        let mut turns = TurningRates::default();
+        for TrafficFlow { sender, data, .. } in crossers.filter(|it| !it.sender.reacts()) {
             for pair in data.windows(2) {
                 let wanted_bps = links[pair[1] as usize].wanted_bps(&sender);
                 *turns.0.entry((pair[0], pair[1])).or_default() += wanted_bps;
@@ -254,14 +260,14 @@ impl Turns {
     }
 
     /// Returns the traffic to the link at `place` of a path from the previous link; zero at the first link.
-    pub fn to(&self, links: &[Crossing], way: &WayOfTransfers<'_>, place: usize) -> Turn {
+    pub fn to(&self, links: &[LinkTraffic], way: &TransferPath<'_>, place: usize) -> TurningFlow {
         let Some(before) = place.checked_sub(1).map(|it| way.links[it]) else {
-            return Turn::default();
+            return TurningFlow::default();
         };
         let at = way.links[place];
         let bps = self.0.get(&(before, at)).copied().unwrap_or(0.0);
         let [above, here] = [before, at].map(|l| links[l as usize].carries_bps(way.data_bits));
-        Turn {
+        TurningFlow {
             part: bps / links[at as usize].unresponsive_bps,
             ordered: (here / above).min(1.0),
         }
@@ -270,7 +276,7 @@ impl Turns {
 
 /// Traffic that reaches a link over the previous link of a path.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Turn {
+pub struct TurningFlow {
     /// Fraction of the link's unresponsive demand.
     pub part: f64,
     /// Fraction of it that arrives in order, so that its bursts do not collide. It is 1 if the previous link
@@ -278,7 +284,7 @@ pub struct Turn {
     pub ordered: f64,
 }
 
-impl Turn {
+impl TurningFlow {
     /// Returns the fraction of the link's traffic that this flow's bursts can collide with: all but the
     /// ordered share that arrives over the same upstream link.
     pub fn met(&self) -> f64 {
@@ -286,11 +292,11 @@ impl Turn {
     }
 }
 
-impl<'a> Crosser<'a> {
+impl<'a> TrafficFlow<'a> {
     /// Returns the path of its transfers; `None` without transfers or demand.
-    pub fn transfers(&self) -> Option<WayOfTransfers<'a>> {
+    pub fn transfers(&self) -> Option<TransferPath<'a>> {
         let transfers = self.sender.transfers?;
-        (self.sender.wanted_bps() > 0.0).then_some(WayOfTransfers {
+        (self.sender.wanted_bps() > 0.0).then_some(TransferPath {
             transfers,
             data_bits: self.sender.data_bits,
             round_trip_s: self.sender.round_trip_s,
@@ -300,11 +306,14 @@ impl<'a> Crosser<'a> {
 }
 
 /// Adds the bursts of transfers to links whose other fields are complete.
-fn add_bursts<'a>(links: &mut [Crossing], crossers: impl Iterator<Item = Crosser<'a>> + Clone) {
+fn add_bursts<'a>(
+    links: &mut [LinkTraffic],
+    crossers: impl Iterator<Item = TrafficFlow<'a>> + Clone,
+) {
     if crossers.clone().all(|it| it.sender.transfers.is_none()) {
         return;
     }
-    let turns = Turns::new(links, crossers.clone());
+    let turns = TurningRates::new(links, crossers.clone());
     let mut bursts = Vec::new();
     for crosser in crossers {
         let Some(way) = crosser.transfers() else {
@@ -345,7 +354,7 @@ fn smooth_step(at: f64) -> (f64, f64) {
     (at * at * (3.0 - 2.0 * at), 6.0 * at * (1.0 - at))
 }
 
-impl Crossing {
+impl LinkTraffic {
     /// Returns the degree to which windows like these can fill the link and its queue, if all windows on the
     /// link are equal. It is 1 if 3/4 of the largest windows suffice, and falls to 0 where the full windows
     /// do not suffice.
@@ -354,13 +363,13 @@ impl Crossing {
     }
 
     /// Creates a link with this bandwidth and buffer, without traffic.
-    pub fn empty(bandwidth_bps: f64, overhead: Overhead, room: Room) -> Crossing {
-        Crossing {
+    pub fn empty(bandwidth_bps: f64, overhead: Overhead, room: Room) -> LinkTraffic {
+        LinkTraffic {
             bandwidth_bps,
             overhead,
             buffer_pkts: room.nominal_pkts,
             buffer_bits: room.bits,
-            ..Crossing::default()
+            ..LinkTraffic::default()
         }
     }
 
@@ -414,15 +423,15 @@ impl Crossing {
     }
 
     /// Returns the gradient of [`reaction`](Self::reaction).
-    pub fn reaction_slopes(&self, of: &Sender<'_>) -> ByRoom {
+    pub fn reaction_slopes(&self, of: &Sender<'_>) -> ReactionGradient {
         let wanted = self.wanted(of);
         let slope = smooth_step(4.0 * (1.0 - wanted)).1;
         if slope == 0.0 {
-            return ByRoom::default();
+            return ReactionGradient::default();
         }
         let per_pkt = -4.0 * slope / (self.windows * of.window_pkts);
         let wire_bits = self.overhead.wire_bits(of.data_bits);
-        ByRoom {
+        ReactionGradient {
             bandwidth_bps: per_pkt * of.round_trip_s / wire_bits,
             buffer_pkts: per_pkt * self.room_by_buffer(of.data_bits),
             windows: 4.0 * slope * wanted / self.windows,
@@ -432,8 +441,8 @@ impl Crossing {
 
     /// Returns the weight of the buffer size and its derivative with respect to the buffer. The weight is 0
     /// up to two packets, where no sawtooth forms, and 1 from ten packets on.
-    fn roomy(&self) -> (f64, f64) {
-        let (few, many) = ROOMS;
+    fn window_model_weight(&self) -> (f64, f64) {
+        let (few, many) = WINDOW_MODEL_BUFFERS_PKTS;
         let room_pkts = self.room().pkts(self.largest_bits);
         let (step, slope) = smooth_step((room_pkts - few) / (many - few));
         (
@@ -444,32 +453,32 @@ impl Crossing {
 
     /// Returns the queue model of the link, with the calibration by the packet model. A queue with early
     /// random drops (RED or RIO) is M/M/1/K.
-    pub fn filling(&self, calibration: Calibration, drops_early: bool) -> Filling {
+    pub fn filling(&self, calibration: Calibration, drops_early: bool) -> DropTailTcpLaw {
         if drops_early {
-            return Filling::default();
+            return DropTailTcpLaw::default();
         }
         if self.is_paced && !calibration.with_windows(self.windows).is_some() {
-            return Filling::paced();
+            return DropTailTcpLaw::paced();
         }
         let bursts = self.bursts();
         if self.windows <= 0.0 {
-            return Filling {
+            return DropTailTcpLaw {
                 bursts,
-                ..Filling::default()
+                ..DropTailTcpLaw::default()
             };
         }
         let calibration = calibration.with_windows(self.windows);
         let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
-        let poisson = 1.0 - others * self.roomy().0;
-        Filling {
+        let poisson = 1.0 - others * self.window_model_weight().0;
+        DropTailTcpLaw {
             windows: self.reacting,
-            swing: self.swing(),
+            sawtooth_amplitude: self.sawtooth_amplitude(),
             acks: self.acks / (self.windows + self.acks),
             poisson,
             // The calibration includes the idle time.
             idle: match calibration.is_some() {
                 true => 0.0,
-                false => EMPTY * (1.0 - poisson) * self.swinging / self.windows,
+                false => EMPTY * (1.0 - poisson) * self.amplitude_sum / self.windows,
             },
             bursts,
             calibration,
@@ -477,9 +486,9 @@ impl Crossing {
     }
 
     /// Returns the mean sawtooth amplitude of the responsive windows.
-    fn swing(&self) -> f64 {
+    fn sawtooth_amplitude(&self) -> f64 {
         match self.reacting > 0.0 {
-            true => self.swinging / self.reacting,
+            true => self.amplitude_sum / self.reacting,
             false => 1.0,
         }
     }
@@ -499,47 +508,51 @@ impl Crossing {
     }
 
     /// Computes the vector–Jacobian product of [`bursts`](Self::bursts): the gradient of a scalar with
-    /// respect to this [`Crossing`], given its gradient `by` with respect to the burst sizes.
-    fn pull_of_bursts(&self, by: &Bursts) -> Crossing {
+    /// respect to this [`LinkTraffic`], given its gradient `by` with respect to the burst sizes.
+    fn bursts_vjp(&self, by: &Bursts) -> LinkTraffic {
         let bursts = self.bursts();
         if bursts == Bursts::default() {
-            return Crossing::default();
+            return LinkTraffic::default();
         }
         let worth = by.own_pkts * bursts.own_pkts + by.others_pkts * bursts.others_pkts;
-        Crossing {
+        LinkTraffic {
             reacting: -2.0 * worth / (1.0 - self.reacting),
             unresponsive_bps: -worth / self.unresponsive_bps,
             wanted_bursts: by.times(self.alone() / self.unresponsive_bps),
-            ..Crossing::default()
+            ..LinkTraffic::default()
         }
     }
 
     /// Computes the vector–Jacobian product of [`filling`](Self::filling): the gradient of a scalar with
-    /// respect to this [`Crossing`], given its gradient `by` with respect to the queue model.
-    pub fn pull(&self, by: &ByFilling) -> Crossing {
+    /// respect to this [`LinkTraffic`], given its gradient `by` with respect to the queue model.
+    pub fn pull(&self, by: &LawGradient) -> LinkTraffic {
         if self.is_paced {
-            return Crossing::default();
+            return LinkTraffic::default();
         }
-        let of_bursts = self.pull_of_bursts(&by.bursts);
+        let of_bursts = self.bursts_vjp(&by.bursts);
         if self.windows <= 0.0 {
             return of_bursts;
         }
         let all = self.windows + self.acks;
         let wanted = self.unresponsive_bps / self.bandwidth_bps;
         let others = (1.0 - wanted).max(0.0);
-        let (roomy, roomy_by_buffer) = self.roomy();
-        let part = self.swinging / self.windows;
+        let (window_model_weight, roomy_by_buffer) = self.window_model_weight();
+        let part = self.amplitude_sum / self.windows;
         let by_mean = match self.reacting > 0.0 {
-            true => by.swing / self.reacting,
+            true => by.sawtooth_amplitude / self.reacting,
             false => 0.0,
         };
         // Adjoint of the weight of the window model, 1 − `poisson`.
         let by_weight = by.idle * EMPTY * part - by.poisson;
-        let by_others = if others > 0.0 { by_weight * roomy } else { 0.0 };
+        let by_others = if others > 0.0 {
+            by_weight * window_model_weight
+        } else {
+            0.0
+        };
         let by_unresponsive = -by_others;
         let by_buffer = by_weight * others * roomy_by_buffer;
-        let by_part = by.idle * EMPTY * others * roomy;
-        Crossing {
+        let by_part = by.idle * EMPTY * others * window_model_weight;
+        LinkTraffic {
             bandwidth_bps: -by_unresponsive * wanted / self.bandwidth_bps,
             overhead: Overhead::NONE,
             buffer_pkts: by_buffer,
@@ -548,8 +561,8 @@ impl Crossing {
             is_paced: false,
             windows: -by.acks * self.acks / (all * all) - by_part * part / self.windows,
             acks: by.acks * self.windows / (all * all),
-            reacting: by.windows - by_mean * self.swing() + of_bursts.reacting,
-            swinging: by_mean + by_part / self.windows,
+            reacting: by.windows - by_mean * self.sawtooth_amplitude() + of_bursts.reacting,
+            amplitude_sum: by_mean + by_part / self.windows,
             unresponsive_bps: by_unresponsive / self.bandwidth_bps + of_bursts.unresponsive_bps,
             wanted_bursts: of_bursts.wanted_bursts,
         }
@@ -563,7 +576,7 @@ mod tests {
     use super::*;
 
     /// Increases the buffer in packets and in bits.
-    fn grow(at: &mut Crossing, pkts: f64) {
+    fn grow(at: &mut LinkTraffic, pkts: f64) {
         let part = pkts / at.buffer_pkts;
         at.buffer_pkts += pkts;
         at.buffer_bits = at.buffer_bits.map(|bits| bits * (1.0 + part));
@@ -577,7 +590,7 @@ mod tests {
             window_pkts,
             round_trip_s: 0.05,
             data_bits: 12000.0,
-            swing: 1.0,
+            sawtooth_amplitude: 1.0,
             acks: 0.5,
             transfers: None,
         }
@@ -599,28 +612,30 @@ mod tests {
             ..sender(f64::INFINITY)
         };
         let one = Sender {
-            swing: 0.5,
+            sawtooth_amplitude: 0.5,
             acks: 0.0,
             ..sender(1.0)
         };
         let crossers = [(two, true), (one, false), (own, false), (data, false)];
-        let crossers = crossers.iter().map(|&(sender, back)| Crosser {
+        let crossers = crossers.iter().map(|&(sender, back)| TrafficFlow {
             sender,
             data: &[0],
             back: if back { &[1] } else { &[] },
         });
-        let mut links = [Crossing {
+        let mut links = [LinkTraffic {
             bandwidth_bps: 1.2e6,
             buffer_pkts: 10.0,
-            ..Crossing::default()
+            ..LinkTraffic::default()
         }; 2];
         count(&mut links, crossers);
         let [there, back] = links;
         assert_eq!((there.windows, there.acks, there.reacting), (3.0, 0.0, 2.0));
         assert_eq!(
             (
-                there.swinging,
-                there.filling(Calibration::default(), false).swing
+                there.amplitude_sum,
+                there
+                    .filling(Calibration::default(), false)
+                    .sawtooth_amplitude
             ),
             (2.0, 1.0)
         );
@@ -630,12 +645,12 @@ mod tests {
 
     /// Returns the sources that are marked as bulk, given the demand of each application in Mbit/s.
     fn wanting(senders: &[(f64, f64, &[u32])], mbps: &[f64]) -> Vec<bool> {
-        let links = mbps.iter().map(|mbps| Crossing {
+        let links = mbps.iter().map(|mbps| LinkTraffic {
             bandwidth_bps: 1e6 * mbps,
-            ..Crossing::default()
+            ..LinkTraffic::default()
         });
-        let links: Vec<Crossing> = links.collect();
-        let crossers = senders.iter().map(|&(count, mbps, data)| Crosser {
+        let links: Vec<LinkTraffic> = links.collect();
+        let crossers = senders.iter().map(|&(count, mbps, data)| TrafficFlow {
             sender: Sender {
                 count,
                 application_pps: 1e6 * mbps / 12000.0,
@@ -644,8 +659,8 @@ mod tests {
             data,
             back: &[],
         });
-        let mut crossers: Vec<Crosser<'_>> = crossers.collect();
-        want_more(&links, &mut crossers);
+        let mut crossers: Vec<TrafficFlow<'_>> = crossers.collect();
+        mark_saturated_sources(&links, &mut crossers);
         let all = crossers.iter();
         all.map(|it| it.sender.application_pps == f64::INFINITY)
             .collect()
@@ -701,7 +716,7 @@ mod tests {
             in_bytes: bool,
         ) {
             prop_assume!((reacting * windows - 1.0).abs() > 1e-3);
-            let at = Crossing {
+            let at = LinkTraffic {
                 bandwidth_bps: 1e6,
                 overhead: Overhead::NONE,
                 buffer_pkts: 9.0,
@@ -711,28 +726,28 @@ mod tests {
                 windows,
                 acks,
                 reacting: reacting * if some_react { 1.0 } else { windows },
-                swinging: 0.4 * reacting * if some_react { 1.0 } else { windows },
+                amplitude_sum: 0.4 * reacting * if some_react { 1.0 } else { windows },
                 unresponsive_bps: (0.01 + unresponsive) * 1e6,
                 wanted_bursts: Bursts { own_pkts: 3e6, others_pkts: 9e6 },
             };
             let bursts = Bursts { own_pkts: 0.7, others_pkts: -0.4 };
-            let by = ByFilling {
+            let by = LawGradient {
                 windows: 0.3,
-                swing: 1.1,
+                sawtooth_amplitude: 1.1,
                 acks: 2.0,
                 poisson: -1.5,
                 idle: 7.0,
                 bursts,
             };
-            let value = |it: Crossing| {
+            let value = |it: LinkTraffic| {
                 let filling = it.filling(Calibration::default(), false);
-                by.windows * filling.windows + by.swing * filling.swing + by.acks * filling.acks
+                by.windows * filling.windows + by.sawtooth_amplitude * filling.sawtooth_amplitude + by.acks * filling.acks
                     + by.poisson * filling.poisson + by.idle * filling.idle
                     + bursts.own_pkts * filling.bursts.own_pkts
                     + bursts.others_pkts * filling.bursts.others_pkts
             };
             let pull = at.pull(&by);
-            let near = |slope: f64, change: &dyn Fn(&mut Crossing, f64), h: f64| {
+            let near = |slope: f64, change: &dyn Fn(&mut LinkTraffic, f64), h: f64| {
                 let (mut more, mut less) = (at, at);
                 change(&mut more, h);
                 change(&mut less, -h);
@@ -742,7 +757,7 @@ mod tests {
             prop_assert!(near(pull.windows, &|c, h| c.windows += h, 1e-5));
             prop_assert!(near(pull.acks, &|c, h| c.acks += h, 1e-5));
             prop_assert!(near(pull.reacting, &|c, h| c.reacting += h, 1e-5));
-            prop_assert!(near(pull.swinging, &|c, h| c.swinging += h, 1e-5));
+            prop_assert!(near(pull.amplitude_sum, &|c, h| c.amplitude_sum += h, 1e-5));
             prop_assert!(near(pull.unresponsive_bps, &|c, h| c.unresponsive_bps += h, 1.0));
             prop_assert!(near(pull.wanted_bursts.own_pkts, &|c, h| c.wanted_bursts.own_pkts += h, 1.0));
             prop_assert!(near(pull.wanted_bursts.others_pkts, &|c, h| c.wanted_bursts.others_pkts += h, 1.0));
@@ -757,17 +772,17 @@ mod tests {
             windows in 1.0..10.0_f64,
             in_bytes: bool,
         ) {
-            let at = Crossing {
+            let at = LinkTraffic {
                 bandwidth_bps: 1.2e6,
                 overhead: Overhead::of(250.0),
                 buffer_pkts: 20.0,
                 buffer_bits: in_bytes.then_some(160e3),
                 windows,
-                ..Crossing::default()
+                ..LinkTraffic::default()
             };
             let of = sender(window_pkts);
             let slopes = at.reaction_slopes(&of);
-            let near = |slope: f64, change: &dyn Fn(&mut Crossing, &mut Sender<'_>, f64), h: f64| {
+            let near = |slope: f64, change: &dyn Fn(&mut LinkTraffic, &mut Sender<'_>, f64), h: f64| {
                 let value = |h: f64| {
                     let (mut at, mut of) = (at, of);
                     change(&mut at, &mut of, h);

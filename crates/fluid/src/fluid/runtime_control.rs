@@ -60,7 +60,7 @@ impl Fluid {
             blocked_s,
         };
         match is_start && set.path != before.now.path {
-            true => self.begin_anew(),
+            true => self.rebuild(),
             false => self.scratch.links_changed(&self.setup, &self.state),
         }
     }
@@ -78,7 +78,7 @@ impl Fluid {
 
     /// Rebuilds the engine before the first step, so that the order of the links matches the initial control
     /// values.
-    fn begin_anew(&mut self) {
+    fn rebuild(&mut self) {
         let before = &self.state;
         let paths: Vec<Option<u32>> = before.set.iter().map(|it| it.first_path).collect();
         let network = self.setup.network.clone();

@@ -2,11 +2,11 @@
 
 use netflow_network::Calibration;
 
-use crate::filling::{ByRoomAlone, Filling};
+use crate::tcp_drop_tail::{DropTailTcpLaw, Mm1kBufferDerivatives};
 
 /// Measurements of one link over an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Watched {
+pub struct LinkMeasurement {
     /// Mean packets in its queue, including the one in service.
     pub queue_pkts: f64,
     /// Fraction of time that it was busy.
@@ -30,7 +30,7 @@ const MOST_LOSSES: f64 = 1e4;
 
 /// Number of lost packets at which half of the measured deviation counts as significant. It was fitted,
 /// together with the factor of rates, to the development networks of studies/fluid-population.
-pub const AS_SURE_PKTS: f64 = 30.0;
+pub const SHRINKAGE_PKTS: f64 = 30.0;
 
 /// Returns the root of an increasing function by bisection of its logarithm.
 fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
@@ -45,10 +45,10 @@ fn root(least: f64, most: f64, rising: impl Fn(f64) -> f64) -> f64 {
     libm::exp(0.5 * (low + high))
 }
 
-impl Filling {
+impl DropTailTcpLaw {
     /// Returns the calibration with which the model reproduces the measurements, in a queue with buffer size
     /// `k`.
-    pub fn calibrated(&self, watched: &Watched, k: f64) -> Calibration {
+    pub fn calibrated(&self, watched: &LinkMeasurement, k: f64) -> Calibration {
         let nothing = Calibration::default();
         let few = watched.arrived_pkts < FEW_PKTS || watched.utilization < BUSY;
         if !self.is_some() || few || k < 2.0 {
@@ -60,7 +60,7 @@ impl Filling {
             .queue_pkts
             .clamp(1.01 * watched.utilization, k - 1e-3);
         let inner_busy = watched.utilization.min(1.0 - one);
-        let with = |waiting: f64| Filling {
+        let with = |waiting: f64| DropTailTcpLaw {
             calibration: Calibration {
                 waiting,
                 losses: 1.0,
@@ -69,7 +69,7 @@ impl Filling {
             idle: 0.0,
             ..*self
         };
-        let ln_rho = |filling: &Filling| {
+        let ln_rho = |filling: &DropTailTcpLaw| {
             let busy = |rho: f64| filling.queue(libm::log(rho), k).inner.utilization() - inner_busy;
             libm::log(root(1e-6, 1e6, busy))
         };
@@ -84,7 +84,7 @@ impl Filling {
             filling.calibration.losses = losses;
             let queue = filling.queue(x, k);
             filling
-                .in_equilibrium(x, &queue, ByRoomAlone::default())
+                .in_equilibrium(x, &queue, Mm1kBufferDerivatives::default())
                 .loss
         };
         let was = watched.lost_pkts / watched.arrived_pkts;
@@ -95,7 +95,7 @@ impl Filling {
         };
         let sure = match was < one {
             true => 1.0,
-            false => watched.lost_pkts / (watched.lost_pkts + AS_SURE_PKTS),
+            false => watched.lost_pkts / (watched.lost_pkts + SHRINKAGE_PKTS),
         };
         Calibration {
             losses: libm::pow(losses, sure),
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rest::Queue;
+    use crate::queue_fixed_point::Queue;
 
     proptest! {
         /// The steady state of a calibrated queue equals the measurement, if enough packets were lost.
@@ -124,8 +124,8 @@ mod tests {
             idle in 1e-4..0.1_f64,
             loss in 1e-4..0.1_f64,
         ) {
-            let filling = Filling { windows, acks, poisson, ..Filling::default() };
-            let watched = Watched {
+            let filling = DropTailTcpLaw { windows, acks, poisson, ..DropTailTcpLaw::default() };
+            let watched = LinkMeasurement {
                 queue_pkts: fill * k,
                 utilization: 1.0 - idle,
                 arrived_pkts: 1e12,
@@ -135,7 +135,7 @@ mod tests {
             let calibration = filling.calibrated(&watched, k);
             prop_assume!(calibration.waiting > 1.01 * LEAST_WAITING && calibration.waiting < 0.99 * MOST_WAITING);
             prop_assume!(calibration.losses > 1.01 / MOST_LOSSES && calibration.losses < 0.99 * MOST_LOSSES);
-            let filling = Filling { calibration, ..filling };
+            let filling = DropTailTcpLaw { calibration, ..filling };
             // Offered load at which arrivals and departures balance.
             let offered = (1.0 - idle) / (1.0 - loss);
             let queue = Queue { buffer_pkts: k, red: None };
@@ -150,25 +150,25 @@ mod tests {
     /// Queues with low utilization or without windows are not calibrated.
     #[test]
     fn idle_queues_are_left_alone() {
-        let watched = Watched {
+        let watched = LinkMeasurement {
             queue_pkts: 3.0,
             utilization: 0.2,
             arrived_pkts: 1e4,
             lost_pkts: 10.0,
             windows: 3.0,
         };
-        let windows = Filling {
+        let windows = DropTailTcpLaw {
             windows: 3.0,
             poisson: 0.0,
-            ..Filling::default()
+            ..DropTailTcpLaw::default()
         };
         assert_eq!(windows.calibrated(&watched, 50.0), Calibration::default());
-        let busy = Watched {
+        let busy = LinkMeasurement {
             utilization: 0.9,
             ..watched
         };
         assert_eq!(
-            Filling::default().calibrated(&busy, 50.0),
+            DropTailTcpLaw::default().calibrated(&busy, 50.0),
             Calibration::default()
         );
     }
