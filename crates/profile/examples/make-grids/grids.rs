@@ -24,8 +24,8 @@ const NS: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Amplitude of the window sawtooth of Linux Reno and CUBIC, relative to ns-2's Reno. The queues of
-/// the development networks are then closest to the packet model (`cargo run --release -p
-/// study-fluid-population -- --set development --tcp linux-cubic`).
+/// the development networks are then closest to the packet model
+/// (`cargo run --release -p study-fluid-population -- --set development --tcp linux-cubic`).
 const LINUX_RENO_SWINGS: f64 = 0.75;
 const LINUX_CUBIC_SWINGS: f64 = 0.6;
 

@@ -1,5 +1,5 @@
-//! Generator of the built-in grids from the measurements: `cargo run -p netflow-profile --example
-//! make-grids` in the workspace rewrites `crates/profile/data/*.toml`. A test fails if they differ
+//! Generator of the built-in grids from the measurements:
+//! `cargo run -p netflow-profile --example make-grids` in the workspace rewrites `crates/profile/data/*.toml`. A test fails if they differ
 //! from its output.
 
 mod grids;
