@@ -8,7 +8,7 @@ pub(crate) struct Axis {
     buckets_per_unit: f64,
     /// Interval at the start of each bucket.
     starts: Vec<u32>,
-    /// Whether some bucket contains more than one boundary.
+    /// True if some bucket contains more than one boundary.
     coarse: bool,
 }
 

@@ -67,7 +67,7 @@ pub struct Comparison {
     pub rtts_s: Vec<f64>,
     /// Throughput of a / throughput of b, by loss and then round-trip time.
     pub ratios: Vec<f64>,
-    /// Whether a point is outside the domain of a or b, in the same order.
+    /// True if a point is outside the domain of a or b, in the same order.
     pub outside: Vec<bool>,
     /// Regions in which one is faster, largest first. Points whose ratio is within 1 % of 1 are
     /// ties and in no region.

@@ -77,7 +77,7 @@ pub struct Grid {
     first_loss: f64,
     inverse_first_loss: f64,
     extension: Extension,
-    /// Whether any throughput of the rows was not measured.
+    /// True if any throughput of the rows was not measured.
     has_extended: bool,
     lossless: Option<Lossless>,
     /// Window limit; infinite without one.

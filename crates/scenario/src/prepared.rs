@@ -37,9 +37,9 @@ pub struct Prepared {
     pub demands: Vec<DemandNote>,
     /// Demands and connections that the network represents as several connections.
     pub divided: Vec<Divided>,
-    /// Whether the fluid model represents demands of transfers or video by their mean.
+    /// True if the fluid model represents demands of transfers or video by their mean.
     pub has_means: bool,
-    /// Whether traffic is split among equal-cost paths.
+    /// True if traffic is split among equal-cost paths.
     pub ecmp: bool,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
     /// well.

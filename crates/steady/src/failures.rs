@@ -30,13 +30,13 @@ const KEPT: usize = 4_000_000;
 /// Options of a failure analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FailureOptions {
-    /// Whether links fail; a duplex link fails as one.
+    /// True if links fail; a duplex link fails as one.
     pub links: bool,
-    /// Whether nodes fail, with all their links.
+    /// True if nodes fail, with all their links.
     pub nodes: bool,
-    /// Whether risk groups fail.
+    /// True if risk groups fail.
     pub groups: bool,
-    /// Whether each pair of elements fails together, instead of each element alone.
+    /// True if each pair of elements fails together, instead of each element alone.
     pub pairs: bool,
     /// Number of cases to sample at random; `None` for all.
     pub sample: Option<usize>,

@@ -87,7 +87,7 @@ pub(crate) struct Point {
     fixed_s: Vec<f64>,
     /// Queue-filling traffic of each link.
     pub fillings: Vec<Filling>,
-    /// Whether quantities derived from the inputs must be recomputed.
+    /// True if quantities derived from the inputs must be recomputed.
     stale: bool,
 }
 

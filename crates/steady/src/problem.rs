@@ -86,7 +86,7 @@ pub(crate) struct Flow {
     /// Hop ranges of the data and of the return path.
     pub data: (u32, u32),
     pub back: (u32, u32),
-    /// Whether acknowledgements are modelled as traffic.
+    /// True if acknowledgements are modelled as traffic.
     pub answers: bool,
     pub profile: u32,
     pub rate_pps: f64,

@@ -30,7 +30,7 @@ pub struct LinkRow<'a> {
     pub load_bps: f64,
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
-    /// Whether load and utilization are estimates: at least 10 % of the traffic is from sources
+    /// True if load and utilization are estimates: at least 10 % of the traffic is from sources
     /// whose goodput is an estimate.
     pub utilization_is_estimate: bool,
     /// Arrival rate in packets/s.
@@ -41,11 +41,11 @@ pub struct LinkRow<'a> {
     pub queue_pkts: f64,
     /// Mean sojourn time of an accepted packet, in seconds.
     pub delay_s: f64,
-    /// Whether queue and delay are estimates.
+    /// True if queue and delay are estimates.
     pub queue_is_estimate: bool,
     /// Probability that an arriving packet is dropped.
     pub loss_probability: f64,
-    /// Whether the loss is an estimate.
+    /// True if the loss is an estimate.
     pub loss_is_estimate: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct ConnectionRow<'a> {
     pub connection: &'a str,
     /// Number of connections; rates are their totals.
     pub count: u32,
-    /// Whether it is active and has a route.
+    /// True if it is active and has a route.
     pub sending: bool,
     /// Sending rate in packets/s.
     pub rate_pps: f64,
@@ -64,15 +64,15 @@ pub struct ConnectionRow<'a> {
     pub goodput_pps: f64,
     /// Goodput in bit/s.
     pub goodput_bps: f64,
-    /// Whether goodput and rate are estimates.
+    /// True if goodput and rate are estimates.
     pub goodput_is_estimate: bool,
     /// Probability that a packet is lost on its path.
     pub loss_probability: f64,
-    /// Whether the loss is an estimate.
+    /// True if the loss is an estimate.
     pub loss_is_estimate: bool,
     /// Mean one-way delay of a packet, in seconds.
     pub delay_s: f64,
-    /// Whether delay and round-trip time are estimates.
+    /// True if delay and round-trip time are estimates.
     pub delay_is_estimate: bool,
     /// Round-trip time in seconds; `None` for unresponsive sources.
     pub rtt_s: Option<f64>,

@@ -58,7 +58,7 @@ pub struct LinkSteady {
     pub demand_bps: f64,
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
-    /// Whether load and utilization are estimates: at least 10 % of the traffic is from sources
+    /// True if load and utilization are estimates: at least 10 % of the traffic is from sources
     /// whose goodput is an estimate.
     pub utilization_is_estimate: bool,
     /// Mean queue in packets, the packet in service included.
@@ -71,18 +71,18 @@ pub struct LinkSteady {
     pub delay_s: f64,
     /// Probability that an arriving packet is dropped, because the buffer is full or early by RED.
     pub loss_probability: f64,
-    /// Whether RED's drop probability is discontinuous at this queue, which then stays there.
+    /// True if RED's drop probability is discontinuous at this queue, which then stays there.
     pub at_jump: bool,
     /// Reason why queue, delay and losses are estimates; `None` if they are not.
     pub estimate: Option<Estimate>,
-    /// Whether losses are estimates because they depend on packet sizes.
+    /// True if losses are estimates because they depend on packet sizes.
     pub loses_by_size: bool,
 }
 
 /// Steady state of one connection; rates are totals over its `count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionSteady {
-    /// Whether it is active at the time of the solution and has a route.
+    /// True if it is active at the time of the solution and has a route.
     pub sending: bool,
     /// Sending rate in packets/s.
     pub rate_pps: f64,
@@ -99,11 +99,11 @@ pub struct ConnectionSteady {
     pub held: Held,
     /// Provenance of the rate in its profile: measured or extrapolated.
     pub rests_on: ProfileUse,
-    /// Whether the delay is an estimate, because a queue on the path is.
+    /// True if the delay is an estimate, because a queue on the path is.
     pub delay_is_estimate: bool,
-    /// Whether the loss is an estimate, because the loss of a link on the path is.
+    /// True if the loss is an estimate, because the loss of a link on the path is.
     pub loss_is_estimate: bool,
-    /// Whether the goodput is an estimate.
+    /// True if the goodput is an estimate.
     pub goodput_is_estimate: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct Cluster {
     pub loss: f64,
     /// Mean round-trip time in seconds.
     pub rtt_s: f64,
-    /// Whether it begins in its flow's start-up.
+    /// True if it begins in its flow's start-up.
     pub startup: bool,
 }
 

@@ -21,7 +21,7 @@ pub struct Residual {
     pub throughput_pps: f64,
     /// F(loss, rtt) in packets/s.
     pub fitted_pps: f64,
-    /// Whether the sample is in a condition; others are start-up.
+    /// True if the sample is in a condition; others are start-up.
     pub settled: bool,
 }
 

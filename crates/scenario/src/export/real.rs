@@ -14,7 +14,7 @@ pub struct RealTcp {
     pub initial_window: Option<u32>,
     /// Largest window in packets; `None` for no limit except buffers.
     pub largest_window: Option<u32>,
-    /// Whether ECN is requested.
+    /// True if ECN is requested.
     pub ecn: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Days {
     list: Vec<Declared>,
     /// Location of the first demand with a day.
     first_named: Option<Place>,
-    /// Whether some names could not be read.
+    /// True if some names could not be read.
     is_incomplete: bool,
 }
 
@@ -59,7 +59,7 @@ impl Assembly<'_> {
         }
         let names: Vec<&str> = self.days.names.iter().collect();
         if self.days.is_incomplete || (names.is_empty() && self.findings.has_refused_keys()) {
-            return None; // it may be what could not be read
+            return None; // it may be one that could not be read
         }
         let message = format!("unknown day `{}`", **day);
         let help = match names.is_empty() {
@@ -73,7 +73,7 @@ impl Assembly<'_> {
     /// Warns of days without an hour, of an hour without days, and of days without demands.
     pub(super) fn check_days(&mut self, scenario: &Scenario) {
         if self.findings.has_errors() {
-            return; // what would name them may not have been read
+            return; // demands that name them may not have been read
         }
         match (&scenario.simulation.hour, self.days.first_named) {
             (None, Some(place)) => {

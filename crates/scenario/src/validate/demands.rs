@@ -45,7 +45,7 @@ pub(super) struct Demands {
     pub(super) notes: Vec<DemandNote>,
     /// Connections of the demand that is being added.
     carriers: Vec<ConnectionId>,
-    /// Whether users are represented by their mean.
+    /// True if users are represented by their mean.
     pub(super) has_means: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct PlacedChange {
     /// Name of the changed element in messages.
     what: String,
     links: Vec<LinkId>,
-    /// Whether they fail; `None` for a change of settings only.
+    /// True if they fail; `None` for a change of settings only.
     fails: Option<bool>,
     place: Place,
 }

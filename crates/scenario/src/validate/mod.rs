@@ -186,7 +186,7 @@ struct Assembly<'s> {
     profiles: Profiles,
     /// Equal-cost paths, computed at first use, when all links were added.
     paths: Option<EqualPaths>,
-    /// Whether flows on too many paths to distinguish were reported.
+    /// True if flows on too many paths to distinguish were reported.
     told_of_many_paths: bool,
     changes: Vec<events::PlacedChange>,
     /// Non-integer numbers of packets: location, key and value.
@@ -200,7 +200,7 @@ struct Assembly<'s> {
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
     /// well.
     packets_because: Option<String>,
-    /// Whether links are missing because of errors, so that nodes and reachability are unknown.
+    /// True if links are missing because of errors, so that nodes and reachability are unknown.
     incomplete: bool,
 }
 
@@ -214,7 +214,7 @@ struct PlacedLink {
     overhead: Overhead,
     has_metric: bool,
     place: Place,
-    /// Whether it is the reverse direction of a duplex link.
+    /// True if it is the reverse direction of a duplex link.
     reverse: bool,
 }
 

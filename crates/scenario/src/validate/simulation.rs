@@ -29,7 +29,7 @@ pub(super) struct Settings {
     pub(super) demand_scale: f64,
     /// Hour at which demands with a day are evaluated.
     pub(super) hour: Option<f64>,
-    /// Whether traffic is split among equal-cost paths.
+    /// True if traffic is split among equal-cost paths.
     pub(super) ecmp: bool,
 }
 

@@ -14,7 +14,7 @@ pub struct FailureRow<'a> {
     pub failure: String,
     /// Kind of the failed elements.
     pub kind: String,
-    /// Whether a steady state exists after the failure.
+    /// True if a steady state exists after the failure.
     pub rests: bool,
     /// Error if there is none.
     pub why_not: Option<String>,
@@ -51,7 +51,7 @@ pub struct FailureRow<'a> {
     pub hardest_hit: Option<&'a str>,
     /// Fraction of its goodput that it loses.
     pub hardest_hit_lost: Option<f64>,
-    /// Whether flows take one of several equal-cost paths as a whole, although routers would split
+    /// True if flows take one of several equal-cost paths as a whole, although routers would split
     /// them.
     pub moved_whole: bool,
 }
