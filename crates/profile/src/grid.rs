@@ -44,18 +44,18 @@ pub struct GridSpec {
 
 /// Measured surface with an optional window limit.
 ///
-/// Between grid points ln F is bilinear in (ln loss, ln rtt). With it, held-out rows of the ns-2
-/// surfaces have an r.m.s. error of 4.2 % (Reno), compared with 5.0 % with √loss and 6.2 % with the
-/// loss itself; below 1 % loss 7 compared with 10 and 13 %. Held-out round-trip times: 4.0 % with
-/// ln rtt, 6.4 % with rtt. About 3 % is the measurement's own noise.
+/// Between grid points ln F is bilinear in (ln loss, ln rtt). The r.m.s. error of held-out rows of
+/// the ns-2 surfaces is then 4.2 % (Reno). It is 5.0 % with √loss, and 6.2 % with the loss itself.
+/// Below 1 % loss, these errors are 7, 10 and 13 %. For held-out round-trip times the error is
+/// 4.0 % with ln rtt, and 6.4 % with rtt. About 3 % is the measurement's own noise.
 ///
-/// Between loss 0 and the first positive loss p₁, 1/F² is linear in the loss: 1/F² = (1 − p/p₁)/F₀²
-/// + (p/p₁)/F₁². This is the square-root law F ∝ p^(−1/2) if F is far below F₀, and it approaches
-/// F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else W/rtt if there is a window
-/// limit W. Without either, the domain begins at p₁, and below it the power law of the lowest rows
-/// applies down to a loss of 1e-8. For the held-out row of ns-2 at 0.05 % loss the r.m.s. error is
-/// 23 % (Reno; few losses were observed in that row), where ln F linear in the loss has an error of
-/// a factor of 9.5; with a window of 64 packets it is 11 %.
+/// Between loss 0 and the first positive loss p₁, 1/F² is linear in the loss:
+/// 1/F² = (1 − p/p₁)/F₀² + (p/p₁)/F₁². This is the square-root law F ∝ p^(−1/2) if F is far below
+/// F₀, and it approaches F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else W/rtt
+/// if there is a window limit W. Without either, the domain begins at p₁, and below it the power
+/// law of the lowest rows applies down to a loss of 1e-8. For ns-2's held-out row at 0.05 % loss the
+/// r.m.s. error is 23 % (Reno; few losses were observed in that row). With ln F linear in the loss it
+/// is a factor of 9.5. With a window of 64 packets it is 11 %.
 ///
 /// Rows at the lowest or highest losses may contain only extrapolated rates. They are interpolated
 /// as all others, but the domain ends before them. The grid of CUBIC has such rows, because its

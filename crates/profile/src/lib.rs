@@ -1,9 +1,9 @@
 //! TCP profiles: throughput as a function of loss and round-trip time.
 //!
-//! A long TCP transfer that sees a loss probability p and a round-trip time settles at a rate
-//! F(p, rtt) that depends on its implementation: its *profile* (Popescu & Shankar, *Empirical TCP
-//! Profiles and Application*, "\[Prof\]" in these pages; "\[PFTK\]" is Padhye, Firoiu, Towsley &
-//! Kurose 1998). Everything here implements [`Profile`]:
+//! At a loss probability p and a round-trip time, a long TCP transfer settles at a rate F(p, rtt)
+//! that depends on its implementation: its *profile*. The source is Popescu & Shankar, *Empirical
+//! TCP Profiles and Application*, "\[Prof\]" in these pages; "\[PFTK\]" is Padhye, Firoiu, Towsley
+//! & Kurose 1998. These types implement [`Profile`]:
 //!
 //! | type | F | built-in profiles |
 //! |---|---|---|

@@ -16,8 +16,9 @@ pub(crate) const SMALL_BLOCK: usize = 8;
 /// TCP profile: the throughput F(loss, rtt) at which a source settles (\[Prof\] §2).
 ///
 /// F counts sent packets, retransmissions included. It decreases with the round-trip time, but it
-/// is *not* monotone in the loss everywhere (NetBSD above 25 %, NT between 0 and 1 % at long
-/// round-trip times, and any measured grid within its noise): no root finder may assume it.
+/// is *not* monotone in the loss everywhere, and no root finder may assume it. Exceptions are
+/// NetBSD above 25 %, NT between 0 and 1 % at long round-trip times, and any measured grid within
+/// its noise.
 pub trait Profile: Send + Sync + Debug {
     /// Returns the name by which scenarios refer to it.
     fn name(&self) -> &str;

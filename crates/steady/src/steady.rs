@@ -259,9 +259,9 @@ impl Solver {
         }
     }
 
-    /// Returns per link the difference in seconds from the mean wait of all packets: first for
-    /// packets of other sources that meet bursts, then for packets of transfers, which also wait
-    /// behind their own burst. Both are 0 without transfers.
+    /// Returns two differences per link from the mean wait of all packets, in seconds. The first is
+    /// that of packets of other sources that meet bursts. The second is that of packets of
+    /// transfers, which also wait behind their own burst. Both are 0 without transfers.
     fn waits_beside_the_mean(&self) -> Vec<[f64; 2]> {
         let mut transfers_pps = vec![0.0; self.point.links.len()];
         for (flow, at) in self.problem.flows.iter().zip(&self.point.flows) {

@@ -23,8 +23,8 @@ const STEPS: [f64; 3] = [5.0, 2.0, 1.0];
 /// Decades in which rows are added; profiles do not distinguish lower losses.
 const DECADES: std::ops::RangeInclusive<i32> = -8..=-1;
 
-/// Returns the mean congestion window in packets of a CUBIC sender (RFC 9438 with C = 0.4 and β =
-/// 0.7) for random losses of this probability that cause no timeouts.
+/// Returns the mean congestion window of a CUBIC sender in packets, for random losses of this
+/// probability that cause no timeouts (RFC 9438 with C = 0.4 and β = 0.7).
 pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
     let reno = ln(RENO) - 0.5 * ln(loss);
     let cubic = ln(CUBIC) + 0.75 * (ln(rtt_s) - ln(loss));

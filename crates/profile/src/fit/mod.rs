@@ -34,9 +34,9 @@
 //!
 //! # [`Method::Paper`]
 //!
-//! It follows \[Prof\] §2.1–2.3 exactly: loss = resends/k; arithmetic means over cells of 0.01 × 10
-//! ms, start-up included; and an unweighted least-squares line in the log-log plane through each
-//! loss slice: a [`PowerLaw`].
+//! It follows \[Prof\] §2.1–2.3 exactly. The loss is resends/k. Arithmetic means are over cells of
+//! 0.01 × 10 ms, start-up included. An unweighted least-squares line in the log-log plane through
+//! each loss slice gives a [`PowerLaw`].
 
 mod bins;
 mod condition;

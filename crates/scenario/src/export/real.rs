@@ -138,9 +138,9 @@ pub fn real_tcp(spec: &ConnectionSpec) -> Result<Option<RealTcp>, String> {
     }
 }
 
-/// Returns the buffer size of a connection's sender and receiver, in bytes, unless limited
-/// otherwise: twice the bandwidth-delay product plus the buffers of its path, because stacks store
-/// more than a packet's bytes.
+/// Returns the default buffer size of a connection's sender and receiver, in bytes. It is twice the
+/// bandwidth-delay product plus the buffers of the path, because stacks store more than a packet's
+/// bytes.
 pub fn way_holds_bytes(
     network: &netflow_network::Network,
     id: netflow_network::ConnectionId,
