@@ -28,8 +28,8 @@ pub(crate) struct LinkAt {
     pub waiting_s: f64,
     /// Mean service time of a packet in seconds.
     pub packet_s: f64,
-    /// Increase of the waiting time per packet in the queue, in seconds; 0 if the link before is
-    /// not faster.
+    /// Increase of the waiting time per packet in the queue, in seconds; 0 if the preceding link
+    /// is not faster.
     pub wait_packet_s: f64,
     /// Buffer in mean packets, and its derivative by ln of their size in bits.
     pub buffer_pkts: f64,
