@@ -93,7 +93,8 @@ struct Wait {
     by_queue: f64,
 }
 
-/// Partial derivatives of a measure with rates, delivered fractions and queues held constant.
+/// Value of a measure, and its partial derivatives by rates, delivered fractions and link states as
+/// independent variables.
 pub(crate) struct Direct {
     pub value: f64,
     /// Per flow: by ln of its sending rate, by ln of its delivered fraction, by its delay without

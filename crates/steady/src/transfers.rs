@@ -323,8 +323,8 @@ impl Own<'_> {
         link.overhead.factor(self.packet_bits)
     }
 
-    /// Returns the mean lossless time of a transfer without other traffic if its narrowest link
-    /// sends this many IP bit/s; and the round trips of slow start in it.
+    /// Returns the mean round trips of slow start of a transfer without other traffic and losses,
+    /// and its mean time, if its narrowest link sends this many IP bit/s.
     fn lossless_s(&self, narrowest_bps: f64) -> (f64, f64) {
         let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;
         let (rounds, pkts) = slow_start(
