@@ -9,8 +9,8 @@ use crate::extension::{LEAST_LOSS, Reach, same_window};
 use crate::file::Definition;
 use crate::{Domain, Place, Profile, ProfileUse};
 
-/// Where the formulas are evaluated. They diverge at loss 0, so the domain begins just above it
-/// (unless a window limit bounds the rate there); above 50 % they mean nothing.
+/// Domain of the formulas. They diverge at loss 0, so it begins just above 0, unless a window limit
+/// bounds the rate there. They have no meaning above 50 %.
 const DOMAIN: Domain = Domain {
     loss_min: LEAST_LOSS,
     loss_max: 0.5,
@@ -18,7 +18,7 @@ const DOMAIN: Domain = Domain {
     rtt_max_s: 100.0,
 };
 
-/// Which formula.
+/// Formula of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Formula {
     /// √(3/(2bp)) / rtt (Mathis, Semke, Mahdavi & Ott 1997).
@@ -30,7 +30,8 @@ pub enum Formula {
 }
 
 impl Formula {
-    /// Its name, which is also the kind in a profile file and the built-in profile.
+    /// Returns its name, which is also the kind in a profile file and the name of the built-in
+    /// profile.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mathis => "mathis",
@@ -40,19 +41,19 @@ impl Formula {
     }
 }
 
-/// What a formula needs besides loss and round-trip time.
+/// Parameters of a formula besides loss and round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FormulaParameters {
-    /// Segments that one acknowledgement covers, b.
+    /// Segments per acknowledgement, b.
     pub segments_per_ack: f64,
-    /// Length of the retransmission timer T0 in seconds (not used by Mathis).
+    /// Retransmission timeout T0 in seconds (not used by Mathis).
     pub timeout_s: f64,
-    /// Largest window in packets.
+    /// Maximum window in packets.
     pub window_pkts: Option<f64>,
 }
 
 impl Default for FormulaParameters {
-    /// b = 2 (delayed acknowledgements), T0 = 1 s, no window limit.
+    /// Returns b = 2 (delayed acknowledgements), T0 = 1 s and no window limit.
     fn default() -> Self {
         Self {
             segments_per_ack: 2.0,
@@ -64,9 +65,9 @@ impl Default for FormulaParameters {
 
 /// A steady-state formula with its parameters.
 ///
-/// Domain: loss 1e-8 (0 with a window limit) to 0.5, round-trip times 10 µs to 100 s; outside it
-/// the formula is evaluated at the nearest loss, so that it stays finite at loss 0, and with the
-/// window of the nearest round-trip time.
+/// The domain is loss 1e-8 (0 with a window limit) to 0.5, and round-trip times from 10 µs to 100
+/// s. Outside it, the formula is evaluated at the nearest loss, so that it is finite at loss 0.
+/// Beyond the round-trip times, the window is that of the nearest one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Analytic {
     name: String,
@@ -76,11 +77,11 @@ pub struct Analytic {
 }
 
 impl Analytic {
-    /// A formula under a name of its own.
+    /// Creates a profile of a formula under the given name.
     ///
     /// # Errors
-    /// A number of segments per acknowledgement outside 1 to 100, a timer outside 0 to 1e6 s, a
-    /// window limit below 1.
+    /// The segments per acknowledgement are outside 1 to 100, the timeout is outside 0 to 1e6 s, or
+    /// the window limit is below 1.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -115,12 +116,12 @@ impl Analytic {
         })
     }
 
-    /// Which formula it is.
+    /// Returns the formula.
     pub fn formula(&self) -> Formula {
         self.formula
     }
 
-    /// Its parameters.
+    /// Returns its parameters.
     pub fn parameters(&self) -> FormulaParameters {
         self.parameters
     }

@@ -1,30 +1,30 @@
-//! Finding the interval of an axis that a value lies in, without searching.
+//! Constant-time lookup of the interval of an axis that contains a value.
 
-/// Increasing values, with a table that leads to the interval in one step.
+/// Increasing values with a bucket table that leads to the interval in one step.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
     intervals: Vec<Interval>,
     first: f64,
     buckets_per_unit: f64,
-    /// The interval in which each bucket begins.
+    /// Interval at the start of each bucket.
     starts: Vec<u32>,
-    /// Whether some bucket has more than one boundary in it.
+    /// True if some bucket contains more than one boundary.
     coarse: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Interval {
     low: f64,
-    /// Infinite for the last interval, so that its end belongs to it.
+    /// Infinite for the last interval, so that its upper end belongs to it.
     high: f64,
     inverse_width: f64,
 }
 
-/// More buckets would not stay in the processor's nearest cache.
+/// Maximum number of buckets: more would not fit into the processor's L1 cache.
 const MOST_BUCKETS: f64 = 2048.0;
 
 impl Axis {
-    /// `values` are finite and do not decrease; there is at least one.
+    /// Creates an axis of at least one value; values are finite and do not decrease.
     pub(crate) fn new(values: Vec<f64>) -> Self {
         let first = values.first().copied().unwrap_or(0.0);
         let width = values.last().copied().unwrap_or(0.0) - first;
@@ -51,8 +51,8 @@ impl Axis {
         if let Some(last) = intervals.last_mut() {
             last.high = f64::INFINITY;
         }
-        // A bucket is at most half as wide as the narrowest interval: with the half bucket that
-        // its start is early by, at most one boundary is ahead of a value in it.
+        // A bucket is at most half as wide as the narrowest interval. Its start is half a bucket
+        // early, so at most one boundary is ahead of any value in it.
         let narrowest = values
             .windows(2)
             .map(|pair| pair[1] - pair[0])
@@ -66,7 +66,7 @@ impl Axis {
         let buckets_per_unit = if width > 0.0 { buckets / width } else { 0.0 };
         let starts = (0..=buckets as usize)
             .map(|bucket| {
-                // Half a bucket early, so that rounding can never place a value before its start.
+                // Half a bucket early, so that rounding never places a value before its start.
                 let edge = first + (bucket as f64 - 0.5) / buckets_per_unit;
                 intervals
                     .partition_point(|interval| interval.low <= edge)
@@ -86,14 +86,15 @@ impl Axis {
         self.intervals.len()
     }
 
-    /// The interval of `x`, and how far `x` is through it (0 to 1). `x` lies within the axis.
+    /// Returns the interval of `x` and its relative position there, 0 to 1. `x` must be within the
+    /// axis.
     #[inline]
     pub(crate) fn locate(&self, x: f64) -> (usize, f64) {
         let bucket =
             (((x - self.first) * self.buckets_per_unit) as usize).min(self.starts.len() - 1);
         let mut i = self.starts[bucket] as usize;
         i += usize::from(x >= self.intervals[i].high);
-        // Never taken for evenly spaced axes.
+        // Not needed for evenly spaced axes.
         if self.coarse {
             while x >= self.intervals[i].high {
                 i += 1;
@@ -103,7 +104,7 @@ impl Axis {
         (i, (x - interval.low) * interval.inverse_width)
     }
 
-    /// One over the width of an interval; 0 of none.
+    /// Returns the reciprocal of an interval's width, or 0 for width 0.
     pub(crate) fn inverse_width(&self, interval: usize) -> f64 {
         self.intervals[interval].inverse_width
     }

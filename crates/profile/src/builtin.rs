@@ -1,4 +1,4 @@
-//! The profiles that come with netflow, made when first asked for.
+//! Built-in profiles, created at first use.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ const TABLE_1: &str = include_str!("../data/table1.csv");
 const NETBSD_LOSS_RTT_EXPONENT: f64 = 1e-4;
 
 enum Origin {
-    /// A column pair of Table 1: which pair, and the coefficient of rtt·loss.
+    /// A column pair of Table 1: its index, and the coefficient of rtt·loss.
     Table {
         pair: usize,
         loss_rtt_exponent: f64,
@@ -45,8 +45,8 @@ const NAMES: &[&str] = &[
     "linux-cubic",
 ];
 
-/// Those of TCP that gives way to any queue, whatever it loses: what it gets beside others does not follow from losses and
-/// round-trip times.
+/// Delay-based TCP: it backs off on queueing delay, so its share among competing flows is not a
+/// function of loss and RTT.
 pub const GIVE_WAY: [&str; 2] = ["ns-vegas", "ns-vegas-w64"];
 
 const ALIASES: &[(&str, &str)] = &[
@@ -105,9 +105,9 @@ fn origin(name: &str) -> Option<Origin> {
     })
 }
 
-/// The built-in profile of this name or alias.
+/// Returns the built-in profile with this name or alias.
 ///
-/// A profile is made when it is first asked for (well under a millisecond) and shared afterwards.
+/// A profile is created at first use, in well under a millisecond, and then shared.
 pub fn builtin(name: &str) -> Option<Arc<dyn Profile>> {
     let name = ALIASES
         .iter()
@@ -117,17 +117,17 @@ pub fn builtin(name: &str) -> Option<Arc<dyn Profile>> {
     MADE[index].get_or_init(|| make(name)).clone()
 }
 
-/// The canonical names of the built-in profiles.
+/// Returns the canonical names of the built-in profiles.
 pub fn builtin_names() -> &'static [&'static str] {
     NAMES
 }
 
-/// Other names of built-in profiles: (alias, canonical name).
+/// Returns the other names of built-in profiles: (alias, canonical name).
 pub fn aliases() -> &'static [(&'static str, &'static str)] {
     ALIASES
 }
 
-/// A test makes every one of them, so `None` never happens for a known name.
+/// Creates a profile; a test shows that it is never `None` for a known name.
 fn make(name: &str) -> Option<Arc<dyn Profile>> {
     match origin(name)? {
         Origin::Table {
@@ -155,7 +155,7 @@ fn make(name: &str) -> Option<Arc<dyn Profile>> {
     }
 }
 
-/// A and B of one implementation from a line of Table 1; `None` for comments and the header.
+/// Parses A and B of one implementation from a line of Table 1; `None` for comments and the header.
 fn table_row(line: &str, pair: usize) -> Option<PowerLawRow> {
     let mut fields = line.split(',');
     let loss = fields.next()?.parse().ok()?;

@@ -1,18 +1,18 @@
-//! Two profiles side by side.
+//! Comparison of two profiles.
 
 use crate::Profile;
 
-/// Ratios closer to 1 than this are a tie.
+/// Relative difference below which two rates are equal.
 const TIE: f64 = 0.01;
 
-/// A factor that counts as not faster, for [`Comparison::excess`]: profiles are measured to a few
-/// percent.
+/// Factor up to which a profile counts as not faster in [`Comparison::excess`], because profiles
+/// are measured to a few percent.
 pub const FRIENDLY: f64 = 1.1;
 
-/// The factor that RFC 5348 §1 calls reasonably fair.
+/// Factor that RFC 5348 §1 calls reasonably fair.
 pub const REASONABLY_FAIR: f64 = 2.0;
 
-/// Which of two profiles is the faster one.
+/// Identity of the faster of two profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Faster {
     /// The first one.
@@ -21,30 +21,30 @@ pub enum Faster {
     B,
 }
 
-/// Where one profile is ahead of the other by most.
+/// Largest ratio of two profiles, with its location.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extreme {
-    /// How many times faster it is; at least 1.
+    /// Ratio of the throughputs; at least 1.
     pub factor: f64,
-    /// At this loss probability.
+    /// Loss probability of the location.
     pub loss: f64,
-    /// At this round-trip time in seconds.
+    /// Round-trip time of the location, in seconds.
     pub rtt_s: f64,
 }
 
-/// How much more one profile takes than the other.
+/// Points at which one profile exceeds the other by a factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Excess {
-    /// The share of the points within both domains at which it does.
+    /// Fraction of the points within both domains at which it does.
     pub share: f64,
-    /// Where it does most.
+    /// Largest ratio.
     pub most: Extreme,
 }
 
-/// A connected part of the grid in which the same profile is ahead.
+/// Connected part of the grid in which the same profile is faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Region {
-    /// The profile that is ahead.
+    /// The faster profile.
     pub faster: Faster,
     /// Number of grid points.
     pub points: usize,
@@ -52,30 +52,30 @@ pub struct Region {
     pub loss: (f64, f64),
     /// Smallest and largest round-trip time in it, in seconds.
     pub rtt_s: (f64, f64),
-    /// Where it is ahead by most.
+    /// Largest ratio in the region.
     pub most: Extreme,
-    /// Geometric mean of how many times faster it is.
+    /// Geometric mean of the ratio.
     pub mean_factor: f64,
 }
 
-/// The ratio of two profiles' throughputs over a grid.
+/// Ratio of two profiles' throughputs over a grid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The losses compared at.
+    /// Loss probabilities of the grid.
     pub losses: Vec<f64>,
-    /// The round-trip times compared at, in seconds.
+    /// Round-trip times of the grid, in seconds.
     pub rtts_s: Vec<f64>,
     /// Throughput of a / throughput of b, by loss and then round-trip time.
     pub ratios: Vec<f64>,
-    /// Whether a point is outside a's or b's domain, in the same order.
+    /// True if a point is outside the domain of a or b, in the same order.
     pub outside: Vec<bool>,
-    /// Where each is ahead, the largest region first; points whose ratio is within 1 % of 1 are
+    /// Regions in which one is faster, largest first. Points whose ratio is within 1 % of 1 are
     /// ties and in no region.
     pub regions: Vec<Region>,
 }
 
 impl Comparison {
-    /// a / b at one point of the grid.
+    /// Returns a / b at one point of the grid.
     pub fn ratio(&self, loss: usize, rtt: usize) -> Option<f64> {
         if rtt < self.rtts_s.len() {
             self.ratios.get(loss * self.rtts_s.len() + rtt).copied()
@@ -84,7 +84,7 @@ impl Comparison {
         }
     }
 
-    /// Where this profile is ahead by most; `None` if it is ahead nowhere.
+    /// Returns the largest ratio in favour of this profile; `None` if it is nowhere faster.
     pub fn most(&self, faster: Faster) -> Option<Extreme> {
         let extremes = self
             .regions
@@ -94,14 +94,14 @@ impl Comparison {
         extremes.max_by(|x, y| x.factor.total_cmp(&y.factor))
     }
 
-    /// Where a's throughput is above `factor` times b's at the same loss and round-trip time;
-    /// `None`: nowhere within both domains, that is, a is TCP-friendly towards b with this
+    /// Returns where a's throughput exceeds `factor` times b's at the same loss and round-trip
+    /// time. `None` means nowhere within both domains: a is TCP-friendly towards b with this
     /// tolerance.
     ///
     /// Floyd & Fall 1999 (*Promoting the Use of End-to-End Congestion Control in the Internet*,
-    /// §3.2) call a flow TCP-friendly if its rate does not exceed that of a conformant TCP in the
-    /// same circumstances: a factor of 1, and [`FRIENDLY`] to allow for what measurements are good
-    /// to. RFC 5348 §1 speaks of reasonable fairness within a factor of [`REASONABLY_FAIR`].
+    /// §3.2) call a flow TCP-friendly if its rate does not exceed that of a conformant TCP under
+    /// the same conditions. This is a factor of 1, or [`FRIENDLY`] with measurement errors. RFC
+    /// 5348 §1 calls rates within a factor of [`REASONABLY_FAIR`] reasonably fair.
     pub fn excess(&self, factor: f64) -> Option<Excess> {
         let inside = || {
             let points = self.ratios.iter().zip(&self.outside).enumerate();
@@ -119,13 +119,13 @@ impl Comparison {
         })
     }
 
-    /// The share of the grid points that are within both domains.
+    /// Returns the fraction of the grid points within both domains.
     pub fn known_share(&self) -> f64 {
         let known = self.outside.iter().filter(|outside| !**outside).count();
         known as f64 / self.outside.len().max(1) as f64
     }
 
-    /// The share of the grid points at which this profile is ahead.
+    /// Returns the fraction of the grid points at which this profile is faster.
     pub fn share(&self, faster: Faster) -> f64 {
         let ahead = self
             .regions
@@ -140,10 +140,10 @@ impl Comparison {
     }
 }
 
-/// Compares two profiles at every pair of a loss probability and a round-trip time (s).
+/// Compares two profiles at every pair of a loss probability and a round-trip time in seconds.
 ///
-/// Neighbouring values are neighbours in the regions, so both lists should be in order. Outside
-/// the domains the profiles' clamped values are compared; `outside` tells where.
+/// Regions connect neighbouring values, so both lists should be sorted. Outside the domains the
+/// extrapolated values are compared; `outside` marks those points.
 pub fn compare(a: &dyn Profile, b: &dyn Profile, losses: &[f64], rtts_s: &[f64]) -> Comparison {
     let points = || {
         losses
@@ -165,8 +165,8 @@ pub fn compare(a: &dyn Profile, b: &dyn Profile, losses: &[f64], rtts_s: &[f64])
     }
 }
 
-/// Losses (evenly spaced) and round-trip times in seconds (evenly spaced by their logarithm) that
-/// cover what both domains have in common, for [`compare`]; `None` if that is nothing.
+/// Returns losses (evenly spaced) and round-trip times in seconds (evenly spaced by their
+/// logarithm) that cover the intersection of both domains, for [`compare`]; `None` if it is empty.
 pub fn common_axes(
     a: &dyn Profile,
     b: &dyn Profile,
@@ -290,7 +290,7 @@ mod tests {
         builtin(name).expect(name)
     }
 
-    /// \[Prof\] §2: NetBSD is up to three times faster than NT at low loss, NT is faster at high
+    /// \[Prof\] §2: NetBSD is up to three times faster than NT at low loss; NT is faster at high
     /// loss and long round-trip times.
     #[test]
     fn netbsd_wins_at_low_loss_and_nt_at_high_loss_and_long_rtt() {
@@ -313,8 +313,8 @@ mod tests {
         assert!(comparison.outside.iter().all(|outside| !outside));
     }
 
-    /// \[Prof\] §2: at 60 ms without loss NetBSD takes 2.77 times what NT takes; where more than
-    /// 5 % is lost it takes less than 1.5 times as much anywhere.
+    /// \[Prof\] §2: at 60 ms without loss the ratio of NetBSD to NT is 2.77; above 5 % loss it is
+    /// below 1.5 everywhere.
     #[test]
     fn friendliness_is_a_matter_of_where() {
         let rtts = [0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];

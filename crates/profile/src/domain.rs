@@ -1,7 +1,7 @@
-//! Where a profile is known.
+//! Domain of a profile, and provenance of its rates.
 
 use netflow_units::math::within;
-/// The losses and round-trip times for which a profile was measured or is defined.
+/// Range of losses and round-trip times in which a profile was measured or is defined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Domain {
     /// Smallest loss probability.
@@ -14,20 +14,20 @@ pub struct Domain {
     pub rtt_max_s: f64,
 }
 
-/// What a rate at some loss and round-trip time rests on.
+/// Provenance of a rate at some loss and round-trip time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProfileUse {
-    /// On what was measured, or on a formula where it is defined.
+    /// Measured, or given by a formula within its domain.
     #[default]
     Measured,
-    /// On what is known of every TCP beyond that: a good guess.
+    /// Extrapolated by laws common to all TCP, with moderate error.
     Extended,
-    /// On the same, so far away that the rate may be several times too high or too low.
+    /// Extrapolated so far that the rate may be several times too high or too low.
     NotUsable,
 }
 
 impl ProfileUse {
-    /// In tables and files.
+    /// Returns its name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -38,14 +38,14 @@ impl ProfileUse {
 }
 
 impl Domain {
-    /// Whether the profile is known at this loss and this round-trip time (s). The bounds belong
-    /// to the domain; NaN never does.
+    /// Returns whether loss and round-trip time (s) are in the domain. The bounds are included; NaN
+    /// never is.
     pub fn contains(&self, loss: f64, rtt_s: f64) -> bool {
         (self.loss_min..=self.loss_max).contains(&loss)
             && (self.rtt_min_s..=self.rtt_max_s).contains(&rtt_s)
     }
 
-    /// The nearest point of the domain; NaN goes to the lower bound.
+    /// Returns the nearest point of the domain; NaN goes to the lower bound.
     #[inline(always)]
     pub fn clamp(&self, loss: f64, rtt_s: f64) -> (f64, f64) {
         (
@@ -55,7 +55,7 @@ impl Domain {
     }
 }
 
-/// The last guard of every surface: a rate is never zero, infinite or NaN.
+/// Clamps the result of every surface, so that a rate is never zero, infinite or NaN.
 #[inline(always)]
 pub(crate) fn positive(rate: f64) -> f64 {
     within(rate, f64::MIN_POSITIVE, f64::MAX)

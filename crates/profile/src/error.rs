@@ -1,27 +1,27 @@
-//! What can be wrong with a profile's numbers.
+//! Errors in the numbers of a profile.
 
-/// Where in a profile's definition a number stands; counted from 0.
+/// Location of a number in a profile's definition; indices start at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// The rows as a whole.
+    /// All rows.
     Rows,
-    /// A row's loss probability.
+    /// Loss probability of a row.
     Loss {
         /// The row.
         row: usize,
     },
-    /// The exponent A of a power law's row.
+    /// Exponent A in a row of a power law.
     Exponent {
         /// The row.
         row: usize,
     },
-    /// The factor B of a power law's row.
+    /// Factor B in a row of a power law.
     Factor {
         /// The row.
         row: usize,
     },
-    /// The throughputs of a grid's row as a whole.
+    /// All throughputs in a row of a grid.
     Row {
         /// The row.
         row: usize,
@@ -33,79 +33,79 @@ pub enum Place {
         /// The round-trip time's index.
         column: usize,
     },
-    /// The round-trip times as a whole.
+    /// All round-trip times.
     Rtts,
     /// One round-trip time of a grid.
     Rtt {
         /// The round-trip time's index.
         column: usize,
     },
-    /// The shortest round-trip time of a power law.
+    /// Shortest round-trip time of a power law.
     RttMin,
-    /// The longest round-trip time of a power law.
+    /// Longest round-trip time of a power law.
     RttMax,
-    /// The coefficient of rtt·loss in the exponent, \[Prof\] eq. 3.
+    /// Coefficient of rtt·loss in the exponent, \[Prof\] eq. 3.
     LossRttExponent,
     /// The window limit.
     Window,
-    /// How far windows swing.
+    /// Amplitude of the window sawtooth, see [`Profile::swing`](crate::Profile::swing).
     Swing,
-    /// The length of the retransmission timer, T0.
+    /// Retransmission timeout T0.
     Timeout,
-    /// The segments that one acknowledgement covers, b.
+    /// Segments per acknowledgement, b.
     SegmentsPerAck,
 }
 
-/// A number that a profile cannot have.
+/// Invalid number of a profile.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
     /// An axis without values.
     #[error("no {what}")]
     Empty {
-        /// Where.
+        /// Location.
         place: Place,
-        /// What is missing.
+        /// Name of the missing values.
         what: &'static str,
     },
-    /// Values of an axis must increase.
+    /// The values of an axis do not increase.
     #[error("{what} must increase: {value} follows {before}")]
     NotIncreasing {
-        /// Where.
+        /// Location.
         place: Place,
-        /// Which axis.
+        /// Name of the axis.
         what: &'static str,
-        /// The value that is too small.
+        /// Value that is too small.
         value: f64,
-        /// The value before it.
+        /// Value before it.
         before: f64,
     },
-    /// A row with too few or too many throughputs.
+    /// A row has too few or too many throughputs.
     #[error("{found} throughputs in this row for {wanted} round-trip times")]
     RowLength {
-        /// Where.
+        /// Location.
         place: Place,
-        /// How many there are.
+        /// Number of throughputs.
         found: usize,
-        /// How many there must be.
+        /// Required number.
         wanted: usize,
     },
-    /// A value outside its range, or NaN.
+    /// A value is outside its range, or NaN.
     #[error("{what} is {value}, allowed is {allowed}")]
     OutOfRange {
-        /// Where.
+        /// Location.
         place: Place,
-        /// What it is.
+        /// Name of the value.
         what: &'static str,
         /// The value.
         value: f64,
-        /// The range, in words.
+        /// Allowed range, in words.
         allowed: &'static str,
     },
 }
 
 impl ProfileError {
-    /// Where the number stands.
+    /// Returns the location of the number.
     pub fn place(&self) -> Place {
         match self {
             Self::Empty { place, .. }
@@ -116,7 +116,7 @@ impl ProfileError {
     }
 }
 
-/// `Ok` if `good`, else the value with its range.
+/// Returns `Ok` if `good`, else an error with the value and its allowed range.
 pub(crate) fn ensure(
     good: bool,
     place: Place,
@@ -136,11 +136,11 @@ pub(crate) fn ensure(
     }
 }
 
-/// The round-trip times that a definition may contain: they bound what the equations can overflow.
+/// Range of round-trip times in a definition, which avoids overflow in the equations.
 pub(crate) const RTT_MIN_S: f64 = 1e-12;
 pub(crate) const RTT_MAX_S: f64 = 1e6;
 
-/// Smallest loss probability that is not 0: its logarithm must be an ordinary number.
+/// Smallest positive loss probability, so that its logarithm is an ordinary number.
 const LOSS_MIN: f64 = 1e-60;
 
 pub(crate) fn ensure_rtt(rtt_s: f64, place: Place) -> Result<(), ProfileError> {

@@ -1,55 +1,55 @@
-//! Beyond the measured domain: what is known of every TCP takes over.
+//! Extrapolation beyond the measured domain, by laws common to all TCP.
 //!
 //! | beyond | law | held out: error (r.m.s.) |
 //! |---|---|---|
 //! | lower loss | F ∝ p^(−a), a fitted to the rows from the lowest loss to twice that | 28 % over a factor of 20 (`ns-reno`, most at 1 ms), 20 % over 20 (`linux-cubic`) |
 //! | the same, CUBIC | the windows of RFC 9438 at each round-trip time, as rows of the grid ([`extend_cubic`](crate::fit::extend_cubic)) | 10 % to 1e-6 from 5 to 600 ms, compared with packets |
 //! | higher loss | F ∝ p^(−b), b fitted to the rows from two thirds of the highest loss on | 30 % over a factor of 1.25 (`ns-reno`), 96 % over 1.5 |
-//! | shorter round-trip times | the same window: F ∝ 1/rtt | 7 % over a factor of 8 from 500 ms at losses to 5 % (`ns-reno`); 16 % over 8 from 10 ms at losses to 0.5 % (`linux-cubic`); where timeouts set the pace, which is at ever lower losses the shorter they are, as much as the factor |
+//! | shorter round-trip times | the same window: F ∝ 1/rtt | 7 % over a factor of 8 from 500 ms at losses to 5 % (`ns-reno`); 16 % over 8 from 10 ms at losses to 0.5 % (`linux-cubic`); with timeouts, as much as the factor itself (the shorter the round-trip time, the lower the loss at which they dominate) |
 //! | longer ones | the same | 12 % over a factor of 3.3 (`ns-reno`), 81 % over 3 (`linux-cubic`, whose window grows with them) |
 //!
-//! One exponent serves all round-trip times: fitted to each by itself, noise made the errors larger
-//! (13 to 26 % for `ns-reno`), and rates that cross far from where they were measured. Rates never
-//! rise with the loss nor with the round-trip time on the way out, and are continuous at the edge.
-//! That is not enough for CUBIC, whose exponent is 1/2 at short and 3/4 at long round-trip times.
-//! A test leaves out the outer cells of measured grids and says how far the rest, extended, is off.
+//! One exponent serves all round-trip times. An exponent fitted to each round-trip time alone had
+//! larger errors because of noise (13 to 26 % for `ns-reno`), and rates crossed far from the
+//! measured domain. Away from the domain, rates never rise with the loss or the round-trip time,
+//! and they are continuous at its edge. One exponent is not enough for CUBIC, whose exponent is 1/2
+//! at short and 3/4 at long round-trip times. A test leaves out the outer cells of measured grids
+//! and reports the extrapolation error.
 
 use netflow_units::math::{ln, within};
 
 use crate::error::{RTT_MAX_S, RTT_MIN_S};
 use crate::{Domain, ProfileUse};
 
-/// No rate rises any more below this loss, which nobody can measure.
+/// Loss below which no rate rises any more; such losses cannot be measured.
 pub(crate) const LEAST_LOSS: f64 = 1e-8;
 
-/// The exponent of the square-root law, for what has a single row.
+/// Exponent of the square-root law, for tables with a single row.
 const SQUARE_ROOT: f64 = 0.5;
 
-/// Exponents that a fit may give at the low end: from a window that the loss does not reach to a
-/// scalable TCP.
+/// Range of fitted exponents at low loss: from 0 (limited by the window) to 1 (scalable TCP).
 const LOW: (f64, f64) = (0.0, 1.0);
-/// And at the high end, where timers back off.
+/// Range of fitted exponents at high loss, where timers back off.
 const HIGH: (f64, f64) = (0.0, 10.0);
 
-/// The rows that count for a fit are within these factors of the outermost.
+/// Factors from the outermost loss within which rows are used for a fit.
 const LOW_SPAN: f64 = 2.0;
 const HIGH_SPAN: f64 = 1.5;
 
-/// Power laws in the loss on both sides of a domain.
+/// Power laws of the loss on both sides of a domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Extension {
     low: f64,
     high: f64,
     log_first: f64,
     log_last: f64,
-    /// The lowest loss that anything is told apart from.
+    /// Smallest loss that is distinguished.
     least: f64,
 }
 
 impl Extension {
-    /// Of rows with positive losses, increasing, and the logarithms of their rates at some
-    /// round-trip times, which are the same for all. Without `below` there is no way further down:
-    /// what happens below the first loss is known otherwise.
+    /// Fits the exponents to rows of increasing positive losses, each with the logarithms of its
+    /// rates at the same round-trip times. Without `below`, nothing is extrapolated to lower
+    /// losses, because the rates there are known otherwise.
     pub(crate) fn fitted(rows: &[(f64, Vec<f64>)], below: bool) -> Self {
         let first = rows.first().map_or(1.0, |row| row.0);
         let last = rows.last().map_or(1.0, |row| row.0);
@@ -67,13 +67,13 @@ impl Extension {
         }
     }
 
-    /// ln p of a loss, moved to where there is a law for it.
+    /// Returns ln p, with p clamped to the range of the law.
     #[inline(always)]
     pub(crate) fn log_loss(&self, loss: f64) -> f64 {
         ln(within(loss, self.least, 1.0))
     }
 
-    /// The nearest ln p among the rows, and what has to be added to ln F there.
+    /// Returns the nearest ln p among the rows, and the correction of ln F from there.
     #[inline(always)]
     pub(crate) fn split(&self, log_loss: f64) -> (f64, f64) {
         let inside = within(log_loss, self.log_first, self.log_last);
@@ -84,8 +84,8 @@ impl Extension {
 }
 
 impl Extension {
-    /// d ln p of [`log_loss`](Self::log_loss) by the loss, and of what [`split`](Self::split) makes of
-    /// it d(nearest) and d(added) by ln p: in the region to the right.
+    /// Returns right-sided derivatives: of [`log_loss`](Self::log_loss) by the loss, and of both
+    /// results of [`split`](Self::split) by ln p.
     pub(crate) fn slopes(&self, loss: f64) -> [f64; 3] {
         if !(loss >= self.least && loss < 1.0) {
             return [0.0; 3];
@@ -100,8 +100,8 @@ impl Extension {
     }
 }
 
-/// d ln of the round-trip time's nearest one in the domain, by ln rtt; what remains to one is lost
-/// by the window that stays the same.
+/// Returns the derivative of ln(clamped rtt) by ln rtt, 1 or 0; outside, the rate varies as 1/rtt
+/// because the window stays the same.
 #[inline]
 pub(crate) fn inside_slope(domain: Domain, rtt_s: f64) -> f64 {
     f64::from(u8::from(
@@ -109,7 +109,8 @@ pub(crate) fn inside_slope(domain: Domain, rtt_s: f64) -> f64 {
     ))
 }
 
-/// −d ln F / d ln p over some rows by least squares, each round-trip time with a level of its own.
+/// Computes −d ln F / d ln p over some rows by least squares, with a separate level for each
+/// round-trip time.
 fn exponent(rows: &[(f64, Vec<f64>)]) -> f64 {
     let n = rows.len() as f64;
     let mean_x = rows.iter().map(|row| ln(row.0)).sum::<f64>() / n;
@@ -129,40 +130,40 @@ fn exponent(rows: &[(f64, Vec<f64>)]) -> f64 {
     }
 }
 
-/// By what a rate at the nearest round-trip time of the domain is multiplied for its window to be
-/// the same; exactly 1 inside.
+/// Returns the factor from the rate at the domain's nearest round-trip time to that of the same
+/// window; exactly 1 inside.
 #[inline(always)]
 pub(crate) fn same_window(domain: Domain, rtt_s: f64) -> f64 {
     let rtt_s = within(rtt_s, RTT_MIN_S, RTT_MAX_S);
     within(rtt_s, domain.rtt_min_s, domain.rtt_max_s) / rtt_s
 }
 
-/// How far from a domain what is extended can be used.
+/// Distances from a domain within which extrapolated rates are usable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reach {
-    /// Factors beyond the highest loss, below the shortest and beyond the longest round-trip time.
+    /// Factors beyond the highest loss, below the shortest and above the longest round-trip time.
     pub above_loss: f64,
     pub below_rtt: f64,
     pub above_rtt: f64,
 }
 
 impl Reach {
-    /// Of measured grids: rates there are within a factor of two of the truth.
+    /// Limits for measured grids, within which rates are correct to a factor of two.
     pub(crate) const GRID: Self = Self {
         above_loss: 1.25,
         below_rtt: 1.75,
         above_rtt: 2.0,
     };
 
-    /// Of coefficients fitted to measurements that are gone: nobody can say how good they are
-    /// further out.
+    /// Limits for coefficients fitted to measurements that are no longer available, so that errors
+    /// further out are unknown.
     pub(crate) const FIT: Self = Self {
         above_loss: 1.0,
         below_rtt: 2.0,
         above_rtt: 2.0,
     };
 
-    /// Of formulas, which say themselves where they end.
+    /// Limits for formulas, which define their own domain.
     pub(crate) const FORMULA: Self = Self {
         above_loss: 1.0,
         below_rtt: 1.0,

@@ -11,80 +11,81 @@ use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
 use crate::{Domain, Place, Profile, ProfileUse, Slopes};
 
-/// One row of a grid: a loss probability and the throughput at every round-trip time.
+/// Row of a grid: a loss probability and the throughput at every round-trip time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GridRow {
     /// Loss probability.
     pub loss: f64,
     /// Throughput in packets/s at each round-trip time.
     pub throughput_pps: Vec<f64>,
-    /// Which of the round-trip times, counted from 0 and increasing, were not measured at this loss:
-    /// their throughputs were extended from those that were, or computed by a formula. A lowest or
-    /// highest row that was not measured at all does not belong to the domain.
+    /// Indices of the round-trip times that were not measured at this loss, in increasing order.
+    /// Their throughputs were extrapolated from those measured, or computed by a formula. A lowest
+    /// or highest row without any measurement is outside the domain.
     pub extended: Vec<usize>,
 }
 
-/// What a grid is made of.
+/// Definition of a grid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GridSpec {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub name: String,
-    /// One line on where it was measured.
+    /// One-line description of the measurement.
     pub description: String,
-    /// Largest window in packets, if the sender had one.
+    /// Maximum window in packets, if the sender had one.
     pub window_pkts: Option<f64>,
-    /// How far windows swing; see [`Profile::swing`].
+    /// Amplitude of the window sawtooth; see [`Profile::swing`].
     pub swing: f64,
     /// Round-trip times in seconds, increasing.
     pub rtts_s: Vec<f64>,
-    /// A row for each loss probability, increasing. There are no holes: a cell that was not
-    /// measured has to be filled by whoever makes the grid.
+    /// Rows, by increasing loss probability. There are no holes: cells that were not measured must
+    /// be filled when the grid is made.
     pub rows: Vec<GridRow>,
 }
 
-/// A measured surface with an optional window limit.
+/// Measured surface with an optional window limit.
 ///
-/// Between grid points ln F is bilinear in (ln loss, ln rtt). Held-out rows of the ns-2 surfaces
-/// are met within 4.2 % (r.m.s., Reno) that way, against 5.0 % with √loss and 6.2 % with the loss
-/// itself; below 1 % loss 7 against 10 and 13 %. Held-out round-trip times: 4.0 % with ln rtt,
-/// 6.4 % with rtt. About 3 % is the measurement's own noise.
+/// Between grid points ln F is bilinear in (ln loss, ln rtt). The r.m.s. error of held-out rows of
+/// the ns-2 surfaces is then 4.2 % (Reno). It is 5.0 % with √loss, and 6.2 % with the loss itself.
+/// Below 1 % loss, these errors are 7, 10 and 13 %. For held-out round-trip times the error is
+/// 4.0 % with ln rtt, and 6.4 % with rtt. About 3 % is the measurement's own noise.
 ///
-/// Between no loss and the first positive loss p₁ it is 1/F² that is linear in the loss:
-/// 1/F² = (1 − p/p₁)/F₀² + (p/p₁)/F₁². This is the square-root law F ∝ p^(−1/2) wherever F is far
-/// below F₀, and it bends into F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else
-/// W/rtt if there is a window limit W; without either, the domain begins at p₁, and below it the
-/// power law of the lowest rows goes on until a loss of 1e-8. Held out, ns-2's
-/// row at 0.05 % loss is met within 23 % (r.m.s., Reno; few losses were seen in that row) where
-/// ln F linear in the loss is wrong by a factor of 9.5; with a window of 64 packets within 11 %.
+/// Between loss 0 and the first positive loss p₁, 1/F² is linear in the loss:
+/// 1/F² = (1 − p/p₁)/F₀² + (p/p₁)/F₁². This is the square-root law F ∝ p^(−1/2) if F is far below
+/// F₀, and it approaches F₀ at p = 0. F₀ is the row measured at loss 0 if there is one, else W/rtt
+/// if there is a window limit W. Without either, the domain begins at p₁, and below it the power
+/// law of the lowest rows applies down to a loss of 1e-8. For ns-2's held-out row at 0.05 % loss the
+/// r.m.s. error is 23 % (Reno; few losses were observed in that row). With ln F linear in the loss it
+/// is a factor of 9.5. With a window of 64 packets it is 11 %.
 ///
-/// Rows at the lowest or highest losses may contain only extrapolated rates. They are interpolated as all others, but
-/// the domain ends before them. The grid of CUBIC has such rows, because its exponent depends on the round-trip time.
+/// Rows at the lowest or highest losses may contain only extrapolated rates. They are interpolated
+/// as all others, but the domain ends before them. The grid of CUBIC has such rows, because its
+/// exponent depends on the round-trip time.
 ///
-/// Beyond the highest loss the power law of the highest rows goes on, and at round-trip times that
-/// were not measured the window is that of the nearest one. Finally F ≤ W/rtt.
+/// Beyond the highest loss, the power law of the highest rows applies. At round-trip times outside
+/// the grid, the window is that of the nearest one. Finally F ≤ W/rtt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     spec: GridSpec,
     domain: Domain,
-    /// Of ln loss, over the rows with a positive loss.
+    /// Axis of ln loss, over the rows with a positive loss.
     losses: Axis,
-    /// Of ln rtt.
+    /// Axis of ln rtt.
     rtts: Axis,
-    /// By loss, then round-trip time.
+    /// Cells, by loss, then round-trip time.
     cells: Vec<Cell>,
-    /// The first positive loss, p₁.
+    /// First positive loss, p₁.
     first_loss: f64,
     inverse_first_loss: f64,
     extension: Extension,
-    /// Whether any throughput of the rows was not measured.
+    /// True if any throughput of the rows was not measured.
     has_extended: bool,
     lossless: Option<Lossless>,
-    /// Infinite without a limit.
+    /// Window limit; infinite without one.
     window_pkts: f64,
 }
 
-/// ln F = base + t·(along + u·twist) + u·across, with u through the loss interval and t through
-/// that of the round-trip time.
+/// Bilinear interpolation: ln F = base + t·(along + u·twist) + u·across, with the positions u in
+/// the loss interval and t in the round-trip time interval, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cell {
     base: f64,
@@ -93,16 +94,16 @@ struct Cell {
     twist: f64,
 }
 
-/// F₀, the throughput without loss.
+/// Throughput without loss, F₀.
 #[derive(Debug, Clone, PartialEq)]
 enum Lossless {
     /// W/rtt.
     Window(f64),
-    /// As measured: ln F₀ = .0 + t·.1 by interval of the round-trip time.
+    /// Measured: ln F₀ = .0 + t·.1 per interval of the round-trip time.
     Row(Vec<(f64, f64)>),
 }
 
-/// Which of increasing values are next to this one: one, or two that it is between.
+/// Returns the indices of increasing values next to `x`: one, or the two that enclose it.
 fn neighbours(values: impl Iterator<Item = f64>, x: f64) -> std::ops::RangeInclusive<usize> {
     let (mut below, mut above) = (0, None);
     for (i, value) in values.enumerate() {
@@ -118,7 +119,7 @@ fn neighbours(values: impl Iterator<Item = f64>, x: f64) -> std::ops::RangeInclu
 }
 
 impl Grid {
-    /// Whether what is interpolated here rests on throughputs that were not measured.
+    /// Returns whether the interpolation at this point uses throughputs that were not measured.
     fn is_extended_inside(&self, loss: f64, rtt_s: f64) -> bool {
         let columns = neighbours(self.spec.rtts_s.iter().copied(), rtt_s);
         let mut rows = neighbours(self.spec.rows.iter().map(|row| row.loss), loss);
@@ -128,11 +129,12 @@ impl Grid {
         })
     }
 
-    /// A grid from its rows.
+    /// Creates a grid from its rows.
     ///
     /// # Errors
-    /// No rows or round-trip times, axes that do not increase, losses outside 0 to 1, a row at
-    /// loss 0 alone, rows of the wrong length, values that are not positive and finite.
+    /// There are no rows or round-trip times, an axis does not increase, losses are outside 0 to 1,
+    /// the only row is at loss 0, a row has the wrong length, or a value is not positive and
+    /// finite.
     pub fn new(spec: GridSpec) -> Result<Self, ProfileError> {
         check(&spec)?;
         let measured_lossless = spec.rows.first().is_some_and(|row| row.loss == 0.0);
@@ -176,7 +178,7 @@ impl Grid {
             (None, Some(window)) => Some(Lossless::Window(window)),
             (None, None) => None,
         };
-        // The domain ends before rows in which nothing was measured.
+        // The domain ends before rows without any measurement.
         let measured = |row: &&GridRow| (0..columns).any(|column| !row.extended.contains(&column));
         let lowest = lossy.iter().find(measured).unwrap_or(first);
         let highest = lossy.iter().rev().find(measured).unwrap_or(last);
@@ -208,7 +210,7 @@ impl Grid {
         })
     }
 
-    /// What it is made of.
+    /// Returns the definition.
     pub fn spec(&self) -> &GridSpec {
         &self.spec
     }
@@ -228,8 +230,8 @@ impl Grid {
         }
     }
 
-    /// One block, all of whose slices have one length: logarithms, then table look-ups, then the
-    /// rest, so that the first and the last are vectorised.
+    /// Evaluates one block of slices of equal length. Logarithms, table look-ups and the rest are
+    /// separate passes, so that the first and the last are vectorised.
     #[inline]
     fn evaluate(
         &self,
@@ -274,7 +276,7 @@ impl Grid {
                 for ((out, log_loss), &log_rtt) in logs {
                     let (log_rate, j, t) = self.log_rate(*log_loss, log_rtt);
                     let (low, rise) = lossless[j];
-                    // From here on the second slice holds ln F₀.
+                    // The second slice contains ln F₀ from here on.
                     (*out, *log_loss) = (log_rate, low + t * rise);
                 }
                 for (((out, log_lossless), &loss), &rtt_s) in
@@ -288,9 +290,9 @@ impl Grid {
         }
     }
 
-    /// ln F at a round-trip time of the domain from the logarithms of the coordinates, and the
-    /// interval of the round-trip time with the way through it. Below the first positive loss it is
-    /// what the power law says.
+    /// Returns ln F at a round-trip time of the domain, with the interval of the round-trip time
+    /// and the position in it; arguments are logarithms. Below the first positive loss it is that
+    /// of the power law.
     #[inline]
     fn log_rate(&self, log_loss: f64, log_rtt: f64) -> (f64, usize, f64) {
         let (log_loss, beyond) = self.extension.split(log_loss);
@@ -304,7 +306,8 @@ impl Grid {
         )
     }
 
-    /// d ln F by the loss and by ln rtt within the axes: of the rows with a loss, and of F₀.
+    /// Returns d ln F by the loss and by ln rtt within the axes, for the rows with a loss; and d ln
+    /// F₀ by ln rtt.
     fn bare_slopes(&self, loss: f64, rtt_s: f64) -> ([f64; 2], f64) {
         let [by_loss, inside, beyond] = self.extension.slopes(loss);
         let (log_loss, _) = self.extension.split(self.extension.log_loss(loss));
@@ -324,7 +327,7 @@ impl Grid {
         ([by_loss, along], lossless)
     }
 
-    /// ln of F₁/F₀ at this round-trip time.
+    /// Returns ln(F₁/F₀) at this round-trip time.
     fn log_ratio(&self, lossless: &Lossless, rtt: f64) -> f64 {
         let log_first = ln(self.first_loss);
         let (log_rate, j, t) = self.log_rate(log_first, ln(rtt));
@@ -334,16 +337,16 @@ impl Grid {
         }
     }
 
-    /// Both rules in one, without a branch on the loss: from the first positive loss on, s is 1
-    /// and the divisor exactly 1. `rate` is F there or beyond, `ratio` is F₁/F₀.
+    /// Applies both rules without a branch on the loss: from the first positive loss on, s is 1 and
+    /// the divisor is exactly 1. `rate` is F at that loss or beyond, `ratio` is F₁/F₀.
     #[inline(always)]
     fn towards_lossless(&self, p: f64, rate: f64, ratio: f64) -> f64 {
         let s = within(p * self.inverse_first_loss, 0.0, 1.0);
         rate / (s + (1.0 - s) * (ratio * ratio)).sqrt()
     }
 
-    /// From the rate at the nearest round-trip time of the domain to that at this one, which is at
-    /// most W/rtt; the bounds only matter for what is no round-trip time at all.
+    /// Converts the rate at the domain's nearest round-trip time to the given one, and limits it to
+    /// W/rtt. The bounds only matter for invalid round-trip times.
     #[inline(always)]
     fn limited(&self, rate: f64, rtt_s: f64) -> f64 {
         let rate = rate * same_window(self.domain, rtt_s);
@@ -464,7 +467,7 @@ impl Profile for Grid {
     }
 
     fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
-        // Without losses F may be W/rtt itself, and fall from there.
+        // Without losses F may equal W/rtt, and decrease from there.
         let aside = loss.max(0.0) + 1e-9 * self.first_loss;
         if self.throughput(aside, rtt_s) * rtt_s >= self.window_pkts * (1.0 - 1e-14) {
             return Slopes {

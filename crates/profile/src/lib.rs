@@ -1,9 +1,9 @@
 //! TCP profiles: throughput as a function of loss and round-trip time.
 //!
-//! A long TCP transfer that sees a loss probability p and a round-trip time settles at a rate
-//! F(p, rtt) that depends on its implementation: its *profile* (Popescu & Shankar, *Empirical TCP
-//! Profiles and Application*, "\[Prof\]" in these pages; "\[PFTK\]" is Padhye, Firoiu, Towsley &
-//! Kurose 1998). Everything here implements [`Profile`]:
+//! At a loss probability p and a round-trip time, a long TCP transfer settles at a rate F(p, rtt)
+//! that depends on its implementation: its *profile*. The source is Popescu & Shankar, *Empirical
+//! TCP Profiles and Application*, "\[Prof\]" in these pages; "\[PFTK\]" is Padhye, Firoiu, Towsley
+//! & Kurose 1998. These types implement [`Profile`]:
 //!
 //! | type | F | built-in profiles |
 //! |---|---|---|
@@ -42,23 +42,22 @@
 //! # Ok::<(), netflow_document::Problems>(())
 //! ```
 //!
-//! # What holds for every profile
+//! # Properties of every profile
 //!
-//! - Rates are finite and positive whatever the arguments are. Outside the [`Domain`] they are
-//!   extended by what is known of every TCP: a fitted power of the loss, and the same window at
-//!   other round-trip times. [`Profile::rests_on`] tells what was measured, what is extended, and
-//!   what is so far away that it is not usable.
-//! - F is **not** monotone in the loss everywhere: NetBSD's rises above 25 %, NT's between 0 and
-//!   1 % at long round-trip times, and measured grids within their noise.
+//! - Rates are finite and positive for any arguments. Outside the [`Domain`] they are extrapolated
+//!   by laws common to all TCP: a fitted power of the loss, and the same window at other round-trip
+//!   times. [`Profile::rests_on`] distinguishes measured rates, extrapolated rates, and rates too
+//!   far away to be usable.
+//! - F is **not** monotone in the loss everywhere: NetBSD's rises above 25 %, NT's between 0 and 1
+//!   % at long round-trip times, and measured grids within their noise.
 //! - Slices give the same bits as single evaluations. Power laws and grids use their own logarithm
-//!   and exponential, so they give the same bits on every machine as well; formulas use the
-//!   system's.
-//! - A built-in profile is made when it is first asked for, in about a tenth of a millisecond.
+//!   and exponential, so their bits are also the same on every machine; formulas use the system's.
+//! - A built-in profile is created at first use, in about 0.1 ms.
 //!
-//! # One's own measurements
+//! # Fits to own measurements
 //!
-//! [`fit`](mod@fit) makes profiles from samples of what senders saw; [`compare()`] puts two profiles
-//! side by side.
+//! [`fit`](mod@fit) computes profiles from samples of senders' traces; [`compare()`] compares two
+//! profiles.
 //!
 //! # Profile files
 //!

@@ -10,7 +10,7 @@ use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
 use crate::{Domain, Place, Profile, Slopes};
 
-/// One row of a power law's table.
+/// Row of a power law's table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PowerLawRow {
     /// Loss probability.
@@ -21,14 +21,14 @@ pub struct PowerLawRow {
     pub b: f64,
 }
 
-/// What a power law is made of.
+/// Definition of a power law.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PowerLawSpec {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub name: String,
-    /// One line on where it was measured.
+    /// One-line description of the measurement.
     pub description: String,
-    /// A and B by loss; losses increase.
+    /// A and B by increasing loss.
     pub rows: Vec<PowerLawRow>,
     /// Coefficient of rtt·loss in the exponent (rtt in ms): 0 in \[Prof\] eq. 2, 1e-4 in eq. 3.
     pub loss_rtt_exponent: f64,
@@ -38,12 +38,12 @@ pub struct PowerLawSpec {
     pub rtt_max_s: f64,
 }
 
-/// F = B·rtt^(−A − c·rtt·loss), rtt in ms and F in packets/ms, A and B linear in the loss between
-/// the rows of a table (\[Prof\] eq. 2 with c = 0; eq. 3 with c = 1e-4).
+/// Power law F = B·rtt^(−A − c·rtt·loss), rtt in ms and F in packets/ms. A and B are linear in the
+/// loss between the rows of a table (\[Prof\] eq. 2 with c = 0; eq. 3 with c = 1e-4).
 ///
-/// Beyond the table's losses a power of the loss goes on that is fitted to its outermost rows, and
-/// beyond its round-trip times the window is that of the nearest one: what the coefficients would
-/// give there is not what they were fitted to.
+/// Beyond the table's losses, a power of the loss fitted to its outermost rows applies. Beyond its
+/// round-trip times, the window is that of the nearest one. The coefficients themselves are not
+/// used there, because they were not fitted to that range.
 ///
 /// Eq. 3 is printed with exponent A − 10⁻⁴·rtt·loss. Only the sign used here agrees with the
 /// paper's text and figures.
@@ -53,11 +53,11 @@ pub struct PowerLaw {
     losses: Axis,
     cells: Vec<Cell>,
     domain: Domain,
-    /// Over losses that the table has no rows for; `None` if it has none with a loss.
+    /// Extrapolation to losses outside the table; `None` if no row has a positive loss.
     extension: Option<Extension>,
 }
 
-/// A and B at the beginning of a loss interval, and their rise over it.
+/// A and B at the start of a loss interval, and their increase over it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cell {
     a: f64,
@@ -67,11 +67,11 @@ struct Cell {
 }
 
 impl PowerLaw {
-    /// A power law from its table.
+    /// Creates a power law from its table.
     ///
     /// # Errors
-    /// No rows, losses outside 0 to 1 or not increasing, |A| above 100, B not positive or beyond
-    /// 1e±100, or a round-trip time range that is empty or not positive.
+    /// There are no rows, losses are outside 0 to 1 or do not increase, |A| is above 100, B is not
+    /// positive or beyond 1e±100, or the range of round-trip times is empty or not positive.
     pub fn new(spec: PowerLawSpec) -> Result<Self, ProfileError> {
         let (Some(first), Some(last)) = (spec.rows.first(), spec.rows.last()) else {
             return Err(ProfileError::Empty {
@@ -157,12 +157,12 @@ impl PowerLaw {
         Ok(law)
     }
 
-    /// What it is made of.
+    /// Returns the definition.
     pub fn spec(&self) -> &PowerLawSpec {
         &self.spec
     }
 
-    /// A and B at a loss probability, linear between the rows and clamped to them.
+    /// Returns A and B at a loss probability: linear between the rows, and clamped to them.
     #[inline]
     pub fn coefficients(&self, loss: f64) -> (f64, f64) {
         let (i, t) = self
@@ -172,8 +172,8 @@ impl PowerLaw {
         (cell.a + t * cell.a_rise, cell.b + t * cell.b_rise)
     }
 
-    /// Logarithms, then table look-ups, then exponentials, so that the first and the last are
-    /// vectorised.
+    /// Evaluates blocks in separate passes of logarithms, table look-ups and exponentials, so that
+    /// the first and the last are vectorised.
     fn in_blocks<const N: usize>(&self, loss: &[f64], rtt_s: &[f64], out: &mut [f64]) {
         let Domain {
             loss_min,
@@ -201,7 +201,7 @@ impl PowerLaw {
         }
     }
 
-    /// From B and the logarithm of the power at the nearest point of the domain to the rate.
+    /// Computes the rate from B and the logarithm of the power at the nearest point of the domain.
     #[inline(always)]
     fn extended(&self, factor: f64, log: f64, loss: f64, rtt_s: f64) -> f64 {
         let beyond = match &self.extension {
@@ -213,7 +213,7 @@ impl PowerLaw {
         positive(factor * exp(log + beyond) * same_window(self.domain, rtt_s))
     }
 
-    /// B in packets/s, and −(A + c·rtt·loss)·ln rtt, for a point within the domain.
+    /// Returns B in packets/s, and −(A + c·rtt·loss)·ln rtt, for a point within the domain.
     #[inline]
     fn factor_and_log(&self, loss: f64, rtt_ms: f64, log_rtt: f64) -> (f64, f64) {
         let (i, t) = self.losses.locate(loss);

@@ -1,10 +1,11 @@
-//! A profile times a factor.
+//! Profile with its rates scaled by a factor.
 
 use std::sync::Arc;
 
 use crate::{Domain, Profile, ProfileUse, Slopes};
 
-/// Another profile's rates times a factor, within its window: what packets showed of one source beside it.
+/// Profile with the rates of another one times a factor, within its window limit: a calibration of
+/// one source from the packet model.
 #[derive(Debug, Clone)]
 pub struct Scaled {
     of: Arc<dyn Profile>,
@@ -13,7 +14,7 @@ pub struct Scaled {
 }
 
 impl Scaled {
-    /// So many times the rates of `of`; the factor is positive.
+    /// Scales the rates of `of` by a positive factor.
     pub fn new(of: Arc<dyn Profile>, factor: f64) -> Scaled {
         Scaled {
             name: format!("{} times {factor:.3}", of.name()),

@@ -1,8 +1,8 @@
-//! How a profile's rate changes with the loss and the round-trip time.
+//! Derivatives of a profile's rate by loss and round-trip time.
 
 use crate::Profile;
 
-/// Derivatives of ln F at a point: of the region that begins there, where two meet.
+/// Derivatives of ln F at a point; at a kink, those of the region to its right.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Slopes {
     /// d ln F / d loss.
@@ -11,15 +11,16 @@ pub struct Slopes {
     pub by_rtt: f64,
 }
 
-/// The parts of a coordinate that differences are tried at, the largest first.
+/// Relative step sizes tried for differences, largest first.
 const STEPS: [f64; 5] = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
-/// Two of them that differ by no more lie in one region.
+/// Difference of two derivatives up to which they are in one region.
 const AGREE: f64 = 1e-6;
-/// Without a loss, the smallest that anything is told apart from.
+/// Smallest loss step at loss 0.
 const LEAST: f64 = 1e-9;
 
-/// By differences to the right, of the fourth order: for profiles that do not say it themselves. The
-/// widest is taken that agrees with the next one, so that a bend further on does not count.
+/// Computes fourth-order differences to the right, for profiles without derivatives of their own.
+/// It takes the widest step that agrees with the next one, so that a kink further away does not
+/// count.
 pub(crate) fn by_differences(profile: &(impl Profile + ?Sized), loss: f64, rtt_s: f64) -> Slopes {
     let by = |scale: f64, at: &dyn Fn(f64) -> f64| {
         let f0 = at(0.0);

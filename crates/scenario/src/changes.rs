@@ -1,4 +1,4 @@
-//! Defaults that changed: what a scenario relies on without saying it, and what that was before.
+//! Changed defaults on which a scenario relies implicitly, with their former values.
 
 use netflow_document::{Findings, ProblemKind};
 use std::fmt;
@@ -8,8 +8,7 @@ use netflow_network::{Buffer, ConnectionId, FluidOptions, Model, Network, Option
 
 use crate::file::{Connection, Scenario};
 
-/// A version of netflow, as `written-for` tells it: what follows the second number does not change
-/// answers.
+/// Version of netflow, as in `written-for`; later numbers than the second do not change results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// `0` of `0.2`.
@@ -19,9 +18,9 @@ pub struct Version {
 }
 
 impl Version {
-    /// This program's.
+    /// Returns the version of this program.
     pub fn current() -> Version {
-        // Cargo does not take another version than this reads.
+        // Cargo accepts no version that this cannot parse.
         env!("CARGO_PKG_VERSION")
             .parse()
             .unwrap_or(Version { major: 0, minor: 0 })
@@ -31,7 +30,7 @@ impl Version {
 impl FromStr for Version {
     type Err = ();
 
-    /// `0.2` or `0.2.1`.
+    /// Parses `0.2` or `0.2.1`.
     fn from_str(text: &str) -> Result<Version, ()> {
         let numbers: Result<Vec<u32>, _> = text.split('.').map(str::parse).collect();
         match numbers.as_deref() {
@@ -47,25 +46,25 @@ impl fmt::Display for Version {
     }
 }
 
-/// A default, or a rule that no setting names, that is different from some version on.
+/// Default, or implicit rule, that changed in some version.
 pub struct Change {
-    /// The first version that has it.
+    /// First version with the change.
     pub since: Version,
-    /// What it is the default of.
+    /// Key of the default.
     pub key: &'static str,
-    /// What it was before.
+    /// Former value.
     pub old: &'static str,
-    /// What it is now.
+    /// New value.
     pub new: &'static str,
-    /// What to do to have the old answers, or what else there is to know.
+    /// Advice on how to get the former results, or other information.
     pub note: &'static str,
-    /// Whether a scenario relies on it.
+    /// Returns whether a scenario relies on the default.
     relies: fn(&Scenario, &Network, &Options) -> bool,
 }
 
 const V0_2: Version = Version { major: 0, minor: 2 };
 
-/// All of them, the latest version last. `CHANGELOG.md` tells of each; a test says so.
+/// All changes, latest version last. A test checks that `CHANGELOG.md` mentions each.
 pub const CHANGES: &[Change] = &[
     Change {
         since: V0_2,
@@ -141,7 +140,7 @@ pub const CHANGES: &[Change] = &[
     },
 ];
 
-/// Warns of every default that the scenario relies on and that changed since it was written.
+/// Warns of every default on which the scenario relies and that changed since it was written.
 pub(crate) fn tell(
     scenario: &Scenario,
     network: &Network,
@@ -173,7 +172,7 @@ pub(crate) fn tell(
 }
 
 impl Version {
-    /// Whether a text tells one.
+    /// Returns whether a text is a version.
     pub(crate) fn is_told_by(text: &str) -> bool {
         text.parse::<Version>().is_ok()
     }

@@ -1,17 +1,19 @@
-//! Which paths of Linux's TCP are outside of the range where netflow agrees with a real Linux (studies/todays-tcp).
+//! Check for paths of Linux TCP outside the range in which netflow was validated against real Linux
+//! (studies/todays-tcp).
 
 use netflow_network::{ConnectionId, Network, Source};
 
-/// The round-trip times, without queues, in seconds: 10 to 300 ms. Above, queues are 20 to 40 % off.
+/// Validated round-trip times without queueing, in seconds: 10 to 300 ms. Above, the error of
+/// queues is 20 to 40 %.
 const ROUND_TRIPS_S: std::ops::RangeInclusive<f64> = 0.009..=0.31;
-/// The highest rate compared, in bit/s.
+/// Highest validated rate, in bit/s.
 const MOST_BPS: f64 = 100e6;
-/// The largest send buffer compared, in bytes.
+/// Largest validated send buffer, in bytes.
 const MOST_BUFFER_BYTES: u32 = 4 << 20;
-/// What such a buffer contains at most, in packets of 1500 B.
+/// Largest contents of such a buffer, in packets of 1500 B.
 const MOST_PKTS: f64 = 2800.0;
 
-/// A warning that names the connections of Linux's TCP outside.
+/// Returns a warning with the names of Linux TCP connections outside the range.
 pub(crate) fn warning(network: &Network) -> Option<String> {
     let outside: Vec<_> = network
         .connections()

@@ -1,12 +1,11 @@
 //! Scenario files: a network, its traffic and how to evaluate it, read from TOML.
 //!
-//! [`load`] goes the whole way: the file is parsed into a [`Scenario`](file::Scenario) (what it
-//! says, every value with its place), its CSV tables are read, everything is checked, and a
-//! [`Network`](netflow_network::Network) comes out. Nothing after this looks at input again.
+//! [`load`] parses a file into a [`Scenario`](file::Scenario) (its contents, each value with its
+//! location) and reads its CSV tables. It validates everything and builds a
+//! [`Network`](netflow_network::Network). Later stages do not check the input again.
 //!
-//! Whatever is wrong is found at once and comes back as [`Problems`], each with its file, line and
-//! column, what is allowed, and the nearest name where one was misspelt. No input makes this crate
-//! panic.
+//! All problems are reported at once as [`Problems`], each with file, line and column, the allowed
+//! values, and the nearest valid name for a misspelt one. This crate does not panic on any input.
 //!
 //! ```
 //! let text = r#"
@@ -28,7 +27,8 @@
 //! assert_eq!((first.line, first.message.as_str()), (Some(8), "`bandwidth`: unknown unit `Mbq`"));
 //! ```
 //!
-//! [`schema`] describes the format for editors, [`reference()`] for people, [`new`] writes scenarios to start from.
+//! [`schema`] describes the format for editors, [`reference()`] for people. [`new`] generates
+//! scenarios.
 #![warn(missing_docs)]
 
 pub mod changes;

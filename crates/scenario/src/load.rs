@@ -1,4 +1,4 @@
-//! From a file to a network.
+//! Loading of scenario files: reading, validation and construction of the network.
 
 use std::path::Path;
 
@@ -13,29 +13,30 @@ use crate::memory;
 use crate::prepared::{Prepared, digest};
 use crate::validate::{Surroundings, application, validate};
 
-/// Which files a scenario may name.
+/// Directories from which a scenario may read files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Those below its own folder: a scenario from somebody else reads nothing else.
+    /// Those below its own directory, so that a scenario from an untrusted source reads no other
+    /// files.
     #[default]
     Below,
-    /// All that can be read.
+    /// Any readable file.
     Anywhere,
 }
 
-/// Reads a scenario file, or the standard input if the path is `-`, and everything it includes from
-/// below its folder, checks it, and builds its network.
+/// Reads a scenario file, or the standard input if the path is `-`, with all its includes from
+/// below its directory. It validates the scenario and builds its network.
 ///
-/// `overrides` are settings that are different this time, each as `KEY=VALUE`:
+/// `overrides` are settings that replace those of the file, each as `KEY=VALUE`:
 /// `simulation.duration=10 s`, `link.A->B.bandwidth=4 Mbit/s`, `connection.c1.max-window=20 pkt`.
 ///
 /// # Errors
-/// Everything that is wrong, and everything suspicious beside it.
+/// All errors, together with all warnings.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Prepared, Problems> {
     load_within(path, overrides, Reach::Below)
 }
 
-/// As [`load`], with files from where they may be.
+/// Works as [`load`], with files from the given range.
 ///
 /// # Errors
 /// As [`load`].
@@ -49,7 +50,7 @@ pub fn load_within(path: &Path, overrides: &[String], reach: Reach) -> Result<Pr
     }
 }
 
-/// The same for a text; `name` is what messages call it, and paths in it are relative to
+/// Reads a scenario from a text. `name` is its name in messages, and paths in it are relative to
 /// `directory`.
 ///
 /// # Errors
@@ -64,11 +65,10 @@ pub fn from_str(
     prepare(Path::new(name), text, directory, overrides, Reach::Below)
 }
 
-/// Reads what a scenario's text says, without its includes, and without asking whether it makes
-/// sense.
+/// Parses a scenario's text without its includes and without validation.
 ///
 /// # Errors
-/// Everything that cannot be read.
+/// Everything that cannot be parsed.
 pub fn parse(name: &str, text: &str) -> Result<Scenario, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
@@ -80,22 +80,22 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario, Problems> {
     }
 }
 
-/// Users of a file, outside of any network.
+/// Workload of a file, independent of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileWorkload {
-    /// What they are called.
+    /// Name of the workload.
     pub name: String,
-    /// What they do.
+    /// Behaviour of a user.
     pub application: Application,
-    /// Mean time from one's coming to the next's, in seconds.
+    /// Mean interarrival time of users in seconds.
     pub interarrival_s: f64,
 }
 
-/// Reads nothing but the `[[workload]]` tables of a file, which may be a whole scenario or contain
-/// only those; clients and servers, if any, are passed over.
+/// Reads only the `[[workload]]` tables of a file, which may be a whole scenario or only these
+/// tables. Clients and servers are ignored.
 ///
 /// # Errors
-/// Everything that is wrong with them; and that there are none.
+/// All errors in them; and a file without any.
 pub fn workloads(path: &Path) -> Result<Vec<FileWorkload>, Problems> {
     let text = read_text(path, Kind::Scenario).map_err(|refusal| unread(path, refusal, SMALLER))?;
     let mut sources = Sources::default();
@@ -174,14 +174,14 @@ fn prepare(
     })
 }
 
-/// What the text says; `None` if it is no TOML.
+/// Parses a scenario; `None` if the text is not TOML.
 fn read(text: &str, overrides: &Overrides, findings: &mut Findings) -> Option<Scenario> {
     document(text, findings, |document, findings| {
         Scenario::read(document, overrides, findings)
     })
 }
 
-/// What `read` makes of a document; `None` if it is no TOML.
+/// Applies `read` to a document; `None` if the text is not TOML.
 fn document<T>(
     text: &str,
     findings: &mut Findings,
@@ -202,5 +202,5 @@ fn document<T>(
     netflow_document::parse(text, FileId::FIRST, findings, read)
 }
 
-/// What helps a scenario that is too large.
+/// Help for a scenario that is too large.
 const SMALLER: &str = "put links and connections into CSV tables and include them";

@@ -1,22 +1,23 @@
-//! Whether a network fits into memory, before anything is allocated for it.
+//! Estimate of a network's memory, made before anything is allocated.
 
 use std::time::Duration;
 
-/// What a row of a table becomes: its specification twice for a moment, its name, its paths, its class
-/// and the first of its state; 480 where nothing is left unused by growing lists.
+/// Memory per table row in bytes: its specification (temporarily twice), name, paths, class and
+/// initial state. It is 480 without unused capacity of growing lists.
 const BYTES_PER_ROW: u64 = 1100;
 
-/// What a byte of TOML becomes: 30 were measured, for 5000 to 40 000 connections.
+/// Memory per byte of TOML; 30 were measured, for 5000 to 40 000 connections.
 const BYTES_PER_BYTE: u64 = 40;
 
-/// Addresses that the system's allocator sets aside for a thread that begins: one may, to listen to signals.
+/// Address space that the system's allocator reserves for a new thread; one may start, to handle
+/// signals.
 const OF_THREAD: u64 = 64 << 20;
 
-/// The allocator maps twice that for the moment in which it finds an aligned half.
+/// Time during which the allocator maps twice that, to find an aligned half.
 const WHILE_A_THREAD_BEGINS: Duration = Duration::from_millis(5);
 
-/// Memory that can be had without swapping, and within the limit of the process (`ulimit -v`), where
-/// the system tells.
+/// Returns the memory available without swapping, and within the limit of the process
+/// (`ulimit -v`), if the system reports them.
 pub(crate) fn available() -> Option<u64> {
     let of_machine = kibibytes("/proc/meminfo", "MemAvailable:");
     match (of_machine, addresses_left()) {
@@ -36,7 +37,7 @@ fn addresses_left() -> Option<u64> {
     Some(limit.saturating_sub(used + OF_THREAD))
 }
 
-/// The bytes that a line of kibibytes tells.
+/// Returns the bytes of a line in kibibytes.
 fn kibibytes(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
@@ -44,7 +45,7 @@ fn kibibytes(file: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Rows of a table, roughly.
+/// Returns the approximate number of rows of a table.
 pub(crate) fn lines(text: &str) -> usize {
     text.as_bytes()
         .iter()
@@ -52,14 +53,14 @@ pub(crate) fn lines(text: &str) -> usize {
         .count()
 }
 
-/// Refuses a table whose rows would not fit.
+/// Rejects a table whose rows would not fit.
 pub(crate) fn check_rows(rows: usize, what: &str) -> Result<(), String> {
     check(rows as u64 * BYTES_PER_ROW, || {
         format!("{rows} {what}s need")
     })
 }
 
-/// Refuses a scenario whose text would not fit when it is read.
+/// Rejects a scenario whose text would not fit after parsing.
 pub(crate) fn check_text(text: &str) -> Result<(), String> {
     let bytes = text.len() as u64;
     check(bytes * BYTES_PER_BYTE, || {
@@ -68,7 +69,7 @@ pub(crate) fn check_text(text: &str) -> Result<(), String> {
 }
 
 fn check(needed: u64, who: impl FnOnce() -> String) -> Result<(), String> {
-    // Asking the system takes longer than reading a small table.
+    // The check takes longer than reading a small table.
     if needed < 64 << 20 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What comes out: a network ready to run.
+//! Validated scenario with its network, ready to run.
 
 use std::sync::Arc;
 
@@ -10,47 +10,48 @@ use sha2::{Digest, Sha256};
 use crate::load::Reach;
 use crate::{compared, untold};
 
-/// A scenario that was checked and turned into a network.
+/// Scenario after validation and conversion to a network.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// The network with its connections and events.
     pub network: Network,
-    /// How to evaluate it.
+    /// Options of the evaluation.
     pub options: Options,
-    /// From when on a run is summarized, in seconds.
+    /// Time in seconds from which a run is summarized.
     pub warmup_s: f64,
-    /// What anything random depends on.
+    /// Random seed.
     pub seed: u64,
-    /// What is suspicious.
+    /// Warnings.
     pub warnings: Vec<Problem>,
-    /// The files it was read from.
+    /// Files from which it was read.
     pub sources: Sources,
-    /// The settings that it was read with, as `KEY=VALUE`.
+    /// Settings that replaced those of the file, as `KEY=VALUE`.
     pub overrides: Vec<String>,
-    /// Which files it could name.
+    /// Directories from which it could read files.
     pub reach: Reach,
-    /// SHA-256 of those files one after the other, in hex (`cat FILES | sha256sum`).
+    /// SHA-256 of those files, concatenated, in hex (`cat FILES | sha256sum`).
     pub digest: String,
-    /// Labels and positions of nodes that have any.
+    /// Labels and positions of nodes, where given.
     pub notes: Vec<NodeNote>,
-    /// Demands of transfers that a fluid carries as their mean.
+    /// Demands of finite transfers that the fluid model represents by their mean.
     pub demands: Vec<DemandNote>,
-    /// Demands and connections that the network has in parts.
+    /// Demands and connections that the network represents as several connections.
     pub divided: Vec<Divided>,
-    /// Whether there are demands of transfers or of video that a fluid carries as their mean.
+    /// True if the fluid model represents demands of transfers or video by their mean.
     pub has_means: bool,
-    /// Whether traffic is divided among paths of equal cost.
+    /// True if traffic is split among equal-cost paths.
     pub ecmp: bool,
-    /// The setting because of which the packet model was chosen, where the fluid model supports it as well.
+    /// Setting because of which the packet model was chosen, if the fluid model supports it as
+    /// well.
     pub packets_because: Option<String>,
 }
 
-/// What is wrong with it.
+/// End of a warning about traffic that moves as a whole.
 const OF_SEVERAL: &str = ": of several of equal cost (`ecmp`) that one is told too busy, and the others too little; routers would divide \
                           them again";
 
 impl Prepared {
-    /// The connections that a name stands for: the one that is called so, or the parts of what is.
+    /// Returns the connections with a name: the connection itself, or the parts of a split one.
     pub fn connections_called(&self, name: &str) -> Option<Vec<ConnectionId>> {
         let one = self.network.connection_by_name(name).map(|id| vec![id]);
         one.or_else(|| {
@@ -59,20 +60,21 @@ impl Prepared {
         })
     }
 
-    /// How many demands and connections the scenario states: each is one, in however many parts the network has it.
+    /// Returns the number of demands and connections in the scenario file; a split one counts once.
     pub fn declared_count(&self) -> usize {
         let further = self.divided.iter().map(|it| it.parts.len() - 1);
         self.network.connection_count() - further.sum::<usize>()
     }
 
-    /// The names that stand for connections.
+    /// Iterates over the names of connections, including those of split ones.
     pub fn connection_names(&self) -> impl Iterator<Item = &str> {
         let ids = self.network.connections();
         let own = ids.map(|id| self.network.connection_name(id));
         own.chain(self.divided.iter().map(|it| it.name.as_str()))
     }
 
-    /// What means of bursts are not, where there are any; of a scenario that is solved for, or run as it says, until `at_s`.
+    /// Returns warnings about the accuracy of means of bursty traffic, if there is any, for a
+    /// steady state or a run until `at_s`.
     pub fn means_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
         let demands = self.has_means.then_some(
             "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
@@ -111,14 +113,14 @@ impl Prepared {
         others.chain(failures).collect()
     }
 
-    /// Whether its events take links down before this time.
+    /// Returns whether its events take links down before this time.
     pub fn links_fail_by(&self, at_s: f64) -> bool {
         let mut events = self.network.events();
         events.any(|it| it.change == Change::Down && it.at_s < at_s)
     }
 
-    /// What a failure may do to traffic of several flows that has one of several paths of equal cost, if anything does; demands
-    /// are divided anew where it is solved for, and flows are not.
+    /// Returns warnings about traffic of several flows on one of several equal-cost paths, if a
+    /// failure can move it as a whole. The steady-state solver splits demands again, but not flows.
     pub fn failure_warnings(&self, is_solved: bool) -> Vec<String> {
         let network = &self.network;
         let moves_whole = |id: ConnectionId| {
@@ -137,7 +139,8 @@ impl Prepared {
         parts.into_iter().chain(self.users_warning()).collect()
     }
 
-    /// What a failure may do to users of workloads: they have one path between two nodes, whatever else there is.
+    /// Returns a warning about workloads, whose users have one path between two nodes even if there
+    /// are more.
     pub fn users_warning(&self) -> Option<String> {
         let has_users = |id| {
             let spec = self.network.connection_spec(id);
@@ -149,15 +152,15 @@ impl Prepared {
         })
     }
 
-    /// Whether a run depends on its seed: the window model and users are random.
+    /// Returns whether a run depends on its seed: the packet model and users are random.
     pub fn is_random(&self) -> bool {
         matches!(self.options.model, Model::Packets(_)) || self.network.workloads().len() > 0
     }
 }
 
-/// The scenario as its steady state has it. Where packets would follow the transfers, videos and calls of demands, it is loaded
-/// again, by `load` with these further settings, for fluids, which have them as rates; its model stays what it
-/// says. What fluids cannot follow stays as it is.
+/// Converts the scenario for the steady-state solver. If the packet model would simulate transfers,
+/// videos and calls of demands, `load` loads it again with further settings for the fluid model,
+/// which has them as rates. The scenario's model setting stays. Unsupported features also stay.
 pub fn for_steady<E>(
     scenario: Prepared,
     load: impl FnOnce(&[String]) -> Result<Prepared, E>,
@@ -176,42 +179,42 @@ pub fn for_steady<E>(
     }
 }
 
-/// A demand of transfers that come and go, of which a fluid has the mean.
+/// Demand of finite transfers that the fluid model represents by its mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DemandNote {
-    /// What it is called.
+    /// Name of the demand.
     pub name: String,
-    /// What carries it.
+    /// Connection with the mean rate.
     pub connection: ConnectionId,
-    /// How long they are, and what carries them: the same for many demands.
+    /// Size distribution and TCP of the transfers, shared by many demands.
     pub transfers: Arc<Transfers>,
 }
 
-/// A demand, or a connection, that the network has in parts: its flows take several paths of equal cost, or its transfers
-/// have connections of their own for what asks for them.
+/// Demand or connection that the network represents in parts: its flows take several equal-cost
+/// paths, or its transfers have separate connections for requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Divided {
-    /// What it is called; no connection of the network is.
+    /// Its name, which no connection of the network has.
     pub name: String,
-    /// All that it is.
+    /// Connections of all parts.
     pub parts: Vec<ConnectionId>,
 }
 
-/// What a `[[node]]` says about a node.
+/// Annotations of a `[[node]]` table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeNote {
     /// The node.
     pub node: NodeId,
-    /// What people call it, where that is not its name.
+    /// Display name, if it differs from the name.
     pub label: Option<String>,
-    /// Where it is drawn: to the right and upwards.
+    /// Position in a drawing: to the right, and upwards.
     pub position: Option<(f64, f64)>,
-    /// How many people live there.
+    /// Population of the node.
     pub population: Option<f64>,
 }
 
-/// SHA-256 of some texts one after the other, in hex: what [`Prepared::digest`] is of the files of a
-/// scenario in the order of reading.
+/// Returns the SHA-256 of concatenated texts in hex; [`Prepared::digest`] is that of a scenario's
+/// files in the order of reading.
 pub fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     let mut hash = Sha256::new();
     for text in texts {

@@ -1,4 +1,4 @@
-//! The format as a page for people.
+//! Generator of the reference page of the file format.
 
 use std::fmt::Write;
 
@@ -19,8 +19,8 @@ dimension may be written in percent as a text. Keys in **bold** must be there. A
 the keys of one of them: each kind stands under what it begins with.
 ";
 
-/// The reference of scenario files in Markdown: every key with its unit, range, example and default, and
-/// the columns of CSV tables.
+/// Returns the reference of scenario files in Markdown: every key with its unit, range, example and
+/// default, and the columns of CSV tables.
 pub fn reference() -> String {
     let mut page = HEAD.to_owned();
     for key in Scenario::KEYS {
@@ -55,8 +55,8 @@ fn names<T: Element>() -> Vec<String> {
         .collect()
 }
 
-/// A table of keys, or one for each kind of what they describe, and below it those of the tables in them, each
-/// once.
+/// Writes a table of keys, or one table per kind of a tagged table; then the tables of nested keys,
+/// each once.
 fn keys(tables: &'static [&'static [Key]], level: &str, page: &mut String) {
     let mut inner: Vec<(Vec<&str>, &Key)> = Vec::new();
     let several = tables.len() > 1;
@@ -100,7 +100,7 @@ fn table_of(
     }
 }
 
-/// Whether two keys have the same tables.
+/// Returns whether two keys have the same tables.
 fn same(a: &Key, b: &Key) -> bool {
     let told = |key: &Key| -> Vec<(&str, &str)> {
         let keys = key.tables.iter().copied().flatten();
@@ -109,7 +109,7 @@ fn same(a: &Key, b: &Key) -> bool {
     told(a) == told(b)
 }
 
-/// What it is, which values are allowed, and one of them.
+/// Returns the type of a key, its allowed values, and an example.
 fn value(key: &Key) -> String {
     let mut text = match key.many {
         true => format!("tables `[[{}]]`", key.name),

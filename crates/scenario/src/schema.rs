@@ -1,12 +1,12 @@
-//! The format as a JSON schema.
+//! Generator of the JSON schema of the file format.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use crate::file::Scenario;
 
-/// The JSON schema of scenario files, pretty-printed: editors complete keys and show their
-/// descriptions with it.
+/// Returns the JSON schema of scenario files, pretty-printed, with which editors complete keys and
+/// show their descriptions.
 pub fn schema() -> String {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Scenario>().to_value();
@@ -15,7 +15,7 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// A number may be written as a text in percent, too.
+/// Allows numbers to be written as a text in percent, too.
 fn take_percent(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -31,7 +31,7 @@ fn take_percent(schema: &mut Value) {
     }
 }
 
-/// TOML has no null: what may be absent is simply not required.
+/// Removes null from types, because TOML has no null: optional keys are simply not required.
 fn forget_null(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -48,7 +48,7 @@ fn forget_null(schema: &mut Value) {
                     let one = one.clone();
                     object.remove("anyOf");
                     if let Value::Object(one) = one {
-                        // The description of the key says more than that of its type.
+                        // The description of the key is more specific than that of its type.
                         for (key, value) in one {
                             object.entry(key).or_insert(value);
                         }

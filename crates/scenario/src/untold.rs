@@ -1,4 +1,5 @@
-//! What fluids do not know of some scenarios, in words: outside of what they were compared on they are several times off.
+//! Warnings of scenarios outside the validated range of the fluid model, where its error is a
+//! factor of several.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +8,24 @@ use netflow_network::{
 };
 use netflow_profile::GIVE_WAY;
 
-/// The networks that fluids were compared on had buffers of this part of what is on its way in a round trip, and of so many
-/// packets, at least (studies/fluid-population).
+/// Smallest buffers of the fluid model's test networks: as a fraction of the bandwidth-delay
+/// product, and in packets (studies/fluid-population).
 const LEAST_ROOM: f64 = 0.25;
 const LEAST_PKTS: f64 = 5.0;
-/// A link that is so many times as fast as the slowest of a way is hardly filled by what comes over it.
+/// Ratio of bandwidth to the slowest link of a path above which traffic on that path hardly fills a
+/// link.
 const FASTER: f64 = 2.0;
 
-/// TCP with a profile, and its name.
+/// TCP connection with a profile, and its name.
 struct Tcp<'a> {
     spec: &'a ConnectionSpec,
     profile: &'a str,
-    /// Its ways when it starts.
+    /// Its paths at its start.
     data: Vec<LinkId>,
     back: Vec<LinkId>,
 }
 
-/// Warnings of a network that a fluid follows.
+/// Returns the warnings for a network in the fluid model.
 pub(crate) fn warnings(network: &Network) -> Vec<String> {
     let tcp = network.connections().filter_map(|id| {
         let spec = network.connection_spec(id);
@@ -80,7 +82,7 @@ pub(crate) fn warnings(network: &Network) -> Vec<String> {
         .collect()
 }
 
-/// The links of its way that it may fill and that have less room than any that fluids were compared on.
+/// Returns the links on its path that it may fill and whose buffers are below the validated range.
 fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
     let spec = it.spec;
     if spec.application != Application::Bulk || spec.transfers.is_some() {
@@ -106,7 +108,7 @@ fn short_buffers(network: &Network, it: &Tcp<'_>) -> Vec<LinkId> {
     it.data.iter().copied().filter(is_short).collect()
 }
 
-/// The links that lose packets in bursts, from the start or by an event.
+/// Returns the links with bursts of losses, from the start or after an event.
 fn lossy_in_bursts(network: &Network) -> BTreeSet<LinkId> {
     let from_start = |link: &LinkId| network.link_spec(*link).loss.gilbert.is_some();
     let later = network.events().filter_map(|event| match event.change {

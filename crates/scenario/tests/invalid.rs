@@ -1,7 +1,7 @@
-//! Every broken scenario in `tests/invalid` is refused with the message beside it.
+//! Invalid scenarios in `tests/invalid`, each of which must give the message stored next to it.
 //!
-//! `UPDATE=1 cargo test -p netflow-scenario --test invalid` writes the messages anew; read them
-//! before committing them. A first line `# --set KEY=VALUE` is given as an option.
+//! `UPDATE=1 cargo test -p netflow-scenario --test invalid` rewrites the messages; review them
+//! before a commit. A first line `# --set KEY=VALUE` is an option.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn every_broken_scenario_is_refused_with_its_message() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// What is said about a scenario, which must be an error with a place.
+/// Returns the message about a scenario, which must be an error with a location.
 fn refusal(path: &Path) -> String {
     let text = std::fs::read(path).expect("a scenario");
     let text = String::from_utf8_lossy(&text);

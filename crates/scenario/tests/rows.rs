@@ -1,4 +1,4 @@
-//! The same network, written in other rows.
+//! Invariance of results under the order of rows.
 
 use netflow_scenario::from_str;
 use netflow_simulation::Run;
@@ -34,7 +34,7 @@ fn link(from: &str, to: &str, more: &str) -> String {
     )
 }
 
-/// What every link and connection did, by name.
+/// Returns the results of every link and connection, by name.
 fn results(links: &[String], source: &str) -> Vec<String> {
     let connections = CONNECTIONS.replace("SOURCE", source);
     let text = format!("{SETTINGS}{}{connections}", links.concat());

@@ -1,5 +1,5 @@
-//! How long steady states, their derivatives and failures take: 100 nodes, and 10⁴ links with 10⁵ connections; as they
-//! are, which is lightly loaded, and with narrower links.
+//! Benchmarks of steady states, derivatives and failures, on networks of 100 nodes and of 10⁴ links
+//! with 10⁵ connections. Each is run lightly loaded, and again with lower bandwidths.
 
 use std::hint::black_box;
 
@@ -23,7 +23,7 @@ fn network(nodes: usize, links: usize, connections: usize) -> Network {
     })
 }
 
-/// With bandwidths that are so many times smaller.
+/// Benchmarks a network with all bandwidths divided by `narrower`.
 fn each(c: &mut Criterion, name: &str, network: &Network, narrower: f64) {
     let options = SteadyOptions::default();
     let mut group = c.benchmark_group(name);
@@ -76,7 +76,7 @@ fn large(c: &mut Criterion) {
     each(c, "the same, links 4 times narrower", &network, 4.0);
 }
 
-/// Every duplex link of 50 nodes by itself.
+/// Benchmarks the failure of every duplex link of 50 nodes.
 fn single_links(c: &mut Criterion) {
     let network = network(50, 88, 2450);
     let links: Vec<_> = network.links().collect();

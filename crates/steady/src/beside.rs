@@ -1,4 +1,4 @@
-//! A run beside the steady state: whether it comes to rest, and there.
+//! Comparison of a fluid run with the steady state: whether the run settles, and where.
 
 use netflow_fluid::Fluid;
 use netflow_network::readout::Engine as _;
@@ -6,48 +6,49 @@ use netflow_network::{ConnectionId, FluidOptions, LinkId, Network, RunError};
 
 use crate::Steady;
 
-/// The last part of a run that is watched.
+/// Last fraction of the run that is observed.
 const WATCHED: f64 = 0.25;
-/// Of less in a queue nobody can tell a part.
+/// Queue in packets that is added in ratios, so that differences of nearly empty queues do not
+/// count.
 const LITTLE_PKTS: f64 = 0.01;
-/// A queue or a rate that changes by a smaller part of itself rests.
+/// Relative change below which a queue or a rate counts as settled.
 const RESTS: f64 = 0.01;
 
-/// What a run did in the last quarter of its time.
+/// Observation of the last quarter of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BesideRun {
-    /// How long the run was, in seconds.
+    /// Duration of the run in seconds.
     pub duration_s: f64,
-    /// The queue that changed most, by its least, its mean and its most; `None` without links in use.
-    pub queue: Option<(LinkId, LinkMeasurement)>,
-    /// The rate in packets/s that changed most, likewise.
-    pub rate: Option<(ConnectionId, LinkMeasurement)>,
-    /// The largest distance of a mean queue from the steady state's, and of a mean rate, relatively.
+    /// Queue that changed most, in packets; `None` if no link has traffic.
+    pub queue: Option<(LinkId, ObservedRange)>,
+    /// Rate that changed most, in packets/s.
+    pub rate: Option<(ConnectionId, ObservedRange)>,
+    /// Largest relative difference from the steady state: of a mean queue, and of a mean rate.
     pub queues_away: f64,
     /// See [`queues_away`](Self::queues_away).
     pub rates_away: f64,
 }
 
-/// A number over a time.
+/// Minimum, mean and maximum of a quantity over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkMeasurement {
-    /// The least it was.
+pub struct ObservedRange {
+    /// Minimum.
     pub least: f64,
-    /// Its mean.
+    /// Mean.
     pub mean: f64,
-    /// The most it was.
+    /// Maximum.
     pub most: f64,
 }
 
-impl LinkMeasurement {
-    /// By which part of itself it changed.
+impl ObservedRange {
+    /// Returns the relative change.
     fn moved(&self, little: f64) -> f64 {
         (self.most - self.least) / (self.most + little)
     }
 }
 
 impl BesideRun {
-    /// Whether nothing changed by more than a hundredth of itself.
+    /// Returns whether no queue or rate changed by more than 1 %.
     pub fn rests(&self) -> bool {
         let queue = self.queue.map_or(0.0, |(_, it)| it.moved(LITTLE_PKTS));
         let rate = self.rate.map_or(0.0, |(_, it)| it.moved(0.0));
@@ -55,10 +56,11 @@ impl BesideRun {
     }
 }
 
-/// Runs the network as fluids for so long, and watches its last quarter; `interrupted` ends that early.
+/// Runs the network with the fluid model for the given time and observes the last quarter.
+/// `interrupted` ends the run early.
 ///
 /// # Errors
-/// As a run.
+/// As a fluid run.
 pub fn beside_run(
     network: &Network,
     steady: &Steady,
@@ -70,7 +72,7 @@ pub fn beside_run(
     let from_s = (1.0 - WATCHED) * duration_s;
     let links: Vec<LinkId> = network.links().collect();
     let connections: Vec<ConnectionId> = network.connections().collect();
-    let nothing = LinkMeasurement {
+    let nothing = ObservedRange {
         least: f64::INFINITY,
         mean: 0.0,
         most: 0.0,
@@ -91,7 +93,7 @@ pub fn beside_run(
             continue;
         }
         let part = (run.time_s() - before_s) / (duration_s - from_s);
-        let watch = |it: &mut LinkMeasurement, now: f64| {
+        let watch = |it: &mut ObservedRange, now: f64| {
             it.least = it.least.min(now);
             it.most = it.most.max(now);
             it.mean += part * now;
@@ -103,18 +105,18 @@ pub fn beside_run(
             watch(it, run.send_pps(id));
         }
     }
-    let away = |it: &LinkMeasurement, rest: f64, little: f64| {
+    let away = |it: &ObservedRange, rest: f64, little: f64| {
         (it.mean - rest).abs() / (rest.max(it.mean) + little)
     };
     let most = |parts: &mut dyn Iterator<Item = f64>| parts.fold(0.0, f64::max);
     let pairs = queues.iter().zip(&steady.links);
     let queues_away = most(&mut pairs.map(|(it, rest)| away(it, rest.queue_pkts, LITTLE_PKTS)));
-    // Who has stopped is told its last rate.
+    // A stopped connection still has its last rate.
     let pairs = rates.iter().zip(&steady.connections);
     let pairs = pairs.filter(|(_, rest)| rest.sending);
     let rates_away = most(&mut pairs.map(|(it, rest)| away(it, rest.rate_pps, 1e-9)));
     let by = |little: f64| {
-        move |a: &LinkMeasurement, b: &LinkMeasurement| a.moved(little).total_cmp(&b.moved(little))
+        move |a: &ObservedRange, b: &ObservedRange| a.moved(little).total_cmp(&b.moved(little))
     };
     let by_queue = by(LITTLE_PKTS);
     let queue = links

@@ -1,78 +1,78 @@
-//! Why there is no answer.
+//! Errors of the steady-state solver.
 
-/// Why a steady state was not found.
+/// Reason why a steady state was not found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SteadyError {
-    /// The network holds what has no steady state, or none that this solves for.
+    /// The network contains an element that has no steady state, or none that is implemented.
     #[error("{what}: {reason}")]
     NotCovered {
-        /// `connection c1`, `link A->B` …
+        /// Name of the element: `connection c1`, `link A->B` …
         what: String,
-        /// Why, in words.
+        /// Reason, in words.
         reason: &'static str,
     },
-    /// The time to look at is none.
+    /// The time is not positive.
     #[error("at {at_s} s: the time must be positive")]
     BadTime {
-        /// What it is, in seconds.
+        /// Time in seconds.
         at_s: f64,
     },
-    /// An option is out of its range.
+    /// An option is out of range.
     #[error("{option}: {value} must be {allowed}")]
     BadOption {
-        /// Its name.
+        /// Name of the option.
         option: &'static str,
-        /// What it is.
+        /// Value of the option.
         value: f64,
-        /// What it may be, in words.
+        /// Allowed values, in words.
         allowed: &'static str,
     },
-    /// No start led to rest.
+    /// No starting point converged.
     #[error(
         "no steady state was found: the best of {starts} starts is {residual:.1e} off at link {link}; \
          a run tells whether it swings"
     )]
     NotFound {
-        /// How many starts were tried.
+        /// Number of starting points tried.
         starts: usize,
-        /// How far the best of them is from rest, relative in load.
+        /// Smallest residual of all, relative in load.
         residual: f64,
-        /// Where, `FROM->TO`.
+        /// Link with the largest residual, `FROM->TO`.
         link: String,
     },
-    /// Nothing of what was to fail is there, or it is down already.
+    /// The elements that should fail do not exist, or are down already.
     #[error("nothing of what was to fail is there, or it is down already")]
     NothingFails,
-    /// More failures than are looked at in one go.
+    /// There are more failure cases than the maximum.
     #[error("there are more than {most} cases; draw some of them")]
     TooManyCases {
-        /// How many are looked at.
+        /// Largest number of cases.
         most: usize,
     },
-    /// Demands were to be scaled, and there are none.
+    /// Demands should be scaled, but there are none.
     #[error(
         "no connection of those to be scaled has a rate of its own, or an application with one; other TCP takes what it gets, and has no demand"
     )]
     NothingScales,
-    /// What connections get was to be told, and none of them sends.
+    /// Results of connections were requested, but none of them is active.
     #[error("nothing is sent at the time looked at by {who}: {because}")]
     NothingSends {
-        /// The network, or these, in words.
+        /// Name of the network or connections, in words.
         who: String,
-        /// Why.
+        /// Reason.
         because: &'static str,
     },
-    /// The derivatives have no finite value, or none that is found: the state changes by a jump.
+    /// The derivatives have no finite value or were not found, because the state is discontinuous.
     #[error("the derivatives were not found: {left:.1e} of their equations are left")]
     Singular {
-        /// What is left of the adjoint equations, relatively.
+        /// Relative residual of the adjoint equations.
         left: f64,
     },
 }
 
 impl SteadyError {
-    /// Whether a source with a profile, in the place of the one with a congestion window, would do.
+    /// Returns whether a profile in place of the congestion window would make the network solvable.
     pub fn needs_profile(&self) -> bool {
         matches!(self, SteadyError::NotCovered { reason, .. } if *reason == crate::problem::NEEDS_PROFILE)
     }

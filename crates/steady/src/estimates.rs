@@ -1,4 +1,4 @@
-//! Which numbers of a steady state are estimates: queues whose traffic differs from the random packets of M/M/1/K.
+//! Marks of estimated results: queues whose traffic differs from the Poisson arrivals of M/M/1/K.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ impl Solver {
         }
     }
 
-    /// Marks the loads and utilizations to which sources contribute whose goodput is an estimate.
+    /// Marks loads and utilizations with traffic of sources whose goodput is an estimate.
     pub(crate) fn mark_utilizations(&self, flows: &[ConnectionSteady], links: &mut [LinkSteady]) {
         let mut bits_ps = vec![0.0; links.len()];
         for (flow, it) in self.problem.flows.iter().zip(flows) {
@@ -42,7 +42,7 @@ impl Solver {
         }
     }
 
-    /// By link, the traffic that fills its queue.
+    /// Returns the kinds of traffic that fill each link's queue.
     fn filled_by(&self) -> Vec<FilledBy> {
         let (problem, owner) = (&self.problem, self.network.tables().owner);
         let mut filled = vec![FilledBy::default(); problem.links.len()];

@@ -1,8 +1,8 @@
-//! What happens to a network if something fails: every link, node and risk group by itself, or every two of
-//! them.
+//! Failure analysis: steady states after the failure of each link, node or risk group, or of each
+//! pair of them.
 //!
-//! Each failure is a network of its own: connections go where the network's events would have them go, and the
-//! steady state is looked for near that of the intact network.
+//! Each failure is a network of its own. Routes are those that the network's own events would
+//! produce. The solution starts from the steady state of the intact network.
 
 mod cases;
 mod hurt;
@@ -17,38 +17,39 @@ pub use cases::{Failing, FailureKind};
 pub use hurt::{Harm, Hurt, SLOWER};
 pub use worst::{BUSY, Worst};
 
-/// Goodput of which less is no loss: what Newton's method leaves is far below.
+/// Goodput in bit/s below which a loss of goodput is ignored; the solver's error is far below.
 const NOTHING: f64 = 1e-8;
-/// Loads that differ by no more are the same.
+/// Difference of loads up to which they count as equal.
 const SAME: f64 = 1e-6;
-/// Lost goodput is ranked in steps of this part of the intact goodput: what differs by less is as bad.
+/// Step of the ranking of lost goodput, as a fraction of the intact goodput: smaller differences do
+/// not count.
 const STEP: f64 = 1e-4;
-/// Loads of links that are kept in memory until they are evaluated in order.
+/// Number of link loads kept in memory until they are evaluated in order.
 const KEPT: usize = 4_000_000;
 
-/// What is to fail, and how steady states are looked for.
+/// Options of a failure analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FailureOptions {
-    /// Links, duplex links as one.
+    /// True if links fail; a duplex link fails as one.
     pub links: bool,
-    /// Nodes, with all their links.
+    /// True if nodes fail, with all their links.
     pub nodes: bool,
-    /// Risk groups.
+    /// True if risk groups fail.
     pub groups: bool,
-    /// Every two of them at once, instead of each by itself.
+    /// True if each pair of elements fails together, instead of each element alone.
     pub pairs: bool,
-    /// Only so many of the cases, drawn at random.
+    /// Number of cases to sample at random; `None` for all.
     pub sample: Option<usize>,
-    /// What is drawn hangs on it.
+    /// Random seed of the sample.
     pub seed: u64,
-    /// Of each case, so many of those who suffer are kept.
+    /// Number of affected connections that are kept per case.
     pub who: usize,
-    /// How steady states are looked for.
+    /// Options of the solver.
     pub steady: SteadyOptions,
 }
 
 impl Default for FailureOptions {
-    /// All that there is, each by itself.
+    /// Returns options for all elements, each failing alone.
     fn default() -> Self {
         FailureOptions {
             links: true,
@@ -63,73 +64,76 @@ impl Default for FailureOptions {
     }
 }
 
-/// A network under failures.
+/// Results of a failure analysis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failures {
-    /// The network when nothing fails.
+    /// Steady state without failures.
     pub intact: Steady,
-    /// Where that is at its worst.
+    /// Worst values of that state.
     pub intact_worst: Worst,
-    /// All cases in order: links, nodes, groups, or pairs of these.
+    /// Cases in order: links, nodes, groups, or pairs of these.
     pub cases: Vec<FailureCase>,
-    /// How many cases there are, of which those were drawn; as many, if none were.
+    /// Number of possible cases, of which `cases` may be a sample.
     pub possible: usize,
-    /// What would have failed and is down already, by events.
+    /// Elements that are down already, by events.
     pub down_already: Vec<Failing>,
-    /// Of each link what the failures do to it.
+    /// Worst case of each link.
     pub links: Vec<LinkUnderFailure>,
 }
 
-/// One failure.
+/// Result of one failure case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailureCase {
-    /// What fails: one thing or two.
+    /// Failed elements: one or two.
     pub failing: Vec<Failing>,
-    /// Connections that send when nothing fails, and have no route now; one with `count = n` is n.
+    /// Number of connections that lose their route; one with `count = n` counts n times.
     pub blocked: u64,
     /// Their goodput in the intact network, in bit/s.
     pub blocked_bps: f64,
-    /// How many classes of flows took one of several paths of equal cost as a whole, which routers would divide again.
+    /// Number of flow classes that take one of several equal-cost paths as a whole, although
+    /// routers would split them again.
     pub moved_whole: usize,
-    /// What the others do; an error where no steady state was found.
+    /// Results for the other connections; an error if no steady state was found.
     pub rest: Result<AfterFailure, SteadyError>,
 }
 
-/// A network at rest after a failure.
+/// Steady state after a failure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AfterFailure {
-    /// How far from rest it is: see [`Steady::residual`].
+    /// Residual: see [`Steady::residual`].
     pub residual: f64,
-    /// Where it is at its worst.
+    /// Worst values.
     pub worst: Worst,
     /// Goodput in bit/s.
     pub goodput_bps: f64,
-    /// How much less that is than without the failure; negative, if it is more.
+    /// Decrease of the goodput by the failure; negative for an increase.
     pub lost_bps: f64,
-    /// Who loses the largest part of its goodput, and which; among equals who offers most, then by name.
+    /// Connection with the largest relative loss of goodput, and the fraction lost. Ties go to the
+    /// larger demand, then to the name.
     pub hit: Option<(ConnectionId, f64)>,
-    /// Connections that lose more than 0.01 % of their goodput, or whose delay at least doubles; one with
-    /// `count = n` is n.
+    /// Number of affected connections: those that lose more than 0.01 % of their goodput, or whose
+    /// delay at least doubles. One with `count = n` counts n times.
     pub suffering: u64,
-    /// The first of them: whoever loses most kbit/s first, then who waits longer; those whose ends fail behind all others.
+    /// First affected connections: by kbit/s lost, then by delay; those with a failed end node are
+    /// last.
     pub hurt: Vec<Hurt>,
 }
 
-/// A link over all failures.
+/// Worst load of a link over all failures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkUnderFailure {
-    /// Load when nothing fails: demand over bandwidth.
+    /// Load without failures: demand over bandwidth.
     pub intact: f64,
     /// The highest load.
     pub worst: f64,
-    /// Bit/s on the wire demanded of it then.
+    /// Demand in that case, in bit/s on the wire.
     pub load_bps: f64,
     /// The case with the highest load; `None` if no failure raises the load.
     pub by: Option<usize>,
 }
 
 impl Failures {
-    /// In how many cases what moves is not divided as routers would, if in any.
+    /// Returns a warning if flows move as a whole in some cases, where routers would split them.
     pub fn moved_parts_warning(&self) -> Option<String> {
         let moved = self.cases.iter().filter(|case| case.moved_whole > 0);
         let (moved, all) = (moved.count(), self.cases.len());
@@ -141,8 +145,8 @@ impl Failures {
         })
     }
 
-    /// The cases from the worst on: first those that do not come to rest; then by lost goodput, in hundredths
-    /// of a percent of the intact; then by the highest load; then in order.
+    /// Returns the cases from the worst on. Cases without a steady state are first, then by lost
+    /// goodput in steps of 0.01 % of the intact goodput, then by highest load, then in order.
     pub fn ranked(&self) -> Vec<usize> {
         let mut ranked: Vec<usize> = (0..self.cases.len()).collect();
         let intact_bps = self.intact.totals.goodput_bps;
@@ -162,11 +166,12 @@ impl Failures {
     }
 }
 
-/// What failures do to a network that is as it is just before `at_s`; `None` if it was stopped. The cases are
-/// shared among the threads of the current rayon pool; the result has the same bits for any number of them.
+/// Analyses failures of a network in its state just before `at_s`; returns `None` if it was
+/// stopped. The threads of the current rayon pool share the cases. The result is bit-identical for
+/// any number of threads.
 ///
 /// # Errors
-/// Those of [`Solver::new`] and [`Solver::solve`] about the intact network; [`SteadyError::NothingFails`],
+/// As [`Solver::new`] and [`Solver::solve`] for the intact network; [`SteadyError::NothingFails`],
 /// [`SteadyError::TooManyCases`].
 pub fn failures(
     network: &Network,
@@ -222,7 +227,7 @@ impl LinkUnderFailure {
         }
     }
 
-    /// Takes in the load of one case. Of equal loads the first case counts.
+    /// Updates the worst load with that of one case. For equal loads the first case counts.
     fn under(&mut self, case: usize, (load, load_bps): (f64, f64)) {
         if load > self.worst + SAME {
             (self.worst, self.load_bps, self.by) = (load, load_bps, Some(case));
@@ -230,7 +235,7 @@ impl LinkUnderFailure {
     }
 }
 
-/// What all cases have in common.
+/// Data common to all cases.
 struct Analysis<'a> {
     network: &'a Network,
     at_s: f64,
@@ -241,7 +246,8 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// One case, and the load of every link as a fraction and in bit/s; nothing without a steady state.
+    /// Solves one case. Returns it with the load of every link as a fraction and in bit/s; empty
+    /// without a steady state.
     fn case(&self, cases: &Cases, case: cases::Case) -> (FailureCase, Vec<(f64, f64)>) {
         let failing = cases.failing(case);
         let routes = self.detours.around(&cases.links(self.network, case));

@@ -1,4 +1,4 @@
-//! What fills the queues of a network at one time, and what a change of that is worth.
+//! Queue-filling traffic of all links at one time, and its adjoint.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use netflow_fluid::tcp_drop_tail::LawGradient;
 
 use crate::problem::{Flow, NO_PROFILE, Problem};
 
-/// What a unit more of everything is worth that fills queues.
+/// Adjoints of the parameters that determine the queue-filling traffic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FillingWorth {
-    /// By link: of its bandwidth in bit/s, its delay in seconds, its room in packets; where that is bits, of the size
-    /// that is expected.
+    /// Per link: bandwidth in bit/s, delay in seconds, buffer in packets. A buffer in bits counts
+    /// in packets of the expected size.
     pub bandwidth_bps: Vec<f64>,
     pub delay_s: Vec<f64>,
     pub buffer_pkts: Vec<f64>,
-    /// By flow: of ln of its demand, as [`Flow::demand`].
+    /// Per flow: ln of its demand, as [`Flow::demand`].
     pub ln_demand: Vec<f64>,
 }
 
@@ -46,18 +46,19 @@ impl Problem {
         }
     }
 
-    /// Whether a flow's bursts change in another way with more of a bandwidth than with less.
+    /// Returns whether a flow's bursts have different one-sided derivatives with respect to a
+    /// bandwidth.
     pub fn bursts_bend(&self, flow: &Flow, crossings: &[LinkTraffic]) -> bool {
         let way = self.crosser(flow).transfers();
         way.is_some_and(|it| it.is_nonsmooth(crossings))
     }
 
-    /// Who crosses each link.
+    /// Returns the traffic of each link.
     pub fn crossings(&self) -> Vec<LinkTraffic> {
         self.crossers().1
     }
 
-    /// All flows as they cross links, and who crosses each link.
+    /// Returns all flows as link traffic, and the traffic of each link.
     fn crossers(&self) -> (Vec<TrafficFlow<'_>>, Vec<LinkTraffic>) {
         let links = self.links.iter();
         let mut all: Vec<LinkTraffic> = links
@@ -70,7 +71,7 @@ impl Problem {
         (crossers, all)
     }
 
-    /// What changes are worth that change what fills queues, each link's filling being worth `by`.
+    /// Computes the adjoints of all parameters from the adjoint `by` of each link's filling.
     pub fn worth_of_filling(&self, by: &[LawGradient]) -> FillingWorth {
         let (crossers, crossings) = self.crossers();
         let pulls = crossings.iter().zip(by);
@@ -82,7 +83,8 @@ impl Problem {
             buffer_pkts: pulls.iter().map(|pull| pull.buffer_pkts).collect(),
             ln_demand: vec![0.0; self.flows.len()],
         };
-        // What reacts depends on all windows of the link, so first what those are worth.
+        // Responsive sources depend on the sum of all windows of the link, so that adjoint comes
+        // first.
         for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
             let &TrafficFlow { sender, data, back } = crosser;
             if !sender.reacts() {
@@ -129,8 +131,8 @@ impl Problem {
     }
 }
 
-/// Adds what changes are worth that change bursts of transfers, each link's [`LinkTraffic`] being worth `pulls`; what they
-/// are worth then that the bursts are not any more.
+/// Adds the adjoints of transfer bursts from the adjoint `pulls` of each link's [`LinkTraffic`].
+/// Returns the adjoints that remain without the bursts.
 fn worth_of_bursts(
     all: &[TrafficFlow<'_>],
     crossings: &[LinkTraffic],
@@ -142,7 +144,7 @@ fn worth_of_bursts(
         return pulls;
     }
     let turns = TurningRates::new(crossings, crossers());
-    // What a bit/s more is worth that goes from one link to the next.
+    // Adjoint of the bit/s that pass from one link to the next.
     let mut of_turns: HashMap<(u32, u32), f64> = HashMap::new();
     for (crosser, ln_demand) in crossers().zip(&mut worth.ln_demand) {
         let Some(way) = crosser.transfers() else {

@@ -1,24 +1,24 @@
-//! Linear equations whose matrix can only be applied: GMRES (Saad & Schultz 1986), preconditioned from
-//! the right by a diagonal, with modified Gram–Schmidt and Givens rotations.
+//! GMRES (Saad & Schultz 1986) for a matrix given as a product, with a diagonal right
+//! preconditioner, modified Gram–Schmidt orthogonalization and Givens rotations.
 
-/// After so many directions it begins anew from where it is.
+/// Number of Krylov directions after which it restarts.
 const RESTART: usize = 120;
 
-/// Room for directions, kept from solution to solution.
+/// Work space, reused between solutions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gmres {
     basis: Vec<Vec<f64>>,
-    /// Upper triangle, by columns.
+    /// Upper triangular factor, by columns.
     triangle: Vec<Vec<f64>>,
     rotations: Vec<(f64, f64)>,
     right: Vec<f64>,
     scaled: Vec<f64>,
 }
 
-/// How it ended.
+/// Outcome of a solution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Solved {
-    /// What is left of the right side, as a part of it.
+    /// Residual norm relative to that of the right-hand side.
     pub left: f64,
     pub products: usize,
 }
@@ -32,7 +32,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Gmres {
-    /// Solves A x = b from x = 0 until so small a part of b is left, or that many products were formed.
+    /// Solves A x = b from x = 0 until the relative residual is at most `tolerance` or
+    /// `most_products` products were formed.
     pub fn solve(
         &mut self,
         mut apply: impl FnMut(&[f64], &mut [f64]),
@@ -94,7 +95,7 @@ impl Gmres {
         self.basis[i].resize(n, 0.0);
     }
 
-    /// One direction more; its length before it was made one.
+    /// Adds one Krylov direction, and returns its length before normalization.
     fn extend(
         &mut self,
         j: usize,
@@ -165,7 +166,7 @@ impl Gmres {
 mod tests {
     use super::*;
 
-    /// A full matrix with a dominant diagonal of two scales: the solution is the one that it was made of.
+    /// A full matrix with a dominant diagonal of two scales; the solution is known.
     #[test]
     fn it_finds_what_the_right_side_was_made_of() {
         let n = 150;

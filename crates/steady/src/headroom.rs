@@ -1,4 +1,4 @@
-//! How much more a network carries within bounds.
+//! Headroom: the factor by which demands can grow within bounds.
 
 use netflow_network::{ConnectionId, LinkId, Network};
 use serde::Serialize;
@@ -6,12 +6,12 @@ use serde::Serialize;
 use crate::solver::{Solver, Which, check};
 use crate::{Steady, SteadyError, SteadyOptions};
 
-/// What may not be exceeded anywhere; infinity where nothing is asked.
+/// Upper bounds for all links and connections; infinity means no bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Load of a link: traffic demanded of it over its bandwidth ([`LinkSteady::load`](crate::LinkSteady::load)).
+    /// Load of a link: demand over bandwidth ([`LinkSteady::load`](crate::LinkSteady::load)).
     pub utilization: f64,
-    /// Mean time of a connection's packets from sending to arrival, in seconds.
+    /// Mean one-way delay of a connection's packets, in seconds.
     pub delay_s: f64,
     /// Loss probability of a connection.
     pub loss: f64,
@@ -27,7 +27,7 @@ impl Default for Bounds {
     }
 }
 
-/// The bound that is met first.
+/// Bound that is reached first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// The utilization of a link.
@@ -38,26 +38,26 @@ pub enum Binding {
     Loss(ConnectionId),
 }
 
-/// How much more a network carries.
+/// Result of a headroom computation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Headroom {
-    /// Demands may be so many times what the network says; `None` if bounds are broken however small they are.
+    /// Largest admissible factor of the demands; `None` if bounds are broken at any factor.
     pub factor: Option<f64>,
-    /// What is met there first; `None` if nothing is up to the largest factor tried.
+    /// Bound that is reached there first; `None` if none is reached up to the largest factor tried.
     pub binding: Option<Binding>,
-    /// The network at that factor, or at the smallest tried.
+    /// Steady state at that factor, or at the smallest one tried.
     pub at: Steady,
 }
 
-/// How a network is scaled at most, and at least.
+/// Range of factors tried.
 const FACTORS: (f64, f64) = (1e-6, 1e6);
-/// Bounds are looked at in such steps, so that one which is broken and kept again in between is missed only
-/// if that happens within one of them.
+/// Ratio of successive factors tried. A bound that is broken and kept again within one step is
+/// missed.
 const STEP: f64 = 1.25;
-/// How exactly the factor is told.
+/// Relative accuracy of the factor.
 const EXACT: f64 = 1e-9;
 
-/// How near a state is to what is not allowed: the largest part of a bound, and which.
+/// Largest value relative to its bound, and which bound.
 #[derive(Clone, Copy, Debug)]
 struct Nearness {
     part: f64,
@@ -65,12 +65,13 @@ struct Nearness {
 }
 
 impl Solver {
-    /// The largest factor of demands up to which all bounds are kept. Connections that send at rates of their own
-    /// have demands, and TCP whose application has a rate; other TCP takes what it gets.
+    /// Computes the largest factor of demands up to which all bounds hold. Fixed-rate sources have
+    /// demands, and so has TCP whose application has a rate; other TCP takes the available
+    /// capacity.
     ///
     /// # Errors
-    /// As [`Solver::solve`]; [`SteadyError::NothingScales`] if no demand is scaled; [`SteadyError::BadOption`]
-    /// for a bound that is not positive.
+    /// As [`Solver::solve`]; [`SteadyError::NothingScales`] if no demand is scaled;
+    /// [`SteadyError::BadOption`] for a bound that is not positive.
     pub fn headroom(
         &mut self,
         bounds: &Bounds,
@@ -188,7 +189,7 @@ impl Solver {
 }
 
 impl Binding {
-    /// What it is called in tables.
+    /// Returns the kind of the bound.
     pub fn kind(&self) -> BindingKind {
         match self {
             Binding::Utilization(_) => BindingKind::Utilization,
@@ -197,7 +198,7 @@ impl Binding {
         }
     }
 
-    /// The link or the connection that it is of.
+    /// Returns the name of its link or connection.
     pub fn name<'a>(&self, network: &'a Network) -> &'a str {
         match *self {
             Binding::Utilization(id) => network.link_name(id),
@@ -206,7 +207,7 @@ impl Binding {
     }
 }
 
-/// Which bound it is.
+/// Kind of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BindingKind {
@@ -219,7 +220,7 @@ pub enum BindingKind {
 }
 
 impl BindingKind {
-    /// What it is called in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             BindingKind::Utilization => "utilization",

@@ -1,23 +1,25 @@
-//! Where a network of fluids comes to rest, found without stepping.
+//! Steady state of a network in the fluid model, computed without a time-domain simulation.
 //!
-//! A run of netflow-fluid that settles ends where nothing changes any more: every queue takes in what it
-//! sends, every source sends what its profile gives for the loss and the round-trip time of its path. Here
-//! these equations are solved as they stand, by Newton's method, with the laws of
-//! [`netflow_fluid::queue_fixed_point`] that a step of the engine has too. Lengths of steps do not come in: the queue at
-//! the end of a step that changes nothing is the same for any length.
+//! A `netflow-fluid` run that settles reaches a state in which nothing changes. Every queue sends
+//! what it accepts. Every source sends the rate that its profile gives for the loss and the
+//! round-trip time of its path. This crate solves these equations directly by Newton's method. The
+//! queue equations are those of [`netflow_fluid::queue_fixed_point`], which the fluid engine also uses. The
+//! result does not depend on the time step, because the queue at the end of a step without change
+//! is the same for any step.
 //!
-//! What is found is an equilibrium. Whether a run stays there is another question: where delays are long
-//! beside the queues' room, and sources steep, a run may sawtooth_amplitude around it for ever.
+//! The result is an equilibrium, but it may be unstable. A run may oscillate around it without end
+//! if delays are long compared with the buffers and the source rates depend steeply on loss.
 //!
-//! - [`solve()`] and [`Solver`] find the steady state,
-//! - [`Solver::sensitivities`] tells what a little more of anything anywhere changes,
-//! - [`Solver::transfer_times`] how long transfers take that come and go,
-//! - [`Solver::headroom`] how much more the network carries,
-//! - [`failures()`] what happens if a link, a node or a risk group fails,
-//! - [`beside_run()`] whether a run comes to rest there.
+//! - [`solve()`] and [`Solver`] compute the steady state,
+//! - [`Solver::sensitivities`] its derivatives with respect to every parameter of links and
+//!   connections,
+//! - [`Solver::transfer_times`] the mean completion times of finite transfers,
+//! - [`Solver::headroom`] the largest factor by which demands can grow,
+//! - [`failures()`] the effect of failures of links, nodes and risk groups,
+//! - [`beside_run()`] whether a run settles at the steady state.
 //!
-//! Not covered, and refused: congestion windows, managed queues, transfers that end, aggregates and drop
-//! precedences, links with several queues. Users send their mean traffic.
+//! Not supported, and rejected: congestion windows, managed queues, transfers that end, aggregates,
+//! drop precedences, and links with several queues. Users send their mean traffic.
 #![warn(missing_docs)]
 
 mod beside;
@@ -42,7 +44,7 @@ mod transfers;
 
 use netflow_network::Network;
 
-pub use beside::{BesideRun, LinkMeasurement, beside_run};
+pub use beside::{BesideRun, ObservedRange, beside_run};
 pub use error::SteadyError;
 pub use failures::{
     AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt,
@@ -56,7 +58,7 @@ pub use solver::{Solver, Which};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
 pub use transfers::TransferTimes;
 
-/// The steady state of a network as it is just before `at_s`; infinity is after all its events.
+/// Computes the steady state of a network just before `at_s`; infinity means after all events.
 ///
 /// # Errors
 /// As [`Solver::new`] and [`Solver::solve`].
@@ -64,7 +66,7 @@ pub fn solve(network: &Network, at_s: f64, options: &SteadyOptions) -> Result<St
     Solver::new(network, at_s)?.solve(options)
 }
 
-/// The same from the steady state of another network with as many links, near which it may be.
+/// Computes the steady state, starting from that of a similar network with as many links.
 ///
 /// # Errors
 /// As [`solve()`].

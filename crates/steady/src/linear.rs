@@ -1,27 +1,27 @@
-//! How the distance from rest changes with the guess: a matrix that is never written down, but applied,
-//! as it is and transposed, by one walk over all hops.
+//! Jacobian of the residual as a matrix-free operator: one pass over all hops computes its product
+//! with a vector, or that of its transpose.
 
 use crate::point::Point;
 use crate::problem::{Flow, Problem};
 
-/// The derivative at a point of which slopes were asked for.
+/// Jacobian at a point that was evaluated with slopes.
 #[derive(Clone, Copy)]
 pub(crate) struct Linear<'a> {
     pub problem: &'a Problem,
     pub point: &'a Point,
 }
 
-/// What a change of every link does to a packet: of ln of the part that gets in, and of the waiting time.
+/// Tangents or adjoints of the links: ln of the probability of acceptance, and the waiting time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Looks {
     pub ln_pass: Vec<f64>,
     pub waiting_s: Vec<f64>,
 }
 
-/// What changes from outside at every flow.
+/// Adjoints of the flows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pulls {
-    /// What a unit more of ln rate, of ln of what gets through, and of the round-trip time is worth.
+    /// Derivatives by ln(rate), by ln of the fraction delivered, and by the round-trip time.
     pub ln_rate: Vec<f64>,
     pub ln_pass: Vec<f64>,
     pub rtt_s: Vec<f64>,
@@ -37,7 +37,7 @@ impl Looks {
 }
 
 impl Linear<'_> {
-    /// d(off rest) by a change of z.
+    /// Computes the Jacobian–vector product with `change`, a change of z.
     pub fn apply(&self, change: &[f64], looks: &mut Looks, out: &mut [f64]) {
         let Linear { problem, point } = *self;
         out.fill(0.0);
@@ -81,9 +81,9 @@ impl Linear<'_> {
         }
     }
 
-    /// The transposed of [`apply`](Self::apply); `pulls` tells besides what every flow's rate, what gets
-    /// through its data's way and its round-trip time are worth, with `worth` as prices of the distances
-    /// from rest.
+    /// Computes the product of the transposed Jacobian with `worth`, the adjoint of the residual.
+    /// If `pulls` is given, it also returns the adjoints of every flow's rate, delivered fraction
+    /// and round-trip time.
     pub fn transpose(
         &self,
         worth: &[f64],
@@ -97,12 +97,12 @@ impl Linear<'_> {
             let (u, v) = (worth[2 * l], worth[2 * l + 1]);
             (-(u + v) / at.bits_ps, v / at.pkts_ps)
         };
-        // By link: what a bit/s more, and a packet/s more, are worth.
+        // Adjoints of every link's bit/s and packets/s.
         looks.ln_pass.fill(0.0);
         looks.waiting_s.fill(0.0);
         let mut pulls = pulls;
         for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
-            // From the last hop back: what is worth all that comes after.
+            // From the last hop back: the sum over all hops that follow.
             let mut after = 0.0;
             for (hops, pkts) in crossings(flow).into_iter().rev() {
                 for h in hops.rev() {
@@ -126,8 +126,8 @@ impl Linear<'_> {
         }
     }
 
-    /// Adds to every link of a way what a unit of its ln of what gets through, and of its waiting time, is
-    /// worth to a flow.
+    /// Adds a flow's adjoints of ln(fraction delivered) and of the waiting time to every link of
+    /// its path.
     pub fn hand_out(&self, flow: &Flow, by_pass: f64, by_rtt: f64, looks: &mut Looks) {
         let links = &self.problem.hop_link;
         for h in flow.data_hops() {
@@ -140,7 +140,7 @@ impl Linear<'_> {
         }
     }
 
-    /// What that is worth in terms of z.
+    /// Converts the link adjoints into adjoints of z.
     pub fn gather(&self, looks: &Looks, out: &mut [f64]) {
         let Linear { problem, point } = *self;
         out.fill(0.0);
@@ -155,7 +155,7 @@ impl Linear<'_> {
         }
     }
 
-    /// The main diagonal, but for what a way that crosses a link twice does to itself.
+    /// Computes the main diagonal, except the effect of a path that crosses a link twice on itself.
     pub fn diagonal(&self, out: &mut [f64]) {
         let Linear { problem, point } = *self;
         out.fill(0.0);
@@ -184,7 +184,7 @@ impl Linear<'_> {
     }
 }
 
-/// The hops on which a flow is traffic, with packets per packet of data.
+/// Returns the hop ranges on which a flow is traffic, with packets per data packet.
 fn crossings(flow: &Flow) -> [(std::ops::Range<usize>, f64); 2] {
     [(flow.data_hops(), 1.0), (flow.ack_hops(), flow.acks)]
 }

@@ -1,22 +1,22 @@
-//! From a guess to rest: Newton's method, its linear equations solved by GMRES as exactly as the distance
-//! from rest is worth, each step tried and shortened until it leads nearer.
+//! Inexact Newton's method with step halving; GMRES solves its linear equations as exactly as the
+//! residual requires.
 
 use crate::gmres::Gmres;
 use crate::linear::{Linear, Looks};
 use crate::point::Point;
 use crate::problem::Problem;
 
-/// No number is moved further in one step: by a factor e² in load.
+/// Largest change of an unknown in one step: a factor e² in load.
 const LONGEST: f64 = 2.0;
-/// A step is halved so often before the equations are damped instead.
+/// Number of step halvings before the equations are damped instead.
 const HALVINGS: usize = 6;
 const MOST_PRODUCTS: usize = 400;
-/// See [`Newton::relax`]: how often, how many steps at a time, and how far each goes.
+/// Parameters of [`Newton::relax`]: number of calls, steps per call, and relaxation factor.
 const MOST_RELAXATIONS: usize = 8;
 const RELAXATIONS: usize = 20;
 const RELAXED: f64 = 0.3;
 
-/// Room for what is found on the way.
+/// Work space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Newton {
     pub off: Vec<f64>,
@@ -29,10 +29,10 @@ pub(crate) struct Newton {
     pub gmres: Gmres,
 }
 
-/// How far it came.
+/// Outcome of the iteration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reached {
-    /// The largest distance from rest.
+    /// Largest residual.
     pub residual: f64,
     pub rounds: usize,
     pub products: usize,
@@ -65,8 +65,8 @@ impl Newton {
         }
     }
 
-    /// Moves `z` until no number is further from rest than `tolerance`, or so many rounds are over. The
-    /// point is left at `z`, with slopes.
+    /// Iterates on `z` until no residual exceeds `tolerance`, or the maximum number of steps is
+    /// reached. The point is left at `z`, evaluated with slopes.
     pub fn find(
         &mut self,
         problem: &Problem,
@@ -111,8 +111,9 @@ impl Newton {
         }
     }
 
-    /// Where no step leads nearer, since equations bend between here and there: every link by itself goes
-    /// some way to where it would rest if the others stayed, again and again.
+    /// Takes damped Jacobi steps where no Newton step reduces the residual, because derivatives are
+    /// discontinuous in between. Each link moves part of the distance to its own equilibrium with
+    /// all other links fixed.
     fn relax(&mut self, problem: &Problem, point: &mut Point, z: &mut [f64]) {
         for _ in 0..RELAXATIONS {
             point.evaluate(problem, z, true, &mut self.off);
@@ -125,7 +126,7 @@ impl Newton {
         point.evaluate(problem, z, true, &mut self.off);
     }
 
-    /// Where the linear equations lead, their diagonal enlarged by a part of it.
+    /// Computes the Newton step, with the diagonal enlarged by the fraction `damping`.
     fn direction(
         &mut self,
         problem: &Problem,
@@ -139,7 +140,7 @@ impl Newton {
             diagonal, looks, ..
         } = self;
         for d in diagonal.iter_mut() {
-            // Where a rate rises with the loss it may be anything.
+            // The sign is arbitrary where a source's rate rises with the loss.
             *d = d.abs().max(0.1);
         }
         for (right, off) in self.right.iter_mut().zip(&self.off) {
@@ -166,7 +167,7 @@ impl Newton {
         solved.products
     }
 
-    /// Goes along the step as far as that leads nearer; whether it does.
+    /// Moves along the step, halved until the residual falls; returns whether it did.
     fn advance(&mut self, problem: &Problem, point: &mut Point, z: &mut [f64]) -> bool {
         let longest = largest(&self.step);
         if !longest.is_finite() {

@@ -1,21 +1,22 @@
-//! How a steady state is looked for.
+//! Options of the steady-state solver.
 
 use crate::SteadyError;
 use crate::solver::check;
 
-/// How a steady state is looked for.
+/// Options of the steady-state solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyOptions {
-    /// How far from rest a link may be, relative in load.
+    /// Largest residual, relative in load.
     pub tolerance: f64,
-    /// Random starts besides the first, to see whether they lead elsewhere: at most [`MOST_STARTS`](Self::MOST_STARTS).
+    /// Number of random starting points in addition to the first, which search for other steady
+    /// states; at most [`MOST_STARTS`](Self::MOST_STARTS).
     pub starts: u32,
-    /// Everything random hangs on it.
+    /// Random seed.
     pub seed: u64,
 }
 
 impl Default for SteadyOptions {
-    /// To 1e-10, without random starts.
+    /// Returns a tolerance of 1e-10 without random starting points.
     fn default() -> Self {
         SteadyOptions {
             tolerance: 1e-10,
@@ -26,7 +27,7 @@ impl Default for SteadyOptions {
 }
 
 impl SteadyOptions {
-    /// Random starts at most.
+    /// Largest number of random starting points.
     pub const MOST_STARTS: u32 = 100_000;
 
     pub(crate) fn check(&self) -> Result<(), SteadyError> {

@@ -1,4 +1,5 @@
-//! The 95th percentile of the delays at rest, by the law of waiting times that runs have, and what changes it.
+//! 95th percentile of the steady-state delays, from the delay distribution that runs use, and its
+//! derivatives.
 
 use netflow_fluid::delays::{
     ByLaw, Distribution, Exactness, Found, Law, STEP, quantile_of, slopes,
@@ -7,36 +8,36 @@ use netflow_fluid::delays::{
 use crate::sensitivity::{Counted, Direct};
 use crate::solver::Solver;
 
-/// The part of the packets that takes no longer.
+/// Probability of the percentile.
 const PART: f64 = 0.95;
 const EXACT: Exactness = Exactness {
     time: 1e-14,
     part: 1e-15,
 };
-/// Where Newton's method begins, and how often it is tried.
+/// Accuracy of the starting point of Newton's method, and its maximum number of steps.
 const NEAR: Exactness = Exactness {
     time: 1e-3,
     part: 1e-6,
 };
 const NEWTON: usize = 8;
-/// So near, relatively, a percentile is at a time that many packets take exactly.
+/// Relative distance within which the percentile is at a jump of the distribution.
 const AT_JUMP: f64 = 1e-10;
-/// Of fewer packets in a queue who finds them does not wait.
+/// Mean queue in packets below which packets do not wait.
 const NOTHING_PKTS: f64 = 1e-9;
-/// With less room a queue is full.
+/// Free buffer space in packets below which a queue is full.
 const FULL_PKTS: f64 = 1e-3;
 
-/// A percentile, and who takes how long.
+/// Percentile with the delay distributions of its flows.
 pub(crate) struct Percentile {
     pub time_s: f64,
-    /// The flows that it is of, and which part of all packets that arrive is of them.
+    /// Flows included, each with its share of all delivered packets and its delay distribution.
     flows: Vec<usize>,
     times: Vec<(f64, Distribution)>,
-    /// What is found at each link.
+    /// Distribution parameters of the packets found at each link.
     found: Vec<Found>,
 }
 
-/// The percentile of all these, none of which takes less than the shortest.
+/// Returns the percentile of all these, where no delay is below `shortest_s`.
 fn found_s(times: &[(f64, Distribution)], shortest_s: f64) -> f64 {
     let near_s = quantile_of(times, PART, shortest_s, NEAR);
     let mut time_s = near_s;
@@ -56,7 +57,7 @@ fn found_s(times: &[(f64, Distribution)], shortest_s: f64) -> f64 {
         }
         time_s = next_s;
     }
-    // At a jump, for one.
+    // Newton's method fails at a jump, for example.
     quantile_of(times, PART, shortest_s, EXACT)
 }
 
@@ -65,7 +66,8 @@ fn moments(found: &Found) -> [f64; 3] {
 }
 
 impl Solver {
-    /// The percentile of the delays of the data that arrives of these flows; `None` if nothing arrives.
+    /// Computes the percentile of the delays of these flows' delivered data; `None` if nothing
+    /// arrives.
     pub(crate) fn percentile(&self, counted: &Counted) -> Option<Percentile> {
         let (problem, point) = (&self.problem, &self.point);
         let mut found = vec![Found::default(); problem.links.len()];
@@ -109,7 +111,7 @@ impl Solver {
         })
     }
 
-    /// Adds to what a measure sees directly that it is this percentile.
+    /// Adds the partial derivatives of this percentile.
     pub(crate) fn see_percentile(&self, it: &Percentile, direct: &mut Direct) {
         direct.value = it.time_s;
         let (problem, point) = (&self.problem, &self.point);
@@ -127,7 +129,7 @@ impl Solver {
         };
         let jumps: Vec<(usize, ByLaw)> = it.at_jumps().collect();
         if !jumps.is_empty() {
-            // As long as so many take exactly that, it is theirs.
+            // At a jump, the percentile is the delay of the flows at the jump.
             let part = 1.0 / jumps.len() as f64;
             for (i, by) in jumps {
                 let own = ByLaw {
@@ -137,7 +139,8 @@ impl Solver {
                 add(direct, i, own, part);
             }
         } else {
-            // Σ w (W(T) − PART) stays 0, w being the parts of all packets and W who took no longer.
+            // Σ w (W(T) − PART) stays 0, with w the share of all packets and W the fraction not
+            // slower than T.
             let density = |(weight, times): &(f64, Distribution)| weight * times.density(it.time_s);
             let all: f64 = it.times.iter().map(density).sum();
             for (&i, (weight, times)) in it.flows.iter().zip(&it.times) {
@@ -159,7 +162,7 @@ impl Solver {
             let buffer_pkts = link.buffer_pkts;
             let (worth, found) = (worth[l], it.found[l]);
             let sees = &mut direct.links[l];
-            // A full queue changes as one does that is nearly so.
+            // The derivative of a full queue is that of a nearly full one.
             let queue_pkts = queue_pkts.min(buffer_pkts - FULL_PKTS);
             let room = STEP * queue_pkts.min(buffer_pkts - queue_pkts);
             let of = |queue_pkts, buffer_pkts| moments(&Found::of(queue_pkts, buffer_pkts));
@@ -178,13 +181,14 @@ impl Solver {
 }
 
 impl Percentile {
-    /// The flows many of whose packets take exactly that time.
+    /// Returns the flows of which many packets have exactly this delay.
     fn at_jumps(&self) -> impl Iterator<Item = (usize, ByLaw)> + '_ {
         let both = self.flows.iter().zip(&self.times);
         both.filter_map(|(&i, (_, times))| Some((i, times.jump(self.time_s, AT_JUMP)?)))
     }
 
-    /// Whether packets of several flows take exactly that time: each changes it in one direction only.
+    /// Returns whether packets of several flows have exactly this delay, so that each changes it in
+    /// one direction only.
     pub fn is_at_bend(&self) -> bool {
         self.at_jumps().count() > 1
     }

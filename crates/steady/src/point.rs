@@ -1,9 +1,9 @@
-//! The network at one guess, how far it is from rest there, and how that changes.
+//! Evaluation of the network at one iterate: state, residual and local derivatives.
 //!
-//! To be found are for every link u = ln(offered bits/s / bandwidth) and v = ln(mean bits of a packet).
-//! They tell what the link does to packets: ln(1−D), \[Prof\] §3.3, and how long they wait, N·e^v/bandwidth.
-//! That tells every source its loss p = 1 − Π(1−D) and its round-trip time; these its rate; and the rates,
-//! thinned link by link on their ways, what is offered. Off rest are
+//! The unknowns of every link are u = ln(offered bit/s / bandwidth) and v = ln(mean bits of a
+//! packet). They determine its ln(1−D), \[Prof\] §3.3, and its waiting time N·e^v/bandwidth. These
+//! give every source its loss p = 1 − Π(1−D) and its round-trip time, hence its rate. The rates,
+//! reduced link by link along their paths, give the offered traffic. The residuals are
 //!
 //! > u − ln(Σ bits/s / bandwidth)   and   v − ln(Σ bits/s / Σ packets/s).
 
@@ -15,80 +15,81 @@ use netflow_profile::Profile;
 
 use crate::problem::{Flow, NO_PROFILE, Problem};
 
-/// Sources evaluated at a time.
+/// Number of sources evaluated at a time.
 const BATCH: usize = 64;
 
-/// Of so little the logarithm still is a number.
+/// Smallest traffic, which keeps its logarithm finite.
 const NOTHING: f64 = 1e-280;
 
-/// What one link does.
+/// State of one link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkAt {
     pub rest: QueueFixedPoint,
-    /// The part of what arrives that gets in.
+    /// Fraction of the arriving packets that is accepted.
     pub pass: f64,
     pub waiting_s: f64,
-    /// Seconds that a mean packet takes to send.
+    /// Mean service time of a packet in seconds.
     pub packet_s: f64,
-    /// By how much an arriving packet waits longer with each packet in the queue, in seconds; 0 behind a link that is no faster.
+    /// Increase of the waiting time per packet in the queue, in seconds; 0 if the preceding link
+    /// is not faster.
     pub wait_packet_s: f64,
-    /// Room in mean packets, and how it changes with ln of their bits.
+    /// Buffer in mean packets, and its derivative by ln of their size in bits.
     pub buffer_pkts: f64,
     pub buffer_by_v: f64,
-    /// What arrives.
+    /// Arrival rates in bit/s and packets/s.
     pub bits_ps: f64,
     pub pkts_ps: f64,
 }
 
-/// What one flow does.
+/// State of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowAt {
     /// Packets/s of one connection.
     pub rate_pps: f64,
     pub ln_pass: f64,
     pub rtt_s: f64,
-    /// The loss that it reckons with.
+    /// Loss that the source assumes.
     pub learnt: f64,
-    /// d ln rate by ln of the part that gets through, and by the round-trip time in 1/s.
+    /// Derivatives of ln(rate) by ln of the delivered fraction, and by the round-trip time in 1/s.
     pub by_pass: f64,
     pub by_rtt: f64,
     pub limit: Held,
 }
 
-/// What holds a source where it is.
+/// Constraint that limits a source's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Held {
-    /// The rate it was given.
+    /// Its fixed rate.
     #[default]
     Own,
     /// Its profile.
     Profile,
-    /// Its profile, with all losses of a round trip counting as one.
+    /// Its profile, where all losses of one round trip count as one.
     OneLossPerWindow,
-    /// The largest window it may have.
+    /// Its maximum window.
     Window,
-    /// What its application makes.
+    /// The rate of its application.
     Application,
-    /// More than half is lost: it cannot grow.
+    /// Loss above 50 %, with which it cannot grow.
     Start,
 }
 
-/// The part that is lost where ln of what gets through is this; never −0.
+/// Returns the loss for ln of the delivered fraction; never −0.
 pub(crate) fn lost(ln_pass: f64) -> f64 {
     0.0 - libm::expm1(ln_pass)
 }
 
-/// All of it, kept from guess to guess.
+/// State of all links and flows, updated at every iterate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Point {
     pub links: Vec<LinkAt>,
     pub flows: Vec<FlowAt>,
-    /// Packets/s of data that enter each hop, or whose acknowledgements do.
+    /// Packets/s at the entrance of each hop, counted in data packets.
     pub hops: Vec<f64>,
     fixed_s: Vec<f64>,
-    /// What fills each queue.
+    /// Queue-filling traffic of each link.
     pub fillings: Vec<DropTailTcpLaw>,
-    /// What follows from inputs is to be made anew.
+    /// True if quantities derived from the inputs must be recomputed.
     stale: bool,
 }
 
@@ -101,7 +102,7 @@ impl Point {
         }
     }
 
-    /// Bandwidths, delays, rooms or flows are others than before.
+    /// Marks bandwidths, delays, buffers or flows as changed.
     pub fn inputs_changed(&mut self) {
         self.stale = true;
     }
@@ -121,7 +122,8 @@ impl Point {
         self.fixed_s.extend(problem.flows.iter().map(fixed_s));
     }
 
-    /// Evaluates everything at `z`, and writes how far it is from rest; with slopes on demand.
+    /// Evaluates the network at `z` and writes the residual to `off`; with derivatives if `slopes`
+    /// is set.
     pub fn evaluate(&mut self, problem: &Problem, z: &[f64], slopes: bool, off: &mut [f64]) {
         if self.stale {
             self.renew(problem);
@@ -232,7 +234,8 @@ impl Point {
 }
 
 impl LinkAt {
-    /// How ln of what gets in, and the waiting time, change with ln of the mean packet's bits.
+    /// Returns the derivatives of ln(fraction accepted) and of the waiting time by ln of the mean
+    /// packet's bits.
     pub fn by_v(&self) -> [f64; 2] {
         let by_buffer = &self.rest.by_buffer;
         let more_s = self.wait_packet_s * by_buffer.queue_pkts * self.buffer_by_v;
@@ -248,12 +251,13 @@ impl FlowAt {
         lost(self.ln_pass)
     }
 
-    /// The rate that a TCP source settles at, whose profile gives `profile_pps` for the loss of its path.
+    /// Computes the steady rate of a TCP source whose profile gives `profile_pps` for the loss of
+    /// its path.
     fn respond(&mut self, profile: &dyn Profile, flow: &Flow, profile_pps: f64, slopes: bool) {
         let (loss, rtt_s) = (self.loss(), self.rtt_s);
         let through = libm::exp(self.ln_pass);
         let most_pps = |pps: f64| {
-            // What is lost is sent again.
+            // Lost packets are retransmitted.
             let pps =
                 within_window(pps, flow.window_pkts, rtt_s).min(flow.application_pps / through);
             rate_kept_pps(pps, loss, rtt_s)
@@ -306,8 +310,8 @@ impl FlowAt {
     }
 }
 
-/// The window of a source that learns a loss of one over its window: the least from `least_pkts` on that its
-/// profile gives back, by halves.
+/// Computes by bisection the window of a source with one counted loss per window: the smallest one,
+/// from `least_pkts` on, that its profile reproduces.
 fn one_loss_per_window(
     profile: &dyn Profile,
     least_pkts: f64,

@@ -1,4 +1,4 @@
-//! A network as it is at one time: who sends over which links, and what each link is.
+//! Inputs of the steady-state problem: links and active flows of a network at one time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -15,42 +15,43 @@ use netflow_workload::{Application as Users, Transfers};
 
 use crate::SteadyError;
 
-/// The source has no profile: it sends at its own rate.
+/// Profile index of a fixed-rate source.
 pub(crate) const NO_PROFILE: u32 = u32::MAX;
 
-/// So large a part is all but for rounding.
+/// Fraction above which a part is the whole, to allow for rounding.
 const ALL: f64 = 1.0 - 1e-9;
 
-/// All that does not change while a steady state is looked for.
+/// Quantities that stay constant during one solution.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub links: Vec<LinkOf>,
-    /// By profile, so that those of one are evaluated together; each profile's in order of classes.
+    /// Flows sorted by profile, so that those with one profile are evaluated together, then by
+    /// class.
     pub flows: Vec<Flow>,
-    /// Links of all flows' ways, data first, then the way back.
+    /// Links of the paths of all flows: data hops first, then the return path.
     pub hop_link: Vec<u32>,
-    /// Bits on the wire of a packet of a hop: of data, or an acknowledgement.
+    /// Bits on the wire of a packet of each hop: data or acknowledgement.
     pub hop_bits: Vec<f64>,
-    /// What a link does not lose on the way of the packets of a hop.
+    /// Probability that the link's own random loss spares a packet of each hop.
     pub hop_pass: Vec<f64>,
     pub profiles: Vec<Arc<dyn Profile>>,
-    /// By class: the transfers that its rate is the mean of.
+    /// Per class: the transfers whose mean rate it is.
     pub transfers: Vec<Option<Arc<Transfers>>>,
-    /// The flows of each profile, then those without.
+    /// Flow range of each profile; fixed-rate sources are last.
     pub groups: Vec<(u32, Range<usize>)>,
-    /// The flow of each class, if it sends, or all flows that it is divided into.
+    /// Flows of each class: none if inactive, several if it is split among paths.
     flows_of: Vec<Range<u32>>,
-    /// Those of each connection that was taken out of its class.
+    /// Flows of each connection that was taken out of its class.
     alone: BTreeMap<u32, Range<u32>>,
-    /// The network's events later than the time looked at.
+    /// Number of the network's events after the time of the solution.
     pub later_events: usize,
-    /// Connections that have no route.
+    /// Connections without a route.
     pub without_route: Vec<ConnectionId>,
-    /// Links that some flow crosses, in order of their numbers.
+    /// Links with traffic, in ascending order.
     pub used: Vec<u32>,
 }
 
-/// One link.
+/// Link parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkOf {
     pub bandwidth_bps: f64,
@@ -58,12 +59,12 @@ pub(crate) struct LinkOf {
     pub delay_s: f64,
     pub room: Room,
     pub red: Option<Red>,
-    /// What packets showed of its queue.
+    /// Queue calibration from the packet model.
     pub calibration: Calibration,
 }
 
 impl LinkOf {
-    /// Its queue where the mean packet has so many bits.
+    /// Returns the queue for the given mean packet size in bits.
     pub fn queue(&self, mean_bits: f64) -> Queue {
         Queue {
             buffer_pkts: self.room.pkts(mean_bits),
@@ -72,30 +73,30 @@ impl LinkOf {
     }
 }
 
-/// The connections of one class on their way.
+/// Connections of one class on one path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub class: u32,
-    /// The one connection of the class that it is, if it was taken out of it.
+    /// The single connection that it is, if that was taken out of its class.
     pub alone: Option<u32>,
-    /// How many connections, by the network.
+    /// Number of connections in the network.
     pub count: f64,
-    /// How many times as many connections there are instead, or their rate is.
+    /// Demand factor: multiplies the number of connections or, equally, their rate.
     pub demand: f64,
-    /// Hops of the data, and of the way back.
+    /// Hop ranges of the data and of the return path.
     pub data: (u32, u32),
     pub back: (u32, u32),
-    /// Whether acknowledgements are traffic.
+    /// True if acknowledgements are modelled as traffic.
     pub answers: bool,
     pub profile: u32,
     pub rate_pps: f64,
     pub window_pkts: f64,
     pub application_pps: f64,
-    /// IP bits of a packet of data; on a link see [`Problem::hop_bits`].
+    /// IP bits of a data packet; for the bits on a link see [`Problem::hop_bits`].
     pub data_bits: f64,
-    /// Acknowledgements per packet of data.
+    /// Acknowledgements per data packet.
     pub acks: f64,
-    /// ln of the part of the data that no link loses on the way.
+    /// ln of the probability that no link's random loss drops a data packet on the path.
     pub ln_pass: f64,
 }
 
@@ -108,7 +109,8 @@ impl Flow {
         self.back.0 as usize..self.back.1 as usize
     }
 
-    /// Hops of the return path on which acknowledgements are traffic, and wait; empty with `acks = false`.
+    /// Returns the hops of the return path on which acknowledgements are traffic and wait; empty
+    /// with `acks = false`.
     pub fn ack_hops(&self) -> Range<usize> {
         match self.answers {
             true => self.back_hops(),
@@ -116,8 +118,8 @@ impl Flow {
         }
     }
 
-    /// Packets/s that one connection demands whatever the network does, where it sends at `rate_pps`; 0 of TCP that
-    /// always has data.
+    /// Returns the packets/s that one connection demands whatever the network does, given its rate;
+    /// 0 for bulk TCP.
     pub fn demanded_pps(&self, rate_pps: f64) -> f64 {
         match self.profile {
             NO_PROFILE => rate_pps,
@@ -126,13 +128,13 @@ impl Flow {
         }
     }
 
-    /// Packets/s of data that all its connections send, each at this rate.
+    /// Returns the packets/s of data of all its connections, each sending at this rate.
     pub fn sent_pps(&self, rate_pps: f64) -> f64 {
         rate_pps * self.count * self.demand
     }
 }
 
-/// What a steady state cannot mean, or is not known of.
+/// Rejects networks that have no steady state, or none that is implemented.
 fn refuse(network: &Network) -> Result<(), SteadyError> {
     let no = |what: String, reason: &'static str| Err(SteadyError::NotCovered { what, reason });
     if network.calibration_due().is_some() {
@@ -172,10 +174,10 @@ fn refuse(network: &Network) -> Result<(), SteadyError> {
     Ok(())
 }
 
-/// Why a source by its congestion window has no rest.
+/// Reason why a source with a congestion window has no steady state.
 pub(crate) const NEEDS_PROFILE: &str = "it has a congestion window, which swings instead of coming to rest; a fluid needs a profile there, such as `linux-cubic`";
 
-/// The same of one connection that would send.
+/// Rejects an active connection that has no steady state.
 fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     let reason = match spec.source {
         Source::Window(_) | Source::Stack(_) => NEEDS_PROFILE,
@@ -191,7 +193,7 @@ fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
     Err(SteadyError::NotCovered { what, reason })
 }
 
-/// How many events these are: what happens to one link at one time is one.
+/// Counts events; changes of one link at one time are one event.
 fn happenings(events: &[LinkEvent]) -> usize {
     let each = events
         .iter()
@@ -200,7 +202,8 @@ fn happenings(events: &[LinkEvent]) -> usize {
 }
 
 impl Problem {
-    /// The network with the bandwidths, losses, delays and senders of just before `at_s`, and these routes.
+    /// Takes the network with the bandwidths, losses, delays and active sources of just before
+    /// `at_s`, and the given routes.
     pub fn new(network: &Network, at_s: f64, routes: &Rerouted) -> Result<Problem, SteadyError> {
         if at_s.is_nan() || at_s <= 0.0 {
             return Err(SteadyError::BadTime { at_s });
@@ -335,7 +338,7 @@ impl Problem {
         });
     }
 
-    /// Puts the flows of one profile together.
+    /// Sorts the flows by profile and class, and rebuilds the indices.
     fn arrange(&mut self) {
         self.flows
             .sort_by_key(|flow| (flow.profile, flow.class, flow.alone));
@@ -367,7 +370,7 @@ impl Problem {
         self.used = all.filter(|&l| used[l as usize]).collect();
     }
 
-    /// The flow that a connection is of, or all that it is divided into; none if it does not send.
+    /// Returns the flows of a connection: those of its class, or its own; empty if it is inactive.
     pub fn flows_of(&self, network: &Network, id: ConnectionId) -> Range<usize> {
         let class = network.tables().class_of[id.index()] as usize;
         let alone = self.alone.get(&(id.index() as u32));
@@ -375,14 +378,14 @@ impl Problem {
         all.start as usize..all.end as usize
     }
 
-    /// The part of these flows that is a connection's.
+    /// Returns the fraction of these flows that belongs to a connection.
     pub fn part_of(&self, network: &Network, id: ConnectionId, flows: Range<usize>) -> f64 {
         let all: f64 = self.flows[flows].iter().map(|it| it.count).sum();
         f64::from(network.connection_spec(id).count) / all
     }
 
-    /// Makes a connection a flow of its own, or several, to be given another demand than those that are as it; its flows,
-    /// if it sends.
+    /// Gives a connection flows of its own, so that its demand can differ from the rest of its
+    /// class. Returns them; empty if it is inactive.
     pub fn take_out(&mut self, network: &Network, id: ConnectionId) -> Range<usize> {
         let flows = self.flows_of(network, id);
         let part = self.part_of(network, id, flows.clone());
@@ -408,13 +411,13 @@ impl Problem {
         self.flows_of(network, id)
     }
 
-    /// Numbers to be found: two for every link.
+    /// Returns the number of unknowns: two per link.
     pub fn size(&self) -> usize {
         2 * self.links.len()
     }
 
-    /// Propagation and the transmission of one's own packet and acknowledgement, in seconds: of the way
-    /// there, and of the way back.
+    /// Returns propagation delay plus the transmission of one data packet and one acknowledgement,
+    /// in seconds: forward path, then return path.
     pub fn fixed_s(&self, flow: &Flow) -> [f64; 2] {
         let over = |hops: Range<usize>, is_sent: bool| -> f64 {
             let links = hops.map(|h| (h, &self.links[self.hop_link[h] as usize]));
@@ -428,7 +431,7 @@ impl Problem {
         ]
     }
 
-    /// Bits on the wire of a packet of a hop if it is sent there; else 0.
+    /// Returns the bits on the wire of a packet of a hop if it is sent there, else 0.
     pub fn sent_bits(&self, hop: usize, is_sent: bool) -> f64 {
         match is_sent {
             true => self.hop_bits[hop],
@@ -438,7 +441,7 @@ impl Problem {
 }
 
 impl LinkOf {
-    /// Sets the bandwidth in bit/s; a buffer given as a time follows it.
+    /// Sets the bandwidth in bit/s; a buffer given as a time scales with it.
     pub fn set_bandwidth(&mut self, bps: f64) {
         self.bandwidth_bps = bps;
         self.room = self.room.at(bps);

@@ -1,4 +1,4 @@
-//! A steady state as rows, for tables and for programs.
+//! Steady state as table rows, for text and machine-readable output.
 
 mod failures;
 mod gains;
@@ -19,70 +19,71 @@ use serde::Serialize;
 
 use crate::{Held, Steady};
 
-/// A link at rest, as [`LinkSteady`](crate::LinkSteady) has it.
+/// Row of one link, from [`LinkSteady`](crate::LinkSteady).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkRow<'a> {
     /// `FROM->TO`.
     pub link: &'a str,
-    /// Traffic demanded of it over its bandwidth; above 1 on an overloaded link.
+    /// Demand over bandwidth; above 1 on an overloaded link.
     pub load: f64,
-    /// Traffic demanded of it in bits/s on the wire: without losses upstream.
+    /// Demand in bit/s on the wire, without losses upstream.
     pub load_bps: f64,
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
-    /// Whether load and utilization are estimates: sources whose goodput is one send 10 % of its traffic or more.
+    /// True if load and utilization are estimates: at least 10 % of the traffic is from sources
+    /// whose goodput is an estimate.
     pub utilization_is_estimate: bool,
-    /// Packets/s that arrive.
+    /// Arrival rate in packets/s.
     pub offered_pps: f64,
-    /// Bits/s on the wire that arrive.
+    /// Arrival rate in bit/s on the wire.
     pub offered_bps: f64,
-    /// Mean queue, the packet in service included.
+    /// Mean queue in packets, the packet in service included.
     pub queue_pkts: f64,
-    /// Mean time that a packet spends there which gets in.
+    /// Mean sojourn time of an accepted packet, in seconds.
     pub delay_s: f64,
-    /// Whether queue and delay are estimates.
+    /// True if queue and delay are estimates.
     pub queue_is_estimate: bool,
-    /// Probability that a packet is refused.
+    /// Probability that an arriving packet is dropped.
     pub loss_probability: f64,
-    /// Whether it is an estimate.
+    /// True if the loss is an estimate.
     pub loss_is_estimate: bool,
 }
 
-/// A connection at rest, as [`ConnectionSteady`](crate::ConnectionSteady) has it.
+/// Row of one connection, from [`ConnectionSteady`](crate::ConnectionSteady).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ConnectionRow<'a> {
-    /// Its name.
+    /// Name of the connection.
     pub connection: &'a str,
-    /// How many connections it is; rates are of all of them together.
+    /// Number of connections; rates are their totals.
     pub count: u32,
-    /// Whether it sends, and has a route.
+    /// True if it is active and has a route.
     pub sending: bool,
-    /// Packets/s that it sends.
+    /// Sending rate in packets/s.
     pub rate_pps: f64,
-    /// Packets/s that arrive.
+    /// Goodput in packets/s.
     pub goodput_pps: f64,
-    /// Bits/s that arrive.
+    /// Goodput in bit/s.
     pub goodput_bps: f64,
-    /// Whether goodput and rate are estimates.
+    /// True if goodput and rate are estimates.
     pub goodput_is_estimate: bool,
-    /// Probability that a packet is lost on its way.
+    /// Probability that a packet is lost on its path.
     pub loss_probability: f64,
-    /// Whether it is an estimate.
+    /// True if the loss is an estimate.
     pub loss_is_estimate: bool,
-    /// Mean time of a packet from sending to arrival.
+    /// Mean one-way delay of a packet, in seconds.
     pub delay_s: f64,
-    /// Whether delay and round-trip time are estimates.
+    /// True if delay and round-trip time are estimates.
     pub delay_is_estimate: bool,
-    /// Round-trip time; nothing of sources that hear nothing of their packets.
+    /// Round-trip time in seconds; `None` for unresponsive sources.
     pub rtt_s: Option<f64>,
-    /// What holds it at that rate, in words, if it sends.
+    /// Constraint that limits the rate, in words; `None` if it is inactive.
     pub held_by: Option<&'static str>,
-    /// What its rate rests on, if that is not measured.
+    /// Provenance of the rate in its profile; empty if that is measured.
     pub profile_use: &'static str,
 }
 
 impl ConnectionRow<'_> {
-    /// One that has every column.
+    /// Returns a row with every optional column set.
     pub fn with_all_columns() -> ConnectionRow<'static> {
         ConnectionRow {
             held_by: Some(""),
@@ -91,7 +92,7 @@ impl ConnectionRow<'_> {
     }
 }
 
-/// The rows of all links, in the network's order.
+/// Returns the rows of all links, in the network's order.
 pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
     let rows = network.links().map(|id| {
         let it = steady.link(id);
@@ -113,7 +114,7 @@ pub fn links<'a>(network: &'a Network, steady: &Steady) -> Vec<LinkRow<'a>> {
     rows.collect()
 }
 
-/// The rows of all connections, in the network's order.
+/// Returns the rows of all connections, in the network's order.
 pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionRow<'a>> {
     let rows = network.connections().map(|id| {
         let (spec, it) = (network.connection_spec(id), steady.connection(id));

@@ -1,7 +1,7 @@
-//! What a little more of anything anywhere changes: all derivatives of one number by one adjoint solution.
+//! Sensitivities of one measure to all parameters, from one adjoint solution.
 //!
-//! At rest F(z, θ) = 0, so that dM/dθ = ∂M/∂θ + ψᵀ ∂F/∂θ with Jᵀψ = −∂M/∂z and J = ∂F/∂z: one system of linear
-//! equations for a measure M, whatever the number of parameters θ.
+//! In steady state F(z, θ) = 0. Hence dM/dθ = ∂M/∂θ + ψᵀ ∂F/∂θ with Jᵀψ = −∂M/∂z and J = ∂F/∂z.
+//! This is one linear system per measure M, whatever the number of parameters θ.
 
 use netflow_fluid::link_traffic::LinkTraffic;
 use netflow_fluid::queue_fixed_point::QueueSlopes;
@@ -15,52 +15,55 @@ use crate::problem::{Flow, NO_PROFILE};
 use crate::solver::{Solver, Which};
 use crate::{Steady, SteadyError, SteadyOptions};
 
-/// How exactly the adjoint equations are solved.
+/// Tolerance of the adjoint solution.
 const EXACT: f64 = 1e-12;
 const MOST_PRODUCTS: usize = 2000;
-/// What the adjoint solution may be off to be worth telling.
+/// Largest residual of the adjoint solution that is accepted.
 const WORTH_TELLING: f64 = 1e-7;
-/// So near, relatively, to where a profile or a limit bends, a state is at the bend.
+/// Relative distance within which a state counts as at a kink of a profile or limit.
 const AT_BEND: f64 = 1e-7;
 
-/// A number that depends on everything, of connections together.
+/// Scalar performance measure of a set of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Packets/s of data that they send.
+    /// Packets/s of data sent.
     Rate,
-    /// Bits/s of it that arrive.
+    /// Bit/s of data delivered.
     Goodput,
-    /// Mean time of a packet from sending to arrival, in seconds. What comes in bursts counts as if it waited at each link
-    /// as all packets do on average: that is exact for all packets together.
+    /// Mean one-way delay of a packet in seconds. Packets of bursts count with the mean wait of all
+    /// packets at each link, which is exact for the total over all packets.
     Delay,
-    /// The 95th percentile of that time over all packets that arrive, in seconds, by the law by which a run tells percentiles.
+    /// 95th percentile of the one-way delay of all delivered packets in seconds, from the delay
+    /// distribution that runs use.
     DelayP95,
-    /// Part of the data sent that is lost.
+    /// Fraction of the data sent that is lost.
     Loss,
 }
 
-/// The derivatives of one measure.
+/// Derivatives of one measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivities {
-    /// The measure itself.
+    /// Value of the measure.
     pub value: f64,
-    /// By the bandwidth of each link, per bit/s.
+    /// Derivatives by the bandwidth of each link, per bit/s.
     pub by_bandwidth: Vec<f64>,
-    /// By its propagation delay, per second.
+    /// Derivatives by its propagation delay, per second.
     pub by_delay: Vec<f64>,
-    /// By the room of its queue, per packet of [`LinkSteady::buffer_pkts`](crate::LinkSteady::buffer_pkts).
+    /// Derivatives by its buffer, per packet of
+    /// [`LinkSteady::buffer_pkts`](crate::LinkSteady::buffer_pkts).
     pub by_buffer: Vec<f64>,
-    /// By ln of what each connection offers: its rate, if it has one of its own, else the number of such
-    /// connections.
+    /// Derivatives by ln of each connection's demand: its rate if the source has a fixed rate, else
+    /// the number of such connections.
     pub by_demand: Vec<f64>,
-    /// Connections whose profile or limit bends right where they are, or whose transfers cross links of the same bandwidth,
-    /// and all where many packets of several take exactly the percentile: derivatives are those of one side.
+    /// Connections with one-sided derivatives: at a kink of their profile or limit, or with
+    /// transfers over links of equal bandwidth. It lists all connections if a percentile is a delay
+    /// that many packets of several connections have exactly.
     pub at_bends: Vec<ConnectionId>,
-    /// What is left of the adjoint equations, relatively.
+    /// Relative residual of the adjoint equations.
     pub residual: f64,
 }
 
-/// Which flows count.
+/// Flows included in the measure.
 pub(crate) enum Counted {
     All,
     Some(Vec<bool>),
@@ -75,7 +78,7 @@ impl Counted {
     }
 }
 
-/// What a flow sends.
+/// Traffic of one flow.
 struct Sent<'a> {
     i: usize,
     flow: &'a Flow,
@@ -84,16 +87,17 @@ struct Sent<'a> {
     goodput_pps: f64,
 }
 
-/// How many packets are found at a link, which are as many as the queue is long, or as all find on average.
+/// Packets found at a link by an arrival: the mean queue, or the mean over all arrivals.
 struct Wait {
     found_pkts: f64,
     by_queue: f64,
 }
 
-/// What a measure sees directly, at rates, what gets through, and queues that are taken as given.
+/// Value of a measure, and its partial derivatives by rates, delivered fractions and link states as
+/// independent variables.
 pub(crate) struct Direct {
     pub value: f64,
-    /// By flow: by ln of what it sends, by ln of the part that gets through, by the time its packets take without
+    /// Per flow: by ln of its sending rate, by ln of its delivered fraction, by its delay without
     /// queues.
     pub ln_sent: Vec<f64>,
     pub ln_pass: Vec<f64>,
@@ -102,7 +106,8 @@ pub(crate) struct Direct {
     at_bend: bool,
 }
 
-/// What a measure sees of one link: its queue, what packets find there, its room, and ln of the time of a mean packet.
+/// Partial derivatives of a measure by the state of one link: mean queue, packets found, buffer,
+/// and ln of the mean service time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SeenOfLink {
     pub queue_pkts: f64,
@@ -118,25 +123,26 @@ impl SeenOfLink {
 }
 
 impl Solver {
-    /// The number itself that [`sensitivities`](Self::sensitivities) tell the derivatives of, at a steady state of this
-    /// network as it is now.
+    /// Returns the value whose derivatives [`sensitivities`](Self::sensitivities) returns, at a
+    /// steady state of the network in its present state.
     pub fn value(&mut self, at: &Steady, measure: Measure, which: Which<'_>) -> f64 {
         let counted = self.counted(which);
         self.look(&at.z);
         self.direct(measure, &counted).value
     }
 
-    /// The derivatives of `measure` at a steady state of this network as it is now.
+    /// Computes the derivatives of `measure` at a steady state of the network in its present state.
     ///
     /// # Errors
-    /// As [`Solver::solve`], if `at` is not one of this network.
+    /// As [`Solver::solve`], if `at` is not a steady state of the network.
     pub fn sensitivities(
         &mut self,
         at: &Steady,
         measure: Measure,
         which: Which<'_>,
     ) -> Result<Sensitivities, SteadyError> {
-        // Their own demand changes it in another way than those of their like do.
+        // The demand of a selected connection affects the measure differently from that of the rest
+        // of its class.
         let counted = self.counted(which);
         let exact = SteadyOptions {
             tolerance: 1e-12,
@@ -244,7 +250,7 @@ impl Solver {
         for &l in &problem.used {
             let l = l as usize;
             let link = &point.links[l];
-            // By ln of the bandwidth: the load, and all that is sent at its rate.
+            // By ln of the bandwidth: the load, and everything sent at the link's rate.
             all.by_bandwidth[l] =
                 worth[2 * l] - looks.waiting_s[l] * link.waiting_s - direct.links[l].ln_packet_s;
             let by_buffer = &link.rest.by_buffer;
@@ -254,7 +260,7 @@ impl Solver {
                 + direct.links[l].buffer_pkts
                 + filling.buffer_pkts[l] * problem.links[l].room.nominal_pkts / link.buffer_pkts;
         }
-        // A way back without traffic is as long.
+        // A return path without traffic also adds delay.
         all.by_delay.clone_from(&filling.delay_s);
         let mut by_flow = vec![0.0; problem.flows.len()];
         for (i, flow) in problem.flows.iter().enumerate() {
@@ -299,12 +305,12 @@ impl Solver {
         all
     }
 
-    /// Of every flow whether it counts; those of single connections become flows of their own.
+    /// Returns which flows are included; selected connections get flows of their own.
     fn counted(&mut self, which: Which<'_>) -> Counted {
         let Which::Only(ids) = which else {
             return Counted::All;
         };
-        // Each has its place when all are out.
+        // Indices are final only after all connections have their own flows.
         for &id in ids {
             self.take_out(id);
         }
@@ -315,7 +321,7 @@ impl Solver {
         Counted::Some(counted)
     }
 
-    /// What the flows that count send.
+    /// Iterates over the traffic of the included flows.
     fn sent<'a>(&'a self, counted: &'a Counted) -> impl Iterator<Item = Sent<'a>> {
         let each = self.problem.flows.iter().zip(&self.point.flows).enumerate();
         let each = each.filter(|&(i, _)| counted.has(i));
@@ -399,7 +405,8 @@ impl Solver {
         direct
     }
 
-    /// Whether any of these connections comes in bursts, and so waits longer than other packets.
+    /// Returns whether any of these connections sends bursts, and so waits longer than other
+    /// packets.
     pub(crate) fn any_comes_in_bursts(&self, which: Which<'_>) -> bool {
         match which {
             Which::All => false,
@@ -414,7 +421,8 @@ impl Solver {
         self.problem.transfers[flow.class as usize].is_some()
     }
 
-    /// How many packets are found at a link: by all on average, or by those who meet bursts of others.
+    /// Returns the packets found at a link: by the average arrival, or by arrivals that meet bursts
+    /// of other flows.
     fn found_by(&self, l: usize, as_all: bool) -> Wait {
         let rest = &self.point.links[l].rest;
         let meets = !as_all && self.point.fillings[l].has_bursts();
@@ -430,7 +438,7 @@ impl Solver {
         }
     }
 
-    /// Whether the law of a flow's rate bends where it is.
+    /// Returns whether a flow's rate has a kink at this point.
     fn is_at_bend(&self, i: usize, crossings: &[LinkTraffic]) -> bool {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         if flow.profile == NO_PROFILE {
@@ -450,7 +458,7 @@ impl Solver {
         if !matches!(at.limit, Held::Profile | Held::OneLossPerWindow) {
             return false;
         }
-        // Elasticities on either side.
+        // Elasticities on both sides.
         let here = |loss: f64, rtt_s: f64| {
             let slopes = profile.slopes(loss, rtt_s);
             [slopes.by_loss * loss, slopes.by_rtt * rtt_s]

@@ -1,35 +1,37 @@
-//! How much longer TCP transfers take that share a link than alone: an empirical profile, measured by packets
-//! (`studies/sharing`). It knows what no formula of processor sharing does: windows that do not take what others leave,
-//! slow starts that end too early beside others, and losses.
+//! Slowdown of TCP transfers that share a link: an empirical profile, measured with packets
+//! (`studies/sharing`). Unlike formulas of processor sharing, it includes windows that leave
+//! capacity unused, slow starts that end early because of cross traffic, and losses.
 
 use std::sync::OnceLock;
 
-/// Rows by round trips, then by how much the way holds, by how large transfers are, and by how much room there is. The names of the last
-/// columns are loads.
+/// Table with one row per combination of RTT, bandwidth-delay product, transfer size and buffer
+/// size. The names of the last columns are loads.
 const TABLE: &str = include_str!("../data/sharing.csv");
 const AXES: usize = 4;
 const LOADS: usize = 5;
 const COLUMNS: usize = 1 + LOADS;
 
-/// What is known of transfers over one link.
+/// Measured slowdown of transfers over one link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shared {
-    /// So many times as long as slow start says do transfers take that nobody meets: above 1 where they lose on their own.
+    /// Unloaded time relative to that of slow start; above 1 if transfers lose packets even when
+    /// alone.
     pub alone: f64,
-    /// (T/T alone − 1)(1 − ρ)/ρ at each of the loads ρ.
+    /// (T/T₀ − 1)(1 − ρ)/ρ at each load ρ, with T₀ the unloaded time.
     per_load: [f64; LOADS],
 }
 
 impl Shared {
-    /// That of a processor, which is shared equally at all times.
+    /// Ideal processor sharing.
     #[cfg(test)]
     pub const PROCESSOR: Shared = Shared {
         alone: 1.0,
         per_load: [1.0; LOADS],
     };
 
-    /// Of transfers of so many packets on average, over a link with round trips of `rtt_s` without queues, whose way holds `way_pkts` and
-    /// that has room for `room_pkts`. Beyond what was measured it is that of the nearest.
+    /// Interpolates the profile for transfers of mean size `size_pkts`, a round-trip time `rtt_s`
+    /// without queueing, a bandwidth-delay product `way_pkts` and a buffer `room_pkts`. Values
+    /// outside the measured range are clamped.
     pub fn of(rtt_s: f64, way_pkts: f64, size_pkts: f64, room_pkts: f64) -> Shared {
         let table = table();
         let at = [
@@ -62,8 +64,7 @@ impl Shared {
         Shared { alone, per_load }
     }
 
-    /// By how much longer they take, in times that they take alone, where transfers ask for this part of the link,
-    /// below 1.
+    /// Returns the slowdown T/T₀ − 1 at this load of transfers, which must be below 1.
     pub fn longer(&self, load: f64) -> f64 {
         let place = Place::between(&table().loads, load);
         let [below, above] = [place.below, place.below + 1].map(|at| self.per_load[at]);
@@ -72,10 +73,11 @@ impl Shared {
 }
 
 struct Table {
-    /// ln of the round trip in ms, of what the way holds in packets, of transfers and of room in what it holds.
+    /// ln of: RTT in ms; bandwidth-delay product in packets; transfer size and buffer size, both in
+    /// bandwidth-delay products.
     axes: [Vec<f64>; AXES],
     loads: [f64; LOADS],
-    /// In the order of the axes, the last changing first.
+    /// Rows in the order of the axes; the last axis varies fastest.
     rows: Vec<[f64; COLUMNS]>,
 }
 
@@ -104,10 +106,10 @@ fn table() -> &'static Table {
     })
 }
 
-/// Between two values of an axis.
+/// Position between two values of an axis.
 struct Place {
     below: usize,
-    /// Of the way to the next.
+    /// Fraction of the distance to the next value.
     part: f64,
 }
 
@@ -157,7 +159,7 @@ mod tests {
                 assert!((longer - told * load / (1.0 - load)).abs() < 1e-9, "{line}");
             }
         }
-        // Beyond it the nearest, and between two what is between.
+        // Clamps outside the measured range and interpolates within it.
         let of = |way: f64| Shared::of(0.01, way, way, way);
         assert_eq!(of(1e-3), of(1.5));
         assert_eq!(of(1e9), of(5000.0));

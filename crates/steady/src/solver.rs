@@ -1,4 +1,5 @@
-//! Steady states of one network, one after the other: with other bandwidths, delays, rooms and demands.
+//! Solver for successive steady states of one network while bandwidths, delays, buffers or demands
+//! change.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,17 +14,17 @@ use crate::problem::{NO_PROFILE, Problem};
 use crate::steady::Steady;
 use crate::{SteadyError, SteadyOptions};
 
-/// Loads that random starts lie between, as ln.
+/// Range of ln(load) of random starting points.
 const RANDOM: std::ops::Range<f64> = -1.5..1.5;
-/// Where the first start has a link that is offered more than it carries.
+/// ln(load) of an overloaded link at the first starting point.
 const FULL: f64 = -0.05;
-/// Two states that differ by less at every link are one.
+/// Two states are the same if they differ by less than this at every link.
 const SAME: f64 = 1e-5;
 const MOST_ROUNDS: usize = 200;
-/// If the first start leads nowhere, so many random ones are tried.
+/// Number of random starting points tried if the first does not converge.
 const OTHER_STARTS: u64 = 8;
 
-/// A network whose steady states are looked for, with all the room that takes.
+/// Network with the work space to solve for its steady states.
 #[derive(Clone, Debug)]
 pub struct Solver {
     pub(crate) network: Network,
@@ -32,27 +33,29 @@ pub struct Solver {
     pub(crate) newton: Newton,
 }
 
-/// Which connections something is said of.
+/// Selection of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which<'a> {
-    /// All, or all of which it can be said.
+    /// All connections, or all to which the operation applies.
     All,
-    /// These.
+    /// The given connections.
     Only(&'a [ConnectionId]),
 }
 
 impl Solver {
-    /// A network as it is just before `at_s`: with the routes and bandwidths that its events have left it by
-    /// then, and those connections that have started and not stopped. Infinity is after all of that.
+    /// Takes a network as it is just before `at_s`: with the routes and bandwidths that its events
+    /// have set by then, and with the connections active at that time. Infinity means after all
+    /// events.
     ///
     /// # Errors
-    /// [`SteadyError::NotCovered`] for what has no steady state, or none that is known;
-    /// [`SteadyError::BadTime`].
+    /// [`SteadyError::NotCovered`] if an element of the network has no steady state, or none that
+    /// is implemented; [`SteadyError::BadTime`].
     pub fn new(network: &Network, at_s: f64) -> Result<Solver, SteadyError> {
         Solver::rerouted(network, at_s, &Rerouted::by_events(network, at_s))
     }
 
-    /// The same with other routes than its events have left, around links that fail besides.
+    /// Takes the network with the given routes, around failed links in addition to those of its
+    /// events.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -70,12 +73,12 @@ impl Solver {
         })
     }
 
-    /// The network.
+    /// Returns the network.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// Gives a link another bandwidth, in bit/s. A buffer given as a time follows it.
+    /// Sets the bandwidth of a link in bit/s. A buffer given as a time scales with it.
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if it is not positive.
@@ -86,8 +89,8 @@ impl Solver {
         Ok(())
     }
 
-    /// The steady state with so much more bandwidth of a link, in bit/s, from the one without; the link has
-    /// afterwards what it had.
+    /// Re-solves from `before` with `more_bps` bit/s added to one link, then restores the link's
+    /// bandwidth.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -105,7 +108,7 @@ impl Solver {
         found
     }
 
-    /// Gives a link another propagation delay, in seconds.
+    /// Sets the propagation delay of a link in seconds.
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if it is negative.
@@ -116,10 +119,10 @@ impl Solver {
         Ok(())
     }
 
-    /// Gives a queue another room.
+    /// Sets the buffer size of a queue.
     ///
     /// # Errors
-    /// [`SteadyError::BadOption`] if it has none for one packet.
+    /// [`SteadyError::BadOption`] if it is smaller than one packet.
     pub fn set_buffer(&mut self, link: LinkId, room: Room) -> Result<(), SteadyError> {
         let pkts = room.nominal_pkts;
         check("buffer", pkts, pkts >= 1.0, "at least 1")?;
@@ -130,8 +133,9 @@ impl Solver {
         Ok(())
     }
 
-    /// Lets connections that have a demand offer so many times what the network says, by the rates of their
-    /// sources or applications; how many connections, or classes of them, that are.
+    /// Multiplies the demand of connections that have one by `factor`, relative to the network's
+    /// value. This scales the rates of their sources or applications. Returns the number of
+    /// connections, or classes of connections, that were scaled.
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if the factor is not positive.
@@ -140,7 +144,7 @@ impl Solver {
         let only: Option<BTreeSet<usize>> = match scale {
             Which::All => None,
             Which::Only(ids) => {
-                // Each has its place when all are out.
+                // Indices are final only after all connections have their own flows.
                 for &id in ids {
                     self.take_out(id);
                 }
@@ -172,8 +176,8 @@ impl Solver {
         Ok(scaled)
     }
 
-    /// Lets one connection, of any kind, offer so many times what the network says: as many times as many
-    /// connections, which is as many times its rate if it has one of its own.
+    /// Multiplies the demand of one connection of any kind, relative to the network's value. This
+    /// scales the number of connections; for a fixed-rate source that equals scaling its rate.
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if the factor is not positive.
@@ -192,15 +196,16 @@ impl Solver {
         flows
     }
 
-    /// A steady state from nothing.
+    /// Computes a steady state from the default starting point.
     ///
     /// # Errors
-    /// [`SteadyError::NotFound`] if no start leads to rest; [`SteadyError::BadOption`].
+    /// [`SteadyError::NotFound`] if no starting point converges; [`SteadyError::BadOption`].
     pub fn solve(&mut self, options: &SteadyOptions) -> Result<Steady, SteadyError> {
         self.solve_unless(options, &|| false)
     }
 
-    /// The same, but once `stop` says so no more random starts are tried: [`Steady::starts`] says how many were.
+    /// Computes the same, but tries no more random starting points once `stop` returns true.
+    /// [`Steady::starts`] counts those tried.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -253,10 +258,10 @@ impl Solver {
         Ok(steady)
     }
 
-    /// A steady state from one that was found before: near it, if the network changed little.
+    /// Computes a steady state from an earlier one, which is close if the network changed little.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve), which is tried if this does not lead to rest.
+    /// As [`solve`](Self::solve), which is the fallback if this start does not converge.
     pub fn solve_from(
         &mut self,
         before: &Steady,
@@ -285,15 +290,16 @@ impl Solver {
         )
     }
 
-    /// Every link at the load that sources offer who see nothing of each other, or nearly full.
+    /// Returns the first starting point: every link at the load of sources without queueing and
+    /// loss, at most nearly full.
     fn first_start(&mut self) -> Vec<f64> {
         let mut z = vec![0.0; self.problem.size()];
         self.start_unused(&mut z);
         z
     }
 
-    /// Links that nothing crossed before at what sources offer who see nothing of each other there, or nearly
-    /// full.
+    /// Sets the starting point of links without traffic before: the load of sources without
+    /// queueing and loss there, at most nearly full.
     fn start_unused(&mut self, z: &mut [f64]) {
         let used = self.problem.used.iter().map(|&l| 2 * l as usize);
         let new: Vec<usize> = used.filter(|&i| z[i..i + 2] == [0.0; 2]).collect();
@@ -324,7 +330,8 @@ impl Solver {
         z
     }
 
-    /// What the network does at `z`; other starts may have been tried since that was found.
+    /// Evaluates the network at `z`, because other starting points may have been evaluated since,
+    /// and returns the results.
     fn read(&mut self, z: Vec<f64>, reached: Reached) -> Steady {
         self.look(&z);
         Steady::new(self, z, reached)

@@ -1,4 +1,4 @@
-//! What a network at rest does.
+//! Results of a steady-state solution, per link and per connection.
 
 use netflow_fluid::queue_fixed_point::wait_for_own_s;
 use netflow_network::{ConnectionId, Estimate, LinkId, Network};
@@ -10,141 +10,145 @@ use crate::point::{Held, LinkAt, lost};
 use crate::problem::NO_PROFILE;
 use crate::solver::Solver;
 
-/// A network at rest.
+/// Steady state of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
-    /// In the order of the network's links.
+    /// Links, in the network's order.
     pub links: Vec<LinkSteady>,
-    /// In the order of the network's connections.
+    /// Connections, in the network's order.
     pub connections: Vec<ConnectionSteady>,
-    /// All data together.
+    /// Totals over all data traffic.
     pub totals: TotalsSteady,
-    /// How far the links are from rest: the largest relative difference between the load that one is taken
-    /// to be offered and the load that it then is offered.
+    /// Residual: the largest relative difference, over all links, between the assumed and the
+    /// resulting offered load.
     pub residual: f64,
-    /// Newton steps that it took, and products with the equations' derivative.
+    /// Number of Newton steps, and of Jacobian–vector products.
     pub rounds: usize,
     /// See [`rounds`](Self::rounds).
     pub products: usize,
-    /// Random starts that were tried besides, and how many of them led to rest.
+    /// Number of random starting points tried in addition, and how many of them converged.
     pub starts: u32,
     /// See [`starts`](Self::starts).
     pub starts_led: u32,
-    /// Different steady states that were met, this one included: more may exist.
+    /// Number of different steady states found, this one included; more may exist.
     pub equilibria: usize,
-    /// Events after the time looked at, which are left out.
+    /// Number of events after the time of the solution, which are ignored.
     pub later_events: usize,
-    /// Connections that would send and have no route.
+    /// Active connections that have no route.
     pub without_route: Vec<ConnectionId>,
     pub(crate) z: Vec<f64>,
 }
 
-/// A link at rest. Packets are packets of any size, acknowledgements included.
+/// Steady state of one link. Packets of all sizes count, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSteady {
-    /// Packets/s that arrive, and bits/s on the wire.
+    /// Arrival rate in packets/s, and in bit/s on the wire.
     pub offered_pps: f64,
     /// See [`offered_pps`](Self::offered_pps).
     pub offered_bps: f64,
-    /// Traffic demanded of the link over its bandwidth: [`load_bps`](Self::load_bps) / bandwidth. It exceeds 1 on an
+    /// Demand over bandwidth: [`load_bps`](Self::load_bps) / bandwidth. It exceeds 1 on an
     /// overloaded link.
     pub load: f64,
-    /// Traffic demanded of the link in bits/s on the wire: fixed-rate sources, demands and applications at their full rate, without
-    /// losses upstream; TCP that always has data, and acknowledgements, as they arrive.
+    /// Traffic demanded of the link, in bit/s on the wire. Fixed-rate sources, demands and
+    /// applications count at their full rate, without losses upstream. Bulk TCP and
+    /// acknowledgements count as they arrive.
     pub load_bps: f64,
-    /// The share of [`load_bps`](Self::load_bps) that does not depend on the network: TCP that always has data and
-    /// acknowledgements left out.
+    /// Part of [`load_bps`](Self::load_bps) that does not depend on the network: without bulk TCP
+    /// and acknowledgements.
     pub demand_bps: f64,
     /// Fraction of the time that the link is busy.
     pub utilization: f64,
-    /// Whether load and utilization are estimates: sources whose goodput is one send 10 % of its traffic or more.
+    /// True if load and utilization are estimates: at least 10 % of the traffic is from sources
+    /// whose goodput is an estimate.
     pub utilization_is_estimate: bool,
-    /// Mean queue, the packet in service included.
+    /// Mean queue in packets, the packet in service included.
     pub queue_pkts: f64,
-    /// Its room; where that is bytes, in packets of the mean size of those that come.
+    /// Buffer size; a buffer in bytes is converted with the mean size of the arriving packets.
     pub buffer_pkts: f64,
-    /// What an arriving packet waits, as sources count it: the mean queue at the link's rate.
+    /// Waiting time of an arriving packet as sources see it: mean queue over service rate.
     pub waiting_s: f64,
-    /// Mean time that a packet spends here which gets in, its own transmission included (Little's law).
+    /// Mean sojourn time of an accepted packet, its own transmission included (Little's law).
     pub delay_s: f64,
-    /// Probability that an arriving packet is refused, by the full buffer or early.
+    /// Probability that an arriving packet is dropped, because the buffer is full or early by RED.
     pub loss_probability: f64,
-    /// Whether random early detection's drop probability jumps at this queue: it stays there.
+    /// True if RED's drop probability is discontinuous at this queue, which then stays there.
     pub at_jump: bool,
-    /// Why its queue, delay and losses are estimates; `None` if they are not.
+    /// Reason why queue, delay and losses are estimates; `None` if they are not.
     pub estimate: Option<Estimate>,
-    /// Whether its losses are estimates because they depend on the size of packets.
+    /// True if losses are estimates because they depend on packet sizes.
     pub loses_by_size: bool,
 }
 
-/// A connection at rest; rates are of all `count` of it together.
+/// Steady state of one connection; rates are totals over its `count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ConnectionSteady {
-    /// Whether it sends at the time looked at, and has a route.
+    /// True if it is active at the time of the solution and has a route.
     pub sending: bool,
-    /// Packets/s that it sends.
+    /// Sending rate in packets/s.
     pub rate_pps: f64,
-    /// Packets/s that arrive.
+    /// Goodput in packets/s.
     pub goodput_pps: f64,
-    /// Probability that a packet is lost on its way.
+    /// Probability that a packet is lost on its path.
     pub loss_probability: f64,
-    /// Round-trip time as the source sees it; `None` of sources that hear nothing of their packets.
+    /// Round-trip time as the source sees it; `None` for unresponsive sources.
     pub rtt_s: Option<f64>,
-    /// Mean time of a packet from sending to arrival; of transfers with what they wait for others of their own burst.
+    /// Mean one-way delay of a packet; for transfers, with the wait behind packets of their own
+    /// burst.
     pub delay_s: f64,
-    /// What holds it at that rate.
+    /// Constraint that limits the rate.
     pub held: Held,
-    /// What its rate rests on.
+    /// Provenance of the rate in its profile: measured or extrapolated.
     pub rests_on: ProfileUse,
-    /// Whether its delay is an estimate: so is a queue on its path.
+    /// True if the delay is an estimate, because a queue on the path is.
     pub delay_is_estimate: bool,
-    /// Whether its loss is one: so are losses of a link on its path.
+    /// True if the loss is an estimate, because the loss of a link on the path is.
     pub loss_is_estimate: bool,
-    /// Whether its goodput is one.
+    /// True if the goodput is an estimate.
     pub goodput_is_estimate: bool,
 }
 
-/// All data together.
+/// Totals over all data traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TotalsSteady {
-    /// Packets/s sent.
+    /// Sending rate in packets/s.
     pub rate_pps: f64,
-    /// Packets/s that arrive.
+    /// Goodput in packets/s.
     pub goodput_pps: f64,
-    /// Bits/s that arrive.
+    /// Goodput in bit/s.
     pub goodput_bps: f64,
-    /// Part of what is sent that is lost.
+    /// Fraction of the packets sent that is lost.
     pub loss_probability: f64,
-    /// Mean time of a packet from sending to arrival; 0 if none arrives.
+    /// Mean one-way delay of a packet; 0 if none arrives.
     pub delay_s: f64,
 }
 
 impl LinkSteady {
-    /// Whether its losses are estimates.
+    /// Returns whether the losses are estimates.
     pub fn loss_is_estimate(&self) -> bool {
         self.estimate.is_some() || self.loses_by_size
     }
 }
 
 impl Steady {
-    /// Demands over bandwidth of every link with traffic: above 1 where no queue and no TCP can help.
+    /// Returns demand over bandwidth of every link with traffic. Above 1 neither a buffer nor TCP
+    /// can help.
     pub fn demands<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = (LinkId, f64)> + 'a {
         let links = network.links().zip(&self.links);
         let loaded = links.filter(|(_, it)| it.load_bps > 0.0);
         loaded.map(|(id, it)| (id, it.load * it.demand_bps / it.load_bps))
     }
 
-    /// One link.
+    /// Returns one link.
     pub fn link(&self, id: LinkId) -> &LinkSteady {
         &self.links[id.index()]
     }
 
-    /// One connection.
+    /// Returns one connection.
     pub fn connection(&self, id: ConnectionId) -> &ConnectionSteady {
         &self.connections[id.index()]
     }
 
-    /// The solver's point, which is at `z`, in numbers.
+    /// Collects the results from the solver's state, which is at `z`.
     pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: Reached) -> Steady {
         let inner = solver.network.tables();
         let mut links: Vec<LinkSteady> =
@@ -186,8 +190,8 @@ impl Steady {
     }
 }
 
-/// What the flows do together that something is divided into. Only what has a rate of its own is, so nothing but ways
-/// tells them apart.
+/// Combines the flows into which one connection is split. Only fixed-rate sources are split, so the
+/// flows differ in their paths only.
 fn together(flows: &[ConnectionSteady]) -> ConnectionSteady {
     let mut all = flows[0];
     if flows.len() == 1 {
@@ -233,7 +237,8 @@ impl Solver {
         }
     }
 
-    /// The load of every link: per hop of a flow, its demand or the traffic that arrives there, whichever is larger.
+    /// Adds up the load of every link: per hop of a flow, the larger of its demand and its arrival
+    /// rate.
     fn add_loads(&self, links: &mut [LinkSteady]) {
         for (flow, at) in self.problem.flows.iter().zip(&self.point.flows) {
             let demand_pps = flow.sent_pps(flow.demanded_pps(at.rate_pps));
@@ -254,8 +259,9 @@ impl Solver {
         }
     }
 
-    /// By link, by how many seconds more or less than the mean of all packets those of others wait that meet bursts, and
-    /// those of transfers, which wait for their own as well; nothing where there are no transfers.
+    /// Returns two differences per link from the mean wait of all packets, in seconds. The first is
+    /// that of packets of other sources that meet bursts. The second is that of packets of
+    /// transfers, which also wait behind their own burst. Both are 0 without transfers.
     fn waits_beside_the_mean(&self) -> Vec<[f64; 2]> {
         let mut transfers_pps = vec![0.0; self.point.links.len()];
         for (flow, at) in self.problem.flows.iter().zip(&self.point.flows) {
@@ -318,12 +324,13 @@ impl Solver {
         }
     }
 
-    /// Mean time of a flow's packets that arrive, from sending on, if they wait at each link as all do on average.
+    /// Returns the mean one-way delay of a flow's delivered packets if each waits as the average
+    /// packet of each link.
     fn delay_s(&self, i: usize) -> f64 {
         self.delay_with(i, |l| self.point.links[l].rest.found_pkts)
     }
 
-    /// The same, if so many packets are found at each link.
+    /// Returns the same for the given number of packets found at each link.
     pub(crate) fn delay_with(&self, i: usize, found_pkts: impl Fn(usize) -> f64) -> f64 {
         let flow = &self.problem.flows[i];
         let hops = &self.problem.hop_link[flow.data_hops()];

@@ -1,4 +1,4 @@
-//! How long transfers take that come and go in a network at rest.
+//! Mean completion times of finite transfers in a network in steady state.
 
 use std::ops::Range;
 
@@ -10,15 +10,16 @@ use crate::problem::{Flow, LinkOf};
 use crate::sharing::Shared;
 use crate::{Solver, Steady};
 
-/// Mean times of transfers, from asking for one to its last byte, the handshake aside.
+/// Mean times of transfers, from the request to the last byte, without the handshake.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransferTimes {
-    /// What slow start and the narrowest link's bandwidth take, in seconds: where nobody else sends, and nothing is lost.
+    /// Time of slow start and of the narrowest link's transmission, in seconds: without other
+    /// traffic and losses.
     pub lossless_s: f64,
-    /// Where nobody else sends, in seconds.
+    /// Unloaded time in seconds: without other traffic.
     pub alone_s: f64,
-    /// Beside all that the network carries, in seconds; infinite where a link is offered more than it
-    /// carries, so that ever more of them are under way.
+    /// Time with all traffic of the network, in seconds; infinite if a link is overloaded, because
+    /// transfers then accumulate.
     pub mean_s: f64,
 }
 
@@ -40,37 +41,37 @@ impl TransferTimes {
     }
 }
 
-/// What is known of the transfers of one connection over one path before those of others are.
+/// Transfers of one connection over one path, before interaction with others.
 struct Own<'a> {
     transfers: &'a Transfers,
-    /// The part of them that goes over these links.
+    /// Fraction of the transfers that takes this path.
     share: f64,
     links: &'a [u32],
-    /// Those that requests and acknowledgements cross.
+    /// Links of the return path, which requests and acknowledgements use.
     back_links: &'a [u32],
     rtt_s: f64,
-    /// Without what packets take to be sent.
+    /// Round-trip time without transmission times.
     propagation_s: f64,
     /// IP bits of a full packet, and of a mean transfer.
     packet_bits: f64,
     bits: f64,
-    /// Transfers that begin in a second.
+    /// Arrival rate of transfers in 1/s.
     per_s: f64,
 }
 
-/// What transfers are to a link, and it to them.
+/// Transfers on one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedLink {
-    /// What is left to them by traffic that does not give way, in bit/s.
+    /// Bandwidth left by unresponsive traffic, in bit/s.
     left_bps: f64,
-    /// What they ask for, in bit/s.
+    /// Demand of the transfers in bit/s.
     bps: f64,
-    /// The packets of those of each connection that one meets, times what they ask for.
+    /// Sum over connections of packets met per transfer times demand.
     pkts_bps: f64,
 }
 
 impl SharedLink {
-    /// Packets of those that one of `own_pkts` meets, by what they ask for.
+    /// Returns the demand-weighted mean of packets per transfer met by one of `own_pkts`.
     fn met_pkts(&self, own_pkts: f64) -> f64 {
         match self.bps > 0.0 {
             true => self.pkts_bps / self.bps,
@@ -80,18 +81,24 @@ impl SharedLink {
 }
 
 impl Solver {
-    /// How long transfers take over connections whose mean rates they make; `None` of one that does not send. Of what a failure
-    /// divides among several paths it is the mean of all.
+    /// Computes the mean transfer times of connections whose mean rates are made of these
+    /// transfers. It returns `None` for an inactive connection, and the mean over all paths for one
+    /// that a failure splits.
     ///
-    /// They begin at random moments and share links with the other transfers given; other TCP counts as if it were
-    /// transfers, too, and what hears nothing of its packets takes its part of the bandwidth away. Alone a transfer takes the round trips of slow start, and its bits at the narrowest
-    /// link's bandwidth, and longer where it loses on its own. Others make that longer by what packets showed
-    /// (`studies/sharing`) where round trips are as long, the way holds as much, transfers are as large (the geometric mean of its own and of
-    /// those that it meets), and there is as much room and load. Of several links each adds what it has beyond what it shares with
-    /// one of those that slow it more: whom it has met there, it does not meet again. In a line of equal links that share by proportional
-    /// fairness that is exact (Massoulié & Roberts, *Bandwidth sharing and admission control for elastic traffic*, 2000; Bonald &
-    /// Proutière, *Insensitive bandwidth sharing in data networks*, 2003). On the way back the request waits in queues, and so does what
-    /// ends each round of slow start.
+    /// Transfers arrive as a Poisson process and share links with the other given transfers. Other
+    /// TCP counts as transfers, and unresponsive traffic reduces the bandwidth. The unloaded time
+    /// is the round trips of slow start plus transmission at the narrowest link's bandwidth; it is
+    /// longer if a transfer loses packets on its own.
+    ///
+    /// The slowdown by others is interpolated from packet measurements (`studies/sharing`) for the
+    /// same RTT, bandwidth-delay product, transfer size, buffer and load. The size is the geometric
+    /// mean of the transfer's own and of those that it meets. With several links, each adds its
+    /// slowdown minus that of the traffic shared with one of the slower links, because that traffic
+    /// is met only once. This is exact for a line of equal links with proportional fairness
+    /// (Massoulié & Roberts, *Bandwidth sharing and admission control for elastic traffic*, 2000;
+    /// Bonald & Proutière, *Insensitive bandwidth sharing in data networks*, 2003). On the return
+    /// path, the request waits in queues, and so does the acknowledgement that ends each round of
+    /// slow start.
     pub fn transfer_times(
         &self,
         steady: &Steady,
@@ -120,7 +127,8 @@ impl Solver {
         own.into_iter().map(mean).collect()
     }
 
-    /// Responsive traffic that crosses both links of a pair, in IP bit/s, and the bandwidth of each link left to it, in bit/s on the wire.
+    /// Returns the responsive traffic common to each pair of links in IP bit/s, and the bandwidth
+    /// left to it on each link, in bit/s on the wire.
     fn crossing(&self, steady: &Steady) -> (FnvHashMap<u64, f64>, Vec<f64>) {
         let problem = &self.problem;
         let mut sent_pps = vec![0.0; problem.flows.len()];
@@ -163,7 +171,7 @@ impl Solver {
                 }
             }
         }
-        // Of what was lost on its way there less comes.
+        // Less arrives than was sent, because of losses upstream.
         let offered_bps = steady.links.iter().map(|it| it.offered_bps);
         let there = offered_bps.zip(giving_bps.iter().zip(&fixed_bps));
         let fixed_bps =
@@ -173,7 +181,7 @@ impl Solver {
         (both_bps, left_bps.collect())
     }
 
-    /// Those of one connection, by path.
+    /// Returns the transfers of one connection, one entry per path.
     fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Vec<Own<'a>> {
         let problem = &self.problem;
         let flows = &problem.flows[problem.flows_of(&self.network, id)];
@@ -202,7 +210,7 @@ impl Solver {
         flows.iter().map(own).collect()
     }
 
-    /// `both_bps` is what crosses both links of a pair.
+    /// Computes the times over one path; `both_bps` is the traffic common to each pair of links.
     fn times(
         &self,
         steady: &Steady,
@@ -215,7 +223,7 @@ impl Solver {
         let profile = |link: &LinkOf, bandwidth_bps: f64, size_pkts: f64| {
             let wire_bits = link.overhead.wire_bits(own.packet_bits);
             let way_pkts = bandwidth_bps * own.propagation_s / wire_bits;
-            // What does not give way has its part of the queue, too.
+            // Unresponsive traffic takes its share of the buffer, too.
             let room_pkts = link.room.pkts(wire_bits) * bandwidth_bps / link.bandwidth_bps;
             Shared::of(own.propagation_s, way_pkts, size_pkts, room_pkts)
         };
@@ -237,14 +245,14 @@ impl Solver {
                     mean_s: f64::INFINITY,
                 };
             }
-            // In IP bits of its own packets, as its size is.
+            // In IP bits of its own packets, as is the transfer size.
             let carries_bps = shared.left_bps / own.factor(link);
             left_bps = left_bps.min(carries_bps);
             let fixed_bps = link.bandwidth_bps - shared.left_bps;
             let load = (offered_bps - fixed_bps) / shared.left_bps;
             let met_pkts = shared.met_pkts(own_pkts);
             let sharing = profile(link, shared.left_bps, (own_pkts * met_pkts).sqrt());
-            // What it would take alone if this were the narrowest link.
+            // Its time if this were the narrowest link.
             let alone = own.lossless_s(carries_bps).1 / lossless_s;
             crossed.push(Crossed {
                 link: l,
@@ -259,7 +267,7 @@ impl Solver {
         let longer = longer_over(crossed, |a, b| {
             both_bps.get(&pair(a, b)).copied().unwrap_or_default()
         });
-        // What the request waits, and the acknowledgement that ends each round of slow start.
+        // Wait of the request, and of the acknowledgement that ends each round of slow start.
         let wait = |l: &u32| steady.links[*l as usize].waiting_s;
         let back_s: f64 = own.back_links.iter().map(wait).sum();
         TransferTimes {
@@ -270,21 +278,21 @@ impl Solver {
     }
 }
 
-/// A link on the way of a transfer.
+/// Link on the path of a transfer.
 struct Crossed {
     link: u32,
     bandwidth_bps: f64,
     load: f64,
-    /// How long transfers would take over it alone, in what they take over all.
+    /// Unloaded time over this link alone, relative to that over the path.
     alone: f64,
-    /// By how much longer it makes them where nothing else does, in the same.
+    /// Slowdown by this link alone, in the same unit.
     longer: f64,
     sharing: Shared,
 }
 
-/// By how much longer transfers take over all of these, of which `both_bps` says what crosses two.
+/// Returns the slowdown over all these links, given the traffic common to each pair.
 fn longer_over(mut crossed: Vec<Crossed>, both_bps: impl Fn(u32, u32) -> f64) -> f64 {
-    // What slows it most is first.
+    // The slowest link is first.
     crossed.sort_by(|a, b| b.longer.total_cmp(&a.longer));
     let adds = |(i, it): (usize, &Crossed)| {
         let met_bps = crossed[..i]
@@ -297,25 +305,26 @@ fn longer_over(mut crossed: Vec<Crossed>, both_bps: impl Fn(u32, u32) -> f64) ->
     crossed.iter().enumerate().map(adds).sum()
 }
 
-/// Two links, in one order.
+/// Returns a key of two links that does not depend on their order.
 fn pair(a: u32, b: u32) -> u64 {
     u64::from(a.min(b)) << 32 | u64::from(a.max(b))
 }
 
 impl Own<'_> {
-    /// The packets of one that others meet, in the measure of the table, whose transfers are exponentially distributed: they meet it in
-    /// proportion to what it sends, so that large ones count as often as they are large.
+    /// Returns the size-biased packets of a transfer as others meet it. They meet it in proportion
+    /// to its traffic, so large transfers weigh more. The measured table has exponentially
+    /// distributed transfers.
     fn met_pkts(&self) -> f64 {
         self.transfers.mean_pkts() * self.transfers.spread()
     }
 
-    /// Bits on the wire of a link over IP bits of its full packets.
+    /// Returns the ratio of bits on the wire to IP bits, for full packets on a link.
     fn factor(&self, link: &LinkOf) -> f64 {
         link.overhead.factor(self.packet_bits)
     }
 
-    /// The mean time of a transfer that has the way for itself and loses nothing, if its narrowest link sends this many IP bits per second; and
-    /// before it the round trips in which it waits for acknowledgements.
+    /// Returns the mean round trips of slow start of a transfer without other traffic and losses,
+    /// and its mean time, if its narrowest link sends this many IP bit/s.
     fn lossless_s(&self, narrowest_bps: f64) -> (f64, f64) {
         let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;
         let (rounds, pkts) = slow_start(
@@ -329,8 +338,9 @@ impl Own<'_> {
     }
 }
 
-/// Mean round trips in which transfers wait for acknowledgements, in slow start until their window holds what the way does, or all that is
-/// left; and the packets that they send in them. `larger` tells the part of them that has more than so many packets.
+/// Returns the mean number of slow-start round trips that end in a wait for acknowledgements, and
+/// the packets sent in them. Slow start ends when the window reaches `most_pkts` or the transfer is
+/// complete. `larger` gives the fraction of transfers with more than the given packets.
 fn slow_start(larger: impl Fn(f64) -> f64, mut window_pkts: f64, most_pkts: f64) -> (f64, f64) {
     let (mut rounds, mut pkts, mut sent_pkts) = (0.0, 0.0, 0.0);
     while window_pkts < most_pkts {
@@ -353,8 +363,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// Flows that come and go in a line of links that share by proportional fairness, of which those of class 0 cross all and the
-    /// others one each: by how much longer than alone those of class 0 stay, by Little's law from what a simulation counts.
+    /// Simulates Poisson flows on a line of links with proportional fairness: class 0 crosses all
+    /// links, every other class one. Returns the slowdown of class 0, by Little's law.
     fn proportionally_fair(loads: &[f64], events: u32) -> f64 {
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let mut flows = vec![0.0; loads.len()];
@@ -420,7 +430,7 @@ mod tests {
         assert_eq!(alike(71.0, 1e9), (3.0, 70.0));
         assert_eq!(alike(1e6, 15.0), (1.0, 10.0));
         assert_eq!(alike(1e6, 5.0), (0.0, 0.0));
-        // Half of them with 11 packets, and half with 40.
+        // Half of them have 11 packets, and half 40.
         let larger = |than: f64| 0.5 * f64::from(u8::from(11.0 > than) + u8::from(40.0 > than));
         assert_eq!(slow_start(larger, 10.0, 1e9), (1.5, 20.0));
     }

@@ -1,4 +1,4 @@
-//! From the measurements' CSV files to the texts of the built-in profile files.
+//! Generator of the built-in grid profile files from the CSV files of the measurements.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -10,7 +10,7 @@ use netflow_profile::{Grid, GridRow, GridSpec, to_toml};
 const COMMENT: &str =
     "# Made from data/measurements by `cargo run -p netflow-profile --example make-grids`.\n";
 
-/// ns-2's names, window in packets, and ours.
+/// ns-2's name, window in packets, name of the profile, and name of the TCP.
 const NS: &[(&str, &str, &str, &str)] = &[
     ("reno", "10000", "ns-reno", "Reno"),
     ("newreno", "10000", "ns-newreno", "NewReno"),
@@ -23,15 +23,16 @@ const NS: &[(&str, &str, &str, &str)] = &[
     ("vegas", "64", "ns-vegas-w64", "Vegas, window 64"),
 ];
 
-/// How far windows of Linux's Reno and CUBIC swing beside those of ns-2's Reno, for queues that they fill: nearest to packets on
-/// the development networks (`cargo run --release -p study-fluid-population -- --set development --tcp linux-cubic`).
+/// Amplitude of the window sawtooth of Linux Reno and CUBIC, relative to ns-2's Reno. The queues of
+/// the development networks are then closest to the packet model
+/// (`cargo run --release -p study-fluid-population -- --set development --tcp linux-cubic`).
 const LINUX_RENO_SWINGS: f64 = 0.75;
 const LINUX_CUBIC_SWINGS: f64 = 0.6;
 
-/// (loss, rtt in ms) → throughput in packets/ms; the keys as the file writes them, in its order.
+/// Throughputs in packets/ms by (loss, rtt in ms), with the keys as written in the file.
 type Cells = BTreeMap<(Decimal, Decimal), Decimal>;
 
-/// A decimal that is ordered by its value and moves its point exactly.
+/// Decimal number, ordered by value, whose decimal point moves without rounding.
 #[derive(Debug, Clone, PartialEq)]
 struct Decimal(String);
 
@@ -40,7 +41,7 @@ impl Decimal {
         self.shifted(0)
     }
 
-    /// The `f64` nearest to `self · 10^places`.
+    /// Returns the `f64` nearest to `self · 10^places`.
     fn shifted(&self, places: i32) -> f64 {
         format!("{}e{places}", self.0).parse().unwrap_or(f64::NAN)
     }
@@ -60,7 +61,7 @@ impl PartialOrd for Decimal {
     }
 }
 
-/// Every built-in grid: its path and its text.
+/// Returns path and text of every built-in grid.
 pub fn grids() -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let ns = read(
@@ -125,10 +126,10 @@ fn text(spec: GridSpec, comment: &str) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-/// Fills rows below the losses that were measured, at these round-trip times in seconds.
+/// Function that fills rows below the measured losses, at the given round-trip times in seconds.
 type Below = fn(&mut Vec<GridRow>, &[f64]);
 
-/// The rows with loss, of which the point of throughputs moves by so many `places` to packets/s.
+/// Builds the rows with loss; throughputs times 10^`places` are in packets/s.
 fn surface(cells: &Cells, places: i32, below: Below) -> Result<GridSpec, Box<dyn Error>> {
     let mut rtts: Vec<&Decimal> = cells.keys().map(|(_, rtt)| rtt).collect();
     rtts.sort();
@@ -165,7 +166,7 @@ fn surface(cells: &Cells, places: i32, below: Below) -> Result<GridSpec, Box<dyn
     })
 }
 
-/// The measurements of each sender, which the columns `keys` name.
+/// Reads the measurements of each sender, identified by the columns `keys`.
 fn read(path: &Path, keys: &[&str], rate: &str) -> Result<BTreeMap<String, Cells>, Box<dyn Error>> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))

@@ -1,6 +1,6 @@
-//! Makes the built-in grids from the measurements:
-//! `cargo run -p netflow-profile --example make-grids` in the workspace rewrites
-//! `crates/profile/data/*.toml`. A test fails when they are not what this writes.
+//! Generator of the built-in grids from the measurements:
+//! `cargo run -p netflow-profile --example make-grids` in the workspace rewrites `crates/profile/data/*.toml`. A test fails if they differ
+//! from its output.
 
 mod grids;
 

@@ -1,4 +1,5 @@
-//! Measures ns-2's TCPs, one flow on its own path with random losses, for `data/measurements/ns2.csv`:
+//! Measurement of ns-2's TCPs for `data/measurements/ns2.csv`: one flow on its own path with random
+//! losses.
 //!
 //! `cargo run --release -p netflow-profile --example measure-ns2 -- 1 3 10 30 > rows.csv`
 //!
@@ -11,11 +12,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
-/// The flow: agent, sink, window, loss, round-trip time in ms, packets to measure, seed. Without random send
-/// delays: there is no queue in which packets could meet in a fixed rhythm, and Vegas takes the delays for one.
+/// Script of one flow: agent, sink, window, loss, round-trip time in ms, packets to measure, seed.
+/// It has no random send delays, because there is no queue with phase effects and Vegas would
+/// interpret the delays as queueing.
 const ONE_FLOW: &str = include_str!("../../data/measurements/one-flow.tcl");
 
-/// Prints packets (retransmissions included) per ms, from a moment after the 200th packet on.
+/// Tcl code that prints packets per ms (retransmissions included), from shortly after the 200th
+/// packet on.
 const RATE: &str = r#"
 set from_s -1
 proc check {} {
@@ -32,7 +35,7 @@ check
 $ns run
 "#;
 
-/// The names of the file, and those of ns-2: agent and sink.
+/// Names in the CSV file, and ns-2's agent and sink.
 const TCPS: [(&str, &str, &str); 5] = [
     ("reno", "Agent/TCP/Reno", "Agent/TCPSink"),
     ("newreno", "Agent/TCP/Newreno", "Agent/TCPSink"),
@@ -98,11 +101,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The row of a cell: at least 100 of its packets are lost.
+/// Measures one cell, in which at least 100 packets are lost.
 fn measured(script: &std::path::Path, cell: &Cell) -> Result<String, String> {
     let (name, agent, sink) = TCPS[cell.tcp];
     let packets = (300.0 / cell.loss).clamp(40_000.0, 200_000.0);
-    // Others for every cell, so that what is luck is not the same for all.
+    // Each cell has its own seed, so that random variation is independent.
     let seed = 1 + (cell.loss * 1e4) as u32 + 10_000 * cell.rtt_ms as u32;
     let output = Command::new("ns")
         .arg(script)

@@ -1,4 +1,4 @@
-//! Profile files: a profile as a small TOML document; the crate's documentation shows the format.
+//! Profile files: profiles as small TOML documents; the crate's documentation shows the format.
 
 mod read;
 mod write;
@@ -11,10 +11,10 @@ use netflow_files::Kind;
 
 use crate::{Analytic, Grid, PowerLaw, Profile};
 
-/// The version of the format that is read and written.
+/// Version of the format that is read and written.
 const FORMAT: &str = "1";
 
-/// What a profile is, for saving it; see [`Profile::definition`].
+/// Contents of a profile file; see [`Profile::definition`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Definition<'a> {
@@ -29,7 +29,7 @@ pub enum Definition<'a> {
 /// Reads the profile file at `path`.
 ///
 /// # Errors
-/// The file cannot be read, or [`from_toml`]'s errors.
+/// The file cannot be read, or as [`from_toml`].
 pub fn load(path: &Path) -> Result<Arc<dyn Profile>, Problems> {
     netflow_document::load(path, Kind::Profile, read_in)
 }
@@ -37,14 +37,15 @@ pub fn load(path: &Path) -> Result<Arc<dyn Profile>, Problems> {
 /// Reads a profile from the text of a profile file.
 ///
 /// # Errors
-/// Everything that is wrong: the text is no TOML, has an unknown key or kind, lacks a key, or has
-/// values that a profile cannot have (axes that do not increase, values that are not positive, rows of
-/// the wrong length); each with its line and column.
+/// All problems with their line and column: the text is not TOML, has an unknown key or kind, lacks
+/// a key, or has invalid values (axes that do not increase, values that are not positive, rows of
+/// the wrong length).
 pub fn from_toml(text: &str) -> Result<Arc<dyn Profile>, Problems> {
     Sources::read_text(text, read_in)
 }
 
-/// The same for a file among others; `None` if something is wrong with it, which the findings say.
+/// Reads a profile from one of several files; `None` if it has a problem, which `findings`
+/// contains.
 pub fn read_in(text: &str, file: FileId, findings: &mut Findings) -> Option<Arc<dyn Profile>> {
     read::read(text, file, findings)
 }

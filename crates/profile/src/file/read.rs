@@ -1,4 +1,4 @@
-//! From a profile file's text to a profile.
+//! Parser of profile files.
 
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ struct PftkFile {
     window: Option<Window>,
 }
 
-/// The keys of all kinds.
+/// Keys of all kinds.
 const ALL: &[&[Key]] = &[
     Head::KEYS,
     GridFile::KEYS,
@@ -147,7 +147,7 @@ const ALL: &[&[Key]] = &[
     PftkFile::KEYS,
 ];
 
-/// Reads a profile; `None` if something is wrong with it, which the findings say.
+/// Reads a profile; `None` if it has a problem, which `findings` contains.
 pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<Arc<dyn Profile>> {
     let before = findings.errors();
     let profile = parse(text, file, findings, |fields, findings| {
@@ -156,7 +156,7 @@ pub(super) fn read(text: &str, file: FileId, findings: &mut Findings) -> Option<
         let head = Head::fields(&mut section);
         if !head.kind.is_sound() {
             section.finish();
-            return None; // which keys there may be is not known
+            return None; // the allowed keys are unknown
         }
         of_kind(&head, fields, start, findings)
     })??;
@@ -292,13 +292,13 @@ fn analytic(
     finish(s, made, |s, place| s.value_place(key(place)))
 }
 
-/// The profile, unless it has numbers that it cannot have: `place` says where they stand.
+/// Returns the profile, or reports its invalid numbers at the location that `place` gives.
 fn finish<P: Profile + 'static>(
     s: Section<'_, '_>,
     made: Result<P, ProfileError>,
     place: impl Fn(&Section<'_, '_>, Place) -> Option<Where>,
 ) -> Option<Arc<dyn Profile>> {
-    // What stands in for a value that could not be read is nobody's number.
+    // A placeholder for a value that could not be read must not be reported.
     let is_read = s.is_sound();
     let profile = match made {
         Ok(profile) => Some(Arc::new(profile) as Arc<dyn Profile>),
@@ -326,7 +326,7 @@ fn pkts(window: Option<&Window>) -> Option<f64> {
     window.map(|window| window.get())
 }
 
-/// The key that a number stands for, if it is one of the file's own.
+/// Returns the key that contains a number.
 fn key(place: Place) -> &'static str {
     match place {
         Place::Rtts | Place::Rtt { .. } => "rtt",

@@ -1,4 +1,4 @@
-//! From a profile to a profile file's text.
+//! Writer of profile files.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use netflow_units::{Packets, Seconds};
 use super::{Definition, FORMAT};
 use crate::{Analytic, Formula, Grid, PowerLaw, Profile};
 
-/// Writing to a `String` cannot fail, so results of `write!` are dropped here.
+/// Writes a profile; `write!` to a `String` cannot fail, so its results are dropped.
 pub(super) fn write(definition: Definition<'_>) -> String {
     match definition {
         Definition::PowerLaw(power_law) => write_power_law(power_law),
@@ -115,7 +115,7 @@ fn write_analytic(analytic: &Analytic) -> String {
     text
 }
 
-/// The shortest decimal that reads back as the same bits.
+/// Returns the shortest decimal that reads back as the same bits.
 fn number(value: f64) -> String {
     if value == 0.0 || (1e-6..1e15).contains(&value.abs()) {
         format!("{value}")
@@ -124,7 +124,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A TOML basic string.
+/// Returns a TOML basic string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -1,16 +1,16 @@
-//! Which conditions share a row or a column of the surface.
+//! Binning of conditions into rows or columns of the surface.
 
 /// Bins along one axis.
 #[derive(Debug, Clone)]
 pub(super) struct Bins {
-    /// Of each value, its bin; bins are numbered in increasing order of their values.
+    /// Bin of each value; bins are numbered in increasing order of their values.
     pub(super) of: Vec<usize>,
-    /// How many there are.
+    /// Number of bins.
     pub(super) count: usize,
 }
 
-/// Each bin begins at the lowest value (a logarithm) that is in none yet and is as wide as that
-/// value asks for, so values that differ by their errors alone end up together, wherever they are.
+/// Assigns values (logarithms) to bins. Each bin begins at the lowest remaining value and has the
+/// width given for it, so that values that differ only by their errors share a bin.
 pub(super) fn bins(values: &[f64], widths: &[f64]) -> Bins {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));

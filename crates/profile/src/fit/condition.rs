@@ -1,57 +1,56 @@
-//! From samples to conditions: stretches of a flow in which loss and round-trip time were steady.
+//! Conditions: parts of a flow with steady loss and round-trip time, from samples.
 
 use super::Sample;
 
-/// A stretch of a flow with one loss probability and one round-trip time.
+/// Part of a flow with one loss probability and one round-trip time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// The flow, by its place in the input.
+    /// Index of the flow in the input.
     pub flow: usize,
-    /// Its samples, by their places in the flow.
+    /// Range of its samples in the flow.
     pub samples: std::ops::Range<usize>,
     /// Packets sent.
     pub pkts: f64,
-    /// Packets lost: resends less needless resends.
+    /// Packets lost: retransmissions minus spurious retransmissions.
     pub lost_pkts: f64,
-    /// Time in seconds.
+    /// Duration in seconds.
     pub duration_s: f64,
     /// Mean round-trip time in seconds.
     pub rtt_s: f64,
-    /// What came of it.
+    /// Use in the fit.
     pub status: Status,
-    /// Of each batch of samples: time per packet and losses per packet.
+    /// Per batch of samples: time per packet and losses per packet.
     batches: Vec<(f64, f64)>,
 }
 
-/// What came of a condition.
+/// Use of a condition in a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The surface rests on it.
+    /// Used for the surface.
     Used,
-    /// No packet was lost in it.
+    /// No packet was lost.
     Lossless,
-    /// Left out: too far from its neighbours.
+    /// Left out because it is too far from its neighbours.
     Outlier,
 }
 
 impl Condition {
-    /// Loss probability.
+    /// Returns the loss probability.
     pub fn loss(&self) -> f64 {
         self.lost_pkts / self.pkts
     }
 
-    /// Long-run throughput in packets/s: all packets over all time.
+    /// Returns the long-run throughput in packets/s: all packets over all time.
     pub fn throughput_pps(&self) -> f64 {
         self.pkts / self.duration_s
     }
 
-    /// Standard error of ln F at the condition's true loss, where F falls with the loss as
+    /// Returns the standard error of ln F at the condition's true loss, where F varies as
     /// loss^`slope`.
     ///
-    /// By batch means: successive samples depend on each other, batches hardly do, and what
-    /// dependence is left between neighbours (lag-1 correlation ρ) widens the error by
-    /// √((1+ρ)/(1−ρ)). Rate and measured loss of a batch go together, so both enter at once.
-    /// `None` with fewer than three batches.
+    /// It uses batch means: successive samples are correlated, batches hardly. The remaining lag-1
+    /// correlation ρ widens the error by √((1+ρ)/(1−ρ)). Rate and measured loss of a batch are
+    /// correlated, so both are included. `None` with fewer than three batches.
     pub fn standard_error(&self, slope: f64) -> Option<f64> {
         let count = self.batches.len() as f64;
         if self.batches.len() < 3 {
@@ -76,25 +75,24 @@ impl Condition {
     }
 }
 
-/// Batches of a condition.
+/// Number of batches of a condition.
 const BATCHES: usize = 25;
 
-/// Losses per stretch that are asked for: they are known within 1/√30 = 18 % then.
+/// Number of losses per part that is aimed at: the loss is then known within 1/√30 = 18 %.
 const LOSSES: f64 = 30.0;
 
-/// Samples per stretch at least.
+/// Smallest number of samples per part.
 const LEAST_SAMPLES: usize = 5;
 
-/// Drift of the loss and of the round-trip time within a flow that still counts as steady, as a
-/// standard deviation relative to the mean.
+/// Drift of loss and round-trip time within a flow that still counts as steady: standard deviation
+/// relative to the mean.
 const STEADY_LOSS: f64 = 0.3;
 const STEADY_RTT: f64 = 0.1;
 
-/// How many samples at a flow's beginning are start-up.
+/// Returns the number of samples in the start-up of a flow.
 ///
-/// Slow start ends with the first loss: everything up to and including the first sample with a
-/// resent packet is start-up. Without any loss the start-up lasts until the throughput first
-/// reaches 90 % of its median.
+/// Slow start ends with the first loss: the start-up includes the first sample with a resent
+/// packet. Without any loss, it lasts until the throughput first reaches 90 % of its median.
 pub fn startup(samples: &[Sample]) -> usize {
     if let Some(first) = samples.iter().position(|sample| sample.resent_pkts > 0) {
         return first + 1;
@@ -106,16 +104,16 @@ pub fn startup(samples: &[Sample]) -> usize {
     samples.iter().position(risen).unwrap_or(0)
 }
 
-/// The conditions of one flow, start-up left out: one if loss and round-trip time were steady, else
-/// those of its halves, until a stretch is steady or too short to be cut.
+/// Returns the conditions of one flow without its start-up. The flow is halved until each part is
+/// steady in loss and round-trip time, or too short to be cut.
 ///
-/// Where it is cut does not depend on where losses were: a stretch that ended with its thirtieth
-/// loss would have a biased loss, and sorting single samples by their own loss mixes luck with
-/// cause (a sample that had few losses by chance was also fast by chance).
+/// Cuts do not depend on the losses. A part that ended with its thirtieth loss would have a biased
+/// loss. Sorting single samples by their own loss would mix chance with cause, because a sample
+/// with few losses by chance was also fast by chance.
 pub(super) fn conditions(flow: usize, samples: &[Sample]) -> Vec<Condition> {
     let begin = startup(samples);
     let mut conditions = Vec::new();
-    // Beginnings and ends; the earliest is the last one here.
+    // Start and end of each part; the earliest part is the last entry.
     let mut waiting = vec![(begin, samples.len())];
     while let Some((begin, end)) = waiting.pop() {
         let Some(samples) = samples.get(begin..end) else {
@@ -131,8 +129,8 @@ pub(super) fn conditions(flow: usize, samples: &[Sample]) -> Vec<Condition> {
     conditions
 }
 
-/// Whether neither loss nor round-trip time drifts between stretches of about [`LOSSES`] losses.
-/// What has fewer than four such stretches cannot be told apart from steady.
+/// Returns whether neither loss nor round-trip time drifts between parts of about [`LOSSES`]
+/// losses. With fewer than four such parts it counts as steady.
 fn is_steady(samples: &[Sample]) -> bool {
     let whole = sums(samples);
     let per_sample = whole.lost_pkts / samples.len() as f64;
@@ -149,8 +147,8 @@ fn is_steady(samples: &[Sample]) -> bool {
     drift(&losses) <= STEADY_LOSS && drift(&rtts) <= STEADY_RTT
 }
 
-/// How far values wander, relative to their mean: their variance less that of neighbours
-/// against each other (von Neumann 1941), which is noise. 0 for fewer than four.
+/// Returns the drift of values relative to their mean: their variance minus that of neighbouring
+/// differences (von Neumann 1941), which is noise. 0 for fewer than four values.
 fn drift(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -163,7 +161,7 @@ fn drift(values: &[f64]) -> f64 {
     (variance - noise).max(0.0).sqrt() / mean
 }
 
-/// `None` if no time passed.
+/// Sums up the samples; `None` if no time passed.
 pub(super) fn condition(flow: usize, begin: usize, samples: &[Sample]) -> Option<Condition> {
     let sums = sums(samples);
     if !(sums.pkts > 0.0 && sums.duration_s > 0.0 && sums.rtt_pkts_s > 0.0) {
@@ -174,7 +172,8 @@ pub(super) fn condition(flow: usize, begin: usize, samples: &[Sample]) -> Option
         let sums = self::sums(batch);
         (sums.duration_s / sums.pkts, sums.lost_pkts / sums.pkts)
     });
-    // Needless resends are found out late: at the edges they can outnumber the resends.
+    // Spurious retransmissions are detected late, so that they can outnumber retransmissions at the
+    // edges.
     let lost_pkts = sums.lost_pkts.max(0.0);
     Some(Condition {
         flow,

@@ -1,17 +1,18 @@
-//! CUBIC at losses below those that were measured: a law in place of a power of the loss.
+//! Extrapolation of CUBIC to losses below those measured, by a law instead of a power of the loss.
 //!
-//! One power of the loss for all round-trip times fits Reno. CUBIC has two regions (RFC 9438): at short
-//! round-trip times its window is that of Reno, W ∝ p^(−1/2) whatever the round-trip time is (4.3); at long
-//! ones W ∝ (rtt/p)^(3/4) (equation 6). The lower the loss, the shorter the round-trip times at which the
-//! second one applies: at 1e-4 from 51 ms on, at 1e-6 from 11 ms on.
+//! One power of the loss for all round-trip times fits Reno, but CUBIC has two regions (RFC 9438).
+//! At short round-trip times its window is that of Reno, W ∝ p^(−1/2), independent of the
+//! round-trip time (section 4.3). At long ones W ∝ (rtt/p)^(3/4) (equation 6). The lower the loss,
+//! the shorter the round-trip times at which the second applies: from 51 ms at 1e-4, and from 11 ms
+//! at 1e-6.
 
 use netflow_units::math::{exp, ln};
 
 use super::surface::plain;
 use crate::GridRow;
 
-/// Coefficients of both mean windows for random losses; a test simulates them. For periodic losses they are 1.22
-/// and 1.054 (RFC 9438).
+/// Coefficients of both mean windows for random losses; a test simulates them. For periodic losses
+/// they are 1.22 and 1.054 (RFC 9438).
 const RENO: f64 = 1.28;
 const CUBIC: f64 = 1.2;
 /// Exponent of the smooth maximum of both windows: if they are equal, the mean window is 10 % larger.
@@ -19,11 +20,11 @@ const SHARPNESS: f64 = 7.0;
 
 /// Mantissas of the losses in a decade.
 const STEPS: [f64; 3] = [5.0, 2.0, 1.0];
-/// Exponents of the decades that rows are added in; profiles do not distinguish lower losses.
+/// Decades in which rows are added; profiles do not distinguish lower losses.
 const DECADES: std::ops::RangeInclusive<i32> = -8..=-1;
 
-/// Mean congestion window in packets of a CUBIC sender (RFC 9438 with C = 0.4 and β = 0.7) whose packets are
-/// lost at random with this probability, where losses cause no timeouts.
+/// Returns the mean congestion window of a CUBIC sender in packets, for random losses of this
+/// probability that cause no timeouts (RFC 9438 with C = 0.4 and β = 0.7).
 pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
     let reno = ln(RENO) - 0.5 * ln(loss);
     let cubic = ln(CUBIC) + 0.75 * (ln(rtt_s) - ln(loss));
@@ -31,12 +32,13 @@ pub fn cubic_window_pkts(loss: f64, rtt_s: f64) -> f64 {
     exp(larger + ln(1.0 + exp(SHARPNESS * (smaller - larger))) / SHARPNESS)
 }
 
-/// Adds rows at low losses down to 1e-8 to a measured grid of CUBIC, and fills cells that were not measured
-/// (NaN) below the lowest loss that was, at each round-trip time: by [`cubic_window_pkts`]. All of them are
-/// marked as extended.
+/// Adds rows at low losses down to 1e-8 to a measured grid of CUBIC, using [`cubic_window_pkts`].
+/// At each round-trip time it also fills cells below the lowest measured loss (NaN). All of them
+/// are marked as extended.
 ///
-/// The ratio of the lowest measured rate to the law remains at the edge and approaches 1 in proportion to √loss,
-/// that is, to the inverse of the window, because whole packets and recovery reduce a large window by a smaller share.
+/// The ratio of the lowest measured rate to the law is kept at the edge. It approaches 1 in
+/// proportion to √loss, that is, to the inverse of the window, because whole packets and recovery
+/// reduce a large window by a smaller share.
 pub fn extend_cubic(rows: &mut Vec<GridRow>, rtts_s: &[f64]) {
     let lowest = rows.first().map_or(0.0, |row| row.loss);
     let losses = DECADES.flat_map(|decade| {

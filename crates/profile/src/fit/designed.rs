@@ -1,4 +1,4 @@
-//! Fits to experiments whose settings are known.
+//! Fits to designed experiments, whose settings are known.
 
 use super::condition::{Condition, condition};
 use super::holes::fill_holes;
@@ -8,26 +8,26 @@ use super::surface::{UNKNOWN_ERROR, plain};
 use super::{Cell, Fit, FitError, Method, Names, Origin, startup};
 use crate::{Grid, GridRow, GridSpec};
 
-/// What was seen at one setting.
+/// Measurements at one setting.
 #[derive(Debug, Clone)]
 pub struct DesignedCell {
     /// Loss probability that was set.
     pub loss: f64,
     /// Round-trip time that was set, in seconds.
     pub rtt_s: f64,
-    /// The samples of every transfer at this setting.
+    /// Samples of every transfer at this setting.
     pub transfers: Vec<Vec<Sample>>,
 }
 
-/// A profile of an experiment with a grid of settings.
+/// Fits a profile to an experiment on a grid of settings.
 ///
-/// As [`Method::LongRun`], but nothing has to be guessed from the samples: loss and round-trip time
-/// of a cell are what was set, so that a run of luck with losses does not move it. The start-up of
-/// every transfer is left out. Settings that are missing are extended from the others at their
-/// round-trip time, as a profile is beyond its domain, and the grid says which they are.
+/// It works as [`Method::LongRun`], but loss and round-trip time of a cell are its settings, so
+/// that random variation of the losses does not move it. The start-up of every transfer is left
+/// out. Missing settings are extrapolated from the others at their round-trip time, as a profile is
+/// beyond its domain, and marked in the grid.
 ///
 /// # Errors
-/// A setting without samples.
+/// A setting has no samples.
 pub fn fit_designed(cells: &[DesignedCell], names: &Names<'_>) -> Result<Fit, FitError> {
     let mut losses: Vec<f64> = cells.iter().map(|cell| cell.loss).collect();
     let mut rtts_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
@@ -67,7 +67,7 @@ pub fn fit_designed(cells: &[DesignedCell], names: &Names<'_>) -> Result<Fit, Fi
                 loss,
                 rtt_s,
                 throughput_pps: plain(condition.throughput_pps()),
-                // The loss is known: only the rate errs.
+                // The loss is known, so that only the rate has an error.
                 relative_error: condition.standard_error(0.0),
                 samples: condition.samples.len(),
                 origin: Origin::Measured,
@@ -118,10 +118,10 @@ pub fn fit_designed(cells: &[DesignedCell], names: &Names<'_>) -> Result<Fit, Fi
     Ok(fit)
 }
 
-/// No cell counts more in a line than with this relative error.
+/// Smallest relative error in the weights of cells.
 const LEAST_ERROR: f64 = 0.05;
 
-/// What came after the start-up of each transfer; `None` if nothing did.
+/// Sums up the samples after the start-up of each transfer; `None` if there are none.
 fn settled<'a>(
     place: usize,
     transfers: impl Iterator<Item = &'a Vec<Sample>>,

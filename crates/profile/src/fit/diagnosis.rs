@@ -1,32 +1,31 @@
-//! Samples far off the surface that come together.
+//! Clusters of samples far from the fitted surface.
 
 use super::Residual;
 use super::trend::median;
 
-/// On which side of the surface samples are.
+/// Side of the surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Slower than the surface says.
+    /// Slower than the surface.
     Slow,
-    /// Faster.
+    /// Faster than the surface.
     Fast,
 }
 
-/// Successive samples of a flow that are far off the surface on one side: more of them together
-/// than chance brings.
+/// Successive samples of a flow far from the surface on one side, more than chance explains.
 ///
-/// Such clusters have a cause that the surface does not know. \[Prof\] found SunOS's faulty initial
-/// retransmission timer that way: its connections were slow at their beginnings only, and only
-/// where the round-trip time was long.
+/// Such clusters have a cause that the surface does not model. \[Prof\] found SunOS's faulty
+/// initial retransmission timer that way: its connections were slow only at their start, and only
+/// with long round-trip times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cluster {
-    /// The flow, by its place in the input.
+    /// Index of the flow in the input.
     pub flow: usize,
-    /// Which side.
+    /// Side of the surface.
     pub side: Side,
-    /// End of the first sample and of the last one, in seconds.
+    /// End times of the first and the last sample, in seconds.
     pub time_s: (f64, f64),
-    /// How many samples.
+    /// Number of samples.
     pub samples: usize,
     /// Geometric mean of throughput over surface.
     pub factor: f64,
@@ -34,26 +33,26 @@ pub struct Cluster {
     pub loss: f64,
     /// Mean round-trip time in seconds.
     pub rtt_s: f64,
-    /// Whether it begins in its flow's start-up.
+    /// True if it begins in its flow's start-up.
     pub startup: bool,
 }
 
-/// Off by less than this factor is not far.
+/// Smallest factor from the surface that counts as far.
 const FAR: f64 = 2.0;
 
-/// Off by less than so many standard deviations (of the samples at like losses) is not far.
+/// Smallest number of standard deviations, over samples at similar losses, that counts as far.
 const DEVIATIONS: f64 = 2.0;
 
-/// A cluster is told if chance would bring one as long in fewer than this many of such inputs.
+/// Significance level: expected number of clusters of that length by chance.
 const CHANCE: f64 = 0.01;
 
-/// Samples at like losses that tell how far samples scatter.
+/// Number of samples at similar losses from which the scatter is estimated.
 const PEERS: usize = 300;
 
-/// The clusters, the one with most samples first. Residuals of a flow stand together, in the order
-/// of their times, as [`residuals`](super::residuals) gives them.
+/// Returns the clusters, the one with most samples first. Residuals of a flow must be contiguous
+/// and in order of time, as from [`residuals`](super::residuals).
 pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
-    // What left all at once has no throughput.
+    // A sample whose packets all left at once has no throughput.
     let known: Vec<&Residual> = residuals
         .iter()
         .filter(|residual| residual.factor().is_finite() && residual.factor() > 0.0)
@@ -85,10 +84,11 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
     clusters
 }
 
-/// On which side each sample is far off, if it is, and the share of its peers that are, too.
+/// Returns for each sample the side on which it is far off, if any, with the fraction of its peers
+/// that are too.
 ///
-/// Far is measured from the median of the peers and by their scatter: samples scatter more where
-/// few packets or many are lost.
+/// Distances are from the median of the peers, relative to their scatter, because samples scatter
+/// more at very low and very high losses.
 fn sides(known: &[&Residual]) -> Vec<Option<(Side, f64)>> {
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&i, &j| known[i].loss.total_cmp(&known[j].loss));
@@ -101,7 +101,7 @@ fn sides(known: &[&Residual]) -> Vec<Option<(Side, f64)>> {
         let middle = median(&logs);
         let deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
         let far = (DEVIATIONS * 1.4826 * median(&deviations)).max(libm::log(FAR));
-        // Off its peers and off the surface.
+        // Far from its peers and from the surface.
         let is_slow = |log: &f64| log - middle < -far && *log < -libm::log(FAR);
         let is_fast = |log: &f64| log - middle > far && *log > libm::log(FAR);
         let share = |is: &dyn Fn(&f64) -> bool| {

@@ -1,15 +1,15 @@
-//! Why there is no fit.
+//! Errors of a fit.
 
 use crate::ProfileError;
 
-/// Why samples give no profile.
+/// Reason why samples give no profile.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// Nothing to fit to.
+    /// There are no samples.
     #[error("no samples: no flow sent as many packets as a sample has")]
     NoSamples,
-    /// A setting of an experiment has nothing to show for it.
+    /// A setting of an experiment has no samples.
     #[error(
         "no samples at a loss of {} % and a round-trip time of {} ms: the transfers were too short, \
          or there were none",
@@ -22,22 +22,22 @@ pub enum FitError {
         /// Round-trip time in seconds.
         rtt_s: f64,
     },
-    /// Throughput without loss is no profile of a TCP.
+    /// No sample has a loss, so there is no profile of a TCP.
     #[error("no loss in {samples} samples: a profile needs flows that lost packets")]
     NoLosses {
-        /// How many samples there are.
+        /// Number of samples.
         samples: usize,
     },
-    /// The paper's method needs a line in the log-log plane.
+    /// The paper's method has no slice for a line in the log-log plane.
     #[error(
         "no loss slice has samples at two round-trip times ({cells} cells): a line of \
          throughput over round-trip time needs two"
     )]
     NoSlice {
-        /// How many cells have samples.
+        /// Number of cells with samples.
         cells: usize,
     },
-    /// What was fitted is no profile.
+    /// The fitted numbers are not a valid profile.
     #[error("the fit is no profile: {0}")]
     Profile(#[from] ProfileError),
 }

@@ -1,15 +1,15 @@
-//! Grids of which not every cell was measured.
+//! Completion of grids with cells that were not measured.
 
 use super::surface::plain;
 use crate::GridRow;
 use crate::extension::Extension;
 
-/// Fills what was not measured, and is NaN: along its round-trip time, between two measured losses by a straight line
-/// in the logarithms, beyond them by the power of the loss that all round-trip times measured near
-/// there have in common.
+/// Fills cells that were not measured (NaN) along their round-trip time. Between two measured
+/// losses it interpolates linearly in the logarithms. Beyond them it uses the power of the loss
+/// common to all round-trip times measured nearby.
 ///
-/// Says in the rows which they are, and returns their rows and columns, in order. Columns of which nothing
-/// was measured are left as they are.
+/// It marks these cells in the rows, and returns their rows and columns in order. Columns without
+/// any measurement are left as they are.
 pub fn fill_holes(rows: &mut [GridRow], columns: usize) -> Vec<(usize, usize)> {
     let measured: Vec<Vec<f64>> = rows.iter().map(|row| row.throughput_pps.clone()).collect();
     let mut filled = Vec::new();
@@ -30,7 +30,7 @@ pub fn fill_holes(rows: &mut [GridRow], columns: usize) -> Vec<(usize, usize)> {
             }
             (None, None) => continue, // every round-trip time was measured at some loss
             (Some(edge), None) | (None, Some(edge)) => {
-                // The rows from the edge inwards, and the round-trip times that all of them have.
+                // Rows from the edge inwards, and the round-trip times that all of them have.
                 let span: Vec<usize> = match above {
                     Some(_) => (edge..losses.len()).take(3).collect(),
                     None => (edge.saturating_sub(2)..=edge).collect(),

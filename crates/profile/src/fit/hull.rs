@@ -1,16 +1,16 @@
-//! What lies between measured points.
+//! Convex hull of the measured points.
 
-/// The convex hull of points in a plane.
+/// Convex hull of points in a plane.
 pub(super) struct Hull {
-    /// Counter-clockwise.
+    /// Corners, counter-clockwise.
     corners: Vec<[f64; 2]>,
 }
 
-/// Points this close to an edge are on it.
+/// Distance from an edge within which a point is on it.
 const CLOSE: f64 = 1e-9;
 
 impl Hull {
-    /// By Andrew's monotone chain.
+    /// Computes the hull with Andrew's monotone chain.
     pub(super) fn new(points: &[[f64; 2]]) -> Hull {
         let mut points = points.to_vec();
         points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
@@ -26,7 +26,7 @@ impl Hull {
         Hull { corners }
     }
 
-    /// Whether the point is inside or on the edge.
+    /// Returns whether the point is inside or on the edge.
     pub(super) fn contains(&self, point: [f64; 2]) -> bool {
         match self.corners[..] {
             [] => false,
@@ -60,7 +60,7 @@ fn chain<'a>(points: impl Iterator<Item = &'a [f64; 2]>) -> Vec<[f64; 2]> {
     corners
 }
 
-/// Above 0: from a over b to c is a turn to the left.
+/// Returns a positive value if the path from a over b to c turns left.
 fn turn(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }

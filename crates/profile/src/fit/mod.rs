@@ -1,42 +1,42 @@
-//! Profiles from samples: what a sender's own trace shows, to a surface throughput = F(loss, rtt).
+//! Fits of profiles to samples from a sender's trace: a surface throughput = F(loss, rtt).
 //!
 //! Samples are runs of k consecutive packets with their loss, round-trip time and throughput
-//! ([`Sample`]), one list for each flow. There are two ways from them to a profile.
+//! ([`Sample`]), one list for each flow. There are two methods.
 //!
 //! # [`Method::LongRun`], the default
 //!
-//! F is what it is used as: the rate of a long transfer, *all packets over all time*, at the
+//! F is defined as it is used: the rate of a long transfer, *all packets over all time*, at the
 //! *probability* with which the network loses a packet.
 //!
 //! 1. **Start-up** is left out: the samples of a flow up to and including the first one with a
 //!    resent packet ([`startup`]).
-//! 2. **Conditions**: a flow whose loss and round-trip time were steady is one condition, so one
-//!    trace for each setting of the network is the best input. Other flows are cut in halves until
-//!    the pieces are steady, or too short for their losses to tell. Sorting single samples by their own loss would mix luck
-//!    with cause: a sample that lost little by chance was fast by chance as well.
-//! 3. The **loss probability** of a condition is (resends − needless resends)/packets: every loss is
-//!    repaired by one resend, but after a timeout go-back-N also resends what had arrived (of ns-2's
-//!    Reno at 20 % loss 25 % of the packets are resends).
-//! 4. Its **throughput** is packets over time; that is the harmonic mean of the samples'
-//!    throughputs. Their arithmetic mean, which gives a slow sample no more weight than a fast one,
-//!    is too high by up to a factor of 2. Its **standard error** comes from batch means
-//!    ([`Condition::standard_error`]).
-//! 5. **Outliers**, conditions far from their neighbours by the measure of these and of their own
-//!    errors, are left out and listed. Slow samples within a condition are not: timeouts are part
-//!    of the long run.
-//! 6. **Cells**: conditions with like losses and round-trip times share a grid point, weighted by
-//!    their packets, each moved to it along a smooth trend.
-//! 7. **Holes** of the grid inside the convex hull of what was measured are filled from the trend
-//!    and the nearest cells, and marked; nothing is filled outside: rows and columns with such
+//! 2. **Conditions**: a flow with steady loss and round-trip time is one condition. The best input
+//!    is therefore one trace for each setting of the network. Other flows are halved until the
+//!    parts are steady, or too short to estimate their losses. Sorting single samples by their own
+//!    loss would mix chance with cause: a sample that lost little by chance was fast by chance as
+//!    well.
+//! 3. The **loss probability** of a condition is (resends − spurious resends)/packets. Every loss
+//!    is repaired by one resend, but after a timeout go-back-N also resends packets that had
+//!    arrived (for ns-2's Reno at 20 % loss, 25 % of the packets are resends).
+//! 4. Its **throughput** is packets over time, the harmonic mean of the samples' throughputs. Their
+//!    arithmetic mean, with equal weight for slow and fast samples, is too high by up to a factor
+//!    of 2. Its **standard error** is from batch means ([`Condition::standard_error`]).
+//! 5. **Outliers** are conditions far from their neighbours, relative to the scatter of these and
+//!    to their own errors. They are left out and listed. Slow samples within a condition stay,
+//!    because timeouts are part of the long run.
+//! 6. **Cells**: conditions with similar losses and round-trip times share a grid point, weighted
+//!    by their packets, each moved to it along a smooth trend.
+//! 7. **Holes** of the grid inside the convex hull of the measurements are filled from the trend
+//!    and the nearest cells, and marked. Nothing is filled outside: rows and columns with such
 //!    holes are left out.
 //!
 //! The result is a [`Grid`]; A(loss) and B(loss) are fitted to its measured cells as well.
 //!
 //! # [`Method::Paper`]
 //!
-//! \[Prof\] §2.1–2.3 to the letter: loss = resends/k; arithmetic means over cells of 0.01 × 10 ms,
-//! start-up included; through each loss slice an unweighted least-squares line in the log-log plane:
-//! a [`PowerLaw`].
+//! It follows \[Prof\] §2.1–2.3 exactly. The loss is resends/k. Arithmetic means are over cells of
+//! 0.01 × 10 ms, start-up included. An unweighted least-squares line in the log-log plane through
+//! each loss slice gives a [`PowerLaw`].
 
 mod bins;
 mod condition;
@@ -65,26 +65,26 @@ pub use slice::Slice;
 
 use crate::{Grid, PowerLaw, Profile};
 
-/// How samples become a surface; see [the module](self).
+/// Method of a fit; see [the module](self).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// The long-run rate over the loss probability, on a grid.
+    /// Long-run rate over the loss probability, on a grid.
     #[default]
     LongRun,
     /// \[Prof\]'s means of samples, and a power law.
     Paper,
 }
 
-/// Where a cell's value comes from.
+/// Provenance of a cell's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// There are samples in it.
+    /// Measured: the cell has samples.
     Measured,
-    /// There are none; interpolated between others.
+    /// Interpolated between other cells, without samples.
     Filled,
 }
 
-/// The surface at one loss and round-trip time.
+/// Value of the surface at one loss and round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cell {
     /// Loss probability.
@@ -93,49 +93,49 @@ pub struct Cell {
     pub rtt_s: f64,
     /// Throughput in packets/s.
     pub throughput_pps: f64,
-    /// Standard error of the throughput, relative to it; `None` where there are too few samples to
-    /// tell. Of a filled cell: how well left-out cells are met by filling.
+    /// Relative standard error of the throughput; `None` with too few samples to estimate it. For a
+    /// filled cell: the error with which filling reproduces left-out cells.
     pub relative_error: Option<f64>,
-    /// Samples that it rests on.
+    /// Number of samples.
     pub samples: usize,
-    /// Measured or filled.
+    /// Provenance of the value.
     pub origin: Origin,
 }
 
-/// What the profile is called.
+/// Name and description of a profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub name: &'a str,
-    /// One line on where it was measured.
+    /// One-line description of the measurement.
     pub description: &'a str,
 }
 
-/// A profile with what it rests on.
+/// Fitted profile with the data on which it is based.
 #[derive(Debug, Clone)]
 pub struct Fit {
-    /// The method.
+    /// Method of the fit.
     pub method: Method,
-    /// The surface; only the paper's method has none.
+    /// Surface; `None` for the paper's method only.
     pub grid: Option<Grid>,
-    /// A(loss) and B(loss); `None` if no loss was seen at two round-trip times.
+    /// A(loss) and B(loss); `None` if no loss was observed at two round-trip times.
     pub power_law: Option<PowerLaw>,
-    /// The cells, by loss and then round-trip time.
+    /// Cells, by loss and then round-trip time.
     pub cells: Vec<Cell>,
-    /// The lines that A and B come from.
+    /// Lines from which A and B are computed.
     pub slices: Vec<Slice>,
-    /// Steady stretches of the flows; the paper's method knows none.
+    /// Conditions of the flows; empty for the paper's method.
     pub conditions: Vec<Condition>,
-    /// How well left-out cells are met by filling them (r.m.s., relative), where cells have
-    /// neighbours on all sides.
+    /// R.m.s. relative error with which filling reproduces left-out cells that have neighbours on
+    /// all sides.
     pub interpolation_error: Option<f64>,
-    /// Measured cells that are not in the grid, because it would have holes at their rows or
-    /// columns.
+    /// Number of measured cells that are not in the grid, because it would have holes in their rows
+    /// or columns.
     pub dropped_cells: usize,
 }
 
 impl Fit {
-    /// The profile: the grid, or the paper's power law.
+    /// Returns the profile: the grid, or the paper's power law.
     pub fn profile(&self) -> Option<&dyn Profile> {
         let grid = self.grid.as_ref().map(|grid| grid as &dyn Profile);
         grid.or(self.power_law.as_ref().map(|law| law as &dyn Profile))
@@ -145,7 +145,7 @@ impl Fit {
 /// Fits a profile to the samples of flows.
 ///
 /// # Errors
-/// No samples, no losses among them, or (paper) no loss slice with two round-trip times.
+/// There are no samples, no losses among them, or (paper) no loss slice with two round-trip times.
 pub fn fit(flows: &[FlowSamples], method: Method, names: &Names<'_>) -> Result<Fit, FitError> {
     if flows.iter().all(|flow| flow.samples.is_empty()) {
         return Err(FitError::NoSamples);
@@ -189,7 +189,7 @@ pub fn fit(flows: &[FlowSamples], method: Method, names: &Names<'_>) -> Result<F
     }
 }
 
-/// The steady stretches of flows.
+/// Returns the conditions of flows.
 pub fn conditions(flows: &[FlowSamples]) -> Vec<Condition> {
     let flows = flows.iter().enumerate();
     flows

@@ -1,4 +1,4 @@
-//! The paper's method, \[Prof\] §2.1–2.3.
+//! Fit by the paper's method, \[Prof\] §2.1–2.3.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::slice::{Slice, SlicePoint, power_law, slice};
 use super::{Cell, FitError, FlowSamples, Names, Origin};
 use crate::PowerLaw;
 
-/// Cells of the paper: loss and round-trip time in seconds.
+/// Cell sizes of the paper: loss, and round-trip time in seconds.
 const CELL_LOSS: f64 = 0.01;
 const CELL_RTT_S: f64 = 0.01;
 
@@ -26,14 +26,14 @@ pub(super) struct PaperFit {
     pub(super) power_law: PowerLaw,
 }
 
-/// Arithmetic means over cells of 0.01 × 10 ms of all samples, then an unweighted line through each
-/// loss slice.
+/// Fits unweighted lines to the loss slices of arithmetic means over cells of 0.01 × 10 ms of all
+/// samples.
 pub(super) fn fit(flows: &[FlowSamples], names: &Names<'_>) -> Result<PaperFit, FitError> {
     let mut sums: BTreeMap<(i64, i64), Sums> = BTreeMap::new();
     for sample in flows.iter().flat_map(|flow| &flow.samples) {
         let rate = sample.throughput_pps();
         if !rate.is_finite() || sample.rtt_s <= 0.0 {
-            continue; // a burst that left all at once
+            continue; // all packets of the burst left at once
         }
         // With k = 100 every loss is the middle of a cell.
         let loss_cell = (sample.resent_fraction() / CELL_LOSS).round() as i64;

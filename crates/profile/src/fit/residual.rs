@@ -1,42 +1,42 @@
-//! Samples beside the surface.
+//! Residuals of samples with respect to the surface.
 
 use super::{Condition, FlowSamples};
 use crate::Profile;
 
-/// A sample and what the profile says at its place.
+/// Sample with the profile's rate at its loss and round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residual {
-    /// The flow, by its place in the input.
+    /// Index of the flow in the input.
     pub flow: usize,
-    /// The sample, by its place in the flow.
+    /// Index of the sample in the flow.
     pub sample: usize,
-    /// When the sample ended, in seconds.
+    /// End time of the sample in seconds.
     pub time_s: f64,
-    /// Loss of the condition that the sample belongs to; without conditions its own fraction of
+    /// Loss of the condition to which the sample belongs; without conditions its own fraction of
     /// resends.
     pub loss: f64,
-    /// Its round-trip time in seconds.
+    /// Round-trip time in seconds.
     pub rtt_s: f64,
-    /// Its throughput in packets/s; infinite if all its packets left at once.
+    /// Throughput in packets/s; infinite if all its packets left at once.
     pub throughput_pps: f64,
     /// F(loss, rtt) in packets/s.
     pub fitted_pps: f64,
-    /// Whether the sample is in a condition; others are start-up.
+    /// True if the sample is in a condition; others are start-up.
     pub settled: bool,
 }
 
 impl Residual {
-    /// How many times faster than the surface the sample was.
+    /// Returns the ratio of the sample's throughput to the surface.
     pub fn factor(&self) -> f64 {
         self.throughput_pps / self.fitted_pps
     }
 }
 
-/// Every sample beside the profile, in the order of the input. Start-up samples take the loss of
-/// the condition that follows.
+/// Returns the residuals of all samples in the order of the input. Start-up samples take the loss
+/// of the following condition.
 ///
-/// A sample's throughput scatters about the surface, above it more often than below: the surface
-/// is the long-run rate, in which the slow samples have the most time.
+/// A sample's throughput is above the surface more often than below, because the surface is the
+/// long-run rate, in which slow samples have more time.
 pub fn residuals(
     flows: &[FlowSamples],
     conditions: &[Condition],

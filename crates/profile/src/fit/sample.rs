@@ -1,43 +1,43 @@
-//! What profiles are fitted to.
+//! Samples from a sender's trace, to which profiles are fitted.
 
-/// What a sender saw over k consecutive packets (\[Prof\] §2.1).
+/// Observation of k consecutive packets at the sender (\[Prof\] §2.1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// When it ended, in seconds by the trace's clock.
+    /// End time in seconds by the trace's clock.
     pub time_s: f64,
     /// Time from its first packet to the first one after it, in seconds; 0 if all left at once.
     pub duration_s: f64,
     /// Packets sent, k.
     pub pkts: u32,
-    /// Of these, packets that had been sent before.
+    /// Number of these that had been sent before.
     pub resent_pkts: u32,
-    /// Resends found out meanwhile to have been needless: the packets had arrived.
+    /// Spurious retransmissions detected meanwhile: the packets had arrived.
     pub needless_pkts: u32,
     /// Mean round-trip time of its packets in seconds.
     pub rtt_s: f64,
 }
 
 impl Sample {
-    /// The loss of \[Prof\]: the fraction of retransmissions.
+    /// Returns the loss as defined in \[Prof\]: the fraction of retransmissions.
     pub fn resent_fraction(&self) -> f64 {
         f64::from(self.resent_pkts) / f64::from(self.pkts.max(1))
     }
 
-    /// Packets per second; infinite if all left at once.
+    /// Returns packets per second; infinite if all left at once.
     pub fn throughput_pps(&self) -> f64 {
         f64::from(self.pkts) / self.duration_s
     }
 }
 
-/// The samples of one flow, in the order of their times.
+/// Samples of one flow, in order of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowSamples {
-    /// The trace that it is in.
+    /// Trace that contains the flow.
     pub trace: String,
-    /// Its name there.
+    /// Name of the flow in the trace.
     pub flow: String,
-    /// How its round-trip times were found.
+    /// Method by which its round-trip times were measured.
     pub rtt_method: String,
-    /// Its samples.
+    /// Samples.
     pub samples: Vec<Sample>,
 }

@@ -1,4 +1,4 @@
-//! Lines through loss slices in the log-log plane: A(loss) and B(loss).
+//! Least-squares lines through loss slices in the log-log plane: A(loss) and B(loss).
 
 use crate::{PowerLaw, PowerLawRow, PowerLawSpec, ProfileError};
 
@@ -11,14 +11,14 @@ pub struct Slice {
     pub a: f64,
     /// Factor B.
     pub b: f64,
-    /// Cells that the line goes through.
+    /// Number of cells on the line.
     pub cells: usize,
-    /// Share of the variance of ln F that the line explains; `None` of two cells, which any line
-    /// goes through.
+    /// Coefficient of determination of ln F; `None` for two cells, through which a line always
+    /// fits.
     pub r_squared: Option<f64>,
 }
 
-/// One point of a slice.
+/// Point of a slice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlicePoint {
     pub(super) rtt_s: f64,
@@ -26,7 +26,7 @@ pub(super) struct SlicePoint {
     pub(super) weight: f64,
 }
 
-/// The weighted least-squares line; `None` with fewer than two round-trip times.
+/// Computes the weighted least-squares line; `None` with fewer than two round-trip times.
 pub(super) fn slice(loss: f64, points: &[SlicePoint]) -> Option<Slice> {
     let total: f64 = points.iter().map(|point| point.weight).sum();
     let logs: Vec<(f64, f64, f64)> = points
@@ -42,7 +42,7 @@ pub(super) fn slice(loss: f64, points: &[SlicePoint]) -> Option<Slice> {
         logs.iter().map(|&(lx, ly, w)| w * f(lx - x, ly - y)).sum()
     };
     let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
-    // Round-trip times that are equal but for rounding make no line.
+    // Round-trip times that are equal up to rounding do not define a line.
     let spread = xx.is_finite() && xx > 1e-12 * total;
     if !spread {
         return None;
@@ -63,7 +63,7 @@ pub(super) fn slice(loss: f64, points: &[SlicePoint]) -> Option<Slice> {
     })
 }
 
-/// The power law of these slices; `None` if there are none.
+/// Builds the power law of these slices; `None` if there are none.
 pub(super) fn power_law(
     name: &str,
     description: &str,
@@ -94,7 +94,7 @@ pub(super) fn power_law(
 mod tests {
     use super::*;
 
-    /// F = 6·rtt^(−1.02) exactly, in packets/ms over ms.
+    /// F = 6·rtt^(−1.02) exactly, in packets/ms and ms.
     #[test]
     fn a_power_law_is_found_again() {
         let points: Vec<SlicePoint> = [60.0, 100.0, 700.0]
@@ -114,7 +114,7 @@ mod tests {
         assert!(slice(0.02, &points[..1]).is_none());
     }
 
-    /// Any two points lie on a line: that it fits says nothing.
+    /// A line through two points always fits, so R² has no meaning.
     #[test]
     fn a_line_through_two_cells_explains_nothing() {
         let points = [(0.06, 100.0), (0.1, 90.0)].map(|(rtt_s, throughput_pps)| SlicePoint {

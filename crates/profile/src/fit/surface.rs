@@ -1,4 +1,4 @@
-//! The long-run surface through conditions.
+//! Fit of the long-run surface to conditions.
 
 use super::bins::{Bins, bins};
 use super::condition::{Condition, Status};
@@ -16,23 +16,23 @@ pub(super) struct SurfaceFit {
     pub(super) dropped_cells: usize,
 }
 
-/// Widths of a row and of a column (as logarithms) at least; the loss of a condition is itself an
-/// estimate, so rows are as wide as six of its standard errors, within limits.
+/// Smallest widths of a row and of a column (in logarithms). The loss of a condition is itself an
+/// estimate, so rows are six of its standard errors wide, within limits.
 const LOSS_WIDTH: f64 = 0.04;
 const MOST_LOSS_WIDTH: f64 = 0.7;
 const RTT_WIDTH: f64 = 0.05;
 
-/// Rows and columns are widened until there are at most this many grid points for a condition.
+/// Maximum number of grid points per condition; rows and columns are widened until it holds.
 const POINTS_PER_CONDITION: usize = 3;
 
-/// The error of ln F where there is too little data to tell.
+/// Error of ln F if there are too few data to estimate it.
 pub(super) const UNKNOWN_ERROR: f64 = 0.3;
 
-/// Neighbours that a condition is held against, and how many there must be.
+/// Number of neighbours with which a condition is compared, and the smallest number required.
 const NEIGHBOURS: usize = 8;
 const LEAST_NEIGHBOURS: usize = 4;
 
-/// Out by more than so many standard deviations is out; a difference of 5 % never is.
+/// Residuals beyond 4 σ are outliers, unless they are below 5 %.
 const OUTLIER: f64 = 4.0;
 const NEVER_OUT: f64 = 0.05;
 
@@ -135,8 +135,8 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
     })
 }
 
-/// The trend of the used conditions, and they as points. The errors need the trend's slope, the
-/// trend the errors: so twice.
+/// Fits the trend to the used conditions, and returns it with them as points. The errors depend on
+/// the trend's slope and the trend on the errors, so it fits twice.
 fn trend(conditions: &[Condition]) -> (Trend, Vec<Point>) {
     let used = || conditions.iter().filter(|c| c.status == Status::Used);
     let points = |slope: &dyn Fn([f64; 2]) -> f64| -> Vec<Point> {
@@ -152,13 +152,13 @@ fn trend(conditions: &[Condition]) -> (Trend, Vec<Point>) {
             })
             .collect()
     };
-    // The square-root law, to begin with.
+    // The first iteration uses the square-root law.
     let first = Trend::new(&points(&|_| -0.5));
     let points = points(&|at| first.loss_slope(at));
     (Trend::new(&points), points)
 }
 
-/// Whether there were any.
+/// Marks outliers, and returns whether there were any.
 fn mark_outliers(conditions: &mut [Condition], trend: &Trend, points: &[Point]) -> bool {
     let residuals: Vec<f64> = points
         .iter()
@@ -185,7 +185,7 @@ fn mark_outliers(conditions: &mut [Condition], trend: &Trend, points: &[Point]) 
     out.contains(&true)
 }
 
-/// (squared distance, value), the nearest first.
+/// Returns (squared distance, value) of the points, nearest first.
 fn nearest(at: [f64; 2], points: impl Iterator<Item = ([f64; 2], f64)>) -> Vec<(f64, f64)> {
     let mut near: Vec<(f64, f64)> = points
         .map(|(point, value)| {
@@ -202,7 +202,7 @@ struct Table<'a> {
     /// ln loss of the rows, ln rtt of the columns.
     losses: Vec<f64>,
     rtts: Vec<f64>,
-    /// By row, then column; `None`: nothing was measured there.
+    /// Values by row, then column; `None` without measurement.
     measured: Vec<Option<Node>>,
     trend: &'a Trend,
     hull: Hull,
@@ -255,7 +255,7 @@ impl<'a> Table<'a> {
         [self.losses[row], self.rtts[column]]
     }
 
-    /// Places and residuals of the measured points but for one.
+    /// Iterates over places and residuals of the measured points except one.
     fn residuals(&self, but: usize) -> impl Iterator<Item = ([f64; 2], f64)> {
         self.measured
             .iter()
@@ -267,7 +267,8 @@ impl<'a> Table<'a> {
             })
     }
 
-    /// The trend, moved by what the four nearest measured points (but one) are off it.
+    /// Returns the trend, corrected by the residuals of the four nearest measured points (except
+    /// one).
     fn filled(&self, place: [f64; 2], but: usize) -> f64 {
         let near = nearest(place, self.residuals(but));
         let (mut sum, mut weights) = (0.0, 0.0);
@@ -279,8 +280,8 @@ impl<'a> Table<'a> {
         self.trend.value(place) + if weights > 0.0 { sum / weights } else { 0.0 }
     }
 
-    /// How well measured points are met when each in turn is left out and filled (r.m.s. of ln F);
-    /// only those that have neighbours on all sides, as holes inside the hull have.
+    /// Returns the r.m.s. error of ln F when each measured point in turn is left out and filled.
+    /// Only points with neighbours on all sides count, because holes inside the hull have them.
     fn interpolation_error(&self) -> Option<f64> {
         let columns = self.rtts.len();
         let mut squares = Vec::new();
@@ -297,7 +298,7 @@ impl<'a> Table<'a> {
         (!squares.is_empty()).then(|| (squares.iter().sum::<f64>() / count).sqrt())
     }
 
-    /// A grid point inside the hull.
+    /// Returns a grid point inside the hull.
     fn node(&self, row: usize, column: usize, interpolation_error: Option<f64>) -> Node {
         let place = self.place(row, column);
         self.at(row, column).unwrap_or_else(|| Node {
@@ -308,8 +309,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The rows and columns of a grid without grid points outside the hull: those with the largest
-    /// share of such points are given up one after the other.
+    /// Returns the rows and columns of a grid without points outside the hull. It drops one after
+    /// the other, those with the largest fraction of such points first.
     fn rectangle(&self) -> (Vec<usize>, Vec<usize>) {
         let mut rows: Vec<usize> = (0..self.losses.len()).collect();
         let mut columns: Vec<usize> = (0..self.rtts.len()).collect();
@@ -347,7 +348,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Measured points that are not in the grid.
+    /// Returns the number of measured points that are not in the grid.
     fn dropped(&self, rows: &[usize], columns: &[usize]) -> usize {
         let all = self.measured.iter().flatten().count();
         let kept = rows
@@ -377,7 +378,7 @@ fn axes(used: &[&Condition], points: &[Point]) -> (Bins, Bins) {
     }
 }
 
-/// The weighted mean of the values in each bin.
+/// Returns the weighted mean of the values in each bin.
 fn means(values: impl Iterator<Item = f64>, bins: &Bins, weights: &[f64]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); bins.count];
     for ((value, &bin), &weight) in values.zip(&bins.of).zip(weights) {
@@ -387,8 +388,8 @@ fn means(values: impl Iterator<Item = f64>, bins: &Bins, weights: &[f64]) -> Vec
     sums.into_iter().map(|(sum, weight)| sum / weight).collect()
 }
 
-/// All packets over all time of the conditions in a cell, each moved along the trend to the grid
-/// point.
+/// Averages the conditions of a cell as all packets over all time, each moved along the trend to
+/// the grid point.
 fn node(
     members: &[usize],
     used: &[&Condition],
@@ -413,7 +414,7 @@ fn node(
         .zip(shares())
         .map(|(&i, share)| (share * points[i].error).powi(2))
         .sum();
-    // What the conditions' own errors do not explain shows in how far they are apart.
+    // Differences between conditions include errors beyond their own.
     let count = members.len() as f64;
     let apart: f64 = members
         .iter()
@@ -434,8 +435,8 @@ fn node(
     })
 }
 
-/// Throughput without loss and the number of samples at every round-trip time, if all were
-/// measured (within a column's width; moved as 1/rtt, for what limits is a window).
+/// Returns throughput without loss and the number of samples at every round-trip time, if all were
+/// measured within a column's width. Rates are moved as 1/rtt, because the window is the limit.
 fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, usize)>> {
     let at = |&rtt_s: &f64| {
         let (mut pkts, mut windows, mut samples) = (0.0, 0.0, 0);
@@ -452,7 +453,7 @@ fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, us
     rtts_s.iter().map(at).collect()
 }
 
-/// To six digits, which is more than anything is known to: profile files are read by people.
+/// Rounds to six digits, more than the accuracy of any value, because people read profile files.
 pub(super) fn plain(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }

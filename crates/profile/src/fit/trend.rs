@@ -1,8 +1,8 @@
-//! A smooth surface through conditions: ln F as a quadratic in (ln loss, ln rtt).
+//! Smooth trend of conditions: ln F as a quadratic in (ln loss, ln rtt).
 
 use nalgebra::{DMatrix, DVector};
 
-/// A point that the trend is fitted to.
+/// Point to which the trend is fitted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
     /// ln loss and ln rtt.
@@ -13,10 +13,10 @@ pub(super) struct Point {
     pub(super) error: f64,
 }
 
-/// ln F ≈ c·(1, x, y, x², xy, y²), x and y from the middle of the points.
+/// Quadratic ln F ≈ c·(1, x, y, x², xy, y²), with x and y relative to the centre of the points.
 ///
-/// It says which way the surface tilts, for moving values over the short way to a grid point and
-/// for filling holes; it is not the surface.
+/// It only moves values over short distances to grid points and fills holes; it is not the surface
+/// itself.
 #[derive(Debug, Clone)]
 pub(super) struct Trend {
     middle: [f64; 2],
@@ -25,15 +25,15 @@ pub(super) struct Trend {
 
 const TERMS: usize = 6;
 
-/// Errors are never taken to be smaller than this: the quadratic itself is no closer.
+/// Smallest standard error in the weights, because the quadratic itself is no more accurate.
 const LEAST_ERROR: f64 = 0.03;
 
-/// Rounds of reweighting.
+/// Number of reweighting iterations.
 const ROUNDS: usize = 10;
 
 impl Trend {
-    /// Weighted least squares, reweighted by Huber's function so that outliers count less. Terms
-    /// that the points cannot tell apart share what they explain (the shortest solution).
+    /// Fits by weighted least squares, reweighted with Huber's function so that outliers count
+    /// less. For an underdetermined system it takes the minimum-norm solution.
     pub(super) fn new(points: &[Point]) -> Trend {
         let count = points.len().max(1) as f64;
         let middle = [0, 1].map(|axis| points.iter().map(|p| p.at[axis]).sum::<f64>() / count);
@@ -76,13 +76,13 @@ impl Trend {
         trend
     }
 
-    /// ln F there.
+    /// Returns ln F at a point.
     pub(super) fn value(&self, at: [f64; 2]) -> f64 {
         let terms = self.coefficients.iter().zip(self.basis(at));
         terms.map(|(coefficient, term)| coefficient * term).sum()
     }
 
-    /// ∂ ln F / ∂ ln loss there.
+    /// Returns ∂ ln F / ∂ ln loss at a point.
     pub(super) fn loss_slope(&self, at: [f64; 2]) -> f64 {
         let step = 1e-3;
         let moved = |by: f64| self.value([at[0] + by, at[1]]);
@@ -95,7 +95,7 @@ impl Trend {
     }
 }
 
-/// 0 for nothing.
+/// Returns the median, or 0 for no values.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

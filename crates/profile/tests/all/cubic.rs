@@ -1,17 +1,18 @@
-//! CUBIC at low losses: windows compared with a simulation of RFC 9438's window, with packets and with the RFC.
+//! CUBIC at low losses: windows compared with a simulation of the RFC 9438 window, the packet model
+//! and the RFC.
 
 use netflow_profile::fit::cubic_window_pkts;
 use netflow_profile::{ProfileUse, builtin};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Of RFC 9438: C, β and the growth of its Reno window in packets a round trip.
+/// Constants of RFC 9438: C, β, and the growth of its Reno window in packets per round trip.
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// The mean window of RFC 9438's equations (W_cubic, W_est, fast convergence) without packets or round trips, for
-/// losses at random.
+/// Simulates the mean window of RFC 9438's equations (W_cubic, W_est, fast convergence) for random
+/// losses, without packets or round trips.
 fn simulated_pkts(loss: f64, rtt_s: f64, losses: usize) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let start = (1.2 / loss.sqrt()).max(1.1 * (rtt_s / loss).powf(0.75));
@@ -68,9 +69,10 @@ fn the_law_and_the_profile_have_the_windows_of_the_equations() {
     }
 }
 
-/// The packet model: loss, round-trip time in seconds, mean window in packets. The command for each line is
-/// `netflow run --format json` of one `linux-6` sender with `send-buffer = "1 GiB"` over 400 Gbit/s with this
-/// `loss`, `mean_goodput_pps` times the round-trip time; 600 losses, 250 below 1e-5. Standard errors: about 3 %.
+/// Packet model: loss, round-trip time in seconds, mean window in packets. Each line is from
+/// `netflow run --format json` with one `linux-6` sender, `send-buffer = "1 GiB"`, 400 Gbit/s and
+/// this `loss`: `mean_goodput_pps` times the round-trip time, over 600 losses (250 below 1e-5).
+/// Standard errors: about 3 %.
 const PACKETS: &[(f64, f64, f64)] = &[
     (5e-4, 0.00128, 45.8),
     (5e-4, 0.00519, 52.0),
@@ -120,8 +122,9 @@ fn the_profile_has_the_windows_of_packets() {
     }
 }
 
-/// At 10 ms CUBIC keeps to Reno's window: it has 123 and 416 packets packet by packet at 1e-4 and 1e-5, and 120 and 379
-/// for periodic losses (RFC 9438, table 2). One exponent for all round-trip times has 166 and 766.
+/// At 10 ms CUBIC stays in its Reno region: the window is 123 packets at 1e-4 and 416 at 1e-5 in
+/// the packet model, and 120 and 379 for periodic losses (RFC 9438, table 2). One exponent for all
+/// round-trip times gives 166 and 766.
 #[test]
 fn short_round_trips_have_the_window_of_reno() {
     for (loss, rtt_s, packets, published) in [
@@ -132,15 +135,16 @@ fn short_round_trips_have_the_window_of_reno() {
     ] {
         let window = profile_pkts(loss, rtt_s);
         assert_near("packets", window, packets, 0.1);
-        // Losses at random cost a window less than periodic ones.
+        // Random losses reduce a window less than periodic ones.
         assert!((1.0..1.3).contains(&(window / published)), "{window}");
         let profile = builtin("linux-cubic").expect("built-in");
         assert_eq!(profile.rests_on(loss, rtt_s), ProfileUse::Extended);
     }
 }
 
-/// RFC 9438, table 3, 100 ms and packets of 1500 B: the loss at which CUBIC reaches a throughput in Mbit/s. Losses there
-/// are periodic; with losses at random equation 6 allows (1.2/1.054)^(4/3) = 1.19 times as many.
+/// RFC 9438, table 3, 100 ms and packets of 1500 B: the loss at which CUBIC reaches a throughput in
+/// Mbit/s. Its losses are periodic; for random losses equation 6 allows (1.2/1.054)^(4/3) = 1.19
+/// times as many.
 #[test]
 fn throughputs_need_the_losses_of_table_3() {
     for (mbps, published) in [
@@ -165,8 +169,8 @@ fn throughputs_need_the_losses_of_table_3() {
     }
 }
 
-/// Rates change from the measured rows to those below without a jump, and fall with the loss no slower than half of
-/// Reno's law and no faster than proportionally.
+/// Rates are continuous between the measured rows and those below. Their exponent in the loss is
+/// between half of Reno's and 1.
 #[test]
 fn rows_below_join_the_measured_ones() {
     let profile = builtin("linux-cubic").expect("built-in");

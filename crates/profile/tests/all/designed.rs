@@ -1,4 +1,4 @@
-//! Fits to experiments whose settings are known.
+//! Fits to designed experiments, whose settings are known.
 
 use netflow_profile::fit::{DesignedCell, FitError, Names, Origin, Sample, fit_designed};
 use netflow_profile::{Profile, ProfileUse, from_toml, to_toml};
@@ -8,8 +8,8 @@ const NAMES: Names<'static> = Names {
     description: "made up",
 };
 
-/// Samples of 20 packets at this rate, `resent` of them in every second one: first three without
-/// loss, ten times as fast.
+/// Returns samples of 20 packets at this rate, with `resent` retransmissions in every second one.
+/// The first three have no loss and ten times the rate.
 fn transfer(rate_pps: f64, samples: usize, resent: u32) -> Vec<Sample> {
     let sample = |n: usize| Sample {
         time_s: n as f64,
@@ -42,8 +42,7 @@ fn cells() -> Vec<DesignedCell> {
     cells
 }
 
-/// The losses that happened do not matter, those that were set do; the start-up is left out of every
-/// transfer.
+/// The losses that were set count, not those observed; the start-up is left out of every transfer.
 #[test]
 fn settings_are_taken_as_they_were_set() {
     let fit = fit_designed(&cells(), &NAMES).unwrap();
@@ -64,7 +63,7 @@ fn settings_are_taken_as_they_were_set() {
     }
 }
 
-/// The first sample with a resent packet is the fourth: of 50 and 30 samples 46 and 26 are left.
+/// The first sample with a resent packet is the fourth: 46 and 26 of 50 and 30 samples are left.
 #[test]
 fn start_up_is_left_out_of_every_transfer() {
     let fit = fit_designed(&cells(), &NAMES).unwrap();
@@ -91,9 +90,8 @@ fn a_hole_is_told_with_its_place() {
     assert!(fit_designed(&[], &NAMES).is_err());
 }
 
-/// A setting at which the link was full, or too little was lost to say anything: the grid has a value
-/// there, by the law of the others, and says that it was not measured. So do its file and what it says
-/// of points that are interpolated with it.
+/// At some settings the link was full or losses were too few. The grid has an extrapolated value
+/// there and marks it, as do its file and the provenance of points interpolated with it.
 #[test]
 fn settings_left_out_are_extended_and_marked() {
     let mut cells = cells();

@@ -1,5 +1,5 @@
-//! Beyond what was measured: finite, positive, never rising on the way out, continuous at the edge,
-//! and how far off it is where the truth is known.
+//! Extrapolation beyond the measurements: finite, positive, never rising outwards and continuous at
+//! the edge; and its error where measurements exist.
 
 use netflow_profile::{
     Definition, Domain, Grid, GridRow, GridSpec, PowerLaw, PowerLawRow, PowerLawSpec, Profile,
@@ -15,13 +15,13 @@ fn spec(name: &str) -> GridSpec {
     }
 }
 
-/// The rows and columns of a grid for which both hold.
+/// Returns the rows and columns of a grid that satisfy both conditions.
 fn part(spec: &GridSpec, row: impl Fn(f64) -> bool, column: impl Fn(f64) -> bool) -> Grid {
     let columns: Vec<usize> = (0..spec.rtts_s.len())
         .filter(|&j| column(spec.rtts_s[j]))
         .collect();
     Grid::new(GridSpec {
-        // A window would say what the rates without loss are, and be no extension.
+        // A window would determine the rates without loss, so that nothing is extrapolated.
         window_pkts: None,
         swing: 1.0,
         rtts_s: columns.iter().map(|&j| spec.rtts_s[j]).collect(),
@@ -38,15 +38,16 @@ fn part(spec: &GridSpec, row: impl Fn(f64) -> bool, column: impl Fn(f64) -> bool
     .expect("a part of a good grid")
 }
 
-/// Round-trip times in seconds and packets/s of a row, without what was extended when it was made.
+/// Iterates over round-trip times in seconds and packets/s of a row, without cells that were
+/// extrapolated when it was made.
 fn measured<'a>(spec: &'a GridSpec, row: &'a GridRow) -> impl Iterator<Item = (f64, f64)> + 'a {
     let columns = 0..spec.rtts_s.len();
     let measured = columns.filter(|column| !row.extended.contains(column));
     measured.map(|column| (spec.rtts_s[column], row.throughput_pps[column]))
 }
 
-/// How far the extended rates are from what was measured in the cells that were left out: as
-/// factors, the middle one, the r.m.s. and the largest either way.
+/// Errors of extrapolated rates in cells that were left out, as factors: median, r.m.s. and largest
+/// in either direction.
 struct Errors {
     cells: usize,
     median: f64,
@@ -79,7 +80,7 @@ fn errors(what: &str, part: &Grid, spec: &GridSpec, counts: impl Fn(f64, f64) ->
     errors
 }
 
-/// What `extension.rs` and the guide say of its errors is this.
+/// These are the errors quoted in `extension.rs` and the guide.
 #[test]
 fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     let reno = spec("ns-reno");
@@ -87,7 +88,7 @@ fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     let linux_reno = spec("linux-reno");
     let all = |_: f64| true;
 
-    // (what, the part that is kept of which grid, the cells that count; bounds: rms, largest)
+    // (name, part of the grid that is kept, cells that count; bounds: r.m.s., largest)
     let from_1_percent = part(&reno, |p| p >= 0.01, all);
     let low = errors("ns-reno below 1 %", &from_1_percent, &reno, |_, _| true);
     assert!(low.cells == 108 && low.rms < 1.3 && low.largest < 1.8);
@@ -106,7 +107,7 @@ fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     );
     assert!(low.cells == 32 && low.rms < 1.15);
 
-    // Shorter round-trip times, over a factor of eight.
+    // Shorter round-trip times, by a factor of eight.
     let from_500_ms = part(&reno, all, |rtt| rtt >= 0.5);
     let rare = errors(
         "ns-reno from 60 to 500 ms, loss to 5 %",
@@ -137,7 +138,7 @@ fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     );
     assert!(short.largest > 5.0, "why it is not usable there");
 
-    // Longer ones.
+    // Longer round-trip times.
     let long = errors(
         "ns-reno above 1.5 s",
         &part(&reno, all, |rtt| rtt <= 1.5),
@@ -165,7 +166,7 @@ fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     assert!(far.largest > 2.0, "why it is not usable there");
 }
 
-/// Where a rate counts as usable, it is within a factor of two of what was measured.
+/// Usable rates are within a factor of two of the measurement.
 #[test]
 fn what_is_called_usable_is_within_a_factor_of_two() {
     for name in [
@@ -203,8 +204,8 @@ fn what_is_called_usable_is_within_a_factor_of_two() {
     }
 }
 
-/// 100 Mbit/s and 20 ms without other traffic: 8333 packets of 1500 B each second. The least loss that was
-/// measured, 0.05 %, has 2500.
+/// 100 Mbit/s and 20 ms without other traffic: 8333 packets of 1500 B per second. The lowest
+/// measured loss, 0.05 %, gives 2500.
 #[test]
 fn an_idle_path_is_not_held_to_the_least_loss_of_the_grid() {
     let cubic = builtin("linux-cubic").expect("built-in");
@@ -213,7 +214,7 @@ fn an_idle_path_is_not_held_to_the_least_loss_of_the_grid() {
     assert!(cubic.throughput(0.01, 0.02) < 600.0);
     assert_eq!(cubic.rests_on(1e-4, 0.02), ProfileUse::Extended);
     assert_eq!(cubic.rests_on(0.01, 0.061), ProfileUse::Measured);
-    // 0.5 ms is no place for what was measured from 1.3 ms on, where timeouts set the pace.
+    // 0.5 ms is too far from the shortest measured time of 1.3 ms, because timeouts dominate there.
     assert_eq!(cubic.rests_on(0.1, 0.000_5), ProfileUse::NotUsable);
     assert_eq!(cubic.rests_on(0.3, 0.1), ProfileUse::NotUsable);
 }
@@ -231,8 +232,8 @@ fn fits_of_lost_measurements_are_not_usable_far_from_them() {
     assert_eq!(mathis.rests_on(0.6, 0.1), ProfileUse::NotUsable);
 }
 
-/// Rates that fall with the loss and the round-trip time, as they do for TCP, with and without a
-/// window; and power laws.
+/// Generates profiles with and without a window whose rates decrease with loss and round-trip time,
+/// as for TCP; and power laws.
 fn any_profile() -> impl Strategy<Value = std::sync::Arc<dyn Profile>> {
     let steps = prop::collection::vec((0.05..1.5f64, 0.0..1.2f64), 1..6);
     let columns = prop::collection::vec((0.05..1.5f64, 0.0..1.2f64), 1..6);
@@ -303,7 +304,7 @@ fn any_profile() -> impl Strategy<Value = std::sync::Arc<dyn Profile>> {
     ]
 }
 
-/// From beyond the domain to beyond it: geometric, with the bounds themselves.
+/// Interpolates geometrically between the bounds, which are included.
 fn between(low: f64, high: f64, part: f64) -> f64 {
     (low * (high / low).powf(part)).clamp(low, high)
 }
@@ -320,7 +321,7 @@ proptest! {
         let rtt = between(rtt_min_s, rtt_max_s, inside.1);
         let (less, more) = (outside.0.min(outside.1), outside.0.max(outside.1));
         let rates = |loss: f64, rtt: f64| profile.throughput(loss, rtt);
-        // Longer and longer round-trip times, on both sides; then losses on both sides.
+        // Increasing round-trip times on both sides of the domain, then losses on both sides.
         let mut ways = vec![
             [1e-7, rtt_min_s].map(|end| (end, true)),
             [rtt_max_s, 1e4].map(|end| (end, true)),

@@ -1,4 +1,4 @@
-//! Profile files: what is written reads back, and what is wrong is said with its place.
+//! Profile files: written files read back, and errors have locations.
 
 use netflow_document::ProblemKind;
 use netflow_profile::{
@@ -46,7 +46,7 @@ fn files_are_read() {
     assert!((from_toml(pftk).expect("a formula").throughput(0.01, 0.1) - 69.5245).abs() < 1e-4);
 }
 
-/// The files that the crate's documentation shows.
+/// The files in the crate's documentation are valid.
 #[test]
 fn documented_files_are_read() {
     let documentation = include_str!("../../src/lib.rs");
@@ -65,7 +65,7 @@ fn documented_files_are_read() {
     assert_eq!(files, 3);
 }
 
-/// A good file with one thing replaced, and the message with its place.
+/// Asserts the error and its location after one replacement in a valid file.
 #[track_caller]
 fn refused(good: &str, from: &str, to: &str, message: &str) -> Option<String> {
     assert!(good.contains(from), "{from}");
@@ -294,7 +294,7 @@ fn a_file_is_named_in_its_errors() {
     assert_eq!(load(&path).expect("a good file").name(), "lab");
 }
 
-/// Same text when written again, same bits when evaluated.
+/// Asserts that a profile reads back with the same text and the same bits.
 fn assert_round_trip(profile: &dyn Profile) {
     let text = to_toml(profile).expect("a definition");
     let again = from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -403,7 +403,7 @@ proptest! {
         assert_round_trip(&Analytic::new("any", "", formula, parameters).expect("good parameters"));
     }
 
-    /// Damage anywhere is an error or another good file, never a panic.
+    /// Damage anywhere gives an error or another valid file, never a panic.
     #[test]
     fn damaged_files_are_no_panic(
         at in any::<prop::sample::Index>(),

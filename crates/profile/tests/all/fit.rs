@@ -1,4 +1,4 @@
-//! Samples drawn from known surfaces, and what is made of them.
+//! Fits to samples drawn from known surfaces.
 
 use netflow_profile::fit::{
     Cell, Fit, FitError, FlowSamples, Method, Names, Origin, Sample, Side, Status, conditions,
@@ -11,7 +11,7 @@ const NAMES: Names<'static> = Names {
     description: "from a known surface",
 };
 
-/// SplitMix64 (Steele, Lea & Flood 2014), for draws that are the same everywhere.
+/// SplitMix64 (Steele, Lea & Flood 2014): the same random numbers on every platform.
 struct Random(u64);
 
 impl Random {
@@ -25,14 +25,14 @@ impl Random {
     }
 }
 
-/// F = 1.2/(rtt·√p·(1 + 8p)) packets/s: like TCP, and no power law in p.
+/// F = 1.2/(rtt·√p·(1 + 8p)) packets/s: similar to TCP, but not a power law in p.
 fn surface(loss: f64, rtt_s: f64) -> f64 {
     1.2 / (rtt_s * loss.sqrt() * (1.0 + 8.0 * loss))
 }
 
-/// A flow over a path that loses every packet with probability `loss`. A sample's time is half
-/// proportional to its losses, half exponential: samples with few losses are fast, rates scatter by
-/// a factor, and the mean time per packet is 1/F.
+/// Returns a flow over a path with random loss `loss`. A sample's time is half proportional to its
+/// losses and half exponential. Samples with few losses are therefore fast, rates scatter by a
+/// factor, and the mean time per packet is 1/F.
 fn flow(loss: f64, rtt_s: f64, samples: usize, random: &mut Random) -> FlowSamples {
     let mut time_s = 0.0;
     let samples = (0..samples)
@@ -81,14 +81,14 @@ fn all_conditions(samples: usize, random: &mut Random) -> Vec<FlowSamples> {
     flows
 }
 
-/// ln(found/true), and by how many standard errors.
+/// Returns ln(found/true), and the same in standard errors.
 fn off(cell: &Cell) -> (f64, f64) {
     let error = (cell.throughput_pps / surface(cell.loss, cell.rtt_s)).ln();
     (error, error / cell.relative_error.expect("enough samples"))
 }
 
-/// The surface is found again within what the errors say: their ratio to the true deviations is
-/// about standard normal over 5 × 48 cells.
+/// The fit reproduces the surface within its errors: deviations divided by standard errors are
+/// approximately standard normal over 5 × 48 cells.
 #[test]
 fn error_bars_are_honest() {
     let mut random = Random(1);
@@ -113,8 +113,8 @@ fn error_bars_are_honest() {
     assert!((0.90..0.99).contains(&within_two));
 }
 
-/// The arithmetic mean of samples' throughputs, sorted by their own losses, is what the paper
-/// takes: here it is far above the long-run rate.
+/// The paper's method averages samples' throughputs sorted by their own losses. This is far above
+/// the long-run rate here.
 #[test]
 fn means_of_samples_are_too_fast() {
     let flows = all_conditions(400, &mut Random(2));
@@ -161,7 +161,7 @@ fn the_paper_finds_a_power_law_again() {
     assert!((profile.throughput(0.05, 0.1) / (1e4 * 100_f64.powf(-0.9)) - 1.0).abs() < 1e-9);
 }
 
-/// A hole inside is filled and says so; where a corner is missing, a column is given up.
+/// A hole inside is filled and marked; with a missing corner, a column is dropped.
 #[test]
 fn holes_are_filled_only_inside() {
     let mut flows = all_conditions(400, &mut Random(3));
@@ -185,7 +185,8 @@ fn holes_are_filled_only_inside() {
     assert!(domain.loss_max < 0.17 && domain.rtt_max_s > 0.99);
 }
 
-/// A flow at a third of the others' rate, once among many, once with nobody to compare.
+/// A flow at a third of the others' rate: once among many flows, once without others for
+/// comparison.
 #[test]
 fn outliers_are_left_out_and_listed() {
     let mut flows = all_conditions(400, &mut Random(4));
@@ -209,8 +210,8 @@ fn outliers_are_left_out_and_listed() {
     assert_eq!(alone.conditions[0].status, Status::Used);
 }
 
-/// The loss of a flow rises from 1 to 10 % after its first 300 samples of 700: cut in halves, most
-/// of it is in long conditions of the one loss or the other.
+/// The loss of a flow rises from 1 to 10 % after 300 of its 700 samples. After halving, most
+/// samples are in long conditions with one of the two losses.
 #[test]
 fn flows_that_change_are_cut() {
     let mut random = Random(5);
@@ -231,7 +232,7 @@ fn flows_that_change_are_cut() {
     assert_eq!(steady.len(), 1);
 }
 
-/// Slow start is the first three samples here: without loss, and at ten times the rate.
+/// Slow start is the first three samples: without loss and at ten times the rate.
 #[test]
 fn startup_is_left_out() {
     let mut flow = flow(0.05, 0.1, 100, &mut Random(6));
@@ -246,8 +247,8 @@ fn startup_is_left_out() {
     assert_eq!(condition.samples, 4..100);
 }
 
-/// As SunOS's initial timer: some connections are five times slower than they should be for twelve
-/// samples. Chance alone makes no such clusters.
+/// As with SunOS's initial timer, some connections are five times too slow for twelve samples.
+/// Chance alone gives no such clusters.
 #[test]
 fn clusters_are_told_with_their_times() {
     let mut flows = all_conditions(400, &mut Random(7));
@@ -260,7 +261,7 @@ fn clusters_are_told_with_their_times() {
     let (mut time_s, mut from_to) = (0.0, (0.0, 0.0));
     for (i, sample) in flows[patient].samples.iter_mut().enumerate() {
         if (200..212).contains(&i) {
-            // Even the fastest of them is slow then.
+            // Slow even compared with the highest rate.
             sample.duration_s = 500.0 / self::surface(LOSSES[4], RTTS_S[5]);
         }
         time_s += sample.duration_s;
@@ -282,7 +283,7 @@ fn clusters_are_told_with_their_times() {
     assert!(!cluster.startup);
 }
 
-/// Rates without loss become the row at loss 0, if they are known at every round-trip time.
+/// Rates without loss become the row at loss 0 if they are known at every round-trip time.
 #[test]
 fn flows_without_loss_are_the_lossless_row() {
     let mut random = Random(8);
@@ -345,7 +346,7 @@ fn without_anything_to_fit_it_says_so() {
     );
 }
 
-/// Bursts that take no time, idle flows, samples that all are the same, losses beyond counting.
+/// Bursts without duration, idle flows, identical samples, and very many losses.
 #[test]
 fn odd_samples_are_survived() {
     let odd = |duration_s, resent_pkts, needless_pkts, rtt_s| Sample {

@@ -1,4 +1,4 @@
-//! Mathis and PFTK against values computed independently.
+//! Mathis and PFTK, compared with independently computed values.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn formulas_agree_to_nine_digits() {
             approximate_limited,
             1e-9,
         );
-        // The profile holds the full model to W/rtt as well, which eq. 31 by itself does.
+        // The profile limits the full model to W/rtt as well, which eq. 31 itself does not.
         assert!(full <= window / rtt);
         assert_within(rate(Formula::PftkFull, limited, p, rtt), full, 1e-9);
         compared += 1;
@@ -91,7 +91,7 @@ fn check_values() {
     }
 }
 
-/// The formulas diverge at loss 0; a profile does not.
+/// The formulas diverge at loss 0, but profiles do not.
 #[test]
 fn without_loss_the_rate_is_finite() {
     for name in ["pftk-full", "pftk-approximate", "mathis"] {

@@ -1,4 +1,4 @@
-//! Measured surfaces: the built-in ones and the rules between their points.
+//! Measured surfaces: the built-in grids, and interpolation between their points.
 
 #[path = "../../examples/make-grids/grids.rs"]
 mod maker;
@@ -32,7 +32,7 @@ fn built_in_grids_are_what_the_measurements_say() {
     }
 }
 
-/// Packets/ms at (loss, rtt in ms), straight from the measurements.
+/// Packets/ms at (loss, rtt in ms), directly from the measurements.
 #[test]
 fn grid_points_are_met() {
     for (name, loss, rtt_s, rate) in [
@@ -49,8 +49,8 @@ fn grid_points_are_met() {
     }
 }
 
-/// The windows of Linux are those of the theory: √(3/(2p)) of Reno (Mathis et al. 1997), and of CUBIC the
-/// larger of that and 1.054·(rtt/p)^¾ (RFC 9438, equation 6), where losses are found without timeouts.
+/// Linux's windows agree with theory where losses cause no timeouts. Reno's is √(3/(2p)) (Mathis et
+/// al. 1997); CUBIC's is the larger of that and 1.054·(rtt/p)^¾ (RFC 9438, equation 6).
 #[test]
 fn linux_has_the_windows_of_the_theory() {
     let reno_pkts = |loss: f64| (1.5 / loss).sqrt();
@@ -100,13 +100,13 @@ fn small(window_pkts: Option<f64>, lossless: bool) -> Grid {
     Grid::new(spec).expect("a good grid")
 }
 
-/// Half way in ln loss and ln rtt, ln F is the mean of its four neighbours.
+/// In the middle in ln loss and ln rtt, ln F is the mean of its four neighbours.
 #[test]
 fn ln_f_is_bilinear_in_ln_loss_and_ln_rtt() {
     let grid = small(None, false);
     let mean = (100.0_f64 * 40.0 * 50.0 * 25.0).powf(0.25);
     assert_within(grid.throughput(0.02, 0.02_f64.sqrt()), mean, 1e-12);
-    // A power law in both is met exactly: F ∝ p^(−1/2) from 100 to 50.
+    // A power law in both is reproduced exactly: F ∝ p^(−1/2) from 100 to 50.
     assert_within(grid.throughput(0.0169, 0.1), 100.0 / 1.3, 1e-12);
 }
 
@@ -149,7 +149,7 @@ fn below_the_first_loss_the_square_root_law_bends_into_the_lossless_rate() {
     );
 }
 
-/// Far below its window a wide-window surface follows p^(−1/2).
+/// Far below its limit, a surface with a wide window is proportional to p^(−1/2).
 #[test]
 fn a_wide_window_follows_the_square_root_law() {
     let reno = builtin("ns-reno").expect("built-in");
@@ -160,7 +160,7 @@ fn a_wide_window_follows_the_square_root_law() {
     }
 }
 
-/// F ≤ W/rtt holds everywhere; a window of two packets at 16 % and 100 ms is one at any other
+/// F ≤ W/rtt everywhere; a window of two packets at 16 % and 100 ms is the same at any other
 /// round-trip time.
 #[test]
 fn the_window_limits_the_rate_everywhere() {
@@ -192,7 +192,7 @@ fn one_row_and_one_column_make_a_square_root_law_with_a_window() {
     assert_within(grid.throughput(0.01, 0.1), 70.0, 1e-12);
 }
 
-/// Leaving a loss row out and interpolating over the gap: what the choice of coordinates rests on.
+/// Leaves out a loss row and interpolates over the gap, which justifies the choice of coordinates.
 /// The errors quoted in `Grid`'s documentation are these.
 #[test]
 fn held_out_rows_are_met_best_with_logarithms() {

@@ -1,4 +1,4 @@
-//! Profiles, from outside. One binary: it builds in a fraction of the time of one for each file.
+//! Integration tests of profiles, in one binary, which builds much faster than one per file.
 
 mod cubic;
 mod designed;

@@ -1,9 +1,9 @@
-//! No input gives a rate that is zero, infinite or NaN.
+//! No input gives a rate of zero, infinity or NaN.
 
 use netflow_profile::{aliases, builtin, builtin_names};
 use proptest::prelude::*;
 
-/// Anything an `f64` can be, and what networks have.
+/// Generates any `f64`, and values typical of networks.
 fn any_loss() -> impl Strategy<Value = f64> {
     prop_oneof![
         0.0..0.4f64,

@@ -1,10 +1,10 @@
-//! Slopes are those of the rates.
+//! Slopes, compared with finite differences of the rates.
 
 use netflow_profile::{Profile, builtin, builtin_names};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// d ln F by differences to the right, as small as rounding allows.
+/// Returns d ln F by right-sided differences with the smallest step that rounding permits.
 fn differences(profile: &dyn Profile, loss: f64, rtt_s: f64) -> [f64; 2] {
     let ln_rate = |loss: f64, rtt_s: f64| profile.throughput(loss, rtt_s).ln();
     let (p, r) = (1e-6 * loss.max(1e-9), 1e-6 * rtt_s);
@@ -18,8 +18,8 @@ fn differences(profile: &dyn Profile, loss: f64, rtt_s: f64) -> [f64; 2] {
     ]
 }
 
-/// Every built-in profile at random points, in its domain and around it. What differs by rounding is
-/// told by elasticities: a thousandth of one is nothing.
+/// Every built-in profile at random points inside and around its domain. Errors count relative to
+/// elasticities, of which 0.001 is negligible.
 #[test]
 fn slopes_are_those_of_differences() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);

@@ -1,10 +1,10 @@
-//! The power-law surfaces against values computed independently.
+//! Power-law surfaces, compared with independently computed values.
 
 use std::path::Path;
 
 use netflow_profile::builtin;
 
-/// The rows of a reference table as (implementation, numbers).
+/// Reads the rows of a reference table as (implementation, numbers).
 fn rows(file: &str) -> Vec<(String, Vec<f64>)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/reference")
@@ -34,7 +34,7 @@ fn assert_within(found: f64, wanted: f64, tolerance: f64) {
     );
 }
 
-/// F = B·rtt^(−A), eq. 3 for NetBSD, A and B linear between the rows.
+/// F = B·rtt^(−A), or eq. 3 for NetBSD; A and B are linear between the rows.
 #[test]
 fn table_1_agrees_to_twelve_digits() {
     let rows = rows("table1_surfaces.csv");
@@ -53,8 +53,8 @@ fn table_1_agrees_to_twelve_digits() {
     }
 }
 
-/// The reference has the rates at the nearest points; from there on the window is the same, and the
-/// loss lets nothing rise.
+/// The reference contains the rates at the nearest points. Beyond them the window is the same, and
+/// rates do not rise with the loss.
 #[test]
 fn outside_the_domain_rates_follow_from_the_nearest_point() {
     for (implementation, numbers) in rows("table1_clamped.csv") {
@@ -68,7 +68,8 @@ fn outside_the_domain_rates_follow_from_the_nearest_point() {
         if loss <= 0.3 {
             assert_within(found, wanted, 1e-12);
         } else {
-            // Half as much again lost: NT and SunOS fell like p^-1.5 and steeper, NetBSD rose.
+            // At 1.5 times the loss: NT and SunOS decrease at least as p^-1.5; NetBSD rose within
+            // its domain.
             assert!(
                 found <= wanted * (1.0 + 1e-12),
                 "{implementation} {loss}: {found} {wanted}"
@@ -81,7 +82,7 @@ fn outside_the_domain_rates_follow_from_the_nearest_point() {
     }
 }
 
-/// Packets/ms at (loss, rtt in ms), worked out by hand from Table 1.
+/// Packets/ms at (loss, rtt in ms), computed by hand from Table 1.
 #[test]
 fn check_values() {
     for (name, loss, rtt_ms, rate) in [
@@ -99,7 +100,7 @@ fn check_values() {
     }
 }
 
-/// What the documentation warns of: no root finder may assume that F falls with the loss.
+/// As documented, F may increase with the loss, so no root finder may assume that it is monotone.
 #[test]
 fn throughput_is_not_monotone_in_the_loss() {
     let rate = |name: &str, loss, rtt| builtin(name).expect(name).throughput(loss, rtt);

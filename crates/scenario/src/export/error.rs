@@ -1,167 +1,167 @@
-//! What a scenario has and the other tool cannot have.
+//! Errors of the export to ns-2: features that it does not support.
 
-/// Why a scenario cannot be exported.
+/// Reason why a scenario cannot be exported.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExportError {
     /// An option is outside its range.
     #[error("{option} is {value}, but must be {allowed}")]
     Option {
-        /// Which.
+        /// Name of the option.
         option: &'static str,
-        /// What was given.
+        /// Given value.
         value: f64,
-        /// What may be given.
+        /// Allowed values.
         allowed: &'static str,
     },
-    /// ns-2 counts bytes in 32 bits.
+    /// An interval is too long, because ns-2 counts bytes in 32 bits.
     #[error(
         "an interval of {every_s} s is too long: ns-2 counts up to {most} bytes, and more can cross link {link} in it",
         most = u32::MAX
     )]
     Interval {
-        /// The interval asked for, in seconds.
+        /// Requested interval, in seconds.
         every_s: f64,
-        /// The fastest link.
+        /// Name of the fastest link.
         link: String,
     },
-    /// A link to be traced that does not exist.
+    /// A link to be traced does not exist.
     #[error("there is no link `{0}` to trace")]
     UnknownLink(String),
-    /// A queue without a place to wait.
+    /// A queue has no place to wait.
     #[error(
         "link {link}: its buffer has room for {buffer_pkts} pkt, but ns-2's queues hold at least 2 (the packet in service and one more)"
     )]
     Room {
-        /// Which link.
+        /// Name of the link.
         link: String,
-        /// Packets that its buffer holds.
+        /// Buffer size in packets.
         buffer_pkts: f64,
     },
-    /// A buffer that follows a bandwidth that changes.
+    /// A buffer is given as a time, and the bandwidth changes.
     #[error(
         "link {link}: its bandwidth changes, and ns-2 has no buffer that follows it; give the buffer in packets or bytes"
     )]
     BufferTime {
-        /// The link's name.
+        /// Name of the link.
         link: String,
     },
-    /// One of several links between the same nodes.
+    /// A link is one of several between the same nodes.
     #[error(
         "link {link}: links with a `circuit` cannot be exported to ns-2, which knows links by their ends"
     )]
     Circuit {
-        /// Which link.
+        /// Name of the link.
         link: String,
     },
-    /// A link whose packets have more bytes on the wire than those of IP.
+    /// A link adds bytes to the size of an IP packet.
     #[error(
         "link {link}: links with `overhead` cannot be exported to ns-2, whose links transmit the bytes of a packet and no more; set `overhead = \"0 B\"`"
     )]
     Overhead {
-        /// Which link.
+        /// Name of the link.
         link: String,
     },
-    /// A queue that tells drop precedences apart.
+    /// A queue distinguishes drop precedences.
     #[error("link {link}: queues with drop precedences cannot be exported to ns-2 yet")]
     Precedences {
-        /// Which link.
+        /// Name of the link.
         link: String,
     },
-    /// A TCP that ns-2's agents do not know.
+    /// A TCP stack has no counterpart in ns-2.
     #[error(
         "connection `{connection}`: ns-2 has no TCP like the stack `{stack}`; `window = \"reno\"` is one that it has"
     )]
     Stack {
-        /// Which connection.
+        /// Name of the connection.
         connection: String,
-        /// Its stack.
+        /// Name of its stack.
         stack: String,
     },
-    /// A queue that ns-2 does not know.
+    /// A queue discipline does not exist in ns-2.
     #[error("link {link}: ns-2.35 has no CoDel, FQ-CoDel and PIE")]
     Managed {
-        /// Which link.
+        /// Name of the link.
         link: String,
     },
-    /// A link that loses packets in bursts.
+    /// A link has bursts of losses.
     #[error("link {link}: losses in bursts cannot be exported to ns-2 yet; independent ones can")]
     LossInBursts {
-        /// Which link.
+        /// Name of the link.
         link: String,
     },
-    /// A link with several queues.
+    /// A link has several queues.
     #[error("link {link}: links with classes cannot be exported to ns-2 yet")]
     Classes {
-        /// Which link.
+        /// Name of the link.
         link: String,
     },
-    /// Aggregates whose packets would not be marked.
+    /// An aggregate's packets would not be marked.
     #[error("aggregate {aggregate}: conditioners cannot be exported to ns-2 yet")]
     Aggregate {
-        /// Which aggregate.
+        /// Name of the aggregate.
         aggregate: String,
     },
-    /// Users.
+    /// The scenario has users.
     #[error("workload {workload}: users cannot be exported to ns-2 yet")]
     Workload {
-        /// Which workload.
+        /// Name of the workload.
         workload: String,
     },
-    /// Transfers that come and go.
+    /// A demand consists of finite transfers.
     #[error("demand {demand}: transfers that come and go cannot be exported to ns-2 yet")]
     Demand {
-        /// Which demand.
+        /// Name of the demand.
         demand: String,
     },
-    /// A packet that would never get through.
+    /// A packet would never be transmitted.
     #[error(
         "link {link}: packets of {packet_bytes} B (connection {connection}) do not fit into its buffer beside one in service, so ns-2 would let none through"
     )]
     LargePacket {
-        /// Which link.
+        /// Name of the link.
         link: String,
-        /// Whose packets.
+        /// Name of the packet's connection.
         connection: String,
-        /// Their size on the wire in bytes.
+        /// Packet size on the wire in bytes.
         packet_bytes: f64,
     },
-    /// A packet size that ns-2 cannot have.
+    /// A packet size is not possible in ns-2.
     #[error("connection {connection}: its packets have {packet_bytes} B, but must have {allowed}")]
     PacketSize {
-        /// Which connection.
+        /// Name of the connection.
         connection: String,
-        /// Size on the wire in bytes.
+        /// Packet size on the wire in bytes.
         packet_bytes: f64,
-        /// What ns-2 can have.
+        /// Packet sizes possible in ns-2.
         allowed: &'static str,
     },
-    /// A profile that does not say which TCP it was measured from.
+    /// The TCP from which a profile was measured is unknown.
     #[error(
         "connection {connection}: which TCP of ns-2 stands for profile `{profile}` is not known; choose one for all (--tcp)"
     )]
     UnknownTcp {
-        /// Which connection.
+        /// Name of the connection.
         connection: String,
-        /// Its profile's name.
+        /// Name of its profile.
         profile: String,
     },
-    /// A transfer of a size from a Poisson source.
+    /// A Poisson source has a transfer size.
     #[error(
         "connection {connection}: ns-2's Poisson sources do not end after a number of packets; give it a `stop` instead of its `size`"
     )]
     PoissonSize {
-        /// Which connection.
+        /// Name of the connection.
         connection: String,
     },
-    /// A transfer larger than ns-2 can count.
+    /// A transfer has more packets than ns-2 can count.
     #[error(
         "connection {connection}: {size_pkts} packets are more than the {most} that ns-2 can count",
         most = crate::export::ns2::MOST_PACKETS
     )]
     Size {
-        /// Which connection.
+        /// Name of the connection.
         connection: String,
-        /// Packets to send.
+        /// Number of packets to send.
         size_pkts: f64,
     },
 }

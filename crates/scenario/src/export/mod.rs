@@ -1,4 +1,4 @@
-//! Scenarios in the languages of other tools.
+//! Export of scenarios to other simulators.
 
 mod error;
 mod ns2;

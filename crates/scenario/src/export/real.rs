@@ -1,24 +1,24 @@
-//! Which of today's TCPs a source stands for, where real stacks or their models run it.
+//! Mapping of sources to present-day TCP implementations, for Linux and ns-3.
 
 use netflow_network::{Application, ConnectionSpec, Source, TcpVariant};
 use netflow_tcpmodel::CongestionControl;
 
 use super::Tcp;
 
-/// What a stack of today does for a source.
+/// TCP configuration of a source in a present-day stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealTcp {
-    /// Its congestion control.
+    /// Congestion control.
     pub congestion: RealCongestion,
-    /// Window of the data's first round trip, in packets; `None`: the stack's own.
+    /// Initial window in packets; `None` for the stack's own.
     pub initial_window: Option<u32>,
-    /// The largest window, in packets; `None`: no limit but that of buffers.
+    /// Largest window in packets; `None` for no limit except buffers.
     pub largest_window: Option<u32>,
-    /// Whether ECN is asked for.
+    /// True if ECN is requested.
     pub ecn: bool,
 }
 
-/// Congestion controls that today's stacks have.
+/// Congestion control of present-day stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RealCongestion {
     /// RFC 5681.
@@ -29,12 +29,12 @@ pub enum RealCongestion {
     Bbr,
     /// RFC 8257.
     Dctcp,
-    /// By round-trip times.
+    /// Delay-based.
     Vegas,
 }
 
 impl RealCongestion {
-    /// As Linux calls it.
+    /// Returns its name in Linux.
     pub fn linux(self) -> &'static str {
         match self {
             RealCongestion::Reno => "reno",
@@ -45,7 +45,7 @@ impl RealCongestion {
         }
     }
 
-    /// As ns-3 calls it.
+    /// Returns its name in ns-3.
     pub fn ns3(self) -> &'static str {
         match self {
             RealCongestion::Reno => "ns3::TcpLinuxReno",
@@ -57,19 +57,19 @@ impl RealCongestion {
     }
 }
 
-/// The stack whose rules are those of today's Linux.
+/// Name of the stack that models present-day Linux.
 const LINUX: &str = "linux-6";
 
-/// Headers of IP and TCP with timestamps, in bytes.
+/// IP and TCP headers with timestamps, in bytes.
 pub const REAL_TCP_HEADERS_BYTES: f64 = 52.0;
 
-/// Linux makes no smaller packets.
+/// Smallest packet size of Linux, in bytes.
 const LEAST_TCP_BYTES: f64 = 100.0;
 
-/// What a stack of today does for a connection; `None` for one without TCP.
+/// Returns the TCP configuration of a connection; `None` for one without TCP.
 ///
 /// # Errors
-/// Why none does.
+/// The reason why no present-day stack can run it.
 pub fn real_tcp(spec: &ConnectionSpec) -> Result<Option<RealTcp>, String> {
     if spec.application != Application::Bulk {
         return Err("an application in front of TCP is not played there".to_owned());
@@ -138,8 +138,9 @@ pub fn real_tcp(spec: &ConnectionSpec) -> Result<Option<RealTcp>, String> {
     }
 }
 
-/// Bytes that wait at senders and receivers of a connection at most, if nothing else limits it: twice what its way
-/// holds, since stacks keep more of a packet than its bytes.
+/// Returns the default buffer size of a connection's sender and receiver, in bytes. It is twice the
+/// bandwidth-delay product plus the buffers of the path, because stacks store more than a packet's
+/// bytes.
 pub fn way_holds_bytes(
     network: &netflow_network::Network,
     id: netflow_network::ConnectionId,

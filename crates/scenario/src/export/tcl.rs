@@ -1,9 +1,9 @@
-//! Names and numbers as Tcl reads them: data, whatever is in them.
+//! Names and numbers as Tcl literals, whatever they contain.
 
-/// A word of Tcl, in a command as in a list, that stands for exactly these bytes.
+/// Returns a Tcl word, valid in a command and in a list, that evaluates to exactly these bytes.
 ///
-/// Bare where nothing in it means anything to Tcl, else in quotes. Bytes that are not printable
-/// ASCII are written as such, so that the script means the same in every locale.
+/// It has no quotes if no character is special in Tcl. Bytes that are not printable ASCII are
+/// escaped, so that the script does not depend on the locale.
 pub(super) fn word(name: &str) -> String {
     if !name.is_empty() && name.bytes().all(is_plain) {
         return name.to_owned();
@@ -28,7 +28,7 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.:/+@<>=,".contains(&byte)
 }
 
-/// A list of words, as one word.
+/// Returns a list of words as one word.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let words: Vec<String> = names.into_iter().map(word).collect();
     format!("{{{}}}", words.join(" "))

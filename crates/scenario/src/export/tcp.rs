@@ -1,4 +1,4 @@
-//! Which TCP of ns-2 stands for which profile.
+//! Mapping of profiles to TCP implementations of ns-2.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,18 +10,18 @@ pub enum Tcp {
     Tahoe,
     /// Fast retransmit and fast recovery.
     Reno,
-    /// Fast recovery that survives several losses in one window.
+    /// Fast recovery after several losses in one window.
     Newreno,
     /// Selective acknowledgements.
     Sack,
-    /// Watches round-trip times; α = 1, β = 3, γ = 1.
+    /// Delay-based; α = 1, β = 3, γ = 1.
     Vegas,
     /// ns-2's TCP-Linux with CUBIC.
     Cubic,
 }
 
-/// What the names of profiles begin with. Profiles of systems that ns-2 does not have, and of
-/// formulas, are nearest to Reno, whose algorithms they had or describe.
+/// Prefixes of profile names. Profiles of formulas, and of systems that ns-2 does not have, map to
+/// Reno, whose algorithms they describe or had.
 const PROFILES: &[(&str, Tcp)] = &[
     ("ns-tahoe", Tcp::Tahoe),
     ("ns-reno", Tcp::Reno),
@@ -38,7 +38,7 @@ const PROFILES: &[(&str, Tcp)] = &[
 ];
 
 impl Tcp {
-    /// All there are.
+    /// All variants.
     pub const ALL: [Tcp; 6] = [
         Tcp::Tahoe,
         Tcp::Reno,
@@ -48,7 +48,7 @@ impl Tcp {
         Tcp::Cubic,
     ];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Tcp::Tahoe => "tahoe",
@@ -60,7 +60,7 @@ impl Tcp {
         }
     }
 
-    /// The one that a profile of this name was measured from, or is nearest to:
+    /// Returns the TCP from which a profile of this name was measured, or the nearest one:
     ///
     /// | profiles | TCP |
     /// |---|---|
@@ -75,7 +75,7 @@ impl Tcp {
             .map(|&(_, tcp)| tcp)
     }
 
-    /// ns-2's class of the sender.
+    /// Returns ns-2's class of the sender.
     pub(super) fn agent(self) -> &'static str {
         match self {
             Tcp::Tahoe => "Agent/TCP",
@@ -87,7 +87,7 @@ impl Tcp {
         }
     }
 
-    /// ns-2's class of the receiver, with its variables.
+    /// Returns ns-2's class of the receiver, with its variables.
     pub(super) fn sink(self, delayed_ack: bool) -> &'static str {
         match (self, delayed_ack) {
             (Tcp::Sack | Tcp::Cubic, false) => "Agent/TCPSink/Sack1",
@@ -97,7 +97,7 @@ impl Tcp {
         }
     }
 
-    /// Bytes that ns-2 adds to `packetSize_` on the wire.
+    /// Returns the bytes that ns-2 adds to `packetSize_` on the wire.
     pub(super) fn header_bytes(self) -> f64 {
         match self {
             Tcp::Vegas => 0.0,
@@ -112,7 +112,7 @@ impl fmt::Display for Tcp {
     }
 }
 
-/// There is no TCP of this name.
+/// No TCP has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no TCP `{0}`; there are tahoe, reno, newreno, sack, vegas and cubic")]
 pub struct UnknownTcp(String);

@@ -1,4 +1,4 @@
-//! One bottleneck.
+//! Dumbbell topology: one bottleneck.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -6,12 +6,12 @@ use rand_chacha::ChaCha8Rng;
 use super::plan::{Connection, Link, Node, Plan, any_start};
 use super::{Granting, Impossible, Kind, Wishes};
 
-/// Senders `S1`, `S2` ... behind router `L`, receivers `D1`, `D2` ... behind router `R`, and one
-/// bottleneck from `L` to `R`. At least 4 nodes (default 10); as many connections as senders
-/// unless wished otherwise.
+/// Generates senders `S1`, `S2` ... behind router `L`, receivers `D1`, `D2` ... behind router `R`,
+/// and one bottleneck from `L` to `R`. It has at least 4 nodes (default 10), and by default one
+/// connection per sender.
 ///
 /// # Errors
-/// Wishes that this shape cannot have.
+/// Sizes that are not possible with this topology.
 pub fn dumbbell(wishes: &Wishes) -> Result<String, Impossible> {
     let kind = Kind::Dumbbell;
     let granting = Granting { kind, wishes };
@@ -28,7 +28,7 @@ pub fn dumbbell(wishes: &Wishes) -> Result<String, Impossible> {
     names.extend((1..=receivers).map(|i| format!("D{i}")));
     let bottleneck = Link::new(left, right, 10.0, 30.0).remark("the bottleneck");
     let mut links = vec![bottleneck];
-    // Each sender has its own distance, so that round-trip times differ.
+    // Each sender has its own delay, so that round-trip times differ.
     links.extend((0..senders).map(|i| Link::new(2 + i, left, 100.0, 1.0 + (i % 10) as f64 * 2.0)));
     links.extend((0..receivers).map(|i| Link::new(right, 2 + senders + i, 100.0, 1.0)));
     let connections = (0..connections).map(|i| Connection {

@@ -1,6 +1,6 @@
-//! Scenarios to start from: commented TOML texts of well-known shapes.
+//! Generator of scenarios: commented TOML texts with standard topologies.
 //!
-//! The same wishes give the same text, and every text can be run as it is.
+//! The same parameters give the same text, and every text is a valid scenario.
 //!
 //! ```
 //! use netflow_scenario::new::{Wishes, random};
@@ -27,16 +27,16 @@ pub use random::random;
 pub use star::star;
 pub use transit_stub::transit_stub;
 
-/// How large a scenario should be; what is not said is chosen.
+/// Requested size of a scenario; `None` selects a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes {
     /// Number of nodes.
     pub nodes: Option<usize>,
-    /// Number of links, each of which leads both ways.
+    /// Number of bidirectional links.
     pub links: Option<usize>,
     /// Number of connections.
     pub connections: Option<usize>,
-    /// What everything random depends on.
+    /// Random seed.
     pub seed: u64,
 }
 
@@ -51,7 +51,7 @@ impl Default for Wishes {
     }
 }
 
-/// The shapes there are.
+/// Topologies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// See [`dumbbell`].
@@ -67,7 +67,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All topologies.
     pub const ALL: [Kind; 5] = [
         Kind::Dumbbell,
         Kind::ParkingLot,
@@ -76,7 +76,7 @@ impl Kind {
         Kind::TransitStub,
     ];
 
-    /// Its name: `parking-lot`.
+    /// Returns its name: `parking-lot`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Dumbbell => "dumbbell",
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// What it looks like, in a line.
+    /// Returns a one-line description.
     pub fn description(self) -> &'static str {
         match self {
             Kind::Dumbbell => "senders and receivers on the two sides of one bottleneck",
@@ -98,10 +98,10 @@ impl Kind {
         }
     }
 
-    /// Writes a scenario of this shape.
+    /// Generates a scenario with this topology.
     ///
     /// # Errors
-    /// Wishes that the shape cannot have.
+    /// Sizes that are not possible with the topology.
     pub fn write(self, wishes: &Wishes) -> Result<String, Impossible> {
         match self {
             Kind::Dumbbell => dumbbell(wishes),
@@ -119,7 +119,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// There is no shape of this name.
+/// No topology has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown kind `{name}`; there are dumbbell, parking-lot, random, star and transit-stub")]
 pub struct UnknownKind {
@@ -138,26 +138,26 @@ impl FromStr for Kind {
     }
 }
 
-/// A wish that a shape cannot have.
+/// Size that is not possible with a topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {wish} is {value}, but must be {allowed}")]
 pub struct Impossible {
-    /// The shape.
+    /// The topology.
     pub kind: Kind,
-    /// Which wish: `nodes`, `links` or `connections`.
+    /// Name of the size: `nodes`, `links` or `connections`.
     pub wish: &'static str,
-    /// What was wished.
+    /// Requested value.
     pub value: usize,
-    /// What is possible.
+    /// Possible values.
     pub allowed: String,
 }
 
-/// A scenario file should stay one that an editor can open.
+/// Limits that keep a scenario file small enough for an editor.
 const MOST_NODES: usize = 50_000;
 const MOST_LINKS: usize = 100_000;
 const MOST_CONNECTIONS: usize = 100_000;
 
-/// The wishes of one shape, being granted.
+/// Requested sizes of one topology during validation.
 struct Granting<'w> {
     kind: Kind,
     wishes: &'w Wishes,
@@ -179,7 +179,7 @@ impl Granting<'_> {
         )
     }
 
-    /// Links of a shape that can have more than the fewest.
+    /// Returns the number of links of a topology that can have more than the minimum.
     fn links(&self, default: usize, nodes: usize) -> Result<usize, Impossible> {
         let most = (nodes * (nodes - 1) / 2).min(MOST_LINKS);
         let least = nodes - 1;
@@ -192,7 +192,7 @@ impl Granting<'_> {
         )
     }
 
-    /// Links of a shape whose nodes say how many there are.
+    /// Checks the number of links of a topology in which the nodes determine it.
     fn links_of_tree(&self, nodes: usize) -> Result<(), Impossible> {
         let least = nodes - 1;
         self.one("links", self.wishes.links, least, least, least)

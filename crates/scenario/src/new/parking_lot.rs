@@ -1,4 +1,4 @@
-//! A chain of bottlenecks.
+//! Parking-lot topology: a chain of bottlenecks.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -6,12 +6,12 @@ use rand_chacha::ChaCha8Rng;
 use super::plan::{Connection, Link, Node, Plan, any_start};
 use super::{Granting, Impossible, Kind, Wishes};
 
-/// Routers `P1`, `P2` ... in a chain; the first connection crosses the whole chain, each of the
-/// others one link of it, in turn. At least 3 nodes (default 5); one connection for each link and
-/// the long one unless wished otherwise.
+/// Generates routers `P1`, `P2` ... in a chain. The first connection crosses the whole chain, and
+/// the others one link each, in turn. It has at least 3 nodes (default 5), and by default one
+/// connection per link plus the long one.
 ///
 /// # Errors
-/// Wishes that this shape cannot have.
+/// Sizes that are not possible with this topology.
 pub fn parking_lot(wishes: &Wishes) -> Result<String, Impossible> {
     let kind = Kind::ParkingLot;
     let granting = Granting { kind, wishes };

@@ -1,4 +1,4 @@
-//! A scenario before it is written down.
+//! Generated scenario before it is written as text.
 
 use std::fmt::Write;
 
@@ -8,25 +8,25 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Kind, Wishes};
 
-/// Everything that is written, in the order of writing.
+/// Contents of the scenario, in the order of writing.
 pub(super) struct Plan {
     pub(super) kind: Kind,
     pub(super) wishes: Wishes,
-    /// Lines under the title.
+    /// Comment lines below the title.
     pub(super) about: &'static str,
     pub(super) nodes: Vec<Node>,
     pub(super) links: Vec<Link>,
     pub(super) connections: Vec<Connection>,
 }
 
-/// A node; only those with a position are written.
+/// Node; only nodes with a position are written.
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) position: Option<(f64, f64)>,
 }
 
 pub(super) struct Link {
-    /// Places in the list of nodes.
+    /// Indices in the list of nodes.
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) bandwidth_mbps: f64,
@@ -52,7 +52,7 @@ impl Node {
 }
 
 impl Link {
-    /// A link with room for what it carries in a tenth of a second, at least 20 packets.
+    /// Creates a link with a buffer of 100 ms, at least 20 packets.
     pub(super) fn new(from: usize, to: usize, bandwidth_mbps: f64, delay_ms: f64) -> Link {
         let packets_per_second = bandwidth_mbps * 1e6 / 8000.0;
         Link {
@@ -70,12 +70,12 @@ impl Link {
     }
 }
 
-/// A start in the first five seconds, so that not all begin at once.
+/// Returns a random start in the first five seconds, so that connections do not start together.
 pub(super) fn any_start(rng: &mut ChaCha8Rng) -> f64 {
     rng.random_range(0..500_u32) as f64 / 100.0
 }
 
-/// Two different ones of `n` things.
+/// Returns a random pair of different indices below `n`.
 pub(super) fn any_pair(n: usize, rng: &mut ChaCha8Rng) -> (usize, usize) {
     let from = rng.random_range(0..n);
     let to = rng.random_range(0..n - 1);
@@ -83,7 +83,7 @@ pub(super) fn any_pair(n: usize, rng: &mut ChaCha8Rng) -> (usize, usize) {
 }
 
 impl Plan {
-    /// The scenario's text.
+    /// Returns the scenario's text.
     pub(super) fn write(&self) -> String {
         let mut text =
             String::with_capacity(120 * (self.links.len() + self.connections.len()) + 1000);

@@ -1,4 +1,4 @@
-//! Nodes in the plane.
+//! Random topology: Waxman graph in the plane.
 
 use hashbrown::HashSet;
 use rand::{RngExt, SeedableRng};
@@ -9,18 +9,18 @@ use super::{Granting, Impossible, Kind, Wishes};
 
 /// Side of the square in km.
 const SIDE_KM: f64 = 2000.0;
-/// Waxman's β: how far links reach, as a fraction of the square's diagonal.
+/// Waxman's β: typical length of links, as a fraction of the square's diagonal.
 const REACH: f64 = 0.15;
-/// Light in a fibre.
+/// Propagation delay in optical fibre.
 const MS_PER_KM: f64 = 0.005;
 
-/// Routers `R1`, `R2` ... at random places of a square of 2000 km; two of them are the more likely
-/// to be linked the nearer they are (Waxman 1988), and all of them can be reached. Connections
-/// between any two. At least 2 nodes (default 20); a fifth more links than nodes and twice as many
-/// connections as nodes unless wished otherwise.
+/// Generates routers `R1`, `R2` ... at random positions in a square of 2000 km. Near pairs are more
+/// likely to be linked than distant ones (Waxman 1988), and the graph is connected. Connections are
+/// between random nodes. It has at least 2 nodes (default 20), and by default 1.2 times as many
+/// links as nodes and twice as many connections.
 ///
 /// # Errors
-/// Wishes that this shape cannot have.
+/// Sizes that are not possible with this topology.
 pub fn random(wishes: &Wishes) -> Result<String, Impossible> {
     let kind = Kind::Random;
     let granting = Granting { kind, wishes };
@@ -63,7 +63,7 @@ pub fn random(wishes: &Wishes) -> Result<String, Impossible> {
     .write())
 }
 
-/// `count` different pairs that connect everything.
+/// Returns `count` different pairs that form a connected graph.
 fn pairs(places: &[(f64, f64)], count: usize, rng: &mut ChaCha8Rng) -> Vec<(usize, usize)> {
     let chance = |a: usize, b: usize| {
         let diagonal = SIDE_KM * std::f64::consts::SQRT_2;
@@ -71,7 +71,7 @@ fn pairs(places: &[(f64, f64)], count: usize, rng: &mut ChaCha8Rng) -> Vec<(usiz
     };
     let mut chosen = Vec::with_capacity(count);
     let mut known = HashSet::with_capacity(count);
-    // Each node is linked to one before it: the likeliest of a few.
+    // Each node is linked to an earlier one: the most likely of a few candidates.
     for node in 1..places.len() {
         let some = (0..16).map(|_| rng.random_range(0..node));
         let best = some.max_by(|&a, &b| chance(node, a).total_cmp(&chance(node, b)));
@@ -79,7 +79,7 @@ fn pairs(places: &[(f64, f64)], count: usize, rng: &mut ChaCha8Rng) -> Vec<(usiz
         chosen.push(pair);
         known.insert(pair);
     }
-    // Then pairs are drawn, and taken with their chance...
+    // Then random pairs are accepted with their probability.
     let mut tries = 100 * count;
     while chosen.len() < count && tries > 0 {
         tries -= 1;
@@ -89,7 +89,7 @@ fn pairs(places: &[(f64, f64)], count: usize, rng: &mut ChaCha8Rng) -> Vec<(usiz
             chosen.push(pair);
         }
     }
-    // ...and where nearly all pairs are wanted, the rest is taken in order.
+    // If nearly all pairs are requested, the rest is taken in order.
     'rest: for a in 0..places.len() {
         for b in a + 1..places.len() {
             if chosen.len() >= count {

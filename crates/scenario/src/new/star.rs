@@ -1,4 +1,4 @@
-//! Hosts around one router.
+//! Star topology: hosts around one router.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -6,12 +6,12 @@ use rand_chacha::ChaCha8Rng;
 use super::plan::{Connection, Link, Node, Plan, any_pair, any_start};
 use super::{Granting, Impossible, Kind, Wishes};
 
-/// Hosts `H1`, `H2` ... around the router `hub`, at different distances; connections between any
-/// two of them. At least 3 nodes (default 11); as many connections as hosts unless wished
-/// otherwise.
+/// Generates hosts `H1`, `H2` ... around the router `hub`, with different delays. Connections are
+/// between random hosts. It has at least 3 nodes (default 11), and by default as many connections
+/// as hosts.
 ///
 /// # Errors
-/// Wishes that this shape cannot have.
+/// Sizes that are not possible with this topology.
 pub fn star(wishes: &Wishes) -> Result<String, Impossible> {
     let kind = Kind::Star;
     let granting = Granting { kind, wishes };

@@ -1,4 +1,4 @@
-//! A backbone with networks around it.
+//! Transit–stub topology: a backbone with networks around it.
 
 use hashbrown::HashSet;
 use rand::{RngExt, SeedableRng};
@@ -7,13 +7,13 @@ use rand_chacha::ChaCha8Rng;
 use super::plan::{Connection, Link, Node, Plan, any_pair, any_start};
 use super::{Granting, Impossible, Kind, Wishes};
 
-/// Transit routers `T1`, `T2` ... in a ring, stub networks with a gateway `G1`, `G2` ... at each of
-/// them, and hosts `H1`, `H2` ... behind the gateways. Connections between any two hosts. At least
-/// 4 nodes (default 50); further links join transit routers and gateways first. Twice as many
-/// connections as hosts unless wished otherwise.
+/// Generates transit routers `T1`, `T2` ... in a ring, stub networks with a gateway `G1`, `G2` ...
+/// at each of them, and hosts `H1`, `H2` ... behind the gateways. Connections are between random
+/// hosts. It has at least 4 nodes (default 50); additional links join transit routers and gateways
+/// first. By default it has twice as many connections as hosts.
 ///
 /// # Errors
-/// Wishes that this shape cannot have.
+/// Sizes that are not possible with this topology.
 pub fn transit_stub(wishes: &Wishes) -> Result<String, Impossible> {
     let kind = Kind::TransitStub;
     let granting = Granting { kind, wishes };
@@ -49,7 +49,7 @@ pub fn transit_stub(wishes: &Wishes) -> Result<String, Impossible> {
     .write())
 }
 
-/// How many nodes there are of each sort; they are numbered in this order.
+/// Number of nodes of each kind; they are numbered in this order.
 struct Shape {
     transit: usize,
     gateways: usize,
@@ -57,7 +57,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// About one transit router to three gateways to ten hosts, and never fewer than two hosts.
+    /// Chooses about 1 : 3 : 10 transit routers, gateways and hosts, with at least two hosts.
     fn of(nodes: usize) -> Shape {
         let transit = (nodes / 14).max(1);
         let gateways = (nodes * 3 / 14).clamp(1, nodes - transit - 2);
@@ -89,7 +89,7 @@ impl Shape {
         if transit > 2 {
             links.add(transit - 1, 0, rng);
         }
-        // Second ways: among routers while there is room for them, then anywhere.
+        // Redundant links: among routers as far as possible, then anywhere.
         for among in [routers, all] {
             let mut tries = 20 * count;
             while !links.is_full() && tries > 0 {
@@ -98,7 +98,7 @@ impl Shape {
                 tries -= 1;
             }
         }
-        // Where nearly all pairs are wanted, the rest is taken in order.
+        // If nearly all pairs are requested, the rest is taken in order.
         'rest: for a in 0..all {
             for b in a + 1..all {
                 if links.is_full() {
@@ -111,7 +111,7 @@ impl Shape {
     }
 }
 
-/// Links so far, none of them twice.
+/// Links so far, without duplicates.
 struct Links<'s> {
     shape: &'s Shape,
     list: Vec<Link>,

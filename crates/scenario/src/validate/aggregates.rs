@@ -1,4 +1,4 @@
-//! Conditioned aggregates, and queues with drop precedences.
+//! Validation of conditioned aggregates and of queues with drop precedences.
 
 use netflow_diffserv::{
     Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence, Error, Kind, SrTcm, TrTcm,
@@ -11,16 +11,16 @@ use super::links::WEIGHT;
 use super::names::Names;
 use crate::file::{self, Aggregate, RioDiscipline, Scenario};
 
-/// Token buckets must hold something; a fluid does not notice how much.
+/// Default size of token buckets; the fluid model does not depend on it.
 const BURST_BYTES: u64 = 1_000_000;
 
-/// The aggregates by name, and who is in them.
+/// Aggregates by name, with their members.
 #[derive(Default)]
 pub(super) struct Aggregates {
     names: Names,
     places: Vec<Place>,
     members: Vec<Vec<ConnectionId>>,
-    /// Connections that name each, with those that have something wrong.
+    /// Number of connections that name each aggregate, including invalid ones.
     named: Vec<usize>,
 }
 
@@ -33,7 +33,7 @@ impl Aggregates {
 }
 
 impl Assembly<'_> {
-    /// Makes the names of aggregates known.
+    /// Registers the names of aggregates.
     pub(super) fn declare_aggregates(&mut self, aggregates: &[Aggregate]) {
         for aggregate in aggregates {
             if !aggregate.name.is_sound() {
@@ -53,7 +53,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The aggregate that a connection names.
+    /// Returns the aggregate that a connection names.
     pub(super) fn aggregate_of(&mut self, name: Option<&Spanned<String>>) -> Option<usize> {
         let name = name.filter(|name| name.is_sound())?;
         let found = self.aggregates.names.find(name);
@@ -106,7 +106,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// What does not go with drop precedences, or is without effect because there are none.
+    /// Reports settings that conflict with drop precedences, or have no effect without them.
     fn check_precedences(&mut self, scenario: &Scenario) {
         let is_rio =
             |queue: &Spanned<file::QueueSetting>| matches!(**queue, file::QueueSetting::Rio(_));
@@ -146,7 +146,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// What marks an aggregate's packets.
+    /// Returns the conditioner of an aggregate.
     fn edge(&mut self, aggregate: &Aggregate) -> Option<Edge> {
         let committed_bps = self.rate_bps(aggregate.committed_rate.0);
         let peak_bps = aggregate
@@ -221,7 +221,7 @@ impl Assembly<'_> {
                 aggregate.small_window.as_ref().map(Spanned::place),
                 is(Kind::protects_small_windows),
             ),
-            // What one aggregate tells, the others take for their minima.
+            // Other aggregates use the values that one reports for their minima.
             ("rtt", place(&aggregate.rtt), is(Kind::follows_rtt)),
             ("rto", place(&aggregate.rto), is(Kind::follows_rto)),
         ];
@@ -233,7 +233,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// A queue with drop precedences.
+    /// Returns a queue with drop precedences (RIO).
     pub(super) fn rio(&mut self, rio: &file::Rio, place: Place, overhead: Overhead) -> DropPolicy {
         let settings = [&rio.dp0, &rio.dp1, &rio.dp2];
         let mut sound = true;

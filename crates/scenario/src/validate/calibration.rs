@@ -1,4 +1,4 @@
-//! What packets are to tell a fluid before it begins.
+//! Validation of the calibration of the fluid model by the packet model.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::stacks::STACK;
 use crate::export::Tcp;
 use crate::file::Simulation;
 
-/// The TCP of packets that a built-in profile was measured of, if packets know it.
+/// Returns the packet-model TCP from which a built-in profile was measured, if there is one.
 fn played(profile: &Arc<dyn Profile>) -> Option<Source> {
     let name = profile.name();
     builtin(name).filter(|known| Arc::ptr_eq(known, profile))?;
@@ -43,7 +43,7 @@ fn played(profile: &Arc<dyn Profile>) -> Option<Source> {
 }
 
 impl Assembly<'_> {
-    /// Whether the calibration that is asked for goes with the model, and with what happens to links.
+    /// Checks that the requested calibration is compatible with the model and with the events.
     pub(super) fn check_calibration(&mut self, simulation: &Simulation) {
         let Some(calibrate) = &simulation.calibrate else {
             return;
@@ -83,7 +83,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Plans it, once all connections are there.
+    /// Plans the calibration, after all connections were added.
     pub(super) fn plan_calibration(&mut self, simulation: &Simulation) {
         let is_fluid = matches!(self.settings.options.model, Model::Fluid(_));
         let Some(calibrate) = simulation.calibrate.as_ref().filter(|_| is_fluid) else {

@@ -1,4 +1,4 @@
-//! The traffic.
+//! Validation of connections.
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
@@ -13,19 +13,19 @@ use super::names::Names;
 use crate::file::{ApplicationSetting, Connection, SizeSetting, SourceSetting, WindowSetting};
 use crate::prepared::Divided;
 
-/// More packets than this cannot be counted exactly.
+/// Largest number of packets that can be counted exactly.
 const MOST_PACKETS: f64 = 1e15;
 
-/// The connections so far: their names, and where their ends stand.
+/// Connections so far: names, and locations of their ends.
 #[derive(Default)]
 pub(super) struct Connections {
     names: Names,
     ends: Vec<Ends>,
-    /// How many there were, with those that were left out.
+    /// Number of connections, including skipped ones.
     pub(super) seen: usize,
 }
 
-/// The sender of a connection, and where its ends stand.
+/// Sender of a connection, and the locations of its ends in the input.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
     pub(super) sender: Option<NodeId>,
@@ -42,7 +42,7 @@ impl Connections {
         self.names.iter()
     }
 
-    /// Adds a name, if there is no connection of it; where its ends stand is to be told next.
+    /// Adds a new name; the locations of the ends must follow.
     pub(super) fn add_name(&mut self, name: &str) -> Result<usize, usize> {
         self.names.add(name)
     }
@@ -57,7 +57,7 @@ impl Connections {
 }
 
 impl Assembly<'_> {
-    /// Returns the largest window in packets; bytes count payload, in whole packets.
+    /// Returns the maximum window in packets; bytes count payload, in whole packets.
     fn max_window_pkts(
         &mut self,
         window: &SizeSetting,
@@ -241,7 +241,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Warns of a return path that nothing takes.
+    /// Warns of a return path without traffic.
     pub(super) fn warn_of_return_path(&mut self, path: Option<&Spanned<Vec<Spanned<String>>>>) {
         if let Some(path) = path {
             let message =
@@ -250,7 +250,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// A connection by the paths of equal cost that its flows take.
+    /// Splits a connection among the equal-cost paths of its flows.
     fn parts(&mut self, spec: ConnectionSpec, place: Place) -> Vec<ConnectionSpec> {
         let parts = self.flows(spec.name.clone(), (spec.from, spec.to), spec.count, place);
         let part = |part: Part<u32>| ConnectionSpec {
@@ -262,7 +262,7 @@ impl Assembly<'_> {
         parts.into_iter().map(part).collect()
     }
 
-    /// Names a connection that users send on, whose workload and whose ends stand there.
+    /// Registers the name of a connection for users, with the locations of its workload and ends.
     pub(super) fn name_users_connection(&mut self, name: &str, at: Place, ends: [Place; 2]) {
         if self.connections.add_name(name).is_err() {
             let message = format!("connection `{name}` exists already: users send on it");
@@ -292,7 +292,7 @@ impl Assembly<'_> {
         self.error(ProblemKind::Duplicate, place, message, &help);
     }
 
-    /// Start and stop in seconds.
+    /// Returns start and stop in seconds.
     pub(super) fn times(
         &mut self,
         start: &Option<crate::file::Time>,
@@ -408,7 +408,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The first must not be above the second; one of them is given if they are.
+    /// Reports a first value above the second, at the location of one that is given.
     fn check_order<T>(
         &mut self,
         low: &Option<Spanned<T>>,
@@ -427,7 +427,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// What must not be above something else, and a CUBIC that is not what is meant by that today.
+    /// Warns of bounds in the wrong order, and of a CUBIC without the features of present-day
+    /// CUBIC.
     pub(super) fn check_window(&mut self, window: &WindowSetting, source: &WindowSource) {
         if source.variant == TcpVariant::Cubic {
             let message = "`cubic` has no SACK here, and repairs one lost packet a round trip: over long ways it gets much less \

@@ -1,4 +1,4 @@
-//! Times of day.
+//! Validation of diurnal profiles.
 
 use netflow_document::{Place, ProblemKind, Spanned};
 
@@ -6,26 +6,26 @@ use super::Assembly;
 use super::names::Names;
 use crate::file::{Day, Scenario};
 
-/// The days by name, and which of them demands have.
+/// Days by name, with their use by demands.
 #[derive(Default)]
 pub(super) struct Days {
     names: Names,
     list: Vec<Declared>,
-    /// Where the first demand with a day names it.
+    /// Location of the first demand with a day.
     first_named: Option<Place>,
-    /// Whether there are some whose names could not be read.
+    /// True if some names could not be read.
     is_incomplete: bool,
 }
 
 struct Declared {
     place: Place,
-    /// At the simulation's hour; 1 if it has none.
+    /// Factor at the simulation's hour; 1 if it has none.
     factor: f64,
     is_named: bool,
 }
 
 impl Assembly<'_> {
-    /// Makes the names of days known, with what they are at the simulation's hour.
+    /// Registers the names of days with their factors at the simulation's hour.
     pub(super) fn declare_days(&mut self, days: &[Day]) {
         for day in days {
             if !day.name.is_sound() {
@@ -49,7 +49,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// By what a demand with this day is multiplied; `None` if there is no such day, and something is told.
+    /// Returns the factor of a demand with this day; reports an unknown day and returns `None`.
     pub(super) fn factor_of(&mut self, day: &Spanned<String>) -> Option<f64> {
         let found = self.days.names.find(day);
         if let Some(declared) = found.and_then(|found| self.days.list.get_mut(found)) {
@@ -59,7 +59,7 @@ impl Assembly<'_> {
         }
         let names: Vec<&str> = self.days.names.iter().collect();
         if self.days.is_incomplete || (names.is_empty() && self.findings.has_refused_keys()) {
-            return None; // it may be what could not be read
+            return None; // it may be one that could not be read
         }
         let message = format!("unknown day `{}`", **day);
         let help = match names.is_empty() {
@@ -70,10 +70,10 @@ impl Assembly<'_> {
         None
     }
 
-    /// Warns of days without an hour, of an hour without days, and of days that no demand has.
+    /// Warns of days without an hour, of an hour without days, and of days without demands.
     pub(super) fn check_days(&mut self, scenario: &Scenario) {
         if self.findings.has_errors() {
-            return; // what would name them may not have been read
+            return; // demands that name them may not have been read
         }
         match (&scenario.simulation.hour, self.days.first_named) {
             (None, Some(place)) => {

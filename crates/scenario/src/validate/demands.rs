@@ -1,4 +1,4 @@
-//! Traffic by how much it is.
+//! Validation of demands.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,30 +21,31 @@ use crate::file::{VOICE_PACKET, VOICE_PPS};
 use crate::memory;
 use crate::prepared::{DemandNote, Divided};
 
-/// Transfers, or chunks of video, that a run among packets may have: all of their times are kept.
+/// Maximum number of transfers or video chunks in a packet-model run, because all their times are
+/// stored.
 const MOST_TRANSFERS: f64 = 1e6;
 
-/// The TCP of long connections as it was measured; packet by packet it is [`STACK`].
+/// Profile of long connections in the fluid model; the packet model uses [`STACK`].
 const PROFILE: &str = "linux-cubic";
 
-/// What asks for a transfer.
+/// Size of a request for a transfer.
 const REQUEST_BYTES: f64 = 1.0;
 
-/// Sizes of transfers unless somebody says otherwise.
+/// Default size distribution of transfers.
 const SIZE: Distribution = Distribution::Exponential {
     mean: 1e6,
     most: 20e6,
 };
 
-/// What the demands are made with.
+/// State shared between demands.
 #[derive(Default)]
 pub(super) struct Demands {
-    /// Many demands have the same, and counting its packets takes a moment.
+    /// Cache, because many demands have the same transfers and computing their packets takes time.
     last: Option<Arc<Transfers>>,
     pub(super) notes: Vec<DemandNote>,
-    /// The connections of the one that is being added.
+    /// Connections of the demand that is being added.
     carriers: Vec<ConnectionId>,
-    /// Whether users are carried as their mean.
+    /// True if users are represented by their mean.
     pub(super) has_means: bool,
 }
 
@@ -68,13 +69,13 @@ impl Demands {
     }
 }
 
-/// One that was checked, or its part on one of several paths.
+/// Demand after validation, or its part on one of several paths.
 #[derive(Clone)]
 struct Checked {
     name: String,
     from: NodeId,
     to: NodeId,
-    /// Where its rate stands, or the demand.
+    /// Location of its rate, or of the demand.
     place: Place,
     rate: Rate,
     packet: Bytes,
@@ -89,7 +90,7 @@ struct Checked {
 }
 
 impl Assembly<'_> {
-    /// The demands that every two nodes have by their weights.
+    /// Returns the demands of a gravity model.
     pub(super) fn gravity(&mut self, gravity: &Spanned<Gravity>) -> Vec<Demand> {
         let weight = gravity.weight.as_deref().copied();
         let weights = self.weights(weight.unwrap_or(GravityWeight::Population));
@@ -114,7 +115,7 @@ impl Assembly<'_> {
             self.error(ProblemKind::TooLarge, place, message, help);
             return Vec::new();
         }
-        // An unknown one is told of once, not of every demand.
+        // An unknown day is reported once, not for every demand.
         let day = gravity.day.clone();
         let day = day.filter(|day| self.factor_of(day).is_some());
         let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
@@ -168,7 +169,7 @@ impl Assembly<'_> {
         self.warning(ProblemKind::Suspicious, place, message, help);
     }
 
-    /// Nodes that have any, and how much; in the order of the nodes.
+    /// Returns the nodes with a weight, in the order of the nodes.
     fn weights(&self, by: GravityWeight) -> Vec<(String, f64)> {
         let mut weights = match by {
             GravityWeight::Uniform => vec![1.0; self.node_names.len()],
@@ -196,7 +197,7 @@ impl Assembly<'_> {
             .collect()
     }
 
-    /// Warns of a scale of nothing.
+    /// Warns of a scale without demands.
     pub(super) fn check_demand_scale(&mut self, scenario: &Scenario, demands: &[Demand]) {
         if let Some(scale) = &scenario.simulation.demand_scale
             && demands.is_empty()
@@ -207,7 +208,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Adds a demand, once it is known which model follows it.
+    /// Adds a demand, after the model was chosen.
     pub(super) fn add_demand(&mut self, demand: &Demand) {
         let Some(checked) = self.check_demand(demand) else {
             return;
@@ -215,7 +216,7 @@ impl Assembly<'_> {
         let name = checked.name.clone();
         self.carry(demand, checked);
         let parts = std::mem::take(&mut self.demands.carriers);
-        // A single one is called as it is.
+        // A single connection has the name of the demand.
         if parts.len() > 1 {
             self.divided.push(Divided { name, parts });
         }
@@ -268,7 +269,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Its parts on paths of equal cost, to which it gives their shares.
+    /// Splits a demand by share among equal-cost paths.
     fn by_shares(&mut self, demand: Checked) -> Vec<Checked> {
         if demand.path.is_some() {
             return vec![demand];
@@ -286,7 +287,8 @@ impl Assembly<'_> {
         parts.into_iter().zip(portions).map(part).collect()
     }
 
-    /// Its parts on paths of equal cost, of which its flows choose; with how many they are.
+    /// Splits a demand among equal-cost paths by the hashes of its flows; returns parts with flow
+    /// counts.
     fn by_flows(&mut self, demand: Checked, flows: u32) -> Vec<(Checked, u32)> {
         if demand.path.is_some() {
             return vec![(demand, flows)];
@@ -379,7 +381,7 @@ impl Assembly<'_> {
             Rate::BitsPerSecond(_) => Bounds::BIT_RATE,
             Rate::PacketsPerSecond(_) => Bounds::PACKET_RATE,
         };
-        // So little that it rounds to nothing is no demand.
+        // A rate that rounds to zero is not a demand.
         if rate.get() <= 0.0 || rate.get() > bounds.largest {
             let with = match demand.day {
                 Some(_) => "all users, `demand-scale` and `day`",
@@ -407,7 +409,7 @@ impl Assembly<'_> {
         })
     }
 
-    /// Adds a connection that carries a demand, in its class.
+    /// Adds a connection of a demand to its class.
     fn add_carrier(&mut self, class: Option<String>, spec: ConnectionSpec) -> ConnectionId {
         let id = self.builder.connection(spec);
         self.demands.carriers.push(id);
@@ -417,7 +419,7 @@ impl Assembly<'_> {
         id
     }
 
-    /// Adds what sends at a rate of its own, whatever happens.
+    /// Adds a source with a fixed rate.
     fn add_rate(&mut self, demand: Checked, source: Source, count: u32) {
         let packet_bytes = demand.packet.get();
         let class = demand.class.clone();
@@ -439,7 +441,7 @@ impl Assembly<'_> {
         let packet_bytes = demand.packet.get();
         let class = demand.class.clone();
         let spec = spec(demand, source, packet_bytes);
-        // They are long, so that Linux acknowledges nearly every second packet.
+        // Long connections, for which Linux acknowledges nearly every second packet.
         let acks = match self.demand_acks() {
             Acks::None => Acks::None,
             Acks::EveryPacket | Acks::EverySecond => Acks::EverySecond,
@@ -455,15 +457,15 @@ impl Assembly<'_> {
         self.add_carrier(class, spec);
     }
 
-    /// Adds transfers that come and go: among packets each of them, as what users ask for; among fluids
-    /// their mean.
+    /// Adds finite transfers: individual ones in the packet model, started by users' requests;
+    /// their mean in the fluid model.
     fn add_transfers(&mut self, demand: Checked, size: Distribution) {
         let Some(stack) = Stack::builtin(STACK) else {
             return;
         };
         let payload_bytes = demand.packet.get() - HEADER_BYTES;
         let transfers = self.demands.transfers(&size, payload_bytes, &stack);
-        // As many bits are sent in packets as they are, the last of a transfer is not full.
+        // Packets count with their mean bits, because the last packet of a transfer is not full.
         let packets = transfers.mean_pkts();
         let mean = Mean {
             packets,
@@ -488,21 +490,22 @@ impl Assembly<'_> {
         }
     }
 
-    /// Adds viewers of videos, likewise.
+    /// Adds viewers of videos in the same manner.
     fn add_video(&mut self, demand: Checked) {
         let Some(stack) = Stack::builtin(STACK) else {
             return;
         };
         let (video, mean) = viewer(demand.packet);
-        // A chunk after the other, over one connection: to queues as if each were a transfer.
+        // Chunks are successive transfers over one connection; queues treat each as a separate
+        // transfer.
         let chunk = Video::default().chunk_bytes;
         let payload_bytes = demand.packet.get() - HEADER_BYTES;
         let chunks = self.demands.transfers(&chunk, payload_bytes, &stack);
         self.add_users(demand, video, stack, &mean, chunks);
     }
 
-    /// Adds users whom the receiver has, of whom each is sent so much; which connection their mean is, where they are not
-    /// followed one by one.
+    /// Adds users at the receiver, each of whom is sent the mean traffic. In the fluid model it adds
+    /// and returns a connection with their mean rate.
     fn add_users(
         &mut self,
         demand: Checked,
@@ -578,7 +581,7 @@ impl Assembly<'_> {
     }
 }
 
-/// A connection of the demand's name; of its own rate, without acknowledgements.
+/// Returns a connection with the demand's name, without acknowledgements.
 fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
     ConnectionSpec {
         name: demand.name,
@@ -601,13 +604,13 @@ fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSp
     }
 }
 
-/// What a user is sent in all, on average: so many packets of so many bytes on the wire.
+/// Mean traffic per user: number of packets, and their size in bytes on the wire.
 struct Mean {
     packets: f64,
     wire_bytes: f64,
 }
 
-/// What a viewer of a video does, and is sent in packets of at most this size.
+/// Returns the behaviour of a video viewer, and its mean traffic with packets of at most this size.
 fn viewer(packet: Bytes) -> (Users, Mean) {
     let video = Users::Video(Video::default());
     let [_, (packets, bytes)] = video.mean_packets(packet.get() - HEADER_BYTES);
@@ -618,7 +621,7 @@ fn viewer(packet: Bytes) -> (Users, Mean) {
     (video, mean)
 }
 
-/// Bits that a viewer is sent in a second of the video.
+/// Returns the bits per second of video for one viewer.
 fn viewer_bps(packet: Bytes) -> f64 {
     let (_, mean) = viewer(packet);
     8.0 * mean.packets * mean.wire_bytes / Video::LENGTH_S

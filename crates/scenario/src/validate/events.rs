@@ -1,4 +1,4 @@
-//! What happens to links on the way.
+//! Validation of events.
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead};
@@ -7,19 +7,19 @@ use netflow_units::{end_and_circuit, link_name};
 use super::Assembly;
 use crate::file::{Event, Set};
 
-/// What happens to links, and where it was given.
+/// Change of links, with its location in the input.
 pub(super) struct PlacedChange {
     at_s: f64,
-    /// What messages call that to which it happens.
+    /// Name of the changed element in messages.
     what: String,
     links: Vec<LinkId>,
-    /// Whether they fail; `None` if they only get other settings.
+    /// True if they fail; `None` for a change of settings only.
     fails: Option<bool>,
     place: Place,
 }
 
 impl Assembly<'_> {
-    /// When something happens to links in this time, if it does.
+    /// Returns the time of the first change in this interval, if any.
     pub(super) fn change_within(&self, between_s: &std::ops::Range<f64>) -> Option<f64> {
         let mut times_s = self.changes.iter().map(|change| change.at_s);
         times_s.find(|at_s| between_s.contains(at_s))
@@ -59,7 +59,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The changes of a link that an event sets.
+    /// Returns the changes of a link that an event sets.
     fn settings_of(&mut self, set: &Set, link: LinkId) -> Vec<Change> {
         let Set {
             bandwidth,
@@ -75,8 +75,8 @@ impl Assembly<'_> {
         bandwidth.into_iter().chain(loss).chain(delay).collect()
     }
 
-    /// What an event happens to, as messages call it: each direction of a link by itself, and what a node or a
-    /// group has together.
+    /// Returns the changed elements with their names in messages: each direction of a link alone,
+    /// but all links of a node or group together.
     fn changed_links(&mut self, event: &Event) -> Vec<(String, Vec<LinkId>)> {
         match (&event.link, &event.node, &event.srlg) {
             (Some(name), None, None) => {
@@ -111,7 +111,7 @@ impl Assembly<'_> {
         })
     }
 
-    /// The links of a group, if there is one of this name.
+    /// Returns the links of a risk group, if it exists.
     fn risk_group(&mut self, name: &Spanned<String>) -> Option<Vec<LinkId>> {
         if !name.is_sound() {
             return None;
@@ -132,7 +132,7 @@ impl Assembly<'_> {
         links
     }
 
-    /// The link of `A->B` or `A->B#2`, or both of `A<->B`.
+    /// Returns the link of `A->B` or `A->B#2`, or both of `A<->B`.
     fn event_links(&mut self, name: &Spanned<String>) -> Vec<LinkId> {
         if !name.is_sound() {
             return Vec::new();
@@ -215,7 +215,7 @@ impl Assembly<'_> {
         );
     }
 
-    /// Warns of repairs of what works and failures of what has failed.
+    /// Warns of repairs of working elements and failures of failed ones.
     pub(super) fn check_events(&mut self) {
         let mut down = vec![false; self.link_list.len()];
         let mut changes = std::mem::take(&mut self.changes);

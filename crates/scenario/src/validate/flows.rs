@@ -1,4 +1,4 @@
-//! What is shared among paths of equal cost.
+//! Split of traffic among equal-cost paths.
 
 use netflow_document::{Place, ProblemKind};
 use netflow_network::{EqualPaths, FlowHash, MOST_PATHS, NodeId, WorkloadSpec};
@@ -6,7 +6,7 @@ use netflow_network::{EqualPaths, FlowHash, MOST_PATHS, NodeId, WorkloadSpec};
 use super::Assembly;
 use super::connections::Ends;
 
-/// A part of some traffic: what it is called, which paths of equal cost it takes, and how much of the whole it is.
+/// Part of some traffic: name, hash that selects an equal-cost path, and amount.
 pub(super) struct Part<T> {
     pub(super) name: String,
     pub(super) flow: Option<FlowHash>,
@@ -14,7 +14,7 @@ pub(super) struct Part<T> {
 }
 
 impl Assembly<'_> {
-    /// The parts of a rate between two nodes, each with its share.
+    /// Splits a rate between two nodes into parts with their shares.
     pub(super) fn shares(
         &mut self,
         name: String,
@@ -38,7 +38,7 @@ impl Assembly<'_> {
         self.named(name, 1.0, parts, place)
     }
 
-    /// The parts of so many flows between two nodes, each with how many they are.
+    /// Splits a number of flows between two nodes into parts with flow counts.
     pub(super) fn flows(
         &mut self,
         name: String,
@@ -53,7 +53,7 @@ impl Assembly<'_> {
         self.named(name, count, parts, place)
     }
 
-    /// Users have one path for both of their ways, which is said where there are several.
+    /// Warns of equal-cost paths for users, who have one path in each direction.
     pub(super) fn warn_of_equal_paths(&mut self, spec: &WorkloadSpec, place: Place) {
         let Some(paths) = self.equal_paths() else {
             return;
@@ -72,7 +72,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// If they are shared, and what is known of the links is right.
+    /// Returns the equal-cost paths, if traffic is split and the links are valid.
     fn equal_paths(&mut self) -> Option<&mut EqualPaths> {
         if !self.settings.ecmp || self.incomplete || self.findings.has_errors() {
             return None;
@@ -81,7 +81,7 @@ impl Assembly<'_> {
         Some(self.paths.get_or_insert_with(|| builder.equal_paths()))
     }
 
-    /// Names the parts, if they are several; where there is no way at all, it is found later.
+    /// Names the parts, if there are several; a missing route is reported later.
     fn named<T>(
         &mut self,
         name: String,

@@ -1,4 +1,4 @@
-//! Queues of classes on one link.
+//! Validation of traffic classes on links.
 
 use netflow_document::{ProblemKind, Spanned};
 use netflow_network::{QueueClass, Scheduler};
@@ -7,7 +7,7 @@ use super::Assembly;
 use crate::file::{Link, Plain, QueueSetting};
 
 impl Assembly<'_> {
-    /// The classes of a link, if it has any, and how they share it.
+    /// Returns the classes of a link and their scheduler, if it has any.
     pub(super) fn classes(&mut self, link: &Link) -> Option<(Scheduler, Vec<QueueClass>)> {
         let setting = link.queue.as_ref();
         let scheduler = scheduler(link);
@@ -64,7 +64,7 @@ impl Assembly<'_> {
         Some((scheduler, classes))
     }
 
-    /// Says where classes have weights that neither direction of their link asks for.
+    /// Warns of class weights if neither direction of the link uses them.
     pub(super) fn warn_of_weights(&mut self, link: &Link) {
         let by_weight = |it: &Link| scheduler(it) == Some(Scheduler::Wfq);
         if by_weight(link) || link.back.as_deref().is_some_and(by_weight) {
@@ -80,7 +80,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The class that is given, if some link has it.
+    /// Returns the given class, if some link has it.
     pub(super) fn known_class<'c>(
         &mut self,
         class: Option<&'c Spanned<String>>,
@@ -103,7 +103,7 @@ impl Assembly<'_> {
     }
 }
 
-/// How a link is shared among classes, if it is.
+/// Returns the scheduler of a link's classes, if any.
 fn scheduler(link: &Link) -> Option<Scheduler> {
     match link.queue.as_deref()? {
         QueueSetting::Plain(Plain::Priority) => Some(Scheduler::Priority),

@@ -1,4 +1,4 @@
-//! Nodes and links.
+//! Validation of nodes and links.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use super::{Assembly, PlacedLink};
 use crate::file::{Link, Node, QueueSetting, Red, RoomSetting};
 use crate::prepared::NodeNote;
 
-/// Probability at a RED queue's upper threshold unless it says otherwise.
+/// Default probability at a RED queue's upper threshold.
 const MAX_P: f64 = 0.1;
-/// Weight of a packet in a RED queue's average unless it says otherwise.
+/// Default weight of a packet in a RED queue's average.
 pub(super) const WEIGHT: f64 = 0.002;
 
-/// Words after a size in bytes that includes overhead.
+/// Returns the words that distinguish bytes on the wire from IP bytes.
 fn on_wire(overhead: Overhead) -> &'static str {
     match overhead.is_none() {
         true => "",
@@ -35,7 +35,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The bandwidth of a link; packets per second are those of the default size.
+    /// Returns the bandwidth of a link; packets per second are those of the default size.
     pub(super) fn link_bps(&mut self, rate: Rate, overhead: Overhead) -> f64 {
         match rate {
             Rate::BitsPerSecond(rate) => rate.get(),
@@ -43,7 +43,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// The overhead of a link.
+    /// Returns the overhead of a link.
     pub(super) fn overhead(&mut self, link: &Link) -> Overhead {
         match &link.overhead {
             Some(overhead) => overhead.of_link(),
@@ -54,12 +54,12 @@ impl Assembly<'_> {
         }
     }
 
-    /// Bytes on the wire of a packet of the default size.
+    /// Returns the bytes on the wire of a packet of the default size.
     fn wire_size(&mut self, overhead: Overhead) -> Bytes {
         Bytes(overhead.wire_bytes(self.settings.packet_size.get()))
     }
 
-    /// Packets of the default size on a link with this overhead.
+    /// Converts a size to packets of the default size on a link with this overhead.
     pub(super) fn packets(&mut self, size: Size, overhead: Overhead) -> f64 {
         match size {
             Size::Packets(packets) => packets.get(),
@@ -103,7 +103,7 @@ impl Assembly<'_> {
             Some(back) => self.classes(back),
         };
         let there = self.add_direction(spec, place, false, classes.as_ref());
-        // A link that exists twice in one direction is not reported for the other as well.
+        // A duplicate link is reported for one direction only.
         let Some(there) = there else { return };
         self.share_risks(link, there);
         if !link.is_duplex() {
@@ -116,7 +116,7 @@ impl Assembly<'_> {
     }
 
     fn direction(&mut self, link: &Link, from: NodeId, to: NodeId) -> LinkSpec {
-        // Whoever adds a key says here what it is to the network.
+        // Exhaustive, so that every new key must be converted here.
         let Link {
             from: _,
             to: _,
@@ -148,12 +148,12 @@ impl Assembly<'_> {
             buffer,
             queue: self.queue(queue.as_ref(), buffer, bandwidth_bps, overhead),
             loss: loss.as_ref().map(|loss| loss.of_link()).unwrap_or_default(),
-            // Nobody writes it: packets show it.
+            // Not a key: calibration is computed by the packet model.
             calibration: Calibration::default(),
         }
     }
 
-    /// Puts a direction into the groups that its link is in.
+    /// Adds a direction to the risk groups of its link.
     fn share_risks(&mut self, link: &Link, id: LinkId) {
         let names = link.srlg.iter().flat_map(|groups| groups.names());
         for name in names.filter(|name| name.is_sound()) {
@@ -165,7 +165,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Adds a link, unless there is one already.
+    /// Adds a link, unless it exists already.
     fn add_direction(
         &mut self,
         spec: LinkSpec,
@@ -211,7 +211,7 @@ impl Assembly<'_> {
         Some(id)
     }
 
-    /// The link from one node to another of this circuit.
+    /// Returns the link between two nodes with this circuit.
     pub(super) fn link_between(
         &self,
         ends: (NodeId, NodeId),
@@ -222,7 +222,7 @@ impl Assembly<'_> {
         links.copied().find(|id| is(&id))
     }
 
-    /// The node of a link's end, which exists by being named there.
+    /// Returns the node at a link's end, which is created if new.
     fn node(&mut self, name: &str) -> NodeId {
         if let Some(&node) = self.nodes.get(name) {
             return node;
@@ -233,7 +233,7 @@ impl Assembly<'_> {
         node
     }
 
-    /// The node that a connection, a path or an event names, if it exists.
+    /// Returns the node named by a connection, path or event, if it exists.
     pub(super) fn known_node(&mut self, name: &Spanned<String>) -> Option<NodeId> {
         if !name.is_sound() {
             return None;
@@ -291,7 +291,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Reads the buffer of a link or class.
+    /// Returns the buffer of a link or class.
     pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>, overhead: Overhead) -> Buffer {
         let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
         match setting.map(|buffer| buffer.0) {
@@ -322,8 +322,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// No buffer of bytes is too small for a packet that comes by. (Those of the simulation's size are looked at where the
-    /// buffer is read.)
+    /// Rejects buffers in bytes that are too small for a packet of a connection on the link.
+    /// Packets of the simulation's default size are checked with the buffer itself.
     pub(super) fn refuse_packets_without_room(&mut self, network: &Network) {
         let mut slowest: Vec<f64> = network
             .links()
@@ -354,7 +354,8 @@ impl Assembly<'_> {
         for id in network.connections() {
             let spec = network.connection_spec(id);
             let bytes = match &spec.source {
-                // Of most replies all packets but the last are full; requests are mostly one.
+                // In most replies all packets but the last are full; requests are mostly one
+                // packet.
                 Source::Users(traffic) if traffic.replies => traffic.workload.packet_size_bytes,
                 _ => spec.packet_size_bytes,
             };
@@ -379,7 +380,7 @@ impl Assembly<'_> {
                 network.link_name(link),
                 network.connection_name(id),
                 Bytes(room(link)),
-                // That of transfers is a mean.
+                // The packet size of transfers is a mean.
                 Bytes(overhead(link).wire_bytes(bytes).round()),
                 on_wire(overhead(link))
             );
@@ -414,7 +415,7 @@ impl Assembly<'_> {
                 let bytes = buffer.bytes(bandwidth_bps).unwrap_or(f64::INFINITY);
                 bytes / overhead.wire_bytes(self.settings.packet_size.get())
             }
-            // It is made for its thresholds.
+            // The buffer is derived from its thresholds.
             Buffer::BandwidthDelay => f64::INFINITY,
         };
         if max_pkts > room {
@@ -431,7 +432,8 @@ impl Assembly<'_> {
             ecn: red.ecn.as_deref().copied().unwrap_or(false),
             hard_drop: red.hard_drop.as_deref().copied().unwrap_or(true),
         };
-        // Averages between the thresholds mark; with the whole weight on the last packet they are whole numbers.
+        // RED marks at averages between the thresholds. If the last packet has the full weight,
+        // averages are integers.
         let between = match policy.weight < 1.0 {
             true => max_pkts > min_pkts,
             false => min_pkts.floor() + 1.0 < max_pkts,
@@ -447,7 +449,7 @@ impl Assembly<'_> {
         DropPolicy::Red(policy)
     }
 
-    /// What a `[[node]]` says.
+    /// Adds the annotations of a `[[node]]`.
     pub(super) fn describe(&mut self, node: &Node) {
         if !node.name.is_sound() {
             return;

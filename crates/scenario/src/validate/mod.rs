@@ -1,7 +1,6 @@
-//! From what a scenario says to a network that can be run.
+//! Validation of a scenario and its conversion to a network.
 //!
-//! Everything is checked here, and everything that is wrong is reported; nothing later looks at
-//! input again.
+//! All checks are here, and all problems are reported; later stages do not check the input again.
 
 mod aggregates;
 mod calibration;
@@ -50,7 +49,7 @@ use netflow_units::{Packets, link_name};
 
 pub(crate) use self::workloads::application;
 
-/// What validation makes of a scenario.
+/// Result of validation.
 pub(crate) struct Valid {
     pub(crate) network: Network,
     pub(crate) options: Options,
@@ -64,17 +63,17 @@ pub(crate) struct Valid {
     pub(crate) ecmp: bool,
 }
 
-/// The surroundings of a scenario.
+/// Environment of a scenario.
 pub(crate) struct Surroundings<'s> {
-    /// What the paths in it are relative to.
+    /// Directory to which its paths are relative.
     pub(crate) directory: &'s Path,
-    /// The scenario's own path, which its tables cannot have.
+    /// Path of the scenario itself, which its tables cannot have.
     pub(crate) own_path: &'s Path,
     pub(crate) reach: Reach,
     pub(crate) overrides: &'s Overrides,
 }
 
-/// Checks a scenario and builds its network; `None` if anything is wrong.
+/// Validates a scenario and builds its network; `None` on any error.
 pub(crate) fn validate(
     scenario: &Scenario,
     surroundings: &Surroundings<'_>,
@@ -158,7 +157,7 @@ pub(crate) fn validate(
     assembly.finish(scenario)
 }
 
-/// A network as it comes together.
+/// State of validation, with the network under construction.
 struct Assembly<'s> {
     findings: &'s mut Findings,
     sources: &'s mut Sources,
@@ -169,43 +168,43 @@ struct Assembly<'s> {
     node_names: Vec<String>,
     links: HashMap<(NodeId, NodeId), Vec<LinkId>>,
     link_list: Vec<PlacedLink>,
-    /// The links of each shared-risk group.
+    /// Links of each shared-risk group.
     risk_groups: BTreeMap<String, Vec<LinkId>>,
     notes: Vec<NodeNote>,
-    /// Traffic by how much it is; added when it is known which model follows it.
+    /// Demands, which are added after the model was chosen.
     demand_list: Vec<Demand>,
     demands: Demands,
-    /// What the network has in parts.
+    /// Demands and connections in several parts.
     divided: Vec<Divided>,
     days: Days,
-    /// The nodes that a `[[node]]` is about.
+    /// Nodes with a `[[node]]` table.
     described: HashSet<String>,
     connections: Connections,
     aggregates: Aggregates,
     /// Names of the classes of all links.
     class_names: HashSet<String>,
     profiles: Profiles,
-    /// Those of equal cost, once somebody has asked: all links are there then.
+    /// Equal-cost paths, computed at first use, when all links were added.
     paths: Option<EqualPaths>,
-    /// Whether somebody was told that flows stand for more paths than can be told apart.
+    /// True if flows on too many paths to distinguish were reported.
     told_of_many_paths: bool,
     changes: Vec<events::PlacedChange>,
-    /// What is so many packets and a part of one: where, and its key.
+    /// Non-integer numbers of packets: location, key and value.
     parts_of_packets: Vec<(Place, &'static str, Packets)>,
-    /// Where a sender first asks for marks instead of losses, and what is said where no queue marks.
+    /// Location of the first sender that requests ECN, and the warning if no queue marks.
     asks_for_marks: Option<(Place, &'static str)>,
-    /// The first thing that only packets know: where it stands, and what it is.
+    /// First feature that requires the packet model: location and name.
     of_packets: Option<(Place, String)>,
-    /// The same of what fluids follow where they are asked for.
+    /// First feature for which the packet model is the default, but the fluid model possible.
     rather_packets: Option<(Place, String)>,
-    /// The setting because of which the packet model was chosen, where the fluid model supports it as well.
+    /// Setting because of which the packet model was chosen, if the fluid model supports it as
+    /// well.
     packets_because: Option<String>,
-    /// Whether links are missing because they could not be read: then it is not known which nodes
-    /// there are and what can be reached.
+    /// True if links are missing because of errors, so that nodes and reachability are unknown.
     incomplete: bool,
 }
 
-/// A link and where it was given.
+/// Link with its location in the input.
 #[derive(Clone)]
 struct PlacedLink {
     from: NodeId,
@@ -215,7 +214,7 @@ struct PlacedLink {
     overhead: Overhead,
     has_metric: bool,
     place: Place,
-    /// The other direction of a duplex link.
+    /// True if it is the reverse direction of a duplex link.
     reverse: bool,
 }
 
@@ -245,7 +244,8 @@ impl Assembly<'_> {
         link_name(from, to, link.circuit.as_deref())
     }
 
-    /// The line of a place, for "first at line 12"; counting is left out where nobody would read it.
+    /// Returns the line of a place, for "first at line 12"; empty if the message would not be
+    /// shown.
     fn first_at(&self, place: Place) -> String {
         if self.findings.is_full() || place.is_nowhere() {
             return String::new();
@@ -266,7 +266,7 @@ impl Assembly<'_> {
         format!("first at line {line}{file}")
     }
 
-    /// Checks the whole, and builds it.
+    /// Makes the final checks and builds the network.
     fn finish(mut self, scenario: &Scenario) -> Option<Valid> {
         let start = Place::new(FileId::FIRST, 0..0);
         let readable = !self.incomplete && !self.findings.has_refused_keys();
@@ -309,7 +309,7 @@ impl Assembly<'_> {
         self.plan_calibration(&scenario.simulation);
         self.check_unused_settings(scenario);
         self.refuse_unused_overrides(scenario, &demands);
-        // Only who can be reached at all is worth asking where something else is wrong already.
+        // After other errors the builder only finds unreachable ends, for which it needs all links.
         if self.incomplete || self.links.is_empty() {
             return None;
         }
@@ -345,7 +345,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Senders with ECN and no queue that marks do what others do.
+    /// Warns of senders with ECN if no queue marks.
     fn warn_of_ecn_without_marks(&mut self, network: &Network) {
         if let Some((place, what)) = self.asks_for_marks
             && !network.links().any(|id| network.marks(id))
@@ -356,7 +356,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Metrics beside delays would be sums of different things.
+    /// Rejects metrics on some links only, because path costs would add metrics and delays.
     fn check_metrics(&mut self) {
         let of = |has| self.link_list.iter().find(|it| it.has_metric == has);
         if let (Some(with), Some(without)) = (of(true), of(false)) {
@@ -371,10 +371,10 @@ impl Assembly<'_> {
         }
     }
 
-    /// Fluids fill such a buffer, or have such a window; of packets it holds whole ones.
+    /// Warns of non-integer buffers and windows, which the packet model rounds down.
     fn warn_of_parts_of_packets(&mut self) {
         let mut parts = std::mem::take(&mut self.parts_of_packets);
-        // One option sets many.
+        // One option can set many.
         parts.dedup();
         for (place, key, pkts) in parts {
             let whole = Packets(pkts.get().floor().max(1.0));
@@ -383,7 +383,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// What only models know that this is not.
+    /// Warns of settings without effect in the chosen model.
     fn warn_of_other_models(&mut self, simulation: &Simulation) {
         let mut idle: Vec<(&str, Option<Place>, &str)> = Vec::new();
         if let Model::Packets(_) = self.settings.options.model {
@@ -427,14 +427,14 @@ impl Assembly<'_> {
         }
     }
 
-    /// Some things need the window model, which is then the default.
+    /// Chooses the model: some features need the packet model, which is then the default.
     fn choose_model(&mut self, scenario: &Scenario) {
         let step = scenario.simulation.step.as_deref();
         let adaptive = matches!(step, Some(StepSetting::Adaptive(_)));
         let video = (scenario.workloads.iter())
             .find(|workload| *workload.application == ApplicationName::Video);
         if let Some(workload) = video {
-            // What a fluid's viewers get is known only in the long run, and that is no stall.
+            // The fluid model gives viewers their long-run rate, without stalls.
             let place = workload.application.place();
             self.of_packets
                 .get_or_insert((place, "a workload of video".to_owned()));
@@ -474,7 +474,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Gives an error of the network's builder its place.
+    /// Reports an error of the network builder with its location.
     fn report(&mut self, error: BuildError) {
         let BuildError::Unreachable {
             connection,
@@ -482,7 +482,7 @@ impl Assembly<'_> {
             to,
         } = error
         else {
-            // The checks above leave nothing else to find; if they did, say what it is.
+            // The checks above should find everything; if not, the error is reported as it is.
             if !self.findings.has_errors() {
                 let start = Place::new(FileId::FIRST, 0..0);
                 self.error(ProblemKind::Conflict, start, error.to_string(), "");
@@ -492,7 +492,7 @@ impl Assembly<'_> {
         let Some(ends) = self.connections.ends(&connection) else {
             return;
         };
-        // The builder's `from` is the connection's, or its `to` on the way back.
+        // `from` of the builder is the connection's `from`, or its `to` on the return path.
         let forth = self.nodes.get(&from).copied() == ends.sender;
         let (place, message) = match forth {
             true => (ends.to, format!("no path from `{from}` to `{to}`")),

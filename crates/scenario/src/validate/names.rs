@@ -1,14 +1,14 @@
-//! Many names, kept close together.
+//! Compact set of names.
 
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// A list of distinct names: one allocation for all of them instead of one for each.
+/// List of distinct names in one allocation.
 #[derive(Default)]
 pub(super) struct Names {
     text: String,
-    /// Where each name ends.
+    /// End offset of each name.
     ends: Vec<usize>,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -27,7 +27,7 @@ impl Names {
         table.reserve(additional, |&i| hasher.hash_one(name(text, ends, i)));
     }
 
-    /// Adds a name, or finds the one that is there already.
+    /// Adds a name and returns its index, or the index of the existing one as an error.
     pub(super) fn add(&mut self, new: &str) -> Result<usize, usize> {
         let Names {
             text,

@@ -1,15 +1,15 @@
-//! Paths given by their nodes.
+//! Validation of explicit paths.
 
 use netflow_document::{ProblemKind, Spanned};
 use netflow_network::NodeId;
 
 use super::Assembly;
 
-/// A path could not be understood; its errors are reported.
+/// Invalid path, whose errors were reported.
 pub(super) struct BadPath;
 
 impl Assembly<'_> {
-    /// The nodes of a path from the first to the second of `ends`, if one is given.
+    /// Returns the nodes of a path between the two `ends`, if one is given.
     pub(super) fn path(
         &mut self,
         path: Option<&Spanned<Vec<Spanned<String>>>>,
@@ -25,7 +25,7 @@ impl Assembly<'_> {
         let (Some(nodes), Some((from, to))) = (nodes, ends) else {
             return Err(BadPath);
         };
-        // The reader refuses paths of fewer than two nodes.
+        // The reader rejects paths of fewer than two nodes.
         let (Some(first), Some(last)) = (path.first(), path.last()) else {
             return Err(BadPath);
         };

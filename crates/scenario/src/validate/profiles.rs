@@ -10,7 +10,7 @@ use netflow_profile::{Profile, aliases, builtin, builtin_names, read_in};
 
 use super::{Assembly, tables};
 
-/// The profiles asked for so far; `None` for those that do not exist.
+/// Profiles requested so far; `None` for those that do not exist.
 #[derive(Default)]
 pub(super) struct Profiles {
     known: HashMap<String, Option<Arc<dyn Profile>>>,
@@ -66,7 +66,7 @@ impl Assembly<'_> {
     }
 }
 
-/// Whether a name means a file: names of built-in profiles look different.
+/// Returns whether a name is a path of a file; names of built-in profiles never are.
 pub(super) fn is_path(name: &str) -> bool {
     let path = Path::new(name);
     name.contains(['/', '\\'])

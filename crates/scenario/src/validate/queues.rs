@@ -1,11 +1,11 @@
-//! Queues that are managed.
+//! Conversion of active queue management settings.
 
 use netflow_queues::{Aqm, CoDel, FqCoDel, Pie};
 use netflow_units::ns;
 
 use crate::file::{self, CoDelDiscipline, QueueSetting, Time};
 
-/// How a queue is to be managed, if it is.
+/// Returns the active queue management of a queue, if any.
 pub(super) fn aqm(setting: &QueueSetting) -> Option<Aqm> {
     match setting {
         QueueSetting::CoDel(it) => Some(match it.discipline {

@@ -1,4 +1,4 @@
-//! Settings of the whole run, and their defaults.
+//! Validation of the simulation's settings, and their defaults.
 
 use netflow_document::{Findings, ProblemKind, Spanned, Words};
 use netflow_network::{
@@ -9,27 +9,27 @@ use netflow_units::{Bytes, Seconds};
 
 use crate::file::{Adaptive, CouplingSetting, Scenario, Simulation, StepSetting, TransportSetting};
 
-/// Packets on the wire unless somebody says otherwise.
+/// Default packet size on the wire.
 const PACKET_SIZE: Bytes = Bytes(PACKET_BYTES);
 
-/// More steps than this take days.
+/// Maximum number of steps; more would take days.
 const MOST_STEPS: f64 = 1e10;
 
-/// What connections and links inherit.
+/// Settings inherited by connections and links.
 pub(super) struct Settings {
     pub(super) options: Options,
     pub(super) warmup_s: f64,
     pub(super) packet_size: Bytes,
-    /// Overhead of links that do not give one, and whether there are any.
+    /// Default overhead of links, and whether a link uses it.
     pub(super) overhead: Overhead,
     pub(super) overhead_used: bool,
     pub(super) acks: bool,
     pub(super) acks_used: bool,
-    /// By what all demands are multiplied.
+    /// Factor of all demands.
     pub(super) demand_scale: f64,
-    /// The hour at which demands with a day are looked at.
+    /// Hour at which demands with a day are evaluated.
     pub(super) hour: Option<f64>,
-    /// Whether paths of equal cost are shared.
+    /// True if traffic is split among equal-cost paths.
     pub(super) ecmp: bool,
 }
 
@@ -78,7 +78,7 @@ fn warmup_s(simulation: &Simulation, findings: &mut Findings) -> f64 {
     warmup.get()
 }
 
-/// The model of this name, as far as the file says how; what does not go together has been told.
+/// Returns the model of this name with the file's settings; conflicts were reported.
 pub(super) fn model(name: ModelName, simulation: &Simulation) -> Model {
     let duration_s = simulation.duration.get();
     let (mut longest_s, mut adaptive) = (Step::default().longest_s(), None);
@@ -122,7 +122,7 @@ pub(super) fn model(name: ModelName, simulation: &Simulation) -> Model {
     }
 }
 
-/// Steps that are too long or too many.
+/// Checks for steps that are too long or too many.
 fn check_steps(simulation: &Simulation, duration_s: f64, findings: &mut Findings) {
     let duration = *simulation.duration;
     let too_many_of = |longest_s: f64| {
@@ -183,7 +183,7 @@ fn too_many<T>(setting: &Spanned<T>, message: String, findings: &mut Findings) {
     ));
 }
 
-/// What cannot go together.
+/// Reports settings that conflict with the model.
 fn check_step_and_model(simulation: &Simulation, model: ModelName, findings: &mut Findings) {
     let literal = model == ModelName::FluidLiteral;
     let adaptive = simulation
@@ -237,7 +237,7 @@ fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Finding
 }
 
 impl super::Assembly<'_> {
-    /// Warns of settings that nothing in the scenario takes notice of.
+    /// Warns of settings without effect in this scenario.
     pub(super) fn check_unused_settings(&mut self, scenario: &Scenario) {
         let simulation = &scenario.simulation;
         if self.findings.has_errors() {

@@ -1,4 +1,4 @@
-//! Stacks by name or from files.
+//! TCP stacks by name or from files.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use netflow_units::Bytes;
 use super::{Assembly, profiles, tables};
 use crate::file::StackSetting;
 
-/// The stack unless somebody says otherwise.
+/// Name of the default stack.
 pub(super) const STACK: &str = "linux-6";
 
 impl Assembly<'_> {
-    /// A stack by its name, or from its file.
+    /// Returns a stack by its name, or from its file.
     pub(super) fn stack(&mut self, name: &Spanned<String>) -> Option<Stack> {
         if let Some(stack) = Stack::builtin(name) {
             return Some(stack);
@@ -45,7 +45,7 @@ impl Assembly<'_> {
         Stack::read_in(&text, file, self.findings)
     }
 
-    /// The source of a connection by the rules of a stack.
+    /// Returns the source of a connection with a stack.
     pub(super) fn stack_source(
         &mut self,
         setting: &StackSetting,
@@ -55,7 +55,7 @@ impl Assembly<'_> {
         Some(Source::Stack(Arc::new(stack)))
     }
 
-    /// A stack with its settings.
+    /// Returns a stack with its settings.
     pub(super) fn stack_as_set(
         &mut self,
         setting: &StackSetting,

@@ -1,4 +1,4 @@
-//! Tables in CSV files.
+//! Reader of CSV tables.
 
 use netflow_document::{
     Element, Findings, Place, ProblemKind, Section, Sources, Spanned, not_utf8, open, plain,
@@ -12,7 +12,7 @@ use crate::load::Reach;
 use crate::memory;
 
 impl Assembly<'_> {
-    /// Reads a table, if there is one, row by row.
+    /// Reads a table, if given, row by row.
     pub(super) fn table<T: Element>(
         &mut self,
         name: Option<&Spanned<String>>,
@@ -63,7 +63,7 @@ impl Assembly<'_> {
         let overrides = self.surroundings.overrides;
         while csv.next(&mut row, self.findings) {
             let place = row.place().unwrap_or(Place::new(file, 0..0));
-            // Connections are numbered through, whichever file they are in.
+            // Connections are numbered across all files.
             let number = self.connections.seen + 1;
             let keys = const { &[T::KEYS] };
             let section = Section::new(self.findings, "this row", row.fields(), place, keys);
@@ -71,18 +71,18 @@ impl Assembly<'_> {
             let element = T::read_section(section);
             each(self, element);
         }
-        // Rows may have been left out.
+        // Invalid rows were skipped.
         self.incomplete |= self.findings.errors() > before && T::NAME == "link";
     }
 
-    /// Where a file is that the scenario names; none if it may not go there.
+    /// Returns the path of a file that the scenario names; `None` if access is not allowed.
     pub(super) fn reach(&mut self, name: &Spanned<String>) -> Option<PathBuf> {
         let here = self.surroundings.directory;
         let path = match name.as_str() {
             STANDARD_INPUT => Path::new(".").join(STANDARD_INPUT), // a file of that name
             name => here.join(name),
         };
-        // What stands on the command line is named by whoever runs it.
+        // Paths on the command line are those of the user.
         let own = self.surroundings.reach == Reach::Anywhere
             || self.sources.is_override(name.place().file());
         let here = match here.as_os_str().is_empty() {
@@ -91,7 +91,7 @@ impl Assembly<'_> {
         };
         let below = match (here.canonicalize(), path.canonicalize()) {
             (Ok(here), Ok(path)) => path.starts_with(here),
-            // It is not there; where it is not counts all the same.
+            // The file does not exist; the check uses the text of its path.
             _ => Path::new(name.as_str())
                 .components()
                 .all(|part| matches!(part, Component::Normal(_) | Component::CurDir)),
@@ -105,7 +105,7 @@ impl Assembly<'_> {
         None
     }
 
-    /// Whether an included path leads back to the scenario, or to another one.
+    /// Reports an included path that is the scenario itself or another one.
     fn is_scenario(&mut self, name: &Spanned<String>, path: &Path) -> bool {
         let same = |other: &Path| match (path.canonicalize(), other.canonicalize()) {
             (Ok(path), Ok(other)) => path == other,
@@ -131,7 +131,7 @@ impl Assembly<'_> {
     }
 }
 
-/// Reports a file that a scenario names and that could not be had.
+/// Reports a file of a scenario that could not be read.
 pub(super) fn refused(
     sources: &mut Sources,
     findings: &mut Findings,

@@ -1,4 +1,4 @@
-//! Users.
+//! Validation of workloads.
 
 use netflow_document::{Findings, Place, ProblemKind, Spanned};
 use netflow_network::{Model, NodeId, WindowSource, WorkloadSpec};
@@ -14,14 +14,14 @@ use crate::file::{
     distribution,
 };
 
-/// Users, and what they wait for, that a run may have: all of it is kept.
+/// Maximum numbers of users and of their requests in a run, because all of them are stored.
 const MOST_USERS: f64 = 1e6;
 const MOST_WAITS: f64 = 1e7;
-/// Pairs of a client's and a server's node.
+/// Maximum number of pairs of client and server nodes.
 const MOST_NODES: usize = 100;
 
 impl Assembly<'_> {
-    /// Adds the users, once it is known which model follows them.
+    /// Adds the workloads, after the model was chosen.
     pub(super) fn add_workloads(&mut self, scenario: &Scenario) {
         for (i, workload) in scenario.workloads.iter().enumerate() {
             let before = &scenario.workloads[..i];
@@ -82,7 +82,7 @@ impl Assembly<'_> {
             servers,
             start_s,
             stop_s,
-            // A stack that is named is the TCP of packets, too.
+            // A named stack is the TCP of the packet model, too.
             source: window_source.or_else(|| (!names_a_stack).then(WindowSource::default)),
             delayed_ack: window
                 .and_then(|window| window.delayed_ack.as_deref().copied())
@@ -110,7 +110,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// A client where the server stands.
+    /// Reports a client at a server's node.
     fn meets_itself(&mut self, workload: &file::Workload, spec: &WorkloadSpec) -> bool {
         let both = spec.clients.iter().find(|node| spec.servers.contains(node));
         let Some(node) = both else { return false };
@@ -129,7 +129,7 @@ impl Assembly<'_> {
         true
     }
 
-    /// Refuses more than can be followed and kept.
+    /// Rejects more users or requests than can be simulated and stored.
     fn check_number(&mut self, workload: &file::Workload, spec: &WorkloadSpec) {
         let users = spec.expected_users(self.settings.options.duration_s);
         let waits = users * spec.application.mean_exchanges();
@@ -147,7 +147,7 @@ impl Assembly<'_> {
         self.error(ProblemKind::TooLarge, place, message, help);
     }
 
-    /// Each model has its own TCP.
+    /// Warns of settings of the TCP of another model.
     fn warn_of_other_senders(&mut self, workload: &file::Workload) {
         let window = matches!(self.settings.options.model, Model::Packets(_));
         let source = workload.source.as_ref();
@@ -197,7 +197,7 @@ impl Assembly<'_> {
     }
 }
 
-/// What users do; `None` if a setting of theirs makes no sense.
+/// Returns the behaviour of users; `None` if a setting is invalid.
 pub(crate) fn application(
     workload: &file::Workload,
     findings: &mut Findings,
@@ -267,7 +267,7 @@ pub(crate) fn application(
     match application.check() {
         Ok(()) => Some(application),
         Err(error) => {
-            // The reader has found it already, or nothing else would.
+            // Usually the reader has reported it already.
             let place = workload.name.place();
             if !findings.has_errors() {
                 findings.error(ProblemKind::OutOfRange, place, error.to_string());

@@ -1,4 +1,4 @@
-//! No input makes the reader panic: scenarios and tables with random damage.
+//! Random damage to scenarios and tables, which must never make the reader panic.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 
-/// Texts worth damaging: the shipped scenarios, generated ones, and one with every key.
+/// Texts to be damaged: the shipped scenarios, generated ones, and one with every key.
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut texts = vec![EVERY_KEY.to_owned()];
     for entry in fs::read_dir(FOLDER).expect("the folder of scenarios") {
@@ -111,7 +111,7 @@ const LINKS: &str = "# links\nfrom,to,bandwidth,delay,buffer,queue.discipline,qu
 const CONNECTIONS: &str =
     "name,from,to,profile,constant,path,count\nu1,A,B,ns-reno,,A > B,3\nu2,B,A,,1 Mbit/s,,\n";
 
-/// One way to damage a text; positions are fractions of its length.
+/// Kind of damage to a text; positions are fractions of its length.
 #[derive(Clone, Debug)]
 enum Damage {
     DeleteBytes(f64, usize),

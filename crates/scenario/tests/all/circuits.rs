@@ -4,7 +4,7 @@ use netflow_network::{Change, Network};
 use netflow_scenario::export::{self, Ns2Options, Ns3Options};
 use netflow_scenario::{Prepared, from_str};
 
-/// Three links between A and B, one from B to C.
+/// Three links between A and B, and one from B to C.
 const LINKS: &str = r#"
 simulation = { duration = "10 s" }
 link = [
@@ -34,7 +34,7 @@ fn network(more: &str, options: &[&str]) -> Network {
     read.network
 }
 
-/// Of every link what it is called and how fast it is.
+/// Returns name and bandwidth of every link.
 fn mbps(network: &Network) -> Vec<(&str, f64)> {
     let link = |id| {
         let spec = network.link_spec(id);
@@ -85,7 +85,7 @@ fn options_set_them_by_name() {
     assert!(error.contains("A->B#2"), "{error}");
 }
 
-/// An event at 2 s.
+/// Returns an event at 2 s.
 fn fails(what: &str) -> String {
     format!("[[event]]\nat = \"2 s\"\n{what}\ndown = true\n")
 }
@@ -117,7 +117,7 @@ fn events_happen_to_one_of_them() {
     }
 }
 
-/// Where a link fails another one takes its place, for what is given by nodes, too.
+/// Another link replaces a failed one, also for paths given by nodes.
 #[test]
 fn traffic_goes_on_over_what_is_left() {
     let given = "[[connection]]\nname = \"given\"\nfrom = \"A\"\nto = \"C\"\n\
@@ -146,7 +146,7 @@ fn links_of_equal_cost_share_a_demand() {
     );
 }
 
-/// A way with more choices than a number has bits.
+/// A path with more alternatives than a number has bits.
 #[test]
 fn more_paths_than_can_be_told_apart_are_warned_of() {
     let warnings = |hops: u32| {
@@ -171,7 +171,7 @@ fn more_paths_than_can_be_told_apart_are_warned_of() {
             warnings.collect::<Vec<_>>(),
         )
     };
-    // Two paths load the links of a demand alike.
+    // Two paths load the links of a demand equally.
     assert_eq!(warnings(30), (4, Vec::new()));
     let (parts, warned) = warnings(80);
     assert_eq!((parts, warned.len()), (128, 1));
@@ -181,7 +181,7 @@ fn more_paths_than_can_be_told_apart_are_warned_of() {
     );
 }
 
-/// ns-2 and ns-3 know links by their ends.
+/// ns-2 and ns-3 identify links by their ends.
 #[test]
 fn they_are_not_exported_to_simulators() {
     let scenario = read("", &[]).unwrap_or_else(|problems| panic!("{problems}"));

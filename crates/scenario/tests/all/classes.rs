@@ -1,4 +1,4 @@
-//! `--set` of what a `[[link.class]]` has.
+//! `--set` of keys of a `[[link.class]]`.
 
 use netflow_network::{Buffer, DropPolicy, Network, Scheduler};
 use netflow_scenario::{Prepared, from_str};
@@ -59,7 +59,7 @@ fn network(settings: &[&str]) -> Network {
     read.network
 }
 
-/// Of the queue of this name its weight, and the packets that it holds.
+/// Returns weight and buffer in packets of the queue with this name.
 fn queue(network: &Network, name: &str) -> (f64, f64) {
     let classed = &network.tables().classed;
     let mut queues = classed.iter().flat_map(|classed| {
@@ -79,7 +79,7 @@ fn a_class_is_set_by_its_name_in_its_link() {
     let as_written = network(&[]);
     assert_eq!(queue(&as_written, "A->B/gold"), (3.0, 50.0));
     assert_eq!(queue(&as_written, "B->A/v.1"), (1.0, 20.0));
-    // Of one link both directions; by the name of the other, that one alone.
+    // One name sets both directions of a link; the name of the other direction sets only that.
     let set = network(&[
         "link.A->B.class.gold.weight=5",
         "link.B->A.class.gold.weight=7",
@@ -90,12 +90,12 @@ fn a_class_is_set_by_its_name_in_its_link() {
     assert_eq!(queue(&set, "A->B/v.1"), (1.0, 20.0));
     assert_eq!(queue(&set, "B->A/v.1"), (1.0, 9.0));
     assert_eq!(queue(&set, "B->C/gold"), (1.0, 40.0));
-    // The other direction may share itself in another way.
+    // The other direction may have another scheduler.
     let set = network(&["link.B->A.queue=priority"]);
     let schedulers = set.tables().classed.iter().map(|it| it.scheduler);
     let first: Vec<Scheduler> = schedulers.take(2).collect();
     assert_eq!(first, [Scheduler::Wfq, Scheduler::Priority]);
-    // Of all links, and of both directions by one name.
+    // A wildcard sets all links, and one name both directions.
     let set = network(&[
         "link.*.class.gold.buffer=30 pkt",
         "link.B<->A.class.v.1.weight=2",
@@ -105,7 +105,7 @@ fn a_class_is_set_by_its_name_in_its_link() {
     }
     assert_eq!(queue(&set, "A->B/v.1"), (2.0, 20.0));
     assert_eq!(queue(&set, "B->A/v.1"), (2.0, 20.0));
-    // A queue with settings of its own, of which the other direction has one other.
+    // A queue with its own settings, one of which differs in the other direction.
     let red =
         "link.A->B.class.gold.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }";
     network(&[red]);

@@ -1,10 +1,10 @@
-//! Times of day: what demands are at an hour.
+//! Diurnal profiles: demands at an hour.
 
 use netflow_network::{ConnectionSpec, Network, Source};
 use netflow_scenario::{Prepared, Problem, from_str};
 use proptest::prelude::*;
 
-/// Two ways of the same cost from A to D.
+/// Two paths of equal cost from A to D.
 const SQUARE: &str = r#"
 [[link]]
 from = "A"
@@ -57,7 +57,7 @@ fn spec<'a>(prepared: &'a Prepared, name: &str) -> &'a ConnectionSpec {
     prepared.network.connection_spec(id)
 }
 
-/// What is sent at a rate of its own, in packets per second.
+/// Returns the rate of a fixed-rate source, in packets per second.
 fn rate_pps(prepared: &Prepared, name: &str) -> f64 {
     match spec(prepared, name).source {
         Source::Constant { rate_pps } | Source::Poisson { rate_pps } => rate_pps,
@@ -65,7 +65,7 @@ fn rate_pps(prepared: &Prepared, name: &str) -> f64 {
     }
 }
 
-/// All that a network has, as text.
+/// Returns the contents of a network as text.
 fn told(network: &Network) -> String {
     let links = network
         .links()
@@ -79,7 +79,7 @@ fn told(network: &Network) -> String {
     links.chain(connections).chain(workloads).collect()
 }
 
-/// Whether two texts are the same but for the last digits of their numbers.
+/// Returns whether two texts differ only in the last digits of their numbers.
 fn is_near(a: &str, b: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let parts = text.split(|c: char| !(c.is_alphanumeric() || "+-.".contains(c)));
@@ -93,7 +93,7 @@ fn is_near(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(near)
 }
 
-/// A demand without its rate and its day.
+/// Returns a demand without its rate and its day.
 fn demand(i: usize, (kind, users): (&str, u64)) -> String {
     let [from, to] = [["A", "D"], ["B", "C"], ["D", "A"], ["C", "A"]][i % 4];
     let what = match kind {
@@ -115,7 +115,7 @@ fn factors() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(0.1..3.0_f64, 1..30)
 }
 
-/// The factor at an hour, looked up among all pieces of a line from hour to hour.
+/// Computes the factor at an hour by searching all pieces of the piecewise linear profile.
 fn by_hand(factors: &[f64], hour: f64) -> f64 {
     let apart = 24.0 / factors.len() as f64;
     let next = factors.iter().cycle().skip(1);
@@ -133,8 +133,8 @@ fn by_hand(factors: &[f64], hour: f64) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With rates that are multiplied by hand it is the same network, whatever kinds of demands there are, with paths
-    /// of equal cost that share them, to fluids and among packets.
+    /// The network equals one with rates multiplied by hand: for all kinds of demands, with and
+    /// without equal-cost paths, in the fluid and the packet model.
     #[test]
     fn at_an_hour_it_is_the_network_with_other_rates(
         demands in demands(), days in [factors(), factors()], hour in 0.0..24.0_f64, packets in any::<bool>(),
@@ -160,7 +160,7 @@ proptest! {
     }
 }
 
-/// Every kind of demand without and with a rate, to the last bit.
+/// Every kind of demand with and without a rate; results are bit-identical.
 #[test]
 fn a_day_of_all_demands_is_a_demand_scale() {
     for model in ["fluid", "packets"] {
@@ -242,7 +242,7 @@ fn tables_and_gravity_have_days() {
     assert_eq!(pps(&other), [1000.0, 1000.0, 100.0]);
 }
 
-/// What is warned of, with its line.
+/// Returns the warnings with their lines.
 fn warnings(text: &str, options: &[&str]) -> Vec<Problem> {
     load(text, options).warnings
 }
@@ -276,7 +276,7 @@ fn what_has_no_effect_is_told_once() {
     assert_eq!(found[0].line, Some(3));
 }
 
-/// An unknown day of a hundred demands that one line makes is one mistake.
+/// One unknown day in a gravity table with a hundred demands is one error.
 #[test]
 fn an_unknown_day_of_gravity_is_told_once() {
     let include = "\n[include]\ngravity = { total = \"1 Mbit/s\", weight = \"uniform\", day = \"offfice\" }\n";

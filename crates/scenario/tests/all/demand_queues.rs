@@ -1,9 +1,9 @@
-//! What demands in classes wait for, packet by packet.
+//! Waiting times of demands in classes, in the packet model.
 
 use netflow_scenario::from_str;
 use netflow_simulation::{Run, Simulation};
 
-/// One link of 8 Mbit/s and 10 ms with a class that comes first.
+/// One link of 8 Mbit/s and 10 ms with a priority class.
 const LINK: &str = r#"
 link = [
     { from = "A", to = "B", bandwidth = "8 Mbit/s", delay = "10 ms", buffer = "100000 pkt", queue = "priority", class = [
@@ -37,8 +37,8 @@ fn delay_s(simulation: &Simulation, name: &str) -> f64 {
     totals.mean_delay_s.expect("packets that arrived")
 }
 
-/// Small and large Poisson packets in one queue wait the same, by Pollaczek and Khinchine; in queues of which one comes
-/// first, what Cobham (1954) says of priorities that do not interrupt.
+/// Small and large Poisson packets in one queue wait equally long (Pollaczek–Khinchine). In two
+/// priority queues they wait as in Cobham (1954) for non-preemptive priorities.
 #[test]
 fn small_packets_that_come_first_wait_as_the_formula_says() {
     let (bytes, loads) = ([200.0, 1500.0], [0.2, 0.4]);
@@ -71,7 +71,7 @@ fn small_packets_that_come_first_wait_as_the_formula_says() {
     near(waits_s(", class = 'first'"), [first, last]);
 }
 
-/// Calls and long connections by how much they are, and as connections.
+/// Returns calls and long connections, as demands and as connections.
 fn both(classes: [&str; 2]) -> [String; 2] {
     let [first, second] = classes.map(|class| match class {
         "" => String::new(),
@@ -117,13 +117,13 @@ fn demands_in_classes_are_connections_in_classes() {
             assert_eq!(told(&a), told(&b), "{model} {classes:?}");
             calls_s.push(delay_s(&a, "calls"));
         }
-        // Calls that come first wait less than among the others.
+        // Calls with priority wait less than without.
         assert!(calls_s[1] < calls_s[0], "{model} {calls_s:?}");
     }
 }
 
-/// Transfers' packets, their acknowledgements and what asks for them are all in the class; calls that come before them
-/// wait for one packet that is being sent, at most, and for each other.
+/// Packets, acknowledgements and requests of transfers are all in the class. Calls with priority
+/// wait for at most one packet in service, and for each other.
 #[test]
 fn calls_wait_less_before_transfers_than_among_them() {
     let calls_s = |class: &str| {
@@ -145,7 +145,7 @@ fn calls_wait_less_before_transfers_than_among_them() {
         let answers: f64 = (network.queues_of(id).iter().skip(1))
             .map(|&queue| simulation.link_totals(queue).utilization)
             .sum();
-        // Nothing goes back through the link's own queue.
+        // No traffic returns through the link's own queue.
         assert!((simulation.link_totals(id).utilization / answers - 1.0).abs() < 1e-9);
         delay_s(&simulation, "calls") - 0.01 - 1600.0 / BPS
     };
@@ -155,8 +155,8 @@ fn calls_wait_less_before_transfers_than_among_them() {
     assert!(before < 0.2 * among, "{before} {among}");
 }
 
-/// Calls that meet bursts of transfers do not wait for as long as these do for their own, and so among fluids: mean waits
-/// of both beside packets.
+/// Calls that meet bursts of transfers wait less than the bursts' own packets, also in the fluid
+/// model. Mean waits are compared with the packet model.
 #[test]
 fn bursts_wait_for_themselves_and_others_do_not() {
     let mut parts: [Vec<f64>; 2] = Default::default();
@@ -203,8 +203,8 @@ fn bursts_wait_for_themselves_and_others_do_not() {
     assert!(files[0] > 0.5 && files[6] > 0.85 && files[6] < 1.15 && files[11] < 2.0);
 }
 
-/// Acknowledgements for a packet of data on the way back, by how long transfers are and what the way holds: beside
-/// receivers of Linux.
+/// Acknowledgements per data packet, as a function of transfer size and bandwidth-delay product,
+/// compared with Linux receivers.
 #[test]
 fn transfers_are_acknowledged_as_by_linux() {
     for (megabits, delay_ms) in [(100.0, 10.0), (1000.0, 5.0), (100.0, 50.0)] {
@@ -231,7 +231,8 @@ fn transfers_are_acknowledged_as_by_linux() {
     }
 }
 
-/// What windows make wait is not charged to few transfers beside them: nothing waits for longer than the full buffer takes.
+/// A few transfers do not take the waits caused by windows; no wait exceeds that of the full
+/// buffer.
 #[test]
 fn few_transfers_beside_windows_wait_as_all_do() {
     for delay in ["5 ms", "30 ms", "50 ms"] {

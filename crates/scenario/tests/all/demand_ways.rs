@@ -1,9 +1,9 @@
-//! Classes and paths of demands: the network is the one in which they are given to connections by hand.
+//! Classes and paths of demands, compared with networks in which connections have them explicitly.
 
 use netflow_network::{ConnectionId, ConnectionSpec, LinkId, Network, NodeId, Source};
 use netflow_scenario::{Prepared, for_steady, from_str};
 
-/// Two ways of the same cost from A to D, with queues for classes on both.
+/// Two paths of equal cost from A to D, with queues for classes on both.
 const LINKS: &str = r#"
 link = [
     { from = "A", to = "B", bandwidth = "10 Mbit/s", metric = 1, queue = "priority", class = [{ name = "first" }, { name = "bulk" }] },
@@ -23,7 +23,7 @@ const KINDS: [&str; 7] = [
     "rate = '1 Mbit/s', flows = 9",
 ];
 
-/// Which of the kinds have acknowledgements.
+/// Returns whether a kind of demand has acknowledgements.
 fn is_answered(kind: &str) -> bool {
     !["'constant'", "'poisson'", "'voice'"]
         .iter()
@@ -52,13 +52,14 @@ fn node(network: &Network, name: &str) -> NodeId {
     id.unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Queues by name: those of links, and of their classes.
+/// Returns the names of the queues of links and of their classes.
 fn queues(network: &Network, way: Vec<LinkId>) -> Vec<String> {
     let names = way.iter().map(|&link| network.link_name(link).to_owned());
     names.collect()
 }
 
-/// All queues, and all connections with their ways through them; without which ways were asked for.
+/// Returns all queues, and all connections with the queues on their paths, however these were
+/// given.
 fn told(network: &Network) -> Vec<String> {
     let links = network.links().map(|id| {
         let room = (network.buffer_pkts(id), network.packet_buffer(id));
@@ -116,7 +117,7 @@ fn a_class_is_that_of_all_connections_of_the_demand() {
     }
 }
 
-/// Requests go the other way round.
+/// Requests take the reverse path.
 #[test]
 fn a_path_is_that_of_all_connections_of_the_demand() {
     const PATHS: [(Option<&str>, Option<&str>); 3] = [
@@ -135,14 +136,14 @@ fn a_path_is_that_of_all_connections_of_the_demand() {
                     }
                 }
                 let given = load(&scenario(model, ecmp, kind, &keys));
-                // What comes back is all that is warned of, where nothing does.
+                // A return path without traffic causes the only warning.
                 let of_nothing = usize::from(back.is_some() && !is_answered(kind));
                 assert_eq!(given.warnings.len(), of_nothing, "{kind}{keys}");
                 for warning in &given.warnings {
                     let message = "`return-path` has no effect: nothing comes back from this source's receiver";
                     assert_eq!(warning.message, message);
                 }
-                // What has a path is not divided.
+                // A demand with a path is not split.
                 let plain = scenario(model, ecmp && path.is_none(), kind, "");
                 let plain = load(&plain).network;
                 let mut builder = plain.to_builder();
@@ -181,10 +182,10 @@ fn a_path_is_that_of_all_connections_of_the_demand() {
     }
 }
 
-/// What is not given follows from the same as of other connections, also while links are down.
+/// A path that is not given is the default one, also while links are down.
 #[test]
 fn requests_take_the_ways_of_replies_turned_round() {
-    // B is reached from D over another link than it is left by, and C from D over none.
+    // The paths of both directions between B and D differ, and D has no link to C.
     const LINKS: &str = r#"
 simulation = { duration = "10 s", model = "packets" }
 link = [
@@ -259,8 +260,8 @@ fn tables_have_classes_and_paths() {
     assert_eq!(ways(&network, "e"), ["A->B/bulk B->D", "D->B B->A/bulk"]);
 }
 
-/// The steady state of a scenario for packets is that of the same one for fluids, where fluids can follow it: its demands of
-/// transfers were users there, of whom nothing but the mean was left.
+/// The steady state of a packet-model scenario equals that of its fluid version, if that is
+/// supported. Its transfer demands were represented there by users, with only their mean.
 #[test]
 fn the_steady_state_of_packets_has_the_demands_of_fluids() {
     let steady = |model: &str| {

@@ -1,4 +1,4 @@
-//! Demands: what they are to the network.
+//! Demands: their representation in the network.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn spec<'a>(prepared: &'a Prepared, name: &str) -> &'a ConnectionSpec {
     network.connection_spec(id.unwrap_or_else(|| panic!("no {name}")))
 }
 
-/// What a connection sends by itself, with all of its count, in bit/s on the wire.
+/// Returns the rate of a fixed-rate source with its count, in bit/s on the wire.
 fn own_bps(spec: &ConnectionSpec) -> f64 {
     let pps = match (&spec.source, spec.application) {
         (Source::Constant { rate_pps } | Source::Poisson { rate_pps }, _) => *rate_pps,
@@ -88,7 +88,8 @@ kind = "video"
 users = 10
 "#;
 
-/// What ten viewers load: in 4 s a chunk of 2.5 Mbit/s, in packets of 1460 B of it and 40 B of headers.
+/// Rate of ten viewers: every 4 s a chunk of 2.5 Mbit/s, in packets with 1460 B of data and 40 B of
+/// headers.
 const VIEWERS_BPS: f64 = 10.0 * 8.0 * (1.25e6 + 857.0 * 40.0) / 4.0;
 
 #[test]
@@ -125,7 +126,8 @@ fn every_kind_sends_its_rate() {
     }
 }
 
-/// Among packets a demand of transfers is transfers: data from sender to receiver, of the same mean.
+/// In the packet model a transfer demand consists of transfers from sender to receiver, with the
+/// same mean.
 #[test]
 fn packets_have_transfers() {
     let prepared = good(&[START, LINKS, DEMANDS], &["simulation.model=packets"]);
@@ -140,7 +142,7 @@ fn packets_have_transfers() {
     assert!(prepared.demands.is_empty());
     near(own_bps(spec(&prepared, "B->C/video/replies")), VIEWERS_BPS);
     let video = prepared.network.workloads().nth(1).expect("viewers");
-    // Videos of two minutes: as many come as go.
+    // Videos of two minutes: arrivals equal departures.
     near(video.users_per_s, 10.0 / 120.0);
     near(
         own_bps(spec(
@@ -154,7 +156,7 @@ fn packets_have_transfers() {
     );
 }
 
-/// What waits for a transfer waits for a file, and for the page that has no other.
+/// The response time of a transfer is that of its file, and of a page with one file.
 #[test]
 fn a_transfer_is_a_page_of_one_file() {
     let settings = [
@@ -197,7 +199,7 @@ population = 1000
     .collect()
 }
 
-/// A node that nobody said lives nobody at is told of, once for all.
+/// Nodes without a population are reported once for all.
 #[test]
 fn gravity_tells_of_nodes_without_people() {
     let warnings = |nodes: &str| {
@@ -219,7 +221,7 @@ fn gravity_tells_of_nodes_without_people() {
 
 #[test]
 fn gravity_is_in_proportion_to_both_weights() {
-    // Two nodes: as much one way as the other.
+    // Two nodes: equal demand in both directions.
     let people = gravity("gravity = { total = \"8 Mbit/s\" }\n");
     assert_eq!(people.len(), 2);
     near(people["A->C"], 4e6);
@@ -228,7 +230,7 @@ fn gravity_is_in_proportion_to_both_weights() {
         gravity("gravity = { total = \"6 Mbit/s\", weight = \"uniform\", kind = \"constant\" }\n");
     assert_eq!(uniform.len(), 6);
     uniform.values().for_each(|&bps| near(bps, 1e6));
-    // 100, 150 and 50 Mbit/s leave A, B and C.
+    // Links from A, B and C have 100, 150 and 50 Mbit/s in total.
     let bandwidth = gravity("gravity = { total = \"22 Mbit/s\", weight = \"bandwidth\" }\n");
     near(bandwidth.values().sum(), 22e6);
     near(bandwidth["A->B"], 6e6);

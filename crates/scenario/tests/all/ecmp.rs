@@ -1,9 +1,9 @@
-//! Traffic that is shared among paths of equal cost.
+//! Traffic that is split among equal-cost paths.
 
 use netflow_network::{Application, ConnectionId, Model, Network, Source};
 use netflow_scenario::{Prepared, from_str};
 
-/// Two ways of two links from A to D.
+/// Two paths of two links from A to D.
 const SQUARE: &str = r#"
 simulation = { duration = "10 s", packet-size = "1500 B", ecmp = true }
 link = [
@@ -29,7 +29,7 @@ fn id(network: &Network, name: &str) -> ConnectionId {
     id.unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// The nodes in the middle of the ways of a connection, there and back.
+/// Returns the middle nodes of a connection's forward and return path.
 fn over(network: &Network, name: &str) -> [String; 2] {
     let id = id(network, name);
     [network.path(id), network.return_path(id)]
@@ -88,7 +88,7 @@ fn every_flow_of_a_connection_takes_one_path() {
     assert_eq!(counts[0] + counts[1], 40);
     assert!(counts[0].abs_diff(20) < 15, "{counts:?}");
     assert_ne!(over(&network, "c/1"), over(&network, "c/2"));
-    // One flow is in one piece, and so is what has a path of its own.
+    // One flow is not split, and neither is a connection with a given path.
     let one = good(&traffic.replace("40", "1"), &[]).network;
     assert_eq!(one.connection_spec(id(&one, "c")).count, 1);
     let given = traffic.replace("count", "path = ['A', 'C', 'D'], count");
@@ -155,7 +155,8 @@ fn a_part_is_not_called_as_something_else() {
     );
 }
 
-/// A failure tells what moves as a whole, where it does: parts in runs, flows everywhere, users of workloads.
+/// Failures cause warnings of traffic that moves as a whole: parts in runs, flows in all models,
+/// users of workloads.
 #[test]
 fn what_moves_as_a_whole_is_told() {
     let of = |traffic: &str, is_solved| {

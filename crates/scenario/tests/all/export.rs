@@ -1,4 +1,4 @@
-//! Scenarios as ns-2 scripts, run by a real ns-2 where there is one.
+//! Export to ns-2 scripts, run by a real ns-2 if installed.
 
 mod ns;
 

@@ -151,7 +151,7 @@ fn a_missing_scenario_is_no_wrong_scenario() {
 fn a_huge_scenario_is_refused_before_it_is_read() {
     let folder = folder(&[]);
     let path = folder.path().join("topology.toml");
-    // Sparse: it takes no place on the disk.
+    // A sparse file, which uses no disk space.
     fs::File::create(&path)
         .and_then(|file| file.set_len(1 << 40))
         .expect("a sparse file");
@@ -196,15 +196,15 @@ fn a_table_full_of_errors_is_reported_in_part() {
     );
 }
 
-/// How long a processor was busy with this thread, whatever else the machine does.
+/// Returns the processor time of this thread, independent of other load.
 #[cfg(unix)]
 fn busy() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Help with spelling took a minute: every one of thousands of unknown names was compared with every
-/// known one, though only 200 problems are kept.
+/// Regression: suggestions for misspelt names took a minute. Each of thousands of unknown names was
+/// compared with every known one, though only 200 problems are kept.
 #[cfg(unix)]
 #[test]
 fn thousands_of_misspelt_names_take_no_time() {
@@ -222,7 +222,7 @@ fn thousands_of_misspelt_names_take_no_time() {
     ]);
     let problems = problems.unwrap_err().into_vec();
     assert_eq!(problems.len(), 201);
-    // The first are helped.
+    // The first problems have suggestions.
     let help = problems[0].help.as_deref().unwrap_or_default();
     assert!(help.contains("did you mean `node0`?"), "{help}");
     let unknown: String = (0..100_000).map(|i| format!("delai{i} = 1\n")).collect();

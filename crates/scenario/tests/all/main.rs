@@ -1,4 +1,4 @@
-//! Scenario files, from outside. One binary: it builds in a fraction of the time of one for each file.
+//! Integration tests of scenario files, in one binary, which builds much faster than one per file.
 
 mod any_input;
 mod circuits;

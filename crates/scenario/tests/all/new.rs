@@ -1,4 +1,4 @@
-//! Generated scenarios run as they are, whatever was wished.
+//! Generated scenarios, which must be valid for all parameters.
 
 use netflow_scenario::from_str;
 use netflow_scenario::new::{Kind, Wishes};
@@ -48,7 +48,7 @@ proptest! {
     }
 }
 
-/// Whether every node can be reached from the first one (links lead both ways).
+/// Returns whether every node can be reached from the first one (links are bidirectional).
 fn is_connected(network: &netflow_simulation::Network) -> bool {
     let mut neighbours = vec![Vec::new(); network.node_count()];
     for link in network.links() {

@@ -1,6 +1,6 @@
-//! The page of all keys is the one that the code makes, and what it shows is true.
+//! Reference page of all keys: it equals the generated one, and its examples are valid.
 //!
-//! `NETFLOW_BLESS=1 cargo test -p netflow-scenario --test all reference` writes it anew.
+//! `NETFLOW_BLESS=1 cargo test -p netflow-scenario --test all reference` rewrites it.
 
 use netflow_document::{Key, Table};
 use netflow_scenario::file::Scenario;
@@ -20,7 +20,7 @@ fn the_page_is_up_to_date() {
     );
 }
 
-/// The keys that must be there, but for one.
+/// Returns the required keys except one.
 fn required(keys: &[Key], but: &str) -> String {
     keys.iter()
         .filter(|key| key.required && key.name != but)
@@ -39,7 +39,7 @@ fn every_example_is_allowed() {
             }
             assert!(!key.example.is_empty(), "{}.{}", element.name, key.name);
             assert!(!key.doc.is_empty(), "{}.{}", element.name, key.name);
-            // An event changes one thing of one thing; the others need what they need.
+            // An event has one change of one element; other tables need their required keys.
             let mut lines = required(&keys, key.name);
             lines += &format!("{} = {}\n", key.name, key.example);
             lines = with_application_of(key.name, &lines);
@@ -55,7 +55,7 @@ fn every_example_is_allowed() {
             }
             try_one(element, &lines, &format!("{}.{}", element.name, key.name));
             tried += 1;
-            // Each kind of value of several kinds.
+            // Each alternative of a value with several types.
             let kinds = key.tables.first().copied().unwrap_or_default();
             if kinds.iter().any(|kind| kind.required) || key.is_cell {
                 continue;
@@ -83,7 +83,7 @@ fn every_example_is_allowed() {
     assert!(tried > 80, "only {tried} examples");
 }
 
-/// A workload whose application is that which has this key.
+/// Returns a workload with the application that has this key.
 fn with_application_of(key: &str, lines: &str) -> String {
     let application = match key {
         key if key.starts_with("keystroke") || key == "echo-size" => "\"telnet\"",

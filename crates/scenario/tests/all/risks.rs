@@ -1,4 +1,4 @@
-//! What fails together: duplex links, nodes, shared-risk groups.
+//! Shared failures: duplex links, nodes, shared-risk groups.
 
 use netflow_network::{Change, LinkId, Network};
 use netflow_scenario::{Prepared, from_str, load};
@@ -48,9 +48,9 @@ fn both_directions_of_a_link_are_in_its_groups() {
     let other = |name: &str| network.other_way(network.link_by_name(name).unwrap());
     assert_eq!(other("A->B"), network.link_by_name("B->A"));
     assert_eq!(other("B->A"), network.link_by_name("A->B"));
-    // Two links of one direction each are two.
+    // Two one-way links are not a duplex link.
     assert_eq!((other("A->C"), other("C->A")), (None, None));
-    // What is built again keeps what fails together.
+    // A rebuilt network keeps shared failures.
     let again = network.to_builder().build().unwrap();
     assert_eq!(groups(&again), groups(&network));
     assert_eq!(
@@ -112,7 +112,8 @@ fn tables_have_groups_and_events_of_nodes_and_groups() {
     assert_eq!(at(3.0), (vec!["A->B", "B->A"], Change::Up));
 }
 
-/// A failure of which a part has failed before has an effect; one of which all has, has none.
+/// A failure of an element that has failed partly has an effect; one that has failed wholly has
+/// none.
 #[test]
 fn events_without_effect_are_named_by_what_they_happen_to() {
     let ring = [
@@ -142,7 +143,8 @@ fn events_without_effect_are_named_by_what_they_happen_to() {
     );
 }
 
-/// Two directions of different bandwidth were two links of one direction each, which failed one by one.
+/// Regression: two directions of different bandwidth were separate links, which failed
+/// independently.
 #[test]
 fn directions_of_one_link_may_differ_and_fail_together() {
     let reverse = "delay = \"5 ms\"\nmetric = 10\nbuffer = \"50 ms\"\nloss = 0.01\nsrlg = \"river\"\n\
@@ -158,12 +160,13 @@ fn directions_of_one_link_may_differ_and_fail_together() {
     assert_eq!((there.delay_s, back.delay_s), (5e-3, 7e-3));
     assert_eq!((there.metric, back.metric), (Some(10.0), Some(20.0)));
     assert_eq!((there.loss.random, back.loss.random), (0.01, 0.02));
-    // What it does not have is as in the other direction: 50 ms at the bandwidth of each.
+    // Missing settings are those of the other direction: a buffer of 50 ms at the bandwidth of
+    // each.
     assert_eq!(there.buffer.bytes(there.bandwidth_bps), Some(50_000.0));
     assert_eq!(back.buffer.bytes(back.bandwidth_bps), Some(6250.0));
     assert_eq!(network.physical_links().count(), 1);
     assert_eq!(groups(&network), [("river", vec!["A->B", "B->A"])]);
-    // Options of the one name are of the link, those of the other of its other direction.
+    // Options for one name set the link; those for the other name set its other direction.
     let options = [
         "link.A->B.bandwidth=4 Mbit/s",
         "link.B->A.metric=30",
@@ -177,7 +180,7 @@ fn directions_of_one_link_may_differ_and_fail_together() {
     let both = read(&[&text], &["link.A<->B.bandwidth=3 Mbit/s"]).network;
     assert_eq!(spec(&both, "A->B").bandwidth_bps, 3e6);
     assert_eq!(spec(&both, "B->A").bandwidth_bps, 3e6);
-    // An event takes down both directions under the name of both.
+    // An event with the duplex name takes down both directions.
     let event = "[[event]]\nat = \"5 s\"\nlink = \"A<->B\"\ndown = true\n";
     assert_eq!(read(&[&text, event], &[]).network.events().count(), 2);
     for (more, said) in [

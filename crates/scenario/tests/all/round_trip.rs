@@ -1,4 +1,4 @@
-//! What is written reads back as the same scenario.
+//! Written scenarios, which must read back as the same scenario.
 
 use netflow_scenario::file::*;
 use netflow_scenario::{Quantity, Spanned, parse};
@@ -21,7 +21,7 @@ fn rate() -> impl Strategy<Value = RateSetting> {
 }
 
 fn size(range: std::ops::Range<f64>) -> impl Strategy<Value = SizeSetting> {
-    // Nothing, or not next to nothing, which no quantity is.
+    // Zero, or a value large enough for a quantity.
     let range = range.prop_map(|size| if size < 0.01 { 0.0 } else { size });
     let bytes = range.clone().prop_map(|size| Size::Bytes(Bytes(size)));
     let packets = range.prop_map(|size| Size::Packets(Packets(size)));
@@ -323,7 +323,7 @@ prop_compose! {
         metric in of((0.0..1e9).prop_map(Spanned::from)),
         classes in prop::collection::vec(link_class().boxed(), 0..3),
     ) -> Link {
-        // A link of one direction has no other one.
+        // A one-way link has no other direction.
         let reverse = reverse.filter(|_| duplex.as_ref().is_none_or(|duplex: &Spanned<bool>| **duplex));
         Link { from, to, circuit, bandwidth, delay, overhead, metric, buffer, duplex, reverse, queue, loss, srlg, classes, back: None }
     }
@@ -374,7 +374,7 @@ prop_compose! {
         at in time(0.0..1e6), name in text(), place in 0..3, bandwidth in of(rate()), loss in loss(), also in any::<bool>(),
         delay in of(time(0.0..10.0)), which in 0..3,
     ) -> Event {
-        // One link can get other settings; all links of something cannot.
+        // An event can change settings of one link, but not of all links of an element.
         let place = if which == 0 { 0 } else { place };
         let at_place = |it| (place == it).then(|| name.clone());
         let given = || Some(true.into());
@@ -396,7 +396,7 @@ prop_compose! {
 fn distribution<T: Clone + std::fmt::Debug + 'static>(
     number: fn(f64) -> T,
 ) -> impl Strategy<Value = Spanned<DistributionSetting<T>>> {
-    // A row is no more than the next.
+    // Shares do not decrease from row to row.
     let rows = prop::collection::vec((0.0..1e3, 0.0..0.1_f64), 1..5).prop_map(move |steps| {
         let (mut x, mut share) = (0.0, 0.0);
         let mut rows: Vec<(T, f64)> = Vec::new();
@@ -509,7 +509,7 @@ proptest! {
         let again = parse("again.toml", &text);
         let mut again = again.map_err(|problems| TestCaseError::fail(format!("{problems}\n{text}")))?;
         for link in &mut again.links {
-            // Reading makes it of the link.
+            // The reader derives it from the link.
             prop_assert_eq!(link.back.take().is_some(), link.reverse.is_some());
         }
         prop_assert_eq!(again, scenario);

@@ -1,6 +1,6 @@
-//! The JSON schema beside the crate is the one that the code makes.
+//! JSON schema of the crate: the file equals the generated one.
 //!
-//! `UPDATE=1 cargo test -p netflow-scenario --test all schema` writes it anew.
+//! `UPDATE=1 cargo test -p netflow-scenario --test all schema` rewrites it.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn everything_in_the_schema_is_described() {
     assert!(!netflow_scenario::schema().contains("null"));
 }
 
-/// The keys that the reader allows are those of the schema: an unknown key's message lists them.
+/// The reader's keys, listed in the message about an unknown key, are those of the schema.
 #[test]
 fn the_reader_allows_the_keys_of_the_schema() {
     let schema: Value = serde_json::from_str(&netflow_scenario::schema()).expect("JSON");

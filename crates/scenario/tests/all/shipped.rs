@@ -1,4 +1,4 @@
-//! The scenarios in `scenarios/` are without problems, and are what they say they are.
+//! Scenarios in `scenarios/`, which must be free of problems and as described.
 
 use std::path::Path;
 

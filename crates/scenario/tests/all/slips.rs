@@ -1,4 +1,4 @@
-//! What can be read and is often a slip of the pen: warned of, once for each file.
+//! Valid input that is a likely mistake: warned of, once for each file.
 
 use netflow_scenario::{Problem, from_str};
 
@@ -25,7 +25,7 @@ fn bandwidths_in_bytes_are_told_with_what_to_write() {
         ("125 KB/s", "1 Mbit/s", "125 kbit/s"),
         ("1000 B/s", "8 kbit/s", "1000 bit/s"),
     ] {
-        // Many links, one habit.
+        // Several links with the same mistake.
         let links = [link("B", text), link("C", text)].concat();
         let found = warnings(&[START, &links, TRAFFIC], &[]);
         let [one] = &found[..] else {

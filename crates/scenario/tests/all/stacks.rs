@@ -1,8 +1,8 @@
-//! What senders know, and what is asked of them that they do not.
+//! Features of TCP variants, and settings that they do not support.
 
 use super::valid::{problem_of, with_options};
 
-/// A Reno sender that took 0.7 of its window for half of it was a TCP that never was.
+/// Regression: a Reno sender with 0.7 as the window factor was accepted, though no such TCP exists.
 #[test]
 fn senders_are_asked_for_nothing_that_they_do_not_know() {
     let of = |source: &str| format!("connection.c1.source={source}");

@@ -1,9 +1,9 @@
-//! What fluids do not know of a scenario is said when it is followed as one.
+//! Warnings of scenarios outside the validated range of the fluid model.
 
 use netflow_network::Model;
 use netflow_scenario::from_str;
 
-/// One link there and back with these keys, and these connections over it.
+/// Returns the warnings for a duplex link with these keys and these connections over it.
 fn warned(link: &str, connections: &[&str]) -> Vec<String> {
     let mut text = format!(
         "simulation = {{ duration = '10 s', model = 'fluid' }}
@@ -27,7 +27,7 @@ const RENO: &str = "source = { profile = 'ns-reno' }";
 fn what_fluids_do_not_know_is_said() {
     let bursts = "loss = { gilbert = { p = 0.01, r = 0.1 } }";
     let constant = "source = { constant = '1 Mbit/s' }";
-    // 100 packets of 1500 B are on their way in a round trip.
+    // The bandwidth-delay product is 100 packets of 1500 B.
     for (link, connections, told) in [
         ("buffer = '26 pkt'", &[RENO][..], ""),
         (
@@ -73,7 +73,7 @@ fn what_fluids_do_not_know_is_said() {
     }
 }
 
-/// The range of the study of today's TCP, and what is just outside.
+/// The validated range of the study of present-day TCP, and values just outside.
 #[test]
 fn paths_of_linux_outside_the_compared_range_are_named() {
     let warned = |bandwidth: &str, delay: &str, more: &str| {

@@ -1,4 +1,4 @@
-//! What settings mean: from the text to the network.
+//! Settings and their values in the network.
 
 use netflow_scenario::{Prepared, Problem, Problems, from_str};
 use netflow_simulation::Run;
@@ -32,7 +32,7 @@ pub fn with_options(options: &[&str]) -> Result<Prepared, Problems> {
     )
 }
 
-/// The only warning of a scenario that consists of these parts.
+/// Returns the only warning of a scenario of these parts.
 fn warning(parts: &[&str]) -> String {
     let prepared = read(&parts.concat()).unwrap_or_else(|problems| panic!("{problems}"));
     let warnings: Vec<Problem> = prepared.warnings;
@@ -133,7 +133,7 @@ fn acknowledgements_follow_the_simulation_unless_told_otherwise() {
 #[test]
 fn models_and_steps_bring_their_transport() {
     let options = |settings: &str| good(&[START, settings, LINK, CONNECTION].concat()).options;
-    // Steps that nobody looks after are warned of.
+    // Steps that are not adaptive cause a warning.
     let warned = |settings: &str| {
         let prepared = read(&[START, settings, LINK, CONNECTION].concat()).unwrap();
         assert_eq!(prepared.warnings.len(), 1);
@@ -186,7 +186,7 @@ fn events_reach_one_or_both_directions() {
     assert!(delivers("B->A"));
 }
 
-/// All that `loss` of a link says, `loss` of an event says as well.
+/// Events support the same losses as links.
 #[test]
 fn events_set_what_links_lose() {
     for loss in [
@@ -361,7 +361,7 @@ fn settings_without_effect_are_said() {
     }
 }
 
-/// An option for a part of a source leaves the rest of it as the file has it, unless it asks for another kind.
+/// An option for a part of a source keeps the rest from the file, unless it changes the kind.
 #[test]
 fn options_change_a_part_of_a_source_or_its_kind() {
     let stack = CONNECTION.replace(
@@ -472,7 +472,7 @@ pub fn problem_of(options: &[&str]) -> String {
     }
 }
 
-/// Two links that the file has one by one, or a duplex one, under one name.
+/// One name sets two links that are separate in the file, or a duplex link.
 #[test]
 fn an_option_for_both_directions_sets_both() {
     let one = |from: &str, to: &str| {
@@ -491,7 +491,8 @@ fn an_option_for_both_directions_sets_both() {
         assert_eq!(all.collect::<Vec<_>>(), [4e6, 4e6], "{text}");
     }
     assert!(problem_of(&["link.A<->C.bandwidth=4 Mbit/s"]).contains("no link `A<->C`"));
-    // Once it said that there is no `A->B`, and meant `A->B`.
+    // Regression: the message named `A->B` as missing, although it exists and only the key is
+    // missing.
     let no_key = problem_of(&["link.A->B=4 Mbit/s"]);
     assert!(
         no_key.contains("which setting of link `A->B`?") && no_key.contains("bandwidth"),
@@ -499,8 +500,8 @@ fn an_option_for_both_directions_sets_both() {
     );
 }
 
-/// The tables of results name both directions of a duplex link. `--set` knew one of them, and
-/// offered it for the other, where it changes another queue.
+/// Results name both directions of a duplex link. Regression: `--set` accepted only one of the
+/// names, and suggested it for the other, which changes another queue.
 #[test]
 fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
     let prepared = with_options(&[
@@ -517,7 +518,7 @@ fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
             .clone()
     };
     let (there, back) = (spec("A->B"), spec("B->A"));
-    // The row's own name is both directions, as the row is.
+    // The name of the row sets both directions, as the row defines both.
     assert_eq!((there.bandwidth_bps, back.bandwidth_bps), (4e6, 4e6));
     assert_eq!(back.buffer, Buffer::Packets(7.0));
     assert_ne!(there.buffer, back.buffer);
@@ -530,7 +531,7 @@ fn an_option_for_the_way_back_of_a_duplex_link_sets_that_direction() {
     );
 }
 
-/// Where nothing but headers fits, a stack sent one byte with every packet.
+/// Regression: with packets that only fit the headers, a stack sent one byte in each.
 #[test]
 fn packets_of_a_stack_have_room_for_data() {
     let source = "connection.c1.source={ stack = \"linux-6\" }";
@@ -557,7 +558,7 @@ fn ecn_needs_a_queue_that_marks() {
     }
 }
 
-/// The text that the help shows.
+/// The text in the help.
 #[test]
 fn an_option_may_have_a_table() {
     let prepared = with_options(&[
@@ -572,7 +573,7 @@ fn an_option_may_have_a_table() {
     let DropPolicy::Red(red) = &link.queue else {
         panic!("{:?}", link.queue)
     };
-    // The table is the whole of it: what an earlier option said of its keys is gone.
+    // A table replaces all keys, including those of earlier options.
     assert_eq!((red.min_pkts, red.max_pkts, red.max_p), (5.0, 15.0, 0.2));
     assert_ne!(red.weight, 0.5);
     let connection = network.connection_spec(network.connection_by_name("c1").unwrap());
@@ -618,7 +619,8 @@ fn an_option_for_many_must_meet_one() {
     assert!(said.contains("did you mean `count`?"), "{said}");
 }
 
-/// Aggregates were told that nothing is called so, and includes that are not in the file as well.
+/// Regression: options for aggregates, and for includes missing in the file, were rejected as
+/// unknown names.
 #[test]
 fn aggregates_and_includes_can_be_set_and_are_missed_by_name() {
     let said = problem_of(&["aggregate.gold.rtt=1 s"]);
@@ -631,7 +633,8 @@ fn aggregates_and_includes_can_be_set_and_are_missed_by_name() {
     assert!(said.contains("did you mean `connection`?"), "{said}");
 }
 
-/// Nodes, events and classes of links have no names for options: `node.x` would be the place of all.
+/// Nodes, events and classes of links have no names for options: `node.x` would be the place of
+/// all.
 #[test]
 fn what_has_no_name_for_options_is_not_set() {
     let text = "node = [{ name = \"A\", x = 1 }]\n\
@@ -646,7 +649,7 @@ fn what_has_no_name_for_options_is_not_set() {
     }
 }
 
-/// What tables print of a connection without a name of its own.
+/// The name that tables print for a connection without a name.
 #[test]
 fn a_connection_without_a_name_is_set_by_the_one_it_gets() {
     let text = "link = [{ from = \"A\", to = \"B\", bandwidth = \"1 Mbit/s\" }]\n\
@@ -664,7 +667,7 @@ fn a_connection_without_a_name_is_set_by_the_one_it_gets() {
     );
 }
 
-/// Answers of an old scenario change with a default that it says nothing about.
+/// Results of an old scenario change with a default that it does not set.
 #[test]
 fn a_default_that_changed_since_a_scenario_was_written_is_named() {
     let written = |version: &str, more: &str| {
@@ -710,7 +713,7 @@ fn a_default_that_changed_since_a_scenario_was_written_is_named() {
     );
 }
 
-/// The way over C has the longer delay and the smaller metric.
+/// The path over C has the longer delay and the smaller metric.
 #[test]
 fn routing_goes_by_metric_where_there_is_one() {
     let link = |from: &str, to: &str, delay: &str, metric: &str| {
@@ -736,7 +739,7 @@ fn routing_goes_by_metric_where_there_is_one() {
     }
 }
 
-/// A queue that the file, or another option, says in a word is that queue, with the part that an option adds.
+/// An option adds a key to a queue given by a word, in the file or in another option.
 #[test]
 fn an_option_adds_to_a_word() {
     let queue = |options: &[&str]| {
@@ -756,14 +759,14 @@ fn an_option_adds_to_a_word() {
         .unwrap_or_else(|problems| panic!("{problems}"));
     let link = prepared.network.link_by_name("A->B").unwrap();
     assert_eq!(whole, prepared.network.link_spec(link).queue);
-    // A word that comes later is all of it.
+    // A later word replaces it completely.
     let later = queue(&["link.A->B.queue.ecn=true", "link.A->B.queue=codel"]);
     assert_eq!(later, queue(&["link.A->B.queue=codel"]));
     for all in ["link.*.queue=codel", "link.A<->B.queue=codel"] {
         assert_eq!(later, queue(&["link.A->B.queue.ecn=true", all]), "{all}");
         assert_eq!(whole, queue(&[all, "link.A->B.queue.ecn=true"]), "{all}");
     }
-    // Whatever came before it.
+    // It replaces any earlier setting.
     let red = "link.A->B.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }";
     assert_eq!(later, queue(&[red, "link.A->B.queue=codel"]));
     assert_eq!(queue(&[red]), queue(&["link.A->B.queue=codel", red]));
@@ -774,7 +777,7 @@ fn an_option_adds_to_a_word() {
     assert!(said.contains("did you mean `queue.ecn`?"), "{said}");
 }
 
-/// What is set for all demands at once may be looked for at them.
+/// The message about a setting of all demands names its place if it is set on one of them.
 #[test]
 fn what_is_of_all_is_named() {
     let said = problem_of(&["demand.scale=2"]);
@@ -784,7 +787,7 @@ fn what_is_of_all_is_named() {
     );
 }
 
-/// A direction takes its overhead from `reverse`, its link, the simulation or the default, in this order.
+/// The overhead of a link: its own, that of `reverse`, that of the simulation, or none.
 #[test]
 fn overhead_is_that_of_the_direction_the_link_or_the_simulation() {
     let overhead = |bytes, minimum_bytes, cells| Overhead {
@@ -850,7 +853,8 @@ fn overhead_is_that_of_the_direction_the_link_or_the_simulation() {
     assert_eq!(of("B->A").cells, Cells::Atm);
 }
 
-/// Packets per second of a link are those of the default size with all that the link adds; bytes of its queue are bytes on the wire.
+/// Packets per second of a link are those of the default size with overhead; bytes of its queue are
+/// bytes on the wire.
 #[test]
 fn sizes_of_links_with_overhead_are_those_on_the_wire() {
     let link = LINK.replace("8 Mbit/s", "1000 pkt/s");
@@ -875,7 +879,7 @@ fn sizes_of_links_with_overhead_are_those_on_the_wire() {
     );
     let network = good(&[START, &time, CONNECTION].concat()).network;
     let id = network.link_by_name("A->B").unwrap();
-    // Bytes that the link sends in 100 ms.
+    // The bytes that the link sends in 100 ms.
     assert_eq!(network.link_spec(id).buffer, Buffer::Bytes(100_000.0));
     assert_eq!(network.buffer_pkts(id), 50.0);
 }

@@ -1,4 +1,4 @@
-//! Users in scenarios: what settings mean.
+//! Workloads: settings and their values in the network.
 
 use std::io::Write;
 
@@ -131,7 +131,7 @@ fn settings_reach_the_network() {
     assert!(all_users);
 }
 
-/// Users have a stack with its settings, as connections do, with packets and with fluids.
+/// Users have a stack with its settings, as connections do, in the packet and the fluid model.
 #[test]
 fn users_have_a_stack_with_its_settings() {
     let users = "[[workload]]\nname = \"w\"\napplication = \"http\"\ninterarrival = \"1 s\"\nclients = \"A\"\nservers = \"C\"\n";
@@ -193,7 +193,7 @@ fn options_change_workloads() {
     assert_eq!(telnet.gap_s, Distribution::Constant(1.0));
 }
 
-/// A whole scenario, or nothing but the tables, without places.
+/// A whole scenario, or only its workload tables, without locations.
 #[test]
 fn workloads_can_be_read_alone() {
     let only: Vec<&str> = USERS

@@ -1,4 +1,4 @@
-//! What can fail, by itself or with something else.
+//! Failure cases: elements that fail alone or in pairs.
 
 use netflow_network::{LinkId, Network, NodeId};
 use rand::SeedableRng;
@@ -8,21 +8,21 @@ use rand_chacha::ChaCha8Rng;
 use super::FailureOptions;
 use crate::SteadyError;
 
-/// More cases than this are refused.
+/// Largest number of cases; more are rejected.
 const MOST_CASES: usize = 1_000_000;
 
-/// What fails as one.
+/// Element that fails as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
-    /// A link; of a duplex link the direction that was added first stands for both.
+    /// A link; for a duplex link, the direction that was added first represents both.
     Link(LinkId),
-    /// A node: all links that lead to it or away from it.
+    /// A node, with all links to and from it.
     Node(NodeId),
-    /// The risk group of this place in [`Network::risk_groups`].
+    /// A risk group, by its index in [`Network::risk_groups`].
     Group(usize),
 }
 
-/// The kinds of what fails.
+/// Kind of a failing element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureKind {
     /// A link.
@@ -34,10 +34,10 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// All of them, in the order of cases.
+    /// All kinds, in the order of cases.
     pub const ALL: [FailureKind; 3] = [FailureKind::Link, FailureKind::Node, FailureKind::Group];
 
-    /// What it is called: `link`, `node`, `srlg`.
+    /// Returns its name: `link`, `node`, `srlg`.
     pub fn name(self) -> &'static str {
         match self {
             FailureKind::Link => "link",
@@ -48,7 +48,7 @@ impl FailureKind {
 }
 
 impl Failing {
-    /// Its kind.
+    /// Returns its kind.
     pub fn kind(self) -> FailureKind {
         match self {
             Failing::Link(_) => FailureKind::Link,
@@ -57,7 +57,8 @@ impl Failing {
         }
     }
 
-    /// Its name, as scenarios write it: `A->B`, `A<->B` of a duplex link; the node's; the group's.
+    /// Returns its name as in scenario files: `A->B`, or `A<->B` for a duplex link; the name of the
+    /// node or group.
     pub fn name(self, network: &Network) -> String {
         match self {
             Failing::Link(id) => network.physical_link_name(id),
@@ -70,7 +71,7 @@ impl Failing {
     }
 }
 
-/// Something that can fail, and its links in order.
+/// Element that can fail, with its links in order.
 struct Single {
     failing: Failing,
     links: Vec<u32>,
@@ -89,21 +90,22 @@ impl Single {
     }
 }
 
-/// One thing, by its place among those that can fail, or two.
+/// One or two indices of elements that can fail.
 pub(super) type Case = (u32, Option<u32>);
 
-/// What is looked at.
+/// Cases to analyse.
 pub(super) struct Cases {
     singles: Vec<Single>,
     pub all: Vec<Case>,
-    /// How many there are, if only some of them are looked at.
+    /// Number of possible cases, of which `all` may be a sample.
     pub possible: usize,
-    /// What is down already.
+    /// Elements that are down already.
     pub down_already: Vec<Failing>,
 }
 
 impl Cases {
-    /// What options ask for. Two things of which one fails with the other are no pair.
+    /// Lists the cases that the options request. Two elements are not a pair if one fails with the
+    /// other.
     pub fn new(
         network: &Network,
         options: &FailureOptions,
@@ -151,7 +153,7 @@ impl Cases {
     }
 }
 
-/// All cases, one more than are allowed at most; or as many as are to be drawn, in order.
+/// Collects all cases, at most one more than the maximum; or a sorted random sample.
 fn pick(
     cases: impl Iterator<Item = Case>,
     options: &FailureOptions,

@@ -1,28 +1,28 @@
-//! Who suffers from a failure.
+//! Connections affected by a failure.
 
 use netflow_network::{ConnectionId, Network};
 
 use super::{Failing, NOTHING, STEP};
 use crate::Steady;
 
-/// A mean delay that is so many times what it was hurts.
+/// Factor of the mean delay from which a connection counts as affected.
 pub const SLOWER: f64 = 2.0;
 
-/// What a failure does to a connection.
+/// Kind of impact on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
-    /// It loses goodput, but not all of it.
+    /// Partial loss of goodput.
     Loses,
-    /// It loses none, but waits.
+    /// Longer delay without loss of goodput.
     Slower,
-    /// There is no way left for it.
+    /// No remaining route.
     NoRoute,
-    /// It begins or ends at a node that fails: no network can help.
+    /// Failure of an end node, which no routing can repair.
     EndFails,
 }
 
 impl Harm {
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Harm::Loses => "loses",
@@ -33,44 +33,44 @@ impl Harm {
     }
 }
 
-/// A connection before and after a failure.
+/// Connection before and after a failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hurt {
-    /// Which.
+    /// The connection.
     pub connection: ConnectionId,
-    /// What the failure does to it.
+    /// Kind of impact.
     pub harm: Harm,
-    /// The part of its goodput that it loses; negative, if it gains.
+    /// Fraction of its goodput that is lost; negative for a gain.
     pub lost: f64,
-    /// Mean time from sending to arrival before, in seconds.
+    /// Mean one-way delay before the failure, in seconds.
     pub intact_delay_s: f64,
-    /// The same after it; `None` if nothing arrives any more.
+    /// Mean one-way delay after the failure; `None` if nothing arrives.
     pub delay_s: Option<f64>,
-    /// Bit/s that it sends when nothing fails.
+    /// Sending rate in bit/s without failures.
     pub offered_bps: f64,
 }
 
 impl Hurt {
-    /// Whether it loses more than a hundredth of a percent of its goodput, or its delay doubles at least.
+    /// Returns whether it loses more than 0.01 % of its goodput, or its delay at least doubles.
     fn suffers(&self) -> bool {
         let slower = |delay_s: f64| delay_s >= SLOWER * self.intact_delay_s;
         self.lost > STEP || self.delay_s.is_some_and(slower)
     }
 
-    /// Bit/s that it loses.
+    /// Returns the bit/s that it loses.
     fn lost_bps(&self) -> f64 {
         self.lost * self.offered_bps
     }
 
-    /// How many times as long its packets take.
+    /// Returns the ratio of the delays after and before.
     fn slowed(&self) -> f64 {
         self.delay_s
             .map_or(0.0, |delay_s| delay_s / self.intact_delay_s)
     }
 }
 
-/// All that send when nothing fails, whoever loses the largest part of its goodput first; among equals who offers
-/// most, then by name.
+/// Returns all active connections by the fraction of goodput lost, largest first. Ties are in order
+/// of demand, then of name.
 pub(super) fn ranked(
     network: &Network,
     failing: &[Failing],
@@ -112,8 +112,9 @@ pub(super) fn ranked(
     all
 }
 
-/// How many of them suffer, one with `count = n` being n, and `most` of those at most: whoever loses most kbit/s
-/// first, then who waits longer; those whose ends fail behind all others.
+/// Returns the number of affected connections, where one with `count = n` counts n times, and the
+/// first `most` of them. The order is by kbit/s lost, then by delay; those with a failed end node
+/// are last.
 pub(super) fn suffering(network: &Network, ranked: &[Hurt], most: usize) -> (u64, Vec<Hurt>) {
     let suffering = || ranked.iter().filter(|it| it.suffers());
     let count = |it: &Hurt| u64::from(network.connection_spec(it.connection).count);
@@ -124,7 +125,7 @@ pub(super) fn suffering(network: &Network, ranked: &[Hurt], most: usize) -> (u64
     let mut first: Vec<Hurt> = suffering().copied().collect();
     let ends = |it: &Hurt| it.harm == Harm::EndFails;
     let kbps = |it: &Hurt| (it.lost_bps() / 1e3).round();
-    // Those who are as badly off keep their order.
+    // The sort is stable: ties keep their order.
     first.sort_by(|a, b| {
         let by_ends = ends(a).cmp(&ends(b));
         let by_loss = kbps(b).total_cmp(&kbps(a));

@@ -1,22 +1,23 @@
-//! Where a steady state is at its worst.
+//! Worst values of a steady state.
 
 use netflow_network::{ConnectionId, LinkId, Network};
 
 use crate::Steady;
 
-/// A link with a higher load is busy. Loads are compared as tables print them, in steps of 0.01 %.
+/// Load above which a link is busy. Loads are compared as tables print them, in steps of 0.01 %.
 pub const BUSY: f64 = 0.9;
 
-/// The worst that happens in a network at rest, and where; `None` where nothing does.
+/// Worst values in a network in steady state, and their places; `None` if there is no positive
+/// value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Worst {
     /// The highest load of a link: demand over bandwidth.
     pub load: Option<(LinkId, f64)>,
     /// Links whose load exceeds [`BUSY`].
     pub busy_links: usize,
-    /// The longest mean time from sending to arrival of a connection's packets, in seconds.
+    /// Largest mean one-way delay of a connection's packets, in seconds.
     pub delay_s: Option<(ConnectionId, f64)>,
-    /// The largest part of what arrives at a queue that it refuses.
+    /// Largest fraction of arriving packets that a queue drops.
     pub loss: Option<(LinkId, f64)>,
 }
 
@@ -34,12 +35,12 @@ impl Worst {
     }
 }
 
-/// Whether a load, rounded to 0.01 %, exceeds [`BUSY`].
+/// Returns whether a load, rounded to 0.01 %, exceeds [`BUSY`].
 fn is_busy(load: f64) -> bool {
     (load * 1e4).round() > BUSY * 1e4
 }
 
-/// The largest of positive numbers, the first of those that differ by rounding only.
+/// Returns the largest of positive values; among those that differ by rounding only, the first.
 fn largest<T>(of: impl Iterator<Item = (T, f64)>) -> Option<(T, f64)> {
     let mut most: Option<(T, f64)> = None;
     for (id, value) in of {

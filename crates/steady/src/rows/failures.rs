@@ -1,24 +1,24 @@
-//! Failures.
+//! Rows of a failure analysis.
 
 use netflow_network::Network;
 use serde::Serialize;
 
 use crate::{AfterFailure, Failing, FailureCase, FailureKind, Failures, Worst};
 
-/// One failure; what only a network at rest has is empty where there is no rest.
+/// Row of one failure case; steady-state columns are empty if there is no steady state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FailureRow<'a> {
-    /// 1 is the worst.
+    /// Rank of the case; 1 is the worst.
     pub rank: usize,
-    /// What fails.
+    /// Failed elements.
     pub failure: String,
-    /// What sort of thing that is, or sorts.
+    /// Kind of the failed elements.
     pub kind: String,
-    /// Whether the network comes to rest after it.
+    /// True if a steady state exists after the failure.
     pub rests: bool,
-    /// If not, why.
+    /// Error if there is none.
     pub why_not: Option<String>,
-    /// How far from rest it is.
+    /// Residual of the steady state.
     pub residual: Option<f64>,
     /// The highest load of a link: demand over bandwidth.
     pub max_load: Option<f64>,
@@ -26,78 +26,79 @@ pub struct FailureRow<'a> {
     pub max_load_link: Option<&'a str>,
     /// Number of links with a load above 90 %, rounded to 0.01 %.
     pub links_above_90_percent: Option<usize>,
-    /// The largest mean delay of a connection's packets, one way.
+    /// Largest mean one-way delay of a connection's packets, in seconds.
     pub max_delay_s: Option<f64>,
-    /// Of which.
+    /// The connection with that delay.
     pub max_delay_connection: Option<&'a str>,
     /// The largest loss probability of a link.
     pub max_loss: Option<f64>,
-    /// Of which.
+    /// The link with that loss.
     pub max_loss_link: Option<&'a str>,
-    /// Bit/s that arrive.
+    /// Goodput in bit/s.
     pub goodput_bps: Option<f64>,
     /// Goodput lost by the failure; 0 if goodput rises.
     pub lost_goodput_bps: Option<f64>,
-    /// The same as a fraction of the intact network's goodput.
+    /// Lost goodput as a fraction of the intact network's goodput.
     pub lost_goodput: Option<f64>,
-    /// Connections that have no route any more; one with `count = n` is n.
+    /// Number of connections that lose their route; one with `count = n` counts n times.
     pub blocked_connections: u64,
-    /// Their part of the intact network's goodput.
+    /// Their fraction of the intact network's goodput.
     pub blocked_goodput: f64,
-    /// Connections that lose more than 0.01 % of their goodput, or whose delay at least doubles; one with
-    /// `count = n` is n.
+    /// Number of affected connections: those that lose more than 0.01 % of their goodput, or whose
+    /// delay at least doubles. One with `count = n` counts n times.
     pub hurt_connections: Option<u64>,
-    /// Who loses the largest part of its goodput.
+    /// Connection with the largest relative loss of goodput.
     pub hardest_hit: Option<&'a str>,
-    /// Which part.
+    /// Fraction of its goodput that it loses.
     pub hardest_hit_lost: Option<f64>,
-    /// Whether flows that were on one path have several of equal cost and all take one, where routers would divide them.
+    /// True if flows take one of several equal-cost paths as a whole, although routers would split
+    /// them.
     pub moved_whole: bool,
 }
 
-/// Who suffers from a failure.
+/// Row of one connection affected by a failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HurtRow<'a> {
-    /// That of the failure: 1 is the worst.
+    /// Rank of the failure; 1 is the worst.
     pub rank: usize,
-    /// What fails.
+    /// Failed elements.
     pub failure: String,
-    /// Who suffers.
+    /// Affected connection.
     pub connection: &'a str,
-    /// How: it `loses` goodput, is `slower`, has `no route`, or `its end fails`.
+    /// Kind of impact: it `loses` goodput, is `slower`, has `no route`, or `its end fails`.
     pub harm: &'static str,
-    /// The part of its goodput that it loses; negative, if it gains.
+    /// Fraction of its goodput that is lost; negative for a gain.
     pub lost_goodput: f64,
-    /// The mean delay of its packets when nothing fails, one way.
+    /// Mean one-way delay of its packets without failures, in seconds.
     pub intact_delay_s: f64,
-    /// The same after the failure; nothing, if nothing arrives.
+    /// Mean one-way delay after the failure; `None` if nothing arrives.
     pub delay_s: Option<f64>,
-    /// Bit/s that it sends when nothing fails.
+    /// Sending rate in bit/s without failures.
     pub offered_bps: f64,
 }
 
-/// What a link carries under any failure.
+/// Row of one link over all failures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkUnderFailureRow<'a> {
     /// `FROM->TO`.
     pub link: &'a str,
-    /// Load when nothing fails: demand over bandwidth.
+    /// Load without failures: demand over bandwidth.
     pub load: f64,
     /// The highest load under any failure.
     pub max_load: f64,
-    /// Bit/s on the wire demanded of it then.
+    /// Demand in that case, in bit/s on the wire.
     pub load_bps: f64,
-    /// The failure with the highest load; nothing if no failure raises the load.
+    /// The failure with the highest load; `None` if no failure raises the load.
     pub failure: Option<String>,
-    /// The place of that failure among the cases, by rank.
+    /// Index of that failure among the cases, by rank.
     #[serde(skip)]
     pub case: Option<usize>,
 }
 
-/// The network when nothing fails.
+/// Row of the network without failures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IntactRow<'a> {
-    /// How far from rest it is.
+    /// Residual of the steady state.
     pub residual: f64,
     /// The highest load of a link: demand over bandwidth.
     pub max_load: Option<f64>,
@@ -105,20 +106,20 @@ pub struct IntactRow<'a> {
     pub max_load_link: Option<&'a str>,
     /// Number of links with a load above 90 %, rounded to 0.01 %.
     pub links_above_90_percent: usize,
-    /// The largest mean delay of a connection's packets, one way.
+    /// Largest mean one-way delay of a connection's packets, in seconds.
     pub max_delay_s: Option<f64>,
-    /// Of which.
+    /// The connection with that delay.
     pub max_delay_connection: Option<&'a str>,
     /// The largest loss probability of a link.
     pub max_loss: Option<f64>,
-    /// Of which.
+    /// The link with that loss.
     pub max_loss_link: Option<&'a str>,
-    /// Bit/s that arrive.
+    /// Goodput in bit/s.
     pub goodput_bps: f64,
 }
 
 impl FailureRow<'_> {
-    /// One that has every column.
+    /// Returns a row with every optional column set.
     pub fn with_all_columns() -> FailureRow<'static> {
         FailureRow {
             why_not: Some(String::new()),
@@ -134,7 +135,7 @@ impl FailureRow<'_> {
 }
 
 impl LinkUnderFailureRow<'_> {
-    /// One that has every column.
+    /// Returns a row with every optional column set.
     pub fn with_all_columns() -> LinkUnderFailureRow<'static> {
         LinkUnderFailureRow {
             failure: Some(String::new()),
@@ -143,14 +144,14 @@ impl LinkUnderFailureRow<'_> {
     }
 }
 
-/// The cases, worst first.
+/// Returns the rows of the cases, worst first.
 pub fn failures<'a>(network: &'a Network, found: &Failures) -> Vec<FailureRow<'a>> {
     let ranked = found.ranked().into_iter().enumerate();
     let rows = ranked.map(|(place, i)| case(network, found, place + 1, &found.cases[i]));
     rows.collect()
 }
 
-/// Those who suffer, of the worst case first: as many of each as were kept.
+/// Returns the rows of the kept affected connections, worst case first.
 pub fn hurt<'a>(network: &'a Network, found: &Failures) -> Vec<HurtRow<'a>> {
     let cases = found.ranked().into_iter().enumerate();
     let after = cases.filter_map(|(place, i)| {
@@ -226,13 +227,13 @@ fn case<'a>(
     }
 }
 
-/// What fails in a case.
+/// Returns the name of the failed elements.
 fn name(network: &Network, failing: &[Failing]) -> String {
     let names: Vec<String> = failing.iter().map(|it| it.name(network)).collect();
     names.join(" + ")
 }
 
-/// The links, in the network's order.
+/// Returns the rows of the links, in the network's order.
 pub fn under_failures<'a>(network: &'a Network, found: &Failures) -> Vec<LinkUnderFailureRow<'a>> {
     let mut rank = vec![0; found.cases.len()];
     for (place, case) in found.ranked().into_iter().enumerate() {
@@ -250,7 +251,7 @@ pub fn under_failures<'a>(network: &'a Network, found: &Failures) -> Vec<LinkUnd
     rows.collect()
 }
 
-/// The network when nothing fails.
+/// Returns the row of the network without failures.
 pub fn intact<'a>(network: &'a Network, found: &Failures) -> IntactRow<'a> {
     let at = &found.intact_worst;
     let worst = Places::of(network, at);
@@ -267,7 +268,7 @@ pub fn intact<'a>(network: &'a Network, found: &Failures) -> IntactRow<'a> {
     }
 }
 
-/// The kinds of single failures that there are, or those of pairs, in order.
+/// Returns the kinds of failures present, single or pairs, in order.
 pub fn kinds_of_failures(rows: &[FailureRow<'_>]) -> Vec<String> {
     let names = FailureKind::ALL.map(FailureKind::name);
     let two = |a: usize| {
@@ -281,7 +282,7 @@ pub fn kinds_of_failures(rows: &[FailureRow<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// The worst of a state, and the names of where it is.
+/// Worst values of a state with the names of their links or connections.
 struct Places<'a> {
     load: (Option<f64>, Option<&'a str>),
     delay_s: (Option<f64>, Option<&'a str>),

@@ -1,4 +1,4 @@
-//! What a little more of a link changes.
+//! Rows of sensitivities and of bandwidth upgrades.
 
 use std::cmp::Reverse;
 
@@ -7,39 +7,39 @@ use serde::Serialize;
 
 use crate::{Measure, Sensitivities, Solver, Steady, SteadyError, Which};
 
-/// What a little more of one link changes, per unit.
+/// Row of the sensitivities to one link, per unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GainRow<'a> {
     /// `FROM->TO`.
     pub link: &'a str,
-    /// Goodput in bit/s by a bit/s of bandwidth.
+    /// Goodput in bit/s per bit/s of bandwidth.
     pub goodput_bps_per_bps: f64,
-    /// Goodput in bit/s by a second of delay.
+    /// Goodput in bit/s per second of delay.
     pub goodput_bps_per_s: f64,
-    /// Goodput in bit/s by a packet of room.
+    /// Goodput in bit/s per packet of buffer.
     pub goodput_bps_per_pkt: f64,
-    /// Mean delay in seconds by a bit/s of bandwidth; nothing of what comes in bursts, alone.
+    /// Mean delay in seconds per bit/s of bandwidth; `None` for a selection that sends bursts.
     pub delay_s_per_bps: Option<f64>,
-    /// Mean delay in seconds by a second of delay.
+    /// Mean delay in seconds per second of delay.
     pub delay_s_per_s: Option<f64>,
-    /// Mean delay in seconds by a packet of room.
+    /// Mean delay in seconds per packet of buffer.
     pub delay_s_per_pkt: Option<f64>,
-    /// 95th percentile of the delays in seconds by a bit/s of bandwidth.
+    /// 95th percentile of the delay in seconds per bit/s of bandwidth.
     pub delay_p95_s_per_bps: f64,
-    /// 95th percentile of the delays in seconds by a second of delay.
+    /// 95th percentile of the delay in seconds per second of delay.
     pub delay_p95_s_per_s: f64,
-    /// 95th percentile of the delays in seconds by a packet of room.
+    /// 95th percentile of the delay in seconds per packet of buffer.
     pub delay_p95_s_per_pkt: f64,
-    /// Loss probability by a bit/s of bandwidth.
+    /// Loss probability per bit/s of bandwidth.
     pub loss_per_bps: f64,
-    /// Loss probability by a second of delay.
+    /// Loss probability per second of delay.
     pub loss_per_s: f64,
-    /// Loss probability by a packet of room.
+    /// Loss probability per packet of buffer.
     pub loss_per_pkt: f64,
 }
 
 impl GainRow<'_> {
-    /// One that has every column.
+    /// Returns a row with every optional column set.
     pub fn with_all_columns() -> GainRow<'static> {
         GainRow {
             delay_s_per_bps: Some(0.0),
@@ -50,23 +50,24 @@ impl GainRow<'_> {
     }
 }
 
-/// What more of one connection's demand changes: its rate, if it has one of its own, else the number of such connections.
+/// Row of the sensitivities to one connection's demand: its rate if fixed, else the number of such
+/// connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DemandGainRow<'a> {
-    /// Its name.
+    /// Name of the connection.
     pub connection: &'a str,
-    /// Goodput in bit/s by a factor of the demand, which is 1.
+    /// Goodput in bit/s per unit of the demand factor, which is 1.
     pub goodput_bps_per_factor: f64,
-    /// Mean delay in seconds by that; nothing of what comes in bursts, alone.
+    /// Mean delay in seconds per unit of the factor; `None` for a selection that sends bursts.
     pub delay_s_per_factor: Option<f64>,
-    /// 95th percentile of the delays in seconds by that.
+    /// 95th percentile of the delay in seconds per unit of the factor.
     pub delay_p95_s_per_factor: f64,
-    /// Loss probability by that.
+    /// Loss probability per unit of the factor.
     pub loss_per_factor: f64,
 }
 
 impl DemandGainRow<'_> {
-    /// One that has every column.
+    /// Returns a row with every optional column set.
     pub fn with_all_columns() -> DemandGainRow<'static> {
         DemandGainRow {
             delay_s_per_factor: Some(0.0),
@@ -75,24 +76,26 @@ impl DemandGainRow<'_> {
     }
 }
 
-/// The derivatives of what data does, all of it or that of some connections.
+/// Sensitivities of all measures, for all data or for selected connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gains {
-    /// Of [`Measure::Goodput`].
+    /// Sensitivities of [`Measure::Goodput`].
     pub goodput: Sensitivities,
-    /// Of [`Measure::Delay`]; nothing if not of all, and some of it comes in bursts: its own wait is only estimated.
+    /// Sensitivities of [`Measure::Delay`]; `None` for a selection that sends bursts, because their
+    /// own wait is only estimated.
     pub delay: Option<Sensitivities>,
-    /// Of [`Measure::DelayP95`].
+    /// Sensitivities of [`Measure::DelayP95`].
     pub delay_p95: Sensitivities,
-    /// Of [`Measure::Loss`].
+    /// Sensitivities of [`Measure::Loss`].
     pub loss: Sensitivities,
 }
 
 impl Gains {
-    /// At a steady state.
+    /// Computes the sensitivities at a steady state.
     ///
     /// # Errors
-    /// As [`Solver::sensitivities`]; [`SteadyError::NothingSends`] if none of these does.
+    /// As [`Solver::sensitivities`]; [`SteadyError::NothingSends`] if none of these connections is
+    /// active.
     pub fn at(
         solver: &mut Solver,
         steady: &Steady,
@@ -112,15 +115,15 @@ impl Gains {
         })
     }
 
-    /// The connections because of which some derivatives are one-sided, by name.
+    /// Returns the names of the connections that make some derivatives one-sided.
     pub fn one_sided_because_of<'a>(&self, network: &'a Network) -> Vec<&'a str> {
-        // Profiles and limits bend for all measures alike; only the percentile has bends of its own.
+        // Kinks of profiles and limits are common to all measures; only the percentile has more.
         let bends = self.delay_p95.at_bends.iter();
         bends.map(|&id| network.connection_name(id)).collect()
     }
 }
 
-/// An error if none of these sends: nothing changes what they get.
+/// Returns an error if none of these connections is active, because all derivatives are then 0.
 fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(), SteadyError> {
     let blocked = &steady.without_route;
     let (any_sends, has_no_route, who) = match which {
@@ -150,8 +153,8 @@ fn some_send(network: &Network, steady: &Steady, which: Which<'_>) -> Result<(),
     }
 }
 
-/// The rows of all links by what they change; what gains most goodput stands first, and of what gains the same (to
-/// 10⁻⁹ bit/s by a bit/s) what shortens the delay most.
+/// Returns the rows of all links, largest goodput gain first. Ties (to 10⁻⁹ bit/s per bit/s) are in
+/// order of the reduction of delay.
 pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
     let rows = network.links().map(|id| {
         let at = |all: &Sensitivities| {
@@ -186,8 +189,8 @@ pub fn gains<'a>(network: &'a Network, gains: &Gains) -> Vec<GainRow<'a>> {
     rows
 }
 
-/// The rows of all connections that send by what more of their demand changes; what adds most loss (to 10⁻¹²) stands first,
-/// and of what adds the same what lengthens delays most.
+/// Returns the rows of all active connections by their demand's sensitivities, largest increase of
+/// loss first. Ties (to 10⁻¹²) are in order of the increase of delay.
 pub fn demand_gains<'a>(
     network: &'a Network,
     at: &Steady,
@@ -214,24 +217,23 @@ pub fn demand_gains<'a>(
     rows
 }
 
-/// What a link with more bandwidth changes, solved again.
+/// Row of the effect of more bandwidth on one link, from a new solution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UpgradeRow<'a> {
     /// `FROM->TO`.
     pub link: &'a str,
-    /// By how much more goodput, in bit/s.
+    /// Increase of the goodput, in bit/s.
     pub goodput_bps: f64,
-    /// By how much more mean delay, in seconds.
+    /// Increase of the mean delay, in seconds.
     pub delay_s: f64,
-    /// By how much more loss probability.
+    /// Increase of the loss probability.
     pub loss_probability: f64,
-    /// Load of the link then: demand over bandwidth.
+    /// Load of the upgraded link: demand over bandwidth.
     pub load: f64,
 }
 
-/// The rows of links that have more in a steady state of their own than in this one; what gains most goodput stands
-/// first, and of what gains the same, to a millionth of all goodput, what shortens the mean delay most, to a millionth
-/// of it.
+/// Returns the rows of upgraded links, largest goodput gain first. Ties (to 10⁻⁶ of all goodput)
+/// are in order of the reduction of the mean delay, to 10⁻⁶ of it.
 pub fn upgrades<'a>(
     network: &'a Network,
     without: &Steady,
@@ -252,7 +254,7 @@ pub fn upgrades<'a>(
     rows
 }
 
-/// How many such steps it is.
+/// Rounds a value to a number of steps.
 fn steps(value: f64, step: f64) -> i64 {
     (value / step).round() as i64
 }

@@ -1,38 +1,38 @@
-//! How much more a network carries.
+//! Row of a headroom computation.
 
 use netflow_network::Network;
 use serde::Serialize;
 
 use crate::{BindingKind, Bounds, Headroom};
 
-/// What headroom there is.
+/// Result of a headroom computation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadroomRow<'a> {
-    /// At which time, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
-    /// The bounds that were asked for.
+    /// Requested bounds.
     pub max_utilization: Option<f64>,
     /// See [`max_utilization`](Self::max_utilization).
     pub max_delay_s: Option<f64>,
     /// See [`max_utilization`](Self::max_utilization).
     pub max_loss: Option<f64>,
-    /// `all demands`, or what was asked for.
+    /// `all demands`, or the name of the scaled demands.
     pub scaled: &'a str,
-    /// How many times it may be what it is; nothing, if bounds are broken however small it is.
+    /// Largest admissible factor; `None` if bounds are broken at any factor.
     pub factor: Option<f64>,
-    /// Packets/s that are sent then.
+    /// Sending rate at that factor, in packets/s.
     pub rate_pps: f64,
-    /// Bit/s that arrive then.
+    /// Goodput at that factor, in bit/s.
     pub goodput_bps: f64,
-    /// Fraction of the packets that is lost then.
+    /// Fraction of packets lost at that factor.
     pub loss_probability: f64,
-    /// What is met first.
+    /// Bound that is reached first.
     pub binding: Option<BindingKind>,
-    /// Of which link or connection.
+    /// Link or connection of that bound.
     pub binding_at: Option<&'a str>,
 }
 
-/// What was asked for, and found; `scaled` is what the demands are called that were scaled, if not all were.
+/// Returns the row of request and result; `scaled` names the scaled demands, if not all.
 pub fn headroom<'a>(
     network: &'a Network,
     at_s: f64,

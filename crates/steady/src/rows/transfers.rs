@@ -1,4 +1,4 @@
-//! How long transfers take.
+//! Rows of transfer times.
 
 use netflow_network::ConnectionId;
 use netflow_workload::Transfers;
@@ -6,20 +6,20 @@ use serde::Serialize;
 
 use crate::{Solver, Steady};
 
-/// Transfers of a demand that come and go, as [`TransferTimes`](crate::TransferTimes) has them.
+/// Row of a demand with finite transfers, from [`TransferTimes`](crate::TransferTimes).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TransferRow<'a> {
-    /// Which demand.
+    /// Name of the demand.
     pub demand: &'a str,
-    /// Mean length in bytes.
+    /// Mean size in bytes.
     pub mean_bytes: f64,
-    /// Mean time where nobody else sends.
+    /// Mean unloaded time: without other traffic.
     pub alone_s: f64,
-    /// Mean time beside all others; nothing where ever more of them would be under way.
+    /// Mean time with all traffic; `None` if transfers would accumulate without bound.
     pub mean_s: Option<f64>,
 }
 
-/// The rows of demands, each with what carries it, and its transfers; those that do not send have none.
+/// Returns the rows of demands, given their connections and transfers; inactive ones have no row.
 pub fn transfers<'a>(
     demands: &[(&'a str, ConnectionId, &Transfers)],
     solver: &Solver,

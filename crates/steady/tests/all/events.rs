@@ -1,11 +1,11 @@
-//! What events have set before the time that is asked for.
+//! Tests of the network's state just before the requested time, after its events.
 
 use netflow_network::{Change, EventSpec, LinkLoss, Network};
 use netflow_steady::{SteadyOptions, solve};
 
 use crate::networks::endless;
 
-/// Rates and losses of all connections.
+/// Returns rates and losses of all connections.
 fn told(network: &Network, at_s: f64) -> Option<Vec<f64>> {
     let rest = solve(network, at_s, &SteadyOptions::default()).ok()?;
     let each = rest.connections.iter();
@@ -13,8 +13,8 @@ fn told(network: &Network, at_s: f64) -> Option<Vec<f64>> {
     Some(each.collect())
 }
 
-/// The network in which every link becomes another in the middle is before what it was, and later the built one; what
-/// that comes to.
+/// Asserts that a network whose links all change halfway equals the original before the change, and
+/// `built` afterwards. Returns the results for `built`.
 fn becomes(
     network: &Network,
     built: &Network,
@@ -34,7 +34,7 @@ fn becomes(
     found
 }
 
-/// A link that loses something from some time on has lost it always, to who looks later.
+/// A random loss that an event sets counts as permanent after it.
 #[test]
 fn losses_are_those_of_the_time() {
     let mut solved = 0;
@@ -53,7 +53,7 @@ fn losses_are_those_of_the_time() {
     assert!(solved >= 20, "{solved}");
 }
 
-/// A link that takes longer or shorter from some time on has always done so, to who looks later; routes aside.
+/// A delay that an event sets counts as permanent after it, except for routes.
 #[test]
 fn delays_are_those_of_the_time() {
     let (mut solved, mut others) = (0, 0);
@@ -76,7 +76,7 @@ fn delays_are_those_of_the_time() {
     assert!(solved >= 20 && others >= 15, "{solved} {others}");
 }
 
-/// What happens to one link at one time is one event that is left out.
+/// Later changes of one link at one time count as one ignored event.
 #[test]
 fn what_comes_later_is_counted_by_links_and_times() {
     let (network, _, duration_s) = endless(1);

@@ -1,4 +1,5 @@
-//! What failures do, beside networks that never had what fails, and beside runs in which it fails.
+//! Failures, compared with networks built without the failed elements, and with runs in which they
+//! fail.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,8 +25,8 @@ fn analyse(network: &Network, options: &FailureOptions) -> Failures {
     found.unwrap().expect("nobody stops it")
 }
 
-/// A random network whose connections send for ever, half of whose links are told to be duplex, with three
-/// groups of links.
+/// Random network with permanently active connections, half of its links declared duplex, and three
+/// risk groups.
 fn endless(seed: u64) -> Network {
     let network = random_network(RandomNetwork {
         nodes: 8,
@@ -55,7 +56,7 @@ fn endless(seed: u64) -> Network {
     builder.build().unwrap()
 }
 
-/// The links that a case takes down, by what fails alone.
+/// Returns the links that a case takes down, derived from the failed elements alone.
 fn taken_down(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
     let of = |failing: &Failing| -> Vec<LinkId> {
         match *failing {
@@ -71,8 +72,8 @@ fn taken_down(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
     case.failing.iter().flat_map(of).collect()
 }
 
-/// The network built without these links, and without those connections that nothing leads to then or, where
-/// that matters, back from.
+/// Network built without the given links, and without the connections that lose their route, or
+/// their required return path.
 struct Without {
     network: Network,
     blocked: HashSet<String>,
@@ -123,7 +124,7 @@ fn without(network: &Network, down: &HashSet<LinkId>) -> Without {
     }
 }
 
-/// Loads, losses and demanded bits/s by link, delays and goodputs by connection.
+/// Loads, losses and demanded bit/s by link; delays and goodputs by connection.
 struct Numbers {
     load: HashMap<String, f64>,
     loss: HashMap<String, f64>,
@@ -165,11 +166,11 @@ fn near(is: f64, should: f64, what: &str) {
     assert!(error < 1e-6, "{what}: {is} instead of {should}");
 }
 
-/// What was compared of failures.
+/// Counts of compared cases.
 #[derive(Debug, Default)]
 struct Compared {
     cases: usize,
-    /// With connections without a route, and without such.
+    /// Cases in which connections lose their route, and other cases.
     blocked: usize,
     rerouted: usize,
     /// Networks and failures without a steady state.
@@ -178,8 +179,8 @@ struct Compared {
     overloaded: usize,
 }
 
-/// Every failure of a network beside the network that was built without what fails: there routes, classes
-/// and steady states are found from nothing.
+/// Compares every failure of a network with the network built without the failed elements, whose
+/// routes, classes and steady state are computed from the start.
 fn beside_networks_without(name: &str, network: &Network, compared: &mut Compared) {
     let found = failures(network, 1e9, &FailureOptions::default(), &|| false);
     let Ok(Some(found)) = found else {
@@ -195,7 +196,7 @@ fn beside_networks_without(name: &str, network: &Network, compared: &mut Compare
         let options = SteadyOptions::default();
         let (after, steady) = match (&case.rest, solve(&without.network, 1e9, &options)) {
             (Ok(after), Ok(steady)) => (after, steady),
-            // Where it does not come to rest from there it does not from nothing.
+            // If one start does not converge, neither does the other.
             (Err(_), Err(_)) => {
                 compared.restless += 1;
                 continue;
@@ -262,7 +263,7 @@ fn beside_networks_without(name: &str, network: &Network, compared: &mut Compare
     }
     for (id, link) in network.links().zip(&found.links) {
         let (of, name) = (name, network.link_name(id));
-        // What makes it busier by less does not count.
+        // Smaller increases of the load do not count.
         let error = (link.worst - busiest[name]).abs();
         assert!(error < 1.1e-6, "{of}, {name}: {error}");
         near(link.intact, intact.load[name], name);
@@ -273,7 +274,7 @@ fn beside_networks_without(name: &str, network: &Network, compared: &mut Compare
     }
 }
 
-/// Those with a failure after which there are three steady states: the start decides which is found.
+/// Seeds with a failure after which there are three steady states; the starting point selects one.
 const SEVERAL: [u64; 2] = [19, 49];
 
 /// On 50 random networks.
@@ -288,8 +289,8 @@ fn a_failure_is_the_network_without_what_fails() {
     assert!(compared.cases > 1400 && compared.blocked > 300 && compared.rerouted > 300);
 }
 
-/// Of 4 x 4 nodes in a grid whose links all cost the same, but for those that are left out; some have another beside them. Twelve
-/// demands, each divided among all paths of equal cost.
+/// Grid of 4 × 4 nodes with links of equal cost, some with a parallel link, without the given
+/// links. Each of twelve demands is split among all equal-cost paths.
 fn grid(seed: u64, without: &[usize]) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(seed));
     let mut builder = NetworkBuilder::new();
@@ -343,8 +344,8 @@ fn grid(seed: u64, without: &[usize]) -> Network {
     builder.build().unwrap()
 }
 
-/// What all parts of each demand do together: packets/s that arrive, their mean delay, and mean times of transfers: alone, and
-/// beside others.
+/// Returns the totals of all parts of each demand: goodput in packets/s, mean delay, and mean
+/// transfer times, unloaded and with all traffic.
 fn by_demand(network: &Network, solver: &Solver, steady: &Steady) -> HashMap<String, [f64; 4]> {
     let mut all: HashMap<String, ([f64; 4], f64)> = HashMap::new();
     let transfers = |id| Some((id, network.connection_spec(id).transfers.as_deref()?));
@@ -375,8 +376,9 @@ fn by_demand(network: &Network, solver: &Solver, steady: &Steady) -> HashMap<Str
         .collect()
 }
 
-/// After a failure of one link or two, the first of which may be an event of the network's, what shares paths of equal cost is divided as in the network that was built without
-/// them; once a part moved as a whole, and one of two links had all of it.
+/// Traffic on equal-cost paths is split after a failure of one or two links as in the network built
+/// without them. The first failure may be an event. Once a part moved as a whole, and one of two
+/// links had all of it.
 #[test]
 fn what_shares_paths_is_divided_anew() {
     let (mut cases, mut divided, mut times) = (0, 0, 0);
@@ -390,7 +392,7 @@ fn what_shares_paths_is_divided_anew() {
                 let routes = detours.around(&ids);
                 let parts = routes.detours.iter().map(|it| it.ways.len());
                 divided += usize::from(parts.max() > Some(1));
-                // The first of them by an event before.
+                // The first link fails earlier, by an event.
                 let mut builder = network.to_builder();
                 builder.event(EventSpec {
                     at_s: 1.0,
@@ -442,8 +444,8 @@ fn what_shares_paths_is_divided_anew() {
     assert!(cases > 2000 && divided > 500 && times > 5000);
 }
 
-/// Likewise where rooms are bytes: how many packets they are follows from who comes after the failure. (Links that were
-/// idle before held as many as if acknowledgements came.)
+/// The same with buffers in bytes, whose size in packets depends on the traffic after the failure.
+/// Links that were idle before counted as if only acknowledgements arrived.
 #[test]
 fn a_failure_fills_buffers_of_bytes_with_those_who_come() {
     let mut compared = Compared::default();
@@ -457,7 +459,7 @@ fn a_failure_fills_buffers_of_bytes_with_those_who_come() {
     );
 }
 
-/// Likewise where half of the links have another one beside them, as fast or not, as short or longer.
+/// The same with a parallel link next to half of the links, of equal or other bandwidth and delay.
 #[test]
 fn a_circuit_that_fails_leaves_the_others() {
     let mut compared = Compared::default();
@@ -477,7 +479,7 @@ fn a_circuit_that_fails_leaves_the_others() {
     assert!(compared.cases > 300 && compared.rerouted > 200);
 }
 
-/// The links that are down from the beginning on, in a run that settles.
+/// The same links are down from the start in a run that settles.
 #[test]
 fn a_run_in_which_it_fails_ends_there() {
     let (mut compared, mut moving) = (0, 0);
@@ -523,8 +525,8 @@ fn a_run_in_which_it_fails_ends_there() {
     assert!(compared >= 8, "{compared} settled, {moving} moved");
 }
 
-/// A ring of four duplex links of 1 Mbit/s; a connection over one of them, and one over two that is told its
-/// path.
+/// Ring of four duplex links of 1 Mbit/s, with one connection over one of them, and one over two
+/// with a given path.
 struct Ring {
     builder: NetworkBuilder,
     links: Vec<LinkId>,
@@ -576,24 +578,26 @@ fn what_has_no_route_is_blocked() {
         ["A<->B", "B<->C", "C<->D", "D<->A", "A", "B", "C", "D"]
     );
     let blocked: Vec<u64> = found.cases.iter().map(|case| case.blocked).collect();
-    // Whose path is told goes no other way; whose end fails goes nowhere.
+    // A connection with a given path is not rerouted, and one with a failed end has no route.
     assert_eq!(blocked, [2, 2, 0, 0, 3, 3, 2, 0]);
     let after = found.cases[0].rest.as_ref().unwrap();
-    // `free` goes around, and `told` is two thirds of what arrived.
+    // `free` is rerouted; `told` has two thirds of the goodput.
     assert_eq!(network.link_name(after.worst.load.unwrap().0), "C->B");
     assert!((after.lost_bps / found.intact.totals.goodput_bps - 2.0 / 3.0).abs() < 1e-9);
     let (id, lost) = after.hit.unwrap();
     assert_eq!((network.connection_name(id), lost), ("told", 1.0));
-    // The worst: nodes at the ends of all, then by lost goodput.
+    // The worst cases first: failed end nodes of all connections, then by lost goodput.
     let ranked: Vec<&str> = found.ranked().into_iter().map(|i| &*names[i]).collect();
     assert_eq!(ranked[..2], ["A", "B"]);
     assert_eq!(ranked[7], "D");
-    // Nothing makes A->B busier than all of it; B->A carries something only if D->A fails, or never.
+    // No failure raises the load of A->B above its present load. B->A has traffic only after a
+    // failure of D->A, or never.
     let link = found.links[0];
     assert_eq!((link.by, link.worst), (None, link.intact));
 }
 
-/// Who waited nine times as long was nowhere told of, and of all who lost only one was.
+/// Regression: connections with nine times the delay were missing, and only one of those with
+/// losses was listed.
 #[test]
 fn all_who_suffer_are_told_hardest_hit_first() {
     let network = ring().build();
@@ -617,7 +621,7 @@ fn all_who_suffer_are_told_hardest_hit_first() {
     );
     assert_eq!(name(free), "free");
     assert!(free.lost.abs() < 1e-9 && free.delay_s.unwrap() > SLOWER * free.intact_delay_s);
-    // Nobody goes over C->D or D->A.
+    // No connection uses C->D or D->A.
     let without_cd = found.cases[2].rest.as_ref().unwrap();
     assert_eq!((without_cd.suffering, without_cd.hurt.len()), (0, 0));
     let one = FailureOptions {
@@ -631,7 +635,7 @@ fn all_who_suffer_are_told_hardest_hit_first() {
     );
 }
 
-/// Those whose own end fails suffer from every failure of it, and came before those whom somebody can help.
+/// Regression: connections with a failed end were listed before those that routing can help.
 #[test]
 fn who_is_hurt_is_told_how_and_by_how_much() {
     let network = ring().build();
@@ -680,13 +684,13 @@ fn links_that_nobody_told_to_be_duplex_fail_one_by_one() {
         },
     );
     assert_eq!(names(&network, &found), ["A->B", "B->A"]);
-    // Without its acknowledgements TCP sends nothing.
+    // Without acknowledgements TCP sends nothing.
     assert!(found.cases.iter().all(|case| case.blocked == 1));
     let kinds = found.cases.iter().map(|case| case.failing[0].kind());
     assert_eq!(kinds.collect::<Vec<_>>(), [FailureKind::Link; 2]);
 }
 
-/// A pair in which one fails with the other is no case of its own.
+/// Two elements of which one fails with the other are not a pair.
 #[test]
 fn pairs_are_of_what_fails_apart() {
     let mut ring = ring();
@@ -700,7 +704,7 @@ fn pairs_are_of_what_fails_apart() {
     };
     let found = analyse(&network, &pairs);
     let names = names(&network, &found);
-    // Of the 9 · 8 / 2 pairs, those of a node and one of its two links, and of B and the group of one
+    // Not among the 9 · 8 / 2 pairs: a node with one of its two links, and B with the group of one
     // direction of each of its links.
     assert_eq!(names.len(), 36 - 8 - 1);
     assert!(names.contains(&"A<->B + south".to_owned()));
@@ -724,7 +728,7 @@ fn pairs_are_of_what_fails_apart() {
     assert!(some(3).iter().all(|name| names.contains(name)));
 }
 
-/// An event has taken a link down before.
+/// An event took a link down earlier.
 #[test]
 fn what_is_down_already_does_not_fail_again() {
     let mut ring = ring();
@@ -750,7 +754,7 @@ fn what_is_down_already_does_not_fail_again() {
     assert_eq!((at(4.0).cases.len(), at(4.0).down_already.len()), (8, 0));
     let later = at(6.0);
     assert_eq!(later.down_already, [Failing::Link(first)]);
-    // `told` is blocked in the intact network, too: it cannot be blocked again.
+    // `told` has no route in the intact network either, so the failure does not block it.
     assert_eq!(later.intact.without_route.len(), 1);
     let blocked: Vec<u64> = later.cases.iter().map(|case| case.blocked).collect();
     assert_eq!(blocked, [1, 1, 1, 1, 1, 1, 1]);

@@ -1,4 +1,4 @@
-//! Headroom is where bounds are met, and where runs say so.
+//! Headroom, compared with known bounds and with runs.
 
 use netflow_network::{Application, Coupling, FluidOptions, Network, Options, Step, Transport};
 use netflow_simulation::Simulation;
@@ -19,7 +19,8 @@ fn network(scale: f64) -> (Network, [netflow_network::ConnectionId; 2]) {
     (pair.build(), [a, b])
 }
 
-/// The bound on utilization is one on demand over bandwidth: a small buffer, which loses much of it, does not raise it.
+/// The utilization bound is on demand over bandwidth, so that losses at a small buffer do not raise
+/// the headroom.
 #[test]
 fn losses_make_no_headroom() {
     let mut pair = pair(2.0);
@@ -37,7 +38,7 @@ fn losses_make_no_headroom() {
     }
 }
 
-/// Half of the link is used: 1.6 times as much are 80 %.
+/// The link is 50 % utilized, so a factor of 1.6 gives 80 %.
 #[test]
 fn utilization_is_met_at_its_bound() {
     let (network, _) = network(1.0);
@@ -51,12 +52,12 @@ fn utilization_is_met_at_its_bound() {
     assert!((found.at.links[0].load - 0.8).abs() < 1e-8);
     let there = network.link_by_name("A->B").unwrap();
     assert_eq!(found.binding, Some(Binding::Utilization(there)));
-    // The solver is as it was.
+    // The solver is unchanged.
     let again = solver.solve(&OPTIONS).unwrap();
     assert!((again.totals.rate_pps - 500.0).abs() < 1e-9);
 }
 
-/// One of the two alone: the other's 200 packets/s stay.
+/// Only one of two demands is scaled; the other's 200 packets/s stay.
 #[test]
 fn one_demand_is_scaled_alone() {
     let (network, [a, _]) = network(1.0);
@@ -71,8 +72,8 @@ fn one_demand_is_scaled_alone() {
     assert!((found.factor.unwrap() - 2.0).abs() < 1e-2, "{found:?}");
 }
 
-/// TCP that is given data at a rate sends it as long as it can: ten connections with 40 packets/s each on a link
-/// for 1000 are 80 % at twice that, as they are by hand; one without a rate is not scaled.
+/// TCP with a fixed-rate application: ten connections with 40 packets/s each, on a link of 1000
+/// packets/s, reach 80 % at a factor of 2. One without a rate is not scaled.
 #[test]
 fn what_applications_have_to_send_is_scaled() {
     let with = |rate_pps: f64| {
@@ -104,7 +105,7 @@ fn what_applications_have_to_send_is_scaled() {
     }
 }
 
-/// Bisection over runs leads to the same factor.
+/// Bisection over runs gives the same factor.
 #[test]
 fn runs_lead_to_the_same_factor() {
     let bounds = Bounds {
@@ -147,14 +148,14 @@ fn runs_lead_to_the_same_factor() {
 fn bounds_that_nothing_keeps_and_demands_that_are_none() {
     let (network, _) = network(1.0);
     let mut solver = Solver::new(&network, f64::INFINITY).unwrap();
-    // 20 ms of propagation alone are more.
+    // The propagation delay of 20 ms alone exceeds the bound.
     let bounds = Bounds {
         delay_s: 0.01,
         ..Bounds::default()
     };
     let found = solver.headroom(&bounds, Which::All, &OPTIONS).unwrap();
     assert!(found.factor.is_none() && matches!(found.binding, Some(Binding::Delay(_))));
-    // Nothing is asked.
+    // No bound is given.
     let found = solver
         .headroom(&Bounds::default(), Which::All, &OPTIONS)
         .unwrap();

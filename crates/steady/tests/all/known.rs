@@ -1,4 +1,4 @@
-//! Networks whose steady state is known otherwise.
+//! Networks with a known steady state.
 
 use netflow_fluid::mm1k::equilibrium;
 use netflow_network::Network;
@@ -22,7 +22,7 @@ fn near(is: f64, should: f64) {
     assert!((is - should).abs() <= 1e-9 * should.abs(), "{is} {should}");
 }
 
-/// Poisson packets alone: M/M/1/K.
+/// Poisson arrivals alone: M/M/1/K.
 #[test]
 fn a_queue_alone_is_that_of_the_formula() {
     for rate_pps in [10.0, 800.0, 1000.0, 1200.0, 5000.0] {
@@ -36,15 +36,15 @@ fn a_queue_alone_is_that_of_the_formula() {
         near(link.utilization, eq.utilization());
         assert!((link.loss_probability - eq.blocking).abs() < 1e-12);
         near(steady.connection(c).goodput_pps, 1000.0 * eq.utilization());
-        // Little's law: what is there, over what gets in.
+        // Little's law: mean queue over throughput.
         near(link.delay_s, eq.mean_pkts / (1000.0 * eq.utilization()));
         near(steady.connection(c).delay_s, link.delay_s + 0.02);
         assert_eq!((steady.equilibria, steady.starts_led), (1, 5));
     }
 }
 
-/// A window that the way holds with ease: W/rtt, and the round-trip time is that of empty queues but for
-/// what this rate makes them.
+/// A window far below the bandwidth-delay product: the rate is W/rtt, and the round-trip time is
+/// near that of empty queues.
 #[test]
 fn a_small_window_is_sent_once_in_a_round_trip() {
     let mut pair = pair(100.0);
@@ -56,8 +56,8 @@ fn a_small_window_is_sent_once_in_a_round_trip() {
     assert!(it.rtt_s.unwrap() > 0.021 && it.rtt_s.unwrap() < 0.025);
 }
 
-/// Many TCP connections fill the link, whatever they are; each gets what its profile says for the loss and
-/// the round-trip time that are told.
+/// Many TCP connections saturate the link. Each has the rate that its profile gives for the
+/// reported loss and round-trip time.
 #[test]
 fn every_source_sends_what_its_profile_says() {
     let mut pair = pair(100.0);
@@ -79,7 +79,7 @@ fn every_source_sends_what_its_profile_says() {
     assert_eq!(steady.equilibria, 1);
 }
 
-/// Numbers are those of the state that is told, not of the last one that was tried.
+/// Results are those of the reported state, not of the last starting point tried.
 #[test]
 fn random_starts_change_no_number() {
     for seed in 0..40 {
@@ -99,7 +99,7 @@ fn random_starts_change_no_number() {
     }
 }
 
-/// The same bits again, whatever was solved before.
+/// Results are bit-identical, whatever was solved before.
 #[test]
 fn the_same_network_gives_the_same_bits() {
     let (network, _, _) = crate::networks::endless(12);

@@ -1,4 +1,5 @@
-//! Steady states, from outside. One binary: it builds in a fraction of the time of one for each file.
+//! Integration tests of the steady-state solver, in one binary, which builds much faster than one
+//! per file.
 
 mod events;
 mod failures;

@@ -1,4 +1,4 @@
-//! Networks that tests share.
+//! Networks shared by tests.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use netflow_problems::{connection, link, one_way, wide_network};
 use netflow_profile::{Scaled, builtin};
 use netflow_workload::{Distribution, Transfers};
 
-/// A random network of any scale whose connections all send for ever, with how its mix travels and a time
-/// that is long beside its delays.
+/// Returns a random network of any scale with permanently active connections, its transport model,
+/// and a duration that is long compared with its delays.
 pub fn endless(seed: u64) -> (Network, Transport, f64) {
     let mut wide = wide_network(seed);
     for (_, _, connection) in &mut wide.connections {
@@ -22,7 +22,7 @@ pub fn endless(seed: u64) -> (Network, Transport, f64) {
     (wide.build(), wide.transport, wide.duration_s)
 }
 
-/// The network as packets might have calibrated it: links and sources by turns this way and that.
+/// Returns the network with alternating calibration factors of links and sources.
 pub fn as_if_calibrated(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut windows = vec![0.0; network.link_count()];
@@ -54,7 +54,7 @@ pub fn as_if_calibrated(network: &Network) -> Network {
     builder.build().unwrap()
 }
 
-/// The network, every other TCP being Linux's CUBIC, whose windows swing less.
+/// Returns the network with every other TCP replaced by Linux CUBIC, whose window oscillates less.
 pub fn as_two_tcps(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut others = [false, true].into_iter().cycle();
@@ -66,7 +66,7 @@ pub fn as_two_tcps(network: &Network) -> Network {
     builder.build().unwrap()
 }
 
-/// The network, every other source of its own rate standing for transfers of some size.
+/// Returns the network with every other fixed-rate source replaced by the mean rate of transfers.
 pub fn as_transfers(network: &Network) -> Network {
     let mut builder = network.to_builder();
     let mut i = 0_u32;
@@ -84,7 +84,7 @@ pub fn as_transfers(network: &Network) -> Network {
     builder.build().unwrap()
 }
 
-/// The network, every drop-tail queue's room being bytes, as many as 1000 for each packet.
+/// Returns the network with drop-tail buffers in bytes, 1000 for each packet.
 pub fn in_bytes(network: &Network) -> Network {
     let mut builder = network.to_builder();
     builder.each_link(|link| {
@@ -95,7 +95,7 @@ pub fn in_bytes(network: &Network) -> Network {
     builder.build().unwrap()
 }
 
-/// The network with every drop-tail buffer as the time in which the link sends it.
+/// Returns the network with each drop-tail buffer as its transmission time.
 pub fn in_time(network: &Network) -> Network {
     let mut builder = in_bytes(network).to_builder();
     builder.each_link(|link| {
@@ -109,7 +109,8 @@ pub fn in_time(network: &Network) -> Network {
     builder.build().unwrap()
 }
 
-/// The network, links in turn without overhead, with that of Ethernet and with that of ADSL.
+/// Returns the network with links in turn without overhead, with that of Ethernet and with that of
+/// ADSL.
 pub fn with_overhead(network: &Network) -> Network {
     let ethernet = Overhead {
         bytes: 38.0,
@@ -127,7 +128,7 @@ pub fn with_overhead(network: &Network) -> Network {
     builder.build().unwrap()
 }
 
-/// Two nodes, a link and its way back; 1000 packets/s of 1000 bytes, 20 ms each way.
+/// Two nodes with a link in each direction: 1000 packets/s of 1000 bytes, one-way delay 20 ms.
 pub struct Pair {
     pub builder: NetworkBuilder,
     pub from: NodeId,
@@ -149,7 +150,7 @@ pub fn pair(room_pkts: f64) -> Pair {
 }
 
 impl Pair {
-    /// Poisson packets, of which nobody hears.
+    /// Adds an unresponsive Poisson source.
     pub fn poisson(&mut self, name: &str, rate_pps: f64) -> ConnectionId {
         let source = Source::Poisson { rate_pps };
         self.builder

@@ -1,4 +1,4 @@
-//! What has no steady state is refused in words.
+//! Errors for networks without a steady state.
 
 use netflow_network::{
     Application, Buffer, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec, QueueClass,
@@ -27,7 +27,7 @@ fn a_congestion_window_is_refused() {
     );
 }
 
-/// Its queue was told 60 times too short.
+/// Regression: its queue was underestimated by a factor of 60.
 #[test]
 fn viewers_of_video_are_refused() {
     let mut pair = pair(10.0);
@@ -60,8 +60,7 @@ fn a_transfer_that_ends_is_refused_while_it_sends() {
     assert!(!before.connections[0].sending && before.totals.rate_pps == 0.0);
 }
 
-/// The link was taken to work: a connection with a `path` over a failed link came out as if nothing had
-/// happened.
+/// Regression: a connection with a `path` over a failed link had results as if the link worked.
 #[test]
 fn a_given_path_over_a_link_that_is_down_is_no_route() {
     let mut builder = netflow_network::NetworkBuilder::new();
@@ -181,7 +180,7 @@ fn options_out_of_range_are_refused() {
         .map(|_| ()));
 }
 
-/// Who no longer waits gets the same steady state, and is told how many starts there were.
+/// An interrupted search returns the same steady state, and the number of starting points tried.
 #[test]
 fn starts_end_when_somebody_says_so() {
     let mut pair = pair(50.0);
@@ -207,7 +206,7 @@ fn starts_end_when_somebody_says_so() {
     assert_eq!(stopped.totals.goodput_bps, whole.totals.goodput_bps);
 }
 
-/// What its application makes is all that a connection sends, and is no transfer that ends.
+/// A connection with a fixed-rate application sends that rate, and is not a transfer that ends.
 #[test]
 fn an_application_is_no_transfer() {
     let mut pair = pair(50.0);

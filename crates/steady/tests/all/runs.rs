@@ -1,4 +1,4 @@
-//! A run that settles ends where the steady state was found.
+//! Runs that settle end in the computed steady state.
 
 use netflow_network::{
     ConnectionSpec, Coupling, FluidOptions, Network, NetworkBuilder, Options, Run, Source, Step,
@@ -13,22 +13,23 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::networks::{as_transfers, endless, in_bytes, pair, with_overhead};
 
-/// Of less in a queue nobody can tell a percent.
+/// Queue in packets that is added in ratios, so that differences of nearly empty queues do not
+/// count.
 const LITTLE_PKTS: f64 = 0.01;
-/// A run whose queues and rates change by no more is settled.
+/// Relative change of queues and rates below which a run is settled.
 const SETTLED: f64 = 1e-4;
-/// What the brief distance between a settled run and the steady state may be.
+/// Largest relative difference between a settled run and the steady state, for queues and rates.
 const QUEUES: f64 = 0.01;
 const RATES: f64 = 0.001;
 
-/// A run until nothing moves any more, or so many steps are over.
+/// A run until it settles, or to the maximum number of steps.
 pub struct Settling {
     pub simulation: Simulation,
-    /// By how much a queue, or a rate, still changed, relatively.
+    /// Largest relative change of a queue or rate at the end.
     pub moved: f64,
 }
 
-/// TCP learns a loss of p from 1/p packets and more: so long it has to go on.
+/// Returns how long a run must last because TCP estimates a loss p from at least 1/p packets.
 pub fn learning_s(network: &Network, steady: &Steady) -> f64 {
     let times = network.connections().map(|id| {
         let (spec, it) = (network.connection_spec(id), steady.connection(id));
@@ -81,7 +82,7 @@ pub fn settle(network: &Network, transport: Transport, first_s: f64, most_steps:
     }
 }
 
-/// The largest error of a queue and of a rate, each as a part of what is allowed.
+/// Returns the largest error of a queue or rate, relative to the tolerance.
 fn errors(network: &Network, run: &Simulation, steady: &Steady) -> f64 {
     let queues = network.links().map(|id| {
         let is = run.queue_pkts(id);
@@ -94,9 +95,10 @@ fn errors(network: &Network, run: &Simulation, steady: &Steady) -> f64 {
     queues.chain(rates).fold(0.0, f64::max)
 }
 
-/// By how much the delays that are told of connections at rest differ from those of a run that rests, relatively. A run's are those
-/// of M/M/1/K queues with the same mean, the steady state's by Little's law from what leaves: where windows swing, a
-/// queue is empty for more of the time, and packets find more in it.
+/// Returns the relative differences of the connections' delays between the steady state and a
+/// settled run. The run uses M/M/1/K queues with the same mean; the steady state uses Little's law
+/// with the throughput. They differ because a queue under oscillating windows is empty more often,
+/// and arrivals find more packets in it.
 fn delays_apart(network: &Network, run: &mut Simulation, steady: &Steady) -> Vec<(f64, String)> {
     let period = run.begin_period();
     for _ in 0..64 {
@@ -132,7 +134,7 @@ fn compare(
         };
         let steady = match solve(&network, f64::INFINITY, &options) {
             Ok(steady) => steady,
-            // Up to ten times further from rest than asked, where a queue is full to the last digit.
+            // The residual is up to ten times the tolerance if a queue is full to rounding.
             Err(_) if too_far.contains(&seed) => continue,
             Err(no) => {
                 bad.push(format!("seed {seed}: {no}"));
@@ -179,7 +181,7 @@ fn compare(
         "{} delays of connections: half within {half:.1e}, nine in ten within {most:.1e}, all within {all:.1e}",
         delays.len()
     );
-    // Furthest apart are transfers where there is room for two packets.
+    // The largest errors are those of transfers with a buffer of two packets.
     assert!(
         half < 2e-3 && most < 0.03 && all < 0.35,
         "{half} {most} {all}"
@@ -221,7 +223,8 @@ fn runs_over_links_with_overhead_that_settle_end_there() {
 #[test]
 #[ignore = "two minutes in release: runs_of_queues_of_bytes_that_settle_end_there on 300 networks"]
 fn runs_of_queues_of_bytes_that_settle_end_there_on_300_networks() {
-    // What the queues hold follows from the mix, and the mix from what they lose: on two no start leads to rest.
+    // The mean size determines the buffer in packets, and depends on its losses: on two networks no
+    // start converges.
     compare(0..300, in_bytes, 150_000, 101, &[182, 222]);
 }
 
@@ -237,7 +240,7 @@ fn runs_of_transfers_that_settle_end_there_on_300_networks() {
     compare(0..300, as_transfers, 150_000, 101, &[121]);
 }
 
-/// Where a run swings for ever it is told so; where it rests it rests there.
+/// A run that oscillates is reported as such; a run that settles is at the steady state.
 #[test]
 fn a_run_that_swings_is_told_from_one_that_rests() {
     let beside = |network: &Network, duration_s: f64| {
@@ -249,7 +252,7 @@ fn a_run_that_swings_is_told_from_one_that_rests() {
             .unwrap()
             .unwrap()
     };
-    // A queue of some forty packets under windows of thousands.
+    // A queue of about forty packets with windows of thousands.
     let (swings, _, _) = endless(59);
     let run = beside(&swings, 20.0);
     assert!(!run.rests(), "{run:?}");
@@ -262,9 +265,9 @@ fn a_run_that_swings_is_told_from_one_that_rests() {
     );
 }
 
-/// Packets of 40 to 1500 B meet at up to four links: each waits as all do, but takes its own time to be sent. Means and 95th
-/// percentiles are compared. Once a run
-/// told of all the mean of all, 8 ms of packets that take 17 ms even where nobody else is.
+/// Packets of 40 to 1500 B share up to four links. All wait equally long, but each has its own
+/// transmission time. Means and 95th percentiles are compared. Regression: a run once reported the
+/// common mean for all, 8 ms for packets that take 17 ms without other traffic.
 #[test]
 fn delays_of_packets_of_any_size_are_those_of_runs() {
     let mut rng = ChaCha8Rng::seed_from_u64(netflow_problems::population(5));

@@ -1,4 +1,4 @@
-//! Derivatives by the adjoint equations are those of differences.
+//! Adjoint derivatives, compared with finite differences.
 
 use netflow_network::{ConnectionId, Network, Room};
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which};
@@ -13,7 +13,7 @@ const EXACT: SteadyOptions = SteadyOptions {
     seed: 1,
 };
 
-/// What was compared: the error of a derivative, and what it is of.
+/// Error of each derivative, with its description.
 type Compared = Vec<(f64, String)>;
 
 struct Comparison<'a> {
@@ -26,9 +26,10 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The derivative at `x` of what `set` sets, whose size is `scale`: by differences of the fourth order,
-    /// two of them with different steps; where those do not agree to 1e-6 there is a bend between, or all is
-    /// rounding. Elasticities below 1e-5 are nothing, and so are losses below 1e-15.
+    /// Compares the derivative at `x` of the parameter that `set` sets, of size `scale`, with
+    /// fourth-order differences of two steps. It is skipped if these differ by more than 1e-6,
+    /// because of a kink or of rounding. Elasticities below 1e-5 and losses below 1e-15 count as
+    /// zero.
     fn one(
         &mut self,
         name: &str,
@@ -61,7 +62,7 @@ impl Comparison<'_> {
         };
         let nothing = value.max(least) * 1e-5 / scale;
         let error = |a: f64| (a - fine).abs() / (fine.abs() + nothing);
-        // A bend that is alike on both sides has a mean.
+        // A kink with opposite slopes on its sides has a central difference, too.
         let bends = (above - below).abs() > 0.05 * (above.abs() + below.abs() + nothing);
         if error(coarse) < 1e-6 && !bends {
             let what = format!(
@@ -141,7 +142,7 @@ fn all(seeds: std::ops::Range<u64>, change: fn(&Network) -> Network) {
         let (error, what) = &compared[((part * n as f64) as usize).min(n - 1)];
         println!("{name} of {n}: within {error:.1e}, {what}");
     }
-    // One in a hundred is next to a bend, or a difference of rounding.
+    // One in a hundred is next to a kink or affected by rounding.
     let (error, what) = &compared[n * 99 / 100];
     assert!(*error < 1e-5, "{error:.1e} {what}");
     let (error, what) = &compared[n - 1];
@@ -160,18 +161,19 @@ fn derivatives_are_those_of_differences_where_packets_calibrated() {
 
 #[test]
 fn derivatives_are_those_of_differences_where_two_tcps_meet() {
-    // Network 5 has its 95th percentile of delay at a bend, which differences of both steps have the same side of.
+    // In network 5 the 95th percentile of the delay is at a kink, and differences of both steps see
+    // the same side.
     all(6..18, as_two_tcps);
 }
 
-/// How many packets a queue holds follows from their sizes, and those from everything.
+/// The number of packets in a queue depends on their sizes, and these on all parameters.
 #[test]
 fn derivatives_are_those_of_differences_where_queues_hold_bytes() {
     all(0..12, in_bytes);
     all(0..12, |network| in_bytes(&as_transfers(network)));
 }
 
-/// Packets have other sizes at each link of their way.
+/// Packet sizes differ from link to link of a path.
 #[test]
 fn derivatives_are_those_of_differences_where_links_have_overhead() {
     all(0..12, |network| with_overhead(&in_bytes(network)));
@@ -186,7 +188,7 @@ fn derivatives_are_those_of_differences_where_buffers_follow_the_bandwidth() {
 #[test]
 fn derivatives_are_those_of_differences_of_transfers() {
     all(0..16, as_transfers);
-    // The last has a way back on which nothing is traffic, and whose delay changes bursts all the same.
+    // The last network has a return path without traffic, whose delay changes bursts.
     all(273..276, as_transfers);
 }
 
@@ -214,7 +216,7 @@ fn derivatives_are_those_of_differences_on_300_networks_of_transfers() {
     all(0..300, as_transfers);
 }
 
-/// What is told of one connection is what the state tells of it, and of all what it tells in total.
+/// The measure of one connection equals its value in the state, and the measure of all the total.
 #[test]
 fn measures_are_those_of_the_state() {
     let near = |is: f64, should: f64| (is - should).abs() <= 1e-12 * should.abs().max(1e-3);

@@ -1,4 +1,4 @@
-//! The section of connections and their routes.
+//! Section of an ns-2 script with the connections and their routes.
 
 use netflow_network::{
     ACK_BYTES, Acks, Application, ConnectionId, ConnectionSpec, DEFAULT_MOST_WINDOW, LinkId,
@@ -10,11 +10,11 @@ use super::super::tcl::{list, word};
 use super::super::{ExportError, Tcp};
 use super::{Export, MOST_PACKETS, Warnings};
 
-/// Exponential sources without bursts send one packet after each gap; at this rate (bit/s) the
-/// packet itself takes no time.
+/// Rate in bit/s of exponential sources without bursts, which send one packet after each gap: high
+/// enough that the packet itself takes no time.
 const AT_ONCE_BPS: f64 = 1e15;
 
-/// The largest packet that ns-2 should meet in bytes, far above any.
+/// Packet size in bytes above all real ones.
 const LARGEST_PACKET: f64 = 1e9;
 
 pub(super) fn is_tcp(spec: &ConnectionSpec) -> bool {
@@ -63,7 +63,7 @@ impl Export<'_> {
         Ok(text)
     }
 
-    /// The variant with all that the source says of it.
+    /// Returns the TCP variant with the settings of the source.
     fn window(&self, id: ConnectionId, source: &WindowSource) -> Result<String, ExportError> {
         let spec = self.network.connection_spec(id);
         let tcp = self.options.tcp.unwrap_or(match source.variant {
@@ -85,7 +85,7 @@ impl Export<'_> {
         set("rtxcur_init_", source.initial_rto_s, default.initial_rto_s);
         set("minrto_", source.min_rto_s, default.min_rto_s);
         set("maxrto_", source.max_rto_s, default.max_rto_s);
-        // The exporter's own delay goes for all that have none.
+        // Connections without a delay of their own use the exporter's.
         set(
             "overhead_",
             self.network.send_jitter_s(id).unwrap_or_default(),
@@ -175,7 +175,7 @@ impl Export<'_> {
         ))
     }
 
-    /// The ways at the start.
+    /// Returns the initial routes.
     fn routes(&self, id: ConnectionId, spec: &ConnectionSpec) -> String {
         let mut text = self.way(spec, &self.network.path(id));
         if is_tcp(spec) {
@@ -188,7 +188,7 @@ impl Export<'_> {
         text
     }
 
-    /// The way of the data from now on.
+    /// Returns a change of the data's route.
     pub(super) fn way(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
         if way.is_empty() {
             return format!("no-route {}\n", self.name_and_ends(spec));
@@ -196,7 +196,7 @@ impl Export<'_> {
         self.route(spec, way)
     }
 
-    /// The way of the acknowledgements from now on; without any they go where they went before.
+    /// Returns a change of the acknowledgements' route; without a path they keep the former one.
     pub(super) fn way_back(&self, spec: &ConnectionSpec, way: &[LinkId]) -> String {
         match way.is_empty() {
             true => String::new(),
@@ -229,7 +229,8 @@ impl Export<'_> {
         format!("{} {from} {to}", word(&spec.name))
     }
 
-    /// netflow sends until so much has arrived; nothing tells a source without feedback.
+    /// Warns of sizes of unresponsive sources: netflow sends until the size was delivered, but ns-2's
+    /// source has no feedback and ends when it was sent.
     fn warn_of_constant_sizes(&self, warnings: &mut Warnings) {
         for id in self.network.connections() {
             let spec = self.network.connection_spec(id);
@@ -243,7 +244,7 @@ impl Export<'_> {
     }
 }
 
-/// Start, stop and count.
+/// Returns start, stop and count.
 fn options(spec: &ConnectionSpec) -> String {
     let mut options = format!("start {}", spec.start_s);
     if let Some(stop_s) = spec.stop_s {
@@ -255,7 +256,7 @@ fn options(spec: &ConnectionSpec) -> String {
     options
 }
 
-/// ns-2's packet size: that on the wire without the header that ns-2 adds.
+/// Returns ns-2's packet size: the size on the wire without the header that ns-2 adds.
 fn payload(
     spec: &ConnectionSpec,
     header_bytes: f64,
@@ -273,7 +274,7 @@ fn payload(
     }
 }
 
-/// The transfer in whole packets, the last of which may be part of one.
+/// Returns the transfer size, rounded up to whole packets.
 fn whole_size(spec: &ConnectionSpec) -> Result<Option<f64>, ExportError> {
     let size = spec.size_pkts.map(f64::ceil);
     match size {
@@ -306,7 +307,7 @@ fn poisson(spec: &ConnectionSpec, rate_pps: f64) -> Result<String, ExportError> 
     Ok(exponential(bytes, rate_pps))
 }
 
-/// Bursts and pauses of exponential length.
+/// Returns a source with exponential on and off periods.
 fn on_off(bytes: f64, rate_pps: f64, [on_s, off_s]: [f64; 2]) -> String {
     format!(
         "Application/Traffic/Exponential packetSize_ {bytes} burst_time_ {on_s} idle_time_ {off_s} rate_ {}",
@@ -314,7 +315,7 @@ fn on_off(bytes: f64, rate_pps: f64, [on_s, off_s]: [f64; 2]) -> String {
     )
 }
 
-/// Packets with exponential gaps.
+/// Returns a source of packets with exponential gaps.
 fn exponential(bytes: f64, rate_pps: f64) -> String {
     format!(
         "Application/Traffic/Exponential packetSize_ {bytes} burst_time_ 0 idle_time_ {} rate_ {AT_ONCE_BPS:e}",

@@ -1,4 +1,4 @@
-//! The section of what happens on the way.
+//! Section of an ns-2 script with the events.
 
 use netflow_network::{Acks, Buffer, Change, DropPolicy, EventSpec, LinkId};
 use std::collections::BTreeSet;
@@ -10,10 +10,10 @@ use super::links::UNITS;
 use super::{Export, Warnings};
 
 impl Export<'_> {
-    /// Empty if nothing happens.
+    /// Returns the section; empty without events.
     ///
     /// # Errors
-    /// Losses that ns-2 does not know.
+    /// Losses that ns-2 does not support.
     pub(super) fn events(&self, warnings: &mut Warnings) -> Result<String, ExportError> {
         let events: Vec<EventSpec> = self.events_in_time().collect();
         if events.is_empty() {
@@ -65,7 +65,7 @@ impl Export<'_> {
         })
     }
 
-    /// The routes that are not what they were.
+    /// Returns the routes that changed between the two times.
     fn new_routes(&self, before_s: f64, at_s: f64) -> String {
         let network = self.network;
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The section of links.
+//! Section of an ns-2 script with the links.
 
 use std::fmt::Write;
 
@@ -10,21 +10,21 @@ use super::{Export, Warnings};
 
 const LOSSY: &str = include_str!("lossy.tcl");
 
-/// Of what the error model loses some.
+/// Units of the error model's losses.
 pub(super) const UNITS: [&str; 2] = ["pkt", "byte"];
 
-/// The largest `limit_` of a queue.
+/// Largest `limit_` of a queue.
 const MOST_LIMIT: f64 = i32::MAX as f64;
 
-/// ns-2 reads 0 as "choose one"; this is as little.
+/// Smallest threshold: ns-2 interprets 0 as automatic.
 const SMALLEST_THRESHOLD: f64 = 1e-9;
 
-/// The data packets that cross a link at the start.
+/// Data packets that cross a link at the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
     connections: f64,
     bytes: f64,
-    /// The largest of them, and the number of the connection they are of.
+    /// Size of the largest one, with the index of its connection.
     largest: Option<(f64, usize)>,
 }
 
@@ -34,7 +34,7 @@ impl Export<'_> {
         let network = self.network;
         let mut rows = vec![["# from", "to", "bit/s", "delay s", "queue"].map(str::to_owned)];
         for (id, load) in network.links().zip(&loads) {
-            // Whoever adds something to a link says here what ns-2 makes of it.
+            // Exhaustive, so that every new setting of a link must be translated here.
             let &LinkSpec {
                 from,
                 to,
@@ -71,7 +71,7 @@ impl Export<'_> {
         ))
     }
 
-    /// What links lose on the way, by ns-2's error model.
+    /// Returns the error models of lossy links.
     pub(super) fn losses(&self) -> Result<String, ExportError> {
         let network = self.network;
         let mut lines = String::new();
@@ -93,14 +93,14 @@ impl Export<'_> {
         }
     }
 
-    /// At which rate a link loses [`UNITS`].
+    /// Returns the loss rates of a link per packet and per byte, as [`UNITS`].
     pub(super) fn loss_rates(&self, id: LinkId, loss: &LinkLoss) -> Result<[f64; 2], ExportError> {
         let in_bursts = || ExportError::LossInBursts {
             link: self.network.link_name(id).to_owned(),
         };
         let byte = match loss.bit_errors.map(|errors| errors.rate()) {
             None => 0.0,
-            // The same for whole bytes, which is what the error model counts.
+            // Converted to whole bytes, which the error model counts.
             Some((rate, true)) => -libm::expm1(8.0 * libm::log1p(-rate)),
             Some((_, false)) => return Err(in_bursts()),
         };
@@ -110,7 +110,7 @@ impl Export<'_> {
         }
     }
 
-    /// Which of [`UNITS`] a link loses at any time.
+    /// Returns which of [`UNITS`] a link loses at any time.
     pub(super) fn ever_lost(&self, id: LinkId) -> Result<[bool; 2], ExportError> {
         let later = self.events_in_time().filter(|event| event.link == id);
         let later = later.filter_map(|event| match event.change {
@@ -146,7 +146,7 @@ impl Export<'_> {
         loads
     }
 
-    /// The queue's class in ns-2, and its variables.
+    /// Returns the queue's class in ns-2, and its variables.
     fn queue(
         &self,
         id: LinkId,
@@ -196,8 +196,8 @@ impl Export<'_> {
         }
     }
 
-    /// ns-2 drops a packet with which the waiting bytes would reach the limit. Here they may be as
-    /// many as fit beside a packet of mean size in service.
+    /// Returns a queue limited in bytes. ns-2 drops a packet with which the waiting bytes would
+    /// reach the limit; the buffer minus a mean packet in service may wait.
     fn queue_in_bytes(
         &self,
         id: LinkId,
@@ -226,8 +226,8 @@ impl Export<'_> {
     }
 }
 
-/// RED with nothing automatic. What `mean_pktsize_` is for: how many packets might have been sent
-/// while the queue was empty.
+/// Returns a RED queue without automatic settings. `mean_pktsize_` gives the number of packets that
+/// might have been sent while the queue was empty.
 fn red_queue(red: &Red, buffer_pkts: f64, load: &Load) -> String {
     let mean_bytes = match load.connections > 0.0 {
         true => (load.bytes / load.connections).round().max(1.0),
@@ -245,7 +245,7 @@ fn red_queue(red: &Red, buffer_pkts: f64, load: &Load) -> String {
     )
 }
 
-/// Columns one under the other; the first row is a comment.
+/// Formats rows in aligned columns; the first row is a comment.
 fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {

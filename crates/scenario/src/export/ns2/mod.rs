@@ -1,4 +1,4 @@
-//! Scenarios as scripts of ns-2, version 2.35.
+//! Export of scenarios to scripts of ns-2, version 2.35.
 
 mod connections;
 mod events;
@@ -10,14 +10,15 @@ use super::tcl::word;
 use super::{ExportError, Tcp};
 use crate::prepared::Prepared;
 
-/// The file with what happened at links.
+/// Name of the output file with the counters of links.
 pub const NS2_LINKS_FILE: &str = "ns-links.csv";
 
-/// What the first line of a script says.
+/// First line of a script.
 pub const NS2_MARK: &str = "written by `netflow export --to ns2`";
 
-/// Its columns. Counts are of the interval that ends at `time_s`; `waiting_pkts` is the time
-/// average over it, without the packet in service; a packet has departed when its service begins.
+/// Columns of the links file. Counts are of the interval that ends at `time_s`. `waiting_pkts` is
+/// the time average over it, without the packet in service; a packet has departed when its service
+/// begins.
 pub const NS2_LINK_COLUMNS: [&str; 7] = [
     "time_s",
     "link",
@@ -28,12 +29,12 @@ pub const NS2_LINK_COLUMNS: [&str; 7] = [
     "waiting_pkts",
 ];
 
-/// The file with what connections did.
+/// Name of the output file with the counters of connections.
 pub const NS2_CONNECTIONS_FILE: &str = "ns-connections.csv";
 
-/// Its columns: counts of the interval that ends at `time_s`, with `count = n` the sum over the n
-/// connections. `sent_pkts` has retransmissions and SYN in it; `acked_pkts` are data packets
-/// acknowledged in order (of sources without acknowledgements, those received).
+/// Columns of the connections file: counts of the interval that ends at `time_s`, with `count = n`
+/// the sum over the n connections. `sent_pkts` includes retransmissions and SYN. `acked_pkts` are
+/// data packets acknowledged in order, or received if the source has no acknowledgements.
 pub const NS2_CONNECTION_COLUMNS: [&str; 6] = [
     "time_s",
     "connection",
@@ -43,31 +44,31 @@ pub const NS2_CONNECTION_COLUMNS: [&str; 6] = [
     "timeouts",
 ];
 
-/// The file with the packet trace, where there is one.
+/// Name of the output file with the packet trace, if any.
 pub const NS2_TRACE_FILE: &str = "ns-trace.tr";
 
-/// ns-2's largest sequence number, half of the 32 bits with a sign.
+/// Largest sequence number of ns-2: half of the range of a signed 32-bit integer.
 pub(super) const MOST_PACKETS: f64 = 1_073_741_823.0;
 
-/// The largest seed of ns-2.
+/// Largest seed of ns-2.
 const MOST_SEED: u64 = 2_147_483_646;
 
-/// What ns-2 multiplies out to the time-to-live of a packet by default: it crosses 31 links.
+/// Largest number of links that a packet crosses with ns-2's default time-to-live.
 const LINKS_BY_DEFAULT: usize = 31;
 
-/// How to export to ns-2.
+/// Options of the export to ns-2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ns2Options {
-    /// The TCP of all connections with a profile; `None`: by the profile's name.
+    /// TCP of all connections with a profile; `None` selects it by the profile's name.
     pub tcp: Option<Tcp>,
-    /// Every connection starts at its time and up to this much later (s), at random.
+    /// Largest random delay of each connection's start, in seconds.
     pub start_jitter_s: f64,
-    /// TCP waits a random time up to this (s) before it sends a packet (ns-2's `overhead_`). This
-    /// breaks the lockstep in which deterministic packets meet drop-tail queues.
+    /// Largest random delay of TCP before it sends a packet, in seconds (ns-2's `overhead_`). It
+    /// breaks the synchronization of deterministic packets at drop-tail queues (phase effects).
     pub overhead_s: f64,
-    /// Length in seconds of the intervals in the files that the script writes.
+    /// Length of the counting intervals in the output files, in seconds.
     pub every_s: f64,
-    /// Which links' packets are traced.
+    /// Links whose packets are traced.
     pub trace: Ns2Trace,
 }
 
@@ -83,39 +84,39 @@ impl Default for Ns2Options {
     }
 }
 
-/// Which links' packets are traced.
+/// Links whose packets are traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ns2Trace {
-    /// None: there is no trace.
+    /// No link, and no trace file.
     #[default]
     None,
-    /// All.
+    /// All links.
     All,
-    /// Those of these names (`FROM->TO`).
+    /// Links with these names (`FROM->TO`).
     Links(Vec<String>),
 }
 
-/// The scenario as a script that ns-2.35 runs: `ns SCRIPT [SEED [DIRECTORY [TRACE]]]`.
+/// Exports the scenario as a script that ns-2.35 runs: `ns SCRIPT [SEED [DIRECTORY [TRACE]]]`.
 ///
-/// The seed is the scenario's unless given. The script writes [`NS2_LINKS_FILE`] and
-/// [`NS2_CONNECTIONS_FILE`] into the directory (the current one unless given), and, if wanted, a
-/// packet trace into [`NS2_TRACE_FILE`] there or into the file given (`/dev/null`, say). The trace
-/// begins with a line `# netflow node NUMBER NAME` for every node, in which newline, carriage
-/// return and backslash are written `\n`, `\r` and `\\`.
+/// The default seed is the scenario's. The script writes [`NS2_LINKS_FILE`] and
+/// [`NS2_CONNECTIONS_FILE`] into the directory (by default the current one). If requested, it
+/// writes a packet trace into [`NS2_TRACE_FILE`] there, or into the given file (for example
+/// `/dev/null`). The trace begins with a line `# netflow node NUMBER NAME` for every node, in which
+/// newline, carriage return and backslash are written `\n`, `\r` and `\\`.
 ///
-/// Everything is as in the scenario: links, rooms (the packet in service counts), paths and return
-/// paths of every connection, starts, stops, sizes, windows, packet sizes. A connection with
-/// `count = n` is n agents. Profiles become the TCP they were measured from
-/// ([`Tcp::of_profile`]), with a window of at most `max-window`, else the profile's limit, else
-/// 10 000 packets, and Poisson sources and applications exponential gaps. Where failures leave a
-/// connection no way it goes on trying, as TCP does. What is not quite as in the scenario is said
-/// in the script's first comment.
+/// All settings are those of the scenario: links, buffers (the packet in service counts), paths and
+/// return paths of every connection, starts, stops, sizes, windows, packet sizes. A connection with
+/// `count = n` is n agents. A profile becomes the TCP from which it was measured
+/// ([`Tcp::of_profile`]), with a window of at most `max-window`, else the profile's limit, else 10
+/// 000 packets. Poisson sources and applications become exponential gaps. A connection without a
+/// route after a failure keeps sending, as TCP does. The first comment of the script lists all
+/// differences from the scenario.
 ///
-/// Acknowledgements that are no traffic (`acks = false`) come back beside the network, after the
+/// Acknowledgements that are not traffic (`acks = false`) return outside the network: after the
 /// propagation and transmission of the return path, without waiting in its queues.
 ///
 /// # Errors
-/// What ns-2 cannot do, and options out of range.
+/// Features that ns-2 does not support, and options out of range.
 pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportError> {
     check(options)?;
     let export = Export {
@@ -141,7 +142,7 @@ pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportEr
     }
     let mut warnings = Warnings::default();
     let seed = seed(scenario.seed, &mut warnings);
-    // The sections first: what they cannot say exactly stands at the top.
+    // The sections come first, because the header lists their differences.
     let links = export.links(&mut warnings)?;
     let losses = export.losses()?;
     let connections = export.connections(&mut warnings)?;
@@ -219,7 +220,7 @@ fn header(scenario: &Prepared, warnings: &Warnings) -> String {
     text
 }
 
-/// What is said at the top of the script.
+/// Warnings in the header of the script.
 #[derive(Default)]
 struct Warnings(Vec<String>);
 
@@ -229,7 +230,7 @@ impl Warnings {
     }
 }
 
-/// What every section of the script is made from.
+/// Data from which all sections of the script are made.
 struct Export<'a> {
     network: &'a Network,
     duration_s: f64,
@@ -289,7 +290,7 @@ impl Export<'_> {
         lengths.max().unwrap_or(0)
     }
 
-    /// A counter of bytes holds what crosses the fastest link in an interval.
+    /// Checks that a counter of bytes cannot overflow on the fastest link in an interval.
     fn check_interval(&self) -> Result<(), ExportError> {
         let network = self.network;
         let every_s = self.options.every_s.min(self.duration_s);
@@ -341,14 +342,14 @@ impl Export<'_> {
         Ok(text)
     }
 
-    /// Both ends of a link, as two words.
+    /// Returns both ends of a link, as two words.
     fn ends(&self, id: LinkId) -> String {
         let spec = self.network.link_spec(id);
         let name = |node| word(self.network.node_name(node));
         format!("{} {}", name(spec.from), name(spec.to))
     }
 
-    /// The names of the nodes on a way of at least one link.
+    /// Returns the names of the nodes on a path of at least one link.
     fn way_nodes(&self, way: &[LinkId]) -> Vec<&str> {
         let network = self.network;
         let first = way.first().map(|&link| network.link_spec(link).from);
@@ -357,19 +358,19 @@ impl Export<'_> {
         nodes.map(|node| network.node_name(node)).collect()
     }
 
-    /// Events that happen before the end.
+    /// Iterates over events before the end.
     fn events_in_time(&self) -> impl Iterator<Item = EventSpec> + '_ {
         let events = self.network.events();
         events.filter(|event| event.at_s < self.duration_s)
     }
 
-    /// Events that change routes.
+    /// Iterates over events that change routes.
     fn reroutings(&self) -> impl Iterator<Item = EventSpec> + '_ {
         let events = self.events_in_time();
         events.filter(|event| event.change.reroutes())
     }
 
-    /// TCP connections whose acknowledgements are no traffic.
+    /// Iterates over TCP connections whose acknowledgements are not traffic.
     fn acks_beside(&self) -> impl Iterator<Item = ConnectionId> + '_ {
         let network = self.network;
         network.connections().filter(|&id| {

@@ -1,4 +1,4 @@
-//! Scenarios as programs of ns-3, version 3.37.
+//! Export of scenarios to C++ programs of ns-3, version 3.37.
 
 use std::fmt::Write;
 
@@ -9,20 +9,20 @@ use netflow_network::{
 use super::real::{RealTcp, real_tcp, way_holds_bytes};
 use crate::prepared::Prepared;
 
-/// The file with what happened at links: counts of the interval that ends at `time_s`, and time averages
-/// over it.
+/// Name of the output file of links: counts of the interval that ends at `time_s`, and time
+/// averages over it.
 pub const NS3_LINKS_FILE: &str = "ns3-links.csv";
 
-/// What the first line of a program begins with.
+/// Start of the first line of a program.
 pub const NS3_MARK: &str = "// A scenario of netflow, for ns-3.37";
 
-/// Likewise of connections.
+/// Name of the output file of connections, with the same kinds of columns.
 pub const NS3_CONNECTIONS_FILE: &str = "ns3-connections.csv";
 
-/// The file with how long packets of connections took.
+/// Name of the output file with packet delays of connections.
 pub const NS3_DELAYS_FILE: &str = "ns3-delays.csv";
 
-/// The libraries of ns-3 that the program is linked with.
+/// ns-3 libraries with which the program is linked.
 pub const NS3_LIBRARIES: [&str; 8] = [
     "applications",
     "flow-monitor",
@@ -34,14 +34,14 @@ pub const NS3_LIBRARIES: [&str; 8] = [
     "core",
 ];
 
-/// How to export to ns-3.
+/// Options of the export to ns-3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ns3Options {
-    /// Every connection starts at its time and up to this much later (s), at random.
+    /// Largest random delay of each connection's start, in seconds.
     pub start_jitter_s: f64,
-    /// Length in seconds of the intervals in the files that the program writes.
+    /// Length of the counting intervals in the output files, in seconds.
     pub every_s: f64,
-    /// Packets that are sent before this time (s) count for no delay.
+    /// Time in seconds before which sent packets do not count for delays.
     pub delays_from_s: f64,
 }
 
@@ -55,13 +55,13 @@ impl Default for Ns3Options {
     }
 }
 
-/// Why a scenario cannot be exported to ns-3.
+/// Reason why a scenario cannot be exported to ns-3.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct Ns3Error {
-    /// Whose fault it is: `link a->b`.
+    /// Element with the unsupported feature: `link a->b`.
     pub place: String,
-    /// What ns-3 cannot have.
+    /// Feature that ns-3 does not support.
     pub what: String,
 }
 
@@ -70,10 +70,10 @@ fn no<T>(place: String, what: impl Into<String>) -> Result<T, Ns3Error> {
     Err(Ns3Error { place, what })
 }
 
-/// The scenario as one file of C++ that compiles against ns-3; its head says how.
+/// Exports the scenario as one C++ file that compiles against ns-3; its header explains how.
 ///
 /// # Errors
-/// What ns-3 cannot have.
+/// Features that ns-3 does not support.
 pub fn ns3(scenario: &Prepared, options: &Ns3Options) -> Result<String, Ns3Error> {
     let mut text = head();
     text += "\nint main(int argc, char **argv) {\n";
@@ -82,11 +82,11 @@ pub fn ns3(scenario: &Prepared, options: &Ns3Options) -> Result<String, Ns3Error
     Ok(text)
 }
 
-/// Several scenarios as one file, which takes little longer to compile than one: the program's third argument
-/// is the number of the one that it runs, from 0.
+/// Exports several scenarios as one file, which takes little longer to compile than one. The
+/// program's third argument is the index of the scenario to run, from 0.
 ///
 /// # Errors
-/// What ns-3 cannot have.
+/// Features that ns-3 does not support.
 pub fn ns3_together(scenarios: &[&Prepared], options: &Ns3Options) -> Result<String, Ns3Error> {
     let mut text = head();
     for (i, scenario) in scenarios.iter().enumerate() {
@@ -110,7 +110,7 @@ pub fn ns3_together(scenarios: &[&Prepared], options: &Ns3Options) -> Result<Str
     Ok(text)
 }
 
-/// The lines that make the network and run it.
+/// Adds the lines that build the network and run it.
 fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Result<(), Ns3Error> {
     let network = &scenario.network;
     if let Some(users) = network.workloads().next() {
@@ -194,7 +194,7 @@ fn head() -> String {
 }
 
 fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
-    // Strings take everything.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "    {what}");
 }
 
@@ -202,7 +202,7 @@ fn quoted(name: &str) -> String {
     let escaped: String = name
         .chars()
         .map(|c| match c {
-            // Its files have names between such.
+            // Its files have names in double quotes.
             '"' => "'".to_owned(),
             '\\' => "\\\\".to_owned(),
             c if c.is_control() => " ".to_owned(),
@@ -227,7 +227,8 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             "links with `overhead` cannot be exported to ns-3; set `overhead = \"0 B\"`",
         );
     }
-    // CoDel lets go while no more is left behind a packet than the largest one. ns-3's counts bytes without PPP.
+    // CoDel does not drop if the queue behind a packet is at most the largest packet. ns-3's queue
+    // counts bytes without PPP.
     let more_than_one = || (largest_bytes(network).floor() + 1.0).to_string();
     let queue = match spec.queue {
         DropPolicy::DropTail => queue(network, id, "", &[], None)?,
@@ -274,7 +275,8 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
                 ("MaxBurstAllowance", format!("{}ns", pie.max_burst_ns)),
                 ("UseEcn", pie.ecn.to_string()),
                 ("MarkEcnThreshold", pie.mark_ecn_threshold.to_string()),
-                // What ns-3 marks does not start its sum of probabilities anew: from some time on it marks all.
+                // After a mark, ns-3 does not reset its accumulated probability, so that it finally
+                // marks every packet.
                 ("UseDerandomization", (!pie.ecn).to_string()),
             ],
             None,
@@ -312,7 +314,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
     Ok(())
 }
 
-/// What CoDel goes by.
+/// Returns the attributes of CoDel.
 fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
     let mut settings = vec![
         ("Target", format!("{}ns", rules.target_ns)),
@@ -329,7 +331,7 @@ fn codel(rules: &CoDel) -> Result<Vec<(&'static str, String)>, &'static str> {
     Ok(settings)
 }
 
-/// The largest packet of all connections, in bytes.
+/// Returns the largest packet size of all connections, in bytes.
 fn largest_bytes(network: &Network) -> f64 {
     let sizes = network
         .connections()
@@ -337,7 +339,7 @@ fn largest_bytes(network: &Network) -> f64 {
     sizes.fold(0.0, f64::max)
 }
 
-/// A queue, of which one packet is elsewhere: the one that is being sent.
+/// Returns a queue, whose size does not include the packet in transmission.
 fn queue(
     network: &Network,
     id: LinkId,
@@ -425,7 +427,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             let back = nodes(&way_back)?;
             let links = network.path(id).into_iter().chain(way_back);
             let empty_s: f64 = links.map(|link| network.link_spec(link).delay_s).sum();
-            // Whole nanoseconds, as delays are.
+            // Rounded to whole nanoseconds, as delays are.
             let empty_s = (1e9 * empty_s).round() / 1e9;
             let buffer = way_holds_bytes(network, id).clamp(262_144.0, 1e9).round();
             line(

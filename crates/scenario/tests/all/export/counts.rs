@@ -1,4 +1,4 @@
-//! What the script counts is what ns-2's own trace says, and what arithmetic says.
+//! Counters of the script, compared with ns-2's trace and with computed values.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use netflow_scenario::export::{Ns2Options, Ns2Trace, Tcp};
 
 use super::ns::{lines, node_numbers, prepared, run, sums, traced};
 
-/// Two ways from A to D, one through B and one through C.
+/// Two paths from A to D, one through B and one through C.
 const TWO_WAYS: &str = r#"
 [simulation]
 duration = "10.3 s"
@@ -43,8 +43,8 @@ fn two_ways(connections: &str) -> String {
     format!("{TWO_WAYS}{connections}")
 }
 
-/// Connections that meet at A with the same destination and part there; acknowledgements that come
-/// back another way.
+/// Connections that share a node and a destination and take different paths; acknowledgements on
+/// another return path.
 fn parted() -> String {
     two_ways(
         r#"
@@ -111,7 +111,8 @@ fn counts_are_those_of_the_trace() {
             "{link}"
         );
     }
-    // The mean of what waits: intervals of 0.5 s and one of 0.3 s, times with 6 digits in the trace.
+    // The mean number waiting, over intervals of 0.5 s and one of 0.3 s; times in the trace have 6
+    // digits.
     let mut integral = 0.0;
     let mut ends = Vec::new();
     for line in run.links.lines().filter(|line| line.contains(",B->D,")) {
@@ -158,7 +159,7 @@ fn every_connection_takes_its_own_way() {
             "3 C->D exp"
         ]
     );
-    // Sent and received, from the first and the last link of each.
+    // Packets sent and received, from the first and the last link of each connection.
     let sums = sums(&run.connections);
     let at = |flow, link: &str, kind| f64::from(seen[&(flow, link.to_owned(), kind)]);
     assert_eq!(sums["udp"][1], at("3", "C->D", "exp"));
@@ -168,7 +169,7 @@ fn every_connection_takes_its_own_way() {
 
 #[test]
 fn a_buffer_has_room_for_as_many_as_it_says() {
-    // 30 packets of 1000 B in a microsecond each meet a link that needs 8 ms for one.
+    // A burst of 30 packets of 1000 B, one per microsecond, on a link that needs 8 ms for one.
     let burst = |buffer: &str, queue: &str| {
         format!(
             "[simulation]\nduration = \"5 s\"\npacket-size = \"1000 B\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
@@ -215,7 +216,7 @@ fn transfers_end_when_so_much_is_delivered() {
             .filter(|line| line.kind == "tcp")
             .map(|line| line.bytes)
             .collect();
-        // The SYN has 40; Vegas has none.
+        // The SYN has 40 B; Vegas has none.
         assert!(
             sizes.iter().all(|&bytes| bytes == 1000.0 || bytes == 40.0),
             "{tcp}"
@@ -234,7 +235,7 @@ fn stops_and_starts_are_kept() {
             last_new = last_new.max(line.time_s);
         }
     }
-    // What was lost before may be repeated afterwards.
+    // Packets lost earlier may be retransmitted later.
     assert!((4.9..6.5).contains(&last_new), "{last_new}");
 }
 
@@ -266,7 +267,7 @@ fn acknowledgements_that_are_no_traffic_leave_the_network_alone() {
         return;
     };
     assert!(lines(&run.trace).all(|line| line.kind == "tcp"));
-    // Ten packets in a round-trip time of 2 × (15 + 15) ms, two transmissions of 1 ms and two of
+    // Ten packets per round-trip time of 2 × (15 + 15) ms, two transmissions of 1 ms and two of
     // 0.04 ms: 161.1 packets/s from the fifth second on.
     let late = |line: &&str| {
         line.split(',')
@@ -325,19 +326,19 @@ up = true
             .filter(|line| format!("{}->{}", names[line.link.0], names[line.link.1]) == link)
             .count()
     };
-    // The way through B is the shorter one, until it fails.
+    // The path through B is shorter, until it fails.
     assert_eq!(carried("A->C", "1", 0.0, 3.99), 0);
-    // 200 packets/s; those of the first and the last moment may go either way.
+    // 200 packets/s; packets near the change may take either path.
     assert!((396..=399).contains(&carried("A->C", "1", 4.0, 5.99)));
     assert_eq!(carried("A->B", "1", 4.001, 5.99), 0);
     assert_eq!(carried("A->C", "1", 6.01, 10.3), 0);
-    // A pinned path waits; its packets are lost meanwhile.
+    // A given path is not rerouted; its packets are lost meanwhile.
     assert_eq!(carried("A->B", "2", 4.001, 5.999), 0);
     let pinned = &sums(&run.connections)["pinned"];
     assert!((pinned[0] - pinned[1] - 20.0).abs() <= 2.0, "{pinned:?}");
-    // Every 100 ms both send at once, and arrive 1 ms apart. At 2 Mbit/s a packet takes 4 ms and the
-    // next comes after 5 ms, so that four wait: 3, 3, 2 and 1 ms, 90 ms in a second. At 8 Mbit/s
-    // none does.
+    // Every 100 ms both connections send a burst, and packets arrive 1 ms apart. At 2 Mbit/s a
+    // packet takes 4 ms and the next arrives after 5 ms. Four packets wait, for 3, 3, 2 and 1 ms:
+    // 90 ms per second. At 8 Mbit/s none waits.
     let waiting = |end: &str| -> f64 {
         let row = run
             .links
@@ -387,7 +388,7 @@ fn only_the_links_named_are_traced() {
     assert!(lines(&run.trace).all(|line| line.link == (&*b, &*d)));
 }
 
-/// ns-2 gives packets a time to live of 32.
+/// ns-2 packets have a time-to-live of 32.
 #[test]
 fn paths_may_be_long() {
     let mut text = String::from("[simulation]\nduration = \"5 s\"\npacket-size = \"1000 B\"\n");

@@ -1,4 +1,4 @@
-//! Delays that change, in a real ns-2.
+//! Changes of delays, in a real ns-2.
 
 use netflow_simulation::{Model, Options, Run as _, Simulation};
 
@@ -34,7 +34,8 @@ link = "A->B"
 set = { delay = "20 ms" }
 "#;
 
-/// Each packet takes the delay of the moment at which its transmission began, there; and it overtakes as many.
+/// Each packet has the delay at the start of its transmission, in ns-2 too; the number of
+/// overtaking packets is the same.
 #[test]
 fn ns_delays_packets_as_the_events_say() {
     let scenario = prepared(SCENARIO);

@@ -1,4 +1,4 @@
-//! What ns-2 cannot do is said, not left out.
+//! Features without support in ns-2, which must be reported.
 
 use netflow_scenario::export::{ExportError, Ns2Options, Ns2Trace, ns2};
 
@@ -72,7 +72,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
 
 #[test]
 fn a_large_packet_among_small_ones_is_refused() {
-    // The mean packet has 192 B, so 2000 B hold ten of them and no more than 1808 B wait.
+    // The mean packet has 192 B, so 2000 B contain ten of them and at most 1808 B wait.
     let small = "source = { constant = \"1 pkt/s\" }\npacket-size = \"100 B\"\ncount = 19\n\
                  [[connection]]\nname = \"large\"\nfrom = \"A\"\nto = \"B\"\n\
                  source = { constant = \"1 pkt/s\" }\npacket-size = \"1940 B\"";

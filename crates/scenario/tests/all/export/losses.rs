@@ -1,4 +1,4 @@
-//! What links lose on the way, as ns-2 does it.
+//! Random losses of links, in ns-2.
 
 use netflow_scenario::export::{ExportError, Ns2Options, ns2};
 
@@ -32,7 +32,7 @@ source = {{ constant = "400 pkt/s" }}
     )
 }
 
-/// Of 40 000 packets as many get through as should, by packets and by bits.
+/// The expected number of 40 000 packets arrives, for losses per packet and per bit.
 #[test]
 fn ns_loses_what_the_link_loses() {
     for (loss, wanted) in [
@@ -50,7 +50,7 @@ fn ns_loses_what_the_link_loses() {
         let (departed, arrived) = (sums["A->R"][2], sums["R->B"][0]);
         let share = 1.0 - arrived / departed;
         let deviation = (wanted * (1.0 - wanted) / 40_000.0).sqrt();
-        // What is under way at the end is 8 packets.
+        // At most 8 packets are in flight at the end.
         assert!(
             (share - wanted).abs() < 4.0 * deviation + 3e-4,
             "{share} of {wanted}"
@@ -58,8 +58,8 @@ fn ns_loses_what_the_link_loses() {
     }
 }
 
-/// Of 16 000 packets before the loss changes and of 24 000 after, on a link that loses something at first and on
-/// one that loses nothing.
+/// A loss that changes after 16 000 of 40 000 packets, on a lossy link and on one without loss
+/// before.
 #[test]
 fn ns_loses_another_part_from_some_time_on() {
     let by_bits = 1.0 - (1.0 - 1e-5_f64).powi(8000);
@@ -74,7 +74,7 @@ fn ns_loses_another_part_from_some_time_on() {
             let lost = sums["A->R"][2] - sums["R->B"][0];
             let wanted = 16e3 * before + 24e3 * after;
             let variance = 16e3 * before * (1.0 - before) + 24e3 * after * (1.0 - after);
-            // What is under way at the end, and when it changes, is 8 packets.
+            // At most 8 packets are in flight at the end, and at the change.
             assert!(
                 (lost - wanted).abs() < 16.0 + 4.0 * variance.sqrt(),
                 "{lost} of {wanted} for {first}, then {then}"

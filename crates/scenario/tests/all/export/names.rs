@@ -1,4 +1,4 @@
-//! Names are data, whatever Tcl, CSV or a trace would make of them.
+//! Names with special characters of Tcl, CSV or traces, which must be plain data.
 
 use netflow_scenario::Prepared;
 use netflow_simulation::{
@@ -20,8 +20,8 @@ const NASTY: [&str; 10] = [
     "#",
 ];
 
-/// A chain of nodes and connections along it, all of these names. Scenario files refuse control
-/// characters, so the network is built here.
+/// Returns a chain of nodes and connections with these names. It is built directly, because
+/// scenario files reject control characters.
 fn network() -> Network {
     let mut builder = NetworkBuilder::new();
     let nodes = NASTY.map(|name| builder.node(name));

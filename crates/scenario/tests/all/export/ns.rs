@@ -1,4 +1,4 @@
-//! Runs scripts, and reads what they wrote.
+//! Runner of ns-2 scripts, and parser of their output.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ pub fn prepared(text: &str) -> Prepared {
         .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// With a trace of all links.
+/// Returns options for a trace of all links.
 pub fn traced() -> Ns2Options {
     Ns2Options {
         trace: Ns2Trace::All,
@@ -24,7 +24,7 @@ pub fn traced() -> Ns2Options {
     }
 }
 
-/// What a run wrote.
+/// Output of a run.
 pub struct Run {
     pub place: tempfile::TempDir,
     pub links: String,
@@ -32,7 +32,7 @@ pub struct Run {
     pub trace: String,
 }
 
-/// Runs the scenario in ns; `None`, and a word about it, where there is no ns.
+/// Runs the scenario in ns; returns `None` with a message if ns is not installed.
 pub fn run(scenario: &Prepared, options: &Ns2Options, seed: u64) -> Option<Run> {
     let script = ns2(scenario, options).unwrap_or_else(|error| panic!("{error}"));
     let place = tempfile::tempdir().unwrap();
@@ -40,7 +40,7 @@ pub fn run(scenario: &Prepared, options: &Ns2Options, seed: u64) -> Option<Run> 
     let output = Command::new("ns")
         .args(["script.tcl", &seed.to_string(), "results"])
         .current_dir(place.path())
-        // Names must not depend on it.
+        // Names must not depend on the locale.
         .env("LC_ALL", "C")
         .output();
     let Ok(output) = output else {
@@ -64,7 +64,8 @@ pub fn run(scenario: &Prepared, options: &Ns2Options, seed: u64) -> Option<Run> 
     })
 }
 
-/// Sums over time of a file's counters, by the name in its second column (names without quotes).
+/// Returns the sums over time of a file's counters by name, its second column (names without
+/// quotes).
 pub fn sums(csv: &str) -> BTreeMap<String, Vec<f64>> {
     let mut sums: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for line in csv.lines().skip(1) {
@@ -82,7 +83,7 @@ pub fn sums(csv: &str) -> BTreeMap<String, Vec<f64>> {
     sums
 }
 
-/// A line of a trace: event, time, both ends of the link, packet type, bytes, flow.
+/// Line of a trace: event, time, both ends of the link, packet type, bytes, flow.
 pub struct Line<'a> {
     pub event: &'a str,
     pub time_s: f64,
@@ -107,7 +108,7 @@ pub fn lines(trace: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The numbers that the trace gives to nodes.
+/// Returns the numbers of nodes in the trace.
 pub fn node_numbers(trace: &str) -> BTreeMap<String, String> {
     let comments = trace
         .lines()

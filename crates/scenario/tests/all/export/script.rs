@@ -1,4 +1,4 @@
-//! What people read: the part of a script that says what is in the network.
+//! Readable part of a script, which describes the network.
 
 use netflow_scenario::export::{Ns2Options, Ns2Trace, ns2};
 
@@ -72,8 +72,8 @@ link = "A<->R"
 set = { delay = "80 ms" }
 "#;
 
-/// The description of the network stands as it is in `tests/export/script.tcl`; with
-/// `NETFLOW_BLESS=1` it is written there: look at the difference.
+/// The description of the network equals `tests/export/script.tcl`; `NETFLOW_BLESS=1` rewrites that
+/// file, whose diff must be reviewed.
 #[test]
 fn the_network_is_described_as_it_was() {
     let options = Ns2Options {
