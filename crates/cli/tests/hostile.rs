@@ -349,6 +349,8 @@ fn a_run_told_to_end_at_any_moment_leaves_complete_files() {
 fn tell_to_end(place: &Workplace, round: u64) -> bool {
     let (name, out) = (format!("random{round}.toml"), format!("out{round}"));
     let scenario = random_scenario(round);
+    // Packets of the published equations do not balance, which ends a complete run with 1.
+    let is_literal = scenario.text.contains("fluid-literal");
     fs::write(place.path(&name), scenario.text).unwrap();
     let duration_s = 100.0 * scenario.duration_s;
     let long = format!("simulation.duration={duration_s} s");
@@ -363,7 +365,11 @@ fn tell_to_end(place: &Workplace, round: u64) -> bool {
     let took = told.elapsed();
     assert!(took < Duration::from_millis(2500), "{round}: {took:?}");
     let directory = place.path(&out);
-    let stopped = match output.status.code() {
+    let code = match output.status.code() {
+        Some(1) if is_literal => Some(0),
+        code => code,
+    };
+    let stopped = match code {
         Some(code @ (0 | 130)) if directory.exists() => {
             let results = Results::open(&directory).unwrap();
             let stop = results.manifest.stop.as_ref();
