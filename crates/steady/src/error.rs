@@ -30,7 +30,7 @@ pub enum SteadyError {
     },
     /// No starting point converged.
     #[error(
-        "no steady state was found: the best of {starts} starts is {residual:.1e} off at link {link}; \
+        "no steady state was found: the best of {starts} starts is {residual:.1e} residuals at link {link}; \
          a run tells whether it swings"
     )]
     NotFound {

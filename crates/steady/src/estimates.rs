@@ -5,7 +5,7 @@ use std::ops::Range;
 use netflow_network::filled::{FilledBy, Kind};
 use netflow_network::{Application, Estimate, LinkId};
 
-use crate::point::Held;
+use crate::residual::Held;
 use crate::solver::Solver;
 use crate::steady::{ConnectionSteady, LinkSteady};
 

@@ -5,7 +5,7 @@
 //! produce. The solution starts from the steady state of the intact network.
 
 mod cases;
-mod hurt;
+mod impact;
 mod worst;
 
 use netflow_network::{ConnectionId, Detours, Network};
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
 use cases::Cases;
 pub use cases::{Failing, FailureKind};
-pub use hurt::{Harm, Hurt, SLOWER};
+pub use impact::{AffectedConnection, ImpactKind, SLOWER};
 pub use worst::{BUSY, Worst};
 
 /// Goodput in bit/s below which a loss of goodput is ignored; the solver's error is far below.
@@ -116,7 +116,7 @@ pub struct AfterFailure {
     pub suffering: u64,
     /// First affected connections: by kbit/s lost, then by delay; those with a failed end node are
     /// last.
-    pub hurt: Vec<Hurt>,
+    pub hurt: Vec<AffectedConnection>,
 }
 
 /// Worst load of a link over all failures.
@@ -275,9 +275,9 @@ impl Analysis<'_> {
     }
 
     fn after(&self, failing: &[Failing], steady: &Steady) -> AfterFailure {
-        let ranked = hurt::ranked(self.network, failing, self.intact, steady);
+        let ranked = impact::ranked(self.network, failing, self.intact, steady);
         let hit = ranked.first().filter(|it| it.lost > NOTHING);
-        let (suffering, hurt) = hurt::suffering(self.network, &ranked, self.who);
+        let (suffering, hurt) = impact::suffering(self.network, &ranked, self.who);
         AfterFailure {
             residual: steady.residual,
             worst: Worst::of(steady, self.network),

@@ -22,38 +22,38 @@
 //! drop precedences, and links with several queues. Users send their mean traffic.
 #![warn(missing_docs)]
 
-mod beside;
 mod error;
 mod estimates;
 mod failures;
-mod filling;
 mod gmres;
 mod headroom;
-mod linear;
+mod jacobian;
+mod link_traffic_adjoint;
 mod newton;
 mod options;
 mod percentile;
-mod point;
 mod problem;
+mod residual;
 pub mod rows;
 mod sensitivity;
-mod sharing;
+mod settling_run;
+mod slowdown;
 mod solver;
 mod steady;
 mod transfers;
 
 use netflow_network::Network;
 
-pub use beside::{BesideRun, ObservedRange, beside_run};
 pub use error::SteadyError;
 pub use failures::{
-    AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt,
-    LinkUnderFailure, SLOWER, Worst, failures,
+    AffectedConnection, AfterFailure, BUSY, Failing, FailureCase, FailureKind, FailureOptions,
+    Failures, ImpactKind, LinkUnderFailure, SLOWER, Worst, failures,
 };
 pub use headroom::{Binding, BindingKind, Bounds, Headroom};
 pub use options::SteadyOptions;
-pub use point::Held;
+pub use residual::Held;
 pub use sensitivity::{Measure, Sensitivities};
+pub use settling_run::{BesideRun, ObservedRange, beside_run};
 pub use solver::{Solver, Which};
 pub use steady::{ConnectionSteady, LinkSteady, Steady, TotalsSteady};
 pub use transfers::TransferTimes;

@@ -2,9 +2,9 @@
 //! residual requires.
 
 use crate::gmres::Gmres;
-use crate::linear::{Linear, Looks};
-use crate::point::Point;
+use crate::jacobian::{JacobianOperator, LinkTangents};
 use crate::problem::Problem;
+use crate::residual::NetworkState;
 
 /// Largest change of an unknown in one step: a factor e² in load.
 const LONGEST: f64 = 2.0;
@@ -19,19 +19,19 @@ const RELAXED: f64 = 0.3;
 /// Work space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Newton {
-    pub off: Vec<f64>,
+    pub residuals: Vec<f64>,
     diagonal: Vec<f64>,
     step: Vec<f64>,
     tried: Vec<f64>,
     tried_off: Vec<f64>,
     right: Vec<f64>,
-    pub looks: Looks,
+    pub tangents: LinkTangents,
     pub gmres: Gmres,
 }
 
 /// Outcome of the iteration.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reached {
+pub(crate) struct NewtonOutcome {
     /// Largest residual.
     pub residual: f64,
     pub rounds: usize,
@@ -54,13 +54,13 @@ impl Newton {
     pub fn new(problem: &Problem) -> Newton {
         let zeros = vec![0.0; problem.size()];
         Newton {
-            off: zeros.clone(),
+            residuals: zeros.clone(),
             diagonal: zeros.clone(),
             step: zeros.clone(),
             tried: zeros.clone(),
             tried_off: zeros.clone(),
             right: zeros,
-            looks: Looks::new(problem),
+            tangents: LinkTangents::new(problem),
             gmres: Gmres::default(),
         }
     }
@@ -70,18 +70,18 @@ impl Newton {
     pub fn find(
         &mut self,
         problem: &Problem,
-        point: &mut Point,
+        point: &mut NetworkState,
         z: &mut [f64],
         tolerance: f64,
         most_rounds: usize,
-    ) -> Reached {
+    ) -> NewtonOutcome {
         let (mut damping, mut products, mut relaxed) = (0.0_f64, 0, 0);
-        point.evaluate(problem, z, true, &mut self.off);
+        point.evaluate(problem, z, true, &mut self.residuals);
         let mut rounds = 0;
         loop {
-            let residual = largest(&self.off);
+            let residual = largest(&self.residuals);
             if residual <= tolerance || rounds >= most_rounds || !residual.is_finite() {
-                return Reached {
+                return NewtonOutcome {
                     residual,
                     rounds,
                     products,
@@ -93,7 +93,7 @@ impl Newton {
                 true => damping = if damping > 0.02 { damping * 0.2 } else { 0.0 },
                 false if damping > 1e3 => {
                     if relaxed == MOST_RELAXATIONS {
-                        return Reached {
+                        return NewtonOutcome {
                             residual,
                             rounds,
                             products,
@@ -105,7 +105,7 @@ impl Newton {
                 }
                 false => {
                     damping = (4.0 * damping).max(0.5);
-                    point.evaluate(problem, z, true, &mut self.off);
+                    point.evaluate(problem, z, true, &mut self.residuals);
                 }
             }
         }
@@ -114,40 +114,40 @@ impl Newton {
     /// Takes damped Jacobi steps where no Newton step reduces the residual, because derivatives are
     /// discontinuous in between. Each link moves part of the distance to its own equilibrium with
     /// all other links fixed.
-    fn relax(&mut self, problem: &Problem, point: &mut Point, z: &mut [f64]) {
+    fn relax(&mut self, problem: &Problem, point: &mut NetworkState, z: &mut [f64]) {
         for _ in 0..RELAXATIONS {
-            point.evaluate(problem, z, true, &mut self.off);
-            Linear { problem, point }.diagonal(&mut self.diagonal);
-            for ((z, off), d) in z.iter_mut().zip(&self.off).zip(&self.diagonal) {
-                let step = RELAXED * off / d.abs().max(1.0);
+            point.evaluate(problem, z, true, &mut self.residuals);
+            JacobianOperator { problem, point }.diagonal(&mut self.diagonal);
+            for ((z, residuals), d) in z.iter_mut().zip(&self.residuals).zip(&self.diagonal) {
+                let step = RELAXED * residuals / d.abs().max(1.0);
                 *z -= step.clamp(-RELAXED, RELAXED);
             }
         }
-        point.evaluate(problem, z, true, &mut self.off);
+        point.evaluate(problem, z, true, &mut self.residuals);
     }
 
     /// Computes the Newton step, with the diagonal enlarged by the fraction `damping`.
     fn direction(
         &mut self,
         problem: &Problem,
-        point: &Point,
+        point: &NetworkState,
         damping: f64,
         residual: f64,
     ) -> usize {
-        let linear = Linear { problem, point };
+        let linear = JacobianOperator { problem, point };
         linear.diagonal(&mut self.diagonal);
         let Newton {
-            diagonal, looks, ..
+            diagonal, tangents, ..
         } = self;
         for d in diagonal.iter_mut() {
             // The sign is arbitrary where a source's rate rises with the loss.
             *d = d.abs().max(0.1);
         }
-        for (right, off) in self.right.iter_mut().zip(&self.off) {
-            *right = -off;
+        for (right, residuals) in self.right.iter_mut().zip(&self.residuals) {
+            *right = -residuals;
         }
         let apply = |x: &[f64], out: &mut [f64]| {
-            linear.apply(x, looks, out);
+            linear.apply(x, tangents, out);
             if damping > 0.0 {
                 for ((out, x), d) in out.iter_mut().zip(x).zip(diagonal.iter()) {
                     *out += damping * d * x;
@@ -168,12 +168,12 @@ impl Newton {
     }
 
     /// Moves along the step, halved until the residual falls; returns whether it did.
-    fn advance(&mut self, problem: &Problem, point: &mut Point, z: &mut [f64]) -> bool {
+    fn advance(&mut self, problem: &Problem, point: &mut NetworkState, z: &mut [f64]) -> bool {
         let longest = largest(&self.step);
         if !longest.is_finite() {
             return false;
         }
-        let before = square(&self.off);
+        let before = square(&self.residuals);
         let mut part = (LONGEST / longest.max(1e-300)).min(1.0);
         for _ in 0..HALVINGS {
             for ((tried, z), step) in self.tried.iter_mut().zip(&*z).zip(&self.step) {
@@ -182,7 +182,7 @@ impl Newton {
             point.evaluate(problem, &self.tried, true, &mut self.tried_off);
             if square(&self.tried_off) < before * (1.0 - 1e-4 * part) {
                 z.copy_from_slice(&self.tried);
-                std::mem::swap(&mut self.off, &mut self.tried_off);
+                std::mem::swap(&mut self.residuals, &mut self.tried_off);
                 return true;
             }
             part *= 0.5;

@@ -5,7 +5,7 @@ use netflow_fluid::delays::{
     ByLaw, Distribution, Exactness, Found, Law, STEP, quantile_of, slopes,
 };
 
-use crate::sensitivity::{Counted, Direct};
+use crate::sensitivity::{IncludedFlows, PartialDerivatives};
 use crate::solver::Solver;
 
 /// Probability of the percentile.
@@ -68,7 +68,7 @@ fn moments(found: &Found) -> [f64; 3] {
 impl Solver {
     /// Computes the percentile of the delays of these flows' delivered data; `None` if nothing
     /// arrives.
-    pub(crate) fn percentile(&self, counted: &Counted) -> Option<Percentile> {
+    pub(crate) fn percentile(&self, counted: &IncludedFlows) -> Option<Percentile> {
         let (problem, point) = (&self.problem, &self.point);
         let mut found = vec![Found::default(); problem.links.len()];
         for &l in &problem.used {
@@ -112,11 +112,11 @@ impl Solver {
     }
 
     /// Adds the partial derivatives of this percentile.
-    pub(crate) fn see_percentile(&self, it: &Percentile, direct: &mut Direct) {
+    pub(crate) fn see_percentile(&self, it: &Percentile, direct: &mut PartialDerivatives) {
         direct.value = it.time_s;
         let (problem, point) = (&self.problem, &self.point);
         let mut worth = vec![ByLaw::default(); problem.links.len()];
-        let mut add = |direct: &mut Direct, i: usize, own: ByLaw, fixed: f64| {
+        let mut add = |direct: &mut PartialDerivatives, i: usize, own: ByLaw, fixed: f64| {
             direct.fixed[i] += fixed;
             for &l in &problem.hop_link[problem.flows[i].data_hops()] {
                 let all = &mut worth[l as usize];
@@ -189,7 +189,7 @@ impl Percentile {
 
     /// Returns whether packets of several flows have exactly this delay, so that each changes it in
     /// one direction only.
-    pub fn is_at_bend(&self) -> bool {
+    pub fn is_at_kink(&self) -> bool {
         self.at_jumps().count() > 1
     }
 }

@@ -135,7 +135,7 @@ impl Flow {
 }
 
 /// Rejects networks that have no steady state, or none that is implemented.
-fn refuse(network: &Network) -> Result<(), SteadyError> {
+fn reject_unsupported(network: &Network) -> Result<(), SteadyError> {
     let no = |what: String, reason: &'static str| Err(SteadyError::NotCovered { what, reason });
     if network.calibration_due().is_some() {
         return no(
@@ -194,7 +194,7 @@ fn refuse_connection(spec: &ConnectionSpec) -> Result<(), SteadyError> {
 }
 
 /// Counts events; changes of one link at one time are one event.
-fn happenings(events: &[LinkEvent]) -> usize {
+fn count_events(events: &[LinkEvent]) -> usize {
     let each = events
         .iter()
         .map(|event| (event.at_s.to_bits(), event.link));
@@ -208,7 +208,7 @@ impl Problem {
         if at_s.is_nan() || at_s <= 0.0 {
             return Err(SteadyError::BadTime { at_s });
         }
-        refuse(network)?;
+        reject_unsupported(network)?;
         let inner = network.tables();
         let rooms = (0..).map(|link| inner.room(link));
         let mut links: Vec<LinkOf> = inner.links.iter().zip(rooms).map(link_of).collect();
@@ -238,7 +238,7 @@ impl Problem {
             groups: Vec::new(),
             flows_of: vec![0..0; inner.classes.len()],
             alone: BTreeMap::new(),
-            later_events: happenings(&inner.events[begun..]).max(later),
+            later_events: count_events(&inner.events[begun..]).max(later),
             without_route: Vec::new(),
             used: Vec::new(),
         };

@@ -9,9 +9,9 @@ use netflow_fluid::slow_start_bursts::Bursts;
 use netflow_fluid::tcp_drop_tail::LawGradient;
 use netflow_network::ConnectionId;
 
-use crate::linear::{Linear, Looks, Pulls};
-use crate::point::Held;
+use crate::jacobian::{FlowAdjoints, JacobianOperator, LinkTangents};
 use crate::problem::{Flow, NO_PROFILE};
+use crate::residual::Held;
 use crate::solver::{Solver, Which};
 use crate::{Steady, SteadyError, SteadyOptions};
 
@@ -19,7 +19,7 @@ use crate::{Steady, SteadyError, SteadyOptions};
 const EXACT: f64 = 1e-12;
 const MOST_PRODUCTS: usize = 2000;
 /// Largest residual of the adjoint solution that is accepted.
-const WORTH_TELLING: f64 = 1e-7;
+const MAX_ADJOINT_RESIDUAL: f64 = 1e-7;
 /// Relative distance within which a state counts as at a kink of a profile or limit.
 const AT_BEND: f64 = 1e-7;
 
@@ -64,16 +64,16 @@ pub struct Sensitivities {
 }
 
 /// Flows included in the measure.
-pub(crate) enum Counted {
+pub(crate) enum IncludedFlows {
     All,
     Some(Vec<bool>),
 }
 
-impl Counted {
+impl IncludedFlows {
     pub fn has(&self, flow: usize) -> bool {
         match self {
-            Counted::All => true,
-            Counted::Some(counted) => counted[flow],
+            IncludedFlows::All => true,
+            IncludedFlows::Some(counted) => counted[flow],
         }
     }
 }
@@ -95,28 +95,28 @@ struct Wait {
 
 /// Value of a measure, and its partial derivatives by rates, delivered fractions and link states as
 /// independent variables.
-pub(crate) struct Direct {
+pub(crate) struct PartialDerivatives {
     pub value: f64,
     /// Per flow: by ln of its sending rate, by ln of its delivered fraction, by its delay without
     /// queues.
     pub ln_sent: Vec<f64>,
     pub ln_pass: Vec<f64>,
     pub fixed: Vec<f64>,
-    pub links: Vec<SeenOfLink>,
+    pub links: Vec<LinkPartials>,
     at_bend: bool,
 }
 
 /// Partial derivatives of a measure by the state of one link: mean queue, packets found, buffer,
 /// and ln of the mean service time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SeenOfLink {
+pub(crate) struct LinkPartials {
     pub queue_pkts: f64,
     pub found_pkts: f64,
     pub buffer_pkts: f64,
     pub ln_packet_s: f64,
 }
 
-impl SeenOfLink {
+impl LinkPartials {
     fn change(&self, slopes: &QueueSlopes) -> f64 {
         self.queue_pkts * slopes.queue_pkts + self.found_pkts * slopes.found_pkts
     }
@@ -154,17 +154,17 @@ impl Solver {
         }
         let direct = self.direct(measure, &counted);
         let (problem, point) = (&self.problem, &self.point);
-        let linear = Linear { problem, point };
+        let linear = JacobianOperator { problem, point };
         let n = problem.size();
         // ∂M/∂z
-        let mut looks = Looks::new(problem);
+        let mut tangents = LinkTangents::new(problem);
         for (i, flow) in problem.flows.iter().enumerate() {
             let it = &point.flows[i];
             let by_pass = direct.ln_pass[i] + it.by_pass * direct.ln_sent[i];
-            linear.hand_out(flow, by_pass, it.by_rtt * direct.ln_sent[i], &mut looks);
+            linear.scatter_to_links(flow, by_pass, it.by_rtt * direct.ln_sent[i], &mut tangents);
         }
         let mut right = vec![0.0; n];
-        linear.gather(&looks, &mut right);
+        linear.gather_from_links(&tangents, &mut right);
         for &l in &problem.used {
             let l = l as usize;
             right[2 * l] += direct.links[l].change(&point.links[l].rest.by_load);
@@ -177,7 +177,7 @@ impl Solver {
         linear.diagonal(&mut diagonal);
         diagonal.iter_mut().for_each(|d| *d = d.abs().max(0.1));
         let mut worth = vec![0.0; n];
-        let mut scratch = Looks::new(problem);
+        let mut scratch = LinkTangents::new(problem);
         let solved = self.newton.gmres.solve(
             |x, out| linear.transpose(x, &mut scratch, None, out),
             &diagonal,
@@ -186,31 +186,31 @@ impl Solver {
             MOST_PRODUCTS,
             &mut worth,
         );
-        if solved.left.is_nan() || solved.left > WORTH_TELLING {
+        if solved.left.is_nan() || solved.left > MAX_ADJOINT_RESIDUAL {
             return Err(SteadyError::Singular { left: solved.left });
         }
         let flows = problem.flows.len();
-        let mut pulls = Pulls {
+        let mut adjoints = FlowAdjoints {
             ln_rate: vec![0.0; flows],
             ln_pass: vec![0.0; flows],
             rtt_s: vec![0.0; flows],
         };
-        linear.transpose(&worth, &mut scratch, Some(&mut pulls), &mut vec![0.0; n]);
+        linear.transpose(&worth, &mut scratch, Some(&mut adjoints), &mut vec![0.0; n]);
         for (all, own) in [
-            (&mut scratch.ln_pass, &looks.ln_pass),
-            (&mut scratch.waiting_s, &looks.waiting_s),
+            (&mut scratch.ln_pass, &tangents.ln_pass),
+            (&mut scratch.waiting_s, &tangents.waiting_s),
         ] {
             all.iter_mut().zip(own).for_each(|(all, own)| *all += own);
         }
-        Ok(self.gathered(&direct, &worth, &scratch, &pulls, solved.left))
+        Ok(self.gathered(&direct, &worth, &scratch, &adjoints, solved.left))
     }
 
     fn gathered(
         &self,
-        direct: &Direct,
+        direct: &PartialDerivatives,
         worth: &[f64],
-        looks: &Looks,
-        pulls: &Pulls,
+        tangents: &LinkTangents,
+        adjoints: &FlowAdjoints,
         residual: f64,
     ) -> Sensitivities {
         let (problem, point) = (&self.problem, &self.point);
@@ -229,8 +229,8 @@ impl Solver {
             .map(|l| {
                 let (link, by) = (&point.links[l], &point.links[l].rest.by_filling);
                 let worth_of = |slopes: &QueueSlopes| {
-                    looks.ln_pass[l] * slopes.ln_pass
-                        + looks.waiting_s[l] * link.wait_packet_s * slopes.queue_pkts
+                    tangents.ln_pass[l] * slopes.ln_pass
+                        + tangents.waiting_s[l] * link.wait_packet_s * slopes.queue_pkts
                         + direct.links[l].change(slopes)
                 };
                 LawGradient {
@@ -246,16 +246,16 @@ impl Solver {
                 }
             })
             .collect();
-        let filling = problem.worth_of_filling(&by_filling);
+        let filling = problem.link_traffic_vjp(&by_filling);
         for &l in &problem.used {
             let l = l as usize;
             let link = &point.links[l];
             // By ln of the bandwidth: the load, and everything sent at the link's rate.
             all.by_bandwidth[l] =
-                worth[2 * l] - looks.waiting_s[l] * link.waiting_s - direct.links[l].ln_packet_s;
+                worth[2 * l] - tangents.waiting_s[l] * link.waiting_s - direct.links[l].ln_packet_s;
             let by_buffer = &link.rest.by_buffer;
-            all.by_buffer[l] = looks.ln_pass[l] * by_buffer.ln_pass
-                + looks.waiting_s[l] * link.wait_packet_s * by_buffer.queue_pkts
+            all.by_buffer[l] = tangents.ln_pass[l] * by_buffer.ln_pass
+                + tangents.waiting_s[l] * link.wait_packet_s * by_buffer.queue_pkts
                 + direct.links[l].change(by_buffer)
                 + direct.links[l].buffer_pkts
                 + filling.buffer_pkts[l] * problem.links[l].room.nominal_pkts / link.buffer_pkts;
@@ -264,7 +264,7 @@ impl Solver {
         all.by_delay.clone_from(&filling.delay_s);
         let mut by_flow = vec![0.0; problem.flows.len()];
         for (i, flow) in problem.flows.iter().enumerate() {
-            let by_rtt = pulls.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
+            let by_rtt = adjoints.rtt_s[i] + point.flows[i].by_rtt * direct.ln_sent[i];
             let ways = [
                 (flow.data_hops(), true, by_rtt + direct.fixed[i]),
                 (flow.back_hops(), flow.answers, by_rtt),
@@ -277,7 +277,7 @@ impl Solver {
                     all.by_bandwidth[l] -= per_second * bits / problem.links[l].bandwidth_bps;
                 }
             }
-            by_flow[i] = pulls.ln_rate[i] + direct.ln_sent[i] + filling.ln_demand[i];
+            by_flow[i] = adjoints.ln_rate[i] + direct.ln_sent[i] + filling.ln_demand[i];
         }
         for (l, link) in problem.links.iter().enumerate() {
             all.by_bandwidth[l] =
@@ -289,7 +289,7 @@ impl Solver {
         }
         let crossings = problem.crossings();
         let bends: Vec<bool> = (0..problem.flows.len())
-            .map(|i| self.is_at_bend(i, &crossings))
+            .map(|i| self.is_at_kink(i, &crossings))
             .collect();
         for id in self.network.connections() {
             let flows = problem.flows_of(&self.network, id);
@@ -306,9 +306,9 @@ impl Solver {
     }
 
     /// Returns which flows are included; selected connections get flows of their own.
-    fn counted(&mut self, which: Which<'_>) -> Counted {
+    fn counted(&mut self, which: Which<'_>) -> IncludedFlows {
         let Which::Only(ids) = which else {
-            return Counted::All;
+            return IncludedFlows::All;
         };
         // Indices are final only after all connections have their own flows.
         for &id in ids {
@@ -318,11 +318,11 @@ impl Solver {
         for &id in ids {
             counted[self.problem.flows_of(&self.network, id)].fill(true);
         }
-        Counted::Some(counted)
+        IncludedFlows::Some(counted)
     }
 
     /// Iterates over the traffic of the included flows.
-    fn sent<'a>(&'a self, counted: &'a Counted) -> impl Iterator<Item = Sent<'a>> {
+    fn sent<'a>(&'a self, counted: &'a IncludedFlows) -> impl Iterator<Item = Sent<'a>> {
         let each = self.problem.flows.iter().zip(&self.point.flows).enumerate();
         let each = each.filter(|&(i, _)| counted.has(i));
         each.map(|(i, (flow, it))| {
@@ -337,14 +337,14 @@ impl Solver {
         })
     }
 
-    fn direct(&self, measure: Measure, counted: &Counted) -> Direct {
+    fn direct(&self, measure: Measure, counted: &IncludedFlows) -> PartialDerivatives {
         let flows = self.problem.flows.len();
-        let mut direct = Direct {
+        let mut direct = PartialDerivatives {
             value: 0.0,
             ln_sent: vec![0.0; flows],
             ln_pass: vec![0.0; flows],
             fixed: vec![0.0; flows],
-            links: vec![SeenOfLink::default(); self.problem.links.len()],
+            links: vec![LinkPartials::default(); self.problem.links.len()],
             at_bend: false,
         };
         let each: Vec<Sent<'_>> = self.sent(counted).collect();
@@ -373,7 +373,7 @@ impl Solver {
                 }
             }
             Measure::Delay if goodput_pps > 0.0 => {
-                let all = matches!(counted, Counted::All);
+                let all = matches!(counted, IncludedFlows::All);
                 let as_all = |it: &Sent<'_>| all || self.comes_in_bursts(it.flow);
                 let delay_s = |it: &Sent<'_>| {
                     self.delay_with(it.i, |l| self.found_by(l, as_all(it)).found_pkts)
@@ -397,7 +397,7 @@ impl Solver {
             Measure::DelayP95 => {
                 if let Some(it) = self.percentile(counted) {
                     self.see_percentile(&it, &mut direct);
-                    direct.at_bend = it.is_at_bend();
+                    direct.at_bend = it.is_at_kink();
                 }
             }
             Measure::Loss | Measure::Delay => {}
@@ -439,10 +439,10 @@ impl Solver {
     }
 
     /// Returns whether a flow's rate has a kink at this point.
-    fn is_at_bend(&self, i: usize, crossings: &[LinkTraffic]) -> bool {
+    fn is_at_kink(&self, i: usize, crossings: &[LinkTraffic]) -> bool {
         let (flow, at) = (&self.problem.flows[i], &self.point.flows[i]);
         if flow.profile == NO_PROFILE {
-            return self.problem.bursts_bend(flow, crossings);
+            return self.problem.bursts_are_nonsmooth(flow, crossings);
         }
         let profile = &*self.problem.profiles[flow.profile as usize];
         let profile_pps = profile.throughput(at.learnt, at.rtt_s);

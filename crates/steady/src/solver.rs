@@ -8,9 +8,9 @@ use netflow_network::{ConnectionId, LinkId, Network, Rerouted, Room};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::newton::{Newton, Reached, largest};
-use crate::point::Point;
+use crate::newton::{Newton, NewtonOutcome, largest};
 use crate::problem::{NO_PROFILE, Problem};
+use crate::residual::NetworkState;
 use crate::steady::Steady;
 use crate::{SteadyError, SteadyOptions};
 
@@ -29,7 +29,7 @@ const OTHER_STARTS: u64 = 8;
 pub struct Solver {
     pub(crate) network: Network,
     pub(crate) problem: Problem,
-    pub(crate) point: Point,
+    pub(crate) point: NetworkState,
     pub(crate) newton: Newton,
 }
 
@@ -67,7 +67,7 @@ impl Solver {
         let problem = Problem::new(network, at_s, routes)?;
         Ok(Solver {
             network: network.clone(),
-            point: Point::new(&problem),
+            point: NetworkState::new(&problem),
             newton: Newton::new(&problem),
             problem,
         })
@@ -280,7 +280,7 @@ impl Solver {
         }
     }
 
-    fn find(&mut self, z: &mut [f64], options: &SteadyOptions) -> Reached {
+    fn find(&mut self, z: &mut [f64], options: &SteadyOptions) -> NewtonOutcome {
         self.newton.find(
             &self.problem,
             &mut self.point,
@@ -309,11 +309,11 @@ impl Solver {
         for &i in &new {
             (z[i], z[i + 1]) = (-30.0, libm::log(8000.0));
         }
-        let mut off = vec![0.0; z.len()];
-        self.point.evaluate(&self.problem, z, false, &mut off);
+        let mut residuals = vec![0.0; z.len()];
+        self.point.evaluate(&self.problem, z, false, &mut residuals);
         for i in new {
-            z[i] = (z[i] - off[i]).min(FULL);
-            z[i + 1] -= off[i + 1];
+            z[i] = (z[i] - residuals[i]).min(FULL);
+            z[i + 1] -= residuals[i + 1];
         }
     }
 
@@ -332,23 +332,23 @@ impl Solver {
 
     /// Evaluates the network at `z`, because other starting points may have been evaluated since,
     /// and returns the results.
-    fn read(&mut self, z: Vec<f64>, reached: Reached) -> Steady {
+    fn read(&mut self, z: Vec<f64>, reached: NewtonOutcome) -> Steady {
         self.look(&z);
         Steady::new(self, z, reached)
     }
 
     pub(crate) fn look(&mut self, z: &[f64]) {
-        let off = &mut self.newton.off;
-        self.point.evaluate(&self.problem, z, true, off);
+        let residuals = &mut self.newton.residuals;
+        self.point.evaluate(&self.problem, z, true, residuals);
     }
 
     fn not_found(&mut self, z: &[f64], starts: usize) -> SteadyError {
-        let mut off = vec![0.0; z.len()];
-        self.point.evaluate(&self.problem, z, false, &mut off);
-        let residual = largest(&off);
-        let at = off
+        let mut residuals = vec![0.0; z.len()];
+        self.point.evaluate(&self.problem, z, false, &mut residuals);
+        let residual = largest(&residuals);
+        let at = residuals
             .iter()
-            .position(|off| off.abs() == residual || !off.is_finite());
+            .position(|residuals| residuals.abs() == residual || !residuals.is_finite());
         let names = &self.network.tables().link_names;
         let link = at
             .and_then(|i| names.get(i / 2))

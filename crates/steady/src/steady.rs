@@ -5,9 +5,9 @@ use netflow_network::{ConnectionId, Estimate, LinkId, Network};
 use netflow_profile::ProfileUse;
 use serde::Serialize;
 
-use crate::newton::Reached;
-use crate::point::{Held, LinkAt, lost};
+use crate::newton::NewtonOutcome;
 use crate::problem::NO_PROFILE;
+use crate::residual::{Held, LinkState, lost};
 use crate::solver::Solver;
 
 /// Steady state of a network.
@@ -149,13 +149,13 @@ impl Steady {
     }
 
     /// Collects the results from the solver's state, which is at `z`.
-    pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: Reached) -> Steady {
+    pub(crate) fn new(solver: &Solver, z: Vec<f64>, reached: NewtonOutcome) -> Steady {
         let inner = solver.network.tables();
         let mut links: Vec<LinkSteady> =
             (0..inner.links.len()).map(|l| solver.link_at(l)).collect();
         solver.add_loads(&mut links);
         solver.mark_estimates(&mut links);
-        let aside_s = solver.waits_beside_the_mean();
+        let aside_s = solver.burst_wait_differences();
         let flows = 0..solver.problem.flows.len();
         let flows = flows.map(|i| solver.flow_at(i, &aside_s, &links));
         let flows: Vec<ConnectionSteady> = flows.collect();
@@ -262,7 +262,7 @@ impl Solver {
     /// Returns two differences per link from the mean wait of all packets, in seconds. The first is
     /// that of packets of other sources that meet bursts. The second is that of packets of
     /// transfers, which also wait behind their own burst. Both are 0 without transfers.
-    fn waits_beside_the_mean(&self) -> Vec<[f64; 2]> {
+    fn burst_wait_differences(&self) -> Vec<[f64; 2]> {
         let mut transfers_pps = vec![0.0; self.point.links.len()];
         for (flow, at) in self.problem.flows.iter().zip(&self.point.flows) {
             if self.problem.transfers[flow.class as usize].is_some() {
@@ -272,7 +272,7 @@ impl Solver {
             }
         }
         let links = self.point.links.iter().zip(transfers_pps).enumerate();
-        let aside_s = |(l, (at, pps)): (usize, (&LinkAt, f64))| {
+        let aside_s = |(l, (at, pps)): (usize, (&LinkState, f64))| {
             let (filling, k) = (&self.point.fillings[l], at.buffer_pkts);
             if pps <= 0.0 || !filling.has_bursts() {
                 return [0.0; 2];

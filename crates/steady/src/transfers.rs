@@ -7,7 +7,7 @@ use netflow_network::{ACK_BYTES, ConnectionId, HEADER_BYTES};
 use netflow_workload::Transfers;
 
 use crate::problem::{Flow, LinkOf};
-use crate::sharing::Shared;
+use crate::slowdown::Shared;
 use crate::{Solver, Steady};
 
 /// Mean times of transfers, from the request to the last byte, without the handshake.
@@ -42,7 +42,7 @@ impl TransferTimes {
 }
 
 /// Transfers of one connection over one path, before interaction with others.
-struct Own<'a> {
+struct PathTransfers<'a> {
     transfers: &'a Transfers,
     /// Fraction of the transfers that takes this path.
     share: f64,
@@ -104,7 +104,8 @@ impl Solver {
         steady: &Steady,
         all: &[(ConnectionId, &Transfers)],
     ) -> Vec<Option<TransferTimes>> {
-        let own: Vec<Vec<Own<'_>>> = all.iter().map(|(id, it)| self.own(*id, it)).collect();
+        let own: Vec<Vec<PathTransfers<'_>>> =
+            all.iter().map(|(id, it)| self.own(*id, it)).collect();
         let (both_bps, left_bps) = self.crossing(steady);
         let left = left_bps.into_iter().map(|left_bps| SharedLink {
             left_bps,
@@ -119,8 +120,8 @@ impl Solver {
                 shared[l as usize].pkts_bps += bps * own.met_pkts();
             }
         }
-        let mean = |own: Vec<Own<'_>>| {
-            let times = |own: &Own<'_>| self.times(steady, own, &shared, &both_bps);
+        let mean = |own: Vec<PathTransfers<'_>>| {
+            let times = |own: &PathTransfers<'_>| self.times(steady, own, &shared, &both_bps);
             let each = own.iter().map(|own| times(own).times(own.share));
             each.reduce(TransferTimes::plus)
         };
@@ -182,7 +183,7 @@ impl Solver {
     }
 
     /// Returns the transfers of one connection, one entry per path.
-    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, id: ConnectionId, transfers: &'a Transfers) -> Vec<PathTransfers<'a>> {
         let problem = &self.problem;
         let flows = &problem.flows[problem.flows_of(&self.network, id)];
         let all: f64 = flows.iter().map(|flow| flow.count).sum();
@@ -193,7 +194,7 @@ impl Solver {
             let back_links = &problem.hop_link[flow.ack_hops()];
             let [there_s, back_s] = problem.fixed_s(flow);
             let share = flow.count / all;
-            Own {
+            PathTransfers {
                 transfers,
                 share,
                 links,
@@ -214,7 +215,7 @@ impl Solver {
     fn times(
         &self,
         steady: &Steady,
-        own: &Own<'_>,
+        own: &PathTransfers<'_>,
         shared: &[SharedLink],
         both_bps: &FnvHashMap<u64, f64>,
     ) -> TransferTimes {
@@ -310,7 +311,7 @@ fn pair(a: u32, b: u32) -> u64 {
     u64::from(a.min(b)) << 32 | u64::from(a.max(b))
 }
 
-impl Own<'_> {
+impl PathTransfers<'_> {
     /// Returns the size-biased packets of a transfer as others meet it. They meet it in proportion
     /// to its traffic, so large transfers weigh more. The measured table has exponentially
     /// distributed transfers.
@@ -359,7 +360,7 @@ fn slow_start(larger: impl Fn(f64) -> f64, mut window_pkts: f64, most_pkts: f64)
 #[cfg(test)]
 mod tests {
     use super::{Crossed, longer_over, slow_start};
-    use crate::sharing::Shared;
+    use crate::slowdown::Shared;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 

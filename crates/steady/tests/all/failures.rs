@@ -10,8 +10,8 @@ use netflow_network::{
 };
 use netflow_problems::{RandomNetwork, connection, link, one_way, random_network, with_circuits};
 use netflow_steady::{
-    Failing, FailureCase, FailureKind, FailureOptions, Failures, Harm, Hurt, SLOWER, Solver,
-    Steady, SteadyError, SteadyOptions, TransferTimes, failures, solve,
+    AffectedConnection, Failing, FailureCase, FailureKind, FailureOptions, Failures, ImpactKind,
+    SLOWER, Solver, Steady, SteadyError, SteadyOptions, TransferTimes, failures, solve,
 };
 use netflow_workload::{Distribution, Transfers};
 use rand::{RngExt, SeedableRng};
@@ -614,7 +614,7 @@ fn all_who_suffer_are_told_hardest_hit_first() {
     let [told, free] = without_ab.hurt.as_slice() else {
         panic!("{:?}", without_ab.hurt);
     };
-    let name = |it: &Hurt| network.connection_name(it.connection).to_owned();
+    let name = |it: &AffectedConnection| network.connection_name(it.connection).to_owned();
     assert_eq!(
         (name(told), told.lost, told.delay_s),
         ("told".to_owned(), 1.0, None)
@@ -651,22 +651,26 @@ fn who_is_hurt_is_told_how_and_by_how_much() {
             let spec = network.connection_spec(it.connection);
             let ends = [spec.from, spec.to].map(Failing::Node);
             let expected = match (ends.iter().any(|end| case.failing.contains(end)), it) {
-                (true, _) => Harm::EndFails,
-                (false, it) if it.delay_s.is_none() => Harm::NoRoute,
-                (false, it) if it.lost > 1e-4 => Harm::Loses,
-                (false, _) => Harm::Slower,
+                (true, _) => ImpactKind::EndFails,
+                (false, it) if it.delay_s.is_none() => ImpactKind::NoRoute,
+                (false, it) if it.lost > 1e-4 => ImpactKind::Loses,
+                (false, _) => ImpactKind::Slower,
             };
             assert_eq!(it.harm, expected, "{it:?}");
             seen.push(it.harm);
         }
         for pair in after.hurt.windows(2) {
-            let ends = |it: &Hurt| it.harm == Harm::EndFails;
-            let kbps = |it: &Hurt| (it.lost * it.offered_bps / 1e3).round();
+            let ends = |it: &AffectedConnection| it.harm == ImpactKind::EndFails;
+            let kbps = |it: &AffectedConnection| (it.lost * it.offered_bps / 1e3).round();
             let ordered = (ends(&pair[1]) && !ends(&pair[0])) || kbps(&pair[0]) >= kbps(&pair[1]);
             assert!(ordered && (ends(&pair[1]) || !ends(&pair[0])), "{pair:?}");
         }
     }
-    for harm in [Harm::EndFails, Harm::NoRoute, Harm::Slower] {
+    for harm in [
+        ImpactKind::EndFails,
+        ImpactKind::NoRoute,
+        ImpactKind::Slower,
+    ] {
         assert!(seen.contains(&harm), "{harm:?} of {seen:?}");
     }
 }

@@ -1,52 +1,52 @@
 //! Jacobian of the residual as a matrix-free operator: one pass over all hops computes its product
 //! with a vector, or that of its transpose.
 
-use crate::point::Point;
 use crate::problem::{Flow, Problem};
+use crate::residual::NetworkState;
 
 /// Jacobian at a point that was evaluated with slopes.
 #[derive(Clone, Copy)]
-pub(crate) struct Linear<'a> {
+pub(crate) struct JacobianOperator<'a> {
     pub problem: &'a Problem,
-    pub point: &'a Point,
+    pub point: &'a NetworkState,
 }
 
 /// Tangents or adjoints of the links: ln of the probability of acceptance, and the waiting time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Looks {
+pub(crate) struct LinkTangents {
     pub ln_pass: Vec<f64>,
     pub waiting_s: Vec<f64>,
 }
 
 /// Adjoints of the flows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pulls {
+pub(crate) struct FlowAdjoints {
     /// Derivatives by ln(rate), by ln of the fraction delivered, and by the round-trip time.
     pub ln_rate: Vec<f64>,
     pub ln_pass: Vec<f64>,
     pub rtt_s: Vec<f64>,
 }
 
-impl Looks {
-    pub fn new(problem: &Problem) -> Looks {
-        Looks {
+impl LinkTangents {
+    pub fn new(problem: &Problem) -> LinkTangents {
+        LinkTangents {
             ln_pass: vec![0.0; problem.links.len()],
             waiting_s: vec![0.0; problem.links.len()],
         }
     }
 }
 
-impl Linear<'_> {
+impl JacobianOperator<'_> {
     /// Computes the Jacobian–vector product with `change`, a change of z.
-    pub fn apply(&self, change: &[f64], looks: &mut Looks, out: &mut [f64]) {
-        let Linear { problem, point } = *self;
+    pub fn apply(&self, change: &[f64], tangents: &mut LinkTangents, out: &mut [f64]) {
+        let JacobianOperator { problem, point } = *self;
         out.fill(0.0);
         for &l in &problem.used {
             let l = l as usize;
             let (at, [du, dv]) = (&point.links[l], [change[2 * l], change[2 * l + 1]]);
             let (by_load, by_v) = (&at.rest.by_load, at.by_v());
-            looks.ln_pass[l] = by_load.ln_pass * du + by_v[0] * dv;
-            looks.waiting_s[l] = at.wait_packet_s * by_load.queue_pkts * du + by_v[1] * dv;
+            tangents.ln_pass[l] = by_load.ln_pass * du + by_v[0] * dv;
+            tangents.waiting_s[l] = at.wait_packet_s * by_load.queue_pkts * du + by_v[1] * dv;
         }
         for (flow, at) in problem.flows.iter().zip(&point.flows) {
             let sum = |which: &[f64], hops: std::ops::Range<usize>| -> f64 {
@@ -55,9 +55,10 @@ impl Linear<'_> {
                     .map(|&l| which[l as usize])
                     .sum()
             };
-            let rtt_s =
-                sum(&looks.waiting_s, flow.data_hops()) + sum(&looks.waiting_s, flow.ack_hops());
-            let mut d_ln = at.by_pass * sum(&looks.ln_pass, flow.data_hops()) + at.by_rtt * rtt_s;
+            let rtt_s = sum(&tangents.waiting_s, flow.data_hops())
+                + sum(&tangents.waiting_s, flow.ack_hops());
+            let mut d_ln =
+                at.by_pass * sum(&tangents.ln_pass, flow.data_hops()) + at.by_rtt * rtt_s;
             for (hops, pkts) in crossings(flow) {
                 for h in hops {
                     let l = problem.hop_link[h] as usize;
@@ -65,7 +66,7 @@ impl Linear<'_> {
                     let change = point.hops[h] * d_ln;
                     out[2 * l] += bits * change;
                     out[2 * l + 1] += pkts * change;
-                    d_ln += looks.ln_pass[l];
+                    d_ln += tangents.ln_pass[l];
                 }
             }
         }
@@ -82,25 +83,25 @@ impl Linear<'_> {
     }
 
     /// Computes the product of the transposed Jacobian with `worth`, the adjoint of the residual.
-    /// If `pulls` is given, it also returns the adjoints of every flow's rate, delivered fraction
+    /// If `adjoints` is given, it also returns the adjoints of every flow's rate, delivered fraction
     /// and round-trip time.
     pub fn transpose(
         &self,
         worth: &[f64],
-        looks: &mut Looks,
-        pulls: Option<&mut Pulls>,
+        tangents: &mut LinkTangents,
+        adjoints: Option<&mut FlowAdjoints>,
         out: &mut [f64],
     ) {
-        let Linear { problem, point } = *self;
+        let JacobianOperator { problem, point } = *self;
         let prices = |l: usize| {
             let at = &point.links[l];
             let (u, v) = (worth[2 * l], worth[2 * l + 1]);
             (-(u + v) / at.bits_ps, v / at.pkts_ps)
         };
         // Adjoints of every link's bit/s and packets/s.
-        looks.ln_pass.fill(0.0);
-        looks.waiting_s.fill(0.0);
-        let mut pulls = pulls;
+        tangents.ln_pass.fill(0.0);
+        tangents.waiting_s.fill(0.0);
+        let mut adjoints = adjoints;
         for (i, (flow, at)) in problem.flows.iter().zip(&point.flows).enumerate() {
             // From the last hop back: the sum over all hops that follow.
             let mut after = 0.0;
@@ -109,17 +110,18 @@ impl Linear<'_> {
                     let l = problem.hop_link[h] as usize;
                     let bits = pkts * problem.hop_bits[h];
                     let (per_bit, per_pkt) = prices(l);
-                    looks.ln_pass[l] += after;
+                    tangents.ln_pass[l] += after;
                     after += point.hops[h] * (bits * per_bit + pkts * per_pkt);
                 }
             }
             let (by_pass, by_rtt) = (at.by_pass * after, at.by_rtt * after);
-            self.hand_out(flow, by_pass, by_rtt, looks);
-            if let Some(pulls) = pulls.as_deref_mut() {
-                (pulls.ln_rate[i], pulls.ln_pass[i], pulls.rtt_s[i]) = (after, by_pass, by_rtt);
+            self.scatter_to_links(flow, by_pass, by_rtt, tangents);
+            if let Some(adjoints) = adjoints.as_deref_mut() {
+                (adjoints.ln_rate[i], adjoints.ln_pass[i], adjoints.rtt_s[i]) =
+                    (after, by_pass, by_rtt);
             }
         }
-        self.gather(looks, out);
+        self.gather_from_links(tangents, out);
         for l in 0..problem.links.len() {
             out[2 * l] += worth[2 * l];
             out[2 * l + 1] += worth[2 * l + 1];
@@ -128,36 +130,42 @@ impl Linear<'_> {
 
     /// Adds a flow's adjoints of ln(fraction delivered) and of the waiting time to every link of
     /// its path.
-    pub fn hand_out(&self, flow: &Flow, by_pass: f64, by_rtt: f64, looks: &mut Looks) {
+    pub fn scatter_to_links(
+        &self,
+        flow: &Flow,
+        by_pass: f64,
+        by_rtt: f64,
+        tangents: &mut LinkTangents,
+    ) {
         let links = &self.problem.hop_link;
         for h in flow.data_hops() {
             let l = links[h] as usize;
-            looks.ln_pass[l] += by_pass;
-            looks.waiting_s[l] += by_rtt;
+            tangents.ln_pass[l] += by_pass;
+            tangents.waiting_s[l] += by_rtt;
         }
         for h in flow.ack_hops() {
-            looks.waiting_s[links[h] as usize] += by_rtt;
+            tangents.waiting_s[links[h] as usize] += by_rtt;
         }
     }
 
     /// Converts the link adjoints into adjoints of z.
-    pub fn gather(&self, looks: &Looks, out: &mut [f64]) {
-        let Linear { problem, point } = *self;
+    pub fn gather_from_links(&self, tangents: &LinkTangents, out: &mut [f64]) {
+        let JacobianOperator { problem, point } = *self;
         out.fill(0.0);
         for &l in &problem.used {
             let l = l as usize;
             let at = &point.links[l];
             let by_load = &at.rest.by_load;
-            out[2 * l] = by_load.ln_pass * looks.ln_pass[l]
-                + by_load.queue_pkts * at.wait_packet_s * looks.waiting_s[l];
+            out[2 * l] = by_load.ln_pass * tangents.ln_pass[l]
+                + by_load.queue_pkts * at.wait_packet_s * tangents.waiting_s[l];
             let by_v = at.by_v();
-            out[2 * l + 1] = by_v[0] * looks.ln_pass[l] + by_v[1] * looks.waiting_s[l];
+            out[2 * l + 1] = by_v[0] * tangents.ln_pass[l] + by_v[1] * tangents.waiting_s[l];
         }
     }
 
     /// Computes the main diagonal, except the effect of a path that crosses a link twice on itself.
     pub fn diagonal(&self, out: &mut [f64]) {
-        let Linear { problem, point } = *self;
+        let JacobianOperator { problem, point } = *self;
         out.fill(0.0);
         for (flow, at) in problem.flows.iter().zip(&point.flows) {
             for (hops, pkts) in crossings(flow) {

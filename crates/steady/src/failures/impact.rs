@@ -10,7 +10,7 @@ pub const SLOWER: f64 = 2.0;
 
 /// Kind of impact on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Harm {
+pub enum ImpactKind {
     /// Partial loss of goodput.
     Loses,
     /// Longer delay without loss of goodput.
@@ -21,25 +21,25 @@ pub enum Harm {
     EndFails,
 }
 
-impl Harm {
+impl ImpactKind {
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
-            Harm::Loses => "loses",
-            Harm::Slower => "slower",
-            Harm::NoRoute => "no route",
-            Harm::EndFails => "its end fails",
+            ImpactKind::Loses => "loses",
+            ImpactKind::Slower => "slower",
+            ImpactKind::NoRoute => "no route",
+            ImpactKind::EndFails => "its end fails",
         }
     }
 }
 
 /// Connection before and after a failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hurt {
+pub struct AffectedConnection {
     /// The connection.
     pub connection: ConnectionId,
     /// Kind of impact.
-    pub harm: Harm,
+    pub harm: ImpactKind,
     /// Fraction of its goodput that is lost; negative for a gain.
     pub lost: f64,
     /// Mean one-way delay before the failure, in seconds.
@@ -50,7 +50,7 @@ pub struct Hurt {
     pub offered_bps: f64,
 }
 
-impl Hurt {
+impl AffectedConnection {
     /// Returns whether it loses more than 0.01 % of its goodput, or its delay at least doubles.
     fn suffers(&self) -> bool {
         let slower = |delay_s: f64| delay_s >= SLOWER * self.intact_delay_s;
@@ -76,7 +76,7 @@ pub(super) fn ranked(
     failing: &[Failing],
     intact: &Steady,
     after: &Steady,
-) -> Vec<Hurt> {
+) -> Vec<AffectedConnection> {
     let all = network.connections().filter_map(|id| {
         let spec = network.connection_spec(id);
         let bits = 8.0 * spec.packet_size_bytes;
@@ -84,15 +84,15 @@ pub(super) fn ranked(
         let lost = 1.0 - now.goodput_pps / before.goodput_pps;
         let ends = [spec.from, spec.to].map(Failing::Node);
         let harm = if ends.iter().any(|end| failing.contains(end)) {
-            Harm::EndFails
+            ImpactKind::EndFails
         } else if now.goodput_pps <= 0.0 {
-            Harm::NoRoute
+            ImpactKind::NoRoute
         } else if lost > STEP {
-            Harm::Loses
+            ImpactKind::Loses
         } else {
-            Harm::Slower
+            ImpactKind::Slower
         };
-        (before.goodput_pps > 0.0).then(|| Hurt {
+        (before.goodput_pps > 0.0).then(|| AffectedConnection {
             connection: id,
             harm,
             lost,
@@ -101,9 +101,9 @@ pub(super) fn ranked(
             offered_bps: bits * before.rate_pps,
         })
     });
-    let mut all: Vec<Hurt> = all.collect();
-    let steps = |it: &Hurt| (it.lost / NOTHING).round();
-    let name = |it: &Hurt| network.connection_name(it.connection);
+    let mut all: Vec<AffectedConnection> = all.collect();
+    let steps = |it: &AffectedConnection| (it.lost / NOTHING).round();
+    let name = |it: &AffectedConnection| network.connection_name(it.connection);
     all.sort_by(|a, b| {
         let by_loss = steps(b).total_cmp(&steps(a));
         let by_offer = b.offered_bps.total_cmp(&a.offered_bps);
@@ -115,16 +115,20 @@ pub(super) fn ranked(
 /// Returns the number of affected connections, where one with `count = n` counts n times, and the
 /// first `most` of them. The order is by kbit/s lost, then by delay; those with a failed end node
 /// are last.
-pub(super) fn suffering(network: &Network, ranked: &[Hurt], most: usize) -> (u64, Vec<Hurt>) {
+pub(super) fn suffering(
+    network: &Network,
+    ranked: &[AffectedConnection],
+    most: usize,
+) -> (u64, Vec<AffectedConnection>) {
     let suffering = || ranked.iter().filter(|it| it.suffers());
-    let count = |it: &Hurt| u64::from(network.connection_spec(it.connection).count);
+    let count = |it: &AffectedConnection| u64::from(network.connection_spec(it.connection).count);
     let all = suffering().map(count).sum();
     if most == 0 {
         return (all, Vec::new());
     }
-    let mut first: Vec<Hurt> = suffering().copied().collect();
-    let ends = |it: &Hurt| it.harm == Harm::EndFails;
-    let kbps = |it: &Hurt| (it.lost_bps() / 1e3).round();
+    let mut first: Vec<AffectedConnection> = suffering().copied().collect();
+    let ends = |it: &AffectedConnection| it.harm == ImpactKind::EndFails;
+    let kbps = |it: &AffectedConnection| (it.lost_bps() / 1e3).round();
     // The sort is stable: ties keep their order.
     first.sort_by(|a, b| {
         let by_ends = ends(a).cmp(&ends(b));

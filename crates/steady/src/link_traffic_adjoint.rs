@@ -12,7 +12,7 @@ use crate::problem::{Flow, NO_PROFILE, Problem};
 
 /// Adjoints of the parameters that determine the queue-filling traffic.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FillingWorth {
+pub(crate) struct TrafficAdjoints {
     /// Per link: bandwidth in bit/s, delay in seconds, buffer in packets. A buffer in bits counts
     /// in packets of the expected size.
     pub bandwidth_bps: Vec<f64>,
@@ -48,7 +48,7 @@ impl Problem {
 
     /// Returns whether a flow's bursts have different one-sided derivatives with respect to a
     /// bandwidth.
-    pub fn bursts_bend(&self, flow: &Flow, crossings: &[LinkTraffic]) -> bool {
+    pub fn bursts_are_nonsmooth(&self, flow: &Flow, crossings: &[LinkTraffic]) -> bool {
         let way = self.crosser(flow).transfers();
         way.is_some_and(|it| it.is_nonsmooth(crossings))
     }
@@ -72,15 +72,16 @@ impl Problem {
     }
 
     /// Computes the adjoints of all parameters from the adjoint `by` of each link's filling.
-    pub fn worth_of_filling(&self, by: &[LawGradient]) -> FillingWorth {
+    pub fn link_traffic_vjp(&self, by: &[LawGradient]) -> TrafficAdjoints {
         let (crossers, crossings) = self.crossers();
-        let pulls = crossings.iter().zip(by);
-        let mut pulls: Vec<LinkTraffic> = pulls.map(|(crossing, by)| crossing.pull(by)).collect();
+        let adjoints = crossings.iter().zip(by);
+        let mut adjoints: Vec<LinkTraffic> =
+            adjoints.map(|(crossing, by)| crossing.pull(by)).collect();
         let links = self.links.len();
-        let mut worth = FillingWorth {
-            bandwidth_bps: pulls.iter().map(|pull| pull.bandwidth_bps).collect(),
+        let mut worth = TrafficAdjoints {
+            bandwidth_bps: adjoints.iter().map(|pull| pull.bandwidth_bps).collect(),
             delay_s: vec![0.0; links],
-            buffer_pkts: pulls.iter().map(|pull| pull.buffer_pkts).collect(),
+            buffer_pkts: adjoints.iter().map(|pull| pull.buffer_pkts).collect(),
             ln_demand: vec![0.0; self.flows.len()],
         };
         // Responsive sources depend on the sum of all windows of the link, so that adjoint comes
@@ -95,11 +96,11 @@ impl Problem {
                 let l = l as usize;
                 let slopes = crossings[l].reaction_slopes(&sender);
                 let reacting =
-                    pulls[l].reacting + pulls[l].amplitude_sum * sender.sawtooth_amplitude;
+                    adjoints[l].reacting + adjoints[l].amplitude_sum * sender.sawtooth_amplitude;
                 let each = reacting * sender.count;
                 worth.bandwidth_bps[l] += each * slopes.bandwidth_bps;
                 worth.buffer_pkts[l] += each * slopes.buffer_pkts;
-                pulls[l].windows += each * slopes.windows;
+                adjoints[l].windows += each * slopes.windows;
                 by_round_trip += each * slopes.round_trip_s;
                 *ln_demand += each * crossings[l].reaction(&sender);
             }
@@ -107,11 +108,11 @@ impl Problem {
                 worth.delay_s[l as usize] += by_round_trip;
             }
         }
-        let pulls = worth_of_bursts(&crossers, &crossings, pulls, &mut worth);
+        let adjoints = bursts_vjp(&crossers, &crossings, adjoints, &mut worth);
         for (crosser, ln_demand) in crossers.iter().zip(&mut worth.ln_demand) {
             let &TrafficFlow { sender, data, back } = crosser;
             let over = |links: &[u32], of: fn(&LinkTraffic) -> f64| -> f64 {
-                links.iter().map(|&l| of(&pulls[l as usize])).sum()
+                links.iter().map(|&l| of(&adjoints[l as usize])).sum()
             };
             *ln_demand += match sender.reacts() {
                 true => {
@@ -121,7 +122,7 @@ impl Problem {
                 false => {
                     let by = |&l: &u32| {
                         let l = l as usize;
-                        crossings[l].factor(sender.data_bits) * pulls[l].unresponsive_bps
+                        crossings[l].factor(sender.data_bits) * adjoints[l].unresponsive_bps
                     };
                     sender.wanted_bps() * data.iter().map(by).sum::<f64>()
                 }
@@ -131,17 +132,17 @@ impl Problem {
     }
 }
 
-/// Adds the adjoints of transfer bursts from the adjoint `pulls` of each link's [`LinkTraffic`].
+/// Adds the adjoints of transfer bursts from the adjoints `adjoints` of each link's [`LinkTraffic`].
 /// Returns the adjoints that remain without the bursts.
-fn worth_of_bursts(
+fn bursts_vjp(
     all: &[TrafficFlow<'_>],
     crossings: &[LinkTraffic],
-    mut pulls: Vec<LinkTraffic>,
-    worth: &mut FillingWorth,
+    mut adjoints: Vec<LinkTraffic>,
+    worth: &mut TrafficAdjoints,
 ) -> Vec<LinkTraffic> {
     let crossers = || all.iter().copied();
     if crossers().all(|it| it.transfers().is_none()) {
-        return pulls;
+        return adjoints;
     }
     let turns = TurningRates::new(crossings, crossers());
     // Adjoint of the bit/s that pass from one link to the next.
@@ -155,7 +156,7 @@ fn worth_of_bursts(
         let mut worth_here = Vec::with_capacity(way.links.len());
         for (i, (burst, &l)) in bursts.iter().zip(way.links).enumerate() {
             let wanted_bps = crossings[l as usize].wanted_bps(&crosser.sender);
-            let by = pulls[l as usize].wanted_bursts.times(wanted_bps);
+            let by = adjoints[l as usize].wanted_bursts.times(wanted_bps);
             let of_met = by.others_pkts * burst.others_pkts;
             let turn = turns.to(crossings, &way, i);
             let (part, ordered) = (turn.part, turn.ordered);
@@ -163,7 +164,7 @@ fn worth_of_bursts(
                 let before = way.links[i - 1];
                 let all_bps = crossings[l as usize].unresponsive_bps;
                 *of_turns.entry((before, l)).or_default() -= of_met * ordered / all_bps;
-                pulls[l as usize].unresponsive_bps += of_met * ordered * part / all_bps;
+                adjoints[l as usize].unresponsive_bps += of_met * ordered * part / all_bps;
                 if ordered < 1.0 {
                     let [above, here] = [before, l].map(|l| crossings[l as usize].bandwidth_bps);
                     worth.bandwidth_bps[l as usize] -= of_met * part * ordered / here;
@@ -196,5 +197,5 @@ fn worth_of_bursts(
             *ln_demand += here.wanted_bps(&crosser.sender) * by;
         }
     }
-    pulls
+    adjoints
 }

@@ -23,7 +23,7 @@ const NOTHING: f64 = 1e-280;
 
 /// State of one link.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LinkAt {
+pub(crate) struct LinkState {
     pub rest: QueueFixedPoint,
     /// Fraction of the arriving packets that is accepted.
     pub pass: f64,
@@ -43,7 +43,7 @@ pub(crate) struct LinkAt {
 
 /// State of one flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FlowAt {
+pub(crate) struct FlowState {
     /// Packets/s of one connection.
     pub rate_pps: f64,
     pub ln_pass: f64,
@@ -81,9 +81,9 @@ pub(crate) fn lost(ln_pass: f64) -> f64 {
 
 /// State of all links and flows, updated at every iterate.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Point {
-    pub links: Vec<LinkAt>,
-    pub flows: Vec<FlowAt>,
+pub(crate) struct NetworkState {
+    pub links: Vec<LinkState>,
+    pub flows: Vec<FlowState>,
     /// Packets/s at the entrance of each hop, counted in data packets.
     pub hops: Vec<f64>,
     fixed_s: Vec<f64>,
@@ -93,12 +93,12 @@ pub(crate) struct Point {
     stale: bool,
 }
 
-impl Point {
-    pub fn new(problem: &Problem) -> Point {
-        Point {
-            links: vec![LinkAt::default(); problem.links.len()],
+impl NetworkState {
+    pub fn new(problem: &Problem) -> NetworkState {
+        NetworkState {
+            links: vec![LinkState::default(); problem.links.len()],
             stale: true,
-            ..Point::default()
+            ..NetworkState::default()
         }
     }
 
@@ -109,7 +109,7 @@ impl Point {
 
     fn renew(&mut self, problem: &Problem) {
         self.stale = false;
-        self.flows.resize(problem.flows.len(), FlowAt::default());
+        self.flows.resize(problem.flows.len(), FlowState::default());
         self.hops.resize(problem.hop_link.len(), 0.0);
         self.fixed_s.clear();
         let crossings = problem.crossings();
@@ -124,26 +124,26 @@ impl Point {
 
     /// Evaluates the network at `z` and writes the residual to `off`; with derivatives if `slopes`
     /// is set.
-    pub fn evaluate(&mut self, problem: &Problem, z: &[f64], slopes: bool, off: &mut [f64]) {
+    pub fn evaluate(&mut self, problem: &Problem, z: &[f64], slopes: bool, residuals: &mut [f64]) {
         if self.stale {
             self.renew(problem);
         }
-        self.look_at_links(problem, z);
+        self.update_links(problem, z);
         self.send(problem, slopes);
         self.forward(problem);
-        off.fill(0.0);
+        residuals.fill(0.0);
         for &l in &problem.used {
             let l = l as usize;
             let at = &mut self.links[l];
             at.bits_ps = at.bits_ps.max(NOTHING);
             at.pkts_ps = at.pkts_ps.max(NOTHING);
-            (off[2 * l], off[2 * l + 1]) = (z[2 * l], z[2 * l + 1]);
-            off[2 * l] -= libm::log(at.bits_ps / problem.links[l].bandwidth_bps);
-            off[2 * l + 1] -= libm::log(at.bits_ps / at.pkts_ps);
+            (residuals[2 * l], residuals[2 * l + 1]) = (z[2 * l], z[2 * l + 1]);
+            residuals[2 * l] -= libm::log(at.bits_ps / problem.links[l].bandwidth_bps);
+            residuals[2 * l + 1] -= libm::log(at.bits_ps / at.pkts_ps);
         }
     }
 
-    fn look_at_links(&mut self, problem: &Problem, z: &[f64]) {
+    fn update_links(&mut self, problem: &Problem, z: &[f64]) {
         for &l in &problem.used {
             let l = l as usize;
             let link = &problem.links[l];
@@ -156,7 +156,7 @@ impl Point {
                 true => 0.0,
                 false => packet_s,
             };
-            self.links[l] = LinkAt {
+            self.links[l] = LinkState {
                 rest,
                 pass: libm::exp(rest.ln_pass),
                 waiting_s: rest.queue_pkts * wait_packet_s,
@@ -233,7 +233,7 @@ impl Point {
     }
 }
 
-impl LinkAt {
+impl LinkState {
     /// Returns the derivatives of ln(fraction accepted) and of the waiting time by ln of the mean
     /// packet's bits.
     pub fn by_v(&self) -> [f64; 2] {
@@ -246,7 +246,7 @@ impl LinkAt {
     }
 }
 
-impl FlowAt {
+impl FlowState {
     pub fn loss(&self) -> f64 {
         lost(self.ln_pass)
     }
