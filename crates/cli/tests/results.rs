@@ -422,7 +422,7 @@ fn a_truncated_series_is_refused() {
     let whole = fs::read_to_string(place.path("out/links.csv")).unwrap();
     let cut = |keep: usize| {
         fs::write(place.path("out/links.csv"), &whole[..keep]).unwrap();
-        text(&place.expect("report out -o page.html", 3).stderr)
+        text(&place.expect("report out -o page.html", 2).stderr)
     };
     let half = whole[..whole.len() / 2].rfind('\n').unwrap();
     let said = cut(half + 1);
