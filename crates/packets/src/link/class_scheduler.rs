@@ -37,8 +37,8 @@ impl Sharing {
         self.links.iter().position(same).unwrap_or(0)
     }
 
-    /// Records a packet of `bits` bits that arrived at the queue of a link, and the number of packets that
-    /// this queue dropped as a result.
+    /// Records a packet of `bits` bits that arrived at the queue of a link, and `dropped` packets that this
+    /// queue dropped as a result.
     pub fn came(&mut self, now_ns: u64, link: usize, bits: f64, dropped: usize) {
         if self.turns.is_empty() {
             // An idle link transmits at once.

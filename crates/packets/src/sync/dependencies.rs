@@ -14,8 +14,8 @@ use crate::topology::{NO_WIRE, Sizes, Target, Topology};
 pub(crate) struct Dependencies {
     /// Dependencies, by link.
     pub places: Vec<LinkDependencies>,
-    /// Earliest output times in ns, by link. Before it, nothing arrives behind the link except packets that
-    /// are on its wires already.
+    /// Earliest output times in ns, by link. Before this time, nothing arrives behind the link except packets
+    /// that are on its wires already.
     pub earliest_output_ns: Vec<u64>,
     /// Sweep order of the links with input wires.
     pub order: SweepOrder,

@@ -7,16 +7,17 @@
 //!
 //! ```text
 //! earliest input   EIT(l) = min EOT(k) over the links k that feed l, directly or through an endpoint
-//! local time      now(l) = min(EIT(l), end)
+//! local time       now(l) = min(EIT(l), end)
 //! earliest output  EOT(l) = max(busy until, now(l)) + shortest transmission + propagation delay
-//! lookahead        L(l)   = shortest transmission + propagation delay
+//! lookahead          L(l) = shortest transmission + propagation delay
 //! ```
 //!
 //! *Busy until* is the end of transmission of the last packet in a FIFO queue. In other queues, it is that of
 //! the packet in transmission, because the discipline decides then which packet is next. Before EOT(l),
 //! nothing arrives behind link `l` except packets that are on its wires already. So a link processes all
-//! arrivals before now(l) in one batch, sorted by time, and then raises its EOT. A transmission takes at
-//! least 1 ns. Therefore every lookahead is positive, and sweeps cannot deadlock.
+//! arrivals before now(l) in one batch, sorted by time, and then raises its EOT. At the start of an interval,
+//! now(l) is that time. A transmission takes at least 1 ns. Therefore every lookahead is positive, and sweeps
+//! cannot deadlock.
 //!
 //! Endpoints run directly after a link that feeds them. Their lookahead is zero, because they may send at the
 //! time of an arrival. Their bounds, at most `end`, are:
