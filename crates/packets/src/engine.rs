@@ -1,4 +1,4 @@
-//! The network of packets.
+//! Engine of the packet simulation: its state, set-up and counters.
 
 use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::{NO_BRANCH, Tables};
@@ -20,50 +20,50 @@ use crate::tie_break::TieBreak;
 use crate::topology::{Ends, HopSpec, Topology};
 use crate::{Purpose, ns, random};
 
-/// A network of packets.
+/// State of a packet simulation.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     pub network: Network,
     pub numbers: TieBreak,
     pub seed: u64,
-    /// Wires, hops and ways as they are now.
+    /// Current wires, hops and paths.
     pub plan: Topology,
     pub links: Vec<Link>,
     pub transfers: Vec<Transfer>,
-    /// By transfer.
+    /// Losses, by transfer.
     pub accounts: Vec<Account>,
-    /// The edges of aggregates.
+    /// Edges of aggregates.
     pub edges: Vec<Marking>,
-    /// By connection.
+    /// Delays, by connection.
     pub delays: Vec<Delays>,
-    /// The users of workloads.
+    /// Sessions of workloads.
     pub visits: Sessions,
-    /// Events carried out, and which routes are in use.
+    /// Number of events applied, and current epoch of routes.
     pub next_event: usize,
     pub epoch: usize,
-    /// What is set of the connections of which something may be.
+    /// Settings of settable connections.
     pub set: Vec<Set>,
     pub now_ns: u64,
-    /// How many packets arrived at links of late, once that is known.
+    /// Packets per ns that arrived at links in the last interval, if known.
     pub pkts_per_ns: Option<f64>,
     pub schedule: Dependencies,
-    /// The network in parts, where several threads follow it.
+    /// Partitions of the network for several threads.
     pub parts: Partitions,
 }
 
-/// What becomes of the packets of one transfer, seen from outside.
+/// Losses of the packets of one transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     pub aggregate: Option<u32>,
-    /// Data packets that were lost, and acknowledgements.
+    /// Lost data packets and lost acknowledgements.
     pub lost: u64,
     pub lost_acks: u64,
-    /// When a packet of either kind was lost last.
+    /// Time of the last loss of either kind, in ns.
     pub last_lost_ns: u64,
 }
 
 impl Account {
-    /// What has become of others of its packets.
+    /// Adds the losses of another account.
     pub fn add(&mut self, more: &Account) {
         self.lost += more.lost;
         self.lost_acks += more.lost_acks;
@@ -80,11 +80,11 @@ impl Account {
     }
 }
 
-/// A packet of mean size in bits, to random early detection.
+/// Mean packet size in bits that random early detection assumes.
 const MEAN_BITS: f64 = 8000.0;
 
 impl Engine {
-    /// At time 0, where this is set of the connections of which something may be.
+    /// Returns the engine at time 0, with these settings of settable connections.
     pub fn new(network: Network, seed: u64, burstiness_interval_ns: u64, set: Vec<Set>) -> Engine {
         let numbers = TieBreak::new(&network);
         let plan = Topology::new(&network, &numbers);
@@ -93,8 +93,7 @@ impl Engine {
             let (spec, buffer) = (network.link_spec(id), network.packet_buffer(id));
             Link {
                 queue: match spec.queue {
-                    // Precedences are refused before it comes to this.
-                    // Where precedences count is made when routes are known.
+                    // RIO queues are set up when routes are known.
                     DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(buffer),
                     DropPolicy::Managed(discipline) => {
                         let seed = random(seed, Purpose::Queue, numbers.links[i]).random();
@@ -168,7 +167,7 @@ impl Engine {
         engine
     }
 
-    /// One more transfer of a connection that has others already.
+    /// Adds a transfer to a connection that has others already.
     pub fn add_transfer(&mut self, connection: u32) {
         let t = self.transfers.len() as u32;
         self.plan.add(connection);
@@ -176,7 +175,7 @@ impl Engine {
         let ends = self.plan.ends[t as usize];
         let number = self.numbers.of_another(connection);
         let spec = &inner.connections[connection as usize];
-        // Only users have more: they do not wait.
+        // Only workloads add transfers. They have no send jitter.
         let mut transfer = Transfer::new(spec, 0.0, ends, self.seed, number);
         if inner.aggregate_of(connection).is_some() {
             transfer.is_marked();
@@ -189,12 +188,12 @@ impl Engine {
         self.route_transfer(t, self.branch_of(self.epoch, connection));
     }
 
-    /// The branch that a connection is sent over in an epoch.
+    /// Returns the branch over which a connection is sent in an epoch.
     pub fn branch_of(&self, epoch: usize, connection: u32) -> u32 {
         branch_of(self.network.tables(), &self.set, epoch, connection)
     }
 
-    /// Takes down how long packets of this transfer took.
+    /// Records the one-way delays of the packets that have arrived since the last call.
     #[inline]
     pub fn record_delays(&mut self, t: usize) {
         let transfer = &mut self.transfers[t];
@@ -209,7 +208,7 @@ impl Engine {
         }
     }
 
-    /// Takes down the round-trip times that the sender of this transfer has measured.
+    /// Records the round-trip times that the sender has measured since the last call.
     #[inline]
     pub fn record_round_trips(&mut self, t: usize) {
         let transfer = &mut self.transfers[t];
@@ -225,7 +224,7 @@ impl Engine {
         }
     }
 
-    /// A packet that arrived at this hop is lost.
+    /// Counts the loss of a packet that arrived at this hop.
     pub fn is_lost(&mut self, hop: u32, at_ns: u64) {
         let spec = &self.plan.specs[hop as usize];
         lose(&mut self.accounts, &mut self.edges, spec, at_ns);
@@ -237,7 +236,8 @@ impl Engine {
         self.transfers[t as usize].ends = self.plan.ends[t as usize];
     }
 
-    /// Puts RIO where it is asked for. Pauses are worth packets of the mean size of the link's data.
+    /// Sets up RIO where it is configured. The average decays in idle periods by packets of the mean size of
+    /// the link's data.
     fn tell_precedences_apart(&mut self, seed: u64) {
         for (l, id) in self.network.links().enumerate() {
             let spec = self.network.link_spec(id);
@@ -252,9 +252,9 @@ impl Engine {
                 0 => MEAN_BITS,
                 n => crossing().map(|hop| hop.bits).sum::<f64>() / n as f64,
             };
-            // Without the one in service.
+            // Without the packet in service.
             let waiting = (self.network.buffer_pkts(id).floor() - 1.0).max(1.0) as u32;
-            // The network's builder has checked it.
+            // The network's builder has validated it.
             if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
                 let seed = random(seed, Purpose::Queue, self.numbers.links[l]).random();
                 let active = ActiveQueue::new(dropper, 0, seed);
@@ -263,7 +263,7 @@ impl Engine {
         }
     }
 
-    /// Edges tell each other the round-trip times of their aggregates.
+    /// Distributes the round-trip times of all aggregates to all edges.
     pub fn exchange(&mut self) {
         let specs = &self.network.tables().aggregates;
         let mut rtts = vec![Mean::default(); specs.len()];
@@ -297,7 +297,8 @@ impl Engine {
         self.now_ns
     }
 
-    /// Packets of each precedence that arrived and were lost at a link, and the averages there.
+    /// Returns the packets of each precedence that arrived and were lost at a link, and RIO's average queue
+    /// lengths.
     pub fn precedences(&self, l: usize) -> Option<([u64; 3], [u64; 3], [f64; 3])> {
         self.links[l].queue.precedences()
     }
@@ -306,19 +307,19 @@ impl Engine {
         self.links[l].queue.counts
     }
 
-    /// From now on the longest queues are those from now on.
+    /// Restarts the maximum queue lengths from now on.
     pub fn restart_longest(&mut self) {
         for link in &mut self.links {
             link.queue.restart_most(self.now_ns);
         }
     }
 
-    /// Packets × nanoseconds in the link's queue until now, of those that left.
+    /// Returns the time that departed packets have spent in the link's queue, in packet·ns.
     pub fn left_time_ns(&self, l: usize) -> f64 {
         self.links[l].queue.left_time_ns(self.now_ns)
     }
 
-    /// Packets × nanoseconds in the link's queue until now.
+    /// Returns the time that packets have spent in the link's queue until now, in packet·ns.
     pub fn queue_time_ns(&self, l: usize) -> f64 {
         self.links[l].queue.queue_time_ns(self.now_ns)
     }
@@ -327,12 +328,12 @@ impl Engine {
         self.links[l].queue.length(self.now_ns)
     }
 
-    /// Bytes in a queue that counts them.
+    /// Returns the bytes in a queue that counts bytes.
     pub fn queue_bytes(&self, l: usize) -> u64 {
         self.links[l].queue.bytes(self.now_ns)
     }
 
-    /// Nanoseconds of work in the queue.
+    /// Returns the remaining service time in the queue, in ns.
     pub fn work_ns(&self, l: usize) -> u64 {
         self.links[l].queue.work_ns(self.now_ns)
     }
@@ -345,22 +346,22 @@ impl Engine {
         &self.transfers[i]
     }
 
-    /// Data packets of a transfer that were lost.
+    /// Returns the number of lost data packets of a transfer.
     pub fn lost(&self, i: usize) -> u64 {
         self.accounts[i].lost
     }
 
-    /// Data packets of a transfer that had no route.
+    /// Returns the number of data packets of a transfer that had no route.
     pub fn blocked(&self, i: usize) -> u64 {
         self.transfers[i].stranded
     }
 
-    /// Acknowledgements that were lost.
+    /// Returns the number of lost acknowledgements.
     pub fn lost_acks(&self) -> u64 {
         self.accounts.iter().map(|account| account.lost_acks).sum()
     }
 
-    /// Data packets of each transfer in queues and between them.
+    /// Returns for each transfer the number of data packets in queues and in flight.
     pub fn data_under_way(&self) -> Vec<(u32, u32)> {
         let mut by_transfer = vec![(0, 0); self.transfers.len()];
         self.each_under_way(|hop, queued| {
@@ -373,7 +374,7 @@ impl Engine {
         by_transfer
     }
 
-    /// Acknowledgements in queues and between them.
+    /// Returns the number of acknowledgements in queues and in flight.
     pub fn acks_under_way(&self) -> (u64, u64) {
         let (mut in_queues, mut flying) = (0, 0);
         self.each_under_way(|hop, queued| {
@@ -385,17 +386,18 @@ impl Engine {
         (in_queues, flying)
     }
 
-    /// Every link on every way of data, and the packets that have arrived there.
+    /// Returns every hop of data, with the number of packets that have arrived there.
     pub fn data_hops(&self) -> impl Iterator<Item = (&HopSpec, u64)> {
         let data = (self.plan.specs.iter().enumerate()).filter(|(_, spec)| !spec.is_ack);
         data.map(|(hop, spec)| (spec, self.arrived_at(hop)))
     }
 
-    /// Every packet: the hop it has last been accepted at, and whether it is still in that queue.
+    /// Calls `each` for every packet, with the hop that accepted it last and whether it is still in that
+    /// queue.
     pub fn each_under_way(&self, mut each: impl FnMut(&HopSpec, bool)) {
         for (w, origins) in (0..).zip(&self.plan.origins) {
             if origins.is_empty() {
-                continue; // all that ends have sent has reached its first link
+                continue; // packets from endpoints reach their first link at once
             }
             for packet in self.plan.wires.waiting(w) {
                 let hop = &self.plan.specs[packet.hop as usize - 1];
@@ -415,18 +417,18 @@ impl Engine {
     }
 }
 
-/// The streams of what the link with this number loses.
+/// Returns the random-number streams for the losses of a link, by cause.
 pub(crate) fn loss_streams(seed: u64, link: u64) -> impl Fn(LossCause) -> rand_pcg::Pcg32 {
     move |cause| random(seed, Purpose::Loss(cause), link)
 }
 
-/// The branch that a connection is sent over in an epoch.
+/// Returns the branch over which a connection is sent in an epoch.
 fn branch_of(inner: &Tables, set: &[Set], epoch: usize, connection: u32) -> u32 {
     let path = inner.set_of(connection, set).path;
     inner.branch_of(epoch, inner.class_of[connection as usize], path)
 }
 
-/// How long a source with a window waits at most before it sends, in seconds.
+/// Returns the maximum random delay of a window source before it sends, in seconds.
 fn jitter_s(network: &Network, set: &[Set], connection: u32) -> f64 {
     let inner = network.tables();
     if !matches!(
@@ -446,8 +448,8 @@ fn jitter_s(network: &Network, set: &[Set], connection: u32) -> f64 {
     network.send_jitter_over_s(id, &links).unwrap_or_default()
 }
 
-/// Nanoseconds that the links of a connection's way take there, and there and back: at least, at any time, of all the
-/// paths that it may be set to.
+/// Returns the minimum propagation delay of a connection in ns, one-way and round-trip. The minimum is over
+/// time and over all paths that may be set.
 fn least_ns(network: &Network, set: &[Set], epoch: usize, connection: usize) -> (u64, u64) {
     let inner = network.tables();
     let delay_ns = |&l: &u32| ns(inner.delays_s(l).0);
@@ -464,7 +466,7 @@ fn least_ns(network: &Network, set: &[Set], epoch: usize, connection: usize) -> 
     least.unwrap_or((0, 0))
 }
 
-/// A packet of this hop is lost.
+/// Counts the loss of a packet of this hop.
 pub(crate) fn lose(accounts: &mut [Account], edges: &mut [Marking], hop: &HopSpec, at_ns: u64) {
     let account = &mut accounts[hop.transfer as usize];
     account.last_lost_ns = account.last_lost_ns.max(at_ns);
@@ -478,7 +480,7 @@ pub(crate) fn lose(accounts: &mut [Account], edges: &mut [Marking], hop: &HopSpe
     }
 }
 
-/// A mean, if there is anything to take it of.
+/// Mean of the values added, if there are any.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     sum: f64,

@@ -1,15 +1,16 @@
-//! Packet-level simulation of a network: conservative parallel discrete-event simulation.
+//! Packet-level simulation of networks: conservative parallel discrete-event simulation.
 //!
 //! - [`sync`] advances links (logical processes) in simulated time; its head page has the algorithm.
 //! - [`parallel`] runs partitions of the network on several threads.
 //! - [`link`] has queues, queue disciplines, class schedulers, transmission and changes of links.
 //! - [`endpoint`] has senders and receivers: TCP stacks, ns-2 agents, TFRC, fixed-rate sources.
 //! - [`sessions`] has the users of workloads and their transfers.
-//! - [`topology`] has the compiled network: hops, wires and endpoints; [`tie_break`] the order of simultaneous events.
+//! - [`topology`] has the compiled network: hops, wires and endpoints.
+//! - [`tie_break`] has the order of simultaneous events.
 //! - [`stepper`] is the interface in seconds: [`Packets`].
 //!
-//! Times are integers in nanoseconds. The result is that of an event-driven simulation, bit for bit, for any number
-//! of threads. The test module `reference` is a plain event-driven simulator with the same results.
+//! Times are integers in nanoseconds. The result is that of an event-driven simulation, bit for bit, for any
+//! number of threads. The test module `reference` is a plain event-driven simulator with the same results.
 
 mod endpoint;
 mod engine;
@@ -30,7 +31,7 @@ use netflow_units::ns;
 use rand_pcg::Pcg32;
 pub use stepper::{OF_ACKS, Packets, Start};
 
-/// The streams of random numbers: one for each purpose and place.
+/// Purpose of a random-number stream. Each purpose has one stream for each link, transfer or aggregate.
 #[derive(Clone, Copy)]
 enum Purpose {
     Queue,
@@ -42,7 +43,7 @@ enum Purpose {
 }
 
 impl Purpose {
-    /// Which stream it is: a number for good, since random numbers follow from it.
+    /// Returns the number of the purpose. It never changes, because random numbers depend on it.
     fn number(self) -> u64 {
         match self {
             Purpose::Queue => 1,
@@ -57,7 +58,7 @@ impl Purpose {
     }
 }
 
-/// The stream of something with this number, which follows from its name ([`tie_break`]).
+/// Returns the random-number stream of an item. `number` is a hash of the item's name ([`tie_break`]).
 fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
     Pcg32::new(seed, hash_of((purpose.number(), number)))
 }

@@ -1,4 +1,4 @@
-//! A plain simulator of the same network, moment by moment, and that nothing differs from it.
+//! Reference simulator: plain event-driven simulation of the same network, compared with the engine.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::link::wire::Packet;
 use crate::sessions::events::NO_SLOT;
 use crate::topology::Target;
 
-/// How it is driven from one moment to another.
+/// Function that advances an engine to a given time.
 type Drive = fn(&mut Engine, u64);
 
 impl Engine {
-    /// Goes on to `end_ns` one moment after the other: no horizons, no order of links that would matter, no
-    /// batches, no list of who is due. At each moment first ends act, then links.
+    /// Advances to `end_ns` event by event, without lookahead, sweep order, batches or event lists. At each
+    /// time, endpoints act before links.
     fn run_plainly(&mut self, end_ns: u64) {
         loop {
             let wires = (0..self.plan.wires.len() as u32).map(|w| self.plan.wires.head_ns(w));
@@ -72,13 +72,13 @@ impl Engine {
         self.settle();
     }
 
-    /// From now on it is followed in three parts, where that can be.
+    /// Uses three partitions from now on, if possible.
     pub(crate) fn partition_links(&mut self) {
         (self.parts.threads, self.parts.pkts_per_round) = (3, 0.0);
         self.parts.tuner.use_threads = true;
     }
 
-    /// All that is known after so many stretches of time, to the nanosecond.
+    /// Returns all results after each of `stretches` intervals, to the nanosecond.
     fn told(mut self, drive: Drive, stretches: u64, length_ns: u64) -> Vec<String> {
         let mut told = Vec::new();
         for i in 1..=stretches {
@@ -93,7 +93,7 @@ impl Engine {
         told
     }
 
-    /// All that is known now.
+    /// Returns all results now.
     pub(crate) fn reported_now(&self) -> Vec<String> {
         let (mut told, end_ns) = (Vec::new(), self.now_ns);
         for (l, link) in self.links.iter().enumerate() {
@@ -152,8 +152,8 @@ fn one_of<T: Copy>(rng: &mut impl Rng, all: &[T]) -> T {
     all[rng.random_range(0..all.len())]
 }
 
-/// A network in which much happens at the same moment: whole milliseconds, bandwidths with whole times of
-/// transmission; or delays of nothing at all.
+/// Returns a network with many simultaneous events: delays in whole milliseconds, and bandwidths with whole
+/// transmission times; or zero delays.
 fn random_network(seed: u64) -> Network {
     let rng = &mut Pcg32::seed_from_u64(netflow_problems::population(seed));
     let mut builder = NetworkBuilder::new();
@@ -276,7 +276,7 @@ const ADSL: Overhead = Overhead {
     cells: Cells::Atm,
 };
 
-/// A queue of a class, small and of any kind.
+/// Returns a small class queue with a random discipline.
 fn random_class(rng: &mut impl Rng, name: &str) -> QueueClass {
     let room = one_of(rng, &[1.0, 3.0, 10.0, 40.0]);
     let mut class = QueueClass {
@@ -312,7 +312,7 @@ fn with_room_to_wait(queue: DropPolicy, buffer: Buffer) -> Buffer {
     }
 }
 
-/// Any discipline, eager to drop.
+/// Returns a random AQM that drops early.
 fn random_discipline(rng: &mut impl Rng) -> Aqm {
     let codel = CoDel {
         target_ns: one_of(rng, &[1_000_000, 5_000_000, 20_000_000]),
@@ -380,8 +380,9 @@ fn random_connection(rng: &mut impl Rng, i: usize, from: NodeId, to: NodeId) -> 
     }
 }
 
-/// Same packets, same times, same drops: 200 networks with ties, zero delays, delays that change, failures, early and
-/// random losses, queues that take turns, users; driven by horizons or by moments, as the engine chooses, always by moments, and plainly.
+/// Packets, times and drops are equal in 200 networks. They have ties, zero delays, changes of delay,
+/// failures, RED and random losses, class schedulers and sessions. The engine chooses the mode, uses
+/// partitions, or runs event by event.
 #[test]
 fn nothing_differs_from_a_plain_simulator() {
     let (mut sweeps, mut divided, mut classed) = (0, 0, 0);

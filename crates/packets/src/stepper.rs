@@ -1,4 +1,4 @@
-//! The packets of a network on their way through time: time in seconds, events, and what is counted.
+//! Interface of the packet simulation: time in seconds, events and counters.
 
 mod readout;
 mod setting;
@@ -21,35 +21,36 @@ use crate::link::edge_marker::UPDATE_NS;
 use crate::ns;
 use crate::topology::HopSpec;
 
-/// A network of packets on its way through time.
+/// Packet simulation of a network.
 #[derive(Clone)]
 pub struct Packets {
     duration_s: f64,
     options: PacketOptions,
     engine: Engine,
-    /// The first of the transfers of each connection.
+    /// First transfer of each connection.
     first_transfer: Vec<u32>,
-    /// Data packets of each transfer that wait in queues and that are between them, now.
+    /// Data packets of each transfer in queues and in flight at present, once computed.
     under_way: OnceLock<Vec<(u32, u32)>>,
 }
 
-/// What had happened until a period began, of what only packets tell.
+/// State at the start of a period, of quantities that only the packet model has.
 #[derive(Debug, Default)]
 pub struct Start {
-    /// Intervals in which arrivals are counted that had ended.
+    /// Number of intervals of arrival counts that had ended.
     intervals: u64,
-    /// By link: the packets of those, and the squares of those of each.
+    /// By link: number of packets in these intervals, and sum of the squares of the numbers.
     arrivals: Vec<(u64, u128)>,
     delays: Vec<Delays>,
-    /// By workload: who came, who went, and the waits that were over.
+    /// By workload: numbers of sessions that had arrived and left, and of completed waits.
     users: Vec<(u64, u64, usize)>,
 }
 
 impl Packets {
-    /// A network at time 0: all queues empty.
+    /// Returns a network at time 0 with empty queues.
     ///
     /// # Errors
-    /// [`RunError::BadOption`] for options out of range, [`RunError::TooLarge`] if it needs more memory than the network's builder allowed.
+    /// [`RunError::BadOption`] for options out of range, [`RunError::TooLarge`] if it needs more memory than
+    /// the network's builder allowed.
     pub fn new(
         network: Network,
         duration_s: f64,
@@ -102,8 +103,8 @@ impl Packets {
         })
     }
 
-    /// As many threads as this may follow packets at the same time, where that is worth it and there is memory
-    /// for it, instead of one; the result is the same.
+    /// Sets the maximum number of threads, which is limited by memory. Fewer are used if that is faster. The
+    /// result is the same.
     pub fn set_threads(&mut self, threads: usize) {
         let network = self.network();
         let most = threads_at_most(needed_bytes(network), network.tables().memory_limit_bytes);
@@ -113,23 +114,24 @@ impl Packets {
         }
     }
 
-    /// What happens to the network at this moment happens now, and not once time goes on.
+    /// Applies the events of the current time now, and not at the next step.
     pub fn apply_events(&mut self) {
         self.engine.apply_events();
         self.under_way = OnceLock::new();
     }
 
-    /// One step of the length that was asked for.
+    /// Runs one step of the configured length.
     pub fn step(&mut self) -> Result<(), RunError> {
         self.run_until(self.engine.now_ns() + ns(self.options.step_s).max(1))
     }
 
-    /// Goes on to `time_s`, to the nanosecond, or to the end of the duration. Events of that time are still to come.
+    /// Advances to `time_s`, to the nanosecond, but at most to the end of the run. Events at that time are
+    /// not applied yet.
     pub fn reach(&mut self, time_s: f64) -> Result<(), RunError> {
         self.run_until(ns(time_s))
     }
 
-    /// Whether it has come to `time_s`, to the nanosecond.
+    /// Returns true if the simulation has reached `time_s`, to the nanosecond.
     pub fn has_reached(&self, time_s: f64) -> bool {
         self.engine.now_ns() >= ns(time_s)
     }
@@ -150,18 +152,19 @@ impl Packets {
                 self.engine.exchange();
             }
         }
-        // How many users are there at a time is not known before.
+        // The number of simultaneous sessions is not known in advance.
         let visits = self.engine.slots() as f64 * OF_VISIT;
         let allowed_bytes = self.network().tables().memory_limit_bytes;
         check_memory(visits, allowed_bytes)
     }
 
-    /// How many intervals have ended.
+    /// Returns the number of intervals that have ended.
     fn intervals(&self) -> u64 {
         self.engine.now_ns() / ns(self.options.burstiness_interval_s)
     }
 
-    /// Packets that have arrived at a link in intervals that have ended, and the squares of those of each.
+    /// Returns the number of packets that have arrived at a link in intervals that have ended, and the sum of
+    /// the squares of these numbers.
     fn arrivals(&self, l: usize) -> (u64, u128) {
         let all = self.engine.link_counts(l).offered();
         self.engine.links[l]
@@ -169,7 +172,7 @@ impl Packets {
             .until(self.engine.now_ns(), all)
     }
 
-    /// How the data of a connection is marked: what belongs to nobody is DP2.
+    /// Returns the fraction of each precedence in the data of a connection; DP2 without an aggregate.
     pub fn marking_of(&self, id: ConnectionId) -> [f64; 3] {
         match self.network().tables().aggregate_of(id.index() as u32) {
             Some(aggregate) => self.engine.edges[aggregate as usize].marking(),
@@ -177,7 +180,7 @@ impl Packets {
         }
     }
 
-    /// What has happened until now, for a period that begins.
+    /// Returns the present state, for a period that starts now.
     pub fn start(&self) -> Start {
         let classes = self.engine.visits.classes.iter();
         Start {
@@ -192,7 +195,8 @@ impl Packets {
         }
     }
 
-    /// Spread over mean of the packets that arrived in the intervals that ended since then.
+    /// Returns the coefficient of variation of the number of packets in an interval, over the intervals since
+    /// `start`.
     pub fn arrival_cov(&self, id: LinkId, start: &Start) -> Option<f64> {
         let (pkts, squares) = self.arrivals(id.index());
         let before = start.arrivals.get(id.index()).copied().unwrap_or_default();
@@ -202,7 +206,7 @@ impl Packets {
         (pkts > 0).then(|| (off_squares as f64).sqrt() / pkts as f64)
     }
 
-    /// How long packets of a connection took since then.
+    /// Returns the delays of a connection's packets since `start`.
     pub fn delays_since(&self, id: ConnectionId, start: &Start) -> Delays {
         let now = &self.engine.delays[id.index()];
         match start.delays.get(id.index()) {
@@ -211,17 +215,18 @@ impl Packets {
         }
     }
 
-    /// Packets that its applications made; on average those of a profile, which knows their mean rate.
+    /// Returns the number of packets that the applications made. For a profiled source, it is the mean
+    /// number.
     fn made_pkts(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.network().connection_spec(id);
         let on_average = spec.made_until(self.time_s())?;
         let each: Option<u64> = self.transfers(id).map(Transfer::made).sum();
-        // Sources with profiles count no packets that their applications make; they make what they send at least.
+        // Profiled sources do not count packets of their applications, which make at least what is delivered.
         let least: u64 = self.transfers(id).map(|t| t.receiving.delivered).sum();
         Some(each.map_or(on_average.max(least as f64), |pkts| pkts as f64))
     }
 
-    /// By retransmission timers and by duplicate acknowledgements.
+    /// Returns the numbers of losses found by retransmission timers and by duplicate acknowledgements.
     fn losses_found(&self, id: ConnectionId) -> Option<[f64; 2]> {
         let each = self.transfers(id).map(Transfer::losses_found);
         each.fold(None, |sum, found| {
@@ -230,7 +235,8 @@ impl Packets {
         })
     }
 
-    /// Seconds that it sent outside the domain of its profile, further out than is usable, and at all.
+    /// Returns the times in seconds outside the profile's domain, too far outside to be usable, and active in
+    /// total.
     fn outside_s(&self, id: ConnectionId) -> [f64; 3] {
         let each = self.transfers(id).map(Transfer::outside_ns);
         let sum = each.fold([0; 3], |sum: [u64; 3], more| {
@@ -239,7 +245,8 @@ impl Packets {
         sum.map(|ns| ns as f64 * 1e-9)
     }
 
-    /// When its transfers had delivered their sizes, in seconds: the mean, and the last; `None` while one has not.
+    /// Returns the mean and the last completion time of the transfers in seconds; `None` while one is not
+    /// complete.
     fn finished_s(&self, id: ConnectionId) -> Option<[f64; 2]> {
         let ends = self.transfers(id).map(|t| t.receiving.finished_ns);
         let ends = ends.collect::<Option<Vec<u64>>>()?;
@@ -248,14 +255,14 @@ impl Packets {
         Some([sum as f64 / ends.len() as f64, last as f64].map(|ns| ns / 1e9))
     }
 
-    /// What users met with since then, by workload.
+    /// Returns the experience of users since `start`, by workload.
     pub fn experiences(&self, start: &Start) -> Vec<Experience> {
         let classes = self.engine.visits.classes.iter().enumerate();
         classes
             .map(|(w, crowd)| {
                 let (came, gone, over) = start.users.get(w).copied().unwrap_or_default();
                 let mut waits = crowd.waits.get(over..).unwrap_or_default().to_vec();
-                // As they came, and each in the order in which it all ended.
+                // In order of arrival, and for each user in order of completion.
                 waits.sort_by_key(|wait| wait.user);
                 Experience {
                     came: crowd.came - came,
@@ -266,7 +273,7 @@ impl Packets {
             .collect()
     }
 
-    /// Data packets that have arrived at every hop of every way.
+    /// Returns the number of data packets that have arrived at every hop of every path.
     pub fn arrivals_at_hops(&self) -> Vec<u64> {
         self.engine
             .data_hops()
@@ -274,7 +281,7 @@ impl Packets {
             .collect()
     }
 
-    /// For every link the connections whose data crosses it; `before` is what had arrived at hops
+    /// Returns for every link the connections whose data crosses it. `before` has the arrivals at hops
     /// `length_s` seconds ago.
     pub fn classes(&self, before: &[u64], length_s: f64) -> Vec<ClassInterval> {
         let mut classes: BTreeMap<(u32, u32), (f64, f64)> = BTreeMap::new();
@@ -305,7 +312,7 @@ impl Packets {
         classes.into_iter().map(interval).collect()
     }
 
-    /// The numbers of a connection's transfers.
+    /// Returns the numbers of a connection's transfers.
     fn members(&self, id: ConnectionId) -> impl Iterator<Item = usize> {
         let i = id.index();
         let first = self.first_transfer[i];
@@ -330,16 +337,16 @@ fn check_memory(needed: f64, allowed_bytes: u64) -> Result<(), RunError> {
     }
 }
 
-/// Bytes that transfers and their ways take, roughly; packets under way come on top.
+/// Returns the approximate memory of transfers and their paths in bytes. Packets in flight need more.
 fn needed_bytes(network: &Network) -> f64 {
     const OF_TRANSFER: f64 = 1500.0;
     const OF_HOP: f64 = 200.0;
-    // Two histograms; usually a fifth of it.
+    // Two histograms; usually they take 20 % of this.
     const OF_CONNECTION: f64 = 30_000.0;
     let each = network.connections().map(|id| {
         let spec = network.connection_spec(id);
         let paths = network.paths(id).iter();
-        // There and back; what has one that may be set has its own among them.
+        // Both directions. The own path is among those that may be set.
         let set: usize = paths.map(|nodes| 2 * nodes.len()).sum();
         let hops = set.max(network.path(id).len() + network.return_path(id).len());
         let window = window_limit(spec).min(1e7);
@@ -347,7 +354,7 @@ fn needed_bytes(network: &Network) -> f64 {
         let of_window = match spec.source {
             Source::Window(w) if w.variant == TcpVariant::Vegas => 13.0 * window,
             Source::Window(_) | Source::Users(_) => 0.5 * window,
-            // What is known of every packet under way; seldom so many.
+            // State of every packet in flight, rarely as many.
             Source::Stack(_) => 80.0 * window.min(1000.0),
             _ => 0.0,
         };
@@ -356,19 +363,19 @@ fn needed_bytes(network: &Network) -> f64 {
     each.sum()
 }
 
-/// Acknowledgements are DP0.
+/// Fractions of the precedences of acknowledgements: all are DP0.
 pub const OF_ACKS: [f64; 3] = [1.0, 0.0, 0.0];
 
-/// What a part for one of several threads takes at most, of what the whole takes.
+/// Maximum memory of a partition, as a fraction of the whole network.
 const OF_PART: f64 = 0.5;
 
-/// How many threads there is memory for, each with its part.
+/// Returns the number of threads for which there is memory, each with its partition.
 fn threads_at_most(needed: f64, allowed_bytes: u64) -> usize {
     let spare = (allowed_bytes as f64 / needed.max(1.0) - 1.0).max(0.0);
     (1.0 + spare / OF_PART) as usize
 }
 
-/// Bytes that a visit takes, roughly.
+/// Approximate memory of a session slot in bytes.
 const OF_VISIT: f64 = 20_000.0;
 
 fn no_moment(time_s: f64) -> String {

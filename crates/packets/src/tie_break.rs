@@ -1,30 +1,30 @@
-//! In which order packets that arrive at the same moment come, and who has which random numbers: by
-//! the names of links and connections, never by their rows. A file with its rows in another order gives
-//! the same bits, and whoever changes a buffer compares with the same draws.
+//! Deterministic tie-breaking: the order of simultaneous packets, and the numbers of random-number streams.
+//!
+//! Both depend on the names of links and connections, never on their rows. A file with its rows in another
+//! order gives the same bits. A run with another buffer size uses the same random numbers.
 
 use netflow_network::hash::hash_of;
 use netflow_network::{Network, Source};
 
-/// The order of connections, and the numbers of random streams.
+/// Order of connections, and numbers of random-number streams.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TieBreak {
-    /// All connections in the order of their transfers. Requests and replies of a pair of nodes
-    /// follow each other.
+    /// Connections in the order of their transfers. The requests and replies of a pair of nodes are adjacent.
     pub connections: Vec<u32>,
-    /// By link.
+    /// Numbers of links.
     pub links: Vec<u64>,
-    /// By transfer that there is from the start.
+    /// Numbers of the transfers that exist from the start.
     pub transfers: Vec<u64>,
-    /// By aggregate.
+    /// Numbers of aggregates.
     pub edges: Vec<u64>,
-    /// By connection: the number of its name, and how many transfers were numbered.
+    /// Hash of the name, and number of transfers numbered so far, by connection.
     names: Vec<(u64, u32)>,
 }
 
 impl TieBreak {
     pub fn new(network: &Network) -> TieBreak {
         let inner = &**network.tables();
-        // Requests come before their replies, in the next row.
+        // Requests precede their replies, which are in the next row.
         let turn = |c: u32| match &inner.connections[c as usize].source {
             Source::Users(traffic) if traffic.replies => {
                 (&inner.connections[c as usize - 1].name, true)
@@ -57,7 +57,7 @@ impl TieBreak {
         numbers
     }
 
-    /// The number of one more transfer of a connection.
+    /// Returns the number of another transfer of a connection.
     pub fn of_another(&mut self, connection: u32) -> u64 {
         let (name, numbered) = &mut self.names[connection as usize];
         *numbered += 1;

@@ -1,5 +1,4 @@
-//! The network as packets see it: wires between links and ends, and a hop for every link of every
-//! connection's way.
+//! Compiled network: wires between links and endpoints, and a hop for every link on every path.
 
 use std::collections::HashMap;
 
@@ -14,68 +13,68 @@ use crate::link::queue_disc::SENT_AGAIN;
 use crate::link::wire::{Packet, Wires};
 use crate::tie_break::TieBreak;
 
-/// Where packets on a wire arrive.
+/// Destination of the packets on a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Link(u32),
-    /// The receiver of a transfer.
+    /// Receiver of a transfer.
     Receiver(u32),
-    /// The sender of a transfer, where acknowledgements arrive.
+    /// Sender of a transfer, which receives acknowledgements.
     Sender(u32),
 }
 
-/// One link on the way of one transfer: what every packet needs.
+/// One link on the path of one transfer: data that every packet needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// Transmission of its packets there.
+    /// Transmission time of its packets in ns, or [`VARIED`].
     pub service_ns: u64,
-    /// Packets that arrived at the link.
+    /// Number of packets that arrived at the link.
     pub arrived: u64,
-    /// The wire behind the link.
+    /// Wire behind the link.
     pub out: u32,
-    /// The aggregate whose edge marks what arrives here, plus one; or 0.
+    /// Aggregate whose edge marks arrivals here, plus one; 0 without one.
     pub edge: u32,
 }
 
-/// The rest of what there is to know of a hop.
+/// Further data of a hop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HopSpec {
-    /// Transmission of the very first packet, which may have no payload (of an acknowledgement: of
-    /// all).
+    /// Transmission time of the first packet in ns, which may have no payload.
     pub header_ns: u64,
-    /// That of the smallest.
+    /// Transmission time of the smallest packet in ns.
     pub least_ns: u64,
     pub transfer: u32,
     pub link: u32,
     pub is_ack: bool,
-    /// Whether its packets may be marked instead of being dropped (ECT, RFC 3168).
+    /// True if its packets may be marked instead of dropped (ECT, RFC 3168).
     ecn: bool,
-    /// Drop precedence of its packets. A way of packets that are marked is there three times, one
-    /// behind the other, `stride` hops apart.
+    /// Drop precedence of its packets. A path of marked packets has three copies of its hops, one for each
+    /// precedence. They are `stride` hops apart.
     pub precedence: u8,
     pub stride: u32,
-    /// Whether its packets differ in size.
+    /// Variation of packet sizes.
     pub sizes: Sizes,
     /// IP bytes of its packets, which edges meter.
     pub ip_bytes: u32,
-    /// Bits on the wire of its packets (of the largest of messages, of the smallest acknowledgements), and of the first.
+    /// Bits on the wire of its packets (the largest of messages, the smallest acknowledgement), and of the
+    /// first packet.
     pub bits: f64,
     pub header_bits: f64,
 }
 
-/// How the packets of a way differ in size.
+/// Variation of packet sizes on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sizes {
-    /// Only the first one may have another size.
+    /// Equal sizes, except perhaps for the first packet.
     Alike,
-    /// The last packets of a user's messages have any size.
+    /// Messages of users, whose last packets have any size.
     Messages,
-    /// Acknowledgements of a stack: bytes on the wire by the number of SACK blocks that they list.
+    /// Acknowledgements of a TCP stack: bytes on the wire by number of SACK blocks (RFC 2018).
     Acks([u16; 5]),
 }
 
 impl Sizes {
-    /// Sizes on the wire of a link with this overhead, of those that are known before packets are.
+    /// Returns the sizes on the wire of a link with this overhead, if they are known in advance.
     fn with(self, overhead: Overhead) -> Sizes {
         match self {
             Sizes::Acks(bytes) => {
@@ -87,13 +86,13 @@ impl Sizes {
     }
 }
 
-/// Transmission of packets that differ in size.
+/// Transmission time of packets that differ in size.
 pub(crate) const VARIED: u64 = u64::MAX;
 
 /// No wire.
 pub(crate) const NO_WIRE: u32 = u32::MAX;
 
-/// Where a way begins: its first hop and the wire to its first link.
+/// Start of a path: its first hop and the wire to its first link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub hop: u32,
@@ -101,7 +100,7 @@ pub(crate) struct Way {
 }
 
 impl HopSpec {
-    /// Bits of an acknowledgement.
+    /// Returns the bits of an acknowledgement on the wire.
     pub fn ack_bits(&self, packet: &Packet) -> f64 {
         match self.sizes {
             Sizes::Acks(_) if packet.seq == SYN_ANSWERED => self.header_bits,
@@ -113,13 +112,13 @@ impl HopSpec {
         }
     }
 
-    /// A number that metadata the flows apart that queues know.
+    /// Returns a number that distinguishes flows in queue disciplines.
     pub fn flow(&self) -> u64 {
         2 * u64::from(self.transfer) + u64::from(self.is_ack)
     }
 
-    /// Whether this one of its packets may be marked: a SYN asks for ECN before it may be itself (RFC 3168,
-    /// 6.1.1), and what is sent again is not.
+    /// Returns true if this packet may be marked. A SYN negotiates ECN, so it is not marked (RFC 3168,
+    /// 6.1.1); retransmissions are not marked either.
     pub fn may_be_marked(&self, packet: &Packet) -> bool {
         self.ecn && packet.seq != 0 && packet.metadata & SENT_AGAIN == 0
     }
@@ -132,7 +131,7 @@ impl Way {
     };
 }
 
-/// The ways of one transfer, and the wires that end at it.
+/// Paths of one transfer, and the wires that end at its endpoints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub connection: u32,
@@ -140,26 +139,26 @@ pub(crate) struct Ends {
     pub acks: Way,
     pub data_in: u32,
     pub acks_in: u32,
-    /// How long acknowledgements take that are no traffic.
+    /// Delay in ns of acknowledgements that are not traffic.
     pub beside_ns: u64,
 }
 
-/// LinkGraph through the network as they are now.
+/// Current paths through the network.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Topology {
     pub hops: Vec<Hop>,
-    /// Parallel to `hops`.
+    /// Further data of each hop.
     pub specs: Vec<HopSpec>,
     pub wires: Wires,
     pub targets: Vec<Target>,
-    /// By wire: the links it begins at; none if it begins at ends.
+    /// Links at which each wire begins; none if it begins at endpoints.
     pub origins: Vec<Vec<u32>>,
-    /// By transfer.
+    /// Paths, by transfer.
     pub ends: Vec<Ends>,
-    /// By link: which link sends for it. Wires begin and end at those.
+    /// Link that transmits for each link. Wires begin and end at these.
     pub senders: Vec<u32>,
     between: HashMap<(u32, u32), u32>,
-    /// By transfer and branch: ways that are there already. Whoever is sent to and fro takes them again.
+    /// Existing paths, by transfer and branch. They are used again if routes change back.
     known: HashMap<(u32, u32), Ends>,
 }
 
@@ -171,10 +170,10 @@ struct Packets {
     end: Target,
     sizes: Sizes,
     bits: f64,
-    /// Of the first.
+    /// Bits of the first packet.
     header_bits: f64,
     ecn: bool,
-    /// The aggregate whose edge marks them.
+    /// Aggregate whose edge marks the packets.
     marks: Option<u32>,
 }
 
@@ -192,7 +191,7 @@ impl Topology {
         plan
     }
 
-    /// The same ways, on which nothing has been.
+    /// Returns the same paths, without packets and counts.
     pub fn placeholder(&self) -> Topology {
         let nothing = |hop: &Hop| Hop { arrived: 0, ..*hop };
         Topology {
@@ -203,13 +202,13 @@ impl Topology {
             origins: self.origins.clone(),
             ends: self.ends.clone(),
             senders: self.senders.clone(),
-            // For new ways only.
+            // Needed for new paths only.
             between: HashMap::new(),
             known: HashMap::new(),
         }
     }
 
-    /// One more transfer of a connection, which has no way yet.
+    /// Adds a transfer of a connection, without a path.
     pub fn add(&mut self, connection: u32) {
         self.ends.push(Ends {
             connection,
@@ -221,7 +220,7 @@ impl Topology {
         });
     }
 
-    /// Sends a transfer over a branch from now on; what it has sent keeps to its way.
+    /// Sends a transfer over a branch from now on. Packets in flight keep their path.
     pub fn route(&mut self, network: &Network, transfer: u32, branch: u32, links: &[Link]) {
         if let Some(&known) = self.known.get(&(transfer, branch)) {
             self.ends[transfer as usize] = known;
@@ -293,8 +292,8 @@ impl Topology {
         }
     }
 
-    /// Answers that travel beside the network, over a link among others, take another time from now on; whether there
-    /// are any.
+    /// Changes the delay of acknowledgements that are not traffic, on paths with this link. Returns whether
+    /// there are any.
     pub fn retime_answers(&mut self, inner: &Tables, link: u32, from_ns: u64, to_ns: u64) -> bool {
         let mut any = false;
         for (&(_, branch), ends) in &mut self.known {
@@ -333,7 +332,7 @@ impl Topology {
         let is_ack = matches!(end, Target::Sender(_));
         let precedences = match marks {
             Some(_) => 0..3,
-            // Acknowledgements are dropped last, packets of nobody's profile first.
+            // Acknowledgements are dropped last, data without an aggregate first.
             None if is_ack => 0..1,
             None => 2..3,
         };
@@ -374,17 +373,17 @@ impl Topology {
         (way, last)
     }
 
-    /// Which link sends for this one.
+    /// Returns the link that transmits for this one.
     pub fn sender(&self, link: u32) -> u32 {
         self.senders[link as usize]
     }
 
-    /// The links that a wire begins at.
+    /// Returns the links at which a wire begins.
     pub fn links_before(&self, wire: u32) -> &[u32] {
         self.origins.get(wire as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The link of a hop has this bandwidth from now on.
+    /// Sets the bandwidth of the link of a hop.
     pub fn set_bandwidth(&mut self, hop: usize, bps: f64) {
         let ns = |bits: f64| service_ns(bits, bps);
         let spec = &mut self.specs[hop];
@@ -399,12 +398,12 @@ impl Topology {
         };
     }
 
-    /// The wire from a link (or from ends) to where its packets arrive: one for all that come to
-    /// an end, wherever from.
+    /// Returns the wire from a link, or from endpoints, to a destination. All packets to an endpoint share
+    /// one wire.
     fn wire(&mut self, from: Option<u32>, target: Target) -> u32 {
         let key = match target {
             Target::Link(to) => (from.unwrap_or(ENDS), to),
-            // The numbers of links come nowhere near.
+            // Link numbers are far smaller.
             Target::Receiver(t) => (ENDS - 1, t),
             Target::Sender(t) => (ENDS - 2, t),
         };
@@ -428,7 +427,7 @@ impl Topology {
     }
 }
 
-/// The links whose delays the answers to a branch take that are no traffic.
+/// Returns the links whose delays apply to acknowledgements that are not traffic.
 fn answered_over(inner: &Tables, branch: u32) -> &[u32] {
     match inner.back_path(branch) {
         [] => inner.data_path(branch),

@@ -1,29 +1,32 @@
-//! What acknowledgements of a stack say, in the 64 bits that a packet has for it: two blocks of segments
-//! that have arrived behind one that has not, whether there is a third, the receive window, and two flags.
+//! Encoding of a TCP stack's acknowledgement in the 64 bits of a packet's metadata.
+//!
+//! It has two SACK blocks (RFC 2018), a flag for a third one, and the receive window. Two more flags are for
+//! a duplicate (D-SACK, RFC 2883) and for congestion (ECN echo, RFC 3168).
 
 use netflow_tcpmodel::tcp::{Ack, FurtherBlock, Sacks};
 
-/// Of each block the bits of where it begins behind the first missing segment, and of its length. Of a longer block only the end
-/// is told: receivers tell of arrivals before 45 wait, so that what is before has been told of, unless many acknowledgements in a row
-/// were lost.
+/// Bits of the start of each SACK block, relative to the first missing segment, and of its length. A longer
+/// block is cut at its front. That part was reported before, because a receiver acknowledges before 45
+/// arrivals wait; an exception is the loss of many acknowledgements in a row.
 const BLOCKS: [(u32, u32); 2] = [(17, 9), (17, 7)];
-/// The same where the first block begins too far behind for that. Here the second begins so far before the first.
+/// Bits of the blocks if the first one starts too far away for [`BLOCKS`]. The second start is then the
+/// distance before the first.
 const FAR_BLOCKS: [(u32, u32); 2] = [(26, 9), (9, 6)];
-/// Where it says that blocks are far, and that there are more.
+/// Flag of far blocks, and flag of further blocks.
 const FAR: u64 = 1 << 50;
 const MORE: u64 = 1 << 51;
-/// Where the receive window begins.
+/// Position of the receive window.
 const WINDOW: u32 = 52;
-/// Bits of it that count, and of how often they are doubled.
+/// Bits of its mantissa, and of its exponent.
 const COUNT: u32 = 6;
 const DOUBLED: u32 = 4;
 const DUPLICATE: u64 = 1 << 62;
 const CONGESTED: u64 = 1 << 63;
 
-/// The sequence number of what answers a SYN.
+/// Sequence number of the answer to a SYN.
 pub(crate) const SYN_ANSWERED: i32 = -1;
 
-/// As a packet carries it, with the segments before `cumulative` as its sequence number.
+/// Encodes an acknowledgement. The number of segments before `cumulative` is the packet's sequence number.
 pub(crate) fn pack(ack: &Ack) -> u64 {
     let blocks = ack.sacks.blocks();
     let is_far = blocks
@@ -34,7 +37,7 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
     let mut first_start = None;
     for (start_bits, length_bits) in layout(is_far) {
         let block = blocks.find_map(|&(first, end)| {
-            // Of a long block the end: what is before has been told of.
+            // A long block keeps its end. The part before was reported earlier.
             let length = (end - first).min((1 << length_bits) - 1);
             let begin = end - length;
             let start = match first_start {
@@ -54,7 +57,7 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
         | flag(ack.sacks.blocks().len() > BLOCKS.len(), MORE)
 }
 
-/// Whether one acknowledgement lists a further block, with those that wait.
+/// Returns true if one acknowledgement can list a further block, with those that wait.
 pub(crate) fn lists(block: FurtherBlock) -> bool {
     let is_near = block.first.max(block.latest_end) < 1 << BLOCKS[0].0;
     let [_, (start_bits, length_bits)] = FAR_BLOCKS;
@@ -70,7 +73,8 @@ fn layout(is_far: bool) -> [(u32, u32); 2] {
     if is_far { FAR_BLOCKS } else { BLOCKS }
 }
 
-/// How many SACK blocks such an acknowledgement lists, that of a duplicate included (RFC 2883); three at most are of interest.
+/// Returns the number of SACK blocks in an acknowledgement, including the block of a duplicate (RFC 2883). At
+/// most three others are counted.
 pub(crate) fn listed_blocks(told: u64) -> u32 {
     let mut at = 0;
     let blocks = layout(told & FAR != 0);
@@ -82,7 +86,7 @@ pub(crate) fn listed_blocks(told: u64) -> u32 {
     blocks.count() as u32 + u32::from(told & DUPLICATE != 0) + u32::from(told & MORE != 0)
 }
 
-/// A number of at least 1 in ten bits, of which no more than a 64th is cut; 0 where there is none.
+/// Encodes a number of at least 1 in ten bits, rounded down by at most 1/64; `None` becomes 0.
 pub(crate) fn pack_number(number: Option<u32>) -> u32 {
     let Some(number) = number else { return 0 };
     let number = number.max(1);
@@ -102,7 +106,7 @@ pub(crate) fn unpack_number(packed: u32) -> Option<u32> {
     }
 }
 
-/// What such a packet says.
+/// Decodes an acknowledgement.
 pub(crate) fn unpack(seq: i32, told: u64) -> Ack {
     let cumulative = seq.max(0) as u32;
     let (mut sacks, mut at) = (Sacks::default(), 0);
@@ -181,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The end of what is too long, and nothing of what is too far.
+    /// Long blocks keep their end. Blocks too far away are omitted.
     #[test]
     fn what_is_too_large_is_cut() {
         let long = unpack(5, pack(&ack(5, &[(6, 30_000)], false, false)));
@@ -198,7 +202,7 @@ mod tests {
         assert_eq!(second.sacks.blocks(), [(2_000, 2_001), (82, 209)]);
     }
 
-    /// No more than is offered, and all but a 64th of it.
+    /// Windows are never larger than offered, and smaller by at most 1/64.
     #[test]
     fn windows_are_told_to_a_64th() {
         let told = |window| {

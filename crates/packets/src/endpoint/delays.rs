@@ -1,16 +1,16 @@
-//! How long packets take: what a connection's packets met with.
+//! Delays of a connection's packets.
 
 use hdrhistogram::Histogram;
 use netflow_network::Percentiles;
 use netflow_network::readout::mean;
 
-/// Digits that a percentile has: it is within 1 %.
+/// Significant digits of a percentile, so that it is within 1 %.
 const DIGITS: u8 = 2;
-/// The shortest time that is told from others within a percent, in units.
+/// Shortest possible time in units of the histogram, so that it is resolved within 1 %.
 const UNITS: u64 = 256;
 
-/// Times of one kind: a histogram that grows with the longest. Its units follow the shortest time
-/// that there can be, so that little is spent on what cannot happen.
+/// Histogram of times of one kind, which grows with the longest time. Its unit is a fraction of the shortest
+/// possible time, so that impossible times take little memory.
 #[derive(Clone, Debug)]
 pub struct Times {
     counts: Histogram<u32>,
@@ -20,7 +20,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// For times of at least `least_ns`.
+    /// Returns a histogram of times of at least `least_ns`.
     pub fn new(least_ns: u64) -> Option<Times> {
         Some(Times {
             counts: Histogram::new(DIGITS).ok()?,
@@ -33,14 +33,14 @@ impl Times {
     pub fn add(&mut self, time_ns: u64) {
         self.sum_ns += time_ns;
         self.count += 1;
-        // It grows as it has to, over all times that there are.
+        // The histogram grows as needed, so all times can be recorded.
         let _ = self.counts.record(time_ns / self.unit_ns);
     }
 
-    /// Those of these that were added since then.
+    /// Returns the times added since `before`.
     fn since(&self, before: &Times) -> Times {
         let mut since = self.clone();
-        // All that was counted before is counted here, too.
+        // All times counted before are counted here, too.
         let _ = since.counts.subtract(&before.counts);
         since.sum_ns -= before.sum_ns;
         since.count -= before.count;
@@ -65,20 +65,19 @@ impl Times {
     }
 }
 
-/// The delays from sender to receiver of one connection, of every packet of data that arrives, all its
-/// transfers together.
+/// One-way delays of a connection: of every data packet that arrives, over all its transfers.
 #[derive(Clone, Debug)]
 pub struct OneWay {
-    /// One of each packet.
+    /// Delay of each packet.
     pub times: Times,
-    /// What the delays of packets that arrive one after the other differ by.
+    /// Sum of the absolute differences of the delays of consecutive packets, in ns.
     pub steps_ns: u64,
-    /// How many of them there are.
+    /// Number of these differences.
     pub steps: u64,
 }
 
 impl OneWay {
-    /// Of ways that take at least so long.
+    /// Returns empty statistics of paths with a delay of at least `least_ns`.
     pub fn new(least_ns: u64) -> Option<OneWay> {
         Some(OneWay {
             times: Times::new(least_ns)?,
@@ -87,7 +86,7 @@ impl OneWay {
         })
     }
 
-    /// The delay of a packet, and of the packet of the same transfer that arrived before it.
+    /// Adds the delay of a packet. `last_ns` is the delay of the previous packet of the same transfer.
     #[inline]
     pub fn add(&mut self, delay_ns: u64, last_ns: Option<u64>) {
         self.times.add(delay_ns);
@@ -105,23 +104,23 @@ impl OneWay {
         }
     }
 
-    /// How much the times of packets that follow each other differ, on average, in seconds.
+    /// Returns the mean absolute difference of the delays of consecutive packets, in seconds.
     pub fn jitter_s(&self) -> Option<f64> {
         mean(self.steps_ns as f64 * 1e-9, self.steps as f64)
     }
 }
 
-/// The times of one connection: nothing before the first.
+/// Delays of one connection; `None` before the first packet.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// From sender to receiver.
+    /// One-way delays from sender to receiver.
     pub one_way: Option<Box<OneWay>>,
-    /// As senders measure it.
+    /// Round-trip times that senders measure.
     pub round_trip: Option<Box<Times>>,
 }
 
 impl Delays {
-    /// What was met with since then.
+    /// Returns the delays since `before`.
     pub fn since(&self, before: &Delays) -> Delays {
         Delays {
             one_way: later(&self.one_way, &before.one_way, OneWay::since),
@@ -130,7 +129,7 @@ impl Delays {
     }
 }
 
-/// What is there now, without what was there before.
+/// Returns the present value without the earlier one.
 fn later<T: Clone>(
     now: &Option<Box<T>>,
     before: &Option<Box<T>>,
@@ -142,7 +141,7 @@ fn later<T: Clone>(
     }
 }
 
-/// What is there, made first if nothing is, and if it can be.
+/// Returns the value in `place`, which is made first if there is none; `None` if that fails.
 #[inline]
 pub(crate) fn there<T>(
     place: &mut Option<Box<T>>,
@@ -158,7 +157,7 @@ pub(crate) fn there<T>(
 mod tests {
     use super::*;
 
-    /// The percentiles of a period are not those of the whole run.
+    /// Percentiles of a period are not those of the whole run.
     #[test]
     fn what_was_added_since_is_as_if_nothing_had_been_before() {
         let delays = |times_ns: &[u64]| {
@@ -185,7 +184,7 @@ mod tests {
         assert_eq!(since.0.times.percentiles(), alone.0.times.percentiles());
         assert_eq!(since.1.percentiles(), alone.1.percentiles());
         assert_eq!(since.0.times.mean_s(), alone.0.times.mean_s());
-        // The step from the last before to the first since is one of them.
+        // The difference between the last packet before and the first one since counts.
         assert_eq!(since.0.steps, alone.0.steps + 1);
         let nothing = parts(delays(&all).since(&delays(&all)));
         assert_eq!(

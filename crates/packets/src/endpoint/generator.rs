@@ -1,16 +1,16 @@
-//! What makes packets: the clocks of applications and of sources without a window.
+//! Packet generators: arrival processes of applications and of fixed-rate sources.
 
 use netflow_network::{Application, Source};
 use netflow_units::math::ln;
 use rand::RngExt;
 use rand_pcg::Pcg32;
 
-/// Makes packets, one at a time.
+/// Generator of packets, one at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketGenerator {
     rhythm: Rhythm,
-    /// Since when it waits for the next packet, for how many intervals of a constant or a mean rate, and when that
-    /// is over; infinite if there is none.
+    /// Start of the current wait in ns, its length in constant or mean intervals, and its end in ns; the end
+    /// is infinite without a next packet.
     since_ns: f64,
     intervals: f64,
     next_ns: f64,
@@ -27,18 +27,18 @@ enum Rhythm {
     Poisson {
         interval_ns: f64,
     },
-    /// As ns-2's exponential on/off source: bursts of a whole number of packets.
+    /// Exponential on/off source of ns-2: bursts of a whole number of packets.
     OnOff {
         interval_ns: f64,
         burst_pkts: f64,
         off_ns: f64,
-        /// Packets left of this burst.
+        /// Remaining packets of this burst.
         left: u32,
     },
 }
 
 impl PacketGenerator {
-    /// That of an application whose connection starts at `start_ns`.
+    /// Returns the generator of an application whose connection starts at `start_ns`.
     pub fn of_application(
         application: Application,
         start_ns: u64,
@@ -63,7 +63,7 @@ impl PacketGenerator {
         PacketGenerator::new(rhythm, start_ns, random)
     }
 
-    /// That of a source; sources with feedback make nothing by themselves.
+    /// Returns the generator of a source. It generates nothing for sources with feedback.
     pub fn of_source(source: &Source, start_ns: u64, random: Pcg32) -> PacketGenerator {
         let rhythm = match *source {
             Source::Constant { rate_pps } => Rhythm::Constant {
@@ -90,25 +90,25 @@ impl PacketGenerator {
         };
         generator.wait();
         if let Rhythm::Constant { interval_ns } = rhythm {
-            // It begins somewhere in its first interval: who starts at one moment does not send at one moment for good.
+            // The phase is random, so that sources that start together do not send in lockstep.
             generator.intervals = 1.0 - generator.random.random::<f64>();
             generator.next_ns = generator.since_ns + generator.intervals * interval_ns;
         }
         generator
     }
 
-    /// When the next packet is made.
+    /// Returns the time of the next packet in ns.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next_ns as u64
     }
 
-    /// How many packets were made.
+    /// Returns the number of packets generated.
     pub fn made(&self) -> u64 {
         self.made
     }
 
-    /// The next packet is made: goes on to the one after.
+    /// Generates the next packet, and schedules the one after it.
     pub fn advance(&mut self) {
         self.made += 1;
         self.wait();
@@ -142,8 +142,8 @@ impl PacketGenerator {
         };
     }
 
-    /// A constant or a mean rate is this from `now_ns` on, in packets/s; 0: no packets for now. What is left of the
-    /// wait for the next packet is as many intervals as it was.
+    /// Sets a constant or mean rate from `now_ns` on, in packets/s; 0 pauses the generator. The remaining
+    /// wait keeps its length in intervals.
     pub fn set_rate(&mut self, now_ns: u64, rate_pps: f64) {
         let (Rhythm::Constant { interval_ns } | Rhythm::Poisson { interval_ns }) = &mut self.rhythm
         else {
@@ -151,7 +151,7 @@ impl PacketGenerator {
         };
         let now_ns = now_ns as f64;
         if now_ns > self.since_ns {
-            // While the rate was 0, nothing went on.
+            // At rate 0, the wait does not progress.
             if interval_ns.is_finite() {
                 self.intervals = ((self.next_ns - now_ns) / *interval_ns).max(0.0);
             }
@@ -164,14 +164,14 @@ impl PacketGenerator {
         };
     }
 
-    /// No more packets.
+    /// Stops the generator.
     pub fn stop(&mut self) {
         self.rhythm = Rhythm::Never;
         self.next_ns = f64::INFINITY;
     }
 }
 
-/// An exponentially distributed number with mean 1.
+/// Returns an exponentially distributed number with mean 1.
 pub(crate) fn exponential(random: &mut Pcg32) -> f64 {
     -ln(1.0 - random.random::<f64>())
 }
@@ -195,7 +195,7 @@ mod tests {
         (0..n).map(next).collect()
     }
 
-    /// Whatever the rate was before the start, from there on it is as if it had never been another.
+    /// Rates set before the start are replaced by the last one, as if it had always been set.
     #[test]
     fn a_rate_that_is_set_before_the_start_is_that_of_the_source() {
         let mut random = Pcg32::seed_from_u64(1);
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// Half way through an interval, half of the next one is left; and none goes by while the rate is 0.
+    /// The remaining part of an interval is scaled with the rate, and stays the same while the rate is 0.
     #[test]
     fn what_is_left_of_a_wait_is_as_many_intervals() {
         let mut random = Pcg32::seed_from_u64(2);
@@ -241,7 +241,7 @@ mod tests {
             generator.set_rate(now_ns + pause_ns, after_pps);
             let next_ns = generator.next_ns() as f64;
             let wanted_ns = (now_ns + pause_ns) as f64 + (1.0 - part) * 1e9 / after_pps;
-            // The time of change is whole nanoseconds of the rate before.
+            // The time of change is in whole nanoseconds.
             let slack_ns = 2.0 + 2.0 * before_pps / after_pps;
             assert!(
                 (next_ns - wanted_ns).abs() <= slack_ns,
@@ -250,8 +250,8 @@ mod tests {
         }
     }
 
-    /// Of 100 calls that start at one moment and send 50 packets/s no two send at one moment: they lie in the first 20 ms
-    /// as random points do.
+    /// Among 100 calls that start together and send 50 packets/s, no two send together. Their first packets
+    /// are at uniformly distributed times within 20 ms.
     #[test]
     fn constant_rates_that_start_together_do_not_send_together() {
         let first = |number| {
@@ -269,7 +269,7 @@ mod tests {
         assert!(first[99] <= 20_000_000 && mean_ns.abs_diff(10_000_000) < 2_000_000);
     }
 
-    /// A source that has stopped makes no more, whatever its rate.
+    /// A stopped source generates no more packets at any rate.
     #[test]
     fn a_rate_starts_nothing_that_has_stopped() {
         let mut generator = of(Source::Constant { rate_pps: 5.0 }, 0);

@@ -1,4 +1,4 @@
-//! The receiving end of a transfer: what it does when packets arrive and when time has come.
+//! Receiver of a transfer: arrivals, timers and acknowledgements.
 
 use netflow_network::{Acks, ConnectionSpec, Source};
 use netflow_tcpmodel::tcp::NEVER;
@@ -10,44 +10,45 @@ use crate::link::queue_disc::{CONGESTED, delay_ns};
 use crate::link::wire::{Packet, Wires};
 use crate::topology::Ends;
 
-/// A receiver, and what has arrived there.
+/// Receiver with its counters.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiverEndpoint {
     pub answers: Answers,
-    /// Whether acknowledgements are traffic, which is counted.
+    /// True if acknowledgements are traffic and counted.
     counts_acks: bool,
     /// Packets that arrived, and those of them that were new.
     pub arrived: u64,
     pub delivered: u64,
     pub acks_sent: u64,
-    /// Acknowledgements that had no way to go.
+    /// Acknowledgements without a route.
     pub acks_stranded: u64,
-    /// Whether the first packet opens the connection, and has no data.
+    /// True if the first packet opens the connection and has no data.
     opens: bool,
-    /// What it is to get, and when it had it all.
+    /// Number of packets to receive, and time in ns at which all of them had arrived.
     pub size: Option<u64>,
     pub finished_ns: Option<u64>,
-    /// How long packets took that have arrived since somebody asked, in nanoseconds; and the last before.
+    /// One-way delays in ns of packets since the last [`drain`](ReceiverEndpoint::drain), and the last delay
+    /// before.
     fresh_ns: Vec<u64>,
     last_ns: Option<u64>,
 }
 
-/// What it answers.
+/// Acknowledgement policy.
 #[derive(Clone, Debug)]
 pub(crate) enum Answers {
-    /// What has arrived in order.
+    /// Cumulative acknowledgements of an ns-2 agent.
     InOrder(Receiver),
-    /// Each packet, or every second.
+    /// An acknowledgement of each packet, or of every second one.
     Each {
         second: bool,
     },
-    /// What the receiver of a stack says.
+    /// Acknowledgements of a TCP stack.
     Stack(Box<StackReceiver>),
     Nothing,
 }
 
 impl ReceiverEndpoint {
-    /// That of a connection, which answers so.
+    /// Returns the receiver of a connection with this acknowledgement policy.
     pub fn new(spec: &ConnectionSpec, answers: Answers) -> ReceiverEndpoint {
         ReceiverEndpoint {
             answers,
@@ -67,7 +68,7 @@ impl ReceiverEndpoint {
         }
     }
 
-    /// What stands where it would be, while it is elsewhere.
+    /// Returns a placeholder for a receiver that belongs to a partition.
     pub fn placeholder(&self) -> ReceiverEndpoint {
         ReceiverEndpoint {
             answers: Answers::Nothing,
@@ -76,7 +77,7 @@ impl ReceiverEndpoint {
         }
     }
 
-    /// When it has something to do by itself.
+    /// Returns the time of the next timer event in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         match &self.answers {
@@ -86,20 +87,20 @@ impl ReceiverEndpoint {
         }
     }
 
-    /// Whether packets have arrived since their delays were handed on.
+    /// Returns true if packets have arrived since their delays were drained.
     #[inline]
     pub fn has_fresh(&self) -> bool {
         !self.fresh_ns.is_empty()
     }
 
-    /// Hands on how long they took.
+    /// Moves the delays of new arrivals to the statistics `into`.
     pub fn drain(&mut self, into: &mut OneWay) {
         for delay_ns in self.fresh_ns.drain(..) {
             into.add(delay_ns, self.last_ns.replace(delay_ns));
         }
     }
 
-    /// The next packet in order that it waits for.
+    /// Returns the number of the next packet expected in order.
     pub fn heard(&self) -> i32 {
         match &self.answers {
             Answers::InOrder(receiver) => receiver.in_order() + 1,
@@ -108,7 +109,7 @@ impl ReceiverEndpoint {
         }
     }
 
-    /// All that happens before `until_ns`.
+    /// Runs all events before `until_ns`.
     pub fn receive(&mut self, ends: &Ends, until_ns: u64, wires: &mut Wires) {
         let data_in = ends.data_in;
         wires.sort(data_in);
@@ -140,7 +141,7 @@ impl ReceiverEndpoint {
         wires.skip(data_in, taken);
     }
 
-    /// Sends an acknowledgement: its number, and what it metadata.
+    /// Sends an acknowledgement with this sequence number and metadata.
     #[inline]
     fn answer(&mut self, ends: &Ends, now_ns: u64, (seq, metadata): (i32, u64), wires: &mut Wires) {
         let ack = Packet {
@@ -156,7 +157,7 @@ impl ReceiverEndpoint {
         }
     }
 
-    /// A packet: what is acknowledged at once, if anything is.
+    /// Processes a data packet. Returns the acknowledgement to send at once, if any.
     #[inline]
     fn data_arrives(&mut self, packet: Packet) -> Option<(i32, u64)> {
         self.arrived += 1;
@@ -185,7 +186,7 @@ impl ReceiverEndpoint {
         ack
     }
 
-    /// An acknowledgement has waited long enough.
+    /// Returns the delayed acknowledgement that is due now.
     fn ack_is_due(&mut self) -> Option<(i32, u64)> {
         match &mut self.answers {
             Answers::InOrder(receiver) => {

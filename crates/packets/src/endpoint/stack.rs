@@ -1,8 +1,7 @@
-//! The ends of a connection by the rules of a real stack: what its state machines are told, and what
-//! they send.
+//! Endpoints of a TCP stack (Linux, for example): an interface between packets and its state machines.
 //!
-//! The packet 0 is the SYN, its answer says [`SYN_ANSWERED`]; segment n is packet n + 1. Left out: a limit of the
-//! receive buffer (`tcp_rmem`), and what hosts add between a socket and the wire.
+//! Packet 0 is the SYN, which is answered with [`SYN_ANSWERED`]. Segment n is packet n + 1. The limit of the
+//! receive buffer (`tcp_rmem`) and delays between socket and wire are not modelled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,38 +19,38 @@ use crate::endpoint::ack_encoding::{
 use crate::endpoint::generator::PacketGenerator;
 use crate::link::queue_disc::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
 
-/// How long a host may keep an acknowledgement at most, in nanoseconds: interrupts and whoever else runs.
-/// Without it phases lock behind a drop-tail queue, and always the same connections lose (Floyd & Jacobson,
-/// 1992).
+/// Maximum delay of an acknowledgement in the host in ns, due to interrupts and scheduling. Without it, phase
+/// effects at drop-tail queues make the same connections lose always (Floyd and Jacobson, 1992).
 const MOST_HELD_NS: f64 = 100_000.0;
 
-/// More than any transfer sends.
+/// Number of segments that no transfer exceeds.
 const ENDLESS: u32 = i32::MAX as u32 - 1;
 
-/// A sender.
+/// Sender with a TCP stack.
 #[derive(Clone, Debug)]
 pub(crate) struct StackSender {
     stack: Arc<Stack>,
     opening: Opening,
     is_open: bool,
     sender: Sender,
-    /// The most segments that it may have under way, whatever the other end says.
+    /// Maximum number of segments in flight, whatever the receive window.
     limit: u32,
     application: PacketGenerator,
-    /// Segments that the application makes at most.
+    /// Maximum number of segments of the application.
     size: u32,
-    /// Acknowledgements that the host has not taken to the sender yet: when it will, and what they say.
+    /// Acknowledgements that the host has not delivered yet: time of delivery in ns, sequence number and
+    /// metadata.
     held: VecDeque<(u64, i32, u64)>,
     random: Pcg32,
-    /// Segments to be sent now.
+    /// Segments to send now.
     out: Vec<u32>,
-    /// The first that has never been sent.
+    /// First segment that has never been sent.
     fresh: u32,
-    /// The most segments that were under way at a time.
+    /// Maximum number of segments in flight so far.
     most_out: u32,
-    /// Packets sent, the SYNs included.
+    /// Number of packets sent, including SYNs.
     pub sent: u64,
-    /// Of connections before this one: round-trip times in seconds, their number, and losses found.
+    /// Totals of earlier connections: round-trip times in seconds with their number, and losses found.
     rtts_before: (f64, u64),
     losses_before: (u64, u64),
 }
@@ -74,7 +73,7 @@ impl StackSender {
         new
     }
 
-    /// One that has nothing to send yet: of an application, or of users, none of whom has come.
+    /// Returns a sender without data yet: of an application, or of an unused session slot.
     pub fn silent(
         stack: &Arc<Stack>,
         limit: f64,
@@ -103,7 +102,7 @@ impl StackSender {
         }
     }
 
-    /// A new connection, of which nothing has been sent: what went before is counted on.
+    /// Starts a new connection. Counters continue.
     pub fn reset(&mut self) {
         (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.losses_found());
         let mut phase = || self.random.random::<f64>();
@@ -121,8 +120,8 @@ impl StackSender {
         self.fresh = 0;
     }
 
-    /// The server's: its answer to a SYN, sent at `from_ns`, is answered. `repeated` says that the SYN came
-    /// more than once, so that nothing was measured.
+    /// Opens the server's side: its answer to a SYN, sent at `from_ns`, is acknowledged now. If the SYN was
+    /// `repeated`, there is no round-trip sample.
     pub fn accept(&mut self, from_ns: u64, now_ns: u64, repeated: bool) {
         self.opening.send(&self.stack, from_ns, false);
         if repeated {
@@ -133,27 +132,27 @@ impl StackSender {
             .end(&self.stack, now_ns, None, &mut self.sender);
     }
 
-    /// Whether its SYN went out more than once.
+    /// Returns true if the SYN was sent more than once.
     pub fn has_repeated_syn(&self) -> bool {
         self.opening.has_repeated()
     }
 
-    /// Whether data may flow.
+    /// Returns true if the connection is open for data.
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Packets from the first SYN on that there are.
+    /// Returns the number of packets available to send, including the first SYN.
     pub fn available(&self) -> i32 {
         self.sender.offered() as i32 + 1
     }
 
-    /// There is data up to this packet, the last excluded.
+    /// Makes data available up to this packet, exclusive.
     pub fn offer(&mut self, available: i32) {
         self.sender.offer((available - 1).max(0) as u32);
     }
 
-    /// Sends what there is, perhaps after a pause.
+    /// Sends available data, perhaps after an idle period.
     pub fn push(&mut self, now_ns: u64) {
         if self.is_open {
             self.sender.wake(now_ns);
@@ -161,19 +160,19 @@ impl StackSender {
         }
     }
 
-    /// Whether nothing is left to be done, if nothing is on the way.
+    /// Returns true if nothing remains to be done, unless packets are in flight.
     pub fn is_at_rest(&self) -> bool {
         self.due_ns() == NEVER && self.sender.acknowledged() == self.sender.sent()
     }
 
-    /// Sends its SYN.
+    /// Sends the SYN.
     pub fn start(&mut self, now_ns: u64, send: impl FnOnce(i32)) {
         self.opening.send(&self.stack, now_ns, true);
         self.sent += 1;
         send(0);
     }
 
-    /// When it has something to do by itself.
+    /// Returns the time of the next event without an arrival, in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         let timer_ns = match self.is_open {
@@ -184,16 +183,16 @@ impl StackSender {
         timer_ns.min(self.application.next_ns()).min(held_ns)
     }
 
-    /// An acknowledgement arrives at the host, which takes it to the sender a little later.
+    /// Receives an acknowledgement at the host, which delivers it to the sender a little later.
     pub fn acknowledge(&mut self, now_ns: u64, seq: i32, told: u64) {
         let most_ns = MOST_HELD_NS.min(1e9 * self.sender.srtt_s() / 16.0);
         let at_ns = now_ns + (most_ns * self.random.random::<f64>()) as u64;
-        // Their order stays.
+        // Acknowledgements stay in order.
         let last_ns = self.held.back().map_or(at_ns, |&(last_ns, ..)| last_ns);
         self.held.push_back((at_ns.max(last_ns), seq, told));
     }
 
-    /// An acknowledgement comes to the sender.
+    /// Delivers an acknowledgement to the sender.
     fn take(&mut self, now_ns: u64, seq: i32, told: u64) {
         if self.is_open {
             if seq != SYN_ANSWERED {
@@ -209,7 +208,7 @@ impl StackSender {
         }
     }
 
-    /// Something is due; `send_syn` is called if that is a SYN.
+    /// Runs the event that is due. A SYN is sent by `send_syn`.
     pub fn time_has_come(&mut self, now_ns: u64, send_syn: impl FnOnce(i32)) {
         if let Some(&(at_ns, seq, told)) = self.held.front()
             && at_ns == now_ns
@@ -237,19 +236,19 @@ impl StackSender {
         }
     }
 
-    /// Packets that its application made.
+    /// Returns the number of packets that the application made.
     pub fn made(&self) -> u64 {
         self.application.made()
     }
 
-    /// Nothing new from now on; what was lost is repeated.
+    /// Stops new data. Lost packets are still retransmitted.
     pub fn stop(&mut self) {
         self.sender.offer(self.sender.sent());
         self.application.stop();
     }
 
-    /// The packets to send now, and what they tell beside when. DCTCP's may be marked whenever they are sent, as
-    /// in Linux.
+    /// Calls `send` for each packet to send now, with its metadata except for the send time. All packets of
+    /// DCTCP may be marked, also retransmissions, as in Linux.
     pub fn emit(&mut self, mut send: impl FnMut(i32, u64)) {
         self.sent += self.out.len() as u64;
         self.most_out = self
@@ -267,22 +266,22 @@ impl StackSender {
         }
     }
 
-    /// The congestion window in packets, no larger than what the other end allows.
+    /// Returns the congestion window in packets, limited by the receive window.
     pub fn window_pkts(&self) -> f64 {
         self.sender.cwnd_pkts().min(f64::from(self.sender.room()))
     }
 
-    /// The largest window in packets.
+    /// Returns the maximum window in packets.
     pub fn limit(&self) -> f64 {
         f64::from(self.sender.most_out())
     }
 
-    /// The most segments that were under way at a time.
+    /// Returns the maximum number of segments in flight so far.
     pub fn most_out(&self) -> u32 {
         self.most_out
     }
 
-    /// Packets/s: the window over the round-trip time, or what it lets go.
+    /// Returns the rate in packets/s: the window per round-trip time, or the pacing rate if it is lower.
     pub fn rate_pps(&self) -> f64 {
         match self.sender.srtt_s() {
             srtt_s if srtt_s > 0.0 => {
@@ -293,7 +292,7 @@ impl StackSender {
         }
     }
 
-    /// The rate at which it lets packets go, if that is less than this.
+    /// Returns the pacing rate if it is below `window_pps`.
     fn paces_below(&self, window_pps: f64) -> Option<f64> {
         let pacing_pps = self.sender.state().pacing_pps;
         pacing_pps.filter(|&pacing_pps| pacing_pps < window_pps)
@@ -313,13 +312,13 @@ impl StackSender {
         (timeouts_before + timeouts, others_before + others)
     }
 
-    /// The sum of measured round-trip times in seconds, and their number.
+    /// Returns the sum of measured round-trip times in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, u64) {
         let (sum_s, rtts) = self.sender.rtt_sum();
         (self.rtts_before.0 + sum_s, self.rtts_before.1 + rtts)
     }
 
-    /// What keeps it from sending more.
+    /// Returns the limit of the sending rate.
     pub fn limited_by(&self, has_size: bool) -> Limit {
         if !self.is_open {
             return Limit::Handshake;
@@ -348,25 +347,25 @@ impl StackSender {
         }
     }
 
-    /// What its state machines tell of themselves.
+    /// Returns the state of the state machines.
     pub fn state(&self) -> TcpState {
         self.sender.state()
     }
 }
 
-/// A receiver.
+/// Receiver with a TCP stack.
 #[derive(Clone, Debug)]
 pub(crate) struct StackReceiver {
     receiver: Receiver,
-    /// When the other end's SYN was sent that came first, as far as packets tell it.
+    /// Send time of the first SYN in ns, as in its metadata.
     greeted_ns: Option<u64>,
     segment_bytes: u32,
-    /// A pause after which it acknowledges at once for a while.
+    /// Pause in ns after which segments are acknowledged at once for a while.
     pause_ns: u64,
 }
 
 impl StackReceiver {
-    /// One of segments of so many bytes.
+    /// Returns a receiver of segments of `segment_bytes` bytes.
     pub fn new(stack: &Stack, segment_bytes: u32, random: &mut Pcg32) -> StackReceiver {
         let mut phase = || random.random::<f64>();
         StackReceiver {
@@ -382,25 +381,26 @@ impl StackReceiver {
         self.receiver.due_ns()
     }
 
-    /// Nothing has come of a new connection; but its SYN, if data is all that comes.
+    /// Resets the receiver for a new connection. With `is_greeted`, the SYN counts as received because only
+    /// data arrives.
     pub fn restart(&mut self, stack: &Stack, is_greeted: bool, random: &mut Pcg32) {
         *self = StackReceiver::new(stack, self.segment_bytes, random);
         self.greeted_ns = is_greeted.then_some(0);
     }
 
-    /// The next packet in order that it waits for.
+    /// Returns the number of the next packet expected in order.
     pub fn heard(&self) -> i32 {
         self.receiver.next() as i32 + i32::from(self.greeted_ns.is_some())
     }
 
-    /// Before a packet with data arrives: what is said first of those that wait.
+    /// Returns the delayed acknowledgement to send before data packet `seq` is received, if any.
     pub fn settle(&mut self, seq: i32, congested: bool) -> Option<(i32, u64)> {
         let ack = (seq != 0).then(|| self.receiver.settle(seq as u32 - 1, congested, lists))??;
         Some((ack.cumulative as i32, pack(&ack)))
     }
 
-    /// A packet arrives that metadata when it was sent: whether it brings something new, and what is said
-    /// at once, if anything is.
+    /// Receives a packet with this metadata. Returns whether it is new, and the acknowledgement to send at
+    /// once, if any.
     pub fn receive(
         &mut self,
         now_ns: u64,
@@ -409,7 +409,7 @@ impl StackReceiver {
         congested: bool,
     ) -> (bool, Option<(i32, u64)>) {
         if seq == 0 {
-            // A SYN that comes again is answered with the first one's timestamp.
+            // A repeated SYN is answered with the timestamp of the first one.
             let greeted_ns = *self.greeted_ns.get_or_insert(metadata & SENT_TIME);
             return (false, Some((SYN_ANSWERED, greeted_ns)));
         }
@@ -425,7 +425,7 @@ impl StackReceiver {
         (is_new, at_once.then(|| self.say()))
     }
 
-    /// What an acknowledgement says now: its sequence number, and what it metadata.
+    /// Returns the current acknowledgement: its sequence number and metadata.
     pub fn say(&mut self) -> (i32, u64) {
         let ack: Ack = self.receiver.acknowledge(true);
         (ack.cumulative as i32, pack(&ack))
@@ -437,7 +437,7 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
 
-    /// Segments 0 to 2, then 1 again, then 3: RFC 3168, 6.1.5. A new connection begins with new ones.
+    /// Segments 0 to 2, then 1 again, then 3 (RFC 3168, 6.1.5). A new connection starts with new segments.
     #[test]
     fn what_is_sent_again_may_not_be_marked_but_dctcps() {
         for (congestion, again) in [

@@ -1,6 +1,7 @@
-//! A source with a profile among packets: it sends them one by one at the rate that the profile
-//! gives for the loss and the round-trip time that it learns from its acknowledgements, as TFRC
-//! (RFC 5348) does with an equation.
+//! TFRC source (RFC 5348) with a profile in place of the throughput equation.
+//!
+//! It sends single packets at the rate that the profile gives for the loss event rate and the round-trip
+//! time. Both are estimated from acknowledgements.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,22 +13,22 @@ use rand_pcg::Pcg32;
 
 use crate::endpoint::generator::exponential;
 
-/// Seconds assumed for a round trip until one is measured.
+/// Round-trip time in seconds that is assumed before the first measurement.
 const FIRST_RTT_S: f64 = 1.0;
-/// No source is slower: a packet in 64 s (RFC 5348, section 4.3).
+/// Minimum rate: one packet in 64 s (RFC 5348, section 4.3).
 const SLOWEST_PPS: f64 = 1.0 / 64.0;
-/// A receive rate is taken over a round trip, and over so many packets at least: they come at random
-/// times.
+/// Minimum number of packets in a measurement of the receive rate, which lasts at least a round trip. Packets
+/// arrive at random times, so fewer are not enough.
 const FEWEST: u64 = 4;
-/// A profile's steepness is taken between this part of the loss and as many times of it.
+/// Factor by which the loss is divided and multiplied to measure the steepness of a profile.
 const AROUND: f64 = 1.4;
 
-/// The sending end.
+/// TFRC sender.
 #[derive(Clone, Debug)]
 pub(crate) struct TfrcSender {
     profile: Arc<dyn Profile>,
     pub window: f64,
-    /// Packets/s of its application at most.
+    /// Maximum rate of the application in packets/s.
     application_pps: f64,
     pub rate_pps: f64,
     pub rtt_s: f64,
@@ -35,20 +36,20 @@ pub(crate) struct TfrcSender {
     received: Received,
     /// Packets of the first round trip (RFC 5348, section 4.2).
     first_window: f64,
-    /// When the next packet goes, and when it is slower for want of acknowledgements.
+    /// Time of the next packet in ns, and expiry of the no-feedback timer in ns.
     next_ns: u64,
     patience_ns: u64,
-    /// Packets since the last acknowledgement, or since it became slower.
+    /// Packets since the last acknowledgement or the last expiry of the no-feedback timer.
     unanswered: u64,
-    /// What was sent before belongs to the last loss event.
+    /// Time in ns before which packets belong to the last loss event.
     event_until_ns: u64,
-    /// When nothing had been heard last for so long that it became slower, and whether something was
-    /// since.
+    /// Time of the last expiry of the no-feedback timer in ns. `silent` is true until the next
+    /// acknowledgement.
     silent_ns: u64,
     silent: bool,
-    /// When the rate may double next without a loss.
+    /// Time in ns from which the rate may double without a loss.
     doubles_ns: u64,
-    /// Packets under way, the first of which has the number `first`.
+    /// Send times in ns of packets without feedback, the first of which has the number `first`.
     sent_at_ns: VecDeque<u64>,
     first: i32,
     next: i32,
@@ -56,14 +57,15 @@ pub(crate) struct TfrcSender {
     pub sent: u64,
     pub rtt_sum_s: f64,
     pub rtts: u64,
-    /// Nanoseconds with and without the profile's domain, and since when the present point counts.
+    /// Times in ns outside the profile's domain, too far outside to be usable, and active in total; start of
+    /// the current period in ns.
     pub outside_ns: u64,
     pub unusable_ns: u64,
     pub active_ns: u64,
     since_ns: u64,
     rests_on: ProfileUse,
     random: Pcg32,
-    /// What its rate came from last.
+    /// Last computation of the rate.
     pub applied: Option<Applied>,
 }
 
@@ -93,7 +95,7 @@ impl TfrcSender {
             silent: false,
             doubles_ns: 0,
             sent_at_ns: VecDeque::new(),
-            // 0 is for a packet without payload.
+            // Number 0 is for a packet without payload.
             first: 1,
             next: 1,
             lost: 0,
@@ -121,13 +123,13 @@ impl TfrcSender {
         self.patience_ns = NEVER;
     }
 
-    /// When it has something to do by itself.
+    /// Returns the time of the next event without an arrival, in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.next_ns.min(self.patience_ns)
     }
 
-    /// Its time has come: the number of the packet that it sends, if it sends one.
+    /// Runs the event that is due. Returns the number of the packet to send, if any.
     pub fn time_has_come(&mut self, now_ns: u64) -> Option<i32> {
         if self.patience_ns <= now_ns {
             self.rate_pps = (self.rate_pps / 2.0).max(SLOWEST_PPS);
@@ -156,15 +158,15 @@ impl TfrcSender {
         Some(seq)
     }
 
-    /// Patience begins anew. It ends four round trips (RFC 5348, section 4.2) after as many packets as a
-    /// rate is taken over: packets come at random times, so two means of what is between them, as
-    /// the RFC has it, pass in one of seven cases.
+    /// Stops the no-feedback timer. It restarts after [`FEWEST`] packets, and expires four round trips later
+    /// (RFC 5348, section 4.2). The RFC waits for at least two packet intervals. Here packets are sent at
+    /// random times: in one of seven cases, none is sent in two mean intervals.
     fn answered(&mut self) {
         self.unanswered = 0;
         self.patience_ns = NEVER;
     }
 
-    /// The acknowledgement of this packet is back; it says how many had arrived when it did.
+    /// Processes the acknowledgement of packet `seq`. `arrived` packets had arrived when it was sent.
     pub fn acknowledge(&mut self, now_ns: u64, seq: i32, arrived: u64) {
         let place = seq.wrapping_sub(self.first) as usize;
         let Some(&sent_ns) = self.sent_at_ns.get(place) else {
@@ -174,7 +176,7 @@ impl TfrcSender {
         self.learn_rtt(rtt_s);
         let is_first = self.rtts == 1;
         if std::mem::take(&mut self.silent) {
-            // It begins anew, as TCP does after a timeout.
+            // The source starts anew, as TCP does after a timeout.
             self.received.expect(0.5 * self.first_window / self.rtt_s);
         }
         self.received.learn(now_ns, arrived, self.rtt_s);
@@ -185,14 +187,15 @@ impl TfrcSender {
         }
     }
 
-    /// What was lost of the packets up to this one. What was sent within a round trip of a loss belongs
-    /// to its event, and does not count (in RFC 5348 it counts in the next interval): so what is
-    /// learnt is the loss of packets, where they are lost at random, as the profile was measured,
-    /// and one in so many packets, where they are lost in bursts, to which TCP answers once. What was
-    /// sent while nothing was heard is one event as well: a link was down.
+    /// Finds losses among the packets up to `seq`.
+    ///
+    /// Packets sent within a round trip after a loss belong to its event and do not count; in RFC 5348 they
+    /// count in the next interval. With random losses, the result is the packet loss for which the profile
+    /// was measured. With losses in bursts, it is the rate of bursts, because TCP reacts to each once.
+    /// Packets sent without any feedback are one event too, because a link was down.
     fn learn_losses(&mut self, seq: i32, place: usize, arrived: u64) {
         let lost = i64::from(seq) - arrived as i64;
-        // Where acknowledgements were lost, it is not known which packets were.
+        // If acknowledgements were lost, the lost packets are unknown.
         let more = usize::try_from(lost - self.lost).unwrap_or(0);
         self.lost = lost;
         self.first = seq.wrapping_add(1);
@@ -215,8 +218,8 @@ impl TfrcSender {
         self.sent_at_ns.drain(..=place);
     }
 
-    /// The mean over about the last round trip: a rate that follows a longer mean comes late to a
-    /// queue that it fills itself.
+    /// Updates the mean round-trip time over about one round trip. With a longer mean, the rate reacts late
+    /// to a queue that the source fills itself.
     fn learn_rtt(&mut self, rtt_s: f64) {
         let weight = match self.rtts {
             0 => 1.0,
@@ -227,7 +230,7 @@ impl TfrcSender {
         self.rtts += 1;
     }
 
-    /// The rate from now on (RFC 5348, section 4.3).
+    /// Sets the rate (RFC 5348, section 4.3).
     fn adjust(&mut self, now_ns: u64, is_first: bool) {
         self.account(now_ns);
         let most_pps = (self.window / self.rtt_s).min(self.application_pps);
@@ -261,7 +264,7 @@ impl TfrcSender {
                     false => Limit::Application,
                 },
                 Some(pps) if pps <= received_pps => Limit::Profile,
-                // Nothing has changed.
+                // The rate is unchanged.
                 None if wanted_pps == before_pps => {
                     self.applied.map_or(Limit::Growth, |before| before.limit)
                 }
@@ -273,16 +276,18 @@ impl TfrcSender {
             until_s: now_ns as f64 * 1e-9,
         });
         if self.rate_pps > 2.0 * before_pps {
-            // It need not wait for a packet that was planned when it was much slower.
+            // A packet that was scheduled at a much lower rate is sent earlier.
             let soon_ns = now_ns + (1e9 * exponential(&mut self.random) / self.rate_pps) as u64;
             self.next_ns = self.next_ns.min(soon_ns);
         }
     }
 
-    /// How many loss intervals its rate is a mean over. By chance the mean of n is off by 1/n of its
-    /// square; a rate p^-a is then too low by about a(a + 1)/2n, from the second derivative of the
-    /// time that a packet takes. A steep profile remembers so many that this is no more than with
-    /// the square root, for which the RFC has its eight.
+    /// Returns the number of loss intervals over which the mean is taken.
+    ///
+    /// The mean of n random intervals has a variance of 1/n of its square. So a rate p^-a is too low by about
+    /// a(a + 1)/2n, according to the second derivative of the time per packet. A steep profile uses enough
+    /// intervals that this error is no larger than that of the square-root law with the RFC's eight
+    /// intervals.
     fn remembered(&self) -> usize {
         let Some(loss) = self.intervals.loss_event_rate() else {
             return INTERVALS;
@@ -293,8 +298,8 @@ impl TfrcSender {
         (many as usize).clamp(INTERVALS, MOST_INTERVALS)
     }
 
-    /// What the first loss says: an interval that gives the rate at which packets arrived until then
-    /// (RFC 5348, section 6.3.1).
+    /// Returns the first loss interval, for which the profile gives the receive rate so far (RFC 5348,
+    /// section 6.3.1).
     fn first_interval(&self) -> f64 {
         let arrived_pps = self.received.rate_pps().min(self.rate_pps);
         let (mut low, mut high) = (libm::log(1e-8), 0.0);
@@ -321,18 +326,17 @@ impl TfrcSender {
     }
 }
 
-/// The rate at which packets arrive at the receiver (RFC 5348, section 4.3): the larger of the last
-/// two measured.
+/// Receive rate (RFC 5348, section 4.3): the larger of the last two measurements.
 #[derive(Clone, Debug, Default)]
 struct Received {
-    /// Where this measurement began: when, and how many had arrived.
+    /// Start of the current measurement in ns, and number of packets that had arrived.
     since: Option<(u64, u64)>,
-    /// The last two, the latest first.
+    /// Last two measurements in packets/s, the latest first.
     last_pps: [Option<f64>; 2],
 }
 
 impl Received {
-    /// So many had arrived when what is acknowledged now did.
+    /// Records that `arrived` packets had arrived when the acknowledged packet did.
     fn learn(&mut self, now_ns: u64, arrived: u64, rtt_s: f64) {
         let Some((since_ns, before)) = self.since else {
             self.since = Some((now_ns, arrived));
@@ -346,38 +350,38 @@ impl Received {
         }
     }
 
-    /// Nothing is heard any more: this is what is expected to arrive.
+    /// Sets the expected receive rate after the feedback has stopped.
     fn expect(&mut self, pps: f64) {
         self.last_pps = [Some(pps); 2];
         self.since = None;
     }
 
-    /// Anything until something was measured.
+    /// Returns the receive rate in packets/s; infinite before the first measurement.
     fn rate_pps(&self) -> f64 {
         let known = self.last_pps.iter().flatten();
         known.copied().reduce(f64::max).unwrap_or(f64::INFINITY)
     }
 }
 
-/// Packets between loss events, the latest first, weighted as in RFC 5348, section 5.4: the earlier
-/// half of them less and less. The RFC has eight; a steeper profile asks for more.
+/// Loss intervals in packets, the latest first, with the weights of RFC 5348, section 5.4: the earlier half
+/// has decreasing weights. The RFC has eight intervals; a steeper profile has more.
 #[derive(Clone, Debug, Default)]
 struct LossIntervals {
     closed: VecDeque<f64>,
-    /// Packets since the last event.
+    /// Packets since the last loss event.
     open: f64,
-    /// The weighted mean of the closed ones.
+    /// Weighted mean of the closed intervals.
     mean: f64,
-    /// The sums of weighted intervals and of weights if the open one comes before them, without it.
+    /// Sums of weighted closed intervals and of their weights, if the open interval precedes them.
     after_open: (f64, f64),
 }
 
-/// Intervals of the RFC.
+/// Number of intervals in the RFC.
 const INTERVALS: usize = 8;
-/// No source remembers more.
+/// Maximum number of intervals.
 const MOST_INTERVALS: usize = 128;
 
-/// What the interval counts that has so many later ones, of so many.
+/// Returns the weight of an interval with `later` newer ones, of `of` intervals.
 fn weight(later: usize, of: usize) -> f64 {
     let half = of / 2;
     match later < half {
@@ -391,13 +395,13 @@ impl LossIntervals {
         self.closed.is_empty()
     }
 
-    /// One more packet that may begin a loss event; returns how many it are since the last one.
+    /// Adds a packet that may begin a loss event. Returns the number of packets since the last event.
     fn extend(&mut self) -> f64 {
         self.open += 1.0;
         self.open
     }
 
-    /// A loss event after this interval. At most so many are remembered.
+    /// Adds a closed interval before a loss event. At most `remembered` intervals are kept.
     fn push(&mut self, interval: f64, remembered: usize) {
         self.closed.push_front(interval);
         self.closed.truncate(remembered);
@@ -417,7 +421,7 @@ impl LossIntervals {
         self.after_open = sums(1);
     }
 
-    /// One over the mean interval; the open one counts if that makes it longer.
+    /// Returns the inverse of the mean interval. The open interval counts if it increases the mean.
     fn loss_event_rate(&self) -> Option<f64> {
         if self.is_empty() {
             return None;
@@ -432,7 +436,7 @@ impl LossIntervals {
 mod tests {
     use super::*;
 
-    /// RFC 5348, section 5.4: the weighted mean of eight intervals.
+    /// Weighted mean of eight intervals (RFC 5348, section 5.4).
     #[test]
     fn loss_event_rates_are_those_of_the_rfc() {
         let mut intervals = LossIntervals::default();
@@ -440,18 +444,19 @@ mod tests {
         for interval in [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0] {
             intervals.push(interval, INTERVALS);
         }
-        // The latest first: 30 to 60 count once, 70 .8, 80 .6, 90 .4, 100 .2, of six in all.
+        // The latest first: weight 1 for 30 to 60, 0.8 for 70, 0.6 for 80, 0.4 for 90, 0.2 for 100; 6 in
+        // total.
         let mean = (30.0 + 40.0 + 50.0 + 60.0 + 56.0 + 48.0 + 36.0 + 20.0) / 6.0;
         assert!((intervals.loss_event_rate().unwrap() - 1.0 / mean).abs() < 1e-15);
         intervals.open = 10.0;
         assert!((intervals.loss_event_rate().unwrap() - 1.0 / mean).abs() < 1e-15);
-        // The open one first, and the others one later: 60 counts .8, 90 .2, 100 nothing.
+        // The open interval is first and shifts the others: weight 0.8 for 60, 0.2 for 90, 0 for 100.
         intervals.open = 1000.0;
         let mean = (1000.0 + 30.0 + 40.0 + 50.0 + 48.0 + 42.0 + 32.0 + 18.0) / 6.0;
         assert!((intervals.loss_event_rate().unwrap() - 1.0 / mean).abs() < 1e-15);
     }
 
-    /// A steep profile remembers more, and not for ever.
+    /// A steep profile keeps more intervals, up to a limit.
     #[test]
     fn more_intervals_count_alike_at_first_and_then_less() {
         let weights: Vec<f64> = (0..8).map(|later| weight(later, 8)).collect();

@@ -1,4 +1,4 @@
-//! The two ends of a transfer: what they do when packets arrive and when time has come.
+//! Transfers: a sender and a receiver, with their arrivals and timers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::ns;
 use crate::topology::{Ends, Way};
 use crate::{Purpose, random};
 
-/// A sender and its receiver.
+/// Sender and its receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
     pub ends: Ends,
     kind: Kind,
-    /// What a user's connection has beside.
+    /// Further state of a user's connection.
     user: Option<Box<User>>,
     start_ns: u64,
     stop_ns: u64,
@@ -36,24 +36,23 @@ pub(crate) struct Transfer {
     stopped: bool,
     counts_acks: bool,
     pub acks_arrived: u64,
-    /// Data packets that had no way to go.
+    /// Data packets without a route.
     pub stranded: u64,
     pub receiving: ReceiverEndpoint,
-    /// Of a sender whose packets an edge marks by its window: what that was, for each packet that has
-    /// not come to the edge yet.
+    /// Windows at the send times of packets that have not reached the edge yet, if it marks by window.
     windows: Option<VecDeque<f64>>,
-    /// SyncRound-trip times that its sender has measured since somebody asked, in nanoseconds.
+    /// Round-trip times in ns that the sender has measured since the last readout.
     pub rtts_ns: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
     Tcp(Box<Tcp>),
-    /// By the rules of a real stack.
+    /// Sender with a TCP stack.
     Stack(Box<StackSender>),
-    /// Sends at its profile's rate.
+    /// TFRC source with a profile.
     Equation(Box<TfrcSender>),
-    /// Sends whatever happens.
+    /// Source without feedback.
     Open(Box<Open>),
 }
 
@@ -68,40 +67,39 @@ struct Open {
 struct Tcp {
     sender: Sender,
     application: PacketGenerator,
-    /// A packet may wait up to this before it is sent.
+    /// Maximum random delay of a packet before it is sent, in ns.
     jitter_ns: f64,
-    /// Until when sending is held back.
+    /// Time in ns until which sending is delayed.
     held_ns: u64,
     random: Pcg32,
     sent: Sent,
-    /// Packets without data that its first packet of data follows: one that opens the connection, or none.
+    /// Number of packets without data before the first data packet: 1 if the connection is opened, or 0.
     opening: i32,
-    /// Packets that the application makes at most, with those.
+    /// Maximum number of packets of the application, including these.
     size: i32,
 }
 
-/// What a user's connection has beside.
+/// Further state of a user's connection.
 #[derive(Clone, Debug)]
 struct User {
     workload: Arc<WorkloadSpec>,
-    /// Requests, or replies, in order: one past their last packets, and the bytes of those on the
-    /// wire.
+    /// Requests or replies in order: one past the last packet, and the bytes of the last packet on the wire.
     messages: Vec<(i32, u32)>,
-    /// Repeated packets and timeouts before this visit.
+    /// Retransmissions and timeouts before this session.
     repeated: u64,
-    /// Whether the server knows that its answer to the first packet has come.
+    /// True if the server's answer to the first packet has been acknowledged.
     is_accepted: bool,
     visited: bool,
-    /// Where the clocks of a stack's receivers stand.
+    /// Random numbers for the clock phases of a stack's receivers.
     random: Pcg32,
 }
 
-/// More than any transfer sends.
+/// Number of packets that no transfer exceeds.
 const ENDLESS: i32 = i32::MAX - 1;
-/// The largest window of a user's connection.
+/// Maximum window of a user's connection in packets.
 const USER_LIMIT: f64 = DEFAULT_MOST_WINDOW;
 
-/// The largest window of a connection.
+/// Returns the maximum window of a connection in packets.
 pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
     spec.max_window_pkts.unwrap_or(match spec.source {
         Source::Stack(_) => MOST_STACK_WINDOW,
@@ -109,7 +107,7 @@ pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
     })
 }
 
-/// The stack with segments of packets of this size.
+/// Returns the stack with segments for packets of `packet_bytes` bytes.
 fn fitted(stack: &Arc<Stack>, packet_bytes: f64) -> Arc<Stack> {
     let mss_bytes = segment_bytes(packet_bytes);
     match stack.mss_bytes == mss_bytes {
@@ -130,7 +128,7 @@ impl Transfer {
         number: u64,
     ) -> Transfer {
         let start_ns = match &spec.source {
-            Source::Users(_) => NEVER, // when the first user comes
+            Source::Users(_) => NEVER, // until a session arrives
             _ => ns(spec.start_s),
         };
         let of_application = random(seed, Purpose::Application, number);
@@ -225,7 +223,7 @@ impl Transfer {
         }
     }
 
-    /// What stands where its ends would be, while they are elsewhere.
+    /// Returns a placeholder for a transfer whose endpoints belong to partitions.
     pub fn placeholder(&self) -> Transfer {
         let nothing = PacketGenerator::of_application(Application::Bulk, NEVER, Pcg32::new(0, 0));
         Transfer {
@@ -242,27 +240,27 @@ impl Transfer {
         }
     }
 
-    /// The sender here is there from now on, and the other way round.
+    /// Swaps the senders of two transfers.
     pub fn swap_sending(&mut self, there: &mut Transfer) {
         std::mem::swap(self, there);
         std::mem::swap(&mut self.receiving, &mut there.receiving);
     }
 
-    /// Its packets are marked by an edge.
+    /// Records windows from now on, because an edge marks the packets.
     pub fn is_marked(&mut self) {
         if let Kind::Tcp(_) | Kind::Stack(_) = self.kind {
             self.windows = Some(VecDeque::new());
         }
     }
 
-    /// The congestion window in packets, of sources that have one, when the packet was sent that
-    /// comes to the edge next.
+    /// Returns the congestion window in packets at the send time of the packet that reaches the edge next, if
+    /// the source has a window.
     pub fn window_of_next(&mut self) -> Option<f64> {
         self.windows.as_mut()?.pop_front()
     }
 
-    /// Somebody comes to its sender at `now_ns`, to open a connection; or, if it is the
-    /// `server`'s, may ask it for something.
+    /// Starts a session at `now_ns`. The client's sender opens a connection; that of the `server` waits for
+    /// requests.
     pub fn visit(&mut self, now_ns: u64, server: bool) {
         let Some(user) = &mut self.user else { return };
         match &mut self.kind {
@@ -290,14 +288,14 @@ impl Transfer {
         self.started = server;
     }
 
-    /// The visit is over.
+    /// Ends the session.
     pub fn leave(&mut self) {
         if let Some(user) = &mut self.user {
             user.visited = false;
         }
     }
 
-    /// Whether both ends have nothing left to do, if nothing is on the way.
+    /// Returns true if nothing remains to be done at both endpoints, unless packets are in flight.
     pub fn is_at_rest(&self) -> bool {
         let sender_rests = match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.is_at_rest(),
@@ -307,7 +305,7 @@ impl Transfer {
         sender_rests && self.receiving.due_ns() == NEVER
     }
 
-    /// There are so many more bytes to send, in packets of their own.
+    /// Adds a message of `bytes` bytes, in packets of its own.
     pub fn say(&mut self, bytes: u64) {
         let (before, end) = (self.kind.available(), self.end_of(bytes));
         let Some(user) = &mut self.user else { return };
@@ -321,7 +319,7 @@ impl Transfer {
         }
     }
 
-    /// One past the packet that the last of so many more bytes would be in.
+    /// Returns one past the last packet of a further message of `bytes` bytes.
     pub fn end_of(&self, bytes: u64) -> i32 {
         let Some(user) = &self.user else {
             return i32::MAX;
@@ -330,7 +328,7 @@ impl Transfer {
         self.kind.available().saturating_add(pkts.max(1.0) as i32)
     }
 
-    /// Sends what it was told to, as far as it may.
+    /// Sends available data as far as allowed.
     pub fn push(&mut self, now_ns: u64, wires: &mut Wires) {
         let mut out = Out {
             way: self.ends.data,
@@ -353,7 +351,7 @@ impl Transfer {
         }
     }
 
-    /// Whether the first packet is acknowledged.
+    /// Returns true if the first packet is acknowledged.
     pub fn is_connected(&self) -> bool {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.acknowledged >= 0,
@@ -362,7 +360,7 @@ impl Transfer {
         }
     }
 
-    /// Whether the first packet, or anything else, was sent twice in this visit.
+    /// Returns true if a packet was retransmitted in this session (for a stack, only the SYN counts).
     pub fn has_repeated(&self) -> bool {
         match (&self.kind, &self.user) {
             (Kind::Tcp(tcp), Some(user)) => tcp.sender.repeated > user.repeated,
@@ -371,12 +369,12 @@ impl Transfer {
         }
     }
 
-    /// Whether the server knows that its answer to the client's first packet has come.
+    /// Returns true if the server's answer to the client's first packet has been acknowledged.
     pub fn is_accepted(&self) -> bool {
         self.user.as_ref().is_some_and(|user| user.is_accepted)
     }
 
-    /// The server learns that its answer of `from_ns` has come, and with it how long a round trip takes,
+    /// Records that the server's answer of `from_ns` has been acknowledged. This is a round-trip sample,
     /// unless the first packet was `repeated`.
     pub fn accept(&mut self, from_ns: u64, to_ns: u64, repeated: bool) {
         if let Some(user) = &mut self.user {
@@ -389,7 +387,7 @@ impl Transfer {
         }
     }
 
-    /// Bytes of one of a user's packets on the wire.
+    /// Returns the bytes of one of a user's packets on the wire.
     pub fn wire_bytes(&self, seq: i32) -> f64 {
         let Some(user) = &self.user else {
             return HEADER_BYTES;
@@ -401,19 +399,19 @@ impl Transfer {
         }
     }
 
-    /// When the next thing happens at one of its ends.
+    /// Returns the time of the next event at either endpoint, in ns.
     pub fn next_ns(&self, wires: &Wires) -> u64 {
         let ends = &self.ends;
         let arrives_ns = wires.head_ns(ends.data_in).min(wires.head_ns(ends.acks_in));
         self.due_ns().min(arrives_ns)
     }
 
-    /// When one of its ends has something to do by itself.
+    /// Returns the time of the next event without an arrival at either endpoint, in ns.
     pub fn due_ns(&self) -> u64 {
         self.sender_due_ns().min(self.receiving.due_ns())
     }
 
-    /// When its sender has.
+    /// Returns the time of the sender's next event without an arrival, in ns.
     pub fn sender_due_ns(&self) -> u64 {
         if !self.started {
             return self.start_ns;
@@ -428,8 +426,8 @@ impl Transfer {
         own_ns.min(stop_ns)
     }
 
-    /// Whether its sender knows at once what has arrived, and not from acknowledgements that are
-    /// traffic: they are none, or it makes no more than what its receiver is to get.
+    /// Returns true if the sender observes arrivals at its receiver directly. Its acknowledgements are not
+    /// traffic, or it has no feedback and stops when its size has arrived.
     pub fn sees_arrivals(&self) -> bool {
         match self.kind {
             Kind::Open(_) => self.receiving.size.is_some(),
@@ -437,7 +435,7 @@ impl Transfer {
         }
     }
 
-    /// Packets sent, repeated ones included.
+    /// Returns the number of packets sent, including retransmissions.
     pub fn sent(&self) -> u64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.sent,
@@ -447,7 +445,8 @@ impl Transfer {
         }
     }
 
-    /// Packets/s: the window over the round-trip time, what is on its way over that where there is no more to send, or the rate.
+    /// Returns the rate in packets/s: the window per round-trip time, or the rate of the source. If there is
+    /// no more to send, packets in flight limit it, per round-trip time.
     pub fn rate_pps(&self, now_ns: u64) -> f64 {
         let rate_pps = match &self.kind {
             _ if !self.is_sending(now_ns) => 0.0,
@@ -467,7 +466,7 @@ impl Transfer {
         }
     }
 
-    /// The rate of a source that has one of its own is this from `now_ns` on.
+    /// Sets the rate of a fixed-rate source from `now_ns` on.
     pub fn set_rate(&mut self, now_ns: u64, rate_pps: f64) {
         if let Kind::Open(open) = &mut self.kind {
             open.rate_pps = rate_pps;
@@ -475,7 +474,7 @@ impl Transfer {
         }
     }
 
-    /// Whether it has begun and not ended.
+    /// Returns true if the transfer has started and not ended.
     pub fn is_sending(&self, now_ns: u64) -> bool {
         if let Some(user) = &self.user {
             return user.visited;
@@ -484,7 +483,7 @@ impl Transfer {
         is_open && self.receiving.finished_ns.is_none()
     }
 
-    /// The smoothed round-trip time that the sender has, in seconds.
+    /// Returns the sender's smoothed round-trip time in seconds.
     pub fn seen_rtt_s(&self) -> f64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
@@ -494,8 +493,8 @@ impl Transfer {
         }
     }
 
-    /// What a source with a profile reckoned with last; else what limits the source now, if that
-    /// can be told.
+    /// Returns the last computation of a source with a profile; for other sources, the current limit, if
+    /// known.
     pub fn applied(&self) -> Result<&Applied, Option<Limit>> {
         match &self.kind {
             Kind::Equation(sender) => sender.applied.as_ref().ok_or(None),
@@ -505,7 +504,7 @@ impl Transfer {
         }
     }
 
-    /// The largest window that it may have, in packets; infinite where there is none.
+    /// Returns the maximum window in packets; infinite without one.
     pub fn window_limit_pkts(&self) -> f64 {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.limit,
@@ -515,8 +514,7 @@ impl Transfer {
         }
     }
 
-    /// The retransmission timeout in seconds as it is now, back-off included, of sources that have
-    /// one.
+    /// Returns the current retransmission timeout in seconds, including back-off, if the source has one.
     pub fn rto_s(&self) -> Option<f64> {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.sender.rto_s()),
@@ -525,7 +523,7 @@ impl Transfer {
         }
     }
 
-    /// The state of a sender with a congestion window.
+    /// Returns the state of a sender with a congestion window.
     pub fn tcp_state(&self) -> Option<TcpState> {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.sender.state()),
@@ -534,7 +532,7 @@ impl Transfer {
         }
     }
 
-    /// The most packets that a sender with a congestion window has had under way at a time.
+    /// Returns the maximum number of packets in flight so far, of a sender with a congestion window.
     pub fn most_out_pkts(&self) -> Option<u32> {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.sender.most_out as u32),
@@ -543,14 +541,14 @@ impl Transfer {
         }
     }
 
-    /// The sum of the round-trip times measured, in seconds, and their number.
+    /// Returns the sum of measured round-trip times in seconds, and their number.
     pub fn rtt_sum(&self) -> (f64, f64) {
         let (sum_s, rtts) = self.kind.rtt_sum();
         (sum_s, rtts as f64)
     }
 
-    /// Nanoseconds that it spent outside the domain of its profile, further outside than is
-    /// usable, and all that it sent.
+    /// Returns the times in ns outside the profile's domain, too far outside to be usable, and active in
+    /// total.
     pub fn outside_ns(&self) -> [u64; 3] {
         match &self.kind {
             Kind::Equation(sender) => [sender.outside_ns, sender.unusable_ns, sender.active_ns],
@@ -558,7 +556,7 @@ impl Transfer {
         }
     }
 
-    /// Packets that its application made; `None` of sources that have no such clock.
+    /// Returns the number of packets that the application made; `None` for sources without a generator.
     pub fn made(&self) -> Option<u64> {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.application.made()),
@@ -567,7 +565,7 @@ impl Transfer {
         }
     }
 
-    /// Retransmission timeouts, and losses found by duplicate acknowledgements.
+    /// Returns the numbers of timeouts and of losses found by duplicate acknowledgements.
     pub fn losses_found(&self) -> Option<(u64, u64)> {
         match &self.kind {
             Kind::Tcp(tcp) => Some((tcp.sender.timeouts, tcp.sender.fast_retransmits)),
@@ -576,13 +574,13 @@ impl Transfer {
         }
     }
 
-    /// All that happens at both ends before `until_ns`.
+    /// Runs all events at both endpoints before `until_ns`.
     pub fn act(&mut self, until_ns: u64, wires: &mut Wires) {
         self.receiving.receive(&self.ends, until_ns, wires);
         self.send(until_ns, wires);
     }
 
-    /// All that happens at the sender before `until_ns`.
+    /// Runs all events at the sender before `until_ns`.
     pub fn send(&mut self, until_ns: u64, wires: &mut Wires) {
         let acks_in = self.ends.acks_in;
         wires.sort(acks_in);
@@ -612,7 +610,7 @@ impl Transfer {
             let ack_ns = ack.map_or(NEVER, |p| p.time_ns);
             let stop_ns = match &self.kind {
                 _ if self.stopped => NEVER,
-                // It makes no more once its size is delivered.
+                // It stops when its size has been delivered.
                 Kind::Open(_) => self
                     .stop_ns
                     .min(self.receiving.finished_ns.unwrap_or(NEVER)),
@@ -675,7 +673,7 @@ impl Transfer {
                     Kind::Open(open) => {
                         open.sent += 1;
                         open.generator.advance();
-                        // Its numbers are of no use, but 0 is a packet without payload.
+                        // Sequence numbers are not used, but 0 is a packet without payload.
                         out.send(now_ns, 1);
                     }
                 }
@@ -698,7 +696,7 @@ impl Transfer {
     }
 }
 
-/// Where packets go from an end.
+/// Output of an endpoint.
 struct Out<'a> {
     way: Way,
     wires: &'a mut Wires,
@@ -707,13 +705,13 @@ struct Out<'a> {
 }
 
 impl Out<'_> {
-    /// Sends a packet; whether there is a way for it.
+    /// Sends a packet. Returns false if it has no route.
     #[inline(always)]
     fn send(&mut self, time_ns: u64, seq: i32) -> bool {
         self.send_telling(time_ns, 0, seq)
     }
 
-    /// Likewise, one that metadata so much beside when it was sent.
+    /// Sends a packet with this metadata and the send time. Returns false if it has no route.
     #[inline(always)]
     fn send_telling(&mut self, time_ns: u64, metadata: u64, seq: i32) -> bool {
         let packet = Packet {
@@ -729,7 +727,7 @@ impl Out<'_> {
 }
 
 impl Out<'_> {
-    /// Sends a packet; if an edge marks it, by this window.
+    /// Sends a packet, and records the window for an edge that marks it.
     #[inline(always)]
     fn send_with(&mut self, now_ns: u64, metadata: u64, seq: i32, window_pkts: f64) {
         if self.send_telling(now_ns, metadata, seq)
@@ -741,7 +739,7 @@ impl Out<'_> {
 }
 
 impl Kind {
-    /// That of users, none of whom has come yet.
+    /// Returns the sender of an unused session slot.
     fn of_users(workload: &WorkloadSpec, random: Pcg32, unused: Pcg32) -> Kind {
         let unused = PacketGenerator::of_application(Application::Bulk, 0, unused);
         match &workload.source {
@@ -755,7 +753,7 @@ impl Kind {
         }
     }
 
-    /// Packets that there are to send, from the first on, which has no payload.
+    /// Returns the number of packets available to send, including the first one without payload.
     fn available(&self) -> i32 {
         match self {
             Kind::Tcp(tcp) => tcp.sender.available,
@@ -804,7 +802,8 @@ impl Tcp {
         }
     }
 
-    /// That of a user, who has not come yet, and comes at random anyway.
+    /// Returns the sender of an unused session slot. By default it has no jitter, because sessions arrive at
+    /// random.
     fn of_users(source: &WindowSource, unused: PacketGenerator, mut random: Pcg32) -> Tcp {
         Tcp {
             sender: Sender::new(source, USER_LIMIT, 0, random.random()),
@@ -818,8 +817,7 @@ impl Tcp {
         }
     }
 
-    /// What keeps it from sending more: `has_size` metadata whether what is available is all there will
-    /// be of it.
+    /// Returns the limit of the sending rate. `has_size` is true if the transfer has a size.
     fn limited_by(&self, has_size: bool) -> Limit {
         match self.sender.has_sent_all() {
             true if has_size => Limit::Size,
@@ -834,7 +832,7 @@ impl Tcp {
         timer_ns.min(self.held_ns).min(self.application.next_ns())
     }
 
-    /// Sends what it may, after a random wait if there is one.
+    /// Sends available packets, after a random delay if there is one.
     fn try_to_send(&mut self, now_ns: u64) {
         if self.jitter_ns == 0.0 {
             self.sender.send(now_ns, &mut self.sent);
@@ -864,7 +862,7 @@ impl Tcp {
         }
     }
 
-    /// Nothing new from now on; what was lost is repeated.
+    /// Stops new data. Lost packets are still retransmitted.
     fn stop(&mut self) {
         self.sender.available = self.sender.highest_sent + 1;
         self.application.stop();

@@ -1,4 +1,4 @@
-//! What happens to links on the way: bandwidth changes, failures and repairs, new routes.
+//! Changes of links during a run: bandwidth, loss, delay, failures and repairs, and new routes.
 
 use netflow_network::{Buffer, Change, LinkId, LinkLoss};
 use netflow_queues::Losses;
@@ -12,13 +12,13 @@ use crate::ns;
 use crate::topology::Topology;
 
 impl Engine {
-    /// When the next event is, if there is one.
+    /// Returns the time of the next event in ns, if there is one.
     pub fn next_event_ns(&self) -> Option<u64> {
         let events = &self.network.tables().events;
         events.get(self.next_event).map(|e| ns(e.at_s))
     }
 
-    /// Carries out all events that are due, and sends packets along the routes of now.
+    /// Applies all events that are due, and sends packets along the current routes.
     pub fn apply_events(&mut self) {
         let inner = self.network.tables().clone();
         let (before, first) = (self.epoch, self.next_event);
@@ -48,13 +48,13 @@ impl Engine {
         }
     }
 
-    /// The link has another bandwidth from now on, as after an event.
+    /// Sets the bandwidth of a link in bit/s, as an event does.
     pub fn change_bandwidth(&mut self, link: usize, bps: f64) {
         self.set_bandwidth(link, bps);
         self.make_dependencies();
     }
 
-    /// Sends a connection over the way that is set.
+    /// Sends a connection over the path that is set.
     pub fn reroute_connection(&mut self, connection: u32) {
         let branch = self.branch_of(self.epoch, connection);
         for t in 0..self.transfers.len() as u32 {
@@ -65,26 +65,26 @@ impl Engine {
         self.make_dependencies();
     }
 
-    /// The source of a transfer has this rate from now on.
+    /// Sets the rate of a transfer's source from now on.
     pub fn set_rate(&mut self, t: usize, rate_pps: f64) {
         let transfer = &mut self.transfers[t];
         transfer.set_rate(self.now_ns, rate_pps);
         self.schedule.sender_due_ns[t] = transfer.sender_due_ns();
     }
 
-    /// The link loses this from now on, as after an event.
+    /// Sets the losses of a link in transit, as an event does.
     pub fn change_loss(&mut self, link: usize, loss: &LinkLoss) {
         self.set_loss(link, loss);
         self.make_dependencies();
     }
 
-    /// The link has this delay from now on, as after an event.
+    /// Sets the delay of a link, as an event does.
     pub fn change_delay(&mut self, link: usize, delay_ns: u64) {
         self.set_delay(link, delay_ns);
         self.make_dependencies();
     }
 
-    /// Routes every transfer whose way is another than in the epoch before.
+    /// Routes every transfer whose path differs from that in epoch `before`; every transfer if it is `None`.
     pub fn route(&mut self, before: Option<usize>) {
         for t in 0..self.transfers.len() {
             let connection = self.plan.ends[t].connection;
@@ -96,7 +96,7 @@ impl Engine {
         }
     }
 
-    /// What is being transmitted, and what waits, takes longer or shorter from now on.
+    /// Sets the bandwidth of a link. Remaining transmissions, also of waiting packets, change their duration.
     fn set_bandwidth(&mut self, l: usize, bps: f64) {
         let now_ns = self.now_ns;
         let ratio = self.links[l].bandwidth_bps / bps;
@@ -141,8 +141,8 @@ impl Engine {
         }
     }
 
-    /// What is lost on the way is another thing from now on: those that have not been transmitted meet it, in the
-    /// order in which they are.
+    /// Sets the losses of a link in transit. They apply to all packets that have not been transmitted yet, in
+    /// the order of transmission.
     fn set_loss(&mut self, l: usize, loss: &LinkLoss) {
         let streams = loss_streams(self.seed, self.numbers.links[l]);
         let link = &self.links[l];
@@ -164,7 +164,7 @@ impl Engine {
             let hop = packet.hop as usize;
             let (inner, spec) = (self.network.tables(), &self.plan.specs[hop]);
             let bytes = bits_of(inner, &self.transfers, spec, &packet) / 8.0;
-            // There is one wire for all queues of a link, whose own event comes before those of its classes.
+            // The queues of a link share one wire. The link's own event precedes those of its classes.
             let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
             match &mut self.links[l].lossy {
                 Some(lossy) if is_lost => lossy.pending_losses.push(packet),
@@ -176,8 +176,8 @@ impl Engine {
         }
     }
 
-    /// Takes those off the wires behind a link that it has not transmitted yet, and will not lose; their times are
-    /// when it will have transmitted them.
+    /// Removes the packets from the wires behind a link that it has not transmitted yet and will not lose.
+    /// Their times become the ends of their transmissions.
     fn take_queued(&mut self, l: usize) -> Vec<Packet> {
         let now_ns = self.now_ns;
         let link = &self.links[l];
@@ -210,8 +210,8 @@ impl Engine {
         taken
     }
 
-    /// What has not left yet takes another time on the way. What has left keeps its time, so that others may overtake
-    /// it.
+    /// Sets the delay of a link. Packets that have departed keep their arrival times, so that others may
+    /// overtake them.
     fn set_delay(&mut self, l: usize, delay_ns: u64) {
         let now_ns = self.now_ns;
         let before_ns = self.links[l].delay_ns;
@@ -251,7 +251,7 @@ impl Engine {
         }
     }
 
-    /// The link fails: what is queued is lost. What is on the way over it arrives.
+    /// Fails a link: packets in its queue are lost. Packets in flight arrive.
     fn fail(&mut self, l: usize) {
         let now_ns = self.now_ns;
         let waited = self.links[l].queue.fail(now_ns);
@@ -270,7 +270,7 @@ impl Engine {
     }
 }
 
-/// The wires that begin at a link.
+/// Returns the wires that begin at a link.
 fn behind(origins: &[Vec<u32>], l: u32) -> impl Iterator<Item = u32> {
     let all = (0..).zip(origins);
     let behind = all.filter(move |(_, origins)| origins.contains(&l));

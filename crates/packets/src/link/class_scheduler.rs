@@ -1,4 +1,7 @@
-//! A link whose queues, those of classes and its own, take turns.
+//! Class scheduler: a link that transmits for several queues, those of its classes and its own.
+//!
+//! The discipline is strict priority or WFQ (packet-by-packet generalized processor sharing; Parekh and
+//! Gallager 1993).
 
 use netflow_network::{LinkId, Network, service_ns};
 use netflow_queues::Turns;
@@ -7,24 +10,24 @@ use netflow_tcpmodel::tcp::NEVER;
 use crate::engine::Engine;
 use crate::link::queue::{Link, stretched};
 
-/// Whether a link has its queue for itself.
+/// Relation between a queue and the link that transmits for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Transmission {
     #[default]
     Alone,
-    /// It is the queue of a class: another link sends for it.
+    /// Queue of a class; another link transmits for it.
     Class,
-    /// It sends for the queues of classes and for its own.
+    /// Link that transmits for the queues of its classes and for its own.
     Sharing(Box<Sharing>),
 }
 
-/// The queues that take turns.
+/// Queues that share a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Sharing {
     turns: Turns,
-    /// The links that they are; its own is the last.
+    /// Links of these queues; the last one is the link itself.
     links: Vec<u32>,
-    /// When what is being sent will have been.
+    /// End of the current transmission in ns.
     pub free_ns: u64,
 }
 
@@ -34,10 +37,11 @@ impl Sharing {
         self.links.iter().position(same).unwrap_or(0)
     }
 
-    /// A packet of so many bits came to the queue of this link, which dropped so many for it: itself or others.
+    /// Records a packet of `bits` bits that arrived at the queue of a link, and `dropped` packets that this
+    /// queue dropped as a result.
     pub fn came(&mut self, now_ns: u64, link: usize, bits: f64, dropped: usize) {
         if self.turns.is_empty() {
-            // If nothing is being sent, this can be at once.
+            // An idle link transmits at once.
             self.free_ns = self.free_ns.max(now_ns);
         }
         let number = self.number(link);
@@ -45,7 +49,7 @@ impl Sharing {
         self.turns.dropped(now_ns, number, dropped);
     }
 
-    /// When the next of those that wait is sent.
+    /// Returns the start of the next transmission in ns.
     fn due_ns(&self) -> u64 {
         match self.turns.is_empty() {
             true => NEVER,
@@ -53,7 +57,7 @@ impl Sharing {
         }
     }
 
-    /// The link has another bandwidth: from now on transmissions take `ratio` times as long.
+    /// Sets the bandwidth of the link: from now on transmissions take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64, bandwidth_bps: f64) {
         if self.free_ns > now_ns {
             self.free_ns = stretched(self.free_ns, now_ns, ratio);
@@ -61,7 +65,7 @@ impl Sharing {
         self.turns.set_bandwidth(now_ns, bandwidth_bps);
     }
 
-    /// The link fails, and its queues are emptied.
+    /// Empties all queues after a failure of the link.
     pub fn fail(&mut self, now_ns: u64) {
         self.free_ns = self.free_ns.min(now_ns);
         self.turns.clear();
@@ -69,7 +73,8 @@ impl Sharing {
 }
 
 impl Link {
-    /// When what it is sending will have been sent, if nothing more comes.
+    /// Returns the time in ns until which the link is busy. A FIFO queue counts completely; otherwise, only
+    /// the packet in transmission counts.
     #[inline]
     pub fn free_ns(&self) -> u64 {
         match &self.turn {
@@ -78,7 +83,8 @@ impl Link {
         }
     }
 
-    /// When it sends the next of those that wait, where that is decided then.
+    /// Returns the start of the next transmission in ns, if the discipline chooses the packet then; else
+    /// [`NEVER`].
     #[inline]
     pub fn due_ns(&self) -> u64 {
         match &self.turn {
@@ -91,7 +97,7 @@ impl Link {
     }
 }
 
-/// Which link sends for each: itself, but for the queues of classes.
+/// Returns the link that transmits for each link: itself, except for class queues.
 pub(crate) fn senders(network: &Network) -> Vec<u32> {
     let mut senders: Vec<u32> = (0..network.link_count() as u32).collect();
     for shared in &network.tables().shared {
@@ -105,7 +111,7 @@ pub(crate) fn senders(network: &Network) -> Vec<u32> {
 }
 
 impl Engine {
-    /// Has the queues of classes take turns with those of their links.
+    /// Sets up the class schedulers.
     pub fn share_links(&mut self) {
         let inner = self.network.tables().clone();
         for shared in &inner.shared {
@@ -127,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// A link sends what it can for all its queues, one packet after the other, until `until_ns`.
+    /// Transmits packets of all queues of a link in turn, until `until_ns`.
     pub fn send_in_turns(&mut self, sender: usize, until_ns: u64) {
         while let Transmission::Sharing(sharing) = &mut self.links[sender].turn
             && sharing.due_ns() <= until_ns
@@ -136,7 +142,7 @@ impl Engine {
             let (now_ns, l) = (sharing.free_ns, sharing.links[number] as usize);
             let mut dropped = Vec::new();
             let next = self.links[l].queue.leave(now_ns, &mut dropped);
-            // The turn was one of theirs.
+            // The scheduler has counted one of them.
             let more = dropped.len() + usize::from(next.is_some()) - 1;
             let left_ns = next.map(|next| self.transmit(sender, l, now_ns, next));
             if let Transmission::Sharing(sharing) = &mut self.links[sender].turn {
@@ -147,8 +153,8 @@ impl Engine {
         }
     }
 
-    /// Nanoseconds until all that waits for a link has been sent, by what is there now: with what goes first, or, of
-    /// queues with weights, by the share of this one.
+    /// Returns the time in ns until all packets that wait for a link now have been sent. Queues with priority
+    /// are sent first; with weights, each queue has its share.
     pub fn waiting_ns(&self, l: usize) -> u64 {
         let link = &self.links[l];
         let inner = self.network.tables();

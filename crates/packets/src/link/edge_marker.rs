@@ -1,4 +1,4 @@
-//! Edges that mark the packets of aggregates, one by one.
+//! Edges that mark the packets of aggregates: conditioners, srTCM (RFC 2697) and trTCM (RFC 2698).
 
 use netflow_diffserv::{
     Aggregate, DropPrecedence, Error, Fractions, GivenInputs, Marker, Minima, SrTcm, TrTcm,
@@ -8,19 +8,19 @@ use rand::RngExt;
 
 use crate::{Purpose, random};
 
-/// Edges tell each other round-trip times this often.
+/// Interval in ns at which edges exchange round-trip times.
 pub(crate) const UPDATE_NS: u64 = 100_000_000;
 const MIN_RTO_S: f64 = 0.2;
 
-/// The edge of one aggregate.
+/// Edge of one aggregate.
 #[derive(Clone, Debug)]
 pub(crate) struct Marking {
     marks: Marks,
     spec: Edge,
-    /// Of the random numbers of a conditioner.
+    /// Seed of the conditioner's random numbers.
     seed: u64,
     known: GivenInputs,
-    /// Packets of each precedence that it has marked.
+    /// Packets of each precedence that were marked, and of these the lost ones.
     pub sent: [u64; 3],
     pub lost: [u64; 3],
 }
@@ -30,7 +30,7 @@ enum Marks {
     Conditioner(Box<Marker>),
     SrTcm(SrTcm),
     TrTcm(TrTcm),
-    /// A conditioner that cannot be; the network's builder lets none pass.
+    /// Invalid conditioner. The network's builder rejects it.
     Nothing,
 }
 
@@ -49,7 +49,7 @@ impl Marks {
 
 impl Marking {
     pub fn new(spec: &AggregateSpec, seed: u64, number: u64) -> Marking {
-        // Until something is measured, all aggregates count as alike.
+        // Before the first measurement, all aggregates are equal.
         let known = GivenInputs {
             aggregate: Aggregate::new(1.0, 1.0),
             minima: Minima::over([&Aggregate::new(1.0, 1.0)]),
@@ -65,11 +65,11 @@ impl Marking {
         }
     }
 
-    /// It has these rates from `now_ns` on. What is measured and what is in buckets goes on; where nothing has
-    /// been marked yet, it is as if it had always had them.
+    /// Sets the rates from `now_ns` on. Measurements and token buckets are kept. Before the first packet, the
+    /// result is as if the rates had always been these.
     ///
     /// # Errors
-    /// Those of [`Edge::with_rates`]; nothing is different then.
+    /// Those of [`Edge::with_rates`]; the state is unchanged then.
     pub fn set_rates(&mut self, now_ns: u64, rates: MarkerRates) -> Result<(), Error> {
         let now = match &self.marks {
             Marks::SrTcm(marker) => Edge::SrTcm(marker.clone()),
@@ -90,12 +90,12 @@ impl Marking {
         Ok(())
     }
 
-    /// The rates that it has.
+    /// Returns the current rates.
     pub fn rates(&self) -> MarkerRates {
         self.spec.rates()
     }
 
-    /// The precedence of a packet, whose connection has this window, if any.
+    /// Marks a packet, and returns its precedence. `window_pkts` is the window of its connection, if any.
     pub fn mark(&mut self, now_ns: u64, bytes: u32, window_pkts: Option<f64>) -> usize {
         let precedence = match &mut self.marks {
             Marks::Conditioner(marker) => marker.mark(now_ns, bytes, window_pkts),
@@ -107,16 +107,16 @@ impl Marking {
         precedence.index()
     }
 
-    /// What other edges say.
+    /// Sets the values exchanged between edges.
     pub fn learn(&mut self, known: GivenInputs) {
         self.known = known;
         if let Marks::Conditioner(marker) = &mut self.marks {
-            // Times that are of no use leave in force what was known.
+            // Invalid values are ignored.
             let _ = marker.update(&known);
         }
     }
 
-    /// The measured rate in bit/s; token buckets measure none.
+    /// Returns the measured rate in bit/s; 0 for token buckets.
     pub fn measured_bps(&self) -> f64 {
         match &self.marks {
             Marks::Conditioner(marker) => marker.measured_bps(),
@@ -124,7 +124,7 @@ impl Marking {
         }
     }
 
-    /// How it marks now; of token buckets, how it has marked.
+    /// Returns the fraction of each precedence: at present for conditioners, so far for token buckets.
     pub fn marking(&self) -> [f64; 3] {
         let now = match &self.spec {
             Edge::Conditioner(conditioner) => {
@@ -137,7 +137,8 @@ impl Marking {
     }
 }
 
-/// What an edge knows of its aggregate: given, or measured; nothing before that.
+/// Returns the round-trip time and timeout of an aggregate, configured or measured; `None` if neither is
+/// known.
 pub(crate) fn known(
     spec: &AggregateSpec,
     rtt_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! A link and the queue in front of it, packet by packet.
+//! Links and the queues in front of them: drop-tail FIFO, RED (Floyd and Jacobson 1993), RIO, managed queues.
 
 use std::collections::VecDeque;
 
@@ -15,27 +15,27 @@ use crate::link::queue_disc::{CONGESTED, QueueDisc, QueuedPacket};
 use crate::link::wire::Packet;
 use crate::topology::HopSpec;
 
-/// A link.
+/// Link and its queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub queue: Queue,
     pub turn: Transmission,
-    /// What the link loses on the way, if any.
+    /// Losses in transit, if there are any.
     pub lossy: Option<Box<Lossy>>,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
-    /// Packets on the way that have left with another delay, as they will arrive, in [this order](place).
+    /// Packets in flight that departed with another delay, in [this order](place).
     pub earlier: Fifo<Packet>,
     pub arrivals: Arrivals,
 }
 
-/// What metadata packets of one link apart, by the time of their arrival first.
+/// Returns a key that distinguishes the packets of one link, by arrival time first.
 fn place(packet: &Packet) -> (u64, u32, i32, u64) {
     (packet.time_ns, packet.hop, packet.seq, packet.metadata)
 }
 
 impl Link {
-    /// What stands where it would be, while it is elsewhere.
+    /// Returns a placeholder for a link that belongs to a partition.
     pub fn placeholder(&self) -> Link {
         Link {
             queue: Queue::new(Buffer::Packets(1)),
@@ -46,8 +46,8 @@ impl Link {
         }
     }
 
-    /// When a packet that is on its way to the next place has left, or will have, if it has not left with another
-    /// delay than that of now.
+    /// Returns the end of transmission, past or future, of a packet on a wire behind the link. `None` if it
+    /// departed with another delay than the current one.
     #[inline]
     pub fn left_ns(&self, packet: &Packet) -> Option<u64> {
         match self.earlier.binary_search_by_key(&place(packet), place) {
@@ -56,27 +56,28 @@ impl Link {
         }
     }
 
-    /// From now on the delay is another; these have left already and have not arrived.
+    /// Sets the delay. The packets `on_the_way` have departed and not arrived.
     pub fn set_delay_ns(&mut self, delay_ns: u64, on_the_way: &[Packet]) {
         self.delay_ns = delay_ns;
         on_the_way.iter().for_each(|&it| self.earlier.push(it));
         self.earlier.sort_unstable_by_key(place);
     }
 
-    /// Forgets those that have arrived before now.
+    /// Removes packets from `earlier` that arrived before `now_ns`.
     #[inline]
     pub fn forget_arrived(&mut self, now_ns: u64) {
         let arrived = self.earlier.iter().take_while(|it| it.time_ns < now_ns);
         self.earlier.skip(arrived.count());
     }
 
-    /// Whether it serves packets without a look at anything but its length.
+    /// Returns true if the queue length alone decides about a packet.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.lossy.is_none() && self.queue.is_plain()
     }
 
-    /// The next packet that has been transmitted by now, and is lost on the way; its time is when it had been.
+    /// Removes the next packet that has been transmitted by now and is lost in transit. Its time is the end
+    /// of transmission.
     pub fn next_doomed(&mut self, now_ns: u64) -> Option<Packet> {
         let lossy = self.lossy.as_mut()?;
         let first = *lossy.pending_losses.first()?;
@@ -87,31 +88,31 @@ impl Link {
         lossy.pending_losses.pop()
     }
 
-    /// Those that are still in the queue, and will be lost on the way; their times are when they have been
-    /// transmitted.
+    /// Returns the packets in the queue that will be lost in transit. Their times are the ends of
+    /// transmission.
     pub fn pending_losses(&self) -> &[Packet] {
         self.lossy
             .as_ref()
             .map_or(&[], |lossy| &lossy.pending_losses)
     }
 
-    /// What it loses on the way at present.
+    /// Returns the current losses in transit.
     pub fn loss(&self) -> &LinkLoss {
         let lossy = self.lossy.as_ref();
         lossy.map_or(&LinkLoss::NONE, |lossy| lossy.losses.loss())
     }
 
-    /// How many it has lost on the way, if it ever may have.
+    /// Returns the number of packets lost in transit, if losses were ever configured.
     pub fn link_lost(&self) -> Option<u64> {
         self.lossy.as_ref().map(|lossy| lossy.lost)
     }
 }
 
-/// What a link loses on the way.
+/// Losses of a link in transit.
 #[derive(Clone, Debug)]
 pub(crate) struct Lossy {
     pub losses: Losses<Pcg32>,
-    /// Packets in the queue that it will lose; their times are when they have been transmitted.
+    /// Packets in the queue that will be lost. Their times are the ends of transmission.
     pub pending_losses: Fifo<Packet>,
     lost: u64,
 }
@@ -125,8 +126,8 @@ impl Lossy {
         }
     }
 
-    /// Whether this packet of so many bytes, the next that arrives, will be lost on the way. If the queue takes
-    /// it, it is transmitted first, by `left_ns`.
+    /// Returns true if the next packet that arrives is lost in transit. If the queue accepts it, it is
+    /// transmitted until `left_ns` first.
     #[inline]
     pub fn dooms(&mut self, bytes: f64, left_ns: Option<u64>, packet: Packet) -> bool {
         let is_lost = self.loses(bytes);
@@ -138,19 +139,19 @@ impl Lossy {
         is_lost
     }
 
-    /// Whether the next packet that is transmitted, of so many bytes, is lost on the way.
+    /// Returns true if the next packet that is transmitted, of `bytes` bytes, is lost in transit.
     pub fn loses(&mut self, bytes: f64) -> bool {
         self.losses.next(bytes).is_some()
     }
 }
 
-/// The packets that arrive in intervals of the same length.
+/// Counter of arrivals in intervals of equal length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrivals {
     interval_ns: u64,
-    /// The end of the interval in which a packet arrived last.
+    /// End of the interval of the last arrival, in ns.
     end_ns: u64,
-    /// All packets of the intervals before, and the squares of those of each.
+    /// Number of packets in earlier intervals, and sum of the squares of these numbers.
     pkts: u64,
     squares: u128,
 }
@@ -165,7 +166,7 @@ impl Arrivals {
         }
     }
 
-    /// A packet arrives, after so many others.
+    /// Counts an arrival after `before` others.
     #[inline]
     pub fn count(&mut self, now_ns: u64, before: u64) {
         if now_ns >= self.end_ns {
@@ -174,8 +175,8 @@ impl Arrivals {
         }
     }
 
-    /// Packets of the intervals that have ended by now, and the squares of those of each, if so many have
-    /// arrived in all.
+    /// Returns the number of packets in the intervals that have ended by now, and the sum of the squares of
+    /// these numbers. `all` packets have arrived in total.
     pub fn until(&self, now_ns: u64, all: u64) -> (u64, u128) {
         let last = u128::from(all - self.pkts);
         match self.end_ns <= now_ns {
@@ -185,36 +186,36 @@ impl Arrivals {
     }
 }
 
-/// A queue that serves packets in the order of their arrival.
+/// Queue of a link. It is FIFO unless it is managed.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     link: Departures,
-    /// Where it holds so many bytes, not packets.
+    /// Byte counter, if the buffer limits bytes and not packets.
     bytes: Option<Box<Bytes>>,
     red: Option<Box<RedQueue>>,
     rio: Option<Box<Precedences>>,
     pub managed: Option<Box<QueueDisc>>,
-    /// Whether the link has failed: nothing gets through.
+    /// True if the link has failed: all packets are lost.
     down: bool,
     pub counts: LinkCounts,
 }
 
-/// What happened at a link since the start.
+/// Counters of a link since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkCounts {
     pub lost: u64,
     pub accepted: u64,
-    /// Those that left or will, and that the queue has marked.
+    /// Packets that the queue has marked and that departed or will.
     pub marked: u64,
-    /// Nanoseconds of service of all that was accepted.
+    /// Service time of all accepted packets in ns.
     pub service_ns: u64,
-    /// Nanoseconds that all that was accepted spends here, with those that were dropped after they had waited.
+    /// Sojourn time of all accepted packets in ns, including those that were dropped after waiting.
     pub sojourn_ns: u64,
-    /// Nanoseconds of these.
+    /// Sojourn time of the latter in ns.
     pub dropped_ns: u64,
 }
 
-/// Random early detection in front of the queue.
+/// Random early detection (RED) in front of the queue.
 #[derive(Clone, Debug)]
 struct RedQueue {
     average: RedAverage,
@@ -222,11 +223,11 @@ struct RedQueue {
     random: Pcg32,
 }
 
-/// Where random early detection marks packets of senders with ECN instead of dropping them.
+/// Cases in which RED marks ECN-capable packets instead of dropping them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RedMarks {
     Never,
-    /// Where its probability is below 1.
+    /// Marks if the drop probability is below 1.
     BelowMax,
     Always,
 }
@@ -265,7 +266,7 @@ impl Queue {
         }
     }
 
-    /// One with random early detection in front.
+    /// Returns a queue with RED.
     pub fn with_red(buffer: Buffer, average: RedAverage, marks: RedMarks, random: Pcg32) -> Queue {
         let red = RedQueue {
             average,
@@ -278,7 +279,7 @@ impl Queue {
         }
     }
 
-    /// One that is managed.
+    /// Returns a managed queue.
     pub fn managed(queue: QueueDisc) -> Queue {
         Queue {
             managed: Some(Box::new(queue)),
@@ -286,7 +287,7 @@ impl Queue {
         }
     }
 
-    /// One that metadata drop precedences apart.
+    /// Returns a queue that distinguishes drop precedences (RIO).
     pub fn with_rio(buffer: Buffer, active: ActiveQueue) -> Queue {
         let precedences = Precedences {
             active,
@@ -300,7 +301,7 @@ impl Queue {
         }
     }
 
-    /// Changes the size of the buffer, the packet in service included. Packets that are in the queue stay there.
+    /// Sets the buffer size, including the packet in service. Packets in the queue stay there.
     pub fn set_buffer(&mut self, buffer: Buffer) {
         if let Some(managed) = &mut self.managed {
             managed.set_buffer(buffer);
@@ -309,26 +310,26 @@ impl Queue {
         }
     }
 
-    /// From now on it takes turns with other queues, and has room for so much.
+    /// Lets the queue share its link with others from now on. `buffer` is its buffer size.
     pub fn share_link(&mut self, buffer: Buffer) {
         self.managed
             .get_or_insert_with(|| Box::new(QueueDisc::drop_tail(buffer)));
     }
 
-    /// Whether it metadata drop precedences apart: then packets arrive by
+    /// Returns true if the queue distinguishes drop precedences. Packets then arrive by
     /// [`Queue::arrive_marked`].
     #[inline]
     pub fn has_rio(&self) -> bool {
         self.rio.is_some()
     }
 
-    /// What happened to each precedence, and the averages that they look at.
+    /// Returns the offered and lost packets of each precedence, and the average queue lengths for each.
     pub fn precedences(&self) -> Option<([u64; 3], [u64; 3], [f64; 3])> {
         let rio = self.rio.as_ref()?;
         Some((rio.offered, rio.lost, rio.active.average_pkts()))
     }
 
-    /// As [`Queue::arrive`], of a packet with a drop precedence.
+    /// Processes the arrival of a packet with a drop precedence, as [`Queue::arrive`].
     pub fn arrive_marked(
         &mut self,
         now_ns: u64,
@@ -360,8 +361,9 @@ impl Queue {
         left_ns
     }
 
-    /// A packet of so many bits arrives that takes `service_ns` to transmit: when it has left, if it is not lost. If its
-    /// sender has ECN, whether it `congested` the queue is told instead of dropping it.
+    /// Processes the arrival of a packet of `bits` bits with transmission time `service_ns`. Returns its
+    /// departure time, or `None` if it is lost. With `congested`, for ECN-capable senders, RED sets it
+    /// instead of dropping.
     #[inline]
     pub fn arrive(
         &mut self,
@@ -393,7 +395,7 @@ impl Queue {
         left_ns
     }
 
-    /// As [`Queue::arrive`], where nothing but the buffer keeps it from being taken.
+    /// Processes an arrival as [`Queue::arrive`], if the buffer in packets is the only limit.
     #[inline(always)]
     pub fn take(&mut self, now_ns: u64, service_ns: u64) -> Option<u64> {
         let Some(left_ns) = self.link.arrive(now_ns, service_ns) else {
@@ -406,7 +408,8 @@ impl Queue {
         Some(left_ns)
     }
 
-    /// A packet arrives at a queue that is managed or takes turns; those that are dropped for it are pushed to `dropped`.
+    /// Processes an arrival at a queue that is managed or shares its link. Packets that are dropped as a
+    /// result are pushed to `dropped`.
     pub fn enter(
         &mut self,
         mut waits: QueuedPacket,
@@ -453,8 +456,8 @@ impl Queue {
         }
     }
 
-    /// It is the turn of this queue: the next packet, when it arrived, and whether this queue has marked it; those that
-    /// are dropped on the way to it are pushed to `dropped`.
+    /// Removes the next packet to transmit. Returns it with its arrival time and whether this queue has
+    /// marked it. Packets that are dropped before it are pushed to `dropped`.
     pub fn leave(
         &mut self,
         now_ns: u64,
@@ -469,18 +472,18 @@ impl Queue {
         Some(left)
     }
 
-    /// Whether the link has failed.
+    /// Returns true if the link has failed.
     pub fn is_down(&self) -> bool {
         self.down
     }
 
-    /// Whether nothing but its buffer keeps packets from being taken.
+    /// Returns true if the buffer in packets is the only limit.
     pub fn is_plain(&self) -> bool {
         let all_alike = self.red.is_none() && self.rio.is_none() && self.managed.is_none();
         all_alike && self.bytes.is_none() && !self.down
     }
 
-    /// The most packets that were there at once.
+    /// Returns the maximum queue length in packets.
     pub fn most_pkts(&self) -> u64 {
         match &self.managed {
             Some(managed) => managed.most_pkts(),
@@ -488,7 +491,7 @@ impl Queue {
         }
     }
 
-    /// From now on that is the most from now on.
+    /// Restarts the maximum queue length from now on.
     pub fn restart_most(&mut self, now_ns: u64) {
         match &mut self.managed {
             Some(managed) => managed.restart_most(now_ns),
@@ -496,7 +499,7 @@ impl Queue {
         }
     }
 
-    /// Packets there now.
+    /// Returns the queue length in packets, including the packet in service.
     pub fn length(&self, now_ns: u64) -> usize {
         match &self.managed {
             Some(managed) => managed.length(now_ns),
@@ -504,7 +507,7 @@ impl Queue {
         }
     }
 
-    /// Bytes there now, of a queue that counts them; of those that wait where it is managed.
+    /// Returns the bytes in a queue that counts them. In a managed queue, only waiting packets count.
     pub fn bytes(&self, now_ns: u64) -> u64 {
         match (&self.managed, &self.bytes) {
             (Some(managed), _) => managed.bytes(),
@@ -513,8 +516,8 @@ impl Queue {
         }
     }
 
-    /// Nanoseconds that those that are counted in `sojourn_ns` have still to spend here: all that are there,
-    /// or where the queue is managed, the one that is being sent.
+    /// Returns the remaining sojourn time in ns of packets counted in `sojourn_ns`: of all packets in the
+    /// queue; in a managed queue, of the packet in transmission.
     fn still_ns(&self, now_ns: u64) -> u64 {
         match &self.managed {
             Some(managed) => managed.free_ns.saturating_sub(now_ns),
@@ -522,8 +525,8 @@ impl Queue {
         }
     }
 
-    /// Of [`queue_time_ns`](Self::queue_time_ns), what those took that left; where packets may be dropped after they have
-    /// waited, without those that wait still.
+    /// Returns the part of [`queue_time_ns`](Self::queue_time_ns) of packets that departed. If packets may be
+    /// dropped after waiting, it excludes packets that still wait.
     pub fn left_time_ns(&self, now_ns: u64) -> f64 {
         match &self.managed {
             Some(managed) if managed.drops_late() => {
@@ -534,7 +537,7 @@ impl Queue {
         }
     }
 
-    /// Packets × nanoseconds here until now.
+    /// Returns the time that packets have spent in the queue until now, in packet·ns.
     pub fn queue_time_ns(&self, now_ns: u64) -> f64 {
         let spent_ns = self.counts.sojourn_ns as f64 - self.still_ns(now_ns) as f64;
         match &self.managed {
@@ -543,7 +546,7 @@ impl Queue {
         }
     }
 
-    /// When the last packet that is there has been transmitted.
+    /// Returns the end of transmission of the last packet; in a managed queue, of the packet in transmission.
     #[inline]
     pub fn free_ns(&self) -> u64 {
         match &self.managed {
@@ -552,19 +555,19 @@ impl Queue {
         }
     }
 
-    /// Nanoseconds of the work counted in `service_ns` that is still to be done.
+    /// Returns the remaining part of `service_ns`.
     pub fn work_ns(&self, now_ns: u64) -> u64 {
         self.free_ns().saturating_sub(now_ns)
     }
 
-    /// Nanoseconds until all that is there now has been sent.
+    /// Returns the time in ns until all packets that are in the queue now have been sent.
     pub fn waiting_ns(&self, now_ns: u64, bandwidth_bps: f64) -> u64 {
         let waiting = self.managed.as_ref().map(|it| it.waiting_bits());
         let waiting_ns = waiting.filter(|&bits| bits > 0.0);
         self.work_ns(now_ns) + waiting_ns.map_or(0, |bits| service_ns(bits, bandwidth_bps))
     }
 
-    /// From `now_ns` on, transmissions take `ratio` times as long.
+    /// Stretches transmissions: from `now_ns` on, they take `ratio` times as long.
     pub fn stretch(&mut self, now_ns: u64, ratio: f64) {
         let still_ns = self.still_ns(now_ns);
         let work_ns = self.work_ns(now_ns);
@@ -589,8 +592,8 @@ impl Queue {
         }
     }
 
-    /// The link fails: all that is there is lost. Those that waited where the queue is managed; others are
-    /// on the wire behind it.
+    /// Fails the link: all packets in the queue are lost. Returns those that wait in a managed queue; others
+    /// are on the wire behind it.
     pub fn fail(&mut self, now_ns: u64) -> Vec<QueuedPacket> {
         let there = self.length(now_ns);
         self.counts.sojourn_ns -= self.still_ns(now_ns);
@@ -617,7 +620,7 @@ impl Queue {
         waited
     }
 
-    /// The link works again.
+    /// Repairs the link.
     pub fn repair(&mut self) {
         self.down = false;
     }
@@ -629,7 +632,7 @@ impl Queue {
         let length = self.length(now_ns);
         let idle_ns = now_ns.saturating_sub(self.free_ns());
         let idle_ns = (length == 0).then_some(idle_ns);
-        // ns-2 counts those that wait.
+        // ns-2 counts only waiting packets.
         let waiting = length.saturating_sub(1);
         let Some(red) = &mut self.red else {
             return false;
@@ -651,11 +654,11 @@ impl Queue {
     }
 }
 
-/// A queue of counted bytes.
+/// Byte counter of a queue.
 #[derive(Clone, Debug)]
 struct Bytes {
     most: f64,
-    /// The bytes of those that are there; some that have left may still stand in front.
+    /// Bytes of the packets in the queue. Some that have departed may still be at the front.
     each: Fifo<u32>,
     all: u64,
 }
@@ -669,7 +672,7 @@ impl Bytes {
         }
     }
 
-    /// The bytes of so many that came last.
+    /// Returns the bytes of the last `there` packets.
     fn of_last(&self, there: usize) -> u64 {
         let gone = self.each.len().saturating_sub(there);
         let left: u64 = self.each[..gone]
@@ -679,7 +682,8 @@ impl Bytes {
         self.all - left
     }
 
-    /// Whether a packet of so many bits is taken, beside so many others that are there. One alone always is.
+    /// Accepts a packet of `bits` bits if it fits with the `there` packets in the queue. Returns whether it
+    /// does. A packet fits into an empty queue in any case.
     fn take(&mut self, there: usize, bits: f64) -> bool {
         while self.each.len() > there
             && let Some(left) = self.each.pop()
@@ -701,15 +705,15 @@ impl Bytes {
 #[derive(Clone, Debug)]
 struct Precedences {
     active: ActiveQueue,
-    /// Those that wait: when their transmission begins, as ns-2 counts them until then, or never where that is not
-    /// known.
+    /// Waiting packets, with the start of transmission in ns, or [`NEVER`] if unknown. ns-2 counts packets
+    /// until their transmission starts.
     waiting: VecDeque<(u64, DropPrecedence)>,
     offered: [u64; 3],
     lost: [u64; 3],
 }
 
 impl Precedences {
-    /// Lets go of those whose transmission has begun.
+    /// Removes packets whose transmission has started.
     fn leave(&mut self, now_ns: u64) {
         while let Some(&(begins_ns, marked)) = self.waiting.front()
             && begins_ns <= now_ns
@@ -720,7 +724,7 @@ impl Precedences {
     }
 }
 
-/// What was to happen at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
+/// Returns the new time of an event at `time_ns`, if it takes `ratio` times as long from `now_ns` on.
 pub(crate) fn stretched(time_ns: u64, now_ns: u64, ratio: f64) -> u64 {
     now_ns + (time_ns.saturating_sub(now_ns) as f64 * ratio).round() as u64
 }
@@ -732,8 +736,8 @@ mod tests {
 
     use super::*;
 
-    /// Packets of 40 to 1500 B at a queue of counted bytes: as at the library's, which knows the size and
-    /// the time of each; with changes of bandwidth and failures.
+    /// Packets of 40 to 1500 B at a queue that counts bytes. The result equals that of `DropTail`, which
+    /// stores the size and time of each packet; with changes of bandwidth and failures.
     #[test]
     fn bytes_are_counted_as_the_library_does() {
         let mut random = Pcg32::seed_from_u64(1);

@@ -1,4 +1,4 @@
-//! A queue that is managed: who waits is known, and who is sent next is decided when the link is free.
+//! Managed queues, whose discipline chooses the next packet when the link is free: AQM, or FIFO in a class.
 
 use std::collections::VecDeque;
 
@@ -7,62 +7,63 @@ use netflow_tcpmodel::tcp::NEVER;
 
 use crate::link::wire::Packet;
 
-/// On data, in what it metadata: it met congestion (CE, RFC 3168).
+/// Flag in the metadata of data: congestion experienced (CE, RFC 3168).
 pub(crate) const CONGESTED: u64 = 1 << 63;
 
-/// Likewise: it was sent before, and so may not be marked (RFC 3168, 6.1.5).
+/// Flag in the metadata of data: retransmission, which may not be marked (RFC 3168, 6.1.5).
 pub(crate) const SENT_AGAIN: u64 = 1 << 62;
 
-/// Likewise in ten bits, as windows are [told](crate::endpoint::ack_encoding): the sender's round-trip time, in units of [`ROUND_TRIP_NS`].
+/// Position of the sender's round-trip time in the metadata of data: ten bits in units of [`ROUND_TRIP_NS`],
+/// [encoded](crate::endpoint::ack_encoding) like windows.
 pub(crate) const ROUND_TRIP: u32 = 52;
 
-/// The unit of round-trip times that data metadata of.
+/// Unit of round-trip times in the metadata of data, in ns.
 pub(crate) const ROUND_TRIP_NS: u64 = 4_000;
 
-/// The bits that say when a packet was sent.
+/// Bits of the send time in the metadata of data.
 pub(crate) const SENT_TIME: u64 = (1 << ROUND_TRIP) - 1;
 
-/// How long a data packet that arrives now has been on its way, by what it metadata: 52 days at most.
+/// Returns the delay in ns of a data packet with this metadata that arrives now. It is below 52 days.
 pub(crate) fn delay_ns(now_ns: u64, metadata: u64) -> u64 {
     now_ns.wrapping_sub(metadata) & SENT_TIME
 }
 
-/// A packet that waits.
+/// Waiting packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueuedPacket {
     pub packet: Packet,
     pub bits: f64,
 }
 
-/// A managed queue and the link behind it.
+/// Managed queue and the link behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueDisc {
     queue: Discipline,
-    /// When what is being sent will have been.
+    /// End of the current transmission in ns.
     pub free_ns: u64,
     most_pkts: u64,
 }
 
-/// Who of those that wait is sent, and who is dropped.
+/// Discipline that chooses the packets to send and to drop.
 #[derive(Clone, Debug)]
 enum Discipline {
     Managed(Managed<QueuedPacket>),
     DropTail(Line),
 }
 
-/// Packets in the order of their arrival, where other queues decide as well when the next is sent.
+/// FIFO queue whose departures a class scheduler decides.
 #[derive(Clone, Debug)]
 struct Line {
-    /// The packet in service included.
+    /// Buffer size, including the packet in service.
     buffer: Buffer,
     waiting: VecDeque<QueuedPacket>,
     bytes: u64,
-    /// Of the one in service.
+    /// Bytes of the packet in service.
     sending_bytes: u32,
 }
 
 impl Line {
-    /// Takes a packet, if it has room for it.
+    /// Appends a packet if it fits, and returns whether it does.
     fn push(&mut self, waits: QueuedPacket, is_sending: bool) -> bool {
         let (pkts, bytes) = match is_sending {
             true => (1, self.sending_bytes),
@@ -97,7 +98,7 @@ impl QueuedPacket {
 }
 
 impl QueueDisc {
-    /// One that drops nothing but what it has no room for, the packet in service included.
+    /// Returns a drop-tail queue. The buffer includes the packet in service.
     pub fn drop_tail(buffer: Buffer) -> QueueDisc {
         let line = Line {
             buffer,
@@ -112,8 +113,8 @@ impl QueueDisc {
         }
     }
 
-    /// One that holds so much, the packet in service included; there is room for one that waits in any
-    /// case.
+    /// Returns a queue with an AQM. The buffer includes the packet in service; at least one packet can wait
+    /// in any case.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> QueueDisc {
         QueueDisc {
             queue: Discipline::Managed(Managed::new(discipline, buffer.waiting(), seed)),
@@ -122,7 +123,7 @@ impl QueueDisc {
         }
     }
 
-    /// Changes the size of the buffer, the packet in service included. Packets that wait stay there.
+    /// Sets the buffer size, including the packet in service. Waiting packets stay.
     pub fn set_buffer(&mut self, buffer: Buffer) {
         match &mut self.queue {
             Discipline::Managed(managed) => managed.set_buffer(buffer.waiting()),
@@ -130,12 +131,12 @@ impl QueueDisc {
         }
     }
 
-    /// Whether packets may be dropped that it has taken.
+    /// Returns true if accepted packets may be dropped.
     pub fn drops_late(&self) -> bool {
         matches!(self.queue, Discipline::Managed(_))
     }
 
-    /// When the next of those that wait is sent.
+    /// Returns the start of the next transmission in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         match self.waiting_pkts() == 0 {
@@ -144,7 +145,7 @@ impl QueueDisc {
         }
     }
 
-    /// A packet arrives; those that are dropped for it are pushed to `dropped`.
+    /// Processes an arrival. Packets that are dropped as a result are pushed to `dropped`.
     pub fn enqueue(
         &mut self,
         waits: QueuedPacket,
@@ -154,7 +155,7 @@ impl QueueDisc {
     ) {
         let now_ns = waits.packet.time_ns;
         if self.waiting_pkts() == 0 {
-            // If nothing is being sent, this can be at once.
+            // An idle link transmits at once.
             self.free_ns = self.free_ns.max(now_ns);
         }
         match &mut self.queue {
@@ -169,13 +170,13 @@ impl QueueDisc {
         }
     }
 
-    /// Notes how many are there, once all that can be sent is.
+    /// Updates the maximum length, after all possible transmissions.
     pub fn record_length(&mut self, now_ns: u64) {
         self.most_pkts = self.most_pkts.max(self.length(now_ns) as u64);
     }
 
-    /// The link is free at `now_ns`: the next packet, when it arrived, and whether this queue has marked it;
-    /// those that are dropped on the way to it are pushed to `dropped`.
+    /// Removes the next packet to transmit from `now_ns` on. Returns it with its arrival time and whether
+    /// this queue has marked it. Packets that are dropped before it are pushed to `dropped`.
     pub fn dequeue(
         &mut self,
         now_ns: u64,
@@ -196,7 +197,7 @@ impl QueueDisc {
         Some((waits, sent.arrived_ns, sent.marked))
     }
 
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     #[inline]
     pub fn waiting_pkts(&self) -> usize {
         match &self.queue {
@@ -205,12 +206,12 @@ impl QueueDisc {
         }
     }
 
-    /// Packets that wait, or are being sent.
+    /// Returns the number of packets, including the packet in transmission.
     pub fn length(&self, now_ns: u64) -> usize {
         self.waiting_pkts() + usize::from(self.free_ns > now_ns)
     }
 
-    /// Bytes of those that wait.
+    /// Returns the bytes of waiting packets.
     pub fn bytes(&self) -> u64 {
         match &self.queue {
             Discipline::Managed(queue) => queue.bytes(),
@@ -218,7 +219,7 @@ impl QueueDisc {
         }
     }
 
-    /// Those that wait.
+    /// Returns the waiting packets.
     pub fn waiting(&self) -> impl Iterator<Item = &QueuedPacket> {
         let (managed, line) = match &self.queue {
             Discipline::Managed(queue) => (Some(queue), None),
@@ -229,19 +230,19 @@ impl QueueDisc {
         managed.map(|waiting| &waiting.packet).chain(line)
     }
 
-    /// Nanoseconds that those that wait have waited until now.
+    /// Returns the total time in ns that waiting packets have waited until now.
     pub fn waited_ns(&self, now_ns: u64) -> u64 {
         self.waiting()
             .map(|waits| now_ns - waits.packet.time_ns)
             .sum()
     }
 
-    /// Bits of those that wait.
+    /// Returns the bits of waiting packets.
     pub fn waiting_bits(&self) -> f64 {
         self.waiting().map(|waits| waits.bits).sum()
     }
 
-    /// Takes out all that wait.
+    /// Removes all waiting packets.
     pub fn clear(&mut self) -> Vec<QueuedPacket> {
         match &mut self.queue {
             Discipline::Managed(queue) => {

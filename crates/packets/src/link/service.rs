@@ -1,4 +1,4 @@
-//! What arrives at a link: gathered from its wires, brought in order, served.
+//! Service of arrivals at a link: collection from its wires, order by time, queueing and transmission.
 
 use netflow_network::service_ns;
 use netflow_network::tables::Tables;
@@ -12,7 +12,7 @@ use crate::link::wire::{Packet, before};
 use crate::topology::{HopSpec, Sizes, VARIED};
 
 impl Engine {
-    /// All that happens at a link before `until_ns`; whether anything may have.
+    /// Runs all events at a link before `until_ns`. Returns true if there may have been any.
     #[inline]
     pub fn run_link(&mut self, l: usize, until_ns: u64) -> bool {
         let arrives = self.gather(l, until_ns);
@@ -20,7 +20,7 @@ impl Engine {
         arrives || self.links[l].queue.managed.is_some()
     }
 
-    /// A link sends what waits, where that is decided when it is free, until `until_ns`.
+    /// Transmits waiting packets until `until_ns`, if the discipline chooses them when the link is free.
     #[inline]
     pub fn send_waiting(&mut self, l: usize, until_ns: u64) {
         match &self.links[l] {
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// All that arrives at a link before `until_ns`; whether anything does.
+    /// Processes all arrivals at a link before `until_ns`. Returns true if there are any.
     fn gather(&mut self, l: usize, until_ns: u64) -> bool {
         let mut wires = std::mem::take(&mut self.schedule.arriving);
         wires.clear();
@@ -77,7 +77,7 @@ impl Engine {
         arrives
     }
 
-    /// These arrive at a link, in this order.
+    /// Processes these arrivals at a link, in this order.
     #[inline]
     fn arrive(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
         match self.schedule.places[l].alike && self.links[l].is_plain() {
@@ -86,8 +86,8 @@ impl Engine {
         }
     }
 
-    /// Packets of which nothing but their hop has to be known, at a link where nothing but the buffer
-    /// counts.
+    /// Processes packets on the fast path: the hop decides everything about them, and the buffer is the only
+    /// limit.
     #[inline]
     fn serve_alike(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
         let link = &mut self.links[l];
@@ -97,7 +97,7 @@ impl Engine {
             let hop = &mut self.plan.hops[packet.hop as usize];
             hop.arrived += 1;
             let service_ns = match (hop.service_ns, packet.seq) {
-                // Acknowledgements: the fast way is closed to messages.
+                // Acknowledgements, because messages are not on the fast path.
                 (VARIED, _) => {
                     let spec = &self.plan.specs[packet.hop as usize];
                     service_ns(spec.ack_bits(&packet), link.bandwidth_bps)
@@ -118,7 +118,7 @@ impl Engine {
         }
     }
 
-    /// Any packet at any link.
+    /// Processes the arrival of any packet at any link.
     pub fn serve(&mut self, sender: usize, mut packet: Packet) {
         let l = match &self.links[sender].turn {
             Transmission::Alone | Transmission::Class => sender,
@@ -176,10 +176,10 @@ impl Engine {
         }
     }
 
-    /// A packet arrives at link `l`, whose queue is managed or takes turns with others that `sender` sends for.
+    /// Processes an arrival at link `l`, whose queue is managed or shares the link `sender`.
     fn serve_managed(&mut self, sender: usize, l: usize, waits: QueuedPacket) {
         let now_ns = waits.packet.time_ns;
-        // Who is sent at this moment makes room first.
+        // A packet whose transmission starts now frees buffer space first.
         self.send_waiting(sender, now_ns);
         let link = &mut self.links[l];
         if link.queue.is_down() {
@@ -199,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// The link sends what it can, one packet after the other, until `until_ns`.
+    /// Transmits waiting packets until `until_ns`.
     fn send_managed(&mut self, l: usize, until_ns: u64) {
         loop {
             let Some(managed) = &mut self.links[l].queue.managed else {
@@ -218,8 +218,8 @@ impl Engine {
         }
     }
 
-    /// A link sends a packet from the queue of link `l`, given with when it arrived there and whether that queue has
-    /// marked it. Until when.
+    /// Transmits a packet from the queue of link `l`, which is given with its arrival time and whether that
+    /// queue has marked it. Returns the end of transmission.
     pub fn transmit(
         &mut self,
         sender: usize,
@@ -227,7 +227,7 @@ impl Engine {
         now_ns: u64,
         (waits, arrived_ns, marked): (QueuedPacket, u64, bool),
     ) -> u64 {
-        // There is one wire for all queues.
+        // All queues share one wire.
         let lossy = self.links[sender].lossy.as_deref_mut();
         let is_lost = lossy.is_some_and(|it| it.loses(waits.bits / 8.0));
         let link = &mut self.links[l];
@@ -256,7 +256,7 @@ impl Engine {
         left_ns
     }
 
-    /// The queue of a link has dropped these, which it had taken.
+    /// Counts packets that the queue of a link has accepted and then dropped.
     pub fn drop_managed(&mut self, l: usize, now_ns: u64, dropped: Vec<QueuedPacket>) {
         for waits in dropped {
             let counts = &mut self.links[l].queue.counts;
@@ -269,7 +269,7 @@ impl Engine {
         }
     }
 
-    /// What links lose on the way, and has been transmitted by now, is lost.
+    /// Counts the losses in transit of packets that have been transmitted by now.
     pub fn settle(&mut self) {
         for l in 0..self.links.len() {
             self.links[l].forget_arrived(self.now_ns);
@@ -280,7 +280,7 @@ impl Engine {
     }
 }
 
-/// Bits of a packet on the wire of a hop.
+/// Returns the bits of a packet on the wire of a hop.
 pub(crate) fn bits_of(
     inner: &Tables,
     transfers: &[Transfer],
@@ -298,7 +298,7 @@ pub(crate) fn bits_of(
     }
 }
 
-/// Two runs as one, in order of arrival.
+/// Merge of two sorted runs.
 struct Merged<'a> {
     a: &'a [Packet],
     b: &'a [Packet],

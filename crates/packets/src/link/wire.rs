@@ -1,29 +1,30 @@
-//! Packets on their way from one place to the next.
+//! Wires: packets in flight from links and endpoints to links and endpoints.
 
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
 
-/// A packet: when it arrives, on which hop of which connection's way, and its sequence number (of
-/// an acknowledgement: the last packet received in order).
+/// Packet: arrival time in ns, hop on the path of its connection, and sequence number. The sequence number of
+/// an acknowledgement is that of the last packet received in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub time_ns: u64,
-    /// Of data: when its sender sent it, in nanoseconds. Of an acknowledgement: how many packets had
-    /// arrived.
+    /// Content that depends on the packet: send time in ns and flags of data; number of arrivals in an
+    /// acknowledgement of TFRC; [SACK blocks and window](crate::endpoint::ack_encoding) in that of a TCP
+    /// stack.
     pub metadata: u64,
     pub hop: u32,
     pub seq: i32,
 }
 
 impl Packet {
-    /// In this order packets arrive at a place. Those of one moment have an order, too: that of
-    /// connections by their names, which does not depend on rows, nor on who was looked at first.
+    /// Returns the key by which arrivals are sorted. Simultaneous packets are in the order of their
+    /// connections' names, which depends neither on rows nor on the order of execution.
     #[inline]
     pub fn order(&self) -> (u64, u32) {
         (self.time_ns, self.hop)
     }
 
-    /// The same packet on its next hop, where it arrives at this time.
+    /// Returns the packet on its next hop, where it arrives at `time_ns`.
     #[inline]
     pub fn next_hop(self, time_ns: u64) -> Packet {
         Packet {
@@ -34,12 +35,12 @@ impl Packet {
     }
 }
 
-/// Packets that travel from one link, or from ends, to the next place.
+/// Packets in flight from links or endpoints to the next link or endpoint.
 #[derive(Clone, Debug, Default)]
 struct Wire {
     packets: Fifo<Packet>,
-    /// Whether packets may be put on it in another order than that in which they arrive: several senders
-    /// share it, or ways of two links meet on it. And whether they have been.
+    /// True if packets may be added out of order of arrival, because several senders or links share the wire.
+    /// The second flag is true if they have been.
     mixed: bool,
     unsorted: bool,
 }
@@ -48,9 +49,9 @@ struct Wire {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wires {
     each: Vec<Wire>,
-    /// When the first packet of each arrives; never if there is none.
+    /// Arrival time of the first packet of each wire in ns; [`NEVER`] without one.
     heads_ns: Vec<u64>,
-    /// For who goes from moment to moment: wires that have another first packet than before.
+    /// True in event-by-event execution. Then `changed` has the wires with another first packet than before.
     pub is_watched: bool,
     pub changed: Vec<u32>,
 }
@@ -60,13 +61,13 @@ impl Wires {
         self.each.len()
     }
 
-    /// One more, with nothing on it.
+    /// Adds an empty wire.
     pub fn add(&mut self) {
         self.each.push(Wire::default());
         self.heads_ns.push(NEVER);
     }
 
-    /// As many wires of the same kinds, with nothing on them.
+    /// Returns an equal number of empty wires of the same kinds.
     pub fn placeholder(&self) -> Wires {
         let each = self.each.iter().map(|wire| Wire {
             mixed: wire.mixed,
@@ -79,14 +80,14 @@ impl Wires {
         }
     }
 
-    /// What is on a wire here is there from now on, and the other way round.
+    /// Swaps the packets of a wire with those of the same wire in `there`.
     pub fn swap(&mut self, wire: u32, there: &mut Wires) {
         let w = wire as usize;
         std::mem::swap(&mut self.each[w], &mut there.each[w]);
         std::mem::swap(&mut self.heads_ns[w], &mut there.heads_ns[w]);
     }
 
-    /// All packets of a wire are elsewhere from now on, and these on it, which are none.
+    /// Swaps the packets of a wire with `packets`, which must be empty.
     pub fn exchange(&mut self, wire: u32, packets: &mut Fifo<Packet>) {
         let it = &mut self.each[wire as usize];
         std::mem::swap(&mut it.packets, packets);
@@ -94,18 +95,18 @@ impl Wires {
         self.set_head(wire, NEVER);
     }
 
-    /// From now on packets are put on this one in any order.
+    /// Allows packets of this wire in any order from now on.
     pub fn mix(&mut self, wire: u32) {
         self.each[wire as usize].mixed = true;
     }
 
-    /// When the first packet arrives; never if there is none, or no wire.
+    /// Returns the arrival time of the first packet in ns; [`NEVER`] without a packet, or without a wire.
     #[inline]
     pub fn head_ns(&self, wire: u32) -> u64 {
         self.heads_ns.get(wire as usize).copied().unwrap_or(NEVER)
     }
 
-    /// Puts a packet on it; whether there is such a wire.
+    /// Adds a packet to a wire. Returns false if there is no such wire.
     #[inline(always)]
     pub fn push(&mut self, wire: u32, packet: Packet) -> bool {
         let Some(it) = self.each.get_mut(wire as usize) else {
@@ -131,7 +132,7 @@ impl Wires {
         }
     }
 
-    /// Puts those that have not arrived in the order of their arrival.
+    /// Sorts the packets of a wire by arrival.
     #[inline]
     pub fn sort(&mut self, wire: u32) {
         if let Some(wire) = self.each.get_mut(wire as usize)
@@ -142,13 +143,13 @@ impl Wires {
         }
     }
 
-    /// The packet that comes after `index` others, once they are in [order](Wires::sort).
+    /// Returns the packet after `index` others. They must be in [order](Wires::sort).
     #[inline]
     pub fn get(&self, wire: u32, index: usize) -> Option<Packet> {
         self.each.get(wire as usize)?.packets.get(index).copied()
     }
 
-    /// The first `n` have arrived.
+    /// Removes the first `n` packets, which have arrived.
     #[inline]
     pub fn skip(&mut self, wire: u32, n: usize) {
         if n > 0 {
@@ -159,14 +160,14 @@ impl Wires {
         }
     }
 
-    /// Whether packets lie on it in the order of their arrival.
+    /// Returns true if the packets are in the order of arrival.
     #[inline]
     pub fn is_sorted(&self, wire: u32) -> bool {
         !self.each[wire as usize].unsorted
     }
 
-    /// Moves those that arrive before `end_ns` to the end of `batch`, in any order but for those of one
-    /// sender.
+    /// Moves the packets that arrive before `end_ns` to the end of `batch`. Only packets of the same sender
+    /// are in order.
     #[inline]
     pub fn take_until(&mut self, wire: u32, end_ns: u64, batch: &mut Vec<Packet>) {
         let it = &mut self.each[wire as usize];
@@ -189,27 +190,27 @@ impl Wires {
         self.set_head(wire, head_ns);
     }
 
-    /// Takes all packets off a wire, for a while in which none is put on it.
+    /// Removes all packets of a wire temporarily. None may be added in the meantime.
     #[inline]
     pub fn lend(&mut self, wire: u32) -> Fifo<Packet> {
         std::mem::take(&mut self.each[wire as usize].packets)
     }
 
-    /// Puts them back, but for the first `n`, which have arrived.
+    /// Puts the packets back, except for the first `n`, which have arrived.
     #[inline]
     pub fn give_back(&mut self, wire: u32, packets: Fifo<Packet>, n: usize) {
         self.each[wire as usize].packets = packets;
         self.skip(wire, n);
     }
 
-    /// Those that have not arrived, in any order.
+    /// Returns the packets that have not arrived, in any order.
     pub fn waiting(&self, wire: u32) -> &[Packet] {
         self.each
             .get(wire as usize)
             .map_or(&[], |wire| &wire.packets)
     }
 
-    /// Packets arrive at another time than was thought.
+    /// Changes the arrival times of packets.
     pub fn retime(&mut self, wire: u32, mut time_ns: impl FnMut(&Packet) -> u64) {
         let it = &mut self.each[wire as usize];
         for packet in &mut *it.packets {
@@ -221,7 +222,7 @@ impl Wires {
         self.set_head(wire, head_ns);
     }
 
-    /// Takes out some of those that have not arrived.
+    /// Removes the packets for which `which` is true.
     pub fn remove(&mut self, wire: u32, mut which: impl FnMut(&Packet) -> bool) {
         self.sort(wire);
         let packets = &mut self.each[wire as usize].packets;
@@ -231,7 +232,7 @@ impl Wires {
     }
 }
 
-/// How many of these arrive before `end_ns`.
+/// Returns the number of packets that arrive before `end_ns`. The packets are sorted.
 #[inline]
 pub(crate) fn before(packets: &[Packet], end_ns: u64) -> usize {
     match packets.last() {

@@ -1,11 +1,9 @@
-//! A network in parts that are followed at the same time, by one thread each.
+//! Partitions of a network, each of which runs in one thread.
 //!
-//! Every link belongs to a part, and with it the wires that end there, the ends that it feeds and what
-//! these know. A part is an [`Engine`] in which nothing stands where other parts have something. In
-//! rounds, each part has one turn of all its links, as far as horizons allow; then parts tell each other their
-//! horizons and hand over what they have sent each other. So a link waits for horizons as it always does,
-//! those of other parts as they were after the last round, and what happens is the same as in one piece.
-//! After a stretch of time all that belongs to parts is taken back, for whoever asks.
+//! A partition has links, the wires that end there, the endpoints that it feeds, and their measurements. It
+//! is an [`Engine`] with placeholders for all items of other partitions. For each interval, its items are
+//! swapped in from the whole network, and back at the end. The rounds between are in
+//! [`sync_round`](crate::parallel::sync_round).
 
 use std::thread;
 
@@ -22,37 +20,37 @@ use crate::sync::sweep_order;
 use crate::tie_break::TieBreak;
 use crate::topology::Target;
 
-/// In each round a part has to serve so many packets, or it takes longer to wait for the others than to
-/// do their work.
+/// Minimum number of packets that a partition must process in a round. With fewer, waiting for the others
+/// takes longer than their work.
 const PKTS_PER_ROUND: f64 = 30.0;
-/// A part that has served so many times its share is too large: which is found out after so many packets,
-/// and so many for each hop.
+/// Maximum load of a partition relative to the mean. It is checked after `MIN_PKTS` packets, and
+/// `PKTS_PER_HOP` for each hop.
 const MAX_IMBALANCE: f64 = 1.25;
 const MIN_PKTS: u64 = 30_000;
 const PKTS_PER_HOP: u64 = 50;
 
-/// A network in parts.
+/// Partitions of a network, and their settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Partitions {
     each: Vec<Partition>,
-    /// How many threads there are for them.
+    /// Maximum number of threads.
     pub threads: usize,
-    /// What a part has to serve in a round at least.
+    /// Minimum number of packets that a partition must process in a round.
     pub pkts_per_round: f64,
-    /// Packets in a nanosecond when the network, as it is now, was divided or was not worth it; 0 before that.
+    /// Packets per ns when this network was partitioned, or that was not worth it; 0 before that.
     partitioned_at_rate: f64,
     cut_lookahead_ns: u64,
-    /// By link: packets that had arrived when parts were last compared.
+    /// Number of packets that had arrived at the last comparison of loads, by link.
     compared: Vec<u64>,
-    /// Whether to use them, where that may be worth it.
+    /// Choice of one thread or several, where both are possible.
     pub tuner: Tuner,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Partition {
     pub engine: Engine,
-    /// What it has: links, wires that end there, hops over its links, transfers whose senders and whose
-    /// receivers are there, and the connections of these.
+    /// Items of the partition: links, wires that end there, hops over its links, transfers whose senders and
+    /// whose receivers are there, and the connections of these.
     pub links: Vec<u32>,
     wires: Vec<u32>,
     hops: Vec<u32>,
@@ -60,16 +58,16 @@ pub(crate) struct Partition {
     receivers: Vec<u32>,
     sending: Vec<u32>,
     receiving: Vec<u32>,
-    /// Wires on which it sends something to another part, and to which.
+    /// Wires to other partitions, each with the number of the partition.
     pub out: Vec<(u32, u32)>,
-    /// Whether what it has lies where nothing of other parts does.
+    /// True if the items are in memory that the partition's thread allocated.
     pub is_own: bool,
-    /// Links of other parts that its own wait for, and its own that those of others wait for.
+    /// Links of other partitions that feed links here, and links here that feed those of others.
     pub remote_inputs: Vec<u32>,
     pub border: Vec<u32>,
 }
 
-/// In which parts links are, and the two ends of transfers.
+/// Partition of each link, and of the sender and receiver of each transfer.
 struct PartitionOf {
     links: Vec<u32>,
     senders: Vec<u32>,
@@ -86,7 +84,7 @@ impl PartitionOf {
     }
 }
 
-/// All of them in order, each once.
+/// Returns the items in order, without duplicates.
 fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut all: Vec<T> = all.collect();
     all.sort_unstable();
@@ -94,7 +92,7 @@ fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
     all
 }
 
-/// No part.
+/// No partition.
 const NONE: u32 = u32::MAX;
 
 impl Default for Partitions {
@@ -112,7 +110,7 @@ impl Default for Partitions {
 }
 
 impl Partitions {
-    /// Whether the network is followed in parts.
+    /// Returns true if the network is partitioned.
     #[cfg(test)]
     pub fn are_there(&self) -> bool {
         !self.each.is_empty()
@@ -120,7 +118,7 @@ impl Partitions {
 }
 
 impl Engine {
-    /// The network is another one from now on.
+    /// Discards all partitions, for example after a change of the network.
     pub fn discard_partitions(&mut self) {
         for part in self.parts.each.drain(..) {
             for h in part.hops {
@@ -131,21 +129,24 @@ impl Engine {
         self.parts.partitioned_at_rate = 0.0;
     }
 
-    /// Packets that have arrived at the link of a hop: those that parts have counted are left there.
+    /// Returns the number of packets that have arrived at the link of a hop, including those counted in
+    /// partitions.
     pub fn arrived_at(&self, hop: usize) -> u64 {
         let parts = self.parts.each.iter();
         let in_parts = parts.filter_map(|part| Some(part.engine.plan.hops.get(hop)?.arrived));
         self.plan.hops[hop].arrived + in_parts.sum::<u64>()
     }
 
-    /// Whether the network can be followed in parts.
+    /// Returns true if there are several threads and the network can be partitioned: it has no sessions, no
+    /// aggregates, and does not require event-by-event execution.
     pub fn may_be_partitioned(&self) -> bool {
         let is_whole =
             !self.visits.classes.is_empty() || !self.edges.is_empty() || self.schedule.in_order;
         self.parts.threads >= 2 && !is_whole
     }
 
-    /// Whether following the network in parts may be worth it. It is divided now if it is to be followed so and has not been.
+    /// Returns true if several threads may be faster. Partitions the network if they are selected and the
+    /// number of partitions is too small.
     pub fn may_run_in_parallel(&mut self) -> bool {
         let Some(pkts_per_ns) = self.pkts_per_ns.filter(|_| self.may_be_partitioned()) else {
             return false;
@@ -156,7 +157,7 @@ impl Engine {
         if wanted < 2 {
             return false;
         }
-        // More traffic may be worth more parts.
+        // More traffic may justify more partitions.
         let is_more = pkts_per_ns >= 2.0 * self.parts.partitioned_at_rate;
         if !self.parts.tuner.use_threads {
             return is_more || !self.parts.each.is_empty();
@@ -173,7 +174,7 @@ impl Engine {
         parts > 0 && pkts_in(advance_ns) >= self.parts.pkts_per_round * parts as f64
     }
 
-    /// As [`Engine::sweep`], by several threads.
+    /// Runs all events before `end_ns` as [`Engine::sweep`], in one thread for each partition.
     pub fn sweep_in_parallel(&mut self, end_ns: u64) {
         self.start_senders(end_ns);
         let mut parts = std::mem::take(&mut self.parts.each);
@@ -212,7 +213,7 @@ impl Engine {
         }
         self.parts.each = parts;
         if barrier.is_poisoned() {
-            // There are no more threads: nothing has happened.
+            // A thread could not be started. No event has run yet.
             self.parts.threads = 1;
             self.discard_partitions();
             return self.sweep(end_ns);
@@ -220,8 +221,8 @@ impl Engine {
         self.rebalance_partitions();
     }
 
-    /// What is written again and again goes to memory that this thread gets. Where two threads write what lies side by side,
-    /// each waits for the other (false sharing).
+    /// Moves frequently written data to memory that this thread allocates. Two threads that write to the same
+    /// cache line slow each other down (false sharing).
     pub fn move_in_memory(&mut self) {
         self.links = self.links.clone();
         self.transfers = self.transfers.clone();
@@ -229,7 +230,7 @@ impl Engine {
         self.plan.wires = self.plan.wires.clone();
     }
 
-    /// What a part has, or gives back.
+    /// Swaps the items of a partition between the whole network and the partition.
     fn swap(&mut self, part: &mut Partition) {
         let theirs = &mut part.engine;
         for &l in &part.links {
@@ -277,7 +278,7 @@ impl Engine {
         }
     }
 
-    /// If one part had far more to do than its share, parts are made anew.
+    /// Discards the partitions if one of them has a far larger load than the mean.
     fn rebalance_partitions(&mut self) {
         let (links, compared) = (&self.links, &self.parts.compared);
         let since = |&l: &u32| links[l as usize].queue.counts.offered() - compared[l as usize];
@@ -287,7 +288,8 @@ impl Engine {
             .collect();
         let all: u64 = served.iter().sum();
         let most = served.iter().max().copied().unwrap_or(0) as f64;
-        // Fewer say little, and to partition_links anew costs as much as to serve so many.
+        // Fewer packets are no reliable sample, and a new partitioning costs as much as to process this
+        // number.
         let few = MIN_PKTS + PKTS_PER_HOP * self.plan.hops.len() as u64;
         if all < few {
             return;
@@ -304,7 +306,7 @@ impl Engine {
         self.parts.compared = offered.collect();
     }
 
-    /// Divides the network by what links had to do of late.
+    /// Partitions the network into at most `wanted` partitions, by the recent load of links.
     fn make_partitions(&mut self, wanted: usize, pkts_per_ns: f64) {
         self.discard_partitions();
         self.parts.partitioned_at_rate = pkts_per_ns;
@@ -323,7 +325,7 @@ impl Engine {
             }
         }
         let together = self.must_share_partition();
-        // Fewer parts may be farther apart.
+        // With fewer partitions, the lookahead between them may be longer.
         let pays = |division: &Partitioning, parts: usize| {
             let cut_lookahead_ns = self
                 .schedule
@@ -353,8 +355,8 @@ impl Engine {
         self.parts.each = each.collect();
     }
 
-    /// Links that have to be in the same part: those that feed one end, and those that feed both
-    /// ends where one sees the other's state.
+    /// Returns pairs of links that must share a partition: the queues of one link, links that feed one
+    /// endpoint, and links that feed both endpoints of a transfer whose sender observes arrivals.
     fn must_share_partition(&self) -> Vec<(u32, u32)> {
         let mut together: Vec<(u32, u32)> = (0..).zip(self.plan.senders.iter().copied()).collect();
         together.retain(|(l, sender)| l != sender);
@@ -374,8 +376,8 @@ impl Engine {
         together
     }
 
-    /// In which part the sender of a transfer is, and its receiver. A sender that hears of nothing is in
-    /// none: it has acted before.
+    /// Returns the partitions of the sender and the receiver of a transfer. Self-driven senders belong to
+    /// none, because they run before the rounds.
     fn ends_in(&self, t: usize, part_of: &[u32]) -> (u32, u32) {
         let ends = &self.plan.ends[t];
         let fed_in = |wire: u32| match self.plan.links_before(wire) {
@@ -389,7 +391,7 @@ impl Engine {
         }
     }
 
-    /// One of the parts.
+    /// Returns partition `number`.
     fn part(&self, number: u32, whereabouts: &PartitionOf) -> Partition {
         let mine = |l: u32| whereabouts.links[l as usize] == number;
         let here = |all: &[u32]| -> Vec<u32> {
@@ -408,7 +410,7 @@ impl Engine {
         let wires = (0..).zip(&self.plan.targets);
         let wires = wires.filter(|&(_, &target)| whereabouts.of(target) == number);
         let wires: Vec<u32> = wires.map(|(w, _)| w).collect();
-        // What hops, senders and receivers send on.
+        // Wires on which hops, senders and receivers of this partition send.
         let ends = |t: &u32| &self.plan.ends[*t as usize];
         let of_hops = hops.iter().map(|&h| self.plan.hops[h as usize].out);
         let of_senders = senders.iter().map(|t| ends(t).data.wire);
@@ -438,7 +440,7 @@ impl Engine {
         }
     }
 
-    /// The engine of the part that has these links, before it has anything.
+    /// Returns the engine of the partition with the links of `mine`, with placeholders for all items.
     fn placeholder(&self, mine: impl Fn(u32) -> bool) -> Engine {
         let mut schedule = self.schedule.clone();
         sweep_order::retain(&mut schedule.order.steps, &mine);

@@ -1,26 +1,30 @@
-//! Which links go together in one part of a network, so that parts hear of each other late.
+//! Graph partitioning of links such that the lookahead across the cut is long.
+//!
+//! Links are merged into groups by shortest lookahead first (single-linkage clustering, as in Kruskal's
+//! algorithm). Groups are assigned by decreasing weight to the lightest partition (longest processing time
+//! first).
 
 use std::cmp::Reverse;
 
 use petgraph::unionfind::UnionFind;
 
-/// A network in parts.
+/// Partitions of the links.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Partitioning {
-    /// By link.
+    /// Partition of each link.
     pub part_of: Vec<u32>,
-    /// What happens in a part shows in another one no earlier than so much later.
+    /// Shortest lookahead across the cut, in ns; `u64::MAX` without a cut.
     pub cut_lookahead_ns: u64,
 }
 
-/// Links that are in one part, and what they weigh, by the one that stands for them.
+/// Groups of links that share a partition. The weight of a group is that of its representative.
 struct Groups {
     links: UnionFind<u32>,
     weight: Vec<u64>,
 }
 
 impl Groups {
-    /// Those of both links are in one part from now on, if together they weigh no more than this.
+    /// Merges the groups of two links if together they weigh at most `most`.
     fn join(&mut self, a: u32, b: u32, most: u64) {
         let (a, b) = (self.links.find_mut(a), self.links.find_mut(b));
         let both = self.weight[a as usize] + self.weight[b as usize];
@@ -31,10 +35,11 @@ impl Groups {
     }
 }
 
-/// Divides links that have these weights into so many parts of about the same weight. Those of a pair in
-/// `together` are in the same; of a pair in `near`, one hears of the other after so many nanoseconds: the
-/// nearest are joined first, while no part gets more than its share. `None` if one part would have
-/// most of the weight.
+/// Divides links with these weights into `parts` partitions of about equal weight.
+///
+/// The links of a pair in `together` share a partition. A tuple in `near` has a lookahead in ns and two
+/// links. The shortest are merged first, as long as no group exceeds its share. Returns `None` if one
+/// partition has more than 3/4 of the weight.
 pub(crate) fn partition_links(
     weights: &[u64],
     together: &[(u32, u32)],
@@ -67,7 +72,7 @@ pub(crate) fn partition_links(
         filled[lightest] += groups.weight[root as usize];
         part_of_root[root as usize] = lightest as u32;
     }
-    // Two parts of three to one are no more than a third faster than one.
+    // Two partitions in a ratio of 3 to 1 are at most a third faster than one.
     if 4 * *filled.iter().max()? > 3 * all {
         return None;
     }
@@ -90,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_longest_delays_are_cut() {
-        // Two rings of four links, far from each other.
+        // Two rings of four links with long delays between them.
         let ring = |from: u32| (0..4).map(move |i| (5, from + i, from + (i + 1) % 4));
         let near = ring(0).chain(ring(4)).chain([(90, 3, 4), (80, 7, 0)]);
         let division = partition_links(&[3; 8], &[], near.collect(), 2).unwrap();
@@ -107,7 +112,7 @@ mod tests {
         assert_eq!(division.part_of[..3], [division.part_of[0]; 3]);
         assert_eq!(division.part_of[3..], [1 - division.part_of[0]; 3]);
         assert_eq!(division.cut_lookahead_ns, 1);
-        // Nothing is left for a second part.
+        // Nothing is left for a second partition.
         assert_eq!(partition_links(&[1; 3], &pairs, vec![], 2), None);
     }
 }

@@ -1,21 +1,21 @@
-//! Threads that wait for each other, again and again, after less work than it takes to fall asleep.
+//! Spin barrier for threads whose work between two barriers is shorter than a system call to sleep.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Where so many threads meet.
+/// Barrier for a fixed number of threads.
 #[derive(Debug)]
 pub(crate) struct SpinBarrier {
     threads: usize,
     there: AtomicUsize,
-    /// How often all have met.
+    /// Number of times that all threads have arrived.
     met: AtomicUsize,
-    /// Whether one of them will not come.
+    /// True if a thread will not arrive any more.
     is_poisoned: AtomicBool,
 }
 
-/// After so many looks a thread lets others run.
+/// Number of polls after which a thread yields.
 const LOOKS: u32 = 2000;
 
 impl SpinBarrier {
@@ -28,8 +28,8 @@ impl SpinBarrier {
         }
     }
 
-    /// QueuedPacket until all have come, and sees then what each has written before; or until one will not:
-    /// `false`.
+    /// Waits until all threads have arrived, and returns true. All of their earlier writes are visible then.
+    /// Returns false if the barrier is poisoned.
     pub fn wait(&self) -> bool {
         let met = self.met.load(Ordering::Acquire);
         if self.there.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -51,7 +51,7 @@ impl SpinBarrier {
         true
     }
 
-    /// Somebody will not come.
+    /// Poisons the barrier: the other threads return instead of waiting.
     pub fn poison(&self) {
         self.is_poisoned.store(true, Ordering::Relaxed);
     }
@@ -60,7 +60,7 @@ impl SpinBarrier {
         self.is_poisoned.load(Ordering::Relaxed)
     }
 
-    /// Whoever drops this while it panics keeps nobody waiting.
+    /// Returns a guard that poisons the barrier if its thread panics.
     pub fn poison_on_panic(&self) -> impl Drop {
         PoisonOnPanic(self)
     }

@@ -1,4 +1,4 @@
-//! What the parts of a network tell each other, and in which rounds.
+//! Synchronization rounds of partitions: exchange of earliest output times and packets.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,21 +10,21 @@ use crate::link::wire::{Packet, Wires};
 use crate::parallel::partition::Partition;
 use crate::parallel::spin_barrier::SpinBarrier;
 
-/// What parts tell each other in a round.
+/// Data that partitions exchange in a round.
 pub(crate) struct SyncRound {
-    /// By link that others wait for: its horizon.
+    /// Earliest output times of border links in ns, by link.
     earliest_output_ns: Vec<AtomicU64>,
-    /// By part: how far the last of its links has come, and what others have sent it, with the wires.
+    /// By partition: the minimum local time of its links in ns, and the packets that others have sent it.
     least_ns: Vec<AtomicU64>,
     sent: Vec<Mutex<Sent>>,
 }
 
-/// Packets that one part has sent another, by wire: what was on it stands here as it was, and what was here before, which is
-/// empty by then, is on it.
+/// Packets from one partition to another, by wire. The packets of a wire are swapped with an empty queue, not
+/// copied.
 #[derive(Default)]
 struct Sent {
     each: Vec<(u32, Fifo<Packet>)>,
-    /// So many of these hold packets.
+    /// Number of entries that hold packets.
     used: usize,
 }
 
@@ -64,9 +64,9 @@ impl SyncRound {
         }
     }
 
-    /// What has been sent to a part.
+    /// Returns the packets sent to a partition.
     fn sent_to(&self, part: usize) -> MutexGuard<'_, Sent> {
-        // Where one panics all do.
+        // A panic of one thread ends all of them.
         self.sent[part]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -74,7 +74,8 @@ impl SyncRound {
 }
 
 impl Partition {
-    /// All that happens here before `end_ns`, in rounds: while one is heard, the next is told.
+    /// Runs all events before `end_ns` in rounds. Two of them alternate: one is written while the other may
+    /// still be read.
     pub fn follow(
         &mut self,
         number: usize,
@@ -90,7 +91,8 @@ impl Partition {
         }
         for (i, round) in rounds.iter().cycle().enumerate() {
             let least_ns = match i {
-                // What others may know of links they may know when the ends behind these have acted.
+                // Earliest output times are valid for other partitions once the endpoints behind the links
+                // have run.
                 0 => self.ends_begin(end_ns),
                 _ => self.engine.turn(end_ns),
             };
@@ -107,7 +109,7 @@ impl Partition {
         }
     }
 
-    /// What ends do that have heard all they will for now. How far links have come: nowhere.
+    /// Runs the endpoints of all links. Returns 0 because no link has advanced.
     fn ends_begin(&mut self, end_ns: u64) -> u64 {
         for &l in &self.links {
             self.engine.run_endpoints(l as usize, end_ns);

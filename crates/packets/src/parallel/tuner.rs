@@ -1,35 +1,35 @@
-//! Whether several threads are faster than one, found out while they run.
+//! Online tuning of the number of threads: measures whether several threads are faster than one.
 //!
-//! Threads that wait for each other again and again lose much where others want the machine, too; so
-//! this is no matter of the network alone. What comes out does not depend on it.
+//! Threads that often wait for each other lose much time if other processes use the machine. So the choice
+//! does not depend on the network alone. The results do not depend on the choice.
 
 use std::time::Duration;
 
-/// So many stretches of time are measured together, or fewer that take so long; the first of them not, since memory is
-/// cold.
+/// Number of intervals in a block that is measured; a block ends earlier after `LONG_S` seconds. Its first
+/// interval is not measured because the caches are cold.
 const BLOCK: u32 = 8;
 const LONG_S: f64 = 0.1;
-/// A way that was faster than the other one is kept for so many blocks, and the one that it is compared with then; at the start
-/// for one. Where it is still the faster one it is kept twice as long each time, at most for so many.
+/// Number of blocks until the other mode is tried: `BACKOFF` after a trial that was faster. After a trial
+/// that was slower, the number doubles from 1, at most to `MAX_BACKOFF`.
 const BACKOFF: u32 = 4;
 const MAX_BACKOFF: u32 = 32;
 
-/// One way or the other. What a packet costs changes with the traffic; so a way is compared with the other one as it was
-/// just before.
+/// Choice of a mode: one thread or several. The cost of a packet changes with the traffic. So a mode is
+/// compared with the other one in the block just before.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuner {
-    /// Whether several threads follow the network now.
+    /// True if several threads are used now.
     pub use_threads: bool,
-    /// Whether both ways have been compared.
+    /// True if both modes have been compared.
     pub is_tuned: bool,
-    /// Whether that is a trial, and how long a packet took before it, in seconds.
+    /// True during a trial. `before_s` is the cost of a packet before it, in seconds.
     is_probing: bool,
     before_s: f64,
-    /// Of this block.
+    /// Intervals, measured seconds and packets of this block.
     stretches: u32,
     took_s: f64,
     pkts: u64,
-    /// Blocks until the other way is tried, and how many there were last time.
+    /// Number of blocks until the next trial, and its initial value.
     left: u32,
     backoff: u32,
 }
@@ -51,7 +51,7 @@ impl Default for Tuner {
 }
 
 impl Tuner {
-    /// Nothing is to be chosen for a while: what is measured after it has nothing to do with what was before.
+    /// Discards the current block and trial, because later intervals are not comparable.
     pub fn pause(&mut self) {
         if std::mem::take(&mut self.is_probing) {
             self.use_threads = !self.use_threads;
@@ -59,7 +59,7 @@ impl Tuner {
         (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
     }
 
-    /// A stretch of time took so long, in which so many packets arrived at links.
+    /// Records an interval that took `took`, in which `pkts` packets arrived at links.
     pub fn record(&mut self, took: Duration, pkts: u64) {
         self.stretches += 1;
         if self.stretches > 1 {
@@ -95,7 +95,8 @@ impl Tuner {
 mod tests {
     use super::*;
 
-    /// How many of a thousand stretches were left to several threads that take so long.
+    /// Returns the number of intervals of 1000 with several threads, if these take `took_ms` and one takes 10
+    /// ms.
     fn left_to_several(took_ms: impl Fn(u32) -> u64) -> u32 {
         let mut tuner = Tuner::default();
         let mut several = 0;
@@ -107,7 +108,7 @@ mod tests {
         several
     }
 
-    /// A trial that coincides with more traffic, which makes packets cheaper, is made again soon.
+    /// A trial during a change to more traffic, which makes packets cheaper, is repeated soon.
     #[test]
     fn traffic_that_grows_misleads_for_a_moment_only() {
         let mut tuner = Tuner::default();
@@ -129,14 +130,14 @@ mod tests {
         assert!(left_to_several(|_| 6) > 850);
         assert!(left_to_several(|_| 12) < 150);
         assert!(left_to_several(|_| 100) < 50);
-        // Two threads are tried after two stretches, where one takes as long as many others.
+        // Two threads are tried after two long intervals.
         let mut tuner = Tuner::default();
         for _ in 0..2 {
             assert!(!tuner.use_threads);
             tuner.record(Duration::from_millis(300), 1000);
         }
         assert!(tuner.use_threads);
-        // A machine that others want at first.
+        // A machine with other load at first.
         assert!(left_to_several(|i| if i < 300 { 100 } else { 6 }) > 250);
     }
 }

@@ -1,8 +1,7 @@
-//! Users who come, ask, wait and go: what they do between the packets.
+//! Events of sessions: requests, replies and departures of users.
 //!
-//! A visit has two transfers, which lie side by side: requests from the client, replies from the
-//! server. Both ends of one are at the same nodes as both ends of the other, so they are moved
-//! together, moment by moment.
+//! A session has two adjacent transfers: requests from the client, and replies from the server. Their
+//! endpoints are at the same two nodes. Therefore both advance together, event by event.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,18 +13,18 @@ use crate::endpoint::transfer::Transfer;
 use crate::link::wire::Wires;
 use crate::ns;
 
-/// The users of one workload.
+/// Users of one workload.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionClass {
     arrivals: Arrivals,
-    /// Who comes next.
+    /// Next session to arrive.
     next: Option<Session>,
-    /// Sessions that are over, by pair of nodes: from when on their slots may be used again.
+    /// Slots of finished sessions by pair of nodes, with the time in ns from which they may be used again.
     pub left: Vec<BTreeSet<(u64, u32)>>,
     pub came: u64,
     pub gone: u64,
     pub waits: Vec<Wait>,
-    /// Of an empty network, by pair of nodes, in seconds.
+    /// Round-trip time of an empty network in seconds, by pair of nodes.
     rtt_s: Vec<f64>,
 }
 
@@ -44,12 +43,12 @@ impl SessionClass {
         crowd
     }
 
-    /// When the next one comes.
+    /// Returns the arrival time of the next session in ns.
     pub fn next_ns(&self) -> u64 {
         self.next.as_ref().map_or(NEVER, |next| ns(next.start_s))
     }
 
-    /// Who comes before `end_ns`, if anybody does, and between which pair of nodes.
+    /// Returns the next session that arrives before `end_ns`, if any, and its pair of nodes.
     pub fn come(&mut self, end_ns: u64) -> Option<(Session, usize)> {
         let next = self.next.as_ref()?;
         if ns(next.start_s) >= end_ns {
@@ -73,34 +72,34 @@ impl SessionClass {
     }
 }
 
-/// Two transfers, the first of which has this number: for one visit after the other.
+/// Session slot: two transfers for one session after another. The first transfer is `first`.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub first: u32,
     pub crowd: u32,
     pub pair: u32,
     pub visit: Option<ActiveSession>,
-    /// When anything happened at its ends last.
+    /// Time of the last event at its endpoints in ns.
     pub last_ns: u64,
 }
 
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
-/// The users of all workloads.
+/// Users of all workloads.
 #[derive(Clone, Debug)]
 pub(crate) struct Sessions {
-    /// By workload.
+    /// Users, by workload.
     pub classes: Vec<SessionClass>,
-    /// Where visits take place.
+    /// Session slots.
     pub slots: Vec<Slot>,
-    /// By transfer, or [`NO_SLOT`].
+    /// Session slot, or [`NO_SLOT`], by transfer.
     pub slot_of: Vec<u32>,
-    /// By connection: transfers beside those it had at first.
+    /// Transfers created during the run, by connection.
     pub more_of: Vec<Vec<u32>>,
 }
 
 impl Sessions {
-    /// Nobody is there.
+    /// Returns an empty state without sessions.
     pub fn new(transfers: usize, connections: usize) -> Sessions {
         Sessions {
             classes: Vec::new(),
@@ -111,19 +110,19 @@ impl Sessions {
     }
 }
 
-/// Somebody's visit, under way.
+/// Session in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct ActiveSession {
     user: Player<u64>,
     pair: usize,
     came_ns: u64,
     connected: bool,
-    /// When the connection's first packet reached the server.
+    /// Arrival time of the connection's first packet at the server, in ns.
     greeted_ns: u64,
-    /// When the next turn begins; never while that is not known.
+    /// Start of the next turn in ns; [`NEVER`] while unknown.
     turn_ns: u64,
-    /// What has been asked for and is not complete, in order; the server has begun to answer so
-    /// many of them.
+    /// Requests without a complete reply, in order. The server has started to answer the first `answered` of
+    /// them.
     asked: VecDeque<Asked>,
     answered: usize,
 }
@@ -150,12 +149,12 @@ impl ActiveSession {
         }
     }
 
-    /// When the user comes.
+    /// Returns the arrival time of the session in ns.
     pub fn came_ns(&self) -> u64 {
         self.came_ns
     }
 
-    /// When the user does something without having to wait for it.
+    /// Returns the time in ns of the user's next action that does not depend on an arrival.
     pub fn due_ns(&self) -> u64 {
         self.turn_ns
     }
@@ -164,7 +163,7 @@ impl ActiveSession {
         self.connected && self.user.is_over()
     }
 
-    /// All that follows at this moment from what has arrived.
+    /// Runs all actions at this time that follow from arrivals.
     fn look(
         &mut self,
         now_ns: u64,
@@ -191,7 +190,7 @@ impl ActiveSession {
         }
     }
 
-    /// The server: answers requests that are complete.
+    /// Runs the server: answers complete requests.
     fn serve(
         &mut self,
         now_ns: u64,
@@ -204,10 +203,10 @@ impl ActiveSession {
             self.greeted_ns = now_ns;
         }
         if heard >= 2 && !replies.is_accepted() {
-            // The handshake has told the server how long a round trip takes.
+            // The handshake is a round-trip sample for the server.
             replies.accept(self.greeted_ns, now_ns, requests.has_repeated());
         }
-        // What is complete at the same moment is answered together.
+        // Requests that are completed together are answered together.
         let mut bytes = 0;
         while let Some(asked) = self.asked.get_mut(self.answered)
             && heard >= asked.request_end
@@ -222,7 +221,7 @@ impl ActiveSession {
         }
     }
 
-    /// The client: replies that are complete; whether more was asked for.
+    /// Runs the client: processes complete replies. Returns true if it makes further requests.
     fn take_replies(
         &mut self,
         now_ns: u64,
@@ -251,12 +250,12 @@ impl ActiveSession {
     }
 }
 
-/// When a pause that begins now is over; never if there is none.
+/// Returns the end of a pause that begins now, in ns; [`NEVER`] without a pause.
 fn after(now_ns: u64, pause_s: Option<f64>) -> u64 {
     pause_s.map_or(NEVER, |pause_s| now_ns.saturating_add(ns(pause_s)))
 }
 
-/// Asks for these at once; whether there are any.
+/// Makes all of these requests at once. Returns true if there are any.
 fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, requests: &mut Transfer) -> bool {
     let mut bytes = 0;
     for exchange in exchanges {
@@ -273,16 +272,16 @@ fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, requests: &mut Trans
     bytes > 0
 }
 
-/// What has happened at the ends of a visit.
+/// Result of the events at the endpoints of a session.
 pub(crate) struct Acted {
-    /// When anything did last, if it did.
+    /// Time of the last event in ns, if any.
     pub last_ns: Option<u64>,
-    /// When the visit was over, if it was.
+    /// End of the session in ns, if it has ended.
     pub over_ns: Option<u64>,
 }
 
-/// All that happens before `until_ns` at both ends of the two transfers of a visit, which may be
-/// over.
+/// Runs all events before `until_ns` at the endpoints of a slot's two transfers. The session may have ended
+/// before.
 pub(crate) fn act(
     visit: &mut Option<ActiveSession>,
     ends: &mut [Transfer; 2],

@@ -1,4 +1,4 @@
-//! The users of workloads among packets: who comes, and where their visits take place.
+//! Arrivals of sessions, and allocation of their slots (an object pool).
 
 use netflow_network::empty_rtt_s;
 use netflow_tcpmodel::tcp::NEVER;
@@ -7,12 +7,12 @@ use crate::endpoint::transfer::Transfer;
 use crate::engine::Engine;
 use crate::sessions::events::{self, ActiveSession, SessionClass, Slot};
 
-/// What has been quiet for so long may be used again. All parts of the network come together at least so
-/// often, so that what happened before that is known.
+/// Minimum idle time of a slot in ns before it is used again. With sessions it is also the maximum length of
+/// an interval, so that the state of a slot before that time is final.
 pub(crate) const SESSION_LOOKAHEAD_NS: u64 = 50_000_000;
 
 impl Engine {
-    /// The first slot of each pair of nodes of each workload.
+    /// Creates a first slot for each pair of nodes of each workload.
     pub fn open_workloads(&mut self) {
         let inner = self.network.tables().clone();
         let mut first_of = vec![u32::MAX; inner.connections.len()];
@@ -50,9 +50,9 @@ impl Engine {
         });
     }
 
-    /// A slot whose last visit is over without a trace at `now_ns`, or a new one.
+    /// Returns a slot in which nothing remains of the last session at `now_ns`, or a new one.
     fn free_slot(&mut self, crowd: usize, pair: usize, now_ns: u64) -> usize {
-        /// How many are looked at: the first have been left longest.
+        /// Maximum number of slots to inspect. The first have been unused longest.
         const SEARCH_EDGES: usize = 4;
         for _ in 0..SEARCH_EDGES {
             let left = &mut self.visits.classes[crowd].left[pair];
@@ -64,7 +64,7 @@ impl Engine {
             if self.is_drained(slot as usize, now_ns) {
                 return slot as usize;
             }
-            // After all others.
+            // The slot follows all others.
             self.visits.classes[crowd].left[pair].insert((now_ns + SESSION_LOOKAHEAD_NS, slot));
         }
         let inner = self.network.tables().clone();
@@ -78,12 +78,12 @@ impl Engine {
         slot
     }
 
-    /// Sessions that there were at the same time, at most.
+    /// Returns the number of slots, which is at least the maximum number of simultaneous sessions.
     pub fn slots(&self) -> usize {
         self.visits.slots.len()
     }
 
-    /// Whether nothing of its transfers was on the way any more, or would be, a while ago.
+    /// Returns true if nothing of the slot's transfers was in flight or due [`SESSION_LOOKAHEAD_NS`] ago.
     fn is_drained(&self, slot: usize, now_ns: u64) -> bool {
         let slot = &self.visits.slots[slot];
         let first = slot.first as usize;
@@ -99,7 +99,7 @@ impl Engine {
             })
     }
 
-    /// Those who come before `end_ns`, one after the other.
+    /// Admits the sessions that arrive before `end_ns`, in order.
     pub fn admit_sessions(&mut self, end_ns: u64) {
         loop {
             let classes = (0..).zip(&self.visits.classes);
@@ -121,7 +121,7 @@ impl Engine {
         }
     }
 
-    /// When anybody at a slot has something to do without anything arriving.
+    /// Returns the time in ns of the next event at a slot that does not depend on an arrival.
     pub fn slot_due_ns(&self, s: usize) -> u64 {
         let slot = &self.visits.slots[s];
         let first = slot.first as usize;
@@ -131,7 +131,7 @@ impl Engine {
         each.fold(own_ns, u64::min)
     }
 
-    /// All that happens at the ends of a slot's transfers before `until_ns`.
+    /// Runs all events before `until_ns` at the endpoints of a slot's transfers.
     pub fn run_session_slot(&mut self, s: usize, until_ns: u64) {
         let slot = &mut self.visits.slots[s];
         let first = slot.first as usize;

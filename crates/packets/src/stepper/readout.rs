@@ -1,4 +1,4 @@
-//! What packets tell.
+//! Readout of the packet simulation: implementation of the common engine interface.
 
 use netflow_network::readout::{
     AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums, fraction, mean,
@@ -72,7 +72,7 @@ impl Engine for Packets {
 
     fn send_pps(&self, id: ConnectionId) -> f64 {
         if let Source::Users(_) = self.network().connection_spec(id).source {
-            // Their windows do not say what they have to send.
+            // The windows of users do not show their demand.
             return self.connection_sums(id).sent_pkts * fraction(1.0, self.time_s());
         }
         let transfers = self.transfers(id);
@@ -95,7 +95,7 @@ impl Engine for Packets {
             };
             let bits = network.link_spec(link).overhead.wire_bits(ip_bits);
             let queue_pkts = self.queue_pkts(link);
-            // Acknowledgements that are no traffic take propagation only.
+            // Acknowledgements that are not traffic have only propagation delay.
             let is_traffic = !back || spec.acks != Acks::None || !spec.source.is_answered();
             let waiting_s = match is_traffic {
                 true => self.engine.waiting_ns(link.index()) as f64 * 1e-9,
@@ -146,7 +146,7 @@ impl Engine for Packets {
             explanation.profile = Some(profile.name().to_owned());
         }
         explanation.most_out_pkts = self.most_out_pkts(id);
-        // The first of those that are sending stands for all.
+        // The first active transfer represents all.
         if let Some(transfer) = self.transfers(id).find(|t| t.is_sending(now_ns)) {
             match transfer.applied() {
                 Ok(applied) => {
@@ -174,7 +174,7 @@ impl Engine for Packets {
             }
         }
         if explanation.hops.is_empty() {
-            // What its timers send again goes nowhere.
+            // Retransmissions have no route.
             (explanation.rate_pps, explanation.limit) = (0.0, None);
         }
         explanation

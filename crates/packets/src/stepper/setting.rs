@@ -1,4 +1,4 @@
-//! What is set between steps.
+//! Settings that change between steps.
 
 use netflow_diffserv::Error;
 use netflow_network::{AggregateId, ConnectionId, LinkId, LinkLoss, MarkerRates, Set};
@@ -8,25 +8,25 @@ use crate::engine::Engine;
 use crate::ns;
 
 impl Packets {
-    /// The link has another bandwidth from now on, as after an event.
+    /// Sets the bandwidth of a link in bit/s from now on, as an event does.
     pub fn set_bandwidth(&mut self, id: LinkId, bandwidth_bps: f64) {
         self.under_way = Default::default();
         self.engine.change_bandwidth(id.index(), bandwidth_bps);
     }
 
-    /// The link loses this on the way from now on, as after an event.
+    /// Sets the losses of a link in transit from now on, as an event does.
     pub fn set_loss(&mut self, id: LinkId, loss: &LinkLoss) {
         self.under_way = Default::default();
         self.engine.change_loss(id.index(), loss);
     }
 
-    /// The link has this propagation delay from now on, in seconds, as after an event.
+    /// Sets the propagation delay of a link in seconds from now on, as an event does.
     pub fn set_delay(&mut self, id: LinkId, delay_s: f64) {
         self.under_way = Default::default();
         self.engine.change_delay(id.index(), ns(delay_s));
     }
 
-    /// This is set of a connection from now on, of which it may be set. What is under way keeps to its path.
+    /// Sets values of a settable connection from now on. Packets in flight keep their path.
     pub fn set(&mut self, id: ConnectionId, set: Set) {
         let connection = id.index() as u32;
         let Some(place) = self.engine.network.tables().settable_of(connection) else {
@@ -49,7 +49,7 @@ impl Packets {
         }
     }
 
-    /// The marker of an aggregate has these rates from now on.
+    /// Sets the rates of an aggregate's marker from now on.
     ///
     /// # Errors
     /// Those of [`Edge::with_rates`](netflow_network::Edge::with_rates).
@@ -58,8 +58,8 @@ impl Packets {
         self.engine.edges[id.index()].set_rates(now_ns, rates)
     }
 
-    /// Where nothing has happened yet, the engine is made as if what is set had been there from the start: what happens
-    /// at one moment is in the order of connections then.
+    /// Makes the engine anew at time 0, as if the settings had been there from the start. Simultaneous events
+    /// are then in the order of connections.
     fn reset(&mut self) {
         let interval_ns = ns(self.options.burstiness_interval_s);
         let before = &mut self.engine;

@@ -1,4 +1,4 @@
-//! What is set between steps is the same in parts, by as many threads as there are.
+//! Test that settings between steps give the same results for any number of threads.
 
 use netflow_network::readout::Engine as _;
 use netflow_network::{
@@ -16,8 +16,8 @@ const SLOWEST_BPS: f64 = 10e6;
 const FASTEST_BPS: f64 = 40e6;
 const FASTEST_PPS: f64 = 1500.0;
 
-/// A ring with so much traffic that threads have something to do while its links let them: half of it TCP, half with
-/// rates that may be set. All of it may go either way around.
+/// Returns a ring with enough traffic for several threads: half TCP, half sources with settable rates. All
+/// connections may take either direction.
 fn ring() -> Network {
     let mut builder = NetworkBuilder::new();
     let nodes: Vec<NodeId> = (0..NODES).map(|i| builder.node(&format!("n{i}"))).collect();
@@ -52,7 +52,7 @@ fn ring() -> Network {
     builder.build().unwrap()
 }
 
-/// Sets something at random.
+/// Changes a random setting.
 fn steer(packets: &mut Packets, rng: &mut Pcg32) {
     let links: Vec<LinkId> = packets.network().links().collect();
     let connections: Vec<ConnectionId> = packets.network().connections().collect();
@@ -73,7 +73,8 @@ fn steer(packets: &mut Packets, rng: &mut Pcg32) {
     }
 }
 
-/// What is told after each stretch of a steered run, and after how many of them it was in parts.
+/// Returns the results after each interval of a run with random settings, and the number of intervals after
+/// which it was partitioned.
 fn steered(seed: u64, prepare: fn(&mut Packets)) -> (Vec<String>, usize) {
     let mut packets = Packets::new(ring(), 10.0, seed, PacketOptions::default()).unwrap();
     let mut rng = Pcg32::seed_from_u64(seed);
@@ -96,7 +97,7 @@ fn what_is_set_is_the_same_in_parts() {
             packets.set_threads(2);
             packets.engine.parts.tuner.use_threads = true;
         });
-        // As it chooses itself: which way is faster is not known before both were tried.
+        // The engine chooses the mode, which requires a trial of both.
         let (chosen, _) = steered(seed, |packets| packets.set_threads(2));
         let (three, in_three) = steered(seed, |packets| packets.engine.partition_links());
         assert_eq!(never, 0);

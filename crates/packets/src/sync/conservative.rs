@@ -1,15 +1,8 @@
-//! How packets are moved through time.
+//! Conservative synchronization by sweeps (Chandy and Misra 1979), and event-by-event execution.
 //!
-//! Nothing that arrives at a link after some moment leaves it before the queue that is there, its own
-//! transmission and the link's delay are over. So each link has a *horizon*: before it, nothing arrives
-//! behind the link but what is on its wires already. A link may go on to the earliest horizon of those
-//! before it, and sees to all that arrives there until then, in order, at once. The ends that it feeds
-//! act right after it, as far as its horizon. Links have their turns in an order in which what they wait
-//! for has had its own, or is far away, again and again until all have come to the end.
-//!
-//! Where too few packets arrive while that brings them forward, moment follows moment. Both come to the same, and
-//! so does a run that is stopped on the way and goes on: what happens depends on times alone, and of
-//! what happens at one moment on [`Packet::order`](crate::link::wire::Packet::order).
+//! The algorithm is described in [`sync`](crate::sync). Both modes give the same result, also if a run is
+//! interrupted and continued. Events depend on times alone, and simultaneous events on
+//! [`Packet::order`](crate::link::wire::Packet::order).
 
 use std::time::Instant;
 
@@ -22,28 +15,31 @@ use crate::sync::dependencies::Endpoint;
 use crate::sync::sweep_order::run_steps;
 use crate::topology::Target;
 
-/// At the end of so much time all have come equally far: what senders that hear of nothing send until
-/// then is kept.
+/// Maximum length of an interval in ns, without sessions and self-driven senders. At its end, all links and
+/// endpoints have reached the same time.
 const WINDOW_NS: u64 = 1_000_000_000;
-/// The first time is short: how many packets there are is not known.
+/// Length of the first interval in ns. It is short because the packet rate is unknown.
 const FIRST_NS: u64 = 10_000_000;
-/// Until it is known whether several threads are faster than one, so many packets at links are followed from one such time to
-/// the next, or for each link and transfer so many: these change hands then.
+/// Maximum number of packets in an interval until the tuner has compared one thread with several. It is
+/// `PKTS_PER_MOVED_ITEM` for each link and transfer if that is more, because these move between threads at
+/// the end of an interval.
 const PKTS_PER_STRETCH: f64 = 1e6;
 const PKTS_PER_MOVED_ITEM: f64 = 30.0;
-/// Until it is, sweeps are taken to pay that look at each link once in so long.
+/// Minimum time in ns between two visits of a link, on average, for sweeps to be used while the packet rate
+/// is unknown.
 const LONG_NS: u64 = 500_000;
-/// To follow one packet in the order of all costs as much as to look at so many links and ends: in stars of 60 and 200
-/// hosts, and in a network of 1000 nodes with little traffic, both ways took as long at 15 to 40.
+/// Cost of one packet in event-by-event execution, in visits of links and endpoints. In stars of 60 and 200
+/// hosts, and in a network of 1000 nodes with little traffic, both modes took the same time at 15 to 40.
 const VISITS_PER_PACKET: f64 = 25.0;
 
 impl Engine {
-    /// Goes on to `end_ns`.
+    /// Advances the simulation to `end_ns`.
     pub fn run_until(&mut self, end_ns: u64) {
         let window_ns = match self.visits.classes.is_empty() && self.schedule.self_driven.is_empty()
         {
             true => WINDOW_NS,
-            // Who comes has to be known before.
+            // Sessions are admitted at the start of an interval. Wires store packets of self-driven senders
+            // to its end.
             false => SESSION_LOOKAHEAD_NS,
         };
         while self.now_ns < end_ns {
@@ -83,8 +79,8 @@ impl Engine {
         }
     }
 
-    /// Whether so many packets arrive while a sweep brings all links forward that to look at all links and
-    /// ends costs less than to follow the order of packets. The result is the same.
+    /// Returns true if sweeps are allowed and cost less than event-by-event execution: enough packets arrive
+    /// for each visit of a link or endpoint. The result is the same.
     fn is_sweep_cheaper(&self) -> bool {
         let schedule = &self.schedule;
         let pays = match self.pkts_per_ns {
@@ -96,20 +92,20 @@ impl Engine {
         pays && !schedule.in_order
     }
 
-    /// Packets that have arrived at links.
+    /// Returns the number of packets that have arrived at links.
     pub fn offered(&self) -> u64 {
         let each = self.links.iter().map(|link| link.queue.counts.offered());
         each.sum()
     }
 
-    /// All that happens before `end_ns`.
+    /// Runs all events before `end_ns` by sweeps.
     pub fn sweep(&mut self, end_ns: u64) {
         self.begin_sweep(end_ns);
         while self.turn(end_ns) < end_ns {}
     }
 
-    /// What happens before links have had a turn: what senders do that hear of nothing, and what ends do
-    /// that have heard all they will for now.
+    /// Prepares the sweeps of an interval. Runs self-driven senders to `end_ns`, and the other endpoints to
+    /// the earliest output times of their links.
     fn begin_sweep(&mut self, end_ns: u64) {
         self.start_senders(end_ns);
         for l in 0..self.links.len() {
@@ -117,7 +113,8 @@ impl Engine {
         }
     }
 
-    /// The first part of that: what senders do that hear of nothing. From now on horizons are known.
+    /// Runs self-driven senders and session slots to `end_ns`. Sets the earliest output times of all links
+    /// for the current time.
     pub fn start_senders(&mut self, end_ns: u64) {
         for i in 0..self.schedule.self_driven.len() {
             self.run_sender(self.schedule.self_driven[i], end_ns);
@@ -130,8 +127,8 @@ impl Engine {
         }
     }
 
-    /// Each link has its turn, those of loops as often as that brings them forward: it goes as far as it may, at most to
-    /// `end_ns`, and the ends behind it follow. How far all have come.
+    /// Runs one sweep: advances each link, at most to `end_ns`, and the endpoints that it feeds. Inner loops
+    /// repeat as long as one of their links advances. Returns the time that all links have reached.
     pub fn turn(&mut self, end_ns: u64) -> u64 {
         let steps = std::mem::take(&mut self.schedule.order.steps);
         let (_, least_ns) = run_steps(&steps, &mut |l| self.advance_link(l as usize, end_ns));
@@ -139,7 +136,8 @@ impl Engine {
         least_ns.min(end_ns)
     }
 
-    /// A link goes as far as it may: whether that is farther than before, and how far it has come.
+    /// Advances a link to its earliest input time, at most to `end_ns`. Returns whether it advanced, and its
+    /// local time.
     #[inline]
     fn advance_link(&mut self, l: usize, end_ns: u64) -> (bool, u64) {
         let place = &self.schedule.places[l];
@@ -156,7 +154,7 @@ impl Engine {
         (comes, until_ns)
     }
 
-    /// A link has seen to all that arrives before `until_ns`.
+    /// Sets the earliest output time of a link that has processed all arrivals before `until_ns`.
     #[inline]
     fn update_earliest_output(&mut self, l: usize, until_ns: u64) {
         let place = &mut self.schedule.places[l];
@@ -166,7 +164,9 @@ impl Engine {
         self.schedule.earliest_output_ns[l] = left_ns + link.delay_ns;
     }
 
-    /// All that happens before the link's horizon at the ends that it feeds.
+    /// Runs the endpoints that a link feeds to its earliest output time. If other links feed an endpoint too,
+    /// it runs to the minimum of their earliest output times. A session slot runs to the minimum over the
+    /// links that feed any of its endpoints.
     #[inline]
     pub fn run_endpoints(&mut self, l: usize, end_ns: u64) {
         let alone_ns = self.schedule.earliest_output_ns[l].min(end_ns);
@@ -205,14 +205,14 @@ impl Engine {
         place.ends_ns = if place.is_only_feeder { ends_ns } else { 0 };
     }
 
-    /// When a sender has something to do next.
+    /// Returns the time of the next event of a sender: an arrival or a timer.
     #[inline]
     fn sender_next_ns(&self, fed: Endpoint) -> u64 {
         let next_ns = self.plan.wires.head_ns(fed.wire);
         next_ns.min(self.schedule.sender_due_ns[fed.transfer as usize])
     }
 
-    /// How far an end may go that one link feeds that has come to `alone_ns`.
+    /// Returns the time to which an endpoint may run, if one of its feeding links allows `alone_ns`.
     #[inline]
     fn until_ns(&self, fed: Endpoint, alone_ns: u64) -> u64 {
         match fed.alone {
@@ -231,7 +231,7 @@ impl Engine {
         self.record_round_trips(t as usize);
     }
 
-    /// All that happens before `end_ns`, moment by moment: at each what ends do, then links.
+    /// Runs all events before `end_ns` in the order of their times. At each time, endpoints act before links.
     fn run_event_by_event(&mut self, end_ns: u64) {
         self.schedule.wire_events.clear();
         self.schedule.transfer_events.clear();
@@ -284,7 +284,7 @@ impl Engine {
         self.plan.wires.is_watched = false;
     }
 
-    /// The links and the transfers at which something arrives before `until_ns`.
+    /// Adds the links and transfers at which packets arrive before `until_ns`.
     fn take_wires(&mut self, until_ns: u64, links: &mut Vec<u32>, transfers: &mut Vec<u32>) {
         while let Some(w) = self.schedule.wire_events.pop_before(until_ns) {
             match self.plan.targets[w as usize] {
@@ -294,7 +294,7 @@ impl Engine {
         }
     }
 
-    /// When the queue of a link has something to do by itself.
+    /// Schedules the next departure of a link whose discipline decides at departure.
     #[inline]
     fn schedule_link(&mut self, l: usize) {
         let link = &self.links[l];
@@ -312,7 +312,7 @@ impl Engine {
         wires.changed = changed;
     }
 
-    /// All that happens at both ends of a transfer, or of those of its slot, before `until_ns`.
+    /// Runs all events before `until_ns` at both endpoints of a transfer, or at those of its session slot.
     fn run_transfer(&mut self, t: u32, until_ns: u64) {
         let slot = self.visits.slot_of[t as usize];
         if slot != NO_SLOT {

@@ -1,4 +1,4 @@
-//! Who feeds whom: how far each link may go, and in which order links are looked at.
+//! Dependencies of logical processes: the links that feed each link and endpoint, and the sweep order.
 
 use netflow_tcpmodel::tcp::NEVER;
 
@@ -9,75 +9,76 @@ use crate::sync::merge::Batch;
 use crate::sync::sweep_order::SweepOrder;
 use crate::topology::{NO_WIRE, Sizes, Target, Topology};
 
-/// What is due, and how far each part of the network has come.
+/// Dependencies and progress of all links and endpoints, with the event lists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dependencies {
-    /// By link.
+    /// Dependencies, by link.
     pub places: Vec<LinkDependencies>,
-    /// By link: before this, nothing arrives behind it but what is on its wires already.
+    /// Earliest output times in ns, by link. Before this time, nothing arrives behind the link except packets
+    /// that are on its wires already.
     pub earliest_output_ns: Vec<u64>,
-    /// The order in which links have their turns that anything arrives at.
+    /// Sweep order of the links with input wires.
     pub order: SweepOrder,
-    /// By slot: the links that feed its ends.
+    /// Links that feed any endpoint of a session slot, by slot.
     pub slot_feeders: Vec<Vec<u32>>,
-    /// Transfers whose senders hear of nothing, and slots at which nothing arrives.
+    /// Self-driven transfers, whose senders no link feeds, and self-driven session slots.
     pub self_driven: Vec<u32>,
     pub self_driven_slots: Vec<u32>,
-    /// By transfer: when its receiver and its sender have something to do by themselves; of a slot, the
-    /// sender of its first transfer stands for all.
+    /// Times in ns of the next timer events of receivers and senders, by transfer. For a session slot, the
+    /// sender's entry of its first transfer is that of the whole slot.
     pub receiver_due_ns: Vec<u64>,
     pub sender_due_ns: Vec<u64>,
-    /// Whether moment has to follow moment in any case, and whether it does.
+    /// True if event-by-event execution is required, and true if it is used.
     pub in_order: bool,
     pub event_by_event: bool,
-    /// Then: when to look at wires, at transfers, and at links whose queues are managed.
+    /// Event lists of event-by-event execution: of wires, transfers, and links with managed queues.
     pub wire_events: EventList,
     pub transfer_events: EventList,
     pub link_events: EventList,
-    /// Wires on which packets arrive at a link, and those packets: scratch.
+    /// Scratch memory: wires with arrivals at a link, and their packets.
     pub arriving: Vec<u32>,
     pub batch: Batch,
 }
 
-/// What surrounds a link.
+/// Dependencies and progress of a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkDependencies {
-    /// Wires that end there.
+    /// Wires that end at the link.
     pub inputs: Vec<u32>,
-    /// Links whose horizons bound how far it may go: those before it, and those that feed the ends that
-    /// send to it.
+    /// Links whose earliest output times bound the earliest input time: links that feed this one, and links
+    /// that feed endpoints that send to it.
     pub after: Vec<u32>,
-    /// Ends that it feeds.
+    /// Endpoints that the link feeds: receivers, senders and session slots.
     pub receivers: Vec<Endpoint>,
     pub senders: Vec<Endpoint>,
     pub slots: Vec<u32>,
-    /// Whether it alone feeds all of them, and none is of a slot.
+    /// True if no other link feeds these endpoints, and none of them belongs to a session slot.
     pub is_only_feeder: bool,
-    /// The shortest transmission of what goes over it.
+    /// Shortest transmission time of a packet in ns.
     pub least_service_ns: u64,
-    /// Whether of all packets nothing but their hop has to be known.
+    /// True if no edge marks packets here, and none of them belongs to a message of a user.
     pub alike: bool,
-    /// Until when all that arrives has been seen to.
+    /// Local time in ns: all arrivals before it have been processed.
     pub until_ns: u64,
-    /// Until then no end has anything to do, if nothing more arrives at the link; 0 where that is not known.
+    /// Time in ns of the next event at the endpoints, if nothing more arrives behind the link; 0 if unknown.
     pub ends_ns: u64,
-    /// Which comes first of links at which something arrives at the same moment.
+    /// Order of links with simultaneous events: the smallest number of a wire that ends at the link.
     pub rank: u32,
 }
 
 impl LinkDependencies {
-    /// How many ends it feeds.
+    /// Returns the number of endpoints and session slots that the link feeds.
     pub fn ends(&self) -> usize {
         self.receivers.len() + self.senders.len() + self.slots.len()
     }
 
-    /// Whether another place is the same in all that an order of links follows from, delays aside.
+    /// Returns true if `other` leads to the same sweep order, except for delays.
     fn is_alike(&self, other: &LinkDependencies) -> bool {
         let counts = |it: &LinkDependencies| (it.inputs.is_empty(), it.is_only_feeder, it.ends());
         self.after == other.after && counts(self) == counts(other)
     }
 
-    /// It feeds this end, too.
+    /// Adds an endpoint that the link feeds.
     fn feed(&mut self, end: Endpoint, receives: bool) {
         self.is_only_feeder &= end.alone;
         match receives {
@@ -87,15 +88,15 @@ impl LinkDependencies {
     }
 }
 
-/// An end.
+/// Endpoint of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Endpoint {
     pub transfer: u32,
-    /// The wire on which packets come to it, and that which begins at the links that feed it: another
-    /// one where a sender sees what arrives at its receiver.
+    /// Wire on which packets arrive at the endpoint, and wire that begins at the links that feed it. They
+    /// differ if a sender observes the arrivals at its receiver.
     pub wire: u32,
     pub feeder_wire: u32,
-    /// Whether only one link feeds it.
+    /// True if only one link feeds the endpoint.
     pub alone: bool,
 }
 
@@ -106,14 +107,15 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
 }
 
 impl Dependencies {
-    /// Before this, nothing more arrives at the end of any of these links.
+    /// Returns the earliest input time in ns of a process that these links feed: the minimum of their
+    /// earliest output times.
     #[inline]
     pub fn earliest_input_ns(&self, links: &[u32]) -> u64 {
         let each = links.iter().map(|&l| self.earliest_output_ns[l as usize]);
         each.min().unwrap_or(NEVER)
     }
 
-    /// The ends of one more slot, whose first transfer has this number.
+    /// Adds the endpoints of a new session slot. `first` is its first transfer.
     fn add_slot(&mut self, plan: &Topology, slot: u32, first: u32) {
         let feeders = feeders_of_slot(plan, first);
         for t in [first, first + 1] {
@@ -132,7 +134,7 @@ impl Dependencies {
         self.slot_feeders.push(feeders);
     }
 
-    /// The ends of a transfer that goes by itself.
+    /// Adds the endpoints of a transfer outside session slots.
     fn add_transfer(&mut self, plan: &Topology, t: u32, sees_arrivals: bool) {
         let ends = &plan.ends[t as usize];
         let heard_of = match sees_arrivals {
@@ -161,7 +163,8 @@ impl Dependencies {
         }
     }
 
-    /// What is put on this wire follows from what these links hand on.
+    /// Adds a wire to the inputs of its link, and `feeders` to the links that bound the link's earliest input
+    /// time.
     fn bound(&mut self, plan: &Topology, wire: u32, feeders: &[u32]) {
         if let Some(Target::Link(l)) = plan.targets.get(wire as usize) {
             let place = &mut self.places[*l as usize];
@@ -170,7 +173,7 @@ impl Dependencies {
         }
     }
 
-    /// A transfer has something to do at this time.
+    /// Sets the times of the next timer events of a transfer.
     #[inline]
     pub fn set_due(&mut self, t: u32, receiver_ns: u64, sender_ns: u64) {
         self.receiver_due_ns[t as usize] = receiver_ns;
@@ -181,7 +184,7 @@ impl Dependencies {
     }
 }
 
-/// The links that feed any end of a slot's two transfers.
+/// Returns the links that feed any endpoint of a slot's two transfers.
 fn feeders_of_slot(plan: &Topology, first: u32) -> Vec<u32> {
     let mut feeders = Vec::new();
     for t in [first, first + 1] {
@@ -195,8 +198,8 @@ fn feeders_of_slot(plan: &Topology, first: u32) -> Vec<u32> {
 }
 
 impl Engine {
-    /// Whether moment has to follow moment in any case: an edge marks at several links, which do not see
-    /// each other.
+    /// Returns true if an edge marks packets at several links. These share the state of the edge, so
+    /// event-by-event execution is required.
     fn has_wide_edges(&self) -> bool {
         let mut edge_at = vec![None; self.edges.len()];
         let mut entries = self.plan.ends.iter().zip(&self.accounts);
@@ -209,7 +212,8 @@ impl Engine {
         })
     }
 
-    /// Finds out who feeds whom along the routes of now, and what to look at in which order.
+    /// Derives all dependencies and the sweep order from the current routes. The sweep order is kept if only
+    /// delays changed, by less than a factor of two.
     pub fn make_dependencies(&mut self) {
         let plan = &self.plan;
         let mut schedule = Dependencies {
@@ -262,7 +266,7 @@ impl Engine {
         self.discard_partitions();
     }
 
-    /// A slot that has come since: its links have wires between them already.
+    /// Adds a session slot that was created during the run. The wires between its links exist already.
     pub fn schedule_slot(&mut self, slot: u32, first: u32) {
         self.schedule
             .receiver_due_ns

@@ -1,15 +1,16 @@
-//! When what is to be looked at, where moment follows moment.
+//! Event list (pending event set) of event-by-event execution.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use netflow_tcpmodel::tcp::NEVER;
 
-/// Things with numbers, and when each is to be looked at, in nanoseconds.
+/// Binary heap with the next event of each item. An item can be rescheduled to an earlier time; outdated
+/// entries are skipped when they are due.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventList {
     queue: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The earliest of each in the queue.
+    /// Time of the next event in ns, by item; [`NEVER`] without one.
     scheduled_ns: Vec<u64>,
 }
 
@@ -19,7 +20,7 @@ impl EventList {
         self.scheduled_ns.clear();
     }
 
-    /// Looks at `who` at this time, if not before.
+    /// Schedules an event of item `who` at `at_ns`, unless one is scheduled by then.
     #[inline]
     pub fn schedule(&mut self, who: u32, at_ns: u64) {
         let who_ = who as usize;
@@ -32,7 +33,7 @@ impl EventList {
         }
     }
 
-    /// The next time before `end_ns`, taken out, and who is to be looked at then.
+    /// Removes the next event before `end_ns`, and returns its item.
     #[inline]
     pub fn pop_before(&mut self, end_ns: u64) -> Option<u32> {
         while let Some(&Reverse((at_ns, who))) = self.queue.peek()
@@ -48,7 +49,7 @@ impl EventList {
         None
     }
 
-    /// When somebody is to be looked at next.
+    /// Returns the time of the first entry in ns, which may be outdated; [`NEVER`] if there is none.
     pub fn next_ns(&self) -> u64 {
         self.queue
             .peek()

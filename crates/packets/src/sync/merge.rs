@@ -1,24 +1,25 @@
-//! Packets that come from several places, put in the order of their arrival.
+//! Merge of the arrivals from several wires: a stable bucket sort by arrival time.
 
 use crate::link::wire::Packet;
 
-/// Packets, and room to sort them in.
+/// Packets of a batch, and scratch memory to sort them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch {
-    /// In the order in which they were found.
+    /// Packets in any order.
     pub packets: Vec<Packet>,
     sorted: Vec<Packet>,
-    /// Where each bucket ends.
+    /// End of each bucket in `sorted`.
     ends: Vec<u32>,
 }
 
-/// Up to so many are put in their places one by one.
+/// Maximum number of packets that are sorted by insertion.
 const FEW: usize = 16;
 
 impl Batch {
-    /// All of them in the order of their arrival; those of one moment and one hop as they were found. Their
-    /// times are spread, so they are dealt out to buckets of time, about one to each; what shares a bucket is
-    /// sorted.
+    /// Returns the packets sorted by [`Packet::order`]. The sort is stable.
+    ///
+    /// Arrival times are spread over the batch. So packets are distributed to buckets of equal duration,
+    /// about one packet each. Packets in the same bucket are sorted by comparison.
     pub fn sorted(&mut self) -> &[Packet] {
         let n = self.packets.len();
         if n <= FEW {
@@ -28,7 +29,7 @@ impl Batch {
         let times = || self.packets.iter().map(|p| p.time_ns);
         let first_ns = times().fold(u64::MAX, u64::min);
         let span_ns = times().fold(0, u64::max) - first_ns;
-        // The fewest bits that leave no more buckets than two for each.
+        // Buckets last 2^bits ns, so that there are at most two per packet.
         let bits = (span_ns / n as u64).checked_ilog2().unwrap_or(0);
         let bucket = |p: &Packet| ((p.time_ns - first_ns) >> bits) as usize;
         self.ends.clear();
@@ -38,7 +39,7 @@ impl Batch {
         }
         let mut all = 0;
         for end in &mut self.ends {
-            // Where the bucket begins, for now.
+            // For now, the start of the bucket.
             all += std::mem::replace(end, all);
         }
         self.sorted.resize(n, Packet::default());
@@ -60,7 +61,7 @@ impl Batch {
     }
 }
 
-/// Puts each where it belongs among those before it.
+/// Sorts packets by insertion (stable).
 fn insert(packets: &mut [Packet]) {
     for i in 1..packets.len() {
         let packet = packets[i];
@@ -80,7 +81,8 @@ mod tests {
 
     use super::*;
 
-    /// As a stable sort does it: few and many, spread, all at one moment, most far from one.
+    /// The result equals that of a stable sort: small and large batches, spread or simultaneous arrivals,
+    /// outliers.
     #[test]
     fn it_is_a_stable_sort() {
         let mut random = Pcg32::seed_from_u64(1);

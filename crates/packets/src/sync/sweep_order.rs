@@ -1,9 +1,13 @@
-//! In which order links have their steps.
+//! Sweep order of links: nested loops, as in a weak topological order (Bourdoncle, *Efficient chaotic
+//! iteration strategies with widenings*, 1993).
 //!
-//! What a link waits for should have had its step before, or be far away: then a sweep over all links brings all of them
-//! far. Links wait for each other in cycles (there and back between two neighbours, say), and no order brings them farther
-//! in a sweep than the shortest cycle is long. So links of short cycles have steps in a loop of their own, again and
-//! again within one sweep over the others, whose cycles are longer; and loops are parts of longer loops.
+//! A sweep visits all links. It advances them far if each link follows the links that feed it, or if those
+//! have a long lookahead. Links feed each other in cycles, for example those in both directions between two
+//! neighbours. In any order, a sweep advances all links at most by the length of the shortest cycle, which is
+//! the sum of its lookaheads. Therefore links on short cycles form an inner loop. It repeats within one sweep
+//! over the other links, whose cycles are longer. Loops are nested in longer loops.
+//!
+//! The order within a loop is found by a greedy search with random restarts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,50 +19,50 @@ use rand_pcg::Pcg32;
 
 use crate::sync::dependencies::LinkDependencies;
 
-/// So many orders are tried, the more the fewer inputs there are: all tries together look at about so many. Where there
-/// was an order before, the fewest: routes may change often.
+/// Minimum and maximum number of orders that are tried, and number of edges that all tries visit in total.
+/// After the first order of a run, only the minimum is tried because routes may change often.
 const MIN_TRIES: usize = 4;
 const MAX_TRIES: usize = 16;
 const SEARCH_EDGES: usize = 60_000;
-/// So many sweeps tell how far one goes.
+/// Number of sweeps over which the advance of one sweep is measured.
 const SWEEPS: u64 = 16;
-/// Cycles that are shorter than so many sweeps without them make a loop of their own.
+/// Length below which cycles form an inner loop, in advances of a sweep without that loop.
 const SHORT: u64 = 2;
-/// Loops have to spare so much of the looks, or they are not worth it.
+/// Minimum fraction of visits that further inner loops must save.
 const MIN_SAVING: f64 = 0.2;
-/// After so many tries with longer cycles that were not worth it no more are made.
+/// Number of failed attempts with longer cycles after which the search ends.
 const MAX_FAILED_TRIES: u32 = 3;
-/// Short cycles are looked for until so many steps from link to link have been taken for each input.
+/// Maximum number of steps in the search for short cycles, per edge.
 const STEPS_PER_EDGE: usize = 40;
-/// Sweeps that go so far need not go farther.
+/// Advance of a sweep in ns that needs no improvement.
 const FAR_NS: u64 = 1_000_000_000;
 
-/// Who has a step.
+/// Step of a sweep.
 #[derive(Clone, Debug)]
 pub(crate) enum SweepStep {
     Link(u32),
-    /// These, again and again, as long as that brings one of them forward.
+    /// Inner loop: the steps repeat as long as one of their links advances.
     Loop(Vec<SweepStep>),
 }
 
-/// Links in an order.
+/// Nested order of links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SweepOrder {
     pub steps: Vec<SweepStep>,
-    /// How many they are.
+    /// Number of links.
     pub links: usize,
-    /// How far a sweep brings all of them, if none has a queue.
+    /// Advance of all links in one sweep, in ns, with empty queues.
     pub advance_ns: u64,
-    /// To how many looks at links one nanosecond comes then, if nothing arrives.
+    /// Number of visits per ns of simulated time without arrivals.
     idle_visits_per_ns: f64,
-    /// Ends that links feed alone: they are looked at where something arrives.
+    /// Number of endpoints that only one link feeds. They are visited only after arrivals.
     ends: usize,
-    /// By link: what was ahead of it when this was found.
+    /// Lookaheads in ns for which the order was computed, by link.
     lookahead_ns: Vec<u64>,
 }
 
-/// Has all links of these steps act, in their order, by a function that says whether a link came forward, and how far
-/// it has come. Whether any came forward, and how far the last of them is.
+/// Runs all steps in order. `act` advances a link, and returns whether it advanced and its local time.
+/// Returns whether any link advanced, and the minimum of the local times.
 pub(crate) fn run_steps(
     steps: &[SweepStep],
     act: &mut impl FnMut(u32) -> (bool, u64),
@@ -70,7 +74,7 @@ pub(crate) fn run_steps(
             SweepStep::Loop(inner) => {
                 let first = run_steps(inner, act);
                 let mut last = first;
-                // Each round brings them forward by the length of a cycle, as far as others let them.
+                // Each pass advances the links by the length of a cycle, as far as other links allow.
                 while last.0 {
                     last = run_steps(inner, act);
                 }
@@ -83,7 +87,7 @@ pub(crate) fn run_steps(
     (came, least_ns)
 }
 
-/// Only the steps of some links.
+/// Keeps only the steps of links for which `which` is true.
 pub(crate) fn retain(steps: &mut Vec<SweepStep>, which: &impl Fn(u32) -> bool) {
     steps.retain_mut(|step| match step {
         SweepStep::Link(l) => which(*l),
@@ -104,8 +108,8 @@ impl SweepStep {
 }
 
 impl SweepOrder {
-    /// An order of the links that anything arrives at, `lookahead_ns` telling how much later what arrives at a link arrives
-    /// behind it, at least; the `first` one, or one after others.
+    /// Returns an order of all links with input wires. `lookahead_ns` has the lookahead of each link. The
+    /// search is longer for the `first` order of a run.
     pub fn new(places: &[LinkDependencies], lookahead_ns: &[u64], first: bool) -> SweepOrder {
         let most_tries = if first { MAX_TRIES } else { MIN_TRIES };
         let mut search = Search::new(places, lookahead_ns, most_tries);
@@ -133,7 +137,8 @@ impl SweepOrder {
         }
     }
 
-    /// To how many looks at links and ends one nanosecond comes in which so many packets arrive at links.
+    /// Returns the number of visits of links and endpoints per ns of simulated time, if `pkts_per_ns` packets
+    /// arrive at links.
     pub fn visits_per_ns(&self, pkts_per_ns: f64) -> f64 {
         let ends = self.ends as f64;
         let at_packets = pkts_per_ns * ends / self.links.max(1) as f64;
@@ -141,7 +146,7 @@ impl SweepOrder {
         self.idle_visits_per_ns + at_packets.min(at_all)
     }
 
-    /// Whether what is ahead of links is about what it was.
+    /// Returns true if all lookaheads are within a factor of two of those at the computation.
     pub fn fits(&self, lookahead_ns: &[u64]) -> bool {
         let mut both = self.lookahead_ns.iter().zip(lookahead_ns);
         let are_near = |(a, b): (&u64, &u64)| a.max(b) / 2 <= *a.min(b);
@@ -149,17 +154,17 @@ impl SweepOrder {
     }
 }
 
-/// A link, or a loop.
+/// Item of an order: a link or an inner loop.
 #[derive(Clone, Debug)]
 struct Item {
     step: SweepStep,
-    /// Looks at links, and at ends that are looked at though nothing arrives, when it goes round once; and for each
-    /// nanosecond beside, of those that go round in it.
+    /// Number of visits in one pass over the item: links, and endpoints that are visited without arrivals.
+    /// Its inner loops add `visits_per_ns`.
     looks: usize,
     visits_per_ns: f64,
 }
 
-/// Items in an order, how far a sweep over them brings them, and at the price of how many looks.
+/// Items in order, the advance of a sweep over them, and its cost in visits per ns.
 #[derive(Clone, Debug)]
 struct Ordering {
     items: Vec<Item>,
@@ -167,24 +172,23 @@ struct Ordering {
     visits_per_ns: f64,
 }
 
-/// In none.
+/// No item.
 const NONE: u32 = u32::MAX;
 
 struct Search<'a> {
     places: &'a [LinkDependencies],
     lookahead_ns: &'a [u64],
     most_tries: usize,
-    /// By link: the item that it belongs to.
+    /// Item of each link.
     item_of: Vec<u32>,
     random: Pcg32,
 }
 
-/// Of each item, those before it and those that come next, and how much later what arrives at the first of two arrives
-/// at the second, at least.
+/// Graph of items: predecessors and successors of each, with the lookahead in ns.
 struct LinkGraph {
     before: Vec<Vec<(u32, u64)>>,
     next: Vec<Vec<(u32, u64)>>,
-    /// How many they are.
+    /// Number of edges.
     all: usize,
 }
 
@@ -203,13 +207,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// All links that anything arrives at.
+    /// Returns all links with input wires, as items.
     fn links(&self) -> Vec<Item> {
         let places = (0..).zip(self.places);
         let used = places.filter(|(_, place)| !place.inputs.is_empty());
         let item = |(l, place): (u32, &LinkDependencies)| Item {
             step: SweepStep::Link(l),
-            // Ends that it feeds alone are looked at where something arrives.
+            // Endpoints that only this link feeds are visited only after arrivals.
             looks: 1 + if place.is_only_feeder {
                 0
             } else {
@@ -220,11 +224,11 @@ impl<'a> Search<'a> {
         used.map(item).collect()
     }
 
-    /// These items in the best order that is found.
+    /// Returns the items in the best order found.
     ///
-    /// Far is meant as items see it that are ahead of others by what is ahead for them anyway. So each try looks at
-    /// them from where the sweeps of the try before left them; if that was no better, from where a wave is that runs out
-    /// from one of them.
+    /// The length of an edge is relative: a predecessor that is ahead anyway constrains less. Therefore each
+    /// try uses the times that items have after the sweeps of the last try. If that try was no improvement,
+    /// it uses the distances from a random item.
     fn arrange(&mut self, items: Vec<Item>) -> Ordering {
         let ways = self.ways(&items);
         let tries = (SEARCH_EDGES / ways.all.max(1)).clamp(MIN_TRIES, self.most_tries);
@@ -258,7 +262,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The ways between these items: of several links that join two of them, the nearest counts.
+    /// Returns the graph of these items. Of parallel edges, the shortest counts.
     fn ways(&mut self, items: &[Item]) -> LinkGraph {
         for (i, item) in (0..).zip(items) {
             item.step.each_link(&mut |l| self.item_of[l as usize] = i);
@@ -268,7 +272,7 @@ impl<'a> Search<'a> {
             item.step.each_link(&mut |l| {
                 for &k in &self.places[l as usize].after {
                     let from = self.item_of[k as usize];
-                    // A link that waits for itself has to be looked at again; a loop is.
+                    // A link that feeds itself must be visited again. A loop repeats anyway.
                     let again = from == to && matches!(item.step, SweepStep::Link(_));
                     if from != NONE && (from != to || again) {
                         let lookahead_ns = self.lookahead_ns[k as usize];
@@ -295,8 +299,8 @@ impl<'a> Search<'a> {
         ways
     }
 
-    /// The same with loops of those of its items that are on cycles shorter than this, unless all are, or it takes too
-    /// long to find out.
+    /// Groups the items on cycles shorter than `short_ns` into inner loops. Returns `None` if all items form
+    /// one loop, or if the search takes too long.
     fn with_inner_loops(&mut self, arranged: Ordering, short_ns: u64) -> Option<Ordering> {
         let items = arranged.items;
         let ways = self.ways(&items);
@@ -331,7 +335,7 @@ impl<'a> Search<'a> {
         Some(self.arrange(loops))
     }
 
-    /// A loop of these.
+    /// Returns a loop of these items.
     fn go_round(&mut self, items: Vec<Item>) -> Item {
         let arranged = self.arrange(items);
         Item {
@@ -342,11 +346,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Later than everything that is of interest.
+/// Time in ns that is later than all times of interest.
 const END_NS: u64 = NEVER / 4;
 
 impl LinkGraph {
-    /// Next is always the one whose nearest input that has not had its step is farthest, where all have come so far.
+    /// Returns a greedy order at the times `at_ns`. The next item is the one whose nearest predecessor among
+    /// the remaining items is farthest.
     fn order(&self, at_ns: &[u64]) -> Vec<u32> {
         let LinkGraph { before, next, .. } = self;
         let far_ns = |i: usize, &(from, lookahead_ns): &(u32, u64)| {
@@ -390,7 +395,8 @@ impl LinkGraph {
         order
     }
 
-    /// How far a sweep in this order brings all items, and how far each has come after some.
+    /// Returns the advance of one sweep in this order, in ns. Sets `at_ns` to the times of the items after
+    /// [`SWEEPS`] sweeps.
     fn sweep(&self, order: &[u32], at_ns: &mut [u64]) -> u64 {
         at_ns.fill(0);
         let mut least_ns = 0;
@@ -409,12 +415,12 @@ impl LinkGraph {
     }
 }
 
-/// When what begins at one item comes to the others.
+/// Shortest paths from one item (Dijkstra).
 struct Wave {
-    /// By item; never if it does not, or later than was asked for.
+    /// Distance in ns, by item; [`NEVER`] if it reaches the limit.
     at_ns: Vec<u64>,
     reached: Vec<u32>,
-    /// Steps from item to item so far.
+    /// Number of edges visited so far.
     steps: usize,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -429,7 +435,7 @@ impl Wave {
         }
     }
 
-    /// From this item, until `end_ns`.
+    /// Computes the distances from item `from` that are shorter than `end_ns`.
     fn run(&mut self, from: u32, end_ns: u64, next_of: &[Vec<(u32, u64)>]) {
         for i in self.reached.drain(..) {
             self.at_ns[i as usize] = NEVER;
@@ -457,7 +463,8 @@ impl Wave {
 mod tests {
     use super::*;
 
-    /// Links that wait for each other, and some for themselves: a ring, and chords; delays of `decades` powers of ten.
+    /// Returns links of a ring with chords, some of which feed themselves. Lookaheads cover `decades` powers
+    /// of ten.
     fn random(numbers: &mut Pcg32, links: u32, decades: f64) -> (Vec<LinkDependencies>, Vec<u64>) {
         let places = (0..links).map(|l| {
             let mut after = vec![(l + links - 1) % links];
@@ -481,7 +488,7 @@ mod tests {
         (places, lookahead_ns.collect())
     }
 
-    /// By Floyd's and Warshall's method.
+    /// Returns the length of the shortest cycle in ns (Floyd–Warshall).
     fn shortest_cycle_ns(places: &[LinkDependencies], lookahead_ns: &[u64]) -> u64 {
         let n = places.len();
         let mut far_ns = vec![NEVER / 4; n * n];
@@ -501,8 +508,8 @@ mod tests {
         (0..n).map(|l| far_ns[l * n + l]).min().unwrap_or(NEVER)
     }
 
-    /// Whatever the order, a sweep without loops cannot go farther than round the shortest cycle; the order that is
-    /// found comes near to that.
+    /// In any order, a sweep without loops advances at most by the length of the shortest cycle. The order
+    /// found is near that limit.
     #[test]
     fn sweeps_go_nearly_as_far_as_they_can() {
         let mut numbers = Pcg32::new(1, 1);
@@ -513,13 +520,12 @@ mod tests {
             let mut search = Search::new(&places, &lookahead_ns, MAX_TRIES);
             let order = search.arrange(search.links());
             let part = order.advance_ns as f64 / most_ns as f64;
-            // The first sweeps of all have a start that later ones have not.
+            // The first sweep has an advantage over later ones, so the ratio may exceed 1.
             assert!((0.85..1.5).contains(&part), "{case}: {part}");
         }
     }
 
-    /// Each link has its steps in one place, and fewer looks are needed than without loops, the more the more delays
-    /// differ.
+    /// Each link has one step. Inner loops save visits, more if delays differ more.
     #[test]
     fn loops_spare_looks() {
         let mut numbers = Pcg32::new(2, 1);
