@@ -11,7 +11,7 @@ use crate::endpoint::delays::{Delays, OneWay, Times, there};
 use crate::endpoint::transfer::Transfer;
 use crate::link::class_scheduler::Transmission;
 use crate::link::edge_marker::{self, Marking};
-use crate::link::queue::{Arrivals, Link, LinkCounts, Lossy, Queue, RedMarks};
+use crate::link::queue::{Arrivals, Link, LinkCounts, Queue, RedMarks, TransitLosses};
 use crate::link::queue_disc::QueueDisc;
 use crate::parallel::partition::Partitions;
 use crate::sessions::events::{NO_SLOT, Sessions};
@@ -24,10 +24,10 @@ use crate::{Purpose, ns, random};
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     pub network: Network,
-    pub numbers: TieBreak,
+    pub tie_break: TieBreak,
     pub seed: u64,
     /// Current wires, hops and paths.
-    pub plan: Topology,
+    pub topology: Topology,
     pub links: Vec<Link>,
     pub transfers: Vec<Transfer>,
     /// Losses, by transfer.
@@ -37,7 +37,7 @@ pub(crate) struct Engine {
     /// Delays, by connection.
     pub delays: Vec<Delays>,
     /// Sessions of workloads.
-    pub visits: Sessions,
+    pub sessions: Sessions,
     /// Number of events applied, and current epoch of routes.
     pub next_event: usize,
     pub epoch: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Engine {
     pub now_ns: u64,
     /// Packets per ns that arrived at links in the last interval, if known.
     pub pkts_per_ns: Option<f64>,
-    pub schedule: Dependencies,
+    pub dependencies: Dependencies,
     /// Partitions of the network for several threads.
     pub parts: Partitions,
 }
@@ -86,8 +86,8 @@ const MEAN_BITS: f64 = 8000.0;
 impl Engine {
     /// Returns the engine at time 0, with these settings of settable connections.
     pub fn new(network: Network, seed: u64, burstiness_interval_ns: u64, set: Vec<Set>) -> Engine {
-        let numbers = TieBreak::new(&network);
-        let plan = Topology::new(&network, &numbers);
+        let tie_break = TieBreak::new(&network);
+        let topology = Topology::new(&network, &tie_break);
         let inner = network.tables().clone();
         let link = |(i, id): (usize, LinkId)| {
             let (spec, buffer) = (network.link_spec(id), network.packet_buffer(id));
@@ -96,7 +96,7 @@ impl Engine {
                     // RIO queues are set up when routes are known.
                     DropPolicy::DropTail | DropPolicy::Rio(_) => Queue::new(buffer),
                     DropPolicy::Managed(discipline) => {
-                        let seed = random(seed, Purpose::Queue, numbers.links[i]).random();
+                        let seed = random(seed, Purpose::Queue, tie_break.links[i]).random();
                         Queue::managed(QueueDisc::new(discipline, buffer, seed))
                     }
                     DropPolicy::Red(red) => Queue::with_red(
@@ -108,14 +108,14 @@ impl Engine {
                             MEAN_BITS / spec.bandwidth_bps * 1e9,
                         ),
                         RedMarks::of(&red),
-                        random(seed, Purpose::Queue, numbers.links[i]),
+                        random(seed, Purpose::Queue, tie_break.links[i]),
                     ),
                 },
                 lossy: (!spec.loss.is_none()).then(|| {
-                    let streams = loss_streams(seed, numbers.links[i]);
-                    Box::new(Lossy::new(Losses::new(&spec.loss, streams)))
+                    let streams = loss_streams(seed, tie_break.links[i]);
+                    Box::new(TransitLosses::new(Losses::new(&spec.loss, streams)))
                 }),
-                turn: Transmission::Alone,
+                transmission: Transmission::Alone,
                 bandwidth_bps: spec.bandwidth_bps,
                 delay_ns: ns(spec.delay_s),
                 earlier: Fifo::default(),
@@ -125,7 +125,7 @@ impl Engine {
         let transfer = |(i, ends): (usize, &Ends)| {
             let spec = &inner.connections[ends.connection as usize];
             let jitter_s = jitter_s(&network, &set, ends.connection);
-            let mut transfer = Transfer::new(spec, jitter_s, *ends, seed, numbers.transfers[i]);
+            let mut transfer = Transfer::new(spec, jitter_s, *ends, seed, tie_break.transfers[i]);
             if inner.aggregate_of(ends.connection).is_some() {
                 transfer.is_marked();
             }
@@ -134,18 +134,18 @@ impl Engine {
             }
             transfer
         };
-        let transfers: Vec<Transfer> = plan.ends.iter().enumerate().map(transfer).collect();
-        let aggregates = (plan.ends.iter()).map(|ends| inner.aggregate_of(ends.connection));
+        let transfers: Vec<Transfer> = topology.ends.iter().enumerate().map(transfer).collect();
+        let aggregates = (topology.ends.iter()).map(|ends| inner.aggregate_of(ends.connection));
         let mut engine = Engine {
             accounts: aggregates.map(Account::new).collect(),
             delays: vec![Delays::default(); inner.connections.len()],
             seed,
-            visits: Sessions::new(transfers.len(), inner.connections.len()),
+            sessions: Sessions::new(transfers.len(), inner.connections.len()),
             edges: (0..)
                 .zip(&inner.aggregates)
-                .map(|(i, spec): (usize, _)| Marking::new(spec, seed, numbers.edges[i]))
+                .map(|(i, spec): (usize, _)| Marking::new(spec, seed, tie_break.edges[i]))
                 .collect(),
-            schedule: Dependencies::default(),
+            dependencies: Dependencies::default(),
             parts: Partitions::default(),
             links: network.links().enumerate().map(link).collect(),
             transfers,
@@ -154,13 +154,13 @@ impl Engine {
             set,
             now_ns: 0,
             pkts_per_ns: None,
-            plan,
-            numbers,
+            topology,
+            tie_break,
             network,
         };
         engine.open_workloads();
         engine.route(None);
-        engine.tell_precedences_apart(seed);
+        engine.set_up_rio(seed);
         engine.share_links();
         engine.make_dependencies();
         engine.apply_events();
@@ -170,10 +170,10 @@ impl Engine {
     /// Adds a transfer to a connection that has others already.
     pub fn add_transfer(&mut self, connection: u32) {
         let t = self.transfers.len() as u32;
-        self.plan.add(connection);
+        self.topology.add(connection);
         let inner = self.network.tables().clone();
-        let ends = self.plan.ends[t as usize];
-        let number = self.numbers.of_another(connection);
+        let ends = self.topology.ends[t as usize];
+        let number = self.tie_break.of_another(connection);
         let spec = &inner.connections[connection as usize];
         // Only workloads add transfers. They have no send jitter.
         let mut transfer = Transfer::new(spec, 0.0, ends, self.seed, number);
@@ -183,8 +183,8 @@ impl Engine {
         self.transfers.push(transfer);
         self.accounts
             .push(Account::new(inner.aggregate_of(connection)));
-        self.visits.slot_of.push(NO_SLOT);
-        self.visits.more_of[connection as usize].push(t);
+        self.sessions.slot_of.push(NO_SLOT);
+        self.sessions.more_of[connection as usize].push(t);
         self.route_transfer(t, self.branch_of(self.epoch, connection));
     }
 
@@ -200,7 +200,7 @@ impl Engine {
         if !transfer.receiving.has_fresh() {
             return;
         }
-        let c = self.plan.ends[t].connection as usize;
+        let c = self.topology.ends[t].connection as usize;
         let least_ns = || least_ns(&self.network, &self.set, self.epoch, c).0;
         let one_way = there(&mut self.delays[c].one_way, || OneWay::new(least_ns()));
         if let Some(one_way) = one_way {
@@ -215,7 +215,7 @@ impl Engine {
         if transfer.rtts_ns.is_empty() {
             return;
         }
-        let c = self.plan.ends[t].connection as usize;
+        let c = self.topology.ends[t].connection as usize;
         let least_ns = || least_ns(&self.network, &self.set, self.epoch, c).1;
         let round_trip = there(&mut self.delays[c].round_trip, || Times::new(least_ns()));
         if let Some(round_trip) = round_trip {
@@ -226,26 +226,26 @@ impl Engine {
 
     /// Counts the loss of a packet that arrived at this hop.
     pub fn is_lost(&mut self, hop: u32, at_ns: u64) {
-        let spec = &self.plan.specs[hop as usize];
+        let spec = &self.topology.specs[hop as usize];
         lose(&mut self.accounts, &mut self.edges, spec, at_ns);
     }
 
     /// Sends a transfer over a branch from now on.
     pub fn route_transfer(&mut self, t: u32, branch: u32) {
-        self.plan.route(&self.network, t, branch, &self.links);
-        self.transfers[t as usize].ends = self.plan.ends[t as usize];
+        self.topology.route(&self.network, t, branch, &self.links);
+        self.transfers[t as usize].ends = self.topology.ends[t as usize];
     }
 
     /// Sets up RIO where it is configured. The average decays in idle periods by packets of the mean size of
     /// the link's data.
-    fn tell_precedences_apart(&mut self, seed: u64) {
+    fn set_up_rio(&mut self, seed: u64) {
         for (l, id) in self.network.links().enumerate() {
             let spec = self.network.link_spec(id);
             let DropPolicy::Rio(rio) = &spec.queue else {
                 continue;
             };
             let crossing = || {
-                let specs = self.plan.specs.iter();
+                let specs = self.topology.specs.iter();
                 specs.filter(|hop| hop.link as usize == l && !hop.is_ack)
             };
             let mean_bits = match crossing().count() {
@@ -256,7 +256,7 @@ impl Engine {
             let waiting = (self.network.buffer_pkts(id).floor() - 1.0).max(1.0) as u32;
             // The network's builder has validated it.
             if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
-                let seed = random(seed, Purpose::Queue, self.numbers.links[l]).random();
+                let seed = random(seed, Purpose::Queue, self.tie_break.links[l]).random();
                 let active = ActiveQueue::new(dropper, 0, seed);
                 self.links[l].queue = Queue::with_rio(self.network.packet_buffer(id), active);
             }
@@ -388,31 +388,31 @@ impl Engine {
 
     /// Returns every hop of data, with the number of packets that have arrived there.
     pub fn data_hops(&self) -> impl Iterator<Item = (&HopSpec, u64)> {
-        let data = (self.plan.specs.iter().enumerate()).filter(|(_, spec)| !spec.is_ack);
+        let data = (self.topology.specs.iter().enumerate()).filter(|(_, spec)| !spec.is_ack);
         data.map(|(hop, spec)| (spec, self.arrived_at(hop)))
     }
 
     /// Calls `each` for every packet, with the hop that accepted it last and whether it is still in that
     /// queue.
     pub fn each_under_way(&self, mut each: impl FnMut(&HopSpec, bool)) {
-        for (w, origins) in (0..).zip(&self.plan.origins) {
+        for (w, origins) in (0..).zip(&self.topology.origins) {
             if origins.is_empty() {
                 continue; // packets from endpoints reach their first link at once
             }
-            for packet in self.plan.wires.waiting(w) {
-                let hop = &self.plan.specs[packet.hop as usize - 1];
+            for packet in self.topology.wires.waiting(w) {
+                let hop = &self.topology.specs[packet.hop as usize - 1];
                 let left_ns = self.links[hop.link as usize].left_ns(packet);
                 each(hop, left_ns.is_some_and(|left_ns| left_ns > self.now_ns));
             }
         }
         let pending_losses = self.links.iter().flat_map(Link::pending_losses);
-        pending_losses.for_each(|packet| each(&self.plan.specs[packet.hop as usize], true));
+        pending_losses.for_each(|packet| each(&self.topology.specs[packet.hop as usize], true));
         let managed = self
             .links
             .iter()
             .filter_map(|link| link.queue.managed.as_ref());
         for waits in managed.flat_map(|queue| queue.waiting()) {
-            each(&self.plan.specs[waits.packet.hop as usize], true);
+            each(&self.topology.specs[waits.packet.hop as usize], true);
         }
     }
 }

@@ -29,12 +29,13 @@ impl Engine {
     /// time, endpoints act before links.
     fn run_plainly(&mut self, end_ns: u64) {
         loop {
-            let wires = (0..self.plan.wires.len() as u32).map(|w| self.plan.wires.head_ns(w));
+            let wires =
+                (0..self.topology.wires.len() as u32).map(|w| self.topology.wires.head_ns(w));
             let alone = (0..).zip(&self.transfers);
-            let alone = alone.filter(|&(t, _)| self.visits.slot_of[t as usize] == NO_SLOT);
+            let alone = alone.filter(|&(t, _)| self.sessions.slot_of[t as usize] == NO_SLOT);
             let due = alone.map(|(_, transfer): (u32, _)| transfer.due_ns());
-            let slots = (0..self.visits.slots.len()).map(|s| self.slot_due_ns(s));
-            let come = self.visits.classes.iter().map(|crowd| crowd.next_ns());
+            let slots = (0..self.sessions.slots.len()).map(|s| self.slot_due_ns(s));
+            let come = self.sessions.classes.iter().map(|class| class.next_ns());
             let free = self.links.iter().map(|link| link.due_ns());
             let now_ns = wires.chain(due).chain(slots).chain(come).chain(free).min();
             let now_ns = now_ns.unwrap_or(NEVER);
@@ -43,9 +44,9 @@ impl Engine {
             }
             self.admit_sessions(now_ns + 1);
             for t in (0..self.transfers.len()).rev() {
-                match self.visits.slot_of[t] {
+                match self.sessions.slot_of[t] {
                     NO_SLOT => {
-                        self.transfers[t].act(now_ns + 1, &mut self.plan.wires);
+                        self.transfers[t].act(now_ns + 1, &mut self.topology.wires);
                         self.record_delays(t);
                         self.record_round_trips(t);
                     }
@@ -54,9 +55,9 @@ impl Engine {
             }
             for l in (0..self.links.len()).rev() {
                 let mut arriving: Vec<Packet> = Vec::new();
-                for w in 0..self.plan.wires.len() as u32 {
-                    if self.plan.targets[w as usize] == Target::Link(l as u32) {
-                        self.plan.wires.take_until(w, now_ns + 1, &mut arriving);
+                for w in 0..self.topology.wires.len() as u32 {
+                    if self.topology.targets[w as usize] == Target::Link(l as u32) {
+                        self.topology.wires.take_until(w, now_ns + 1, &mut arriving);
                     }
                 }
                 arriving.sort_by_key(Packet::order);
@@ -135,12 +136,12 @@ impl Engine {
         }
         let arrived = self.data_hops().map(|(_, arrived)| arrived);
         told.push(format!("{end_ns}: hops {:?}", arrived.collect::<Vec<_>>()));
-        for crowd in &self.visits.classes {
-            let mut waits = crowd.waits.clone();
+        for class in &self.sessions.classes {
+            let mut waits = class.waits.clone();
             waits.sort_by_key(|wait| wait.user);
             told.push(format!(
                 "{end_ns}: users {} {} {waits:?}",
-                crowd.came, crowd.gone
+                class.came, class.gone
             ));
         }
         told.push(format!("{end_ns}: acknowledgements {}", self.lost_acks()));
@@ -392,7 +393,7 @@ fn nothing_differs_from_a_plain_simulator() {
         let plainly = engine().told(Engine::run_plainly, 7, ns(0.37));
         let mut first = engine();
         first.run_until(ns(0.37));
-        sweeps += usize::from(!first.schedule.event_by_event);
+        sweeps += usize::from(!first.dependencies.event_by_event);
         first.partition_links();
         first.run_until(ns(0.74));
         divided += usize::from(first.parts.are_there());
@@ -403,7 +404,7 @@ fn nothing_differs_from_a_plain_simulator() {
                 engine.run_until(end_ns);
             }),
             ("by moments", |engine, end_ns| {
-                engine.schedule.in_order = true;
+                engine.dependencies.requires_event_by_event = true;
                 engine.run_until(end_ns);
             }),
         ];

@@ -90,7 +90,7 @@ impl Packets {
         let set = vec![Set::default(); network.tables().settable.len()];
         let engine = Engine::new(network, seed, ns(options.burstiness_interval_s), set);
         let mut next = 0;
-        for &connection in &engine.numbers.connections {
+        for &connection in &engine.tie_break.connections {
             first_transfer[connection as usize] = next;
             next += engine.network.tables().connections[connection as usize].count;
         }
@@ -153,9 +153,9 @@ impl Packets {
             }
         }
         // The number of simultaneous sessions is not known in advance.
-        let visits = self.engine.slots() as f64 * OF_VISIT;
+        let sessions = self.engine.slots() as f64 * SESSION_BYTES;
         let allowed_bytes = self.network().tables().memory_limit_bytes;
-        check_memory(visits, allowed_bytes)
+        check_memory(sessions, allowed_bytes)
     }
 
     /// Returns the number of intervals that have ended.
@@ -182,7 +182,7 @@ impl Packets {
 
     /// Returns the present state, for a period that starts now.
     pub fn start(&self) -> Start {
-        let classes = self.engine.visits.classes.iter();
+        let classes = self.engine.sessions.classes.iter();
         Start {
             intervals: self.intervals(),
             arrivals: (0..self.engine.links.len())
@@ -190,7 +190,7 @@ impl Packets {
                 .collect(),
             delays: self.engine.delays.clone(),
             users: classes
-                .map(|crowd| (crowd.came, crowd.gone, crowd.waits.len()))
+                .map(|class| (class.came, class.gone, class.waits.len()))
                 .collect(),
         }
     }
@@ -257,16 +257,16 @@ impl Packets {
 
     /// Returns the experience of users since `start`, by workload.
     pub fn experiences(&self, start: &Start) -> Vec<Experience> {
-        let classes = self.engine.visits.classes.iter().enumerate();
+        let classes = self.engine.sessions.classes.iter().enumerate();
         classes
-            .map(|(w, crowd)| {
+            .map(|(w, class)| {
                 let (came, gone, over) = start.users.get(w).copied().unwrap_or_default();
-                let mut waits = crowd.waits.get(over..).unwrap_or_default().to_vec();
+                let mut waits = class.waits.get(over..).unwrap_or_default().to_vec();
                 // In order of arrival, and for each user in order of completion.
                 waits.sort_by_key(|wait| wait.user);
                 Experience {
-                    came: crowd.came - came,
-                    gone: crowd.gone - gone,
+                    came: class.came - came,
+                    gone: class.gone - gone,
                     waits,
                 }
             })
@@ -318,7 +318,7 @@ impl Packets {
         let first = self.first_transfer[i];
         let count = self.network().tables().connections[i].count;
         let first = first as usize..(first + count) as usize;
-        let more = self.engine.visits.more_of.get(i).into_iter().flatten();
+        let more = self.engine.sessions.more_of.get(i).into_iter().flatten();
         first.chain(more.map(|&t| t as usize))
     }
 
@@ -367,16 +367,16 @@ fn needed_bytes(network: &Network) -> f64 {
 pub const OF_ACKS: [f64; 3] = [1.0, 0.0, 0.0];
 
 /// Maximum memory of a partition, as a fraction of the whole network.
-const OF_PART: f64 = 0.5;
+const PARTITION_MEMORY_FRACTION: f64 = 0.5;
 
 /// Returns the number of threads for which there is memory, each with its partition.
 fn threads_at_most(needed: f64, allowed_bytes: u64) -> usize {
     let spare = (allowed_bytes as f64 / needed.max(1.0) - 1.0).max(0.0);
-    (1.0 + spare / OF_PART) as usize
+    (1.0 + spare / PARTITION_MEMORY_FRACTION) as usize
 }
 
 /// Approximate memory of a session slot in bytes.
-const OF_VISIT: f64 = 20_000.0;
+const SESSION_BYTES: f64 = 20_000.0;
 
 fn no_moment(time_s: f64) -> String {
     format!("it is {time_s} s, but packets take their times in whole nanoseconds")

@@ -37,7 +37,7 @@ impl TieBreak {
             .connections
             .iter()
             .map(|spec| (hash_of(&spec.name), 0));
-        let mut numbers = TieBreak {
+        let mut tie_break = TieBreak {
             links: inner.link_names.iter().map(hash_of).collect(),
             edges: inner
                 .aggregates
@@ -49,12 +49,12 @@ impl TieBreak {
         };
         for &c in &connections {
             let count = inner.connections[c as usize].count;
-            let transfers = (0..count).map(|_| numbers.of_another(c));
+            let transfers = (0..count).map(|_| tie_break.of_another(c));
             let transfers: Vec<u64> = transfers.collect();
-            numbers.transfers.extend(transfers);
+            tie_break.transfers.extend(transfers);
         }
-        numbers.connections = connections;
-        numbers
+        tie_break.connections = connections;
+        tie_break
     }
 
     /// Returns the number of another transfer of a connection.

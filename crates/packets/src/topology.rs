@@ -94,7 +94,7 @@ pub(crate) const NO_WIRE: u32 = u32::MAX;
 
 /// Start of a path: its first hop and the wire to its first link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct PathStart {
     pub hop: u32,
     pub wire: u32,
 }
@@ -124,8 +124,8 @@ impl HopSpec {
     }
 }
 
-impl Way {
-    const NONE: Way = Way {
+impl PathStart {
+    const NONE: PathStart = PathStart {
         hop: 0,
         wire: NO_WIRE,
     };
@@ -135,12 +135,12 @@ impl Way {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub connection: u32,
-    pub data: Way,
-    pub acks: Way,
+    pub data: PathStart,
+    pub acks: PathStart,
     pub data_in: u32,
     pub acks_in: u32,
     /// Delay in ns of acknowledgements that are not traffic.
-    pub beside_ns: u64,
+    pub off_network_ack_delay_ns: u64,
 }
 
 /// Current paths through the network.
@@ -178,17 +178,17 @@ struct Packets {
 }
 
 impl Topology {
-    pub fn new(network: &Network, numbers: &TieBreak) -> Topology {
-        let mut plan = Topology {
+    pub fn new(network: &Network, tie_break: &TieBreak) -> Topology {
+        let mut topology = Topology {
             senders: senders(network),
             ..Topology::default()
         };
-        for &connection in &numbers.connections {
+        for &connection in &tie_break.connections {
             for _ in 0..network.tables().connections[connection as usize].count {
-                plan.add(connection);
+                topology.add(connection);
             }
         }
-        plan
+        topology
     }
 
     /// Returns the same paths, without packets and counts.
@@ -212,11 +212,11 @@ impl Topology {
     pub fn add(&mut self, connection: u32) {
         self.ends.push(Ends {
             connection,
-            data: Way::NONE,
-            acks: Way::NONE,
+            data: PathStart::NONE,
+            acks: PathStart::NONE,
             data_in: NO_WIRE,
             acks_in: NO_WIRE,
-            beside_ns: 0,
+            off_network_ack_delay_ns: 0,
         });
     }
 
@@ -227,7 +227,7 @@ impl Topology {
             return;
         }
         let mut ends = self.ends[transfer as usize];
-        (ends.data, ends.acks) = (Way::NONE, Way::NONE);
+        (ends.data, ends.acks) = (PathStart::NONE, PathStart::NONE);
         if branch != NO_BRANCH {
             let inner = network.tables();
             let spec = &inner.connections[ends.connection as usize];
@@ -260,9 +260,9 @@ impl Topology {
                 Source::Constant { .. } | Source::Poisson { .. } => {}
                 _ if spec.acks == Acks::None => {
                     let way = answered_over(inner, branch).iter();
-                    ends.beside_ns = way.map(|&l| links[l as usize].delay_ns).sum();
+                    ends.off_network_ack_delay_ns = way.map(|&l| links[l as usize].delay_ns).sum();
                     ends.acks_in = self.wire(None, target);
-                    ends.acks = Way {
+                    ends.acks = PathStart {
                         hop: 0,
                         wire: ends.acks_in,
                     };
@@ -301,7 +301,7 @@ impl Topology {
                 continue; // none, or they are traffic
             }
             if answered_over(inner, branch).contains(&link) {
-                ends.beside_ns = ends.beside_ns - from_ns + to_ns;
+                ends.off_network_ack_delay_ns = ends.off_network_ack_delay_ns - from_ns + to_ns;
                 any = true;
             }
         }
@@ -314,7 +314,7 @@ impl Topology {
         path: &[u32],
         packets: &Packets,
         links: &[Link],
-    ) -> (Way, u32) {
+    ) -> (PathStart, u32) {
         let &Packets {
             transfer,
             end,
@@ -324,7 +324,7 @@ impl Topology {
             ecn,
             marks,
         } = packets;
-        let mut way = Way {
+        let mut way = PathStart {
             hop: self.hops.len() as u32,
             wire: NO_WIRE,
         };

@@ -145,7 +145,7 @@ impl ReceiverEndpoint {
     #[inline]
     fn answer(&mut self, ends: &Ends, now_ns: u64, (seq, metadata): (i32, u64), wires: &mut Wires) {
         let ack = Packet {
-            time_ns: now_ns + ends.beside_ns,
+            time_ns: now_ns + ends.off_network_ack_delay_ns,
             metadata,
             hop: ends.acks.hop,
             seq,

@@ -63,7 +63,7 @@ impl StackSender {
         application: PacketGenerator,
         random: Pcg32,
     ) -> StackSender {
-        let mut new = StackSender::silent(stack, limit, application, random);
+        let mut new = StackSender::no_feedback(stack, limit, application, random);
         if let Some(size) = spec.size_pkts {
             new.size = size.ceil().min(f64::from(ENDLESS)) as u32;
         }
@@ -74,7 +74,7 @@ impl StackSender {
     }
 
     /// Returns a sender without data yet: of an application, or of an unused session slot.
-    pub fn silent(
+    pub fn no_feedback(
         stack: &Arc<Stack>,
         limit: f64,
         application: PacketGenerator,
@@ -358,7 +358,7 @@ impl StackSender {
 pub(crate) struct StackReceiver {
     receiver: Receiver,
     /// Send time of the first SYN in ns, as in its metadata.
-    greeted_ns: Option<u64>,
+    syn_arrived_ns: Option<u64>,
     segment_bytes: u32,
     /// Pause in ns after which segments are acknowledged at once for a while.
     pause_ns: u64,
@@ -370,7 +370,7 @@ impl StackReceiver {
         let mut phase = || random.random::<f64>();
         StackReceiver {
             receiver: Receiver::new(stack, segment_bytes, [phase(), phase()]),
-            greeted_ns: None,
+            syn_arrived_ns: None,
             segment_bytes,
             pause_ns: crate::ns(stack.min_rto_s),
         }
@@ -385,12 +385,12 @@ impl StackReceiver {
     /// data arrives.
     pub fn restart(&mut self, stack: &Stack, is_greeted: bool, random: &mut Pcg32) {
         *self = StackReceiver::new(stack, self.segment_bytes, random);
-        self.greeted_ns = is_greeted.then_some(0);
+        self.syn_arrived_ns = is_greeted.then_some(0);
     }
 
     /// Returns the number of the next packet expected in order.
     pub fn heard(&self) -> i32 {
-        self.receiver.next() as i32 + i32::from(self.greeted_ns.is_some())
+        self.receiver.next() as i32 + i32::from(self.syn_arrived_ns.is_some())
     }
 
     /// Returns the delayed acknowledgement to send before data packet `seq` is received, if any.
@@ -410,8 +410,8 @@ impl StackReceiver {
     ) -> (bool, Option<(i32, u64)>) {
         if seq == 0 {
             // A repeated SYN is answered with the timestamp of the first one.
-            let greeted_ns = *self.greeted_ns.get_or_insert(metadata & SENT_TIME);
-            return (false, Some((SYN_ANSWERED, greeted_ns)));
+            let syn_arrived_ns = *self.syn_arrived_ns.get_or_insert(metadata & SENT_TIME);
+            return (false, Some((SYN_ANSWERED, syn_arrived_ns)));
         }
         let segment = seq as u32 - 1;
         let sent_ns = now_ns - delay_ns(now_ns, metadata);
@@ -448,7 +448,8 @@ mod tests {
             stack.set_congestion(congestion);
             let random = || Pcg32::seed_from_u64(1);
             let application = PacketGenerator::of_application(Application::Bulk, 0, random());
-            let mut sender = StackSender::silent(&Arc::new(stack), 100.0, application, random());
+            let mut sender =
+                StackSender::no_feedback(&Arc::new(stack), 100.0, application, random());
             let mut emit = |segments: &[u32]| {
                 sender.out.extend_from_slice(segments);
                 let mut told = Vec::new();

@@ -38,15 +38,15 @@ pub(crate) struct TfrcSender {
     first_window: f64,
     /// Time of the next packet in ns, and expiry of the no-feedback timer in ns.
     next_ns: u64,
-    patience_ns: u64,
+    no_feedback_ns: u64,
     /// Packets since the last acknowledgement or the last expiry of the no-feedback timer.
     unanswered: u64,
     /// Time in ns before which packets belong to the last loss event.
     event_until_ns: u64,
-    /// Time of the last expiry of the no-feedback timer in ns. `silent` is true until the next
+    /// Time of the last expiry of the no-feedback timer in ns. `no_feedback` is true until the next
     /// acknowledgement.
     silent_ns: u64,
-    silent: bool,
+    no_feedback: bool,
     /// Time in ns from which the rate may double without a loss.
     doubles_ns: u64,
     /// Send times in ns of packets without feedback, the first of which has the number `first`.
@@ -88,11 +88,11 @@ impl TfrcSender {
             received: Received::default(),
             first_window: (4380.0 / packet_bytes).clamp(2.0, 4.0),
             next_ns: NEVER,
-            patience_ns: NEVER,
+            no_feedback_ns: NEVER,
             unanswered: 0,
             event_until_ns: 0,
             silent_ns: 0,
-            silent: false,
+            no_feedback: false,
             doubles_ns: 0,
             sent_at_ns: VecDeque::new(),
             // Number 0 is for a packet without payload.
@@ -120,23 +120,23 @@ impl TfrcSender {
     pub fn stop(&mut self, now_ns: u64) {
         self.account(now_ns);
         self.next_ns = NEVER;
-        self.patience_ns = NEVER;
+        self.no_feedback_ns = NEVER;
     }
 
     /// Returns the time of the next event without an arrival, in ns.
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        self.next_ns.min(self.patience_ns)
+        self.next_ns.min(self.no_feedback_ns)
     }
 
     /// Runs the event that is due. Returns the number of the packet to send, if any.
     pub fn time_has_come(&mut self, now_ns: u64) -> Option<i32> {
-        if self.patience_ns <= now_ns {
+        if self.no_feedback_ns <= now_ns {
             self.rate_pps = (self.rate_pps / 2.0).max(SLOWEST_PPS);
             self.received.expect(0.5 * self.rate_pps);
             self.silent_ns = now_ns;
-            self.silent = true;
-            self.answered();
+            self.no_feedback = true;
+            self.reset_no_feedback_timer();
         }
         if self.next_ns > now_ns {
             return None;
@@ -151,7 +151,7 @@ impl TfrcSender {
                 0 => FIRST_RTT_S,
                 _ => self.rtt_s,
             };
-            self.patience_ns = now_ns + (4e9 * rtt_s) as u64;
+            self.no_feedback_ns = now_ns + (4e9 * rtt_s) as u64;
         }
         let between_ns = 1e9 * exponential(&mut self.random) / self.rate_pps;
         self.next_ns = now_ns + between_ns as u64;
@@ -161,9 +161,9 @@ impl TfrcSender {
     /// Stops the no-feedback timer. It restarts after [`FEWEST`] packets, and expires four round trips later
     /// (RFC 5348, section 4.2). The RFC waits for at least two packet intervals. Here packets are sent at
     /// random times: in one of seven cases, none is sent in two mean intervals.
-    fn answered(&mut self) {
+    fn reset_no_feedback_timer(&mut self) {
         self.unanswered = 0;
-        self.patience_ns = NEVER;
+        self.no_feedback_ns = NEVER;
     }
 
     /// Processes the acknowledgement of packet `seq`. `arrived` packets had arrived when it was sent.
@@ -175,7 +175,7 @@ impl TfrcSender {
         let rtt_s = now_ns.saturating_sub(sent_ns) as f64 * 1e-9;
         self.learn_rtt(rtt_s);
         let is_first = self.rtts == 1;
-        if std::mem::take(&mut self.silent) {
+        if std::mem::take(&mut self.no_feedback) {
             // The source starts anew, as TCP does after a timeout.
             self.received.expect(0.5 * self.first_window / self.rtt_s);
         }
@@ -183,7 +183,7 @@ impl TfrcSender {
         self.learn_losses(seq, place, arrived);
         if self.next_ns != NEVER {
             self.adjust(now_ns, is_first);
-            self.answered();
+            self.reset_no_feedback_timer();
         }
     }
 
@@ -212,7 +212,7 @@ impl TfrcSender {
                     true => self.first_interval().max(interval),
                     false => interval,
                 };
-                self.intervals.push(interval, self.remembered());
+                self.intervals.push(interval, self.interval_count());
             }
         }
         self.sent_at_ns.drain(..=place);
@@ -288,7 +288,7 @@ impl TfrcSender {
     /// a(a + 1)/2n, according to the second derivative of the time per packet. A steep profile uses enough
     /// intervals that this error is no larger than that of the square-root law with the RFC's eight
     /// intervals.
-    fn remembered(&self) -> usize {
+    fn interval_count(&self) -> usize {
         let Some(loss) = self.intervals.loss_event_rate() else {
             return INTERVALS;
         };
@@ -401,16 +401,16 @@ impl LossIntervals {
         self.open
     }
 
-    /// Adds a closed interval before a loss event. At most `remembered` intervals are kept.
-    fn push(&mut self, interval: f64, remembered: usize) {
+    /// Adds a closed interval before a loss event. At most `interval_count` intervals are kept.
+    fn push(&mut self, interval: f64, interval_count: usize) {
         self.closed.push_front(interval);
-        self.closed.truncate(remembered);
+        self.closed.truncate(interval_count);
         self.open = 0.0;
         let sums = |before: usize| {
             let intervals = self.closed.iter().enumerate();
             intervals.fold((0.0, 0.0), |(sum, weights), (later, interval)| {
-                let weight = match later + before < remembered {
-                    true => weight(later + before, remembered),
+                let weight = match later + before < interval_count {
+                    true => weight(later + before, interval_count),
                     false => 0.0,
                 };
                 (sum + weight * interval, weights + weight)

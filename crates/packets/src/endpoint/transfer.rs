@@ -20,7 +20,7 @@ use crate::endpoint::tfrc::TfrcSender;
 use crate::link::queue_disc::SENT_TIME;
 use crate::link::wire::{Packet, Wires};
 use crate::ns;
-use crate::topology::{Ends, Way};
+use crate::topology::{Ends, PathStart};
 use crate::{Purpose, random};
 
 /// Sender and its receiver.
@@ -51,13 +51,13 @@ enum Kind {
     /// Sender with a TCP stack.
     Stack(Box<StackSender>),
     /// TFRC source with a profile.
-    Equation(Box<TfrcSender>),
+    Tfrc(Box<TfrcSender>),
     /// Source without feedback.
-    Open(Box<Open>),
+    FixedRate(Box<FixedRate>),
 }
 
 #[derive(Clone, Debug)]
-struct Open {
+struct FixedRate {
     generator: PacketGenerator,
     rate_pps: f64,
     sent: u64,
@@ -135,13 +135,13 @@ impl Transfer {
         let of_sender = random(seed, Purpose::Sender, number);
         let kind = match &spec.source {
             Source::Constant { rate_pps } | Source::Poisson { rate_pps } => {
-                Kind::Open(Box::new(Open {
+                Kind::FixedRate(Box::new(FixedRate {
                     generator: PacketGenerator::of_source(&spec.source, start_ns, of_application),
                     rate_pps: *rate_pps,
                     sent: 0,
                 }))
             }
-            Source::Profile(profile) => Kind::Equation(Box::new(TfrcSender::new(
+            Source::Profile(profile) => Kind::Tfrc(Box::new(TfrcSender::new(
                 profile.clone(),
                 spec.max_window_pkts,
                 spec.application.mean_pps(),
@@ -227,7 +227,7 @@ impl Transfer {
     pub fn placeholder(&self) -> Transfer {
         let nothing = PacketGenerator::of_application(Application::Bulk, NEVER, Pcg32::new(0, 0));
         Transfer {
-            kind: Kind::Open(Box::new(Open {
+            kind: Kind::FixedRate(Box::new(FixedRate {
                 generator: nothing,
                 rate_pps: 0.0,
                 sent: 0,
@@ -272,7 +272,7 @@ impl Transfer {
                 user.repeated = tcp.sender.repeated;
             }
             Kind::Stack(stack) => stack.reset(),
-            Kind::Equation(_) | Kind::Open(_) => return,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => return,
         }
         match &mut self.receiving.answers {
             Answers::InOrder(receiver) => receiver.restart(i32::from(server)),
@@ -300,7 +300,7 @@ impl Transfer {
         let sender_rests = match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.is_at_rest(),
             Kind::Stack(stack) => stack.is_at_rest(),
-            Kind::Equation(_) | Kind::Open(_) => false,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => false,
         };
         sender_rests && self.receiving.due_ns() == NEVER
     }
@@ -315,7 +315,7 @@ impl Transfer {
         match &mut self.kind {
             Kind::Tcp(tcp) => tcp.sender.available = end,
             Kind::Stack(stack) => stack.offer(end),
-            Kind::Equation(_) | Kind::Open(_) => {}
+            Kind::Tfrc(_) | Kind::FixedRate(_) => {}
         }
     }
 
@@ -347,7 +347,7 @@ impl Transfer {
                 let window_pkts = stack.window_pkts();
                 stack.emit(|seq, metadata| out.send_with(now_ns, metadata, seq, window_pkts));
             }
-            Kind::Equation(_) | Kind::Open(_) => {}
+            Kind::Tfrc(_) | Kind::FixedRate(_) => {}
         }
     }
 
@@ -356,7 +356,7 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.acknowledged >= 0,
             Kind::Stack(stack) => stack.is_open(),
-            Kind::Equation(_) | Kind::Open(_) => false,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => false,
         }
     }
 
@@ -383,7 +383,7 @@ impl Transfer {
         match &mut self.kind {
             Kind::Tcp(tcp) if !repeated => tcp.sender.learn_rtt(from_ns, to_ns),
             Kind::Stack(stack) => stack.accept(from_ns, to_ns, repeated),
-            Kind::Tcp(_) | Kind::Equation(_) | Kind::Open(_) => {}
+            Kind::Tcp(_) | Kind::Tfrc(_) | Kind::FixedRate(_) => {}
         }
     }
 
@@ -418,8 +418,8 @@ impl Transfer {
         }
         let stop_ns = if self.stopped { NEVER } else { self.stop_ns };
         let own_ns = match &self.kind {
-            Kind::Open(open) => open.generator.next_ns(),
-            Kind::Equation(sender) => sender.due_ns(),
+            Kind::FixedRate(open) => open.generator.next_ns(),
+            Kind::Tfrc(sender) => sender.due_ns(),
             Kind::Tcp(tcp) => tcp.due_ns(),
             Kind::Stack(stack) => stack.due_ns(),
         };
@@ -430,7 +430,7 @@ impl Transfer {
     /// traffic, or it has no feedback and stops when its size has arrived.
     pub fn sees_arrivals(&self) -> bool {
         match self.kind {
-            Kind::Open(_) => self.receiving.size.is_some(),
+            Kind::FixedRate(_) => self.receiving.size.is_some(),
             _ => !self.counts_acks,
         }
     }
@@ -440,8 +440,8 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.sent,
             Kind::Stack(stack) => stack.sent,
-            Kind::Equation(sender) => sender.sent,
-            Kind::Open(open) => open.sent,
+            Kind::Tfrc(sender) => sender.sent,
+            Kind::FixedRate(open) => open.sent,
         }
     }
 
@@ -455,8 +455,8 @@ impl Transfer {
                 _ => 0.0,
             },
             Kind::Stack(stack) => stack.rate_pps(),
-            Kind::Equation(sender) => sender.rate_pps,
-            Kind::Open(open) => open.rate_pps,
+            Kind::Tfrc(sender) => sender.rate_pps,
+            Kind::FixedRate(open) => open.rate_pps,
         };
         match (self.tcp_state(), self.applied()) {
             (Some(tcp), Err(Some(Limit::Application | Limit::Size))) if tcp.srtt_s > 0.0 => {
@@ -468,7 +468,7 @@ impl Transfer {
 
     /// Sets the rate of a fixed-rate source from `now_ns` on.
     pub fn set_rate(&mut self, now_ns: u64, rate_pps: f64) {
-        if let Kind::Open(open) = &mut self.kind {
+        if let Kind::FixedRate(open) = &mut self.kind {
             open.rate_pps = rate_pps;
             open.generator.set_rate(now_ns, rate_pps);
         }
@@ -488,8 +488,8 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.smoothed_rtt_s(),
             Kind::Stack(stack) => stack.srtt_s(),
-            Kind::Equation(sender) => sender.rtt_s,
-            Kind::Open(_) => 0.0,
+            Kind::Tfrc(sender) => sender.rtt_s,
+            Kind::FixedRate(_) => 0.0,
         }
     }
 
@@ -497,8 +497,8 @@ impl Transfer {
     /// known.
     pub fn applied(&self) -> Result<&Applied, Option<Limit>> {
         match &self.kind {
-            Kind::Equation(sender) => sender.applied.as_ref().ok_or(None),
-            Kind::Open(_) => Err(Some(Limit::Own)),
+            Kind::Tfrc(sender) => sender.applied.as_ref().ok_or(None),
+            Kind::FixedRate(_) => Err(Some(Limit::Own)),
             Kind::Tcp(tcp) => Err(Some(tcp.limited_by(self.receiving.size.is_some()))),
             Kind::Stack(stack) => Err(Some(stack.limited_by(self.receiving.size.is_some()))),
         }
@@ -509,8 +509,8 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.sender.limit,
             Kind::Stack(stack) => stack.limit(),
-            Kind::Equation(sender) => sender.window,
-            Kind::Open(_) => f64::INFINITY,
+            Kind::Tfrc(sender) => sender.window,
+            Kind::FixedRate(_) => f64::INFINITY,
         }
     }
 
@@ -519,7 +519,7 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.sender.rto_s()),
             Kind::Stack(stack) => Some(stack.rto_s()),
-            Kind::Equation(_) | Kind::Open(_) => None,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => None,
         }
     }
 
@@ -528,7 +528,7 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.sender.state()),
             Kind::Stack(stack) => Some(stack.state()),
-            Kind::Equation(_) | Kind::Open(_) => None,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => None,
         }
     }
 
@@ -537,7 +537,7 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.sender.most_out as u32),
             Kind::Stack(stack) => Some(stack.most_out()),
-            Kind::Equation(_) | Kind::Open(_) => None,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => None,
         }
     }
 
@@ -551,7 +551,7 @@ impl Transfer {
     /// total.
     pub fn outside_ns(&self) -> [u64; 3] {
         match &self.kind {
-            Kind::Equation(sender) => [sender.outside_ns, sender.unusable_ns, sender.active_ns],
+            Kind::Tfrc(sender) => [sender.outside_ns, sender.unusable_ns, sender.active_ns],
             _ => [0; 3],
         }
     }
@@ -561,7 +561,7 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp.application.made()),
             Kind::Stack(stack) => Some(stack.made()),
-            Kind::Equation(_) | Kind::Open(_) => None,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => None,
         }
     }
 
@@ -570,7 +570,7 @@ impl Transfer {
         match &self.kind {
             Kind::Tcp(tcp) => Some((tcp.sender.timeouts, tcp.sender.fast_retransmits)),
             Kind::Stack(stack) => Some(stack.losses_found()),
-            Kind::Equation(_) | Kind::Open(_) => None,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => None,
         }
     }
 
@@ -601,8 +601,8 @@ impl Transfer {
                 Kind::Stack(stack) => stack.start(self.start_ns, |seq| {
                     out.send_with(self.start_ns, 0, seq, 1.0);
                 }),
-                Kind::Equation(sender) => sender.start(self.start_ns),
-                Kind::Open(_) => {}
+                Kind::Tfrc(sender) => sender.start(self.start_ns),
+                Kind::FixedRate(_) => {}
             }
         }
         while self.started {
@@ -611,7 +611,7 @@ impl Transfer {
             let stop_ns = match &self.kind {
                 _ if self.stopped => NEVER,
                 // It stops when its size has been delivered.
-                Kind::Open(_) => self
+                Kind::FixedRate(_) => self
                     .stop_ns
                     .min(self.receiving.finished_ns.unwrap_or(NEVER)),
                 _ => self.stop_ns,
@@ -619,8 +619,8 @@ impl Transfer {
             let due_ns = match &self.kind {
                 Kind::Tcp(tcp) => tcp.due_ns(),
                 Kind::Stack(stack) => stack.due_ns(),
-                Kind::Equation(sender) => sender.due_ns(),
-                Kind::Open(open) => open.generator.next_ns(),
+                Kind::Tfrc(sender) => sender.due_ns(),
+                Kind::FixedRate(open) => open.generator.next_ns(),
             };
             let now_ns = ack_ns.min(due_ns).min(stop_ns);
             if now_ns >= until_ns {
@@ -632,8 +632,8 @@ impl Transfer {
                 match &mut self.kind {
                     Kind::Tcp(tcp) => tcp.stop(),
                     Kind::Stack(stack) => stack.stop(),
-                    Kind::Equation(sender) => sender.stop(now_ns),
-                    Kind::Open(open) => open.generator.stop(),
+                    Kind::Tfrc(sender) => sender.stop(now_ns),
+                    Kind::FixedRate(open) => open.generator.stop(),
                 }
             } else if let Some(packet) = ack
                 && ack_ns <= due_ns
@@ -650,14 +650,14 @@ impl Transfer {
                         }
                     }
                     Kind::Stack(stack) => stack.acknowledge(now_ns, packet.seq, packet.metadata),
-                    Kind::Equation(sender) => {
+                    Kind::Tfrc(sender) => {
                         sender.acknowledge(now_ns, packet.seq, packet.metadata);
                         let size = self.receiving.size;
                         if size.is_some_and(|size| packet.metadata >= size) {
                             sender.stop(now_ns);
                         }
                     }
-                    Kind::Open(_) => {}
+                    Kind::FixedRate(_) => {}
                 }
             } else {
                 match &mut self.kind {
@@ -665,12 +665,12 @@ impl Transfer {
                     Kind::Stack(stack) => stack.time_has_come(now_ns, |seq| {
                         out.send_with(now_ns, 0, seq, 1.0);
                     }),
-                    Kind::Equation(sender) => {
+                    Kind::Tfrc(sender) => {
                         if let Some(seq) = sender.time_has_come(now_ns) {
                             out.send(now_ns, seq);
                         }
                     }
-                    Kind::Open(open) => {
+                    Kind::FixedRate(open) => {
                         open.sent += 1;
                         open.generator.advance();
                         // Sequence numbers are not used, but 0 is a packet without payload.
@@ -689,7 +689,7 @@ impl Transfer {
                     let window_pkts = stack.window_pkts();
                     stack.emit(|seq, metadata| out.send_with(now_ns, metadata, seq, window_pkts));
                 }
-                Kind::Equation(_) | Kind::Open(_) => {}
+                Kind::Tfrc(_) | Kind::FixedRate(_) => {}
             }
         }
         wires.skip(acks_in, taken);
@@ -698,7 +698,7 @@ impl Transfer {
 
 /// Output of an endpoint.
 struct Out<'a> {
-    way: Way,
+    way: PathStart,
     wires: &'a mut Wires,
     stranded: &'a mut u64,
     windows: Option<&'a mut VecDeque<f64>>,
@@ -747,7 +747,7 @@ impl Kind {
             None => {
                 let stack = Arc::new(workload.stack.clone());
                 let stack = fitted(&stack, workload.packet_size_bytes);
-                let sender = StackSender::silent(&stack, MOST_STACK_WINDOW, unused, random);
+                let sender = StackSender::no_feedback(&stack, MOST_STACK_WINDOW, unused, random);
                 Kind::Stack(Box::new(sender))
             }
         }
@@ -758,7 +758,7 @@ impl Kind {
         match self {
             Kind::Tcp(tcp) => tcp.sender.available,
             Kind::Stack(stack) => stack.available(),
-            Kind::Equation(_) | Kind::Open(_) => 0,
+            Kind::Tfrc(_) | Kind::FixedRate(_) => 0,
         }
     }
 
@@ -767,8 +767,8 @@ impl Kind {
         match self {
             Kind::Tcp(tcp) => (tcp.sender.rtt_sum_s, tcp.sender.rtts),
             Kind::Stack(stack) => stack.rtt_sum(),
-            Kind::Equation(sender) => (sender.rtt_sum_s, sender.rtts),
-            Kind::Open(_) => (0.0, 0),
+            Kind::Tfrc(sender) => (sender.rtt_sum_s, sender.rtts),
+            Kind::FixedRate(_) => (0.0, 0),
         }
     }
 }

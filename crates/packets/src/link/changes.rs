@@ -5,7 +5,7 @@ use netflow_queues::Losses;
 
 use crate::engine::{Engine, loss_streams};
 use crate::link::class_scheduler::Transmission;
-use crate::link::queue::{Lossy, stretched};
+use crate::link::queue::{TransitLosses, stretched};
 use crate::link::service::bits_of;
 use crate::link::wire::Packet;
 use crate::ns;
@@ -58,7 +58,7 @@ impl Engine {
     pub fn reroute_connection(&mut self, connection: u32) {
         let branch = self.branch_of(self.epoch, connection);
         for t in 0..self.transfers.len() as u32 {
-            if self.plan.ends[t as usize].connection == connection {
+            if self.topology.ends[t as usize].connection == connection {
                 self.route_transfer(t, branch);
             }
         }
@@ -69,7 +69,7 @@ impl Engine {
     pub fn set_rate(&mut self, t: usize, rate_pps: f64) {
         let transfer = &mut self.transfers[t];
         transfer.set_rate(self.now_ns, rate_pps);
-        self.schedule.sender_due_ns[t] = transfer.sender_due_ns();
+        self.dependencies.sender_due_ns[t] = transfer.sender_due_ns();
     }
 
     /// Sets the losses of a link in transit, as an event does.
@@ -87,7 +87,7 @@ impl Engine {
     /// Routes every transfer whose path differs from that in epoch `before`; every transfer if it is `None`.
     pub fn route(&mut self, before: Option<usize>) {
         for t in 0..self.transfers.len() {
-            let connection = self.plan.ends[t].connection;
+            let connection = self.topology.ends[t].connection;
             let branch = self.branch_of(self.epoch, connection);
             if before.is_some_and(|before| self.branch_of(before, connection) == branch) {
                 continue;
@@ -107,16 +107,16 @@ impl Engine {
             self.links[l].queue.set_buffer(buffer);
         }
         self.links[l].queue.stretch(now_ns, ratio);
-        if let Transmission::Sharing(sharing) = &mut self.links[l].turn {
+        if let Transmission::ClassScheduler(sharing) = &mut self.links[l].transmission {
             sharing.stretch(now_ns, ratio, bps);
         }
-        let sender = self.plan.sender(l as u32);
+        let sender = self.topology.sender(l as u32);
         let Topology {
             wires,
             origins,
             specs,
             ..
-        } = &mut self.plan;
+        } = &mut self.topology;
         let link = &self.links[l];
         for wire in behind(origins, sender) {
             wires.retime(wire, |packet| {
@@ -134,9 +134,9 @@ impl Engine {
                 packet.time_ns = stretched(packet.time_ns, now_ns, ratio);
             }
         }
-        for hop in 0..self.plan.specs.len() {
-            if self.plan.specs[hop].link == l as u32 {
-                self.plan.set_bandwidth(hop, bps);
+        for hop in 0..self.topology.specs.len() {
+            if self.topology.specs[hop].link == l as u32 {
+                self.topology.set_bandwidth(hop, bps);
             }
         }
     }
@@ -144,7 +144,7 @@ impl Engine {
     /// Sets the losses of a link in transit. They apply to all packets that have not been transmitted yet, in
     /// the order of transmission.
     fn set_loss(&mut self, l: usize, loss: &LinkLoss) {
-        let streams = loss_streams(self.seed, self.numbers.links[l]);
+        let streams = loss_streams(self.seed, self.tie_break.links[l]);
         let link = &self.links[l];
         if link.loss() == loss {
             return;
@@ -153,16 +153,16 @@ impl Engine {
         let mut queued = self.take_queued(l);
         let lossy = self.links[l].lossy.get_or_insert_with(|| {
             let nothing = Losses::new(&LinkLoss::NONE, &streams);
-            Box::new(Lossy::new(nothing))
+            Box::new(TransitLosses::new(nothing))
         });
         queued.extend_from_slice(&lossy.pending_losses);
         lossy.pending_losses.clear();
         queued.sort_by_key(Packet::order);
         lossy.losses.set(loss, &streams);
-        let sender = self.plan.sender(l as u32) as usize;
+        let sender = self.topology.sender(l as u32) as usize;
         for packet in queued {
             let hop = packet.hop as usize;
-            let (inner, spec) = (self.network.tables(), &self.plan.specs[hop]);
+            let (inner, spec) = (self.network.tables(), &self.topology.specs[hop]);
             let bytes = bits_of(inner, &self.transfers, spec, &packet) / 8.0;
             // The queues of a link share one wire. The link's own event precedes those of its classes.
             let is_lost = (self.links[sender].lossy.as_mut()).is_some_and(|it| it.loses(bytes));
@@ -170,7 +170,7 @@ impl Engine {
                 Some(lossy) if is_lost => lossy.pending_losses.push(packet),
                 _ => {
                     let next = packet.next_hop(packet.time_ns + delay_ns);
-                    self.plan.wires.push(self.plan.hops[hop].out, next);
+                    self.topology.wires.push(self.topology.hops[hop].out, next);
                 }
             }
         }
@@ -181,13 +181,13 @@ impl Engine {
     fn take_queued(&mut self, l: usize) -> Vec<Packet> {
         let now_ns = self.now_ns;
         let link = &self.links[l];
-        let sender = self.plan.sender(l as u32);
+        let sender = self.topology.sender(l as u32);
         let Topology {
             wires,
             origins,
             specs,
             ..
-        } = &mut self.plan;
+        } = &mut self.topology;
         let mut taken = Vec::new();
         for wire in behind(origins, sender) {
             wires.remove(wire, |packet| {
@@ -218,13 +218,13 @@ impl Engine {
         if delay_ns == before_ns {
             return;
         }
-        let sender = self.plan.sender(l as u32);
+        let sender = self.topology.sender(l as u32);
         let Topology {
             wires,
             origins,
             specs,
             ..
-        } = &mut self.plan;
+        } = &mut self.topology;
         let link = &self.links[l];
         let mut on_the_way = Vec::new();
         for wire in behind(origins, sender) {
@@ -243,9 +243,9 @@ impl Engine {
         }
         self.links[l].set_delay_ns(delay_ns, &on_the_way);
         let network = self.network.clone();
-        if (self.plan).retime_answers(network.tables(), l as u32, before_ns, delay_ns) {
+        if (self.topology).retime_answers(network.tables(), l as u32, before_ns, delay_ns) {
             for t in 0..self.transfers.len() as u32 {
-                let connection = self.plan.ends[t as usize].connection;
+                let connection = self.topology.ends[t as usize].connection;
                 self.route_transfer(t, self.branch_of(self.epoch, connection));
             }
         }
@@ -255,7 +255,7 @@ impl Engine {
     fn fail(&mut self, l: usize) {
         let now_ns = self.now_ns;
         let waited = self.links[l].queue.fail(now_ns);
-        if let Transmission::Sharing(sharing) = &mut self.links[l].turn {
+        if let Transmission::ClassScheduler(sharing) = &mut self.links[l].transmission {
             sharing.fail(now_ns);
         }
         let mut lost: Vec<u32> = waited.iter().map(|waits| waits.packet.hop).collect();

@@ -18,12 +18,12 @@ pub(crate) enum Transmission {
     /// Queue of a class; another link transmits for it.
     Class,
     /// Link that transmits for the queues of its classes and for its own.
-    Sharing(Box<Sharing>),
+    ClassScheduler(Box<ClassScheduler>),
 }
 
 /// Queues that share a link.
 #[derive(Clone, Debug)]
-pub(crate) struct Sharing {
+pub(crate) struct ClassScheduler {
     turns: Turns,
     /// Links of these queues; the last one is the link itself.
     links: Vec<u32>,
@@ -31,7 +31,7 @@ pub(crate) struct Sharing {
     pub free_ns: u64,
 }
 
-impl Sharing {
+impl ClassScheduler {
     fn number(&self, link: usize) -> usize {
         let same = |&l: &u32| l as usize == link;
         self.links.iter().position(same).unwrap_or(0)
@@ -77,8 +77,8 @@ impl Link {
     /// the packet in transmission counts.
     #[inline]
     pub fn free_ns(&self) -> u64 {
-        match &self.turn {
-            Transmission::Sharing(sharing) => sharing.free_ns,
+        match &self.transmission {
+            Transmission::ClassScheduler(sharing) => sharing.free_ns,
             _ => self.queue.free_ns(),
         }
     }
@@ -87,12 +87,12 @@ impl Link {
     /// [`NEVER`].
     #[inline]
     pub fn due_ns(&self) -> u64 {
-        match &self.turn {
+        match &self.transmission {
             Transmission::Alone => {
                 (self.queue.managed.as_ref()).map_or(NEVER, |queue| queue.due_ns())
             }
             Transmission::Class => NEVER,
-            Transmission::Sharing(sharing) => sharing.due_ns(),
+            Transmission::ClassScheduler(sharing) => sharing.due_ns(),
         }
     }
 }
@@ -119,12 +119,12 @@ impl Engine {
                 let buffer = self.network.packet_buffer(LinkId::new(l, inner.owner));
                 let link = &mut self.links[l as usize];
                 link.queue.share_link(buffer);
-                link.turn = Transmission::Class;
+                link.transmission = Transmission::Class;
             }
             if let Some(&own) = shared.links.last() {
                 let link = &mut self.links[own as usize];
                 let turns = Turns::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
-                link.turn = Transmission::Sharing(Box::new(Sharing {
+                link.transmission = Transmission::ClassScheduler(Box::new(ClassScheduler {
                     turns,
                     links: shared.links.clone(),
                     free_ns: 0,
@@ -135,7 +135,7 @@ impl Engine {
 
     /// Transmits packets of all queues of a link in turn, until `until_ns`.
     pub fn send_in_turns(&mut self, sender: usize, until_ns: u64) {
-        while let Transmission::Sharing(sharing) = &mut self.links[sender].turn
+        while let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission
             && sharing.due_ns() <= until_ns
             && let Some(number) = sharing.turns.dequeue()
         {
@@ -145,7 +145,7 @@ impl Engine {
             // The scheduler has counted one of them.
             let more = dropped.len() + usize::from(next.is_some()) - 1;
             let left_ns = next.map(|next| self.transmit(sender, l, now_ns, next));
-            if let Transmission::Sharing(sharing) = &mut self.links[sender].turn {
+            if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
                 sharing.turns.dropped(now_ns, number, more);
                 sharing.free_ns = left_ns.unwrap_or(now_ns);
             }

@@ -19,9 +19,9 @@ use crate::topology::HopSpec;
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub queue: Queue,
-    pub turn: Transmission,
+    pub transmission: Transmission,
     /// Losses in transit, if there are any.
-    pub lossy: Option<Box<Lossy>>,
+    pub lossy: Option<Box<TransitLosses>>,
     pub bandwidth_bps: f64,
     pub delay_ns: u64,
     /// Packets in flight that departed with another delay, in [this order](place).
@@ -39,7 +39,7 @@ impl Link {
     pub fn placeholder(&self) -> Link {
         Link {
             queue: Queue::new(Buffer::Packets(1)),
-            turn: Transmission::Alone,
+            transmission: Transmission::Alone,
             lossy: None,
             earlier: Fifo::default(),
             ..*self
@@ -78,7 +78,7 @@ impl Link {
 
     /// Removes the next packet that has been transmitted by now and is lost in transit. Its time is the end
     /// of transmission.
-    pub fn next_doomed(&mut self, now_ns: u64) -> Option<Packet> {
+    pub fn next_transit_loss(&mut self, now_ns: u64) -> Option<Packet> {
         let lossy = self.lossy.as_mut()?;
         let first = *lossy.pending_losses.first()?;
         if first.time_ns > now_ns {
@@ -110,16 +110,16 @@ impl Link {
 
 /// Losses of a link in transit.
 #[derive(Clone, Debug)]
-pub(crate) struct Lossy {
+pub(crate) struct TransitLosses {
     pub losses: Losses<Pcg32>,
     /// Packets in the queue that will be lost. Their times are the ends of transmission.
     pub pending_losses: Fifo<Packet>,
     lost: u64,
 }
 
-impl Lossy {
-    pub fn new(losses: Losses<Pcg32>) -> Lossy {
-        Lossy {
+impl TransitLosses {
+    pub fn new(losses: Losses<Pcg32>) -> TransitLosses {
+        TransitLosses {
             losses,
             pending_losses: Fifo::default(),
             lost: 0,
@@ -129,7 +129,7 @@ impl Lossy {
     /// Returns true if the next packet that arrives is lost in transit. If the queue accepts it, it is
     /// transmitted until `left_ns` first.
     #[inline]
-    pub fn dooms(&mut self, bytes: f64, left_ns: Option<u64>, packet: Packet) -> bool {
+    pub fn is_lost_in_transit(&mut self, bytes: f64, left_ns: Option<u64>, packet: Packet) -> bool {
         let is_lost = self.loses(bytes);
         if let Some(time_ns) = left_ns
             && is_lost

@@ -48,12 +48,12 @@ pub(crate) struct QueueDisc {
 #[derive(Clone, Debug)]
 enum Discipline {
     Managed(Managed<QueuedPacket>),
-    DropTail(Line),
+    DropTail(FifoQueue),
 }
 
 /// FIFO queue whose departures a class scheduler decides.
 #[derive(Clone, Debug)]
-struct Line {
+struct FifoQueue {
     /// Buffer size, including the packet in service.
     buffer: Buffer,
     waiting: VecDeque<QueuedPacket>,
@@ -62,7 +62,7 @@ struct Line {
     sending_bytes: u32,
 }
 
-impl Line {
+impl FifoQueue {
     /// Appends a packet if it fits, and returns whether it does.
     fn push(&mut self, waits: QueuedPacket, is_sending: bool) -> bool {
         let (pkts, bytes) = match is_sending {
@@ -100,7 +100,7 @@ impl QueuedPacket {
 impl QueueDisc {
     /// Returns a drop-tail queue. The buffer includes the packet in service.
     pub fn drop_tail(buffer: Buffer) -> QueueDisc {
-        let line = Line {
+        let line = FifoQueue {
             buffer,
             waiting: VecDeque::new(),
             bytes: 0,

@@ -25,62 +25,67 @@ impl Engine {
     pub fn send_waiting(&mut self, l: usize, until_ns: u64) {
         match &self.links[l] {
             Link { queue, .. } if queue.managed.is_none() => {}
-            Link { turn, .. } => match turn {
+            Link { transmission, .. } => match transmission {
                 Transmission::Alone => self.send_managed(l, until_ns),
                 Transmission::Class => {}
-                Transmission::Sharing(_) => self.send_in_turns(l, until_ns),
+                Transmission::ClassScheduler(_) => self.send_in_turns(l, until_ns),
             },
         }
     }
 
     /// Processes all arrivals at a link before `until_ns`. Returns true if there are any.
     fn gather(&mut self, l: usize, until_ns: u64) -> bool {
-        let mut wires = std::mem::take(&mut self.schedule.arriving);
+        let mut wires = std::mem::take(&mut self.dependencies.arriving);
         wires.clear();
-        for &w in &self.schedule.places[l].inputs {
-            if self.plan.wires.head_ns(w) < until_ns {
+        for &w in &self.dependencies.links_of[l].inputs {
+            if self.topology.wires.head_ns(w) < until_ns {
                 wires.push(w);
             }
         }
-        let are_sorted = |all: &[u32]| all.iter().all(|&w| self.plan.wires.is_sorted(w));
+        let are_sorted = |all: &[u32]| all.iter().all(|&w| self.topology.wires.is_sorted(w));
         match *wires {
             [] => {}
             [w] if are_sorted(&wires) => {
-                let packets = self.plan.wires.lend(w);
+                let packets = self.topology.wires.take_wire(w);
                 let n = before(&packets, until_ns);
                 self.arrive(l, packets[..n].iter().copied());
-                self.plan.wires.give_back(w, packets, n);
+                self.topology.wires.put_back(w, packets, n);
             }
             [v, w] if are_sorted(&wires) => {
-                let (a, b) = (self.plan.wires.lend(v), self.plan.wires.lend(w));
+                let (a, b) = (
+                    self.topology.wires.take_wire(v),
+                    self.topology.wires.take_wire(w),
+                );
                 let (m, n) = (before(&a, until_ns), before(&b, until_ns));
                 let merged = Merged {
                     a: &a[..m],
                     b: &b[..n],
                 };
                 self.arrive(l, merged);
-                self.plan.wires.give_back(v, a, m);
-                self.plan.wires.give_back(w, b, n);
+                self.topology.wires.put_back(v, a, m);
+                self.topology.wires.put_back(w, b, n);
             }
             _ => {
-                let mut batch = std::mem::take(&mut self.schedule.batch);
+                let mut batch = std::mem::take(&mut self.dependencies.batch);
                 for &w in &wires {
-                    self.plan.wires.take_until(w, until_ns, &mut batch.packets);
+                    self.topology
+                        .wires
+                        .take_until(w, until_ns, &mut batch.packets);
                 }
                 self.arrive(l, batch.sorted().iter().copied());
                 batch.packets.clear();
-                self.schedule.batch = batch;
+                self.dependencies.batch = batch;
             }
         }
         let arrives = !wires.is_empty();
-        self.schedule.arriving = wires;
+        self.dependencies.arriving = wires;
         arrives
     }
 
     /// Processes these arrivals at a link, in this order.
     #[inline]
     fn arrive(&mut self, l: usize, packets: impl Iterator<Item = Packet>) {
-        match self.schedule.places[l].alike && self.links[l].is_plain() {
+        match self.dependencies.links_of[l].is_fast_path && self.links[l].is_plain() {
             true => self.serve_alike(l, packets),
             false => packets.for_each(|packet| self.serve(l, packet)),
         }
@@ -94,24 +99,24 @@ impl Engine {
         for packet in packets {
             link.arrivals
                 .count(packet.time_ns, link.queue.counts.offered());
-            let hop = &mut self.plan.hops[packet.hop as usize];
+            let hop = &mut self.topology.hops[packet.hop as usize];
             hop.arrived += 1;
             let service_ns = match (hop.service_ns, packet.seq) {
                 // Acknowledgements, because messages are not on the fast path.
                 (VARIED, _) => {
-                    let spec = &self.plan.specs[packet.hop as usize];
+                    let spec = &self.topology.specs[packet.hop as usize];
                     service_ns(spec.ack_bits(&packet), link.bandwidth_bps)
                 }
-                (_, 0) => self.plan.specs[packet.hop as usize].header_ns,
+                (_, 0) => self.topology.specs[packet.hop as usize].header_ns,
                 (alike_ns, _) => alike_ns,
             };
             match link.queue.take(packet.time_ns, service_ns) {
                 Some(left_ns) => {
                     let next = packet.next_hop(left_ns + link.delay_ns);
-                    self.plan.wires.push(hop.out, next);
+                    self.topology.wires.push(hop.out, next);
                 }
                 None => {
-                    let spec = &self.plan.specs[packet.hop as usize];
+                    let spec = &self.topology.specs[packet.hop as usize];
                     lose(&mut self.accounts, &mut self.edges, spec, packet.time_ns);
                 }
             }
@@ -120,24 +125,26 @@ impl Engine {
 
     /// Processes the arrival of any packet at any link.
     pub fn serve(&mut self, sender: usize, mut packet: Packet) {
-        let l = match &self.links[sender].turn {
+        let l = match &self.links[sender].transmission {
             Transmission::Alone | Transmission::Class => sender,
-            Transmission::Sharing(_) => self.plan.specs[packet.hop as usize].link as usize,
+            Transmission::ClassScheduler(_) => {
+                self.topology.specs[packet.hop as usize].link as usize
+            }
         };
         let link = &mut self.links[l];
         link.arrivals
             .count(packet.time_ns, link.queue.counts.offered());
-        let mut hop = &mut self.plan.hops[packet.hop as usize];
+        let mut hop = &mut self.topology.hops[packet.hop as usize];
         if hop.edge != 0 {
-            let spec = &self.plan.specs[packet.hop as usize];
+            let spec = &self.topology.specs[packet.hop as usize];
             let window_pkts = self.transfers[spec.transfer as usize].window_of_next();
             let edge = &mut self.edges[hop.edge as usize - 1];
             let precedence = edge.mark(packet.time_ns, spec.ip_bytes, window_pkts);
             packet.hop += precedence as u32 * spec.stride;
-            hop = &mut self.plan.hops[packet.hop as usize];
+            hop = &mut self.topology.hops[packet.hop as usize];
         }
         hop.arrived += 1;
-        let spec = &self.plan.specs[packet.hop as usize];
+        let spec = &self.topology.specs[packet.hop as usize];
         let (service_ns, bits) = match (hop.service_ns, packet.seq) {
             (VARIED, _) => {
                 let bits = bits_of(self.network.tables(), &self.transfers, spec, &packet);
@@ -165,13 +172,13 @@ impl Engine {
                 .arrive_marked(packet.time_ns, service_ns, bits, spec.precedence),
         };
         let lossy = link.lossy.as_deref_mut();
-        let is_doomed = lossy.is_some_and(|it| it.dooms(bits / 8.0, left_ns, packet));
+        let is_doomed = lossy.is_some_and(|it| it.is_lost_in_transit(bits / 8.0, left_ns, packet));
         match left_ns {
             None => self.is_lost(packet.hop, packet.time_ns),
             Some(_) if is_doomed => {}
             Some(left_ns) => {
                 let next = packet.next_hop(left_ns + link.delay_ns);
-                self.plan.wires.push(hop.out, next);
+                self.topology.wires.push(hop.out, next);
             }
         }
     }
@@ -186,10 +193,10 @@ impl Engine {
             link.queue.counts.lost += 1;
             return self.is_lost(waits.packet.hop, now_ns);
         }
-        let spec = &self.plan.specs[waits.packet.hop as usize];
+        let spec = &self.topology.specs[waits.packet.hop as usize];
         let mut dropped = Vec::new();
         link.queue.enter(waits, spec, &mut dropped);
-        if let Transmission::Sharing(sharing) = &mut self.links[sender].turn {
+        if let Transmission::ClassScheduler(sharing) = &mut self.links[sender].transmission {
             sharing.came(now_ns, l, waits.bits, dropped.len());
         }
         self.drop_managed(l, now_ns, dropped);
@@ -248,9 +255,9 @@ impl Engine {
                 });
             }
             _ => {
-                let out = self.plan.hops[waits.packet.hop as usize].out;
+                let out = self.topology.hops[waits.packet.hop as usize].out;
                 let next = waits.packet.next_hop(left_ns + link.delay_ns);
-                self.plan.wires.push(out, next);
+                self.topology.wires.push(out, next);
             }
         }
         left_ns
@@ -273,7 +280,7 @@ impl Engine {
     pub fn settle(&mut self) {
         for l in 0..self.links.len() {
             self.links[l].forget_arrived(self.now_ns);
-            while let Some(packet) = self.links[l].next_doomed(self.now_ns) {
+            while let Some(packet) = self.links[l].next_transit_loss(self.now_ns) {
                 self.is_lost(packet.hop, packet.time_ns);
             }
         }

@@ -192,13 +192,13 @@ impl Wires {
 
     /// Removes all packets of a wire temporarily. None may be added in the meantime.
     #[inline]
-    pub fn lend(&mut self, wire: u32) -> Fifo<Packet> {
+    pub fn take_wire(&mut self, wire: u32) -> Fifo<Packet> {
         std::mem::take(&mut self.each[wire as usize].packets)
     }
 
     /// Puts the packets back, except for the first `n`, which have arrived.
     #[inline]
-    pub fn give_back(&mut self, wire: u32, packets: Fifo<Packet>, n: usize) {
+    pub fn put_back(&mut self, wire: u32, packets: Fifo<Packet>, n: usize) {
         self.each[wire as usize].packets = packets;
         self.skip(wire, n);
     }

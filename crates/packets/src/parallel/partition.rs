@@ -123,7 +123,7 @@ impl Engine {
         for part in self.parts.each.drain(..) {
             for h in part.hops {
                 let h = h as usize;
-                self.plan.hops[h].arrived += part.engine.plan.hops[h].arrived;
+                self.topology.hops[h].arrived += part.engine.topology.hops[h].arrived;
             }
         }
         self.parts.partitioned_at_rate = 0.0;
@@ -133,15 +133,16 @@ impl Engine {
     /// partitions.
     pub fn arrived_at(&self, hop: usize) -> u64 {
         let parts = self.parts.each.iter();
-        let in_parts = parts.filter_map(|part| Some(part.engine.plan.hops.get(hop)?.arrived));
-        self.plan.hops[hop].arrived + in_parts.sum::<u64>()
+        let in_parts = parts.filter_map(|part| Some(part.engine.topology.hops.get(hop)?.arrived));
+        self.topology.hops[hop].arrived + in_parts.sum::<u64>()
     }
 
     /// Returns true if there are several threads and the network can be partitioned: it has no sessions, no
     /// aggregates, and does not require event-by-event execution.
     pub fn may_be_partitioned(&self) -> bool {
-        let is_whole =
-            !self.visits.classes.is_empty() || !self.edges.is_empty() || self.schedule.in_order;
+        let is_whole = !self.sessions.classes.is_empty()
+            || !self.edges.is_empty()
+            || self.dependencies.requires_event_by_event;
         self.parts.threads >= 2 && !is_whole
     }
 
@@ -152,7 +153,7 @@ impl Engine {
             return false;
         };
         let pkts_in = |ns: u64| pkts_per_ns * ns as f64;
-        let most = pkts_in(self.schedule.order.advance_ns) / self.parts.pkts_per_round;
+        let most = pkts_in(self.dependencies.order.advance_ns) / self.parts.pkts_per_round;
         let wanted = self.parts.threads.min(most as usize);
         if wanted < 2 {
             return false;
@@ -166,7 +167,7 @@ impl Engine {
             self.make_partitions(wanted, pkts_per_ns);
         }
         let advance_ns = self
-            .schedule
+            .dependencies
             .order
             .advance_ns
             .min(self.parts.cut_lookahead_ns);
@@ -176,12 +177,12 @@ impl Engine {
 
     /// Runs all events before `end_ns` as [`Engine::sweep`], in one thread for each partition.
     pub fn sweep_in_parallel(&mut self, end_ns: u64) {
-        self.start_senders(end_ns);
+        self.run_self_driven(end_ns);
         let mut parts = std::mem::take(&mut self.parts.each);
         for part in &mut parts {
             self.swap(part);
             part.engine.now_ns = self.now_ns;
-            let (mine, theirs) = (&self.schedule, &mut part.engine.schedule);
+            let (mine, theirs) = (&self.dependencies, &mut part.engine.dependencies);
             theirs
                 .earliest_output_ns
                 .clone_from(&mine.earliest_output_ns);
@@ -190,22 +191,22 @@ impl Engine {
         }
         let rounds = [(); 2].map(|()| SyncRound::new(self.links.len(), parts.len()));
         let barrier = SpinBarrier::new(parts.len());
-        let follow = |number: usize, part: &mut Partition| {
+        let run_rounds_of = |number: usize, part: &mut Partition| {
             let _attendance = barrier.poison_on_panic();
-            part.follow(number, end_ns, &rounds, &barrier);
+            part.run_rounds(number, end_ns, &rounds, &barrier);
         };
         thread::scope(|scope| {
             let mut each = parts.iter_mut().enumerate();
             let mine = each.next();
             for (number, part) in each {
                 let thread = thread::Builder::new();
-                let spawned = thread.spawn_scoped(scope, move || follow(number, part));
+                let spawned = thread.spawn_scoped(scope, move || run_rounds_of(number, part));
                 if spawned.is_err() {
                     return barrier.poison();
                 }
             }
             if let Some((number, part)) = mine {
-                follow(number, part);
+                run_rounds_of(number, part);
             }
         });
         for part in &mut parts {
@@ -227,7 +228,7 @@ impl Engine {
         self.links = self.links.clone();
         self.transfers = self.transfers.clone();
         self.delays = self.delays.clone();
-        self.plan.wires = self.plan.wires.clone();
+        self.topology.wires = self.topology.wires.clone();
     }
 
     /// Swaps the items of a partition between the whole network and the partition.
@@ -236,11 +237,15 @@ impl Engine {
         for &l in &part.links {
             let l = l as usize;
             std::mem::swap(&mut self.links[l], &mut theirs.links[l]);
-            let (mine, other) = (&self.schedule.places[l], &mut theirs.schedule.places[l]);
-            (other.until_ns, other.ends_ns) = (mine.until_ns, mine.ends_ns);
+            let (mine, other) = (
+                &self.dependencies.links_of[l],
+                &mut theirs.dependencies.links_of[l],
+            );
+            (other.until_ns, other.next_endpoint_event_ns) =
+                (mine.until_ns, mine.next_endpoint_event_ns);
         }
         for &w in &part.wires {
-            self.plan.wires.swap(w, &mut theirs.plan.wires);
+            self.topology.wires.swap(w, &mut theirs.topology.wires);
         }
         for &t in &part.receivers {
             let (mine, other) = (
@@ -270,11 +275,11 @@ impl Engine {
         }
         for &t in &part.receivers {
             let t = t as usize;
-            self.schedule.receiver_due_ns[t] = theirs.schedule.receiver_due_ns[t];
+            self.dependencies.receiver_due_ns[t] = theirs.dependencies.receiver_due_ns[t];
         }
         for &t in &part.senders {
             let t = t as usize;
-            self.schedule.sender_due_ns[t] = theirs.schedule.sender_due_ns[t];
+            self.dependencies.sender_due_ns[t] = theirs.dependencies.sender_due_ns[t];
         }
     }
 
@@ -290,7 +295,7 @@ impl Engine {
         let most = served.iter().max().copied().unwrap_or(0) as f64;
         // Fewer packets are no reliable sample, and a new partitioning costs as much as to process this
         // number.
-        let few = MIN_PKTS + PKTS_PER_HOP * self.plan.hops.len() as u64;
+        let few = MIN_PKTS + PKTS_PER_HOP * self.topology.hops.len() as u64;
         if all < few {
             return;
         }
@@ -317,10 +322,10 @@ impl Engine {
         };
         let weights: Vec<u64> = self.links.iter().enumerate().map(of_late).collect();
         let mut near = Vec::new();
-        for (l, place) in (0..).zip(&self.schedule.places) {
-            for &k in &place.after {
+        for (l, place) in (0..).zip(&self.dependencies.links_of) {
+            for &k in &place.bounding_links {
                 let lookahead_ns = self.links[k as usize].delay_ns
-                    + self.schedule.places[k as usize].least_service_ns;
+                    + self.dependencies.links_of[k as usize].least_service_ns;
                 near.push((lookahead_ns, k, l));
             }
         }
@@ -328,7 +333,7 @@ impl Engine {
         // With fewer partitions, the lookahead between them may be longer.
         let pays = |division: &Partitioning, parts: usize| {
             let cut_lookahead_ns = self
-                .schedule
+                .dependencies
                 .order
                 .advance_ns
                 .min(division.cut_lookahead_ns);
@@ -358,11 +363,12 @@ impl Engine {
     /// Returns pairs of links that must share a partition: the queues of one link, links that feed one
     /// endpoint, and links that feed both endpoints of a transfer whose sender observes arrivals.
     fn must_share_partition(&self) -> Vec<(u32, u32)> {
-        let mut together: Vec<(u32, u32)> = (0..).zip(self.plan.senders.iter().copied()).collect();
+        let mut together: Vec<(u32, u32)> =
+            (0..).zip(self.topology.senders.iter().copied()).collect();
         together.retain(|(l, sender)| l != sender);
-        for (transfer, ends) in self.transfers.iter().zip(&self.plan.ends) {
-            let receiver = self.plan.links_before(ends.data_in);
-            let sender = self.plan.links_before(ends.acks_in);
+        for (transfer, ends) in self.transfers.iter().zip(&self.topology.ends) {
+            let receiver = self.topology.links_before(ends.data_in);
+            let sender = self.topology.links_before(ends.acks_in);
             let mut all_with = |first: Option<&u32>, links: &[u32]| {
                 let pairs = links.iter().filter_map(|&l| Some((*first?, l)));
                 together.extend(pairs);
@@ -379,8 +385,8 @@ impl Engine {
     /// Returns the partitions of the sender and the receiver of a transfer. Self-driven senders belong to
     /// none, because they run before the rounds.
     fn ends_in(&self, t: usize, part_of: &[u32]) -> (u32, u32) {
-        let ends = &self.plan.ends[t];
-        let fed_in = |wire: u32| match self.plan.links_before(wire) {
+        let ends = &self.topology.ends[t];
+        let fed_in = |wire: u32| match self.topology.links_before(wire) {
             [] => NONE,
             [l, ..] => part_of[*l as usize],
         };
@@ -400,29 +406,37 @@ impl Engine {
         };
         let links = here(&whereabouts.links);
         let (senders, receivers) = (here(&whereabouts.senders), here(&whereabouts.receivers));
-        let hops = (0..).zip(&self.plan.specs);
+        let hops = (0..).zip(&self.topology.specs);
         let hops = hops.filter(|(_, spec)| mine(spec.link));
         let hops: Vec<u32> = hops.map(|(h, _)| h).collect();
         let connections = |transfers: &[u32]| {
-            let ends = transfers.iter().map(|&t| &self.plan.ends[t as usize]);
+            let ends = transfers.iter().map(|&t| &self.topology.ends[t as usize]);
             sorted(ends.map(|ends| ends.connection))
         };
-        let wires = (0..).zip(&self.plan.targets);
+        let wires = (0..).zip(&self.topology.targets);
         let wires = wires.filter(|&(_, &target)| whereabouts.of(target) == number);
         let wires: Vec<u32> = wires.map(|(w, _)| w).collect();
         // Wires on which hops, senders and receivers of this partition send.
-        let ends = |t: &u32| &self.plan.ends[*t as usize];
-        let of_hops = hops.iter().map(|&h| self.plan.hops[h as usize].out);
+        let ends = |t: &u32| &self.topology.ends[*t as usize];
+        let of_hops = hops.iter().map(|&h| self.topology.hops[h as usize].out);
         let of_senders = senders.iter().map(|t| ends(t).data.wire);
         let of_receivers = receivers.iter().map(|t| ends(t).acks.wire);
         let sent_on = of_hops.chain(of_senders).chain(of_receivers);
         let out = sent_on
-            .filter_map(|w| Some((w, whereabouts.of(*self.plan.targets.get(w as usize)?))))
+            .filter_map(|w| Some((w, whereabouts.of(*self.topology.targets.get(w as usize)?))))
             .filter(|&(_, part)| part != number && part != NONE);
-        let after = |l: u32| self.schedule.places[l as usize].after.iter().copied();
-        let remote_inputs = links.iter().flat_map(|&l| after(l)).filter(|&l| !mine(l));
+        let bounding_links = |l: u32| {
+            self.dependencies.links_of[l as usize]
+                .bounding_links
+                .iter()
+                .copied()
+        };
+        let remote_inputs = links
+            .iter()
+            .flat_map(|&l| bounding_links(l))
+            .filter(|&l| !mine(l));
         let others = (0..self.links.len() as u32).filter(|&l| !mine(l));
-        let border = others.flat_map(after).filter(|&l| mine(l));
+        let border = others.flat_map(bounding_links).filter(|&l| mine(l));
         let (out, remote_inputs, border) = (sorted(out), sorted(remote_inputs), sorted(border));
         Partition {
             engine: self.placeholder(mine),
@@ -442,25 +456,25 @@ impl Engine {
 
     /// Returns the engine of the partition with the links of `mine`, with placeholders for all items.
     fn placeholder(&self, mine: impl Fn(u32) -> bool) -> Engine {
-        let mut schedule = self.schedule.clone();
-        sweep_order::retain(&mut schedule.order.steps, &mine);
+        let mut dependencies = self.dependencies.clone();
+        sweep_order::retain(&mut dependencies.order.steps, &mine);
         Engine {
             network: self.network.clone(),
-            numbers: TieBreak::default(),
+            tie_break: TieBreak::default(),
             seed: self.seed,
-            plan: self.plan.placeholder(),
+            topology: self.topology.placeholder(),
             links: self.links.iter().map(Link::placeholder).collect(),
             transfers: self.transfers.iter().map(Transfer::placeholder).collect(),
             accounts: vec![Account::new(None); self.accounts.len()],
             edges: Vec::new(),
             delays: vec![Delays::default(); self.delays.len()],
-            visits: Sessions::new(self.transfers.len(), 0),
+            sessions: Sessions::new(self.transfers.len(), 0),
             next_event: self.next_event,
             epoch: self.epoch,
             set: self.set.clone(),
             now_ns: self.now_ns,
             pkts_per_ns: None,
-            schedule,
+            dependencies,
             parts: Partitions::default(),
         }
     }

@@ -8,22 +8,22 @@ use std::thread;
 #[derive(Debug)]
 pub(crate) struct SpinBarrier {
     threads: usize,
-    there: AtomicUsize,
+    arrived: AtomicUsize,
     /// Number of times that all threads have arrived.
-    met: AtomicUsize,
+    generation: AtomicUsize,
     /// True if a thread will not arrive any more.
     is_poisoned: AtomicBool,
 }
 
 /// Number of polls after which a thread yields.
-const LOOKS: u32 = 2000;
+const SPINS: u32 = 2000;
 
 impl SpinBarrier {
     pub fn new(threads: usize) -> SpinBarrier {
         SpinBarrier {
             threads,
-            there: AtomicUsize::new(0),
-            met: AtomicUsize::new(0),
+            arrived: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
             is_poisoned: AtomicBool::new(false),
         }
     }
@@ -31,19 +31,19 @@ impl SpinBarrier {
     /// Waits until all threads have arrived, and returns true. All of their earlier writes are visible then.
     /// Returns false if the barrier is poisoned.
     pub fn wait(&self) -> bool {
-        let met = self.met.load(Ordering::Acquire);
-        if self.there.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.there.store(0, Ordering::Relaxed);
-            self.met.store(met + 1, Ordering::Release);
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.generation.store(generation + 1, Ordering::Release);
             return true;
         }
         let mut looks = 0;
-        while self.met.load(Ordering::Acquire) == met {
+        while self.generation.load(Ordering::Acquire) == generation {
             if self.is_poisoned() {
                 return false;
             }
             looks += 1;
-            match looks < LOOKS {
+            match looks < SPINS {
                 true => hint::spin_loop(),
                 false => thread::yield_now(),
             }

@@ -76,7 +76,7 @@ impl SyncRound {
 impl Partition {
     /// Runs all events before `end_ns` in rounds. Two of them alternate: one is written while the other may
     /// still be read.
-    pub fn follow(
+    pub fn run_rounds(
         &mut self,
         number: usize,
         end_ns: u64,
@@ -94,14 +94,14 @@ impl Partition {
                 // Earliest output times are valid for other partitions once the endpoints behind the links
                 // have run.
                 0 => self.ends_begin(end_ns),
-                _ => self.engine.turn(end_ns),
+                _ => self.engine.sweep_once(end_ns),
             };
-            self.tell(round);
+            self.publish(round);
             round.least_ns[number].store(least_ns, Relaxed);
             if !barrier.wait() {
                 return;
             }
-            self.hear(number, round);
+            self.read_remote(number, round);
             let mut all = round.least_ns.iter();
             if all.all(|least_ns| least_ns.load(Relaxed) >= end_ns) {
                 return;
@@ -117,25 +117,27 @@ impl Partition {
         0
     }
 
-    fn tell(&mut self, round: &SyncRound) {
+    fn publish(&mut self, round: &SyncRound) {
         let engine = &mut self.engine;
         for &l in &self.border {
-            let earliest_output_ns = engine.schedule.earliest_output_ns[l as usize];
+            let earliest_output_ns = engine.dependencies.earliest_output_ns[l as usize];
             round.earliest_output_ns[l as usize].store(earliest_output_ns, Relaxed);
         }
         for &(wire, to) in &self.out {
-            if engine.plan.wires.head_ns(wire) != NEVER {
-                round.sent_to(to as usize).add(wire, &mut engine.plan.wires);
+            if engine.topology.wires.head_ns(wire) != NEVER {
+                round
+                    .sent_to(to as usize)
+                    .add(wire, &mut engine.topology.wires);
             }
         }
     }
 
-    fn hear(&mut self, number: usize, round: &SyncRound) {
+    fn read_remote(&mut self, number: usize, round: &SyncRound) {
         let engine = &mut self.engine;
         for &l in &self.remote_inputs {
             let earliest_output_ns = round.earliest_output_ns[l as usize].load(Relaxed);
-            engine.schedule.earliest_output_ns[l as usize] = earliest_output_ns;
+            engine.dependencies.earliest_output_ns[l as usize] = earliest_output_ns;
         }
-        round.sent_to(number).take(&mut engine.plan.wires);
+        round.sent_to(number).take(&mut engine.topology.wires);
     }
 }

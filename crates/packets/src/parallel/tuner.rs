@@ -26,7 +26,7 @@ pub(crate) struct Tuner {
     is_probing: bool,
     before_s: f64,
     /// Intervals, measured seconds and packets of this block.
-    stretches: u32,
+    intervals: u32,
     took_s: f64,
     pkts: u64,
     /// Number of blocks until the next trial, and its initial value.
@@ -41,7 +41,7 @@ impl Default for Tuner {
             is_tuned: false,
             is_probing: false,
             before_s: 0.0,
-            stretches: 0,
+            intervals: 0,
             took_s: 0.0,
             pkts: 0,
             left: 0,
@@ -56,22 +56,22 @@ impl Tuner {
         if std::mem::take(&mut self.is_probing) {
             self.use_threads = !self.use_threads;
         }
-        (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
+        (self.intervals, self.took_s, self.pkts) = (0, 0.0, 0);
     }
 
     /// Records an interval that took `took`, in which `pkts` packets arrived at links.
     pub fn record(&mut self, took: Duration, pkts: u64) {
-        self.stretches += 1;
-        if self.stretches > 1 {
+        self.intervals += 1;
+        if self.intervals > 1 {
             self.took_s += took.as_secs_f64();
             self.pkts += pkts;
         }
-        let is_over = self.stretches >= BLOCK || self.took_s >= LONG_S;
+        let is_over = self.intervals >= BLOCK || self.took_s >= LONG_S;
         if !is_over || self.pkts == 0 {
             return;
         }
         let cost_s = self.took_s / self.pkts as f64;
-        (self.stretches, self.took_s, self.pkts) = (0, 0.0, 0);
+        (self.intervals, self.took_s, self.pkts) = (0, 0.0, 0);
         if self.is_probing {
             (self.is_probing, self.is_tuned) = (false, true);
             self.backoff = match cost_s < self.before_s {

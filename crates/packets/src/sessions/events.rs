@@ -30,7 +30,7 @@ pub(crate) struct SessionClass {
 
 impl SessionClass {
     pub fn new(arrivals: Arrivals, rtt_s: Vec<f64>) -> SessionClass {
-        let mut crowd = SessionClass {
+        let mut class = SessionClass {
             arrivals,
             next: None,
             left: vec![BTreeSet::new(); rtt_s.len()],
@@ -39,8 +39,8 @@ impl SessionClass {
             waits: Vec::new(),
             rtt_s,
         };
-        crowd.next = crowd.arrivals.next();
-        crowd
+        class.next = class.arrivals.next();
+        class
     }
 
     /// Returns the arrival time of the next session in ns.
@@ -76,7 +76,7 @@ impl SessionClass {
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub first: u32,
-    pub crowd: u32,
+    pub class: u32,
     pub pair: u32,
     pub visit: Option<ActiveSession>,
     /// Time of the last event at its endpoints in ns.
@@ -118,7 +118,7 @@ pub(crate) struct ActiveSession {
     came_ns: u64,
     connected: bool,
     /// Arrival time of the connection's first packet at the server, in ns.
-    greeted_ns: u64,
+    syn_arrived_ns: u64,
     /// Start of the next turn in ns; [`NEVER`] while unknown.
     turn_ns: u64,
     /// Requests without a complete reply, in order. The server has started to answer the first `answered` of
@@ -141,7 +141,7 @@ impl ActiveSession {
             pair,
             came_ns: ns(session.start_s),
             connected: false,
-            greeted_ns: NEVER,
+            syn_arrived_ns: NEVER,
             turn_ns: NEVER,
             asked: VecDeque::new(),
             answered: 0,
@@ -169,16 +169,16 @@ impl ActiveSession {
         now_ns: u64,
         ends: &mut [Transfer; 2],
         wires: &mut Wires,
-        crowd: &mut SessionClass,
+        class: &mut SessionClass,
     ) {
         let [requests, replies] = ends;
         self.serve(now_ns, requests, replies, wires);
         if !self.connected && requests.is_connected() {
             self.connected = true;
-            crowd.waited(self, WaitFor::Connect, self.came_ns, now_ns);
+            class.waited(self, WaitFor::Connect, self.came_ns, now_ns);
             self.turn_ns = after(now_ns, self.user.connected());
         }
-        let mut asks = self.take_replies(now_ns, requests, replies.receiving.heard(), crowd);
+        let mut asks = self.take_replies(now_ns, requests, replies.receiving.heard(), class);
         if self.turn_ns <= now_ns {
             let act = self.user.begin_turn(now_ns);
             self.turn_ns = after(now_ns, act.pause_s);
@@ -199,12 +199,12 @@ impl ActiveSession {
         wires: &mut Wires,
     ) {
         let heard = requests.receiving.heard();
-        if self.greeted_ns == NEVER && heard >= 1 {
-            self.greeted_ns = now_ns;
+        if self.syn_arrived_ns == NEVER && heard >= 1 {
+            self.syn_arrived_ns = now_ns;
         }
         if heard >= 2 && !replies.is_accepted() {
             // The handshake is a round-trip sample for the server.
-            replies.accept(self.greeted_ns, now_ns, requests.has_repeated());
+            replies.accept(self.syn_arrived_ns, now_ns, requests.has_repeated());
         }
         // Requests that are completed together are answered together.
         let mut bytes = 0;
@@ -227,7 +227,7 @@ impl ActiveSession {
         now_ns: u64,
         requests: &mut Transfer,
         heard: i32,
-        crowd: &mut SessionClass,
+        class: &mut SessionClass,
     ) -> bool {
         let mut asks = false;
         while self.answered > 0
@@ -243,7 +243,7 @@ impl ActiveSession {
             let waits = answered.waits;
             asks |= ask(answered.act.asks, &mut self.asked, requests);
             for (kind, since_ns) in waits.into_iter().flatten() {
-                crowd.waited(self, kind, since_ns, now_ns);
+                class.waited(self, kind, since_ns, now_ns);
             }
         }
         asks
@@ -287,7 +287,7 @@ pub(crate) fn act(
     ends: &mut [Transfer; 2],
     until_ns: u64,
     wires: &mut Wires,
-    crowd: &mut SessionClass,
+    class: &mut SessionClass,
 ) -> Acted {
     let mut acted = Acted {
         last_ns: None,
@@ -305,9 +305,9 @@ pub(crate) fn act(
             transfer.act(now_ns + 1, wires);
         }
         if let Some(it) = visit {
-            it.look(now_ns, ends, wires, crowd);
+            it.look(now_ns, ends, wires, class);
             if it.is_over() {
-                crowd.gone += 1;
+                class.gone += 1;
                 *visit = None;
                 acted.over_ns = Some(now_ns);
             }

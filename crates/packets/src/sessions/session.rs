@@ -16,7 +16,7 @@ impl Engine {
     pub fn open_workloads(&mut self) {
         let inner = self.network.tables().clone();
         let mut first_of = vec![u32::MAX; inner.connections.len()];
-        for (t, ends) in (0..).zip(&self.plan.ends) {
+        for (t, ends) in (0..).zip(&self.topology.ends) {
             let first = &mut first_of[ends.connection as usize];
             *first = t.min(*first);
         }
@@ -27,23 +27,23 @@ impl Engine {
                 .iter()
                 .map(|pair| empty_rtt_s(&self.network, pair[0]));
             let arrivals = users.spec.arrivals(seed);
-            let mut crowd = SessionClass::new(arrivals, rtt_s.collect());
+            let mut class = SessionClass::new(arrivals, rtt_s.collect());
             for (p, pair) in users.pairs.iter().enumerate() {
                 let first = first_of[pair[0].index()];
-                crowd.left[p].insert((0, self.visits.slots.len() as u32));
+                class.left[p].insert((0, self.sessions.slots.len() as u32));
                 self.add_slot(first, c as u32, p as u32);
             }
-            self.visits.classes.push(crowd);
+            self.sessions.classes.push(class);
         }
     }
 
-    fn add_slot(&mut self, first: u32, crowd: u32, pair: u32) {
+    fn add_slot(&mut self, first: u32, class: u32, pair: u32) {
         for t in [first, first + 1] {
-            self.visits.slot_of[t as usize] = self.visits.slots.len() as u32;
+            self.sessions.slot_of[t as usize] = self.sessions.slots.len() as u32;
         }
-        self.visits.slots.push(Slot {
+        self.sessions.slots.push(Slot {
             first,
-            crowd,
+            class,
             pair,
             visit: None,
             last_ns: 0,
@@ -51,11 +51,11 @@ impl Engine {
     }
 
     /// Returns a slot in which nothing remains of the last session at `now_ns`, or a new one.
-    fn free_slot(&mut self, crowd: usize, pair: usize, now_ns: u64) -> usize {
+    fn free_slot(&mut self, class: usize, pair: usize, now_ns: u64) -> usize {
         /// Maximum number of slots to inspect. The first have been unused longest.
         const SEARCH_EDGES: usize = 4;
         for _ in 0..SEARCH_EDGES {
-            let left = &mut self.visits.classes[crowd].left[pair];
+            let left = &mut self.sessions.classes[class].left[pair];
             let Some(&(from_ns, slot)) = left.first().filter(|(from_ns, _)| *from_ns <= now_ns)
             else {
                 break;
@@ -65,27 +65,27 @@ impl Engine {
                 return slot as usize;
             }
             // The slot follows all others.
-            self.visits.classes[crowd].left[pair].insert((now_ns + SESSION_LOOKAHEAD_NS, slot));
+            self.sessions.classes[class].left[pair].insert((now_ns + SESSION_LOOKAHEAD_NS, slot));
         }
         let inner = self.network.tables().clone();
         let first = self.transfers.len() as u32;
-        for id in inner.workloads[crowd].pairs[pair] {
+        for id in inner.workloads[class].pairs[pair] {
             self.add_transfer(id.index() as u32);
         }
-        self.add_slot(first, crowd as u32, pair as u32);
-        let slot = self.visits.slots.len() - 1;
+        self.add_slot(first, class as u32, pair as u32);
+        let slot = self.sessions.slots.len() - 1;
         self.schedule_slot(slot as u32, first);
         slot
     }
 
     /// Returns the number of slots, which is at least the maximum number of simultaneous sessions.
     pub fn slots(&self) -> usize {
-        self.visits.slots.len()
+        self.sessions.slots.len()
     }
 
     /// Returns true if nothing of the slot's transfers was in flight or due [`SESSION_LOOKAHEAD_NS`] ago.
     fn is_drained(&self, slot: usize, now_ns: u64) -> bool {
-        let slot = &self.visits.slots[slot];
+        let slot = &self.sessions.slots[slot];
         let first = slot.first as usize;
         let was_quiet = |at_ns: u64| at_ns == 0 || at_ns + SESSION_LOOKAHEAD_NS <= now_ns;
         was_quiet(slot.last_ns)
@@ -102,28 +102,28 @@ impl Engine {
     /// Admits the sessions that arrive before `end_ns`, in order.
     pub fn admit_sessions(&mut self, end_ns: u64) {
         loop {
-            let classes = (0..).zip(&self.visits.classes);
-            let Some((c, _)) = classes.min_by_key(|(_, crowd)| crowd.next_ns()) else {
+            let classes = (0..).zip(&self.sessions.classes);
+            let Some((c, _)) = classes.min_by_key(|(_, class)| class.next_ns()) else {
                 return;
             };
-            let Some((session, pair)) = self.visits.classes[c].come(end_ns) else {
+            let Some((session, pair)) = self.sessions.classes[c].come(end_ns) else {
                 return;
             };
             let visit = ActiveSession::new(session, pair);
             let came_ns = visit.came_ns();
             let s = self.free_slot(c, pair, came_ns);
-            let first = self.visits.slots[s].first;
+            let first = self.sessions.slots[s].first;
             for (t, server) in [(first, false), (first + 1, true)] {
                 self.transfers[t as usize].visit(came_ns, server);
             }
-            self.visits.slots[s].visit = Some(visit);
-            self.schedule.set_due(first, NEVER, came_ns);
+            self.sessions.slots[s].visit = Some(visit);
+            self.dependencies.set_due(first, NEVER, came_ns);
         }
     }
 
     /// Returns the time in ns of the next event at a slot that does not depend on an arrival.
     pub fn slot_due_ns(&self, s: usize) -> u64 {
-        let slot = &self.visits.slots[s];
+        let slot = &self.sessions.slots[s];
         let first = slot.first as usize;
         let own_ns = slot.visit.as_ref().map_or(NEVER, ActiveSession::due_ns);
         let ends = &self.transfers[first..first + 2];
@@ -133,21 +133,27 @@ impl Engine {
 
     /// Runs all events before `until_ns` at the endpoints of a slot's transfers.
     pub fn run_session_slot(&mut self, s: usize, until_ns: u64) {
-        let slot = &mut self.visits.slots[s];
+        let slot = &mut self.sessions.slots[s];
         let first = slot.first as usize;
-        let crowd = &mut self.visits.classes[slot.crowd as usize];
+        let class = &mut self.sessions.classes[slot.class as usize];
         let ends = self.transfers.get_mut(first..first + 2);
         let Some(ends) = ends.and_then(|ends| <&mut [Transfer; 2]>::try_from(ends).ok()) else {
             return;
         };
-        let acted = events::act(&mut slot.visit, ends, until_ns, &mut self.plan.wires, crowd);
+        let acted = events::act(
+            &mut slot.visit,
+            ends,
+            until_ns,
+            &mut self.topology.wires,
+            class,
+        );
         slot.last_ns = acted.last_ns.unwrap_or(slot.last_ns);
         if let Some(over_ns) = acted.over_ns {
             ends.iter_mut().for_each(Transfer::leave);
-            crowd.left[slot.pair as usize].insert((over_ns + SESSION_LOOKAHEAD_NS, s as u32));
+            class.left[slot.pair as usize].insert((over_ns + SESSION_LOOKAHEAD_NS, s as u32));
         }
         let due_ns = self.slot_due_ns(s);
-        self.schedule.set_due(first as u32, NEVER, due_ns);
+        self.dependencies.set_due(first as u32, NEVER, due_ns);
         for t in [first, first + 1] {
             self.record_delays(t);
             self.record_round_trips(t);

@@ -23,7 +23,7 @@ const FIRST_NS: u64 = 10_000_000;
 /// Maximum number of packets in an interval until the tuner has compared one thread with several. It is
 /// `PKTS_PER_MOVED_ITEM` for each link and transfer if that is more, because these move between threads at
 /// the end of an interval.
-const PKTS_PER_STRETCH: f64 = 1e6;
+const PKTS_PER_INTERVAL: f64 = 1e6;
 const PKTS_PER_MOVED_ITEM: f64 = 30.0;
 /// Minimum time in ns between two visits of a link, on average, for sweeps to be used while the packet rate
 /// is unknown.
@@ -35,13 +35,13 @@ const VISITS_PER_PACKET: f64 = 25.0;
 impl Engine {
     /// Advances the simulation to `end_ns`.
     pub fn run_until(&mut self, end_ns: u64) {
-        let window_ns = match self.visits.classes.is_empty() && self.schedule.self_driven.is_empty()
-        {
-            true => WINDOW_NS,
-            // Sessions are admitted at the start of an interval. Wires store packets of self-driven senders
-            // to its end.
-            false => SESSION_LOOKAHEAD_NS,
-        };
+        let window_ns =
+            match self.sessions.classes.is_empty() && self.dependencies.self_driven.is_empty() {
+                true => WINDOW_NS,
+                // Sessions are admitted at the start of an interval. Wires store packets of self-driven senders
+                // to its end.
+                false => SESSION_LOOKAHEAD_NS,
+            };
         while self.now_ns < end_ns {
             let mut until_ns = end_ns.min(self.now_ns.saturating_add(window_ns));
             if self.pkts_per_ns.is_none() {
@@ -52,16 +52,16 @@ impl Engine {
                 && !self.parts.tuner.is_tuned
             {
                 let change = self.links.len() + self.transfers.len();
-                let pkts = PKTS_PER_STRETCH.max(PKTS_PER_MOVED_ITEM * change as f64);
-                let stretch_ns = (pkts / pkts_per_ns).max(1.0) as u64;
-                until_ns = until_ns.min(self.now_ns.saturating_add(stretch_ns));
+                let pkts = PKTS_PER_INTERVAL.max(PKTS_PER_MOVED_ITEM * change as f64);
+                let interval_ns = (pkts / pkts_per_ns).max(1.0) as u64;
+                until_ns = until_ns.min(self.now_ns.saturating_add(interval_ns));
             }
             self.admit_sessions(until_ns);
-            self.schedule.event_by_event = !self.is_sweep_cheaper();
+            self.dependencies.event_by_event = !self.is_sweep_cheaper();
             let before = self.offered();
-            let may_divide = !self.schedule.event_by_event && self.may_run_in_parallel();
+            let may_divide = !self.dependencies.event_by_event && self.may_run_in_parallel();
             let began = Instant::now();
-            if self.schedule.event_by_event {
+            if self.dependencies.event_by_event {
                 self.run_event_by_event(until_ns);
             } else if may_divide && self.parts.tuner.use_threads {
                 self.sweep_in_parallel(until_ns);
@@ -82,14 +82,15 @@ impl Engine {
     /// Returns true if sweeps are allowed and cost less than event-by-event execution: enough packets arrive
     /// for each visit of a link or endpoint. The result is the same.
     fn is_sweep_cheaper(&self) -> bool {
-        let schedule = &self.schedule;
+        let dependencies = &self.dependencies;
         let pays = match self.pkts_per_ns {
-            Some(rate) => VISITS_PER_PACKET * rate > schedule.order.visits_per_ns(rate),
+            Some(rate) => VISITS_PER_PACKET * rate > dependencies.order.visits_per_ns(rate),
             None => {
-                schedule.order.visits_per_ns(0.0) * LONG_NS as f64 <= schedule.order.links as f64
+                dependencies.order.visits_per_ns(0.0) * LONG_NS as f64
+                    <= dependencies.order.links as f64
             }
         };
-        pays && !schedule.in_order
+        pays && !dependencies.requires_event_by_event
     }
 
     /// Returns the number of packets that have arrived at links.
@@ -101,13 +102,13 @@ impl Engine {
     /// Runs all events before `end_ns` by sweeps.
     pub fn sweep(&mut self, end_ns: u64) {
         self.begin_sweep(end_ns);
-        while self.turn(end_ns) < end_ns {}
+        while self.sweep_once(end_ns) < end_ns {}
     }
 
     /// Prepares the sweeps of an interval. Runs self-driven senders to `end_ns`, and the other endpoints to
     /// the earliest output times of their links.
     fn begin_sweep(&mut self, end_ns: u64) {
-        self.start_senders(end_ns);
+        self.run_self_driven(end_ns);
         for l in 0..self.links.len() {
             self.run_endpoints(l, end_ns);
         }
@@ -115,12 +116,12 @@ impl Engine {
 
     /// Runs self-driven senders and session slots to `end_ns`. Sets the earliest output times of all links
     /// for the current time.
-    pub fn start_senders(&mut self, end_ns: u64) {
-        for i in 0..self.schedule.self_driven.len() {
-            self.run_sender(self.schedule.self_driven[i], end_ns);
+    pub fn run_self_driven(&mut self, end_ns: u64) {
+        for i in 0..self.dependencies.self_driven.len() {
+            self.run_sender(self.dependencies.self_driven[i], end_ns);
         }
-        for i in 0..self.schedule.self_driven_slots.len() {
-            self.run_session_slot(self.schedule.self_driven_slots[i] as usize, end_ns);
+        for i in 0..self.dependencies.self_driven_slots.len() {
+            self.run_session_slot(self.dependencies.self_driven_slots[i] as usize, end_ns);
         }
         for l in 0..self.links.len() {
             self.update_earliest_output(l, self.now_ns);
@@ -129,10 +130,10 @@ impl Engine {
 
     /// Runs one sweep: advances each link, at most to `end_ns`, and the endpoints that it feeds. Inner loops
     /// repeat as long as one of their links advances. Returns the time that all links have reached.
-    pub fn turn(&mut self, end_ns: u64) -> u64 {
-        let steps = std::mem::take(&mut self.schedule.order.steps);
+    pub fn sweep_once(&mut self, end_ns: u64) -> u64 {
+        let steps = std::mem::take(&mut self.dependencies.order.steps);
         let (_, least_ns) = run_steps(&steps, &mut |l| self.advance_link(l as usize, end_ns));
-        self.schedule.order.steps = steps;
+        self.dependencies.order.steps = steps;
         least_ns.min(end_ns)
     }
 
@@ -140,14 +141,17 @@ impl Engine {
     /// local time.
     #[inline]
     fn advance_link(&mut self, l: usize, end_ns: u64) -> (bool, u64) {
-        let place = &self.schedule.places[l];
-        let until_ns = self.schedule.earliest_input_ns(&place.after).min(end_ns);
+        let place = &self.dependencies.links_of[l];
+        let until_ns = self
+            .dependencies
+            .earliest_input_ns(&place.bounding_links)
+            .min(end_ns);
         let comes = until_ns > place.until_ns;
         if comes {
             let acts = self.run_link(l, until_ns);
             self.update_earliest_output(l, until_ns);
-            let until_ns = self.schedule.earliest_output_ns[l].min(end_ns);
-            if acts || self.schedule.places[l].ends_ns < until_ns {
+            let until_ns = self.dependencies.earliest_output_ns[l].min(end_ns);
+            if acts || self.dependencies.links_of[l].next_endpoint_event_ns < until_ns {
                 self.run_endpoints(l, end_ns);
             }
         }
@@ -157,11 +161,11 @@ impl Engine {
     /// Sets the earliest output time of a link that has processed all arrivals before `until_ns`.
     #[inline]
     fn update_earliest_output(&mut self, l: usize, until_ns: u64) {
-        let place = &mut self.schedule.places[l];
+        let place = &mut self.dependencies.links_of[l];
         place.until_ns = until_ns;
         let link = &self.links[l];
         let left_ns = link.free_ns().max(until_ns) + place.least_service_ns.min(NEVER / 4);
-        self.schedule.earliest_output_ns[l] = left_ns + link.delay_ns;
+        self.dependencies.earliest_output_ns[l] = left_ns + link.delay_ns;
     }
 
     /// Runs the endpoints that a link feeds to its earliest output time. If other links feed an endpoint too,
@@ -169,98 +173,107 @@ impl Engine {
     /// links that feed any of its endpoints.
     #[inline]
     pub fn run_endpoints(&mut self, l: usize, end_ns: u64) {
-        let alone_ns = self.schedule.earliest_output_ns[l].min(end_ns);
-        let mut ends_ns = NEVER;
-        for i in 0..self.schedule.places[l].receivers.len() {
-            let fed = self.schedule.places[l].receivers[i];
+        let alone_ns = self.dependencies.earliest_output_ns[l].min(end_ns);
+        let mut next_endpoint_event_ns = NEVER;
+        for i in 0..self.dependencies.links_of[l].receivers.len() {
+            let fed = self.dependencies.links_of[l].receivers[i];
             let t = fed.transfer as usize;
-            let next_ns = self.plan.wires.head_ns(fed.wire);
-            let next_ns = next_ns.min(self.schedule.receiver_due_ns[t]);
+            let next_ns = self.topology.wires.head_ns(fed.wire);
+            let next_ns = next_ns.min(self.dependencies.receiver_due_ns[t]);
             if next_ns >= alone_ns {
-                ends_ns = ends_ns.min(next_ns);
+                next_endpoint_event_ns = next_endpoint_event_ns.min(next_ns);
                 continue;
             }
-            let until_ns = self.until_ns(fed, alone_ns);
+            let until_ns = self.endpoint_bound_ns(fed, alone_ns);
             let transfer = &mut self.transfers[t];
             let receiving = &mut transfer.receiving;
-            receiving.receive(&transfer.ends, until_ns, &mut self.plan.wires);
-            self.schedule.receiver_due_ns[t] = receiving.due_ns();
-            let next_ns = self.plan.wires.head_ns(fed.wire);
-            ends_ns = ends_ns.min(next_ns.min(self.schedule.receiver_due_ns[t]));
+            receiving.receive(&transfer.ends, until_ns, &mut self.topology.wires);
+            self.dependencies.receiver_due_ns[t] = receiving.due_ns();
+            let next_ns = self.topology.wires.head_ns(fed.wire);
+            next_endpoint_event_ns =
+                next_endpoint_event_ns.min(next_ns.min(self.dependencies.receiver_due_ns[t]));
             self.record_delays(t);
         }
-        for i in 0..self.schedule.places[l].senders.len() {
-            let fed = self.schedule.places[l].senders[i];
+        for i in 0..self.dependencies.links_of[l].senders.len() {
+            let fed = self.dependencies.links_of[l].senders[i];
             if self.sender_next_ns(fed) < alone_ns {
-                self.run_sender(fed.transfer, self.until_ns(fed, alone_ns));
+                self.run_sender(fed.transfer, self.endpoint_bound_ns(fed, alone_ns));
             }
-            ends_ns = ends_ns.min(self.sender_next_ns(fed));
+            next_endpoint_event_ns = next_endpoint_event_ns.min(self.sender_next_ns(fed));
         }
-        for i in 0..self.schedule.places[l].slots.len() {
-            let slot = self.schedule.places[l].slots[i] as usize;
-            let feeders = &self.schedule.slot_feeders[slot];
-            self.run_session_slot(slot, self.schedule.earliest_input_ns(feeders).min(end_ns));
+        for i in 0..self.dependencies.links_of[l].slots.len() {
+            let slot = self.dependencies.links_of[l].slots[i] as usize;
+            let feeders = &self.dependencies.slot_feeders[slot];
+            self.run_session_slot(
+                slot,
+                self.dependencies.earliest_input_ns(feeders).min(end_ns),
+            );
         }
-        let place = &mut self.schedule.places[l];
-        place.ends_ns = if place.is_only_feeder { ends_ns } else { 0 };
+        let place = &mut self.dependencies.links_of[l];
+        place.next_endpoint_event_ns = if place.is_only_feeder {
+            next_endpoint_event_ns
+        } else {
+            0
+        };
     }
 
     /// Returns the time of the next event of a sender: an arrival or a timer.
     #[inline]
     fn sender_next_ns(&self, fed: Endpoint) -> u64 {
-        let next_ns = self.plan.wires.head_ns(fed.wire);
-        next_ns.min(self.schedule.sender_due_ns[fed.transfer as usize])
+        let next_ns = self.topology.wires.head_ns(fed.wire);
+        next_ns.min(self.dependencies.sender_due_ns[fed.transfer as usize])
     }
 
     /// Returns the time to which an endpoint may run, if one of its feeding links allows `alone_ns`.
     #[inline]
-    fn until_ns(&self, fed: Endpoint, alone_ns: u64) -> u64 {
+    fn endpoint_bound_ns(&self, fed: Endpoint, alone_ns: u64) -> u64 {
         match fed.alone {
             true => alone_ns,
             false => {
-                let origins = &self.plan.origins[fed.feeder_wire as usize];
-                alone_ns.min(self.schedule.earliest_input_ns(origins))
+                let origins = &self.topology.origins[fed.feeder_wire as usize];
+                alone_ns.min(self.dependencies.earliest_input_ns(origins))
             }
         }
     }
 
     fn run_sender(&mut self, t: u32, until_ns: u64) {
         let transfer = &mut self.transfers[t as usize];
-        transfer.send(until_ns, &mut self.plan.wires);
-        self.schedule.sender_due_ns[t as usize] = transfer.sender_due_ns();
+        transfer.send(until_ns, &mut self.topology.wires);
+        self.dependencies.sender_due_ns[t as usize] = transfer.sender_due_ns();
         self.record_round_trips(t as usize);
     }
 
     /// Runs all events before `end_ns` in the order of their times. At each time, endpoints act before links.
     fn run_event_by_event(&mut self, end_ns: u64) {
-        self.schedule.wire_events.clear();
-        self.schedule.transfer_events.clear();
-        self.schedule.link_events.clear();
+        self.dependencies.wire_events.clear();
+        self.dependencies.transfer_events.clear();
+        self.dependencies.link_events.clear();
         for l in 0..self.links.len() {
             self.schedule_link(l);
         }
-        self.plan.wires.is_watched = true;
-        for w in 0..self.plan.wires.len() as u32 {
-            self.schedule
+        self.topology.wires.is_watched = true;
+        for w in 0..self.topology.wires.len() as u32 {
+            self.dependencies
                 .wire_events
-                .schedule(w, self.plan.wires.head_ns(w));
+                .schedule(w, self.topology.wires.head_ns(w));
         }
         for t in 0..self.transfers.len() {
-            let due_ns = self.schedule.receiver_due_ns[t].min(self.schedule.sender_due_ns[t]);
-            self.schedule.transfer_events.schedule(t as u32, due_ns);
+            let due_ns =
+                self.dependencies.receiver_due_ns[t].min(self.dependencies.sender_due_ns[t]);
+            self.dependencies.transfer_events.schedule(t as u32, due_ns);
         }
         let (mut links, mut transfers) = (Vec::new(), Vec::new());
         loop {
-            let wires_ns = self.schedule.wire_events.next_ns();
+            let wires_ns = self.dependencies.wire_events.next_ns();
             let event_ns = wires_ns
-                .min(self.schedule.transfer_events.next_ns())
-                .min(self.schedule.link_events.next_ns());
+                .min(self.dependencies.transfer_events.next_ns())
+                .min(self.dependencies.link_events.next_ns());
             if event_ns >= end_ns {
                 break;
             }
             let until_ns = event_ns + 1;
             self.take_wires(until_ns, &mut links, &mut transfers);
-            while let Some(t) = self.schedule.transfer_events.pop_before(until_ns) {
+            while let Some(t) = self.dependencies.transfer_events.pop_before(until_ns) {
                 transfers.push(t);
             }
             transfers.sort_unstable();
@@ -270,10 +283,10 @@ impl Engine {
             }
             self.schedule_changed_wires();
             self.take_wires(until_ns, &mut links, &mut transfers);
-            while let Some(l) = self.schedule.link_events.pop_before(until_ns) {
+            while let Some(l) = self.dependencies.link_events.pop_before(until_ns) {
                 links.push(l);
             }
-            links.sort_unstable_by_key(|&l| self.schedule.places[l as usize].rank);
+            links.sort_unstable_by_key(|&l| self.dependencies.links_of[l as usize].rank);
             links.dedup();
             for l in links.drain(..) {
                 self.run_link(l as usize, until_ns);
@@ -281,13 +294,13 @@ impl Engine {
             }
             self.schedule_changed_wires();
         }
-        self.plan.wires.is_watched = false;
+        self.topology.wires.is_watched = false;
     }
 
     /// Adds the links and transfers at which packets arrive before `until_ns`.
     fn take_wires(&mut self, until_ns: u64, links: &mut Vec<u32>, transfers: &mut Vec<u32>) {
-        while let Some(w) = self.schedule.wire_events.pop_before(until_ns) {
-            match self.plan.targets[w as usize] {
+        while let Some(w) = self.dependencies.wire_events.pop_before(until_ns) {
+            match self.topology.targets[w as usize] {
                 Target::Link(l) => links.push(l),
                 Target::Receiver(t) | Target::Sender(t) => transfers.push(t),
             }
@@ -299,29 +312,31 @@ impl Engine {
     fn schedule_link(&mut self, l: usize) {
         let link = &self.links[l];
         if link.queue.managed.is_some() {
-            self.schedule.link_events.schedule(l as u32, link.due_ns());
+            self.dependencies
+                .link_events
+                .schedule(l as u32, link.due_ns());
         }
     }
 
     fn schedule_changed_wires(&mut self) {
-        let wires = &mut self.plan.wires;
+        let wires = &mut self.topology.wires;
         let mut changed = std::mem::take(&mut wires.changed);
         for w in changed.drain(..) {
-            self.schedule.wire_events.schedule(w, wires.head_ns(w));
+            self.dependencies.wire_events.schedule(w, wires.head_ns(w));
         }
         wires.changed = changed;
     }
 
     /// Runs all events before `until_ns` at both endpoints of a transfer, or at those of its session slot.
     fn run_transfer(&mut self, t: u32, until_ns: u64) {
-        let slot = self.visits.slot_of[t as usize];
+        let slot = self.sessions.slot_of[t as usize];
         if slot != NO_SLOT {
             return self.run_session_slot(slot as usize, until_ns);
         }
         let transfer = &mut self.transfers[t as usize];
-        transfer.act(until_ns, &mut self.plan.wires);
+        transfer.act(until_ns, &mut self.topology.wires);
         let due_ns = (transfer.receiving.due_ns(), transfer.sender_due_ns());
-        self.schedule.set_due(t, due_ns.0, due_ns.1);
+        self.dependencies.set_due(t, due_ns.0, due_ns.1);
         self.record_delays(t as usize);
         self.record_round_trips(t as usize);
     }

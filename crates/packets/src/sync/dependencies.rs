@@ -13,7 +13,7 @@ use crate::topology::{NO_WIRE, Sizes, Target, Topology};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dependencies {
     /// Dependencies, by link.
-    pub places: Vec<LinkDependencies>,
+    pub links_of: Vec<LinkDependencies>,
     /// Earliest output times in ns, by link. Before this time, nothing arrives behind the link except packets
     /// that are on its wires already.
     pub earliest_output_ns: Vec<u64>,
@@ -29,7 +29,7 @@ pub(crate) struct Dependencies {
     pub receiver_due_ns: Vec<u64>,
     pub sender_due_ns: Vec<u64>,
     /// True if event-by-event execution is required, and true if it is used.
-    pub in_order: bool,
+    pub requires_event_by_event: bool,
     pub event_by_event: bool,
     /// Event lists of event-by-event execution: of wires, transfers, and links with managed queues.
     pub wire_events: EventList,
@@ -47,7 +47,7 @@ pub(crate) struct LinkDependencies {
     pub inputs: Vec<u32>,
     /// Links whose earliest output times bound the earliest input time: links that feed this one, and links
     /// that feed endpoints that send to it.
-    pub after: Vec<u32>,
+    pub bounding_links: Vec<u32>,
     /// Endpoints that the link feeds: receivers, senders and session slots.
     pub receivers: Vec<Endpoint>,
     pub senders: Vec<Endpoint>,
@@ -57,11 +57,11 @@ pub(crate) struct LinkDependencies {
     /// Shortest transmission time of a packet in ns.
     pub least_service_ns: u64,
     /// True if no edge marks packets here, and none of them belongs to a message of a user.
-    pub alike: bool,
+    pub is_fast_path: bool,
     /// Local time in ns: all arrivals before it have been processed.
     pub until_ns: u64,
     /// Time in ns of the next event at the endpoints, if nothing more arrives behind the link; 0 if unknown.
-    pub ends_ns: u64,
+    pub next_endpoint_event_ns: u64,
     /// Order of links with simultaneous events: the smallest number of a wire that ends at the link.
     pub rank: u32,
 }
@@ -75,7 +75,7 @@ impl LinkDependencies {
     /// Returns true if `other` leads to the same sweep order, except for delays.
     fn is_alike(&self, other: &LinkDependencies) -> bool {
         let counts = |it: &LinkDependencies| (it.inputs.is_empty(), it.is_only_feeder, it.ends());
-        self.after == other.after && counts(self) == counts(other)
+        self.bounding_links == other.bounding_links && counts(self) == counts(other)
     }
 
     /// Adds an endpoint that the link feeds.
@@ -116,17 +116,17 @@ impl Dependencies {
     }
 
     /// Adds the endpoints of a new session slot. `first` is its first transfer.
-    fn add_slot(&mut self, plan: &Topology, slot: u32, first: u32) {
-        let feeders = feeders_of_slot(plan, first);
+    fn add_slot(&mut self, topology: &Topology, slot: u32, first: u32) {
+        let feeders = feeders_of_slot(topology, first);
         for t in [first, first + 1] {
-            let ends = &plan.ends[t as usize];
+            let ends = &topology.ends[t as usize];
             for way in [ends.data, ends.acks] {
-                self.bound(plan, way.wire, &feeders);
+                self.add_input(topology, way.wire, &feeders);
             }
         }
         for &l in &feeders {
-            self.places[l as usize].slots.push(slot);
-            self.places[l as usize].is_only_feeder = false;
+            self.links_of[l as usize].slots.push(slot);
+            self.links_of[l as usize].is_only_feeder = false;
         }
         if feeders.is_empty() {
             self.self_driven_slots.push(slot);
@@ -135,28 +135,31 @@ impl Dependencies {
     }
 
     /// Adds the endpoints of a transfer outside session slots.
-    fn add_transfer(&mut self, plan: &Topology, t: u32, sees_arrivals: bool) {
-        let ends = &plan.ends[t as usize];
+    fn add_transfer(&mut self, topology: &Topology, t: u32, sees_arrivals: bool) {
+        let ends = &topology.ends[t as usize];
         let heard_of = match sees_arrivals {
             true => ends.data_in,
             false => ends.acks_in,
         };
-        let (receiver, sender) = (plan.links_before(ends.data_in), plan.links_before(heard_of));
+        let (receiver, sender) = (
+            topology.links_before(ends.data_in),
+            topology.links_before(heard_of),
+        );
         let fed = |wire, feeder_wire, feeders: &[u32]| Endpoint {
             transfer: t,
             wire,
             feeder_wire,
             alone: feeders.len() == 1,
         };
-        self.bound(plan, ends.acks.wire, receiver);
-        self.bound(plan, ends.data.wire, sender);
+        self.add_input(topology, ends.acks.wire, receiver);
+        self.add_input(topology, ends.data.wire, sender);
         for &l in receiver {
             let fed = fed(ends.data_in, ends.data_in, receiver);
-            self.places[l as usize].feed(fed, true);
+            self.links_of[l as usize].feed(fed, true);
         }
         for &l in sender {
             let fed = fed(ends.acks_in, heard_of, sender);
-            self.places[l as usize].feed(fed, false);
+            self.links_of[l as usize].feed(fed, false);
         }
         if sender.is_empty() {
             self.self_driven.push(t);
@@ -165,11 +168,13 @@ impl Dependencies {
 
     /// Adds a wire to the inputs of its link, and `feeders` to the links that bound the link's earliest input
     /// time.
-    fn bound(&mut self, plan: &Topology, wire: u32, feeders: &[u32]) {
-        if let Some(Target::Link(l)) = plan.targets.get(wire as usize) {
-            let place = &mut self.places[*l as usize];
+    fn add_input(&mut self, topology: &Topology, wire: u32, feeders: &[u32]) {
+        if let Some(Target::Link(l)) = topology.targets.get(wire as usize) {
+            let place = &mut self.links_of[*l as usize];
             add(&mut place.inputs, wire);
-            feeders.iter().for_each(|&l| add(&mut place.after, l));
+            feeders
+                .iter()
+                .for_each(|&l| add(&mut place.bounding_links, l));
         }
     }
 
@@ -185,12 +190,12 @@ impl Dependencies {
 }
 
 /// Returns the links that feed any endpoint of a slot's two transfers.
-fn feeders_of_slot(plan: &Topology, first: u32) -> Vec<u32> {
+fn feeders_of_slot(topology: &Topology, first: u32) -> Vec<u32> {
     let mut feeders = Vec::new();
     for t in [first, first + 1] {
-        let ends = &plan.ends[t as usize];
+        let ends = &topology.ends[t as usize];
         for wire in [ends.data_in, ends.acks_in] {
-            let links = plan.links_before(wire);
+            let links = topology.links_before(wire);
             links.iter().for_each(|&l| add(&mut feeders, l));
         }
     }
@@ -200,9 +205,9 @@ fn feeders_of_slot(plan: &Topology, first: u32) -> Vec<u32> {
 impl Engine {
     /// Returns true if an edge marks packets at several links. These share the state of the edge, so
     /// event-by-event execution is required.
-    fn has_wide_edges(&self) -> bool {
+    fn has_shared_edge_markers(&self) -> bool {
         let mut edge_at = vec![None; self.edges.len()];
-        let mut entries = self.plan.ends.iter().zip(&self.accounts);
+        let mut entries = self.topology.ends.iter().zip(&self.accounts);
         entries.any(|(ends, account)| match account.aggregate {
             Some(a) if ends.data.wire != NO_WIRE => {
                 let at = edge_at[a as usize].get_or_insert(ends.data.wire);
@@ -215,65 +220,65 @@ impl Engine {
     /// Derives all dependencies and the sweep order from the current routes. The sweep order is kept if only
     /// delays changed, by less than a factor of two.
     pub fn make_dependencies(&mut self) {
-        let plan = &self.plan;
-        let mut schedule = Dependencies {
-            places: vec![LinkDependencies::default(); self.links.len()],
+        let topology = &self.topology;
+        let mut dependencies = Dependencies {
+            links_of: vec![LinkDependencies::default(); self.links.len()],
             earliest_output_ns: vec![0; self.links.len()],
             receiver_due_ns: vec![NEVER; self.transfers.len()],
             sender_due_ns: vec![NEVER; self.transfers.len()],
             ..Dependencies::default()
         };
-        for place in &mut schedule.places {
-            (place.rank, place.least_service_ns, place.alike) = (u32::MAX, NEVER, true);
+        for place in &mut dependencies.links_of {
+            (place.rank, place.least_service_ns, place.is_fast_path) = (u32::MAX, NEVER, true);
             place.is_only_feeder = true;
         }
-        for (w, target) in (0..).zip(&plan.targets) {
+        for (w, target) in (0..).zip(&topology.targets) {
             if let Target::Link(l) = *target {
-                let place = &mut schedule.places[l as usize];
+                let place = &mut dependencies.links_of[l as usize];
                 place.rank = place.rank.min(w);
-                schedule.bound(plan, w, plan.links_before(w));
+                dependencies.add_input(topology, w, topology.links_before(w));
             }
         }
-        for (hop, spec) in plan.hops.iter().zip(&plan.specs) {
-            let place = &mut schedule.places[plan.sender(spec.link) as usize];
+        for (hop, spec) in topology.hops.iter().zip(&topology.specs) {
+            let place = &mut dependencies.links_of[topology.sender(spec.link) as usize];
             place.least_service_ns = place.least_service_ns.min(spec.least_ns);
-            place.alike &= hop.edge == 0 && spec.sizes != Sizes::Messages;
+            place.is_fast_path &= hop.edge == 0 && spec.sizes != Sizes::Messages;
         }
         for (t, transfer) in (0..).zip(&self.transfers) {
-            let slot = self.visits.slot_of[t as usize];
+            let slot = self.sessions.slot_of[t as usize];
             if slot == NO_SLOT {
-                schedule.add_transfer(plan, t, transfer.sees_arrivals());
-                schedule.set_due(t, transfer.receiving.due_ns(), transfer.sender_due_ns());
+                dependencies.add_transfer(topology, t, transfer.sees_arrivals());
+                dependencies.set_due(t, transfer.receiving.due_ns(), transfer.sender_due_ns());
             }
         }
-        for (s, slot) in (0..).zip(&self.visits.slots) {
-            schedule.add_slot(plan, s, slot.first);
-            schedule.set_due(slot.first, NEVER, self.slot_due_ns(s as usize));
+        for (s, slot) in (0..).zip(&self.sessions.slots) {
+            dependencies.add_slot(topology, s, slot.first);
+            dependencies.set_due(slot.first, NEVER, self.slot_due_ns(s as usize));
         }
-        let places = schedule.places.iter().zip(&self.links);
+        let links_of = dependencies.links_of.iter().zip(&self.links);
         let lookahead_ns =
-            places.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
+            links_of.map(|(place, link)| link.delay_ns.saturating_add(place.least_service_ns));
         let lookahead_ns: Vec<u64> = lookahead_ns.collect();
-        let before = &self.schedule.places;
-        let is_same = before.len() == schedule.places.len()
-            && (before.iter().zip(&schedule.places)).all(|(a, b)| a.is_alike(b));
-        schedule.order = match is_same && self.schedule.order.fits(&lookahead_ns) {
-            true => std::mem::take(&mut self.schedule.order),
-            false => SweepOrder::new(&schedule.places, &lookahead_ns, self.now_ns == 0),
+        let before = &self.dependencies.links_of;
+        let is_same = before.len() == dependencies.links_of.len()
+            && (before.iter().zip(&dependencies.links_of)).all(|(a, b)| a.is_alike(b));
+        dependencies.order = match is_same && self.dependencies.order.fits(&lookahead_ns) {
+            true => std::mem::take(&mut self.dependencies.order),
+            false => SweepOrder::new(&dependencies.links_of, &lookahead_ns, self.now_ns == 0),
         };
-        schedule.in_order = self.has_wide_edges();
-        self.schedule = schedule;
+        dependencies.requires_event_by_event = self.has_shared_edge_markers();
+        self.dependencies = dependencies;
         self.discard_partitions();
     }
 
     /// Adds a session slot that was created during the run. The wires between its links exist already.
     pub fn schedule_slot(&mut self, slot: u32, first: u32) {
-        self.schedule
+        self.dependencies
             .receiver_due_ns
             .resize(self.transfers.len(), NEVER);
-        self.schedule
+        self.dependencies
             .sender_due_ns
             .resize(self.transfers.len(), NEVER);
-        self.schedule.add_slot(&self.plan, slot, first);
+        self.dependencies.add_slot(&self.topology, slot, first);
     }
 }

@@ -20,30 +20,30 @@ impl EventList {
         self.scheduled_ns.clear();
     }
 
-    /// Schedules an event of item `who` at `at_ns`, unless one is scheduled by then.
+    /// Schedules an event of item `item` at `at_ns`, unless one is scheduled by then.
     #[inline]
-    pub fn schedule(&mut self, who: u32, at_ns: u64) {
-        let who_ = who as usize;
-        if self.scheduled_ns.len() <= who_ {
-            self.scheduled_ns.resize(who_ + 1, NEVER);
+    pub fn schedule(&mut self, item: u32, at_ns: u64) {
+        let index = item as usize;
+        if self.scheduled_ns.len() <= index {
+            self.scheduled_ns.resize(index + 1, NEVER);
         }
-        if at_ns < self.scheduled_ns[who_] {
-            self.scheduled_ns[who_] = at_ns;
-            self.queue.push(Reverse((at_ns, who)));
+        if at_ns < self.scheduled_ns[index] {
+            self.scheduled_ns[index] = at_ns;
+            self.queue.push(Reverse((at_ns, item)));
         }
     }
 
     /// Removes the next event before `end_ns`, and returns its item.
     #[inline]
     pub fn pop_before(&mut self, end_ns: u64) -> Option<u32> {
-        while let Some(&Reverse((at_ns, who))) = self.queue.peek()
+        while let Some(&Reverse((at_ns, item))) = self.queue.peek()
             && at_ns < end_ns
         {
             self.queue.pop();
-            let scheduled_ns = &mut self.scheduled_ns[who as usize];
+            let scheduled_ns = &mut self.scheduled_ns[item as usize];
             if *scheduled_ns == at_ns {
                 *scheduled_ns = NEVER;
-                return Some(who);
+                return Some(item);
             }
         }
         None

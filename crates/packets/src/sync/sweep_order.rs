@@ -110,9 +110,9 @@ impl SweepStep {
 impl SweepOrder {
     /// Returns an order of all links with input wires. `lookahead_ns` has the lookahead of each link. The
     /// search is longer for the `first` order of a run.
-    pub fn new(places: &[LinkDependencies], lookahead_ns: &[u64], first: bool) -> SweepOrder {
+    pub fn new(links_of: &[LinkDependencies], lookahead_ns: &[u64], first: bool) -> SweepOrder {
         let most_tries = if first { MAX_TRIES } else { MIN_TRIES };
-        let mut search = Search::new(places, lookahead_ns, most_tries);
+        let mut search = Search::new(links_of, lookahead_ns, most_tries);
         let mut best = search.arrange(search.links());
         let (mut last, mut short_ns, mut in_vain) = (best.clone(), 0, 0);
         while last.advance_ns.max(short_ns) < FAR_NS && in_vain < MAX_FAILED_TRIES {
@@ -126,7 +126,7 @@ impl SweepOrder {
             }
             last = next;
         }
-        let feed_alone = places.iter().filter(|place| place.is_only_feeder);
+        let feed_alone = links_of.iter().filter(|place| place.is_only_feeder);
         SweepOrder {
             links: search.links().len(),
             steps: best.items.into_iter().map(|item| item.step).collect(),
@@ -160,7 +160,7 @@ struct Item {
     step: SweepStep,
     /// Number of visits in one pass over the item: links, and endpoints that are visited without arrivals.
     /// Its inner loops add `visits_per_ns`.
-    looks: usize,
+    visits: usize,
     visits_per_ns: f64,
 }
 
@@ -176,7 +176,7 @@ struct Ordering {
 const NONE: u32 = u32::MAX;
 
 struct Search<'a> {
-    places: &'a [LinkDependencies],
+    links_of: &'a [LinkDependencies],
     lookahead_ns: &'a [u64],
     most_tries: usize,
     /// Item of each link.
@@ -194,27 +194,27 @@ struct LinkGraph {
 
 impl<'a> Search<'a> {
     fn new(
-        places: &'a [LinkDependencies],
+        links_of: &'a [LinkDependencies],
         lookahead_ns: &'a [u64],
         most_tries: usize,
     ) -> Search<'a> {
         Search {
-            places,
+            links_of,
             lookahead_ns,
             most_tries,
-            item_of: vec![NONE; places.len()],
+            item_of: vec![NONE; links_of.len()],
             random: Pcg32::new(0, 0),
         }
     }
 
     /// Returns all links with input wires, as items.
     fn links(&self) -> Vec<Item> {
-        let places = (0..).zip(self.places);
-        let used = places.filter(|(_, place)| !place.inputs.is_empty());
+        let links_of = (0..).zip(self.links_of);
+        let used = links_of.filter(|(_, place)| !place.inputs.is_empty());
         let item = |(l, place): (u32, &LinkDependencies)| Item {
             step: SweepStep::Link(l),
             // Endpoints that only this link feeds are visited only after arrivals.
-            looks: 1 + if place.is_only_feeder {
+            visits: 1 + if place.is_only_feeder {
                 0
             } else {
                 place.ends()
@@ -230,14 +230,14 @@ impl<'a> Search<'a> {
     /// try uses the times that items have after the sweeps of the last try. If that try was no improvement,
     /// it uses the distances from a random item.
     fn arrange(&mut self, items: Vec<Item>) -> Ordering {
-        let ways = self.ways(&items);
-        let tries = (SEARCH_EDGES / ways.all.max(1)).clamp(MIN_TRIES, self.most_tries);
+        let graph = self.graph(&items);
+        let tries = (SEARCH_EDGES / graph.all.max(1)).clamp(MIN_TRIES, self.most_tries);
         let (mut best, mut advance_ns) = (Vec::new(), 0);
         let (mut at_ns, mut last_ns) = (vec![0; items.len()], 0);
-        let mut wave = Wave::new(items.len());
+        let mut wave = ShortestPaths::new(items.len());
         for _ in 0..tries {
-            let order = ways.order(&at_ns);
-            let tried_ns = ways.sweep(&order, &mut at_ns);
+            let order = graph.order(&at_ns);
+            let tried_ns = graph.sweep(&order, &mut at_ns);
             if tried_ns > advance_ns || best.is_empty() {
                 (best, advance_ns) = (order, tried_ns);
             }
@@ -246,31 +246,31 @@ impl<'a> Search<'a> {
             } else if !items.is_empty() {
                 last_ns = 0;
                 let from = self.random.random_range(0..items.len() as u32);
-                wave.run(from, END_NS, &ways.next);
+                wave.run(from, END_NS, &graph.next);
                 at_ns.clear();
                 at_ns.extend(wave.at_ns.iter().map(|&at_ns| at_ns.min(END_NS)));
             }
         }
-        let each_sweep: usize = items.iter().map(|item| item.looks).sum();
+        let each_sweep: usize = items.iter().map(|item| item.visits).sum();
         let in_loops: f64 = items.iter().map(|item| item.visits_per_ns).sum();
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
-        let in_order = best.iter().filter_map(|&i| items[i as usize].take());
+        let requires_event_by_event = best.iter().filter_map(|&i| items[i as usize].take());
         Ordering {
-            items: in_order.collect(),
+            items: requires_event_by_event.collect(),
             advance_ns,
             visits_per_ns: each_sweep as f64 / advance_ns.max(1) as f64 + in_loops,
         }
     }
 
     /// Returns the graph of these items. Of parallel edges, the shortest counts.
-    fn ways(&mut self, items: &[Item]) -> LinkGraph {
+    fn graph(&mut self, items: &[Item]) -> LinkGraph {
         for (i, item) in (0..).zip(items) {
             item.step.each_link(&mut |l| self.item_of[l as usize] = i);
         }
         let mut inputs = Vec::new();
         for (to, item) in (0..).zip(items) {
             item.step.each_link(&mut |l| {
-                for &k in &self.places[l as usize].after {
+                for &k in &self.links_of[l as usize].bounding_links {
                     let from = self.item_of[k as usize];
                     // A link that feeds itself must be visited again. A loop repeats anyway.
                     let again = from == to && matches!(item.step, SweepStep::Link(_));
@@ -287,29 +287,29 @@ impl<'a> Search<'a> {
         }
         inputs.sort_unstable();
         inputs.dedup_by_key(|&mut (from, to, _)| (from, to));
-        let mut ways = LinkGraph {
+        let mut graph = LinkGraph {
             before: vec![Vec::new(); items.len()],
             next: vec![Vec::new(); items.len()],
             all: inputs.len(),
         };
         for (from, to, lookahead_ns) in inputs {
-            ways.before[to as usize].push((from, lookahead_ns));
-            ways.next[from as usize].push((to, lookahead_ns));
+            graph.before[to as usize].push((from, lookahead_ns));
+            graph.next[from as usize].push((to, lookahead_ns));
         }
-        ways
+        graph
     }
 
     /// Groups the items on cycles shorter than `short_ns` into inner loops. Returns `None` if all items form
     /// one loop, or if the search takes too long.
     fn with_inner_loops(&mut self, arranged: Ordering, short_ns: u64) -> Option<Ordering> {
         let items = arranged.items;
-        let ways = self.ways(&items);
+        let graph = self.graph(&items);
         let mut groups = UnionFind::<u32>::new(items.len());
         let mut is_short = vec![false; items.len()];
-        let mut wave = Wave::new(items.len());
-        for (i, before) in (0..).zip(&ways.before) {
-            wave.run(i, short_ns, &ways.next);
-            if wave.steps > STEPS_PER_EDGE * ways.all {
+        let mut wave = ShortestPaths::new(items.len());
+        for (i, before) in (0..).zip(&graph.before) {
+            wave.run(i, short_ns, &graph.next);
+            if wave.steps > STEPS_PER_EDGE * graph.all {
                 return None;
             }
             for &(from, lookahead_ns) in before {
@@ -331,15 +331,15 @@ impl<'a> Search<'a> {
         if loops.is_empty() && members.len() == 1 {
             return None;
         }
-        loops.extend(members.into_iter().map(|members| self.go_round(members)));
+        loops.extend(members.into_iter().map(|members| self.inner_loop(members)));
         Some(self.arrange(loops))
     }
 
     /// Returns a loop of these items.
-    fn go_round(&mut self, items: Vec<Item>) -> Item {
+    fn inner_loop(&mut self, items: Vec<Item>) -> Item {
         let arranged = self.arrange(items);
         Item {
-            looks: arranged.items.iter().map(|item| item.looks).sum(),
+            visits: arranged.items.iter().map(|item| item.visits).sum(),
             visits_per_ns: arranged.visits_per_ns,
             step: SweepStep::Loop(arranged.items.into_iter().map(|item| item.step).collect()),
         }
@@ -416,7 +416,7 @@ impl LinkGraph {
 }
 
 /// Shortest paths from one item (Dijkstra).
-struct Wave {
+struct ShortestPaths {
     /// Distance in ns, by item; [`NEVER`] if it reaches the limit.
     at_ns: Vec<u64>,
     reached: Vec<u32>,
@@ -425,9 +425,9 @@ struct Wave {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-impl Wave {
-    fn new(items: usize) -> Wave {
-        Wave {
+impl ShortestPaths {
+    fn new(items: usize) -> ShortestPaths {
+        ShortestPaths {
             at_ns: vec![NEVER; items],
             reached: Vec::new(),
             steps: 0,
@@ -465,35 +465,39 @@ mod tests {
 
     /// Returns links of a ring with chords, some of which feed themselves. Lookaheads cover `decades` powers
     /// of ten.
-    fn random(numbers: &mut Pcg32, links: u32, decades: f64) -> (Vec<LinkDependencies>, Vec<u64>) {
-        let places = (0..links).map(|l| {
+    fn random(
+        tie_break: &mut Pcg32,
+        links: u32,
+        decades: f64,
+    ) -> (Vec<LinkDependencies>, Vec<u64>) {
+        let links_of = (0..links).map(|l| {
             let mut after = vec![(l + links - 1) % links];
-            for _ in 0..numbers.random_range(0..3) {
-                let k = numbers.random_range(0..links);
+            for _ in 0..tie_break.random_range(0..3) {
+                let k = tie_break.random_range(0..links);
                 if !after.contains(&k) {
                     after.push(k);
                 }
             }
             LinkDependencies {
                 inputs: after.clone(),
-                after,
+                bounding_links: after,
                 ..LinkDependencies::default()
             }
         });
-        let places = places.collect();
+        let links_of = links_of.collect();
         let lookahead_ns = (0..links).map(|_| {
-            let part: f64 = numbers.random_range(0.0..decades);
+            let part: f64 = tie_break.random_range(0.0..decades);
             (1e3 * 10_f64.powf(part)) as u64
         });
-        (places, lookahead_ns.collect())
+        (links_of, lookahead_ns.collect())
     }
 
     /// Returns the length of the shortest cycle in ns (Floyd–Warshall).
-    fn shortest_cycle_ns(places: &[LinkDependencies], lookahead_ns: &[u64]) -> u64 {
-        let n = places.len();
+    fn shortest_cycle_ns(links_of: &[LinkDependencies], lookahead_ns: &[u64]) -> u64 {
+        let n = links_of.len();
         let mut far_ns = vec![NEVER / 4; n * n];
-        for (l, place) in places.iter().enumerate() {
-            for &k in &place.after {
+        for (l, place) in links_of.iter().enumerate() {
+            for &k in &place.bounding_links {
                 far_ns[k as usize * n + l] = lookahead_ns[k as usize];
             }
         }
@@ -512,12 +516,12 @@ mod tests {
     /// found is near that limit.
     #[test]
     fn sweeps_go_nearly_as_far_as_they_can() {
-        let mut numbers = Pcg32::new(1, 1);
+        let mut tie_break = Pcg32::new(1, 1);
         for case in 0..60 {
-            let links = numbers.random_range(3..120);
-            let (places, lookahead_ns) = random(&mut numbers, links, 3.0);
-            let most_ns = shortest_cycle_ns(&places, &lookahead_ns);
-            let mut search = Search::new(&places, &lookahead_ns, MAX_TRIES);
+            let links = tie_break.random_range(3..120);
+            let (links_of, lookahead_ns) = random(&mut tie_break, links, 3.0);
+            let most_ns = shortest_cycle_ns(&links_of, &lookahead_ns);
+            let mut search = Search::new(&links_of, &lookahead_ns, MAX_TRIES);
             let order = search.arrange(search.links());
             let part = order.advance_ns as f64 / most_ns as f64;
             // The first sweep has an advantage over later ones, so the ratio may exceed 1.
@@ -528,13 +532,13 @@ mod tests {
     /// Each link has one step. Inner loops save visits, more if delays differ more.
     #[test]
     fn loops_spare_looks() {
-        let mut numbers = Pcg32::new(2, 1);
+        let mut tie_break = Pcg32::new(2, 1);
         for (decades, spared) in [(1.0, 1.1), (3.0, 0.6), (5.0, 0.4)] {
             let mut parts = Vec::new();
             for _ in 0..20 {
-                let links = numbers.random_range(30..200);
-                let (places, lookahead_ns) = random(&mut numbers, links, decades);
-                let order = SweepOrder::new(&places, &lookahead_ns, true);
+                let links = tie_break.random_range(30..200);
+                let (links_of, lookahead_ns) = random(&mut tie_break, links, decades);
+                let order = SweepOrder::new(&links_of, &lookahead_ns, true);
                 let mut all = Vec::new();
                 let mut note = |l| all.push(l);
                 order
@@ -543,7 +547,7 @@ mod tests {
                     .for_each(|step| step.each_link(&mut note));
                 all.sort_unstable();
                 assert_eq!(all, (0..links).collect::<Vec<_>>());
-                let most_ns = shortest_cycle_ns(&places, &lookahead_ns);
+                let most_ns = shortest_cycle_ns(&links_of, &lookahead_ns);
                 parts.push(order.visits_per_ns(0.0) * most_ns as f64 / f64::from(links));
             }
             parts.sort_by(f64::total_cmp);
