@@ -1,7 +1,7 @@
 //! A link whose queues, those of classes and its own, take turns.
 
 use netflow_network::{LinkId, Network, service_ns};
-use netflow_queues::Turns;
+use netflow_queues::PacketScheduler;
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;
@@ -21,7 +21,7 @@ pub(crate) enum Transmission {
 /// The queues that take turns.
 #[derive(Clone, Debug)]
 pub(crate) struct Sharing {
-    turns: Turns,
+    turns: PacketScheduler,
     /// The links that they are; its own is the last.
     links: Vec<u32>,
     /// When what is being sent will have been.
@@ -117,7 +117,8 @@ impl Engine {
             }
             if let Some(&own) = shared.links.last() {
                 let link = &mut self.links[own as usize];
-                let turns = Turns::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
+                let turns =
+                    PacketScheduler::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
                 link.turn = Transmission::Sharing(Box::new(Sharing {
                     turns,
                     links: shared.links.clone(),

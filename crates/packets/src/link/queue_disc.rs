@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_queues::{Aqm, Buffer, Managed};
+use netflow_queues::{Aqm, AqmQueue, Buffer};
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::link::wire::Packet;
@@ -46,7 +46,7 @@ pub(crate) struct QueueDisc {
 /// Who of those that wait is sent, and who is dropped.
 #[derive(Clone, Debug)]
 enum Discipline {
-    Managed(Managed<QueuedPacket>),
+    Managed(AqmQueue<QueuedPacket>),
     DropTail(Line),
 }
 
@@ -69,7 +69,7 @@ impl Line {
             false => (0, 0),
         };
         let all_bytes = self.bytes + u64::from(bytes) + u64::from(waits.bytes());
-        let fits = (self.buffer).holds(self.waiting.len() + pkts + 1, all_bytes);
+        let fits = (self.buffer).fits(self.waiting.len() + pkts + 1, all_bytes);
         if fits {
             self.bytes += u64::from(waits.bytes());
             self.waiting.push_back(waits);
@@ -116,7 +116,7 @@ impl QueueDisc {
     /// case.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> QueueDisc {
         QueueDisc {
-            queue: Discipline::Managed(Managed::new(discipline, buffer.waiting(), seed)),
+            queue: Discipline::Managed(AqmQueue::new(discipline, buffer.waiting(), seed)),
             free_ns: 0,
             most_pkts: 0,
         }
@@ -224,7 +224,7 @@ impl QueueDisc {
             Discipline::Managed(queue) => (Some(queue), None),
             Discipline::DropTail(line) => (None, Some(line)),
         };
-        let managed = managed.into_iter().flat_map(Managed::iter);
+        let managed = managed.into_iter().flat_map(AqmQueue::iter);
         let line = line.into_iter().flat_map(|line| &line.waiting);
         managed.map(|waiting| &waiting.packet).chain(line)
     }

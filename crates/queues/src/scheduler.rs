@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub enum Scheduler {
     /// Strict priority without preemption: a queue is served when all queues before it are empty.
     Priority,
-    /// Weighted fair queueing: each backlogged queue receives bandwidth in proportion to its weight, and
+    /// Weighted gps queueing: each backlogged queue receives bandwidth in proportion to its weight, and
     /// shares the bandwidth that others do not use in the same proportion.
     Wfq,
 }
@@ -39,33 +39,33 @@ impl Scheduler {
 /// (their Theorem 1).
 ///
 /// ```
-/// use netflow_queues::{Scheduler, Turns};
+/// use netflow_queues::{Scheduler, PacketScheduler};
 ///
 /// // Two queues; the second has twice the weight. Four packets of 1000 bits wait in each.
-/// let mut turns = Turns::new(Scheduler::Wfq, &[1.0, 2.0], 1e6);
+/// let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &[1.0, 2.0], 1e6);
 /// for _ in 0..4 {
-///     turns.enqueue(0, 0, 1000.0);
-///     turns.enqueue(0, 1, 1000.0);
+///     scheduler.enqueue(0, 0, 1000.0);
+///     scheduler.enqueue(0, 1, 1000.0);
 /// }
-/// let sent: Vec<usize> = std::iter::from_fn(|| turns.dequeue()).collect();
+/// let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue()).collect();
 /// assert_eq!(sent, [1, 0, 1, 1, 0, 1, 0, 0]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Turns {
+pub struct PacketScheduler {
     /// Number of waiting packets of each queue.
     waiting: Vec<usize>,
-    fair: Option<Fair>,
+    gps: Option<GpsReference>,
 }
 
-impl Turns {
+impl PacketScheduler {
     /// Returns a scheduler with empty queues, one per weight (positive; unused by [`Scheduler::Priority`]),
     /// for a link of `bandwidth_bps` bit/s.
-    pub fn new(scheduler: Scheduler, weights: &[f64], bandwidth_bps: f64) -> Turns {
-        Turns {
+    pub fn new(scheduler: Scheduler, weights: &[f64], bandwidth_bps: f64) -> PacketScheduler {
+        PacketScheduler {
             waiting: vec![0; weights.len()],
-            fair: match scheduler {
+            gps: match scheduler {
                 Scheduler::Priority => None,
-                Scheduler::Wfq => Some(Fair::new(weights, bandwidth_bps)),
+                Scheduler::Wfq => Some(GpsReference::new(weights, bandwidth_bps)),
             },
         }
     }
@@ -76,21 +76,21 @@ impl Turns {
     /// If there is no such queue.
     pub fn enqueue(&mut self, now_ns: u64, queue: usize, bits: f64) {
         self.waiting[queue] += 1;
-        if let Some(fair) = &mut self.fair {
-            fair.enqueue(now_ns, queue, bits);
+        if let Some(gps) = &mut self.gps {
+            gps.enqueue(now_ns, queue, bits);
         }
     }
 
     /// Removes the next packet to send and returns its queue, or `None` if all queues are empty. Ties go to
     /// the first queue.
     pub fn dequeue(&mut self) -> Option<usize> {
-        let queue = match &self.fair {
+        let queue = match &self.gps {
             None => self.waiting.iter().position(|&n| n > 0)?,
-            Some(fair) => fair.first()?,
+            Some(gps) => gps.first()?,
         };
         self.waiting[queue] -= 1;
-        if let Some(fair) = &mut self.fair {
-            fair.dequeue(queue);
+        if let Some(gps) = &mut self.gps {
+            gps.dequeue(queue);
         }
         Some(queue)
     }
@@ -106,36 +106,36 @@ impl Turns {
     /// If there is no such queue, or fewer packets wait in it.
     pub fn dropped(&mut self, now_ns: u64, queue: usize, packets: usize) {
         self.waiting[queue] -= packets;
-        if let Some(fair) = &mut self.fair {
-            fair.dropped(now_ns, queue, packets);
+        if let Some(gps) = &mut self.gps {
+            gps.dropped(now_ns, queue, packets);
         }
     }
 
     /// Empties all queues, as when the link fails.
     pub fn clear(&mut self) {
         self.waiting.fill(0);
-        if let Some(fair) = &mut self.fair {
-            fair.virtual_time = 0.0;
-            for queue in &mut fair.queues {
+        if let Some(gps) = &mut self.gps {
+            gps.virtual_time = 0.0;
+            for queue in &mut gps.queues {
                 queue.finish.clear();
-                (queue.sent, queue.last) = (0.0, 0.0);
+                (queue.last_departed_finish, queue.last_arrived_finish) = (0.0, 0.0);
             }
         }
     }
 
     /// Changes the bandwidth from `now_ns` on.
     pub fn set_bandwidth(&mut self, now_ns: u64, bandwidth_bps: f64) {
-        if let Some(fair) = &mut self.fair {
-            fair.advance(now_ns);
-            fair.bits_per_ns = bandwidth_bps * 1e-9;
+        if let Some(gps) = &mut self.gps {
+            gps.advance(now_ns);
+            gps.bits_per_ns = bandwidth_bps * 1e-9;
         }
     }
 }
 
 /// GPS reference system. Virtual time is the service of a queue of weight 1 in bits.
 #[derive(Clone, Debug)]
-struct Fair {
-    queues: Vec<Served>,
+struct GpsReference {
+    queues: Vec<GpsQueue>,
     bits_per_ns: f64,
     virtual_time: f64,
     now_ns: u64,
@@ -143,25 +143,25 @@ struct Fair {
 
 /// A queue of the GPS reference system.
 #[derive(Clone, Debug)]
-struct Served {
+struct GpsQueue {
     weight: f64,
     /// Virtual finish times of the waiting packets under GPS.
     finish: VecDeque<f64>,
     /// Virtual finish times of the last packet sent and of the last packet that arrived.
-    sent: f64,
-    last: f64,
+    last_departed_finish: f64,
+    last_arrived_finish: f64,
 }
 
-impl Fair {
-    fn new(weights: &[f64], bandwidth_bps: f64) -> Fair {
-        let served = |&weight: &f64| Served {
+impl GpsReference {
+    fn new(weights: &[f64], bandwidth_bps: f64) -> GpsReference {
+        let gps_queue = |&weight: &f64| GpsQueue {
             weight,
             finish: VecDeque::new(),
-            sent: 0.0,
-            last: 0.0,
+            last_departed_finish: 0.0,
+            last_arrived_finish: 0.0,
         };
-        Fair {
-            queues: weights.iter().map(served).collect(),
+        GpsReference {
+            queues: weights.iter().map(gps_queue).collect(),
             bits_per_ns: bandwidth_bps * 1e-9,
             virtual_time: 0.0,
             now_ns: 0,
@@ -175,9 +175,9 @@ impl Fair {
         loop {
             let (mut weights, mut next) = (0.0, f64::INFINITY);
             for queue in &self.queues {
-                if queue.last > self.virtual_time {
+                if queue.last_arrived_finish > self.virtual_time {
                     weights += queue.weight;
-                    next = queue.last.min(next);
+                    next = queue.last_arrived_finish.min(next);
                 }
             }
             if weights == 0.0 {
@@ -199,29 +199,38 @@ impl Fair {
             // Restarting at 0 limits rounding errors.
             self.virtual_time = 0.0;
             for queue in &mut self.queues {
-                (queue.sent, queue.last) = (0.0, 0.0);
+                (queue.last_departed_finish, queue.last_arrived_finish) = (0.0, 0.0);
             }
         }
         let queue = &mut self.queues[queue];
-        let begins = queue.last.max(self.virtual_time);
-        queue.last = begins + bits / queue.weight;
-        queue.finish.push_back(queue.last);
+        let begins = queue.last_arrived_finish.max(self.virtual_time);
+        queue.last_arrived_finish = begins + bits / queue.weight;
+        queue.finish.push_back(queue.last_arrived_finish);
     }
 
     fn dequeue(&mut self, queue: usize) {
         let queue = &mut self.queues[queue];
-        queue.sent = queue.finish.pop_front().unwrap_or(queue.sent);
+        queue.last_departed_finish = queue
+            .finish
+            .pop_front()
+            .unwrap_or(queue.last_departed_finish);
     }
 
     fn dropped(&mut self, now_ns: u64, queue: usize, packets: usize) {
         self.advance(now_ns);
         let queue = &mut self.queues[queue];
         queue.finish.truncate(queue.finish.len() - packets);
-        queue.last = queue.finish.back().copied().unwrap_or(queue.sent);
+        queue.last_arrived_finish = queue
+            .finish
+            .back()
+            .copied()
+            .unwrap_or(queue.last_departed_finish);
     }
 
     fn is_idle(&self) -> bool {
-        let idle = |queue: &Served| queue.finish.is_empty() && queue.last <= self.virtual_time;
+        let idle = |queue: &GpsQueue| {
+            queue.finish.is_empty() && queue.last_arrived_finish <= self.virtual_time
+        };
         self.queues.iter().all(idle)
     }
 
@@ -268,26 +277,26 @@ mod tests {
     }
 
     /// Returns the departure time of each packet from a link that changes its bandwidth once, at `at_ns`.
-    fn sent_ns(
+    fn departure_times_ns(
         packets: &[Packet],
-        turns: &mut Turns,
+        scheduler: &mut PacketScheduler,
         bandwidths: [f64; 2],
         at_ns: u64,
     ) -> Vec<u64> {
-        let queues = turns.waiting.len();
+        let queues = scheduler.waiting.len();
         let mut waiting = vec![VecDeque::new(); queues];
         let mut sent = vec![0; packets.len()];
         let (mut free_ns, mut changed, mut sending) = (0, false, None);
         let mut arriving = packets.iter().enumerate().peekable();
         loop {
             let next_ns = arriving.peek().map(|(_, packet)| packet.arrives_ns);
-            let due_ns = (!turns.is_empty()).then_some(free_ns);
+            let due_ns = (!scheduler.is_empty()).then_some(free_ns);
             let now_ns = match (next_ns, due_ns) {
                 (None, None) => u64::MAX,
                 (a, b) => a.unwrap_or(u64::MAX).min(b.unwrap_or(u64::MAX)),
             };
             if now_ns >= at_ns && !changed {
-                turns.set_bandwidth(at_ns, bandwidths[1]);
+                scheduler.set_bandwidth(at_ns, bandwidths[1]);
                 changed = true;
                 if let Some(i) = sending.filter(|_| free_ns > at_ns) {
                     let left_ns = (free_ns - at_ns) as f64 * bandwidths[0] / bandwidths[1];
@@ -300,7 +309,7 @@ mod tests {
                 return sent;
             }
             if due_ns.is_some_and(|due_ns| due_ns == now_ns && next_ns != Some(now_ns)) {
-                let queue = turns.dequeue().unwrap();
+                let queue = scheduler.dequeue().unwrap();
                 let i: usize = waiting[queue].pop_front().unwrap();
                 let bps = bandwidths[usize::from(changed)];
                 free_ns = now_ns + (packets[i].bits / bps * 1e9).round() as u64;
@@ -310,14 +319,19 @@ mod tests {
             }
             let (i, packet) = arriving.next().unwrap();
             free_ns = free_ns.max(now_ns);
-            turns.enqueue(now_ns, packet.queue, packet.bits);
+            scheduler.enqueue(now_ns, packet.queue, packet.bits);
             waiting[packet.queue].push_back(i);
         }
     }
 
     /// Computes the departure times under GPS. Rates are constant between arrivals, departures and the change
     /// of bandwidth, so the steps are exact.
-    fn gps_ns(packets: &[Packet], weights: &[f64], bandwidths: [f64; 2], at_ns: f64) -> Vec<f64> {
+    fn gps_departure_times_ns(
+        packets: &[Packet],
+        weights: &[f64],
+        bandwidths: [f64; 2],
+        at_ns: f64,
+    ) -> Vec<f64> {
         let mut left: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); weights.len()];
         let mut done = vec![0.0; packets.len()];
         let (mut now, mut next) = (0.0, 0);
@@ -361,7 +375,7 @@ mod tests {
     /// Theorem 1 of Parekh and Gallager on 300 random arrival patterns at up to five queues, with and without
     /// a change of bandwidth. Some packets depart close to the bound.
     #[test]
-    fn nothing_is_sent_later_than_by_gps_but_for_one_packet() {
+    fn pgps_exceeds_gps_departure_by_at_most_one_packet() {
         let random = &mut SplitMix64::new(7);
         let largest_bits = 8.0 * 1500.0;
         let mut nearest: f64 = 0.0;
@@ -376,9 +390,9 @@ mod tests {
             };
             let at_ns = 300_000_000;
             let packets = random_packets(random, queues, 400);
-            let mut turns = Turns::new(Scheduler::Wfq, &weights, bandwidths[0]);
-            let sent = sent_ns(&packets, &mut turns, bandwidths, at_ns);
-            let gps = gps_ns(&packets, &weights, bandwidths, at_ns as f64);
+            let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &weights, bandwidths[0]);
+            let sent = departure_times_ns(&packets, &mut scheduler, bandwidths, at_ns);
+            let gps = gps_departure_times_ns(&packets, &weights, bandwidths, at_ns as f64);
             // Each transmission is rounded to a whole nanosecond.
             let allowed = largest_bits / bandwidths[0] * 1e9 + 400.0;
             for (i, (&sent, gps)) in sent.iter().zip(gps).enumerate() {
@@ -393,13 +407,13 @@ mod tests {
     /// Backlogged queues share the bandwidth by weight, to within one packet.
     #[test]
     fn backlogged_queues_share_by_weight() {
-        let mut turns = Turns::new(Scheduler::Wfq, &[2.0, 1.0, 5.0], 1e9);
+        let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &[2.0, 1.0, 5.0], 1e9);
         for (queue, bits) in [(0, 12_000.0), (1, 1600.0), (2, 8000.0)] {
-            (0..100_000).for_each(|_| turns.enqueue(0, queue, bits));
+            (0..100_000).for_each(|_| scheduler.enqueue(0, queue, bits));
         }
         let mut bits = [0.0_f64; 3];
         for _ in 0..50_000 {
-            let queue = turns.dequeue().unwrap();
+            let queue = scheduler.dequeue().unwrap();
             bits[queue] += [12_000.0, 1600.0, 8000.0][queue];
         }
         let served = [bits[0] / 2.0, bits[1], bits[2] / 5.0];
@@ -409,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_more_weight_waits_for_less() {
+    fn higher_weight_drains_sooner() {
         let waiting = [4000.0, 1000.0, 3000.0];
         let bits = |scheduler: Scheduler, queue| {
             scheduler.bits_until_sent(queue, &waiting, &[1.0, 2.0, 1.0])
@@ -422,30 +436,30 @@ mod tests {
     }
 
     #[test]
-    fn the_first_queue_comes_first() {
-        let mut turns = Turns::new(Scheduler::Priority, &[1.0; 3], 1e6);
+    fn priority_serves_the_first_queue_first() {
+        let mut scheduler = PacketScheduler::new(Scheduler::Priority, &[1.0; 3], 1e6);
         for queue in [2, 0, 1, 0, 2] {
-            turns.enqueue(0, queue, 1000.0);
+            scheduler.enqueue(0, queue, 1000.0);
         }
-        turns.dropped(0, 2, 1);
-        let sent: Vec<usize> = std::iter::from_fn(|| turns.dequeue()).collect();
+        scheduler.dropped(0, 2, 1);
+        let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue()).collect();
         assert_eq!(sent, [0, 0, 1, 2]);
-        assert!(turns.is_empty());
+        assert!(scheduler.is_empty());
     }
 
     /// A dropped packet does not reduce the share of the other queue.
     #[test]
     fn dropped_packets_do_not_count() {
-        let mut turns = Turns::new(Scheduler::Wfq, &[1.0, 1.0], 1e6);
-        (0..50).for_each(|_| turns.enqueue(0, 0, 1000.0));
-        turns.dropped(0, 0, 49);
-        turns.enqueue(0, 1, 1000.0);
-        turns.enqueue(0, 0, 1000.0);
-        turns.enqueue(0, 1, 1000.0);
-        let sent: Vec<usize> = std::iter::from_fn(|| turns.dequeue()).collect();
+        let mut scheduler = PacketScheduler::new(Scheduler::Wfq, &[1.0, 1.0], 1e6);
+        (0..50).for_each(|_| scheduler.enqueue(0, 0, 1000.0));
+        scheduler.dropped(0, 0, 49);
+        scheduler.enqueue(0, 1, 1000.0);
+        scheduler.enqueue(0, 0, 1000.0);
+        scheduler.enqueue(0, 1, 1000.0);
+        let sent: Vec<usize> = std::iter::from_fn(|| scheduler.dequeue()).collect();
         assert_eq!(sent, [0, 1, 0, 1]);
-        turns.enqueue(0, 0, 1000.0);
-        turns.clear();
-        assert!(turns.is_empty() && turns.dequeue().is_none());
+        scheduler.enqueue(0, 0, 1000.0);
+        scheduler.clear();
+        assert!(scheduler.is_empty() && scheduler.dequeue().is_none());
     }
 }

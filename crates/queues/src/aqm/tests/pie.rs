@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use rand::SeedableRng;
 use rand_pcg::Pcg32;
 
-use super::super::pie::Controller;
+use super::super::pie::PieState;
 use super::*;
 
 /// The pseudo-code of RFC 8033 with its own names, in seconds. It has the rules of Linux for delays above 250
 /// ms and for packets that wait while none departs.
-struct Plain {
+struct RfcReference {
     rules: Pie,
     tail_drop: Buffer,
     queue: VecDeque<(usize, Arrival, bool)>,
@@ -27,9 +27,9 @@ struct Plain {
     ends: usize,
 }
 
-impl Plain {
-    fn new(rules: Pie, tail_drop: Buffer, random: SplitMix64) -> Plain {
-        Plain {
+impl RfcReference {
+    fn new(rules: Pie, tail_drop: Buffer, random: SplitMix64) -> RfcReference {
+        RfcReference {
             rules,
             tail_drop,
             queue: VecDeque::new(),
@@ -129,15 +129,15 @@ impl Plain {
     }
 }
 
-impl Queue for Plain {
+impl Queue for RfcReference {
     fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
         self.run_to(packet.at_ns);
-        let room = match self.tail_drop {
+        let fits = match self.tail_drop {
             Buffer::Packets(most) => self.queue.len() < most,
             Buffer::Bytes(most) => (self.byte_length() + u64::from(packet.bytes)) as f64 <= most,
             Buffer::Unbounded => true,
         };
-        if !room && !self.queue.is_empty() {
+        if !fits && !self.queue.is_empty() {
             self.accu_prob = 0.0;
             dropped.push(number);
             return;
@@ -169,7 +169,7 @@ impl Queue for Plain {
 
 /// The probability equals that of the pseudo-code for given delays, in every range.
 #[test]
-fn the_probability_is_that_of_the_pseudo_code() {
+fn probability_matches_the_pseudo_code() {
     let mut random = Pcg32::seed_from_u64(8);
     let mut ranges = [0; 9];
     for number in 0..300 {
@@ -177,8 +177,8 @@ fn the_probability_is_that_of_the_pseudo_code() {
             0 => Pie::default(),
             _ => pie(&mut random),
         };
-        let mut ours = Controller::new(&rules);
-        let mut plain = Plain::new(rules, Buffer::Unbounded, SplitMix64::new(0));
+        let mut ours = PieState::new(&rules);
+        let mut reference = RfcReference::new(rules, Buffer::Unbounded, SplitMix64::new(0));
         let (mut around, mut empty) = (0, false);
         for _ in 0..1000 {
             if random.random_bool(0.03) {
@@ -186,10 +186,10 @@ fn the_probability_is_that_of_the_pseudo_code() {
                 empty = random.random();
             }
             ours.delay_ns = around + random.random_range(0..=around / 4);
-            plain.current_qdelay = ours.delay_ns as f64 / 1e9;
+            reference.current_qdelay = ours.delay_ns as f64 / 1e9;
             ours.update(&rules, empty);
-            plain.calculate_drop_prob(empty);
-            let p = plain.drop_prob;
+            reference.calculate_drop_prob(empty);
+            let p = reference.drop_prob;
             assert!((ours.probability - p).abs() <= 1e-12, "{ours:?}, {p}");
             ranges[match p {
                 0.0 => 7,
@@ -203,7 +203,7 @@ fn the_probability_is_that_of_the_pseudo_code() {
 
 /// Drops and marks the same packets over random patterns, with every update on time, even after a long pause.
 #[test]
-fn it_does_what_the_pseudo_code_does() {
+fn matches_the_rfc_pseudo_code() {
     let mut random = Pcg32::seed_from_u64(9);
     let (mut dropped, mut marked, mut updates) = (0, 0, 0);
     for seed in 0..200 {
@@ -213,20 +213,20 @@ fn it_does_what_the_pseudo_code_does() {
             packet.at_ns += 100_000 * MS;
         }
         let rules = pie(&mut random);
-        let room = buffer(&mut random);
-        let mut ours = Managed::new(Aqm::Pie(rules), room, seed);
+        let limit = buffer(&mut random);
+        let mut ours = AqmQueue::new(Aqm::Pie(rules), limit, seed);
         let State::Pie(early) = &mut ours.state else {
             panic!("it is PIE");
         };
         early.reseed(seed);
-        let mut plain = Plain::new(rules, room, SplitMix64::new(seed));
+        let mut reference = RfcReference::new(rules, limit, SplitMix64::new(seed));
         let fates = play(&mut ours, &packets, ns_per_byte);
-        same(&fates, &play(&mut plain, &packets, ns_per_byte));
-        if room == Buffer::Unbounded {
+        same(&fates, &play(&mut reference, &packets, ns_per_byte));
+        if limit == Buffer::Unbounded {
             dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
             marked += fates.iter().filter_map(|fate| fate.mark_ns()).count();
         }
-        updates += plain.updates;
+        updates += reference.updates;
     }
     assert!(dropped > 1000 && marked > 100, "{dropped}, {marked}");
     assert!(updates > 500_000, "{updates}");
@@ -235,29 +235,29 @@ fn it_does_what_the_pseudo_code_does() {
 /// Also for a long overload whose events coincide with updates. The accumulated probability sometimes reaches
 /// its upper limit.
 #[test]
-fn a_long_overload_is_that_of_the_pseudo_code() {
+fn a_long_overload_matches_the_pseudo_code() {
     let packets: Vec<_> = steady(0, 160_000 * MS, MS / 2, 600, false).collect();
     let rules = Pie::default();
-    let mut ours = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
+    let mut ours = AqmQueue::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
     if let State::Pie(early) = &mut ours.state {
         early.reseed(5);
     }
-    let mut plain = Plain::new(rules, Buffer::Unbounded, SplitMix64::new(5));
+    let mut reference = RfcReference::new(rules, Buffer::Unbounded, SplitMix64::new(5));
     let fates = play(&mut ours, &packets, 1000);
-    same(&fates, &play(&mut plain, &packets, 1000));
-    assert!(plain.ends > 3, "{}", plain.ends);
+    same(&fates, &play(&mut reference, &packets, 1000));
+    assert!(reference.ends > 3, "{}", reference.ends);
 }
 
 /// An update without effect ends the catch-up, for a pause of any length.
 #[test]
-fn a_silence_of_years_costs_little() {
+fn a_long_idle_time_is_cheap() {
     for target_ns in [0, 15 * MS] {
         let rules = Pie {
             target_ns,
             update_ns: 1000,
             ..Pie::default()
         };
-        let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
+        let mut queue = AqmQueue::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
         let packets: Vec<_> = steady(0, 1000 * MS, MS / 2, 1000, false).collect();
         play(&mut queue, &packets, 1000);
         assert!(queue.drop_probability() >= 0.0);
@@ -291,14 +291,14 @@ fn settled(packets: &[Arrival], fates: &[Fate]) -> (f64, f64) {
 
 /// With unresponsive overload, PIE drops the excess and the queueing delay equals the target.
 #[test]
-fn an_overload_waits_for_the_target() {
+fn overload_delay_converges_to_the_target() {
     for target_ms in [5, 15, 40] {
         for load in [1.05, 1.2, 1.5, 2.0] {
             let rules = Pie {
                 target_ns: target_ms * MS,
                 ..Pie::default()
             };
-            let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
+            let mut queue = AqmQueue::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
             // 10 Mbit/s.
             let gap_ns = (800_000.0 / load) as u64;
             let packets: Vec<_> = steady(0, 60_000 * MS, gap_ns, 1000, false).collect();
@@ -327,7 +327,7 @@ struct Source {
 /// of 20 Mbit/s with a base round-trip time of 50 ms.
 fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) {
     let (round_ns, service_ns) = (50 * MS, 400_000);
-    let mut queue = Managed::new(discipline, Buffer::Packets(1000), 1);
+    let mut queue = AqmQueue::new(discipline, Buffer::Packets(1000), 1);
     let mut all: Vec<Source> = (0..sources)
         .map(|_| Source {
             window: 2.0,
@@ -406,7 +406,7 @@ fn closed_loop(discipline: Aqm, sources: usize, ecn: bool) -> (f64, f64, usize) 
 
 /// Responsive sources wait for about the target and fill the link; without PIE they fill the whole buffer.
 #[test]
-fn sources_that_yield_wait_for_the_target() {
+fn responsive_sources_reach_the_target_delay() {
     for sources in [5, 10, 20] {
         for ecn in [false, true] {
             let rules = Pie {
@@ -437,7 +437,7 @@ fn a_burst_is_let_through() {
             max_burst_ns,
             ..Pie::default()
         };
-        let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
+        let mut queue = AqmQueue::new(Aqm::Pie(rules), Buffer::Unbounded, 1);
         let packets: Vec<_> = steady(5000 * MS, 7000 * MS, 200_000, 1000, false).collect();
         let fates = play(&mut queue, &packets, 800);
         let first = fates.iter().filter_map(|fate| fate.drop_ns()).min();
@@ -452,7 +452,7 @@ fn a_burst_is_let_through() {
 
 /// A queue of at most two packets has no drops, at any delay.
 #[test]
-fn a_short_queue_is_left_alone() {
+fn a_short_queue_has_no_drops() {
     // A packet takes 40 ms. Three are present at any time: one in service and two waiting.
     let packets: Vec<_> = (0..2000)
         .map(|k: u64| Arrival {
@@ -464,7 +464,7 @@ fn a_short_queue_is_left_alone() {
         .collect();
     let run = |packets: &[Arrival]| {
         let rules = Aqm::Pie(Pie::default());
-        let mut queue = Managed::new(rules, Buffer::Unbounded, 1);
+        let mut queue = AqmQueue::new(rules, Buffer::Unbounded, 1);
         let fates = play(&mut queue, packets, 40_000);
         fates.iter().filter_map(|fate| fate.drop_ns()).count()
     };
@@ -485,7 +485,7 @@ fn a_high_probability_drops_all() {
         ..Pie::default()
     };
     for (load, marks) in [(1.05, true), (2.0, false)] {
-        let mut queue = Managed::new(Aqm::Pie(rules), Buffer::Packets(500), 1);
+        let mut queue = AqmQueue::new(Aqm::Pie(rules), Buffer::Packets(500), 1);
         let gap_ns = (800_000.0 / load) as u64;
         let packets: Vec<_> = steady(0, 60_000 * MS, gap_ns, 1000, true).collect();
         let fates = play(&mut queue, &packets, 800);
@@ -505,10 +505,10 @@ fn a_high_probability_drops_all() {
 
 /// At a constant probability, the fraction dropped equals the formula.
 #[test]
-fn pie_drops_as_many_as_its_law_says() {
+fn drop_fraction_matches_simulated_pie() {
     let rules = Pie::default();
     for probability in [0.003, 0.02, 0.1, 0.3, 0.6, 0.84, 0.95, 1.0] {
-        let mut control = Controller::new(&rules);
+        let mut control = PieState::new(&rules);
         let mut random = SplitMix64::new(7);
         // Uses up the burst allowance at a delay above the target.
         for _ in 0..20 {
@@ -519,7 +519,7 @@ fn pie_drops_as_many_as_its_law_says() {
         let packets = 400_000;
         let dropped = (0..packets).filter(|_| control.drops_early(&rules, false, &mut random));
         let part = dropped.count() as f64 / f64::from(packets);
-        let law = rules.dropped_at(probability);
+        let law = rules.drop_fraction(probability);
         // The limit is reached after a whole number of packets, which is more than the formula gives if that
         // number is small.
         let fewer = 1.0 / (1.0 / law + 1.0);
@@ -528,6 +528,6 @@ fn pie_drops_as_many_as_its_law_says() {
             "{probability}: {part} {law}"
         );
     }
-    assert_eq!(rules.dropped_at(0.0), 0.0);
-    assert_eq!(rules.dropped_at(1.0), 1.0);
+    assert_eq!(rules.drop_fraction(0.0), 0.0);
+    assert_eq!(rules.drop_fraction(1.0), 1.0);
 }

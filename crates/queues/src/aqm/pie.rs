@@ -3,7 +3,7 @@
 
 use netflow_units::SplitMix64;
 
-use super::{Line, Waiting};
+use super::{FifoQueue, WaitingPacket};
 use crate::Buffer;
 
 /// Proportional integral controller enhanced. It drops arriving packets with a probability that grows while
@@ -59,65 +59,67 @@ const SCALES: [(f64, f64); 6] = [
     (1e-1, 2.0),
 ];
 
-/// Probability from which one update adds at most [`MOST_RISE`] (RFC 8033, section 5.5).
-const HIGH: f64 = 0.1;
-const MOST_RISE: f64 = 0.02;
+/// Probability from which one update adds at most [`MAX_STEP`] (RFC 8033, section 5.5).
+const HIGH_PROBABILITY: f64 = 0.1;
+const MAX_STEP: f64 = 0.02;
 
-/// Queueing delay in ns above which an update adds [`MOST_RISE`] (Linux).
-const LONG_NS: u64 = 250_000_000;
+/// Queueing delay in ns above which an update adds [`MAX_STEP`] (Linux).
+const LONG_DELAY_NS: u64 = 250_000_000;
 
 /// Factor per update on the probability of an empty queue (63/64 as in Linux; 0.98 in RFC 8033, section 4.2).
 const DECAY: f64 = 1.0 - 1.0 / 64.0;
 
 /// Probability below which a short queue has no drops (RFC 8033, section 4.1).
-const CALM: f64 = 0.2;
+const SHORT_QUEUE_MAX_PROBABILITY: f64 = 0.2;
 
 /// Accumulated probability below which no packet is dropped, and from which one certainly is (RFC 8033,
 /// section 5.4).
-const SUM: std::ops::Range<f64> = 0.85..8.5;
+const DERANDOMIZATION_BOUNDS: std::ops::Range<f64> = 0.85..8.5;
 
 impl Pie {
     /// Returns the probability after `updates` updates, which may be fractional (RFC 8033, sections 4.2 and
-    /// 5.5). The delay was above the target by `above_s` seconds and increased by `longer_s` seconds in
+    /// 5.5). The delay was above the target by `above_s` seconds and increased by `increase_s` seconds in
     /// total. The queue was empty at the fraction `idle` of these updates and at those before them.
     pub fn probability_after(
         &self,
         before: f64,
         updates: f64,
-        [above_s, longer_s]: [f64; 2],
+        [above_s, increase_s]: [f64; 2],
         idle: f64,
     ) -> f64 {
         let scale = SCALES.iter().find(|(below, _)| before < *below);
-        let mut step = (self.alpha * above_s * updates + self.beta * longer_s)
+        let mut step = (self.alpha * above_s * updates + self.beta * increase_s)
             / scale.map_or(1.0, |&(_, by)| by);
-        if before >= HIGH {
-            step = step.min(MOST_RISE * updates);
+        if before >= HIGH_PROBABILITY {
+            step = step.min(MAX_STEP * updates);
         }
-        if above_s > seconds(LONG_NS, self.target_ns) {
-            step += MOST_RISE * updates;
+        if above_s > seconds(LONG_DELAY_NS, self.target_ns) {
+            step += MAX_STEP * updates;
         }
         (before + step).clamp(0.0, 1.0) * libm::pow(DECAY, updates * idle)
     }
 
     /// Returns the fraction of packets dropped at this probability. Between two drops, packets first
     /// accumulate the lower limit of section 5.4; the number after that is geometrically distributed.
-    pub fn dropped_at(&self, probability: f64) -> f64 {
+    pub fn drop_fraction(&self, probability: f64) -> f64 {
         match probability > 0.0 {
-            true => probability / (SUM.start.max(probability) + 1.0 - probability),
+            true => {
+                probability / (DERANDOMIZATION_BOUNDS.start.max(probability) + 1.0 - probability)
+            }
             false => 0.0,
         }
     }
 
     /// Returns true if the queue is too short for drops (RFC 8033, section 4.1). `wait_ns` is the delay at
     /// the last update.
-    pub fn is_calm(&self, wait_ns: f64, probability: f64) -> bool {
-        wait_ns < 0.5 * self.target_ns as f64 && probability < CALM
+    pub fn is_short(&self, wait_ns: f64, probability: f64) -> bool {
+        wait_ns < 0.5 * self.target_ns as f64 && probability < SHORT_QUEUE_MAX_PROBABILITY
     }
 }
 
 /// PIE state without the queue itself.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Controller {
+pub(super) struct PieState {
     pub probability: f64,
     /// Present queueing delay.
     pub delay_ns: u64,
@@ -125,7 +127,7 @@ pub(super) struct Controller {
     old_delay_ns: u64,
     burst_ns: u64,
     /// Accumulated probability since the last drop.
-    sum: f64,
+    accumulated_probability: f64,
 }
 
 /// Returns a − b in seconds.
@@ -133,14 +135,14 @@ fn seconds(a_ns: u64, b_ns: u64) -> f64 {
     (a_ns as f64 - b_ns as f64) / 1e9
 }
 
-impl Controller {
-    pub fn new(rules: &Pie) -> Controller {
-        Controller {
+impl PieState {
+    pub fn new(rules: &Pie) -> PieState {
+        PieState {
             probability: 0.0,
             delay_ns: 0,
             old_delay_ns: 0,
             burst_ns: rules.max_burst_ns,
-            sum: 0.0,
+            accumulated_probability: 0.0,
         }
     }
 
@@ -159,7 +161,7 @@ impl Controller {
         self.burst_ns = self.burst_ns.saturating_sub(rules.update_ns.max(1));
         if self.probability == 0.0 && delay.max(old) < rules.target_ns / 2 {
             self.burst_ns = rules.max_burst_ns;
-            self.sum = 0.0;
+            self.accumulated_probability = 0.0;
         }
         self.old_delay_ns = delay;
     }
@@ -167,18 +169,20 @@ impl Controller {
     /// Returns true if an arriving packet is dropped before the buffer is full (RFC 8033, sections 4.1 and
     /// 5.4). `few`: the queue holds at most two maximum packets.
     pub fn drops_early(&mut self, rules: &Pie, few: bool, random: &mut SplitMix64) -> bool {
-        let calm = rules.is_calm(self.old_delay_ns as f64, self.probability);
-        if self.burst_ns > 0 || calm || few {
+        let short = rules.is_short(self.old_delay_ns as f64, self.probability);
+        if self.burst_ns > 0 || short || few {
             return false;
         }
-        match self.probability > 0.0 {
-            true => self.sum += self.probability,
-            false => self.sum = 0.0,
+        if self.probability > 0.0 {
+            self.accumulated_probability += self.probability
+        } else {
+            self.accumulated_probability = 0.0
         }
-        let drops =
-            self.sum >= SUM.end || self.sum >= SUM.start && random.uniform() < self.probability;
+        let drops = self.accumulated_probability >= DERANDOMIZATION_BOUNDS.end
+            || self.accumulated_probability >= DERANDOMIZATION_BOUNDS.start
+                && random.uniform() < self.probability;
         if drops {
-            self.sum = 0.0;
+            self.accumulated_probability = 0.0;
         }
         drops
     }
@@ -186,83 +190,86 @@ impl Controller {
 
 /// A queue with PIE.
 #[derive(Clone, Debug)]
-pub(super) struct Early<P> {
+pub(super) struct PieQueue<P> {
     rules: Pie,
-    pub control: Controller,
-    pub line: Line<P>,
+    pub state: PieState,
+    pub fifo: FifoQueue<P>,
     random: SplitMix64,
     /// Time of the next update.
-    next_ns: u64,
+    next_update_ns: u64,
     largest: u32,
 }
 
-impl<P> Early<P> {
-    pub fn new(rules: Pie, random: SplitMix64) -> Early<P> {
-        Early {
+impl<P> PieQueue<P> {
+    pub fn new(rules: Pie, random: SplitMix64) -> PieQueue<P> {
+        PieQueue {
             rules,
-            control: Controller::new(&rules),
-            line: Line::default(),
+            state: PieState::new(&rules),
+            fifo: FifoQueue::default(),
             random,
-            next_ns: rules.update_ns.max(1),
+            next_update_ns: rules.update_ns.max(1),
             largest: 0,
         }
     }
 
     /// Performs the updates due until now. The queue has not changed since the last call.
     #[inline]
-    fn catch_up(&mut self, now_ns: u64) {
-        if now_ns >= self.next_ns {
+    fn run_due_updates(&mut self, now_ns: u64) {
+        if now_ns >= self.next_update_ns {
             self.update_until(now_ns);
         }
     }
 
     fn update_until(&mut self, now_ns: u64) {
         let every_ns = self.rules.update_ns.max(1);
-        let due = (now_ns - self.next_ns) / every_ns + 1;
+        let due = (now_ns - self.next_update_ns) / every_ns + 1;
         for _ in 0..due {
-            let before = self.control.clone();
-            self.control.update(&self.rules, self.line.is_empty());
+            let before = self.state.clone();
+            self.state.update(&self.rules, self.fifo.is_empty());
             // Further updates would not change the state either.
-            if self.control == before {
+            if self.state == before {
                 break;
             }
         }
-        self.next_ns = self.next_ns.saturating_add(due.saturating_mul(every_ns));
+        self.next_update_ns = self
+            .next_update_ns
+            .saturating_add(due.saturating_mul(every_ns));
     }
 
-    pub fn enqueue(&mut self, mut packet: Waiting<P>, room: Buffer, dropped: &mut Vec<P>) {
-        self.catch_up(packet.arrived_ns);
-        if !self.line.fits(packet.bytes, room) {
-            self.control.sum = 0.0;
+    pub fn enqueue(&mut self, mut packet: WaitingPacket<P>, buffer: Buffer, dropped: &mut Vec<P>) {
+        self.run_due_updates(packet.arrived_ns);
+        if !self.fifo.fits(packet.bytes, buffer) {
+            self.state.accumulated_probability = 0.0;
             dropped.push(packet.packet);
             return;
         }
         self.largest = packet.bytes.max(self.largest);
-        let few = self.line.bytes <= 2 * u64::from(self.largest);
-        let (rules, control) = (&self.rules, &mut self.control);
-        if control.drops_early(rules, few, &mut self.random) {
-            if !(rules.ecn && packet.ecn && control.probability <= rules.mark_ecn_threshold) {
+        let few = self.fifo.bytes <= 2 * u64::from(self.largest);
+        let (rules, state) = (&self.rules, &mut self.state);
+        if state.drops_early(rules, few, &mut self.random) {
+            if !(rules.ecn && packet.ecn && state.probability <= rules.mark_ecn_threshold) {
                 dropped.push(packet.packet);
                 return;
             }
             packet.marked = true;
         }
-        self.line.push(packet);
+        self.fifo.push(packet);
     }
 
-    pub fn dequeue(&mut self, now_ns: u64) -> Option<Waiting<P>> {
-        self.catch_up(now_ns);
-        let packet = self.line.pop()?;
-        self.control.delay_ns = match self.line.is_empty() {
-            true => 0,
-            false => now_ns.saturating_sub(packet.arrived_ns),
+    pub fn dequeue(&mut self, now_ns: u64) -> Option<WaitingPacket<P>> {
+        self.run_due_updates(now_ns);
+        let packet = self.fifo.pop()?;
+        self.state.delay_ns = if self.fifo.is_empty() {
+            0
+        } else {
+            now_ns.saturating_sub(packet.arrived_ns)
         };
         Some(packet)
     }
 
     pub fn clear(&mut self, dropped: &mut Vec<P>) {
-        self.line.clear(dropped);
-        self.control = Controller::new(&self.rules);
+        self.fifo.clear(dropped);
+        self.state = PieState::new(&self.rules);
         self.largest = 0;
     }
 

@@ -13,12 +13,12 @@ const NEVER: CoDel = CoDel {
     ce_threshold_ns: None,
 };
 
-fn fair(codel: CoDel, room: Buffer) -> Managed<usize> {
+fn fair(codel: CoDel, limit: Buffer) -> AqmQueue<usize> {
     let rules = FqCoDel {
         codel,
         ..FqCoDel::default()
     };
-    Managed::new(Aqm::FqCoDel(rules), room, 1)
+    AqmQueue::new(Aqm::FqCoDel(rules), limit, 1)
 }
 
 fn arrival(at_ns: u64, bytes: u32, flow: u64) -> Arrival {
@@ -67,7 +67,7 @@ fn greedy_flows_get_the_same_bytes() {
 /// Among ten backlogged flows, a sparse flow waits only for the packet in service. A flow that sends often
 /// enough to stay among the old flows waits for one round of quanta at most.
 #[test]
-fn a_sparse_flow_hardly_waits() {
+fn a_sparse_flow_has_low_delay() {
     let ns_per_byte = 800;
     for (gap_ns, most_bytes) in [(100 * MS, 1500), (5 * MS, 11 * (1514 + 1500))] {
         let mut packets: Vec<_> = (0..10)
@@ -95,13 +95,13 @@ fn a_sparse_flow_hardly_waits() {
 
 /// A full buffer drops half of the bytes of the queue with the most bytes, from its head, or 64 packets.
 #[test]
-fn the_fattest_loses() {
+fn the_longest_queue_loses() {
     for (fat_pkts, batch) in [(50, 26), (127, 64), (400, 64)] {
-        let room = Buffer::Packets(fat_pkts + 30);
-        let mut queue = fair(NEVER, room);
+        let limit = Buffer::Packets(fat_pkts + 30);
+        let mut queue = fair(NEVER, limit);
         let mut dropped = Vec::new();
         let mut number = 0;
-        let mut come = |queue: &mut Managed<usize>, bytes, flow, dropped: &mut Vec<usize>| {
+        let mut come = |queue: &mut AqmQueue<usize>, bytes, flow, dropped: &mut Vec<usize>| {
             queue.enqueue(0, number, bytes, flow, false, dropped);
             number += 1;
         };
@@ -125,7 +125,7 @@ fn the_fattest_loses() {
 /// Drops of a full buffer count for CoDel, which then drops more often.
 #[test]
 fn a_full_buffer_speeds_codel_up() {
-    let mut queue: Managed<usize> = fair(CoDel::default(), Buffer::Packets(1000));
+    let mut queue: AqmQueue<usize> = fair(CoDel::default(), Buffer::Packets(1000));
     let mut dropped = Vec::new();
     for number in 0..1001 {
         queue.enqueue(0, number, 1500, 1, false, &mut dropped);
@@ -150,8 +150,8 @@ fn one_queue_is_codel() {
             flows: 1,
             quantum_bytes: random.random_range(0..3000),
         };
-        let mut one = Managed::new(Aqm::FqCoDel(rules), Buffer::Unbounded, 0);
-        let mut other = Managed::new(Aqm::CoDel(codel), Buffer::Unbounded, 0);
+        let mut one = AqmQueue::new(Aqm::FqCoDel(rules), Buffer::Unbounded, 0);
+        let mut other = AqmQueue::new(Aqm::CoDel(codel), Buffer::Unbounded, 0);
         let fates = play(&mut one, &packets, ns_per_byte);
         same(&fates, &play(&mut other, &packets, ns_per_byte));
         dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
@@ -162,27 +162,28 @@ fn one_queue_is_codel() {
 /// Flows share queues about as often as at random, and other seeds give other collisions.
 #[test]
 fn flows_are_spread_over_queues() {
-    let places = |seed, numbers: &dyn Fn(u64) -> u64| {
-        let mut flows: Flows<()> = Flows::new(FqCoDel::default(), netflow_units::scramble(seed));
-        let places: Vec<u32> = (0..1024).map(|k| flows.place(numbers(k))).collect();
-        let again: Vec<u32> = (0..1024).map(|k| flows.place(numbers(k))).collect();
-        assert_eq!(places, again);
-        places
+    let indices = |seed, numbers: &dyn Fn(u64) -> u64| {
+        let mut queue: FqCoDelQueue<()> =
+            FqCoDelQueue::new(FqCoDel::default(), netflow_units::scramble(seed));
+        let indices: Vec<u32> = (0..1024).map(|k| queue.queue_of(numbers(k))).collect();
+        let again: Vec<u32> = (0..1024).map(|k| queue.queue_of(numbers(k))).collect();
+        assert_eq!(indices, again);
+        indices
     };
     // Of 1024 queues, 1024 flows are expected to use 647 with a standard deviation of 10.
     for numbers in [&|k| k, &|k| k << 40, &|k| k * 1024] as [&dyn Fn(u64) -> u64; 3] {
-        let used = places(1, numbers).into_iter().max().unwrap() + 1;
+        let used = indices(1, numbers).into_iter().max().unwrap() + 1;
         assert!((600..695).contains(&used), "{used}");
-        assert_ne!(places(1, numbers), places(2, numbers));
+        assert_ne!(indices(1, numbers), indices(2, numbers));
     }
 }
 
 /// A direct version of RFC 8290, section 4: one queue with CoDel per flow, and batches of drops until the
 /// buffer is kept.
-struct Plain {
+struct RfcReference {
     rules: FqCoDel,
-    room: Buffer,
-    queues: BTreeMap<u64, (codel::Plain, i64)>,
+    limit: Buffer,
+    queues: BTreeMap<u64, (codel::RfcReference, i64)>,
     max_packet: u64,
     /// Size in bytes of each packet so far.
     sizes: Vec<u32>,
@@ -190,14 +191,14 @@ struct Plain {
     old: Vec<u64>,
 }
 
-impl Plain {
+impl RfcReference {
     fn all_bytes(&self) -> u64 {
         self.queues.values().map(|(queue, _)| queue.bytes()).sum()
     }
 
     fn is_full(&self) -> bool {
         let bytes = self.all_bytes() as f64;
-        match self.room {
+        match self.limit {
             Buffer::Packets(most) => self.waiting() > most.max(1),
             Buffer::Bytes(most) => bytes > most && self.waiting() > 1,
             Buffer::Unbounded => false,
@@ -205,10 +206,13 @@ impl Plain {
     }
 }
 
-impl Queue for Plain {
+impl Queue for RfcReference {
     fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
         let flow = packet.flow;
-        let none = (codel::Plain::new(self.rules.codel, Buffer::Unbounded), 0);
+        let none = (
+            codel::RfcReference::new(self.rules.codel, Buffer::Unbounded),
+            0,
+        );
         let (queue, credits) = self.queues.entry(flow).or_insert(none);
         queue.queue.push_back((number, packet));
         self.sizes.push(packet.bytes);
@@ -221,8 +225,8 @@ impl Queue for Plain {
             let most = most.unwrap();
             // Ties go to the queue that is first in the lists.
             let mut listed = self.new.iter().chain(&self.old);
-            let fattest = listed.find(|flow| self.queues[flow].0.bytes() == most);
-            let queue = &mut self.queues.get_mut(fattest.unwrap()).unwrap().0;
+            let longest = listed.find(|flow| self.queues[flow].0.bytes() == most);
+            let queue = &mut self.queues.get_mut(longest.unwrap()).unwrap().0;
             for _ in 0..64 {
                 dropped.push(queue.queue.pop_front().unwrap().0);
                 queue.count += 1;
@@ -243,7 +247,7 @@ impl Queue for Plain {
             if spent {
                 *credits += i64::from(self.rules.quantum_bytes);
             } else {
-                queue.beside = all_bytes - queue.bytes();
+                queue.other_bytes = all_bytes - queue.bytes();
                 queue.max_packet = self.max_packet;
                 let sent = queue.dequeue(now_ns, dropped);
                 self.max_packet = queue.max_packet;
@@ -269,12 +273,12 @@ impl Queue for Plain {
 
 /// Sends, marks and drops the same packets at the same times, over random patterns, settings and buffers.
 #[test]
-fn it_does_what_the_rfc_says() {
+fn matches_the_rfc() {
     let mut random = Pcg32::seed_from_u64(7);
     let (mut dropped, mut marked) = (0, 0);
     for number in 0..150 {
         let (packets, ns_per_byte) = pattern(&mut random, 600);
-        let room = buffer(&mut random);
+        let limit = buffer(&mut random);
         let rules = FqCoDel {
             codel: match number % 3 {
                 0 => NEVER,
@@ -285,10 +289,10 @@ fn it_does_what_the_rfc_says() {
             flows: 1 << 16,
             quantum_bytes: [100, 300, 1514, 9000][random.random_range(0..4)],
         };
-        let mut ours = Managed::new(Aqm::FqCoDel(rules), room, 3);
-        let mut plain = Plain {
+        let mut ours = AqmQueue::new(Aqm::FqCoDel(rules), limit, 3);
+        let mut reference = RfcReference {
             rules,
-            room,
+            limit,
             queues: BTreeMap::new(),
             max_packet: 0,
             sizes: Vec::new(),
@@ -296,8 +300,8 @@ fn it_does_what_the_rfc_says() {
             old: Vec::new(),
         };
         let fates = play(&mut ours, &packets, ns_per_byte);
-        same(&fates, &play(&mut plain, &packets, ns_per_byte));
-        if room == Buffer::Unbounded {
+        same(&fates, &play(&mut reference, &packets, ns_per_byte));
+        if limit == Buffer::Unbounded {
             dropped += fates.iter().filter_map(|fate| fate.drop_ns()).count();
             marked += fates.iter().filter_map(|fate| fate.mark_ns()).count();
         }

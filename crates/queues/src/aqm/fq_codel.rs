@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::codel::{CoDel, Control};
+use super::codel::{CoDel, CoDelState};
 use netflow_units::scramble;
 
-use super::{Line, Waiting};
+use super::{FifoQueue, WaitingPacket};
 use crate::Buffer;
 
 /// Queues served by deficit round robin, new ones first, each with CoDel (RFC 8290). A hash assigns flows to
@@ -39,15 +39,15 @@ impl Default for FqCoDel {
 }
 
 /// Maximum number of packets that a full buffer drops at once.
-const BATCH: usize = 64;
+const DROP_BATCH: usize = 64;
 
 /// Index of a hash bucket without packets so far.
-const NONE: u32 = u32::MAX;
+const UNUSED: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 struct Queue<P> {
-    line: Line<P>,
-    control: Control,
+    fifo: FifoQueue<P>,
+    codel: CoDelState,
     deficit: i64,
     /// True if the queue is in the list of new or old queues.
     listed: bool,
@@ -55,11 +55,11 @@ struct Queue<P> {
 
 /// State of FQ-CoDel: all queues and the two lists.
 #[derive(Clone, Debug)]
-pub(super) struct Flows<P> {
+pub(super) struct FqCoDelQueue<P> {
     rules: FqCoDel,
     perturbation: u64,
     /// Queue index of each hash bucket; allocated with the first packet.
-    places: Vec<u32>,
+    buckets: Vec<u32>,
     queues: Vec<Queue<P>>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -68,12 +68,12 @@ pub(super) struct Flows<P> {
     pub bytes: u64,
 }
 
-impl<P> Flows<P> {
-    pub fn new(rules: FqCoDel, perturbation: u64) -> Flows<P> {
-        Flows {
+impl<P> FqCoDelQueue<P> {
+    pub fn new(rules: FqCoDel, perturbation: u64) -> FqCoDelQueue<P> {
+        FqCoDelQueue {
             rules,
             perturbation,
-            places: Vec::new(),
+            buckets: Vec::new(),
             queues: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -84,90 +84,98 @@ impl<P> Flows<P> {
     }
 
     /// Returns the queue index of a flow.
-    pub fn place(&mut self, flow: u64) -> u32 {
-        if self.places.is_empty() {
-            self.places = vec![NONE; self.rules.flows.max(1) as usize];
+    pub fn queue_of(&mut self, flow: u64) -> u32 {
+        if self.buckets.is_empty() {
+            self.buckets = vec![UNUSED; self.rules.flows.max(1) as usize];
         }
         let hash = u128::from(scramble(flow ^ self.perturbation));
-        let place = &mut self.places[((hash * u128::from(self.rules.flows.max(1))) >> 64) as usize];
-        if *place == NONE {
-            *place = self.queues.len() as u32;
+        let bucket =
+            &mut self.buckets[((hash * u128::from(self.rules.flows.max(1))) >> 64) as usize];
+        if *bucket == UNUSED {
+            *bucket = self.queues.len() as u32;
             self.queues.push(Queue {
-                line: Line::default(),
-                control: Control::default(),
+                fifo: FifoQueue::default(),
+                codel: CoDelState::default(),
                 deficit: 0,
                 listed: false,
             });
         }
-        *place
+        *bucket
     }
 
-    pub fn enqueue(&mut self, packet: Waiting<P>, flow: u64, room: Buffer, dropped: &mut Vec<P>) {
-        let place = self.place(flow);
-        let queue = &mut self.queues[place as usize];
+    pub fn enqueue(
+        &mut self,
+        packet: WaitingPacket<P>,
+        flow: u64,
+        buffer: Buffer,
+        dropped: &mut Vec<P>,
+    ) {
+        let index = self.queue_of(flow);
+        let queue = &mut self.queues[index as usize];
         self.len += 1;
         self.bytes += u64::from(packet.bytes);
-        queue.line.push(packet);
+        queue.fifo.push(packet);
         if !queue.listed {
             queue.listed = true;
             queue.deficit = i64::from(self.rules.quantum_bytes.max(1));
-            self.new.push_back(place);
+            self.new.push_back(index);
         }
         // A buffer in packets needs at most one iteration.
-        while !room.holds(self.len, self.bytes) {
-            self.drop_batch(dropped);
+        while !buffer.fits(self.len, self.bytes) {
+            self.drop_from_longest(dropped);
         }
     }
 
     /// Drops half of the bytes of the queue with the most bytes.
     #[cold]
-    fn drop_batch(&mut self, dropped: &mut Vec<P>) {
-        let held = |place: u32| {
-            let line = &self.queues[place as usize].line;
-            (line.bytes, line.len())
+    fn drop_from_longest(&mut self, dropped: &mut Vec<P>) {
+        let backlog = |index: u32| {
+            let fifo = &self.queues[index as usize].fifo;
+            (fifo.bytes, fifo.len())
         };
         let listed = self.new.iter().chain(&self.old).copied();
-        let Some(fattest) = listed.reduce(|a, b| if held(b) > held(a) { b } else { a }) else {
+        let Some(longest) = listed.reduce(|a, b| if backlog(b) > backlog(a) { b } else { a })
+        else {
             return;
         };
-        let queue = &mut self.queues[fattest as usize];
-        let (before, half) = (queue.line.bytes, queue.line.bytes / 2);
+        let queue = &mut self.queues[longest as usize];
+        let (before, half) = (queue.fifo.bytes, queue.fifo.bytes / 2);
         let mut n = 0;
-        while let Some(packet) = queue.line.pop() {
+        while let Some(packet) = queue.fifo.pop() {
             dropped.push(packet.packet);
             n += 1;
-            if n == BATCH || before - queue.line.bytes >= half {
+            if n == DROP_BATCH || before - queue.fifo.bytes >= half {
                 break;
             }
         }
-        queue.control.count = queue.control.count.wrapping_add(n as u32);
-        self.bytes -= before - queue.line.bytes;
+        queue.codel.count = queue.codel.count.wrapping_add(n as u32);
+        self.bytes -= before - queue.fifo.bytes;
         self.len -= n;
     }
 
     /// Returns the next packet to send (RFC 8290, section 4.2).
-    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<Waiting<P>> {
+    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<WaitingPacket<P>> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
-            let place = *list.front()?;
-            let queue = &mut self.queues[place as usize];
+            let index = *list.front()?;
+            let queue = &mut self.queues[index as usize];
             if queue.deficit <= 0 {
                 queue.deficit += i64::from(self.rules.quantum_bytes.max(1));
                 list.pop_front();
-                self.old.push_back(place);
+                self.old.push_back(index);
                 continue;
             }
-            let (line, len, bytes) = (&mut queue.line, &mut self.len, &mut self.bytes);
+            let (fifo, len, bytes) = (&mut queue.fifo, &mut self.len, &mut self.bytes);
             let pop = || {
-                let packet = line.pop()?;
+                let packet = fifo.pop()?;
                 *len -= 1;
                 *bytes -= u64::from(packet.bytes);
                 Some((packet, *bytes))
             };
             let rules = &self.rules.codel;
             let largest = &mut self.largest;
-            if let Some(packet) = queue.control.next(rules, now_ns, largest, pop, dropped) {
+            if let Some(packet) = queue.codel.dequeue(rules, now_ns, largest, pop, dropped) {
                 queue.deficit -= i64::from(packet.bytes);
                 return Some(packet);
             }
@@ -176,25 +184,25 @@ impl<P> Flows<P> {
             // before the old queues are served.
             queue.listed = is_new;
             if is_new {
-                self.old.push_back(place);
+                self.old.push_back(index);
             }
         }
     }
 
     pub fn clear(&mut self, dropped: &mut Vec<P>) {
         for queue in &mut self.queues {
-            queue.line.clear(dropped);
+            queue.fifo.clear(dropped);
         }
-        *self = Flows::new(self.rules, self.perturbation);
+        *self = FqCoDelQueue::new(self.rules, self.perturbation);
     }
 
     /// Returns the drop count of CoDel for each queue.
     #[cfg(test)]
     pub fn counts(&self) -> Vec<u32> {
-        self.queues.iter().map(|it| it.control.count).collect()
+        self.queues.iter().map(|it| it.codel.count).collect()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {
-        self.queues.iter().flat_map(|queue| queue.line.iter())
+    pub fn iter(&self) -> impl Iterator<Item = &WaitingPacket<P>> {
+        self.queues.iter().flat_map(|queue| queue.fifo.iter())
     }
 }

@@ -11,12 +11,12 @@ use super::*;
 const BYTES: u32 = 1000;
 const NS_PER_BYTE: u64 = 1000;
 
-fn default_queue(ecn: bool) -> Managed<usize> {
+fn default_queue(ecn: bool) -> AqmQueue<usize> {
     let rules = CoDel {
         ecn,
         ..CoDel::default()
     };
-    Managed::new(Aqm::CoDel(rules), Buffer::Unbounded, 0)
+    AqmQueue::new(Aqm::CoDel(rules), Buffer::Unbounded, 0)
 }
 
 fn drops(fates: &[Fate]) -> Vec<u64> {
@@ -44,7 +44,7 @@ fn law(first_ms: u64, mut count: u32, to_ms: u64) -> Vec<u64> {
 /// Two packets arrive each ms and one departs; the departure at k ms has waited k/2 ms. The sojourn time
 /// reaches 5 ms at 10 ms. The first drop follows an interval later, and the others by the control law.
 #[test]
-fn drops_of_an_overload_come_by_the_law() {
+fn overload_drops_follow_the_control_law() {
     let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
     let mut dropped = drops(&play(&mut default_queue(false), &packets, NS_PER_BYTE));
     dropped.retain(|at| *at < 5000 * MS);
@@ -54,7 +54,7 @@ fn drops_of_an_overload_come_by_the_law() {
 
 /// An ECN-capable packet is marked when another would be dropped.
 #[test]
-fn marks_come_when_drops_would() {
+fn marks_replace_drops() {
     let packets: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, true).collect();
     let fates = play(&mut default_queue(true), &packets, NS_PER_BYTE);
     assert_eq!(drops(&fates), []);
@@ -63,19 +63,22 @@ fn marks_come_when_drops_would() {
     assert_eq!(marks, law(110, 1, 5000));
     // Nothing is marked without ECN at the queue or at the packets.
     let unable: Vec<_> = steady(0, 6000 * MS, MS / 2, BYTES, false).collect();
-    let plain = play(&mut default_queue(false), &unable, NS_PER_BYTE);
-    assert_eq!(play(&mut default_queue(true), &unable, NS_PER_BYTE), plain);
+    let reference = play(&mut default_queue(false), &unable, NS_PER_BYTE);
+    assert_eq!(
+        play(&mut default_queue(true), &unable, NS_PER_BYTE),
+        reference
+    );
     assert_eq!(
         play(&mut default_queue(false), &packets, NS_PER_BYTE),
-        plain
+        reference
     );
-    assert!(plain.iter().all(|fate| fate.mark_ns().is_none()));
+    assert!(reference.iter().all(|fate| fate.mark_ns().is_none()));
 }
 
 /// CoDel never drops below the target. Above it, CoDel does not drop if one packet per interval is below, or
 /// if the queue has only one packet.
 #[test]
-fn short_waits_are_left_alone() {
+fn short_delays_cause_no_drops() {
     let burst = |at_ms: u64, pkts: usize| {
         let one = steady(at_ms * MS, at_ms * MS + 1, MS, BYTES, false);
         one.flat_map(move |packet| vec![packet; pkts])
@@ -102,7 +105,7 @@ fn short_waits_are_left_alone() {
 
 /// Dropping that restarts soon continues at the previous rate; later it restarts from the beginning.
 #[test]
-fn dropping_goes_on_where_it_was() {
+fn dropping_resumes_at_the_previous_count() {
     for (silence_ms, remembers) in [(200, true), (1000, true), (1400, true), (1800, false)] {
         let mut packets: Vec<_> = steady(0, 1500 * MS, MS / 2, BYTES, false).collect();
         // The queue is empty when all packets that were not dropped have been sent.
@@ -137,7 +140,7 @@ fn dropping_goes_on_where_it_was() {
 
 /// Packets above the threshold are marked, and no others.
 #[test]
-fn a_threshold_marks_by_the_wait() {
+fn ce_threshold_marks_by_sojourn_time() {
     let mut random = Pcg32::seed_from_u64(4);
     let (mut marked, mut just) = (0, 0);
     for _ in 0..20 {
@@ -154,7 +157,7 @@ fn a_threshold_marks_by_the_wait() {
             ce_threshold_ns: Some(most_ns),
             ..CoDel::default()
         };
-        let mut queue = Managed::new(Aqm::CoDel(rules), Buffer::Unbounded, 0);
+        let mut queue = AqmQueue::new(Aqm::CoDel(rules), Buffer::Unbounded, 0);
         for (packet, fate) in packets.iter().zip(play(&mut queue, &packets, ns_per_byte)) {
             let Fate::Sent { at_ns, marked: is } = fate else {
                 panic!("no packet is dropped");
@@ -169,12 +172,12 @@ fn a_threshold_marks_by_the_wait() {
 }
 
 /// The pseudo-code with its own names, where a time of 0 means none, plus the marking of Linux.
-pub struct Plain {
+pub struct RfcReference {
     rules: CoDel,
     limit: Buffer,
     pub queue: VecDeque<(usize, Arrival)>,
     /// Bytes of other queues that CoDel also counts.
-    pub beside: u64,
+    pub other_bytes: u64,
     pub max_packet: u64,
     first_above_time: u64,
     drop_next: u64,
@@ -188,13 +191,13 @@ struct Dequeued {
     ok_to_drop: bool,
 }
 
-impl Plain {
-    pub fn new(rules: CoDel, limit: Buffer) -> Plain {
-        Plain {
+impl RfcReference {
+    pub fn new(rules: CoDel, limit: Buffer) -> RfcReference {
+        RfcReference {
             rules,
             limit,
             queue: VecDeque::new(),
-            beside: 0,
+            other_bytes: 0,
             max_packet: 0,
             first_above_time: 0,
             drop_next: 0,
@@ -227,7 +230,7 @@ impl Plain {
         if u64::from(packet.bytes) > self.max_packet {
             self.max_packet = u64::from(packet.bytes);
         }
-        if sojourn < self.rules.target_ns || self.bytes() + self.beside <= self.max_packet {
+        if sojourn < self.rules.target_ns || self.bytes() + self.other_bytes <= self.max_packet {
             self.first_above_time = 0;
         } else if self.first_above_time == 0 {
             self.first_above_time = now + self.rules.interval_ns;
@@ -242,16 +245,17 @@ impl Plain {
     }
 }
 
-impl Queue for Plain {
+impl Queue for RfcReference {
     fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
-        let room = match self.limit {
+        let fits = match self.limit {
             Buffer::Packets(most) => self.queue.len() < most,
             Buffer::Bytes(most) => (self.bytes() + u64::from(packet.bytes)) as f64 <= most,
             Buffer::Unbounded => true,
         };
-        match room || self.queue.is_empty() {
-            true => self.queue.push_back((number, packet)),
-            false => dropped.push(number),
+        if fits || self.queue.is_empty() {
+            self.queue.push_back((number, packet))
+        } else {
+            dropped.push(number)
         }
     }
 
@@ -312,7 +316,7 @@ impl Queue for Plain {
 
 /// Drops and marks the same packets at the same times, over random patterns, settings and buffers.
 #[test]
-fn it_does_what_the_pseudo_code_does() {
+fn matches_the_rfc_pseudo_code() {
     let mut random = Pcg32::seed_from_u64(5);
     let (mut dropped, mut marked) = (0, 0);
     for number in 0..200 {
@@ -321,12 +325,12 @@ fn it_does_what_the_pseudo_code_does() {
             0 => CoDel::default(),
             _ => codel(&mut random),
         };
-        let room = buffer(&mut random);
-        let mut ours = Managed::new(Aqm::CoDel(rules), room, 0);
-        let mut plain = Plain::new(rules, room);
+        let limit = buffer(&mut random);
+        let mut ours = AqmQueue::new(Aqm::CoDel(rules), limit, 0);
+        let mut reference = RfcReference::new(rules, limit);
         let fates = play(&mut ours, &packets, ns_per_byte);
-        same(&fates, &play(&mut plain, &packets, ns_per_byte));
-        if room == Buffer::Unbounded {
+        same(&fates, &play(&mut reference, &packets, ns_per_byte));
+        if limit == Buffer::Unbounded {
             dropped += drops(&fates).len();
             marked += fates.iter().filter_map(|fate| fate.mark_ns()).count();
         }

@@ -15,9 +15,9 @@ pub use pie::Pie;
 use netflow_units::SplitMix64;
 
 use crate::Buffer;
-use codel::Control;
-use fq_codel::Flows;
-use pie::Early;
+use codel::CoDelState;
+use fq_codel::FqCoDelQueue;
+use pie::PieQueue;
 
 /// AQM discipline of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Aqm {
 
 /// A waiting packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting<P> {
+pub struct WaitingPacket<P> {
     /// Packet of the caller.
     pub packet: P,
     /// Arrival time in ns.
@@ -60,7 +60,7 @@ pub struct Waiting<P> {
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent<P> {
+pub struct DequeuedPacket<P> {
     /// Packet of the caller.
     pub packet: P,
     /// Arrival time in ns.
@@ -78,9 +78,9 @@ pub struct Sent<P> {
 /// a packet that does not fit; FQ-CoDel accepts it and drops others.
 ///
 /// ```
-/// use netflow_queues::{Buffer, CoDel, Aqm, Managed};
+/// use netflow_queues::{Buffer, CoDel, Aqm, AqmQueue};
 ///
-/// let mut queue = Managed::new(Aqm::CoDel(CoDel::default()), Buffer::Packets(2), 1);
+/// let mut queue = AqmQueue::new(Aqm::CoDel(CoDel::default()), Buffer::Packets(2), 1);
 /// let mut dropped = Vec::new();
 /// for (packet, flow) in [("first", 1), ("second", 2), ("third", 1)] {
 ///     queue.enqueue(0, packet, 1500, flow, false, &mut dropped);
@@ -91,43 +91,43 @@ pub struct Sent<P> {
 /// assert_eq!((queue.len(), queue.bytes()), (1, 1500));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Managed<P> {
+pub struct AqmQueue<P> {
     buffer: Buffer,
     state: State<P>,
 }
 
 #[derive(Clone, Debug)]
 enum State<P> {
-    CoDel(Head<P>),
-    FqCoDel(Box<Flows<P>>),
-    Pie(Box<Early<P>>),
+    CoDel(CoDelQueue<P>),
+    FqCoDel(Box<FqCoDelQueue<P>>),
+    Pie(Box<PieQueue<P>>),
 }
 
 /// A queue with CoDel.
 #[derive(Clone, Debug)]
-struct Head<P> {
+struct CoDelQueue<P> {
     rules: CoDel,
-    control: Control,
+    codel: CoDelState,
     largest: u32,
-    line: Line<P>,
+    fifo: FifoQueue<P>,
 }
 
-impl<P> Managed<P> {
+impl<P> AqmQueue<P> {
     /// Returns an empty queue. The seed determines which flows share a queue of FQ-CoDel, and which packets
     /// PIE drops. The same seed gives the same result on every platform.
-    pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> Managed<P> {
+    pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> AqmQueue<P> {
         let seed = SplitMix64::new(seed).bits();
         let state = match discipline {
-            Aqm::CoDel(rules) => State::CoDel(Head {
+            Aqm::CoDel(rules) => State::CoDel(CoDelQueue {
                 rules,
-                control: Control::default(),
+                codel: CoDelState::default(),
                 largest: 0,
-                line: Line::default(),
+                fifo: FifoQueue::default(),
             }),
-            Aqm::FqCoDel(rules) => State::FqCoDel(Box::new(Flows::new(rules, seed))),
-            Aqm::Pie(rules) => State::Pie(Box::new(Early::new(rules, SplitMix64::new(seed)))),
+            Aqm::FqCoDel(rules) => State::FqCoDel(Box::new(FqCoDelQueue::new(rules, seed))),
+            Aqm::Pie(rules) => State::Pie(Box::new(PieQueue::new(rules, SplitMix64::new(seed)))),
         };
-        Managed { buffer, state }
+        AqmQueue { buffer, state }
     }
 
     /// Changes the size of the buffer. Waiting packets stay.
@@ -147,7 +147,7 @@ impl<P> Managed<P> {
         ecn: bool,
         dropped: &mut Vec<P>,
     ) {
-        let packet = Waiting {
+        let packet = WaitingPacket {
             packet,
             arrived_ns: now_ns,
             bytes,
@@ -155,30 +155,33 @@ impl<P> Managed<P> {
             marked: false,
         };
         match &mut self.state {
-            State::CoDel(head) => match head.line.fits(bytes, self.buffer) {
-                true => head.line.push(packet),
-                false => dropped.push(packet.packet),
-            },
-            State::FqCoDel(flows) => flows.enqueue(packet, flow, self.buffer, dropped),
-            State::Pie(early) => early.enqueue(packet, self.buffer, dropped),
+            State::CoDel(queue) => {
+                if queue.fifo.fits(bytes, self.buffer) {
+                    queue.fifo.push(packet)
+                } else {
+                    dropped.push(packet.packet)
+                }
+            }
+            State::FqCoDel(queue) => queue.enqueue(packet, flow, self.buffer, dropped),
+            State::Pie(queue) => queue.enqueue(packet, self.buffer, dropped),
         }
     }
 
     /// Returns the next packet to send when the link is free. Packets dropped meanwhile are pushed to
     /// `dropped`; the queue may be empty afterwards.
     #[inline]
-    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<Sent<P>> {
+    pub fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<P>) -> Option<DequeuedPacket<P>> {
         let packet = match &mut self.state {
-            State::CoDel(head) => {
-                let line = &mut head.line;
-                let pop = || line.pop().map(|packet| (packet, line.bytes));
-                let (rules, largest) = (&head.rules, &mut head.largest);
-                head.control.next(rules, now_ns, largest, pop, dropped)
+            State::CoDel(queue) => {
+                let fifo = &mut queue.fifo;
+                let pop = || fifo.pop().map(|packet| (packet, fifo.bytes));
+                let (rules, largest) = (&queue.rules, &mut queue.largest);
+                queue.codel.dequeue(rules, now_ns, largest, pop, dropped)
             }
-            State::FqCoDel(flows) => flows.dequeue(now_ns, dropped),
-            State::Pie(early) => early.dequeue(now_ns),
+            State::FqCoDel(queue) => queue.dequeue(now_ns, dropped),
+            State::Pie(queue) => queue.dequeue(now_ns),
         }?;
-        Some(Sent {
+        Some(DequeuedPacket {
             packet: packet.packet,
             arrived_ns: packet.arrived_ns,
             bytes: packet.bytes,
@@ -189,9 +192,9 @@ impl<P> Managed<P> {
     /// Returns the number of waiting packets.
     pub fn len(&self) -> usize {
         match &self.state {
-            State::CoDel(head) => head.line.len(),
-            State::FqCoDel(flows) => flows.len,
-            State::Pie(early) => early.line.len(),
+            State::CoDel(queue) => queue.fifo.len(),
+            State::FqCoDel(queue) => queue.len,
+            State::Pie(queue) => queue.fifo.len(),
         }
     }
 
@@ -203,16 +206,16 @@ impl<P> Managed<P> {
     /// Returns the bytes of the waiting packets.
     pub fn bytes(&self) -> u64 {
         match &self.state {
-            State::CoDel(head) => head.line.bytes,
-            State::FqCoDel(flows) => flows.bytes,
-            State::Pie(early) => early.line.bytes,
+            State::CoDel(queue) => queue.fifo.bytes,
+            State::FqCoDel(queue) => queue.bytes,
+            State::Pie(queue) => queue.fifo.bytes,
         }
     }
 
     /// Returns the drop or mark probability of PIE, and 0 for the others.
     pub fn drop_probability(&self) -> f64 {
         match &self.state {
-            State::Pie(early) => early.control.probability,
+            State::Pie(queue) => queue.state.probability,
             State::CoDel(_) | State::FqCoDel(_) => 0.0,
         }
     }
@@ -221,54 +224,54 @@ impl<P> Managed<P> {
     /// discipline. A random stream continues.
     pub fn clear(&mut self, dropped: &mut Vec<P>) {
         match &mut self.state {
-            State::CoDel(head) => {
-                head.line.clear(dropped);
-                head.control = Control::default();
-                head.largest = 0;
+            State::CoDel(queue) => {
+                queue.fifo.clear(dropped);
+                queue.codel = CoDelState::default();
+                queue.largest = 0;
             }
-            State::FqCoDel(flows) => flows.clear(dropped),
-            State::Pie(early) => early.clear(dropped),
+            State::FqCoDel(queue) => queue.clear(dropped),
+            State::Pie(queue) => queue.clear(dropped),
         }
     }
 
     /// Returns the waiting packets: in order of arrival for CoDel and PIE, and within each queue for
     /// FQ-CoDel.
-    pub fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {
-        let (line, flows) = match &self.state {
-            State::CoDel(head) => (Some(&head.line), None),
-            State::FqCoDel(flows) => (None, Some(flows)),
-            State::Pie(early) => (Some(&early.line), None),
+    pub fn iter(&self) -> impl Iterator<Item = &WaitingPacket<P>> {
+        let (fifo, fair) = match &self.state {
+            State::CoDel(queue) => (Some(&queue.fifo), None),
+            State::FqCoDel(queue) => (None, Some(queue)),
+            State::Pie(queue) => (Some(&queue.fifo), None),
         };
-        let line = line.into_iter().flat_map(Line::iter);
-        line.chain(flows.into_iter().flat_map(|flows| flows.iter()))
+        let fifo = fifo.into_iter().flat_map(FifoQueue::iter);
+        fifo.chain(fair.into_iter().flat_map(|queue| queue.iter()))
     }
 }
 
 /// A FIFO queue without a limit of its own.
 #[derive(Clone, Debug)]
-struct Line<P> {
-    packets: VecDeque<Waiting<P>>,
+struct FifoQueue<P> {
+    packets: VecDeque<WaitingPacket<P>>,
     bytes: u64,
 }
 
-impl<P> Default for Line<P> {
-    fn default() -> Line<P> {
-        Line {
+impl<P> Default for FifoQueue<P> {
+    fn default() -> FifoQueue<P> {
+        FifoQueue {
             packets: VecDeque::new(),
             bytes: 0,
         }
     }
 }
 
-impl<P> Line<P> {
+impl<P> FifoQueue<P> {
     #[inline]
-    fn push(&mut self, packet: Waiting<P>) {
+    fn push(&mut self, packet: WaitingPacket<P>) {
         self.bytes += u64::from(packet.bytes);
         self.packets.push_back(packet);
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Waiting<P>> {
+    fn pop(&mut self) -> Option<WaitingPacket<P>> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
@@ -276,8 +279,8 @@ impl<P> Line<P> {
 
     /// Returns true if one more packet of `bytes` bytes fits.
     #[inline]
-    fn fits(&self, bytes: u32, room: Buffer) -> bool {
-        room.holds(self.len() + 1, self.bytes + u64::from(bytes))
+    fn fits(&self, bytes: u32, buffer: Buffer) -> bool {
+        buffer.fits(self.len() + 1, self.bytes + u64::from(bytes))
     }
 
     #[inline]
@@ -290,7 +293,7 @@ impl<P> Line<P> {
         self.packets.is_empty()
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {
+    fn iter(&self) -> impl Iterator<Item = &WaitingPacket<P>> {
         self.packets.iter()
     }
 

@@ -1,7 +1,7 @@
 //! CoDel (controlled delay) active queue management: head drop when the sojourn time stays above a target
 //! (RFC 8289).
 
-use super::Waiting;
+use super::WaitingPacket;
 
 /// Controlled delay: drops at the head of the queue when no packet has had a sojourn time below the target
 /// during an interval. The drop rate increases until a packet is below the target.
@@ -46,11 +46,11 @@ impl CoDel {
 }
 
 /// Number of intervals after a drop during which a restart continues at the previous drop rate.
-const REMEMBERED: u64 = 16;
+const RESUME_INTERVALS: u64 = 16;
 
 /// CoDel state of one queue.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Control {
+pub(super) struct CoDelState {
     /// Time at which the sojourn time will have exceeded the target for an interval, if it exceeds it now.
     first_above_ns: Option<u64>,
     drop_next_ns: u64,
@@ -61,17 +61,17 @@ pub(super) struct Control {
     dropping: bool,
 }
 
-impl Control {
+impl CoDelState {
     /// Returns the next packet to send. `pop` removes the head of the queue and returns it with the bytes
     /// left in the queue. `largest` is the size of the largest packet removed so far.
-    pub fn next<P>(
+    pub fn dequeue<P>(
         &mut self,
         rules: &CoDel,
         now_ns: u64,
         largest: &mut u32,
-        mut pop: impl FnMut() -> Option<(Waiting<P>, u64)>,
+        mut pop: impl FnMut() -> Option<(WaitingPacket<P>, u64)>,
         dropped: &mut Vec<P>,
-    ) -> Option<Waiting<P>> {
+    ) -> Option<WaitingPacket<P>> {
         let mut take = |first_above_ns: &mut Option<u64>| {
             let Some((packet, left_bytes)) = pop() else {
                 *first_above_ns = None;
@@ -112,7 +112,7 @@ impl Control {
             }
             self.dropping = true;
             let last = self.count.wrapping_sub(self.last_count);
-            let until_ns = REMEMBERED
+            let until_ns = RESUME_INTERVALS
                 .saturating_mul(rules.interval_ns)
                 .saturating_add(self.drop_next_ns);
             self.count = if last > 1 && now_ns < until_ns {
@@ -123,8 +123,8 @@ impl Control {
             self.last_count = self.count;
             self.drop_next_ns = rules.next_drop(now_ns, self.count);
         }
-        if let (Some(packet), Some(most_ns)) = (&mut first, rules.ce_threshold_ns)
-            && now_ns.saturating_sub(packet.arrived_ns) > most_ns
+        if let (Some(packet), Some(threshold_ns)) = (&mut first, rules.ce_threshold_ns)
+            && now_ns.saturating_sub(packet.arrived_ns) > threshold_ns
         {
             packet.marked |= packet.ecn;
         }
@@ -133,7 +133,7 @@ impl Control {
 }
 
 /// Marks an ECN-capable packet. Returns false if it cannot be marked.
-fn mark<P>(packet: &mut Option<Waiting<P>>, rules: &CoDel) -> bool {
+fn mark<P>(packet: &mut Option<WaitingPacket<P>>, rules: &CoDel) -> bool {
     match packet {
         Some(packet) if rules.ecn && packet.ecn => {
             packet.marked = true;

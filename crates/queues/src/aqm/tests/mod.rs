@@ -80,7 +80,7 @@ pub trait Queue {
     fn waiting(&self) -> usize;
 }
 
-impl Queue for Managed<usize> {
+impl Queue for AqmQueue<usize> {
     fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
         let Arrival {
             at_ns,
@@ -115,7 +115,7 @@ pub fn play(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Ve
             (Some(free), Some(arrives)) => free.min(arrives),
             (free, arrives) => free.or(arrives).unwrap(),
         };
-        let mut tell = |number: usize, fate: Fate| {
+        let mut record = |number: usize, fate: Fate| {
             assert_eq!(fates[number].replace(fate), None, "{number} leaves twice");
         };
         if free_ns == Some(now_ns) {
@@ -128,11 +128,11 @@ pub fn play(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Ve
             && let Some((number, marked)) = queue.dequeue(now_ns, &mut dropped)
         {
             let at_ns = now_ns;
-            tell(number, Fate::Sent { at_ns, marked });
+            record(number, Fate::Sent { at_ns, marked });
             free_ns = Some(now_ns + (u64::from(packets[number].bytes) * ns_per_byte).max(1));
         }
         for number in dropped.drain(..) {
-            tell(number, Fate::Dropped { at_ns: now_ns });
+            record(number, Fate::Dropped { at_ns: now_ns });
         }
     }
     assert_eq!(queue.waiting(), 0);
@@ -246,33 +246,33 @@ fn disciplines(random: &mut Pcg32) -> [Aqm; 3] {
 }
 
 /// A queue compared with a list of the packets that must be in it.
-struct Counted {
-    queue: Managed<usize>,
-    there: BTreeMap<usize, Arrival>,
+struct AuditedQueue {
+    queue: AqmQueue<usize>,
+    present: BTreeMap<usize, Arrival>,
     /// Last packet sent of each flow.
     last: BTreeMap<u64, usize>,
 }
 
-impl Counted {
+impl AuditedQueue {
     fn check(&self) {
-        let Counted { queue, there, .. } = self;
-        let bytes = there.values().map(|packet| u64::from(packet.bytes)).sum();
-        assert_eq!((queue.len(), queue.bytes()), (there.len(), bytes));
-        assert_eq!(queue.is_empty(), there.is_empty());
+        let AuditedQueue { queue, present, .. } = self;
+        let bytes = present.values().map(|packet| u64::from(packet.bytes)).sum();
+        assert_eq!((queue.len(), queue.bytes()), (present.len(), bytes));
+        assert_eq!(queue.is_empty(), present.is_empty());
         match queue.buffer {
-            Buffer::Packets(most) => assert!(there.len() <= most.max(1)),
-            Buffer::Bytes(most) => assert!(there.len() <= 1 || bytes as f64 <= most),
+            Buffer::Packets(most) => assert!(present.len() <= most.max(1)),
+            Buffer::Bytes(most) => assert!(present.len() <= 1 || bytes as f64 <= most),
             Buffer::Unbounded => {}
         }
     }
 }
 
-impl Queue for Counted {
+impl Queue for AuditedQueue {
     fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
-        self.there.insert(number, packet);
+        self.present.insert(number, packet);
         Queue::enqueue(&mut self.queue, number, packet, dropped);
         for number in &*dropped {
-            assert!(self.there.remove(number).is_some());
+            assert!(self.present.remove(number).is_some());
         }
         self.check();
     }
@@ -281,17 +281,17 @@ impl Queue for Counted {
         let before = dropped.len();
         let sent = self.queue.dequeue(now_ns, dropped);
         for number in &dropped[before..] {
-            assert!(self.there.remove(number).is_some());
+            assert!(self.present.remove(number).is_some());
         }
         if let Some(sent) = sent {
-            let packet = self.there.remove(&sent.packet).expect("it was there");
+            let packet = self.present.remove(&sent.packet).expect("it was there");
             assert_eq!((sent.arrived_ns, sent.bytes), (packet.at_ns, packet.bytes));
             assert!(packet.ecn || !sent.marked, "only some may be marked");
             let last = self.last.insert(packet.flow, sent.packet);
             assert!(last < Some(sent.packet), "the order within a flow is kept");
         }
         if sent.is_none() {
-            assert!(self.there.is_empty(), "what waits is sent");
+            assert!(self.present.is_empty(), "what waits is sent");
         }
         self.check();
         Some((sent?.packet, sent?.marked))
@@ -305,16 +305,16 @@ impl Queue for Counted {
 /// Every packet that arrived waits, was sent or was dropped; the buffer limit is kept; and flows stay in
 /// order.
 #[test]
-fn nobody_is_lost_from_the_accounts() {
+fn every_packet_is_accounted_for() {
     let mut random = Pcg32::seed_from_u64(1);
     let mut dropped = [0; 3];
     for seed in 0..60 {
         let (packets, ns_per_byte) = pattern(&mut random, 2000);
-        let room = buffer(&mut random);
+        let limit = buffer(&mut random);
         for (k, discipline) in disciplines(&mut random).into_iter().enumerate() {
-            let mut queue = Counted {
-                queue: Managed::new(discipline, room, seed),
-                there: BTreeMap::new(),
+            let mut queue = AuditedQueue {
+                queue: AqmQueue::new(discipline, limit, seed),
+                present: BTreeMap::new(),
                 last: BTreeMap::new(),
             };
             let fates = play(&mut queue, &packets, ns_per_byte);
@@ -335,7 +335,7 @@ fn a_cleared_queue_is_as_new() {
         packets[0].bytes = 1_000_000;
         let (before, after) = packets.split_at(500);
         for discipline in disciplines(&mut random) {
-            let mut queue = Managed::new(discipline, Buffer::Unbounded, seed);
+            let mut queue = AqmQueue::new(discipline, Buffer::Unbounded, seed);
             let (mut gone, mut sent) = (Vec::new(), Vec::new());
             for (number, packet) in before.iter().enumerate() {
                 Queue::enqueue(&mut queue, number, *packet, &mut gone);
@@ -343,7 +343,7 @@ fn a_cleared_queue_is_as_new() {
                     sent.extend(Queue::dequeue(&mut queue, packet.at_ns, &mut gone));
                 }
             }
-            let mut told: Vec<usize> = queue.iter().map(|waiting| waiting.packet).collect();
+            let mut listed: Vec<usize> = queue.iter().map(|waiting| waiting.packet).collect();
             for waiting in queue.iter() {
                 let packet = before[waiting.packet];
                 let says = (waiting.arrived_ns, waiting.bytes, waiting.ecn);
@@ -353,15 +353,15 @@ fn a_cleared_queue_is_as_new() {
             queue.clear(&mut taken);
             assert_eq!((queue.len(), queue.bytes()), (0, 0));
             assert_eq!((queue.is_empty(), queue.iter().count()), (true, 0));
-            told.sort_unstable();
+            listed.sort_unstable();
             taken.sort_unstable();
-            assert_eq!(told, taken);
+            assert_eq!(listed, taken);
             assert_eq!(gone.len() + sent.len() + taken.len(), before.len());
-            let mut fresh = Managed::new(discipline, Buffer::Unbounded, seed);
+            let mut fresh = AqmQueue::new(discipline, Buffer::Unbounded, seed);
             // The random stream of PIE continues.
             for queue in [&mut queue, &mut fresh] {
-                if let State::Pie(early) = &mut queue.state {
-                    early.reseed(seed);
+                if let State::Pie(queue) = &mut queue.state {
+                    queue.reseed(seed);
                 }
             }
             same(
@@ -379,7 +379,7 @@ fn the_seed_decides() {
     let packets: Vec<_> = steady(1, 3000 * MS, MS / 2, 1000, false).collect();
     for discipline in disciplines(&mut random) {
         let run = |seed| {
-            let mut queue = Managed::new(discipline, Buffer::Packets(50), seed);
+            let mut queue = AqmQueue::new(discipline, Buffer::Packets(50), seed);
             play(&mut queue, &packets, 1000)
         };
         assert_eq!(run(1), run(1));
