@@ -8,7 +8,7 @@ use netflow_network::{
     MOST_STACK_WINDOW, Source, WindowSource, WorkloadSpec, segment_bytes,
 };
 use netflow_tcpmodel::Stack;
-use netflow_tcpmodel::tcp::agents::{Receiver, Sender, Sent};
+use netflow_tcpmodel::tcp::ns2::{Receiver, Sender, Sent};
 use netflow_tcpmodel::tcp::{NEVER, TcpState};
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -269,7 +269,9 @@ impl Transfer {
             Kind::Tcp(tcp) => {
                 let offset = tcp.random.random();
                 let source = user.workload.source.unwrap_or_default();
-                tcp.sender = tcp.sender.anew(&source, USER_LIMIT, offset, !server);
+                tcp.sender = tcp
+                    .sender
+                    .new_connection(&source, USER_LIMIT, offset, !server);
                 tcp.held_ns = NEVER;
                 user.repeated = tcp.sender.repeated;
             }
@@ -300,7 +302,7 @@ impl Transfer {
     /// Whether both ends have nothing left to do, if nothing is on the way.
     pub fn is_at_rest(&self) -> bool {
         let sender_rests = match &self.kind {
-            Kind::Tcp(tcp) => tcp.sender.is_at_rest(),
+            Kind::Tcp(tcp) => tcp.sender.is_idle(),
             Kind::Stack(stack) => stack.is_at_rest(),
             Kind::Equation(_) | Kind::Open(_) => false,
         };
@@ -383,7 +385,7 @@ impl Transfer {
             user.is_accepted = true;
         }
         match &mut self.kind {
-            Kind::Tcp(tcp) if !repeated => tcp.sender.learn_rtt(from_ns, to_ns),
+            Kind::Tcp(tcp) if !repeated => tcp.sender.measure_handshake_rtt(from_ns, to_ns),
             Kind::Stack(stack) => stack.accept(from_ns, to_ns, repeated),
             Kind::Tcp(_) | Kind::Equation(_) | Kind::Open(_) => {}
         }
@@ -537,7 +539,7 @@ impl Transfer {
     /// The most packets that a sender with a congestion window has had under way at a time.
     pub fn most_out_pkts(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Tcp(tcp) => Some(tcp.sender.most_out as u32),
+            Kind::Tcp(tcp) => Some(tcp.sender.max_out as u32),
             Kind::Stack(stack) => Some(stack.most_out()),
             Kind::Equation(_) | Kind::Open(_) => None,
         }
@@ -648,7 +650,7 @@ impl Transfer {
                             tcp.try_to_send(now_ns);
                         }
                         if self.user.is_some() {
-                            tcp.sender.rest();
+                            tcp.sender.stop_timer_if_done();
                         }
                     }
                     Kind::Stack(stack) => stack.acknowledge(now_ns, packet.seq, packet.metadata),

@@ -12,10 +12,10 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::{
-    chance::Independent,
     check::check_session,
-    connection::{Connection, HEADER_BYTES, LISTENER, Notice, OPENER},
-    path::Way,
+    connection::{Connection, HEADER_BYTES, LISTENER, Notification, OPENER},
+    loss_model::IndependentLosses,
+    path::LinkDirection,
 };
 use crate::tcp::NEVER;
 use crate::{Error, Stack, error::ensure};
@@ -56,11 +56,11 @@ pub struct Played {
 }
 
 /// The number of consecutive timeouts without an answer after which a connection is given up.
-const MOST_UNANSWERED: u32 = 15;
+const MAX_UNACKED_TIMEOUTS: u32 = 15;
 
 /// Sessions of users with the same stack at both ends.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conversations {
+pub struct SessionRuns {
     /// The stack.
     pub stack: Stack,
     /// The maximum payload of a packet in bytes; at least 1.
@@ -70,7 +70,7 @@ pub struct Conversations {
     pub service_s: f64,
 }
 
-impl Conversations {
+impl SessionRuns {
     /// Simulates sessions, each over its own connection and with its own random stream, so the result does
     /// not depend on the number of threads. `path_at` returns the path at a time in seconds. It is called
     /// at the beginning of each page or keystroke.
@@ -113,24 +113,24 @@ impl Conversations {
         let path = path_at(session.start_s);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(session.number);
-        let mut chance = Independent::new(rng, [0.0, 0.0]);
-        let ways = [path.to_server, path.to_client]
-            .map(|direction| Way::new(direction.delay_s, direction.bandwidth_bps));
-        let connection = Connection::new(&self.stack, self.mss_bytes, ways, &mut chance);
-        let mut conversation = Conversation::new(session, connection, self);
-        conversation.take_path(path)?;
-        conversation.play(path_at)
+        let mut losses = IndependentLosses::new(rng, [0.0, 0.0]);
+        let directions = [path.to_server, path.to_client]
+            .map(|direction| LinkDirection::new(direction.delay_s, direction.bandwidth_bps));
+        let connection = Connection::new(&self.stack, self.mss_bytes, directions, &mut losses);
+        let mut run = SessionRun::new(session, connection, self);
+        run.set_path(path)?;
+        run.play(path_at)
     }
 }
 
 /// A running session. Times are in nanoseconds since its start.
-struct Conversation<'a, R: rand::Rng> {
+struct SessionRun<'a, R: rand::Rng> {
     user: Player<u64>,
-    connection: Connection<'a, Independent<R>>,
+    connection: Connection<'a, IndependentLosses<R>>,
     /// The start of the next turn; `NEVER` if it is not determined yet.
     turn_ns: u64,
     /// Requests without complete replies, in order.
-    asked: VecDeque<Asked>,
+    outstanding: VecDeque<OutstandingRequest>,
     /// The number of those that have completely arrived at the server.
     answering: usize,
     service_ns: u64,
@@ -143,7 +143,7 @@ struct Conversation<'a, R: rand::Rng> {
 }
 
 /// An outstanding request, and its reply.
-struct Asked {
+struct OutstandingRequest {
     reply_bytes: u64,
     /// The end of the request, in bytes of all requests delivered.
     request_end: u64,
@@ -151,17 +151,17 @@ struct Asked {
     reply_end: u64,
 }
 
-impl<'a, R: rand::Rng> Conversation<'a, R> {
+impl<'a, R: rand::Rng> SessionRun<'a, R> {
     fn new(
         session: &Session,
-        connection: Connection<'a, Independent<R>>,
-        rules: &Conversations,
+        connection: Connection<'a, IndependentLosses<R>>,
+        rules: &SessionRuns,
     ) -> Self {
         Self {
             user: Player::new(session.clone()),
             connection,
             turn_ns: NEVER,
-            asked: VecDeque::new(),
+            outstanding: VecDeque::new(),
             answering: 0,
             service_ns: ns(rules.service_s),
             full_bytes: HEADER_BYTES + f64::from(rules.mss_bytes),
@@ -183,37 +183,37 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
             }
             if self.turn_ns < next.0 {
                 let since_s = 1e-9 * self.turn_ns as f64;
-                self.take_path(path_at(self.user.session().start_s + since_s))?;
+                self.set_path(path_at(self.user.session().start_s + since_s))?;
                 self.begin_turn(self.turn_ns);
                 continue;
             }
             let now_ns = next.0;
-            let given_up = self.connection.unanswered() > MOST_UNANSWERED;
+            let given_up = self.connection.unacked_timeouts() > MAX_UNACKED_TIMEOUTS;
             if now_ns == NEVER || self.user.is_over() || given_up {
                 return Ok(Played {
                     given_up: u64::from(!self.user.is_over()),
                     waits: self.waits,
                 });
             }
-            match self.connection.happen(next) {
+            match self.connection.process(next) {
                 None => {}
-                Some(Notice::Opened) => {
+                Some(Notification::Opened) => {
                     self.waits.push(WaitFor::Connect, 1e-9 * now_ns as f64);
                     self.turn_ns = after(now_ns, self.user.connected());
                 }
-                Some(Notice::Delivered(LISTENER)) => self.serve(now_ns),
-                Some(Notice::Delivered(_)) => self.complete(now_ns),
+                Some(Notification::Delivered(LISTENER)) => self.serve(now_ns),
+                Some(Notification::Delivered(_)) => self.complete(now_ns),
             }
         }
     }
 
-    fn take_path(&mut self, path: Path) -> Result<(), Error> {
+    fn set_path(&mut self, path: Path) -> Result<(), Error> {
         path.check(self.full_bytes)?;
         for (who, direction) in [(OPENER, path.to_server), (LISTENER, path.to_client)] {
             self.connection
-                .chance
-                .set_harm(who, direction.loss, direction.bit_error_rate);
-            self.connection.set_way(who, &direction);
+                .losses
+                .set_loss(who, direction.loss, direction.bit_error_rate);
+            self.connection.set_direction(who, &direction);
         }
         Ok(())
     }
@@ -221,7 +221,7 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
     fn begin_turn(&mut self, now_ns: u64) {
         let act = self.user.begin_turn(now_ns);
         self.turn_ns = after(now_ns, act.pause_s);
-        let bytes = ask(act.asks, &mut self.asked, &mut self.bytes);
+        let bytes = ask(act.asks, &mut self.outstanding, &mut self.bytes);
         self.connection.write(OPENER, now_ns, bytes);
     }
 
@@ -230,11 +230,11 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
     fn serve(&mut self, now_ns: u64) {
         let delivered = self.connection.delivered(LISTENER);
         let mut bytes = 0;
-        while let Some(asked) = self.asked.get(self.answering)
-            && asked.request_end <= delivered
+        while let Some(outstanding) = self.outstanding.get(self.answering)
+            && outstanding.request_end <= delivered
         {
             self.answering += 1;
-            bytes += asked.reply_bytes;
+            bytes += outstanding.reply_bytes;
         }
         if bytes > 0 {
             self.replies.push_back((now_ns + self.service_ns, bytes));
@@ -251,11 +251,11 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
     /// Records complete replies at the client, and continues the session.
     fn complete(&mut self, now_ns: u64) {
         let delivered = self.connection.delivered(OPENER);
-        while let Some(asked) = self.asked.front()
-            && asked.reply_end <= delivered
+        while let Some(outstanding) = self.outstanding.front()
+            && outstanding.reply_end <= delivered
             && let Some(answered) = self.user.answered(now_ns)
         {
-            self.asked.pop_front();
+            self.outstanding.pop_front();
             self.answering -= 1;
             for (kind, since_ns) in answered.waits.into_iter().flatten() {
                 self.waits.push(kind, 1e-9 * (now_ns - since_ns) as f64);
@@ -263,7 +263,7 @@ impl<'a, R: rand::Rng> Conversation<'a, R> {
             if answered.act.pause_s.is_some() {
                 self.turn_ns = after(now_ns, answered.act.pause_s);
             }
-            let bytes = ask(answered.act.asks, &mut self.asked, &mut self.bytes);
+            let bytes = ask(answered.act.asks, &mut self.outstanding, &mut self.bytes);
             if bytes > 0 {
                 self.connection.write(OPENER, now_ns, bytes);
             }
@@ -277,12 +277,16 @@ fn after(now_ns: u64, pause_s: Option<f64>) -> u64 {
 }
 
 /// Records the requests sent at once. Returns their bytes.
-fn ask(exchanges: &[Exchange], asked: &mut VecDeque<Asked>, bytes: &mut [u64; 2]) -> u64 {
+fn ask(
+    exchanges: &[Exchange],
+    outstanding: &mut VecDeque<OutstandingRequest>,
+    bytes: &mut [u64; 2],
+) -> u64 {
     let before = bytes[OPENER];
     for exchange in exchanges {
         bytes[OPENER] += u64::from(exchange.request_bytes);
         bytes[LISTENER] += u64::from(exchange.reply_bytes);
-        asked.push_back(Asked {
+        outstanding.push_back(OutstandingRequest {
             reply_bytes: u64::from(exchange.reply_bytes),
             request_end: bytes[OPENER],
             reply_end: bytes[LISTENER],
@@ -314,8 +318,8 @@ mod tests {
         }
     }
 
-    fn linux() -> Conversations {
-        Conversations {
+    fn linux() -> SessionRuns {
+        SessionRuns {
             stack: Stack::builtin("linux-6").unwrap(),
             mss_bytes: 1000,
             service_s: 0.0,
@@ -355,7 +359,7 @@ mod tests {
     /// after 71 segments. The next 80 do not fill it, so it grows only to twice 80. After a pause of more
     /// than one timeout (300 ms) and less than two, it is halved to 80.
     #[test]
-    fn without_loss_everything_takes_whole_round_trips() {
+    fn without_loss_latency_is_whole_round_trips() {
         for (last, expected) in [(80, 1.0), (81, 2.0)] {
             let session = visit(vec![
                 page(0.0, &[10]),
@@ -425,9 +429,9 @@ mod tests {
 
     /// The service time is 0.1 round trips: once for the first file, once for the others.
     #[test]
-    fn servers_take_their_time() {
+    fn service_time_delays_replies() {
         let session = visit(vec![page(0.0, &[1, 2, 3])]);
-        let conversations = Conversations {
+        let conversations = SessionRuns {
             service_s: 0.1 * RTT_S,
             ..linux()
         };
@@ -439,7 +443,7 @@ mod tests {
 
     /// The delay of the path increases while the user thinks.
     #[test]
-    fn the_path_is_the_one_of_its_time() {
+    fn path_changes_take_effect_at_their_time() {
         let session = visit(vec![page(0.0, &[1]), page(10.0, &[1])]);
         let path_at = |time_s| both(if time_s < 10.0 { 0.05 } else { 0.1 }, 0.0);
         let waits = linux().play(&[session], 1, path_at).unwrap().waits;
@@ -470,7 +474,7 @@ mod tests {
     /// Regression test: keystrokes at the same time are all sent together, after the pause before them.
     /// Formerly only the first was sent.
     #[test]
-    fn keystrokes_that_come_together_are_all_sent() {
+    fn simultaneous_keystrokes_are_all_sent() {
         let session = Session {
             kind: Kind::Telnet,
             ..visit(vec![page(0.5, &[1, 1, 1]), page(0.05, &[1])])
@@ -484,7 +488,7 @@ mod tests {
 
     /// Everything in random sessions is requested once and answered once, over any path.
     #[test]
-    fn random_sessions_are_played_whole() {
+    fn random_sessions_complete() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         for number in 0..300 {
             let kind = [Kind::Http, Kind::Telnet, Kind::Video][rng.random_range(0..3)];
@@ -524,7 +528,7 @@ mod tests {
     /// Every file and page of the workload has a response time, in spite of losses. The number of threads
     /// has no effect.
     #[test]
-    fn nothing_is_forgotten_under_loss() {
+    fn every_request_is_answered_under_loss() {
         let workload = Workload {
             application: Application::Http(Http::default()),
             seed: 7,
@@ -552,7 +556,7 @@ mod tests {
     /// Regression test: for 300 files of 3 MB over one connection, the segments in flight are not searched
     /// for each of a million acknowledgements. That took minutes.
     #[test]
-    fn long_sessions_take_as_long_as_they_are() {
+    fn long_sessions_last_their_duration() {
         let session = visit((0..300).map(|_| page(0.0, &[3000])).collect());
         let began = std::time::Instant::now();
         let waits = linux()
@@ -605,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_cannot_be_is_refused() {
+    fn an_invalid_path_is_refused() {
         let session = visit(vec![page(0.0, &[1])]);
         let error = |path: Path| {
             let error = linux().play(std::slice::from_ref(&session), 1, |_| path);

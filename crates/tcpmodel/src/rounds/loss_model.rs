@@ -3,7 +3,7 @@
 use rand::{Rng, RngExt};
 
 /// The source of random events of a transfer.
-pub(super) trait Chance {
+pub(super) trait LossModel {
     /// Returns the position of a clock at time 0, from 0 to 1.
     fn phase(&mut self) -> f64;
 
@@ -13,14 +13,14 @@ pub(super) trait Chance {
 }
 
 /// Independent losses of packets.
-pub(super) struct Independent<R> {
+pub(super) struct IndependentLosses<R> {
     rng: R,
-    harms: [Harm; 2],
+    parameters: [LossParameters; 2],
 }
 
 /// The loss parameters of the packets of one end.
 #[derive(Clone, Copy)]
-struct Harm {
+struct LossParameters {
     /// The threshold below which 32 random bits mean a loss.
     below: u64,
     /// ln(1 - loss) and ln(1 - bit error rate): the log probabilities that a packet, and a bit, arrives.
@@ -29,12 +29,12 @@ struct Harm {
 }
 
 /// The number of 32-bit random values.
-const ALL: f64 = 4_294_967_296.0;
+const RANDOM_VALUES: f64 = 4_294_967_296.0;
 
-impl Harm {
+impl LossParameters {
     fn new(loss: f64, bit_error_rate: f64) -> Self {
         Self {
-            below: (loss * ALL) as u64,
+            below: (loss * RANDOM_VALUES) as u64,
             ln_packet: libm::log1p(-loss),
             ln_bit: libm::log1p(-bit_error_rate),
         }
@@ -44,34 +44,37 @@ impl Harm {
         if self.ln_bit == 0.0 {
             return self.below;
         }
-        (-libm::expm1(self.ln_packet + 8.0 * bytes * self.ln_bit) * ALL) as u64
+        (-libm::expm1(self.ln_packet + 8.0 * bytes * self.ln_bit) * RANDOM_VALUES) as u64
     }
 }
 
-impl<R: Rng> Independent<R> {
+impl<R: Rng> IndependentLosses<R> {
     /// Returns losses with the probabilities of the opener's and of the listener's packets.
     pub(super) fn new(rng: R, loss: [f64; 2]) -> Self {
         Self {
             rng,
-            harms: loss.map(|loss| Harm::new(loss, 0.0)),
+            parameters: loss.map(|loss| LossParameters::new(loss, 0.0)),
         }
     }
 
     /// Sets the loss probability and the bit error rate of the packets of an end, from now on.
-    pub(super) fn set_harm(&mut self, who: usize, loss: f64, bit_error_rate: f64) {
-        if let Some(harm) = self.harms.get_mut(who) {
-            *harm = Harm::new(loss, bit_error_rate);
+    pub(super) fn set_loss(&mut self, who: usize, loss: f64, bit_error_rate: f64) {
+        if let Some(parameters) = self.parameters.get_mut(who) {
+            *parameters = LossParameters::new(loss, bit_error_rate);
         }
     }
 }
 
-impl<R: Rng> Chance for Independent<R> {
+impl<R: Rng> LossModel for IndependentLosses<R> {
     fn phase(&mut self) -> f64 {
         self.rng.random()
     }
 
     fn is_lost(&mut self, who: usize, bytes: f64) -> bool {
-        let below = self.harms.get(who).map_or(0, |harm| harm.below(bytes));
+        let below = self
+            .parameters
+            .get(who)
+            .map_or(0, |parameters| parameters.below(bytes));
         u64::from(self.rng.next_u32()) < below
     }
 }

@@ -1,24 +1,24 @@
 //! The sender of Linux 6: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937) and
 //! F-RTO (RFC 5682). Without selective acknowledgements from the other end, it follows Linux's NewReno.
 
-mod counted;
-mod lost;
-mod marks;
+mod ack_processing;
+mod cwnd_validation;
+mod dupack_counting;
+mod loss_detection;
+mod recovery_state;
 mod send_buffer;
-mod state;
 mod timers;
-mod usage;
 mod window;
 
 use super::super::congestion::{Congestion, NO_SSTHRESH, Window};
 use super::super::ranges::Ranges;
 use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
-use super::pause::Pause;
+use super::pacer::Pacer;
 use super::rate::Rate;
-use super::segments::Segments;
+use super::retransmission_queue::RetransmissionQueue;
 use crate::{Recovery, Stack};
+use cwnd_validation::CwndValidation;
 use send_buffer::SendBuffer;
-use usage::Usage;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -44,7 +44,7 @@ enum Timer {
 
 /// The information in one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
-struct News {
+struct AckInfo {
     advanced: bool,
     /// Segments newly reported as arrived.
     delivered: u32,
@@ -79,18 +79,18 @@ enum Resend {
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// True with selective acknowledgements; otherwise duplicate ones are counted.
-    selective: bool,
+    sack: bool,
     /// True if losses are found by time (RACK).
     rack: bool,
     probes: bool,
     /// The number of later arrivals that indicates a loss.
-    loss_at: u32,
+    dupack_threshold: u32,
     min_rto_ns: u64,
 }
 
 /// A window reduction in proportion to deliveries (proportional rate reduction, RFC 6937).
 #[derive(Clone, Copy, Debug, Default)]
-struct Reduction {
+struct ProportionalRateReduction {
     prior_cwnd: u32,
     prior_ssthresh: u32,
     delivered: u32,
@@ -99,35 +99,35 @@ struct Reduction {
 
 /// A sender with Linux's loss recovery.
 #[derive(Clone, Debug)]
-pub(super) struct Selective {
+pub(super) struct LinuxSender {
     rules: Rules,
     clock: Clock,
     pub rtt: RttEstimator,
     pub window: Window,
     congestion: Congestion,
-    usage: Usage,
+    validation: CwndValidation,
     rate: Rate,
-    pause: Pause,
+    pacer: Pacer,
     /// The maximum number of segments in flight that the other end allows.
-    pub most_out: u32,
+    pub peer_window_segments: u32,
     /// The right edge of the other end's receive window: one past its last segment; `None` without a limit.
     edge: Option<u32>,
     /// The number of segments available to send.
     pub offered: u32,
     send_buffer: SendBuffer,
-    segments: Segments,
+    segments: RetransmissionQueue,
     /// Segments reported as received out of order.
-    known: Ranges,
+    scoreboard: Ranges,
     /// A buffer, kept to avoid allocations.
     new: Vec<(u32, u32)>,
     /// True if the next acknowledgement without data counts as a window update and not as a duplicate. This
     /// is so if the last packet had data or belonged to the handshake, because its sequence number was
     /// lower.
-    window_is_news: bool,
+    pure_ack_updates_window: bool,
     state: State,
     /// The recovery point: the state ends when all segments before it are acknowledged.
-    high: u32,
-    reduction: Reduction,
+    recovery_point: u32,
+    prr: ProportionalRateReduction,
     /// The packet number of the latest sent packet among those delivered, and its round-trip time.
     latest: Option<u64>,
     latest_rtt_ns: u64,
@@ -146,21 +146,21 @@ pub(super) struct Selective {
     timer_ns: u64,
 }
 
-impl Selective {
+impl LinuxSender {
     pub(super) fn new(
         stack: &Stack,
         segment_bytes: u32,
-        most_out: u32,
+        peer_window_segments: u32,
         clock: Clock,
         phase: f64,
     ) -> Self {
-        let selective = stack.recovery != Recovery::NewReno;
+        let sack = stack.recovery != Recovery::NewReno;
         Self {
             rules: Rules {
-                selective,
+                sack,
                 rack: stack.recovery == Recovery::Rack,
-                probes: stack.tail_loss_probe && selective,
-                loss_at: stack.duplicate_acks,
+                probes: stack.tail_loss_probe && sack,
+                dupack_threshold: stack.duplicate_acks,
                 min_rto_ns: netflow_units::ns(stack.min_rto_s),
             },
             clock,
@@ -170,20 +170,20 @@ impl Selective {
                 ssthresh: NO_SSTHRESH,
             },
             congestion: Congestion::new(stack, clock, phase),
-            usage: Usage::new(stack),
+            validation: CwndValidation::new(stack),
             rate: Rate::default(),
-            pause: Pause::default(),
-            most_out,
+            pacer: Pacer::default(),
+            peer_window_segments,
             edge: Receiver::first_window(stack, segment_bytes),
             offered: 0,
             send_buffer: SendBuffer::new(stack, segment_bytes),
-            segments: Segments::default(),
-            known: Ranges::default(),
+            segments: RetransmissionQueue::default(),
+            scoreboard: Ranges::default(),
             new: Vec::new(),
-            window_is_news: true,
+            pure_ack_updates_window: true,
             state: State::Open,
-            high: 0,
-            reduction: Reduction::default(),
+            recovery_point: 0,
+            prr: ProportionalRateReduction::default(),
             latest: None,
             latest_rtt_ns: 0,
             latest_is_new: false,
@@ -207,8 +207,8 @@ impl Selective {
         let rtt_ns = self.rtt.srtt_ns();
         if rtt_ns > 0 {
             self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
-            if let Some(model) = self.congestion.model() {
-                model.open(now_ns, cwnd, rtt_ns);
+            if let Some(bbr) = self.congestion.as_bbr() {
+                bbr.open(now_ns, cwnd, rtt_ns);
             }
         }
     }
@@ -230,7 +230,7 @@ impl Selective {
 
     /// Returns the time of the next event: a timer or the end of a pacing delay.
     pub(super) fn timer_ns(&self) -> u64 {
-        self.timer_ns.min(self.pause.until_ns())
+        self.timer_ns.min(self.pacer.until_ns())
     }
 
     /// Returns the pacing rate in packets/s, if the congestion control sets one.
@@ -239,7 +239,7 @@ impl Selective {
     }
 
     /// Returns true during loss recovery.
-    pub(super) fn is_repairing(&self) -> bool {
+    pub(super) fn is_in_recovery(&self) -> bool {
         matches!(self.state, State::Recovery | State::Loss)
     }
 
@@ -249,7 +249,7 @@ impl Selective {
         self.write();
         while self.may_send_new()
             && self.segments.in_flight() < self.window.cwnd
-            && self.pause.lets_go(now_ns, self.congestion.pacing())
+            && self.pacer.try_send(now_ns, self.congestion.pacing())
         {
             rearms |= self.send_new(now_ns, out);
             any = true;
@@ -260,18 +260,20 @@ impl Selective {
         let in_flight = self.segments.in_flight();
         if self.segments.next() >= self.written()
             && in_flight < self.window.cwnd
-            && self.segments.lost <= self.segments.again
+            && self.segments.lost <= self.segments.retransmitted
         {
             self.rate.limit(in_flight);
         }
-        self.pause.end_burst();
-        self.note_usage(now_ns, any);
+        self.pacer.end_burst();
+        self.validate_cwnd(now_ns, any);
     }
 
     /// Returns the number of unacknowledged segments that the other end allows.
-    pub(super) fn room(&self) -> u32 {
-        let told = self.receive_window();
-        told.map_or(self.most_out, |told| told.min(self.most_out))
+    pub(super) fn receive_window_segments(&self) -> u32 {
+        let window = self.receive_window();
+        window.map_or(self.peer_window_segments, |window| {
+            window.min(self.peer_window_segments)
+        })
     }
 
     /// Returns the receive window as announced by the other end.
@@ -281,34 +283,34 @@ impl Selective {
 
     /// Returns true if unacknowledged segments fill the receive window. Segments received out of order
     /// count, because the receiver keeps them.
-    pub(super) fn is_out_of_room(&self) -> bool {
-        self.segments.out() >= self.room()
+    pub(super) fn is_receive_window_limited(&self) -> bool {
+        self.segments.packets_out() >= self.receive_window_segments()
     }
 
     /// Returns true if there is a new segment and the receive window allows it.
     fn may_send_new(&self) -> bool {
-        self.segments.next() < self.written() && !self.is_out_of_room()
+        self.segments.next() < self.written() && !self.is_receive_window_limited()
     }
 
     /// Sends the next segment. Returns true if the retransmission timer restarts, unless a probe is
     /// scheduled.
     fn send_new(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
-        let was_empty = self.segments.out() == 0;
+        let was_empty = self.segments.packets_out() == 0;
         if was_empty {
-            let idle_ns = now_ns.saturating_sub(self.usage.last_sent_ns);
-            self.congestion.resume(now_ns, idle_ns);
+            let idle_ns = now_ns.saturating_sub(self.validation.last_sent_ns);
+            self.congestion.on_idle_restart(now_ns, idle_ns);
         }
         let stamp = self.rate.stamp(now_ns, was_empty);
         out.push(self.segments.send(now_ns, stamp));
-        self.usage.last_sent_ns = now_ns;
-        self.reduction.sent += 1;
+        self.validation.last_sent_ns = now_ns;
+        self.prr.sent += 1;
         was_empty || self.timer_ns < NEVER && self.timer == Timer::Probe
     }
 
-    fn send_again(&mut self, now_ns: u64, segment: u32, out: &mut Vec<u32>) {
+    fn retransmit(&mut self, now_ns: u64, segment: u32, out: &mut Vec<u32>) {
         let stamp = self.rate.stamp(now_ns, false);
-        if self.segments.send_again(now_ns, segment, stamp) {
-            self.usage.last_sent_ns = now_ns;
+        if self.segments.retransmit(now_ns, segment, stamp) {
+            self.validation.last_sent_ns = now_ns;
             out.push(segment);
         }
     }
@@ -324,40 +326,40 @@ impl Selective {
             let edge = ack.cumulative.saturating_add(window);
             self.edge = self.edge.map(|before| before.max(edge)).or(Some(edge));
         }
-        let mut news = News {
+        let mut info = AckInfo {
             in_flight_before,
             lost_before,
             congested: ack.congested,
             ..self.mark(now_ns, ack)
         };
-        news.pure_duplicate = ack.pure
-            && !news.advanced
-            && !news.sacked
-            && self.segments.out() > 0
-            && (self.rules.selective || !self.window_is_news);
-        self.window_is_news = !ack.pure;
-        if news.advanced {
+        info.pure_duplicate = ack.pure
+            && !info.advanced
+            && !info.sacked
+            && self.segments.packets_out() > 0
+            && (self.rules.sack || !self.pure_ack_updates_window);
+        self.pure_ack_updates_window = !ack.pure;
+        if info.advanced {
             self.timeouts_in_a_row = 0;
         }
-        let acked = self.acked(now_ns, &news);
-        self.congestion.learn(&mut self.window, &acked);
-        self.end_probe(ack, news);
+        let acked = self.acked(now_ns, &info);
+        self.congestion.on_ack(&mut self.window, &acked);
+        self.end_probe(ack, info);
         let mut resend = Resend::Nothing;
-        let is_dubious = news.sacked || news.congested;
-        let is_counted = !self.rules.selective && news.pure_duplicate;
+        let is_dubious = info.sacked || info.congested;
+        let is_counted = !self.rules.sack && info.pure_duplicate;
         if self.state != State::Open || is_dubious || is_counted {
-            resend = self.judge(now_ns, &mut news);
+            resend = self.update_state(now_ns, &mut info);
         }
-        if news.set_timer && !self.schedule_probe(now_ns, true) {
+        if info.set_timer && !self.schedule_probe(now_ns, true) {
             self.rearm(now_ns);
         }
-        self.move_window(now_ns, &news);
+        self.update_cwnd(now_ns, &info);
         match resend {
             Resend::Nothing => {}
             Resend::Lost => self.send_lost(now_ns, out),
             Resend::New => {
                 self.send(now_ns, out);
-                if self.segments.next() <= self.high {
+                if self.segments.next() <= self.recovery_point {
                     self.frto = false;
                     self.send_lost(now_ns, out);
                 }
@@ -369,12 +371,12 @@ impl Selective {
     /// Retransmits lost segments as the window allows.
     fn send_lost(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let mut head_sent = false;
-        while let Some(segment) = self.segments.to_repair()
+        while let Some(segment) = self.segments.to_retransmit()
             && self.segments.in_flight() < self.window.cwnd
-            && self.pause.lets_go(now_ns, self.congestion.pacing())
+            && self.pacer.try_send(now_ns, self.congestion.pacing())
         {
-            self.send_again(now_ns, segment, out);
-            self.reduction.sent += 1;
+            self.retransmit(now_ns, segment, out);
+            self.prr.sent += 1;
             head_sent |= segment == self.acknowledged()
                 && !(self.timer_ns < NEVER && self.timer == Timer::Reordering);
         }

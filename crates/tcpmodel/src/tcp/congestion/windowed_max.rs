@@ -25,11 +25,11 @@ impl WindowedMax {
         } else if value >= third.1 {
             self.best[2] = new;
         }
-        self.forget(window, new);
+        self.expire(window, new);
     }
 
     /// Removes expired values, and spreads the three over the window.
-    fn forget(&mut self, window: u64, new: (u64, f64)) {
+    fn expire(&mut self, window: u64, new: (u64, f64)) {
         let [first, second, third] = self.best;
         let age = new.0 - first.0;
         if age > window {
@@ -51,7 +51,7 @@ mod tests {
 
     /// The result never exceeds the maximum of the window, and is at least the last value.
     #[test]
-    fn it_is_a_maximum_of_the_window() {
+    fn result_is_bounded_by_the_window_maximum() {
         let mut max = WindowedMax::default();
         let values: Vec<f64> = (0..400_u32)
             .map(|i| f64::from((i * 7919) % 101) + 1.0)

@@ -7,18 +7,18 @@ use crate::Stack;
 
 /// A SYN or SYN-ACK that has not been answered yet, with its retransmission timer.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct Handshake {
     clock: Clock,
     /// The time of the next retransmission.
     timer_ns: u64,
     /// Timeouts of that timer, and retransmissions for any reason.
     timeouts: u32,
-    again: u32,
+    retransmissions: u32,
     first_ns: Option<u64>,
     sent_ns: u64,
 }
 
-impl Opening {
+impl Handshake {
     /// Returns the state before the first transmission. `phase`, from 0 to 1, is the position of the timer
     /// clock at time 0.
     pub fn new(stack: &Stack, phase: f64) -> Self {
@@ -26,7 +26,7 @@ impl Opening {
             clock: Clock::new(stack, phase),
             timer_ns: NEVER,
             timeouts: 0,
-            again: 0,
+            retransmissions: 0,
             first_ns: None,
             sent_ns: 0,
         }
@@ -49,18 +49,18 @@ impl Opening {
 
     /// Counts a retransmission that was not caused by the timer.
     pub fn repeat(&mut self) {
-        self.again += 1;
+        self.retransmissions += 1;
     }
 
     /// Returns true if it was sent more than once.
     pub fn has_repeated(&self) -> bool {
-        self.again > 0
+        self.retransmissions > 0
     }
 
     /// Counts a timeout; the caller sends the packet again.
     pub fn time_out(&mut self) {
         self.timeouts += 1;
-        self.again += 1;
+        self.retransmissions += 1;
     }
 
     /// Ends the handshake after the other end has answered, so that data may flow. `echo_ns` is the send
@@ -75,15 +75,15 @@ impl Opening {
             _ => self.timeouts,
         };
         let sent_ns = match echo_ns {
-            None => (self.again == 0).then_some(self.sent_ns),
+            None => (self.retransmissions == 0).then_some(self.sent_ns),
             echo_ns => echo_ns,
         };
         match (sent_ns, stack.rto_after_syn_timeout_s) {
             (Some(sent_ns), _) => sender.measure(now_ns, sent_ns),
-            (None, Some(least_s)) => sender.begin_above(least_s),
+            (None, Some(least_s)) => sender.set_min_initial_rto(least_s),
             (None, None) => {}
         }
-        let (cwnd, ssthresh) = stack.first_window(timeouts, self.again);
+        let (cwnd, ssthresh) = stack.first_window(timeouts, self.retransmissions);
         sender.open(now_ns, cwnd, ssthresh);
     }
 }

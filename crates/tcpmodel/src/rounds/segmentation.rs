@@ -3,14 +3,14 @@
 /// The data that a program at one end has written. It is cut into segments at their first transmission, so
 /// data written while segments wait joins the last of them.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct SendQueue {
     mss_bytes: u32,
     bytes: u64,
     /// The end of each segment sent, in bytes.
     ends: Vec<u64>,
 }
 
-impl Written {
+impl SendQueue {
     /// Returns an empty queue.
     pub(super) fn new(mss_bytes: u32) -> Self {
         Self {
@@ -25,24 +25,24 @@ impl Written {
         self.bytes += bytes;
     }
 
-    fn cut_bytes(&self) -> u64 {
+    fn segmented_bytes(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 
     /// Returns the number of segments sent, plus those needed for the data written so far.
     pub(super) fn segments(&self) -> u32 {
-        let waiting = self.bytes - self.cut_bytes();
+        let waiting = self.bytes - self.segmented_bytes();
         self.ends.len() as u32 + waiting.div_ceil(u64::from(self.mss_bytes)) as u32
     }
 
     /// Cuts the next segment, which is sent for the first time.
-    pub(super) fn cut(&mut self) {
-        let end = (self.cut_bytes() + u64::from(self.mss_bytes)).min(self.bytes);
+    pub(super) fn cut_segment(&mut self) {
+        let end = (self.segmented_bytes() + u64::from(self.mss_bytes)).min(self.bytes);
         self.ends.push(end);
     }
 
     /// Returns true if this segment has been sent.
-    pub(super) fn is_cut(&self, segment: u32) -> bool {
+    pub(super) fn is_segmented(&self, segment: u32) -> bool {
         (segment as usize) < self.ends.len()
     }
 
@@ -52,7 +52,7 @@ impl Written {
             None => 0,
             Some(last) => {
                 let end = self.ends.get(last as usize).copied();
-                end.unwrap_or_else(|| self.cut_bytes())
+                end.unwrap_or_else(|| self.segmented_bytes())
             }
         }
     }
@@ -71,24 +71,24 @@ impl Written {
 
 #[cfg(test)]
 mod tests {
-    use super::Written;
+    use super::SendQueue;
 
     /// 2500 B are two full segments and 500 B. After those are sent, 600 B and 1000 B, written one after
     /// the other, are cut together.
     #[test]
-    fn what_waits_is_cut_together() {
-        let mut written = Written::new(1000);
+    fn waiting_data_is_segmented_together() {
+        let mut written = SendQueue::new(1000);
         written.write(2500);
         assert_eq!(written.segments(), 3);
-        (0..3).for_each(|_| written.cut());
+        (0..3).for_each(|_| written.cut_segment());
         written.write(600);
         assert_eq!(written.segments(), 4);
         written.write(1000);
         assert_eq!(written.segments(), 5);
-        (0..2).for_each(|_| written.cut());
+        (0..2).for_each(|_| written.cut_segment());
         let sizes: Vec<u32> = (0..5).map(|segment| written.size(segment)).collect();
         assert_eq!(sizes, [1000, 1000, 500, 1000, 600]);
         assert_eq!(written.bytes_before(5), 4100);
-        assert!(written.is_full(3) && !written.is_full(2) && !written.is_cut(5));
+        assert!(written.is_full(3) && !written.is_full(2) && !written.is_segmented(5));
     }
 }

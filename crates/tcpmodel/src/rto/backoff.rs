@@ -7,13 +7,13 @@ use super::Timers;
 /// The values are in the order of back-off: the initial timer and its doublings, the base timer and its
 /// doublings, the maximum.
 #[derive(Clone, Debug)]
-pub(super) struct Ladder {
+pub(super) struct BackoffTimers {
     timers_s: Vec<f64>,
     /// The index of the base timer.
     pub base: usize,
 }
 
-impl Ladder {
+impl BackoffTimers {
     pub fn new(timers: &Timers) -> Self {
         let doublings = |from_s: f64| {
             std::iter::successors(Some(from_s), |timer_s| Some(2.0 * timer_s))
@@ -33,22 +33,22 @@ impl Ladder {
     }
 
     /// Returns the index of the maximum.
-    pub fn top(&self) -> usize {
+    pub fn max_index(&self) -> usize {
         self.timers_s.len() - 1
     }
 
     /// Returns the index of the initial timer: 0, unless the initial timer is the maximum.
     pub fn initial(&self) -> usize {
-        if self.base == 0 { self.top() } else { 0 }
+        if self.base == 0 { self.max_index() } else { 0 }
     }
 
     /// Returns the index of the timer after a timeout.
-    pub fn next(&self, rung: usize) -> usize {
-        let top = self.top();
-        if rung + 1 == self.base || rung == top {
-            top
+    pub fn next(&self, index: usize) -> usize {
+        let max_index = self.max_index();
+        if index + 1 == self.base || index == max_index {
+            max_index
         } else {
-            rung + 1
+            index + 1
         }
     }
 }

@@ -11,14 +11,14 @@ pub(crate) fn k_s(max: f64, cwnd: f64) -> f64 {
 
 /// Returns the deviation of the window from its maximum in packets, `t_s` seconds after the epoch began
 /// (figure 1).
-pub(crate) fn off(t_s: f64, k_s: f64) -> f64 {
+pub(crate) fn window_deviation(t_s: f64, k_s: f64) -> f64 {
     C * (t_s - k_s).powi(3)
 }
 
 /// Returns the new W_max after a loss with fast convergence (4.7). `cwnd` is the window at the loss and
 /// `beta` the decrease factor. A window that did not reach the last maximum releases bandwidth to other
 /// flows.
-pub(crate) fn remembered(cwnd: f64, last_max: f64, beta: f64) -> f64 {
+pub(crate) fn w_max_after_loss(cwnd: f64, last_max: f64, beta: f64) -> f64 {
     match cwnd < last_max {
         true => cwnd * (1.0 + beta) / 2.0,
         false => cwnd,

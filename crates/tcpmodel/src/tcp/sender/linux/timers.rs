@@ -1,10 +1,10 @@
 //! The timer of a sender: retransmission, tail loss probe or reordering.
 
 use super::super::super::NEVER;
-use super::super::segments::SACKED;
-use super::{News, Selective, State, Timer};
+use super::super::retransmission_queue::SACKED;
+use super::{AckInfo, LinuxSender, State, Timer};
 
-impl Selective {
+impl LinuxSender {
     pub(super) fn set_timer(&mut self, now_ns: u64, timer: Timer, delay_ns: u64) {
         self.timer = timer;
         self.timer_ns = self.clock.after(now_ns, delay_ns);
@@ -18,7 +18,7 @@ impl Selective {
     }
 
     pub(super) fn rearm(&mut self, now_ns: u64) {
-        if self.segments.out() == 0 {
+        if self.segments.packets_out() == 0 {
             self.timer_ns = NEVER;
             return;
         }
@@ -33,16 +33,16 @@ impl Selective {
 
     pub(super) fn schedule_probe(&mut self, now_ns: u64, advancing: bool) -> bool {
         let is_open = matches!(self.state, State::Open | State::Reduced);
-        if !self.rules.probes || self.segments.out() == 0 || !is_open {
+        if !self.rules.probes || self.segments.packets_out() == 0 || !is_open {
             return false;
         }
         let srtt_ns = self.rtt.srtt_ns();
         let mut delay_ns = if srtt_ns > 0 {
             2 * srtt_ns
-                + if self.segments.out() == 1 {
+                + if self.segments.packets_out() == 1 {
                     self.rules.min_rto_ns
                 } else {
-                    self.clock.least_ns()
+                    self.clock.min_delay_ns()
                 }
         } else {
             1_000_000_000
@@ -63,7 +63,7 @@ impl Selective {
     ///
     /// The event can also be the end of a pacing delay.
     pub(in super::super) fn time_out(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
-        if self.pause.ends(now_ns) {
+        if self.pacer.end_wait(now_ns) {
             self.send_lost(now_ns, out);
             self.send(now_ns, out);
             return false;
@@ -83,16 +83,20 @@ impl Selective {
 
     fn reordering_timeout(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         let before = self.segments.in_flight();
-        let wait_ns = self.detect(now_ns);
+        let wait_ns = self.mark_lost_segments(now_ns);
         if wait_ns > 0 {
-            self.set_timer(now_ns, Timer::Reordering, wait_ns + self.clock.least_ns());
+            self.set_timer(
+                now_ns,
+                Timer::Reordering,
+                wait_ns + self.clock.min_delay_ns(),
+            );
         }
         if self.segments.in_flight() != before {
             if self.state != State::Recovery {
                 self.enter_recovery();
-                self.reduce(&News {
+                self.reduce_proportionally(&AckInfo {
                     delivered: 1,
-                    ..News::default()
+                    ..AckInfo::default()
                 });
             }
             self.send_lost(now_ns, out);
@@ -103,10 +107,10 @@ impl Selective {
     }
 
     fn probe(&mut self, now_ns: u64, out: &mut Vec<u32>) {
-        if self.probe_end == 0 && self.segments.out() > 0 {
+        if self.probe_end == 0 && self.segments.packets_out() > 0 {
             self.probe_again = !self.may_send_new();
             if self.probe_again {
-                self.send_again(now_ns, self.segments.next() - 1, out);
+                self.retransmit(now_ns, self.segments.next() - 1, out);
             } else {
                 self.send_new(now_ns, out);
             }
@@ -117,11 +121,11 @@ impl Selective {
     }
 
     fn retransmission_timeout(&mut self, now_ns: u64, out: &mut Vec<u32>) {
-        if self.segments.out() == 0 {
+        if self.segments.packets_out() == 0 {
             return;
         }
         let anew = matches!(self.state, State::Open | State::Disorder)
-            || self.acknowledged() >= self.high
+            || self.acknowledged() >= self.recovery_point
             || self.state == State::Loss && self.timeouts_in_a_row == 0;
         if anew {
             self.begin_reduction(false);
@@ -133,7 +137,7 @@ impl Selective {
         } else {
             0
         };
-        if !self.rules.selective {
+        if !self.rules.sack {
             self.segments.sacked = 0;
         }
         let first = self.acknowledged();
@@ -143,17 +147,17 @@ impl Selective {
             };
             let recent = segment != first && rtt_ns > now_ns - it.sent_ns;
             if it.marks & SACKED == 0 && !recent {
-                self.rate.lost += u64::from(self.segments.lose(segment));
+                self.rate.lost += u64::from(self.segments.mark_lost(segment));
             }
         }
         self.window.cwnd = self.segments.in_flight() + 1;
-        self.congestion.time_out(self.segments.next());
+        self.congestion.on_rto(self.segments.next());
         self.state = State::Loss;
-        self.high = self.segments.next();
+        self.recovery_point = self.segments.next();
         self.probe_end = 0;
         self.timeouts_in_a_row += 1;
         self.timeouts += 1;
-        self.send_again(now_ns, first, out);
+        self.retransmit(now_ns, first, out);
         self.rtt.back_off();
         self.set_timer(now_ns, Timer::Retransmission, self.rtt.timeout_ns());
     }

@@ -9,9 +9,9 @@ pub(super) const SACKED: u8 = 1;
 /// Mark of a segment that is considered lost.
 pub(super) const LOST: u8 = 2;
 /// Mark of a segment with a retransmission in flight.
-pub(super) const AGAIN: u8 = 4;
+pub(super) const RETRANSMITTED: u8 = 4;
 /// Mark of a segment that was ever retransmitted.
-pub(super) const EVER: u8 = 8;
+pub(super) const EVER_RETRANSMITTED: u8 = 8;
 
 /// A segment in flight.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Segment {
 
 /// All segments not acknowledged cumulatively.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Segments {
+pub(super) struct RetransmissionQueue {
     first: u32,
     ring: VecDeque<Segment>,
     /// The number of packets sent.
@@ -34,13 +34,13 @@ pub(super) struct Segments {
     /// Their segments were sent again, have arrived or are lost.
     in_order: VecDeque<(u64, u32)>,
     /// Segments that are lost and have not been sent again since.
-    to_repair: BTreeSet<u32>,
+    to_retransmit: BTreeSet<u32>,
     pub sacked: u32,
     pub lost: u32,
-    pub again: u32,
+    pub retransmitted: u32,
 }
 
-impl Segments {
+impl RetransmissionQueue {
     /// Returns the first unacknowledged segment.
     pub(super) fn first(&self) -> u32 {
         self.first
@@ -52,13 +52,13 @@ impl Segments {
     }
 
     /// Returns the number of unacknowledged segments.
-    pub(super) fn out(&self) -> u32 {
+    pub(super) fn packets_out(&self) -> u32 {
         self.ring.len() as u32
     }
 
     /// Returns the estimated number of packets in flight ("pipe" of RFC 6675).
     pub(super) fn in_flight(&self) -> u32 {
-        (self.out() + self.again).saturating_sub(self.sacked + self.lost)
+        (self.packets_out() + self.retransmitted).saturating_sub(self.sacked + self.lost)
     }
 
     #[inline]
@@ -86,29 +86,29 @@ impl Segments {
     }
 
     /// Records a retransmission. Returns false if the segment is not in the queue.
-    pub(super) fn send_again(&mut self, now_ns: u64, segment: u32, stamp: Stamp) -> bool {
+    pub(super) fn retransmit(&mut self, now_ns: u64, segment: u32, stamp: Stamp) -> bool {
         let order = self.packets;
         let Some(it) = self.get_mut(segment) else {
             return false;
         };
-        let is_more = it.marks & AGAIN == 0;
-        it.marks |= AGAIN | EVER;
+        let is_more = it.marks & RETRANSMITTED == 0;
+        it.marks |= RETRANSMITTED | EVER_RETRANSMITTED;
         (it.sent_ns, it.order, it.stamp) = (now_ns, order, stamp);
-        self.again += u32::from(is_more);
+        self.retransmitted += u32::from(is_more);
         self.packets += 1;
         self.in_order.push_back((order, segment));
-        self.to_repair.remove(&segment);
+        self.to_retransmit.remove(&segment);
         true
     }
 
     /// Removes the first segment after a cumulative acknowledgement.
     pub(super) fn acknowledge(&mut self) -> Option<Segment> {
         let it = self.ring.pop_front()?;
-        self.to_repair.remove(&self.first);
+        self.to_retransmit.remove(&self.first);
         self.first += 1;
         self.sacked -= u32::from(it.marks & SACKED != 0);
         self.lost -= u32::from(it.marks & LOST != 0);
-        self.again -= u32::from(it.marks & AGAIN != 0);
+        self.retransmitted -= u32::from(it.marks & RETRANSMITTED != 0);
         Some(it)
     }
 
@@ -120,29 +120,29 @@ impl Segments {
         if before.marks & SACKED != 0 {
             return None;
         }
-        it.marks = (it.marks | SACKED) & !(LOST | AGAIN);
+        it.marks = (it.marks | SACKED) & !(LOST | RETRANSMITTED);
         self.lost -= u32::from(before.marks & LOST != 0);
-        self.again -= u32::from(before.marks & AGAIN != 0);
+        self.retransmitted -= u32::from(before.marks & RETRANSMITTED != 0);
         self.sacked += 1;
-        self.to_repair.remove(&segment);
+        self.to_retransmit.remove(&segment);
         Some(before)
     }
 
     /// Marks a segment and its retransmission as lost. Returns false if neither was in flight.
-    pub(super) fn lose(&mut self, segment: u32) -> bool {
+    pub(super) fn mark_lost(&mut self, segment: u32) -> bool {
         let Some(it) = self.get_mut(segment) else {
             return false;
         };
         let before = it.marks;
-        it.marks = (before | LOST) & !AGAIN;
+        it.marks = (before | LOST) & !RETRANSMITTED;
         self.lost += u32::from(before & LOST == 0);
-        self.again -= u32::from(before & AGAIN != 0);
-        self.to_repair.insert(segment);
-        before & LOST == 0 || before & AGAIN != 0
+        self.retransmitted -= u32::from(before & RETRANSMITTED != 0);
+        self.to_retransmit.insert(segment);
+        before & LOST == 0 || before & RETRANSMITTED != 0
     }
 
     /// Removes all loss marks. All segments that have not arrived are expected again.
-    pub(super) fn find_all(&mut self) {
+    pub(super) fn clear_loss_marks(&mut self) {
         self.in_order.clear();
         for (segment, it) in (self.first..).zip(&mut self.ring) {
             it.marks &= !LOST;
@@ -152,18 +152,18 @@ impl Segments {
         }
         self.in_order.make_contiguous().sort_unstable();
         self.lost = 0;
-        self.to_repair.clear();
+        self.to_retransmit.clear();
     }
 
     /// Returns the first lost segment that has not been sent again.
-    pub(super) fn to_repair(&self) -> Option<u32> {
-        self.to_repair.first().copied()
+    pub(super) fn to_retransmit(&self) -> Option<u32> {
+        self.to_retransmit.first().copied()
     }
 
     /// Marks packets as lost in the order of transmission, up to the packet `order`, while `is_lost`
     /// returns true. Calls `lost` for each, with true for a retransmission. Returns the latest packet before
     /// `order` that may still arrive.
-    pub(super) fn lose_before(
+    pub(super) fn mark_lost_before(
         &mut self,
         order: u64,
         is_lost: impl Fn(&Segment) -> bool,
@@ -172,33 +172,33 @@ impl Segments {
         while let Some(&(sent, segment)) = self.in_order.front()
             && sent < order
         {
-            if let Some(it) = self.awaited(sent, segment) {
+            if let Some(it) = self.in_flight_segment(sent, segment) {
                 if !is_lost(&it) {
                     break;
                 }
-                lost(it.marks & AGAIN != 0);
-                self.lose(segment);
+                lost(it.marks & RETRANSMITTED != 0);
+                self.mark_lost(segment);
             }
             self.in_order.pop_front();
         }
         let end = self.in_order.partition_point(|&(sent, _)| sent < order);
         let still = self.in_order.range(..end).rev();
         still
-            .filter_map(|&(sent, segment)| self.awaited(sent, segment))
+            .filter_map(|&(sent, segment)| self.in_flight_segment(sent, segment))
             .next()
     }
 
     /// Returns the segment of a packet if that packet may still arrive.
-    fn awaited(&self, sent: u64, segment: u32) -> Option<Segment> {
+    fn in_flight_segment(&self, sent: u64, segment: u32) -> Option<Segment> {
         let it = *self.get(segment)?;
         let is_there = it.order == sent && it.marks & SACKED == 0;
-        (is_there && it.marks & (LOST | AGAIN) != LOST).then_some(it)
+        (is_there && it.marks & (LOST | RETRANSMITTED) != LOST).then_some(it)
     }
 
     /// Removes obsolete transmissions at the front.
-    pub(super) fn tidy(&mut self) {
+    pub(super) fn pop_obsolete(&mut self) {
         while let Some(&(sent, segment)) = self.in_order.front()
-            && self.awaited(sent, segment).is_none()
+            && self.in_flight_segment(sent, segment).is_none()
         {
             self.in_order.pop_front();
         }

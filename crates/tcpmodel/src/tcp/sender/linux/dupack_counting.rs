@@ -2,44 +2,44 @@
 //! acknowledgement counts as a segment that has arrived. Only one lost segment is known at a time: the
 //! first.
 
-use super::super::segments::LOST;
-use super::{News, Resend, Selective, State};
+use super::super::retransmission_queue::LOST;
+use super::{AckInfo, LinuxSender, Resend, State};
 
-impl Selective {
+impl LinuxSender {
     /// Processes the cumulative acknowledgement of `segments` segments: one was missing, the others were
     /// counted.
-    pub(super) fn uncount(&mut self, segments: u32, news: &mut News) {
+    pub(super) fn ack_counted(&mut self, segments: u32, info: &mut AckInfo) {
         let sacked = self.segments.sacked;
-        news.delivered = segments.saturating_sub(sacked).max(1);
+        info.delivered = segments.saturating_sub(sacked).max(1);
         self.segments.sacked = sacked.saturating_sub(segments - 1);
-        self.limit_count();
+        self.limit_dupack_count();
     }
 
     /// Counts a duplicate acknowledgement as an arrived segment.
-    fn count_duplicate(&mut self, news: &mut News) {
-        if !news.pure_duplicate {
+    fn count_dupack(&mut self, info: &mut AckInfo) {
+        if !info.pure_duplicate {
             return;
         }
         let before = self.segments.sacked;
         self.segments.sacked += 1;
-        self.limit_count();
-        news.delivered += self.segments.sacked.saturating_sub(before);
+        self.limit_dupack_count();
+        info.delivered += self.segments.sacked.saturating_sub(before);
     }
 
     /// Limits the count of arrivals to the segments in flight minus the lost ones, at least one.
-    fn limit_count(&mut self) {
-        let out = self.segments.out();
+    fn limit_dupack_count(&mut self) {
+        let out = self.segments.packets_out();
         let holes = self.segments.lost.max(1).min(out);
         self.segments.sacked = self.segments.sacked.min(out - holes);
     }
 
     /// Updates the state by counting. Returns the kind of segments to send, if it does not depend on
     /// losses.
-    pub(super) fn judge_counted(&mut self, news: &mut News) -> Option<Resend> {
-        let recovered = self.acknowledged() >= self.high;
+    pub(super) fn update_state_by_dupacks(&mut self, info: &mut AckInfo) -> Option<Resend> {
+        let recovered = self.acknowledged() >= self.recovery_point;
         if self.state == State::Recovery && recovered {
             self.segments.sacked = 0;
-            if self.acknowledged() == self.high {
+            if self.acknowledged() == self.recovery_point {
                 // Duplicates caused by retransmissions would indicate another loss.
                 return Some(Resend::Nothing);
             }
@@ -48,30 +48,30 @@ impl Selective {
         }
         match self.state {
             State::Loss => {
-                let frto_ends = !self.frto || !news.original;
-                if recovered && self.acknowledged() == self.high && frto_ends {
+                let frto_ends = !self.frto || !info.original;
+                if recovered && self.acknowledged() == self.recovery_point && frto_ends {
                     self.frto = false;
                     return Some(Resend::Nothing);
                 }
-                let resend = self.after_timeout(news);
+                let resend = self.after_timeout(info);
                 if self.state != State::Open {
-                    if self.segments.next() > self.high && news.pure_duplicate {
-                        self.count_duplicate(news);
-                    } else if news.advanced {
+                    if self.segments.next() > self.recovery_point && info.pure_duplicate {
+                        self.count_dupack(info);
+                    } else if info.advanced {
                         self.segments.sacked = 0;
                     }
                     return Some(resend);
                 }
             }
-            State::Recovery if !news.advanced => self.count_duplicate(news),
-            State::Recovery => self.lose_first(news),
+            State::Recovery if !info.advanced => self.count_dupack(info),
+            State::Recovery => self.mark_first_lost(info),
             State::Open | State::Disorder | State::Reduced => {
-                if news.advanced {
+                if info.advanced {
                     self.segments.sacked = 0;
                 }
-                self.count_duplicate(news);
-                if self.segments.sacked >= self.rules.loss_at {
-                    self.lose_first(news);
+                self.count_dupack(info);
+                if self.segments.sacked >= self.rules.dupack_threshold {
+                    self.mark_first_lost(info);
                 }
             }
         }
@@ -79,7 +79,7 @@ impl Selective {
     }
 
     /// Marks the first unacknowledged segment as lost.
-    fn lose_first(&mut self, news: &mut News) {
+    fn mark_first_lost(&mut self, info: &mut AckInfo) {
         let first = self.acknowledged();
         let Some(it) = self.segments.get(first) else {
             return;
@@ -87,8 +87,8 @@ impl Selective {
         if it.marks & LOST != 0 {
             return;
         }
-        self.segments.lose(first);
+        self.segments.mark_lost(first);
         self.rate.lost += 1;
-        news.newly_lost = true;
+        info.newly_lost = true;
     }
 }

@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use super::super::RtoChain;
-use super::super::ladder::Ladder;
+use super::super::backoff::BackoffTimers;
 
 /// A chain, prepared for simulation.
 ///
@@ -11,29 +11,29 @@ use super::super::ladder::Ladder;
 /// therefore drawn at once, and so is the number of further losses of that packet. Both are geometric, so
 /// the distribution is that of the chain. A lost packet needs two random numbers, instead of one for every
 /// send.
-pub(super) struct Player {
+pub(super) struct ChainSampler {
     packets: u64,
     probability: f64,
     loss: f64,
     /// 1/ln(1−p) and 1/ln p.
     per_log_arrives: f64,
     per_log_lost: f64,
-    initial: Climb,
-    base: Climb,
+    initial: TimerSums,
+    base: TimerSums,
 }
 
 /// The result of a trial.
-pub(super) struct Played {
+pub(super) struct ChainSample {
     pub timeouts_s: f64,
     pub sends: u64,
 }
 
-impl Player {
+impl ChainSampler {
     pub fn new(chain: &RtoChain) -> Self {
-        let ladder = Ladder::new(&chain.timers);
-        let timers_s = ladder.timers_s();
-        let climb = |rungs: std::ops::Range<usize>| {
-            Climb::new(timers_s.get(rungs).unwrap_or(&[]), chain.timers.max_s)
+        let backoff = BackoffTimers::new(&chain.timers);
+        let timers_s = backoff.timers_s();
+        let sums = |range: std::ops::Range<usize>| {
+            TimerSums::new(timers_s.get(range).unwrap_or(&[]), chain.timers.max_s)
         };
         Self {
             packets: chain.packets,
@@ -41,34 +41,34 @@ impl Player {
             loss: chain.loss,
             per_log_arrives: 1.0 / libm::log1p(-chain.loss),
             per_log_lost: 1.0 / libm::log(chain.loss),
-            initial: climb(0..ladder.base),
-            base: climb(ladder.base..ladder.top()),
+            initial: sums(0..backoff.base),
+            base: sums(backoff.base..backoff.max_index()),
         }
     }
 
-    pub fn play(&self, rng: &mut impl Rng) -> Played {
-        let mut played = Played {
+    pub fn play(&self, rng: &mut impl Rng) -> ChainSample {
+        let mut sample = ChainSample {
             timeouts_s: 0.0,
             sends: 0,
         };
         if self.probability < 1.0 && uniform(rng) > self.probability {
-            return played;
+            return sample;
         }
         if self.loss == 0.0 {
-            played.sends = self.packets;
-            return played;
+            sample.sends = self.packets;
+            return sample;
         }
         let mut left = self.packets;
-        let mut climb = &self.initial;
-        let mut rung = 0;
+        let mut sums = &self.initial;
+        let mut index = 0;
         loop {
             let arrived = (libm::log(uniform(rng)) * self.per_log_arrives) as u64;
             if arrived >= left {
-                played.sends += left;
-                return played;
+                sample.sends += left;
+                return sample;
             }
             if arrived > 0 {
-                (climb, rung) = (&self.base, 0);
+                (sums, index) = (&self.base, 0);
             }
             // The next packet is lost at its first send, and possibly at some resends.
             let mut losses = 1;
@@ -76,12 +76,12 @@ impl Player {
             if again <= self.loss {
                 losses += (libm::log(again) * self.per_log_lost) as u64;
             }
-            played.timeouts_s += climb.time_s(rung, losses);
-            rung = rung.saturating_add(losses);
-            played.sends += arrived + losses + 1;
+            sample.timeouts_s += sums.time_s(index, losses);
+            index = index.saturating_add(losses);
+            sample.sends += arrived + losses + 1;
             left -= arrived + 1;
             if left == 0 {
-                return played;
+                return sample;
             }
         }
     }
@@ -93,13 +93,13 @@ fn uniform(rng: &mut impl Rng) -> f64 {
 }
 
 /// Cumulative sums of a sequence of timers.
-struct Climb {
+struct TimerSums {
     /// The total time of the first n timeouts, by n.
     sums_s: Vec<f64>,
     max_s: f64,
 }
 
-impl Climb {
+impl TimerSums {
     /// Returns the sums for these timers, followed by `max_s` for all further timeouts.
     fn new(timers_s: &[f64], max_s: f64) -> Self {
         let timers_s = timers_s.iter().chain(std::iter::repeat_n(&max_s, 16));
@@ -116,11 +116,11 @@ impl Climb {
         self.sum_s(from.saturating_add(losses)) - self.sum_s(from)
     }
 
-    fn sum_s(&self, rung: u64) -> f64 {
-        match self.sums_s.get(rung as usize) {
+    fn sum_s(&self, index: u64) -> f64 {
+        match self.sums_s.get(index as usize) {
             Some(&sum_s) => sum_s,
             None => {
-                let beyond = rung - (self.sums_s.len() as u64 - 1);
+                let beyond = index - (self.sums_s.len() as u64 - 1);
                 self.sums_s.last().copied().unwrap_or(0.0) + beyond as f64 * self.max_s
             }
         }

@@ -1,7 +1,7 @@
 //! TCP Vegas as in ns-2: round-trip time comparison once per round, and fine-grained timeouts.
 
 use super::WindowSource;
-use super::sender::{Action, DUPLICATES, Sender, Sent};
+use super::sender::{Action, DUPACK_THRESHOLD, Sender, Sent};
 
 /// The state of Vegas beyond that of Reno.
 #[derive(Clone, Debug)]
@@ -140,7 +140,7 @@ pub(super) fn acknowledge(it: &mut Sender, now_ns: u64, ack: i32, sent: &mut Sen
     if let Some(seq) = repeat.filter(|&seq| seq < it.available) {
         it.output(now_ns, seq, sent);
     }
-    it.duplicates == 0 || it.duplicates >= DUPLICATES
+    it.duplicates == 0 || it.duplicates >= DUPACK_THRESHOLD
 }
 
 impl Vegas {
@@ -149,7 +149,7 @@ impl Vegas {
         if it.acknowledged == 0 {
             it.window = it.initial_window();
         }
-        if it.duplicates > DUPLICATES && it.window > self.new_window {
+        if it.duplicates > DUPACK_THRESHOLD && it.window > self.new_window {
             it.window = self.new_window;
             it.ssthresh = 2.0;
         }
@@ -172,7 +172,7 @@ impl Vegas {
             self.worried -= 1;
             match self.expired(now_s, ack) {
                 Some(seq) => {
-                    it.duplicates = DUPLICATES;
+                    it.duplicates = DUPACK_THRESHOLD;
                     return Some(seq);
                 }
                 None => self.worried = 0,
@@ -224,8 +224,8 @@ impl Vegas {
         let now_s = seconds(now_ns);
         it.duplicates += 1;
         let expired = self.expired(now_s, it.acknowledged);
-        if expired.is_none() && it.duplicates != DUPLICATES {
-            if it.duplicates > DUPLICATES {
+        if expired.is_none() && it.duplicates != DUPACK_THRESHOLD {
+            if it.duplicates > DUPACK_THRESHOLD {
                 it.window += 1.0;
             }
             return None;
@@ -253,7 +253,7 @@ impl Vegas {
         }
         it.back_off_timer(now_ns);
         if transmissions == 1 {
-            it.duplicates = DUPLICATES;
+            it.duplicates = DUPACK_THRESHOLD;
         }
         Some(expired.unwrap_or(it.acknowledged + 1))
     }

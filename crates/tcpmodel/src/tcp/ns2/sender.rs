@@ -1,13 +1,13 @@
 //! The sender of ns-2: Tahoe, Reno, NewReno, Vegas and CUBIC.
 
-use super::super::congestion::curve;
+use super::super::congestion::cubic_window;
 use super::super::{NEVER, RttEstimator, TcpState};
 use super::vegas::Vegas;
 use super::{TcpVariant, WindowSource};
 
 /// The tick of the retransmission timer's clock in seconds.
 const TICK_S: f64 = 0.01;
-pub(super) const DUPLICATES: i32 = 3;
+pub(super) const DUPACK_THRESHOLD: i32 = 3;
 
 /// The cause of the last change of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Sender {
     /// The highest packet acknowledged.
     pub acknowledged: i32,
     /// The maximum number of packets in flight.
-    pub most_out: i32,
+    pub max_out: i32,
     pub(super) duplicates: i32,
     /// The highest packet sent when recovery began.
     pub(super) recover: i32,
@@ -66,19 +66,19 @@ pub struct Sender {
     pub fast_retransmits: u64,
     /// The time of the last transmission.
     sent_ns: u64,
-    /// The window usage of a sender with pauses.
-    usage: Option<Usage>,
+    /// The window validation of a sender with pauses.
+    validation: Option<CwndValidation>,
 }
 
 /// The recent use of the window. A window that was not used does not grow (congestion window validation,
 /// RFC 7661, as in Linux).
 #[derive(Clone, Copy, Debug, Default)]
-struct Usage {
+struct CwndValidation {
     /// The maximum number of packets in flight in the round trip, and whether it filled the window.
-    most: i32,
+    max_out: i32,
     full: bool,
     /// The end of the round trip.
-    until: i32,
+    round_end: i32,
 }
 
 /// The retransmission timer, and the packet whose round trip is measured.
@@ -138,7 +138,7 @@ impl Sender {
             available,
             highest_sent: -1,
             acknowledged: -1,
-            most_out: 0,
+            max_out: 0,
             duplicates: 0,
             recover: 0,
             action: Action::None,
@@ -166,14 +166,20 @@ impl Sender {
             timeouts: 0,
             fast_retransmits: 0,
             sent_ns: 0,
-            usage: None,
+            validation: None,
         }
     }
 
     /// Returns a sender for a new connection with pauses, which continues the counters of this one. With
     /// `first`, it opens the connection with an empty packet. Otherwise the other end has opened it, and
     /// the sender has its answer.
-    pub fn anew(&self, source: &WindowSource, limit: f64, offset: f64, first: bool) -> Sender {
+    pub fn new_connection(
+        &self,
+        source: &WindowSource,
+        limit: f64,
+        offset: f64,
+        first: bool,
+    ) -> Sender {
         let mut new = Sender::new(source, limit, 1, offset);
         if !first {
             new.next = 1;
@@ -181,21 +187,21 @@ impl Sender {
             new.acknowledged = 0;
             new.window = source.initial_window_pkts;
         }
-        new.usage = Some(Usage::default());
-        (new.sent, new.repeated, new.most_out) = (self.sent, self.repeated, self.most_out);
+        new.validation = Some(CwndValidation::default());
+        (new.sent, new.repeated, new.max_out) = (self.sent, self.repeated, self.max_out);
         (new.timeouts, new.fast_retransmits) = (self.timeouts, self.fast_retransmits);
         (new.rtt_sum_s, new.rtts) = (self.rtt_sum_s, self.rtts);
         new
     }
 
     /// Returns true if all packets sent are acknowledged.
-    pub fn is_at_rest(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.acknowledged == self.highest_sent
     }
 
     /// Stops the timer if nothing is in flight and nothing remains to send.
-    pub fn rest(&mut self) {
-        if self.is_at_rest() && self.has_sent_all() {
+    pub fn stop_timer_if_done(&mut self) {
+        if self.is_idle() && self.has_sent_all() {
             self.timer.at_ns = NEVER;
         }
     }
@@ -204,7 +210,7 @@ impl Sender {
     /// it lasted, down to the initial window. The threshold keeps the former window (RFC 2861, as in
     /// Linux).
     pub fn end_pause(&mut self, now_ns: u64) {
-        if self.usage.is_none() || !self.is_at_rest() {
+        if self.validation.is_none() || !self.is_idle() {
             return;
         }
         let rto_s = self.rto_s();
@@ -222,7 +228,7 @@ impl Sender {
     }
 
     /// Adds the round-trip time of the handshake as a measurement.
-    pub fn learn_rtt(&mut self, from_ns: u64, to_ns: u64) {
+    pub fn measure_handshake_rtt(&mut self, from_ns: u64, to_ns: u64) {
         self.timer.rtt.measure(to_ns, from_ns, false);
     }
 
@@ -254,26 +260,28 @@ impl Sender {
             self.output(now_ns, self.next, sent);
             self.next += 1;
         }
-        self.note_usage();
+        self.validate_cwnd();
     }
 
     #[inline]
-    fn note_usage(&mut self) {
+    fn validate_cwnd(&mut self) {
         let out = self.highest_sent - self.acknowledged;
         let full = out >= self.usable();
-        if let Some(usage) = &mut self.usage
-            && (self.acknowledged >= usage.until || out > usage.most || full)
+        if let Some(validation) = &mut self.validation
+            && (self.acknowledged >= validation.round_end || out > validation.max_out || full)
         {
-            (usage.most, usage.full, usage.until) = (out, full, self.next);
+            (validation.max_out, validation.full, validation.round_end) = (out, full, self.next);
         }
     }
 
     /// Returns true if the packets in flight justify a larger window.
     #[inline]
-    fn may_grow(&self) -> bool {
-        match self.usage {
-            Some(usage) if self.window < self.ssthresh => self.window < 2.0 * f64::from(usage.most),
-            Some(usage) => usage.full,
+    fn is_cwnd_limited(&self) -> bool {
+        match self.validation {
+            Some(validation) if self.window < self.ssthresh => {
+                self.window < 2.0 * f64::from(validation.max_out)
+            }
+            Some(validation) => validation.full,
             None => true,
         }
     }
@@ -313,7 +321,7 @@ impl Sender {
         }
         if seq > self.highest_sent {
             self.highest_sent = seq;
-            self.most_out = self.most_out.max(seq - self.acknowledged);
+            self.max_out = self.max_out.max(seq - self.acknowledged);
             if !self.timer.timing {
                 self.timer.timing = true;
                 if seq > self.timer.timed {
@@ -345,10 +353,10 @@ impl Sender {
     fn tahoe(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
         if ack > self.acknowledged {
             self.progress(now_ns, ack);
-            self.grow(now_ns, ack);
+            self.increase_window(now_ns, ack);
         } else if ack == self.acknowledged {
             self.duplicates += 1;
-            if self.duplicates == DUPLICATES {
+            if self.duplicates == DUPACK_THRESHOLD {
                 if self.acknowledged > self.recover || self.acknowledged == 0 {
                     self.recover = self.highest_sent;
                     self.action = Action::FastRetransmit;
@@ -358,7 +366,7 @@ impl Sender {
                     self.timer.restart(now_ns);
                     self.next = self.acknowledged + 1;
                 }
-            } else if self.duplicates < DUPLICATES {
+            } else if self.duplicates < DUPACK_THRESHOLD {
                 self.limited_transmit(now_ns, sent);
             }
         }
@@ -373,12 +381,12 @@ impl Sender {
             }
             self.inflation = 0;
             self.progress(now_ns, ack);
-            self.grow(now_ns, ack);
+            self.increase_window(now_ns, ack);
         } else if ack == self.acknowledged {
             let again = self.action == Action::FastRetransmit;
             self.duplicate(now_ns, again, sent);
         }
-        self.duplicates == 0 || self.duplicates >= DUPLICATES
+        self.duplicates == 0 || self.duplicates >= DUPACK_THRESHOLD
     }
 
     fn newreno(&mut self, now_ns: u64, ack: i32, sent: &mut Sent) -> bool {
@@ -392,7 +400,7 @@ impl Sender {
                 }
                 self.partial = false;
                 self.progress(now_ns, ack);
-                self.grow(now_ns, ack);
+                self.increase_window(now_ns, ack);
             } else {
                 self.partial_ack(now_ns, ack, sent);
             }
@@ -402,7 +410,7 @@ impl Sender {
         match self.duplicates {
             0 => true,
             // In recovery, an acknowledgement releases at most two packets.
-            n if n >= DUPLICATES => {
+            n if n >= DUPACK_THRESHOLD => {
                 for _ in 0..2 {
                     if self.may_send() {
                         self.output(now_ns, self.next, sent);
@@ -441,7 +449,7 @@ impl Sender {
 
     fn duplicate(&mut self, now_ns: u64, again: bool, sent: &mut Sent) {
         self.duplicates += 1;
-        if self.duplicates == DUPLICATES {
+        if self.duplicates == DUPACK_THRESHOLD {
             if self.acknowledged > self.recover || again || self.acknowledged == 0 {
                 self.recover = self.highest_sent;
                 self.action = Action::FastRetransmit;
@@ -449,9 +457,9 @@ impl Sender {
                 self.window = self.cut();
                 self.timer.restart(now_ns);
                 self.output(now_ns, self.acknowledged + 1, sent);
-                self.inflation = DUPLICATES;
+                self.inflation = DUPACK_THRESHOLD;
             }
-        } else if self.duplicates > DUPLICATES {
+        } else if self.duplicates > DUPACK_THRESHOLD {
             if self.action == Action::FastRetransmit {
                 self.inflation += 1;
             }
@@ -490,8 +498,8 @@ impl Sender {
     }
 
     #[inline]
-    fn grow(&mut self, now_ns: u64, ack: i32) {
-        if !self.may_grow() {
+    fn increase_window(&mut self, now_ns: u64, ack: i32) {
+        if !self.is_cwnd_limited() {
             // A window that was not used does not grow.
         } else if self.window < self.ssthresh {
             self.window += 1.0;
@@ -570,15 +578,16 @@ impl Cubic {
     fn growth(&mut self, now_ns: u64, window: f64, rtt_s: f64) -> f64 {
         let since_ns = *self.since_ns.get_or_insert_with(|| {
             self.max = self.max.max(window);
-            self.k_s = curve::k_s(self.max, window);
+            self.k_s = cubic_window::k_s(self.max, window);
             self.reno = window;
             now_ns
         });
         let t_s = now_ns.saturating_sub(since_ns) as f64 * 1e-9;
-        let target = self.max + curve::off(t_s + rtt_s, self.k_s);
-        let alpha = match self.reno < self.prior {
-            true => curve::reno_alpha(CUBIC_BETA),
-            false => 1.0,
+        let target = self.max + cubic_window::window_deviation(t_s + rtt_s, self.k_s);
+        let alpha = if self.reno < self.prior {
+            cubic_window::reno_alpha(CUBIC_BETA)
+        } else {
+            1.0
         };
         self.reno += alpha / window;
         let target = target.clamp(window, 1.5 * window).max(self.reno);
@@ -587,7 +596,7 @@ impl Cubic {
 
     /// Records a loss at this window. Returns the reduced window.
     fn cut(&mut self, window: f64) -> f64 {
-        self.max = curve::remembered(window, self.max, CUBIC_BETA);
+        self.max = cubic_window::w_max_after_loss(window, self.max, CUBIC_BETA);
         self.prior = window;
         self.since_ns = None;
         window * CUBIC_BETA
@@ -614,7 +623,7 @@ mod tests {
 
     /// RFC 9438, 4.8: the window grows from the end of slow start, and not towards the former maximum.
     #[test]
-    fn a_timeout_of_cubic_forgets_the_old_maximum() {
+    fn a_timeout_of_cubic_resets_w_max() {
         let source = WindowSource {
             variant: TcpVariant::Cubic,
             ..WindowSource::default()
@@ -630,12 +639,12 @@ mod tests {
         assert_eq!((sender.cubic.max, sender.cubic.k_s), (350.0, 0.0));
         // 4.3: W_est grows with the smaller α until it reaches the window before the reduction.
         let step = sender.cubic.reno - 350.0;
-        assert!((step - curve::reno_alpha(CUBIC_BETA) / 350.0).abs() < 1e-9);
+        assert!((step - cubic_window::reno_alpha(CUBIC_BETA) / 350.0).abs() < 1e-9);
     }
 
     /// RFC 9438, 5.8: with K = 4.2 s and 5.8 s more, the window would jump to 100 + 0.4 · 5.8³ = 178.
     #[test]
-    fn time_away_of_cubic_does_not_count() {
+    fn idle_time_of_cubic_is_excluded() {
         let mut cubic = Cubic::default();
         let window = cubic.cut(100.0);
         cubic.growth(0, window, 0.1);
