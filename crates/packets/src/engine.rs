@@ -1,6 +1,6 @@
 //! The network of packets.
 
-use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
+use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::{NO_BRANCH, Tables};
 use netflow_network::{ConnectionId, DropPolicy, LinkId, Network, Set, Source};
 use netflow_queues::{LossCause, Losses};
@@ -257,7 +257,7 @@ impl Engine {
             // The network's builder has checked it.
             if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
                 let seed = random(seed, Purpose::Queue, self.numbers.links[l]).random();
-                let active = ActiveQueue::new(dropper, 0, seed);
+                let active = DiffServQueue::new(dropper, 0, seed);
                 self.links[l].queue = Queue::with_rio(self.network.packet_buffer(id), active);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
+use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision};
 use netflow_network::{Red, service_ns};
 use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses};
 use netflow_tcpmodel::tcp::NEVER;
@@ -287,7 +287,7 @@ impl Queue {
     }
 
     /// One that metadata drop precedences apart.
-    pub fn with_rio(buffer: Buffer, active: ActiveQueue) -> Queue {
+    pub fn with_rio(buffer: Buffer, active: DiffServQueue) -> Queue {
         let precedences = Precedences {
             active,
             waiting: VecDeque::new(),
@@ -388,7 +388,7 @@ impl Queue {
         if left_ns.is_none()
             && let Some(red) = &mut self.red
         {
-            red.average.overflowed();
+            red.average.on_overflow();
         }
         left_ns
     }
@@ -436,7 +436,7 @@ impl Queue {
                     managed.enqueue(waits, spec.flow(), ecn, dropped);
                 }
                 if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
-                    red.average.overflowed();
+                    red.average.on_overflow();
                 }
             }
             false => dropped.push(waits),
@@ -584,7 +584,7 @@ impl Queue {
         self.counts.sojourn_ns = self.counts.sojourn_ns + self.still_ns(now_ns) - still_ns;
         self.counts.service_ns = self.counts.service_ns + self.work_ns(now_ns) - work_ns;
         if let Some(red) = &mut self.red {
-            red.average.stretch(ratio);
+            red.average.scale_service_time(ratio);
         }
         if let Some(rio) = &mut self.rio {
             for (begins_ns, _) in rio.waiting.iter_mut().filter(|it| it.0 != NEVER) {
@@ -639,18 +639,18 @@ impl Queue {
             return false;
         };
         let random = &mut red.random;
-        let early = red.average.judge(waiting, idle_ns, || random.random());
+        let early = red.average.on_arrival(waiting, idle_ns, || random.random());
         match (early, congested) {
-            (Early::Taken, _) => false,
-            (Early::ByChance, Some(congested)) if red.marks != RedMarks::Never => {
+            (RedDecision::Admit, _) => false,
+            (RedDecision::RandomDrop, Some(congested)) if red.marks != RedMarks::Never => {
                 *congested = true;
                 false
             }
-            (Early::All, Some(congested)) if red.marks == RedMarks::Always => {
+            (RedDecision::ForcedDrop, Some(congested)) if red.marks == RedMarks::Always => {
                 *congested = true;
                 false
             }
-            (Early::ByChance | Early::All, _) => true,
+            (RedDecision::RandomDrop | RedDecision::ForcedDrop, _) => true,
         }
     }
 }
@@ -704,7 +704,7 @@ impl Bytes {
 /// Drop precedences at a queue.
 #[derive(Clone, Debug)]
 struct Precedences {
-    active: ActiveQueue,
+    active: DiffServQueue,
     /// Those that wait: when their transmission begins, as ns-2 counts them until then, or never where that is not
     /// known.
     waiting: VecDeque<(u64, DropPrecedence)>,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{Early, RedAverage};
+use netflow_diffserv::{RedAverage, RedDecision};
 use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec, Overhead};
 use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses};
 use netflow_units::SplitMix64;
@@ -211,13 +211,13 @@ impl Link {
                         .then(|| now_ns.saturating_sub(link.last_departure()));
                     // RED in ns-2 counts waiting packets only.
                     let waiting = link.len().saturating_sub(1);
-                    match average.judge(waiting, idle_ns, || random.uniform()) {
-                        Early::Taken => {}
-                        Early::ByChance if *marks && told.ecn => {
+                    match average.on_arrival(waiting, idle_ns, || random.uniform()) {
+                        RedDecision::Admit => {}
+                        RedDecision::RandomDrop if *marks && told.ecn => {
                             self.counts.marked_pkts += 1;
                             out.push(Outcome::Marked(told.packet));
                         }
-                        Early::ByChance | Early::All => {
+                        RedDecision::RandomDrop | RedDecision::ForcedDrop => {
                             self.counts.lost_pkts += 1;
                             return out.push(Outcome::Dropped(told.packet));
                         }
@@ -234,7 +234,7 @@ impl Link {
                     }
                     None => {
                         if let Some(red) = red {
-                            red.0.overflowed();
+                            red.0.on_overflow();
                         }
                         self.counts.lost_pkts += 1;
                         out.push(Outcome::Dropped(told.packet));
@@ -328,7 +328,7 @@ impl Link {
                 link.remove_departed(now_ns);
                 link.remap_times(later);
                 if let Some(red) = red {
-                    red.0.stretch(ratio);
+                    red.0.scale_service_time(ratio);
                 }
                 let sent = there.iter().zip(link.departure_times(now_ns));
                 out.extend(sent.map(|(&packet, at_ns)| Outcome::Sent { packet, at_ns }));

@@ -1,6 +1,6 @@
 //! Packet-by-packet admission by a dropper (RED, RIO, WRED).
 
-use super::average::kept_while_idle;
+use super::ewma::idle_decay;
 use super::{Counting, Discipline, Dropper};
 use crate::DropPrecedence;
 use crate::random::{Purpose, Random};
@@ -8,14 +8,14 @@ use crate::random::{Purpose, Random};
 /// Queue that admits or drops each arriving packet as its [`Dropper`] specifies. It counts packets but does
 /// not store them.
 ///
-/// A packet is in the queue from [`ActiveQueue::admit`] to [`ActiveQueue::depart`]. In ns-2, it departs when
+/// A packet is in the queue from [`DiffServQueue::admit`] to [`DiffServQueue::depart`]. In ns-2, it departs when
 /// its transmission starts.
 ///
 /// ```
-/// use netflow_diffserv::{ActiveQueue, Discipline, DropPrecedence, Dropper, DropperSpec};
+/// use netflow_diffserv::{DiffServQueue, Discipline, DropPrecedence, Dropper, DropperSpec};
 ///
-/// let dropper = Dropper::new(DropperSpec::cond(Discipline::RioC, 1000.0, 100))?;
-/// let mut queue = ActiveQueue::new(dropper, 0, 1);
+/// let dropper = Dropper::new(DropperSpec::habib_2002(Discipline::RioC, 1000.0, 100))?;
+/// let mut queue = DiffServQueue::new(dropper, 0, 1);
 /// assert!(queue.admit(0, 1024, DropPrecedence::Dp1));
 /// assert_eq!(queue.queue_pkts(), [0, 1, 0]);
 /// queue.depart(1_000_000, 1024, DropPrecedence::Dp1);
@@ -23,14 +23,14 @@ use crate::random::{Purpose, Random};
 /// # Ok::<(), netflow_diffserv::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct ActiveQueue {
+pub struct DiffServQueue {
     dropper: Dropper,
     service_per_ns: f64,
     /// 1, or 1/(mean packet size) in byte mode.
     pkts_per_unit: f64,
     /// Contents of the three average queues, one per precedence. (With RED and WRED all three are equal.)
-    /// `held` is in packets, or in bytes in byte mode: whole numbers, so that sums are exact.
-    held: [f64; 3],
+    /// `average_inputs` is in packets, or in bytes in byte mode: whole numbers, so that sums are exact.
+    average_inputs: [f64; 3],
     average_pkts: [f64; 3],
     /// Time since which each average queue has been empty, if it is empty.
     empty_since_ns: [u64; 3],
@@ -43,21 +43,22 @@ pub struct ActiveQueue {
     random: Random,
 }
 
-impl ActiveQueue {
+impl DiffServQueue {
     /// Returns an empty queue at `start_ns`. The same seed gives the same random numbers on every platform.
-    pub fn new(dropper: Dropper, start_ns: u64, seed: u64) -> ActiveQueue {
+    pub fn new(dropper: Dropper, start_ns: u64, seed: u64) -> DiffServQueue {
         let spec = dropper.spec();
         let discipline = spec.discipline;
         let counted_in = DropPrecedence::ALL.map(|packet| {
-            DropPrecedence::ALL.map(|looks| f64::from(u8::from(discipline.holds(looks, packet))))
+            DropPrecedence::ALL
+                .map(|counter| f64::from(u8::from(discipline.counts(counter, packet))))
         });
-        ActiveQueue {
+        DiffServQueue {
             service_per_ns: spec.service_pps / 1e9,
             pkts_per_unit: match spec.counting {
                 Counting::Packets => 1.0,
                 Counting::Bytes { mean_packet_bytes } => 1.0 / mean_packet_bytes,
             },
-            held: [0.0; 3],
+            average_inputs: [0.0; 3],
             average_pkts: [0.0; 3],
             empty_since_ns: [start_ns; 3],
             counted_in,
@@ -74,12 +75,16 @@ impl ActiveQueue {
     /// A time before that of the last packet is replaced by that of the last packet.
     #[inline]
     pub fn admit(&mut self, now_ns: u64, bytes: u32, precedence: DropPrecedence) -> bool {
-        self.average(now_ns, precedence);
+        self.update_averages(now_ns, precedence);
         let units = self.units(bytes);
         let admitted = !self.is_full(units) && !self.drops_early(units, precedence);
         // Always adds, possibly zero, because branches on random values are unpredictable.
         let added = if admitted { units } else { 0.0 };
-        for (held, counts) in self.held.iter_mut().zip(precedence.of(&self.counted_in)) {
+        for (held, counts) in self
+            .average_inputs
+            .iter_mut()
+            .zip(precedence.of(&self.counted_in))
+        {
             *held += counts * added;
         }
         self.queue_units += added;
@@ -97,22 +102,26 @@ impl ActiveQueue {
         *pkts -= 1;
         let units = self.units(bytes);
         self.queue_units = (self.queue_units - units).max(0.0);
-        let before = self.held;
+        let before = self.average_inputs;
         let mut emptied = false;
-        for (held, counts) in self.held.iter_mut().zip(precedence.of(&self.counted_in)) {
+        for (held, counts) in self
+            .average_inputs
+            .iter_mut()
+            .zip(precedence.of(&self.counted_in))
+        {
             let was_there = *held > 0.0;
             *held = (*held - counts * units).max(0.0);
             emptied |= was_there & (*held <= 0.0);
         }
         if emptied {
-            self.note_empty(now_ns, before);
+            self.record_empty(now_ns, before);
         }
     }
 
     /// Records the time for average queues that have become empty; `before` is their previous content.
     #[cold]
-    fn note_empty(&mut self, now_ns: u64, before: [f64; 3]) {
-        let held = before.iter().zip(&self.held);
+    fn record_empty(&mut self, now_ns: u64, before: [f64; 3]) {
+        let held = before.iter().zip(&self.average_inputs);
         for ((before, held), empty_since_ns) in held.zip(&mut self.empty_since_ns) {
             if *before > 0.0 && *held <= 0.0 {
                 *empty_since_ns = now_ns.max(*empty_since_ns);
@@ -147,19 +156,22 @@ impl ActiveQueue {
 
     /// Updates the averages that count this packet.
     #[inline]
-    fn average(&mut self, now_ns: u64, precedence: DropPrecedence) {
+    fn update_averages(&mut self, now_ns: u64, precedence: DropPrecedence) {
         let counted_in = *precedence.of(&self.counted_in);
         // Compares all, so that there is only one branch.
         let mut idle = false;
-        for (held, counts) in self.held.iter().zip(counted_in) {
+        for (held, counts) in self.average_inputs.iter().zip(counted_in) {
             idle |= *held < counts;
         }
         if idle {
-            self.idle(now_ns, counted_in);
+            self.decay_idle(now_ns, counted_in);
         }
         let weight = self.dropper.spec().weight;
-        for ((average_pkts, held), counts) in
-            self.average_pkts.iter_mut().zip(&self.held).zip(counted_in)
+        for ((average_pkts, held), counts) in self
+            .average_pkts
+            .iter_mut()
+            .zip(&self.average_inputs)
+            .zip(counted_in)
         {
             *average_pkts += counts * weight * (held * self.pkts_per_unit - *average_pkts);
         }
@@ -168,13 +180,13 @@ impl ActiveQueue {
     /// Decays averages over idle time, as if the packets that the link could have sent had arrived at an
     /// empty queue.
     #[cold]
-    fn idle(&mut self, now_ns: u64, counted_in: [f64; 3]) {
+    fn decay_idle(&mut self, now_ns: u64, counted_in: [f64; 3]) {
         let weight = self.dropper.spec().weight;
         for (((average_pkts, empty_since_ns), held), counts) in self
             .average_pkts
             .iter_mut()
             .zip(&mut self.empty_since_ns)
-            .zip(self.held)
+            .zip(self.average_inputs)
             .zip(counted_in)
         {
             if held > 0.0 || counts <= 0.0 {
@@ -182,7 +194,7 @@ impl ActiveQueue {
             }
             let idle_ns = now_ns.saturating_sub(*empty_since_ns);
             *empty_since_ns += idle_ns;
-            *average_pkts *= kept_while_idle(weight, idle_ns as f64 * self.service_per_ns);
+            *average_pkts *= idle_decay(weight, idle_ns as f64 * self.service_per_ns);
             // Negligible. Denormal numbers would make later multiplications slow.
             if *average_pkts < 1e-100 {
                 *average_pkts = 0.0;

@@ -3,27 +3,27 @@
 /// Spacing of drops; p_b is the marking probability, and count is the number of packets since the last drop,
 /// including the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Spread {
+pub enum DropSpacing {
     /// p_b/(1 − count·p_b): the distance between drops is uniform over 1 … 1/p_b − 1 packets (Floyd &
     /// Jacobson 1993, Fig. 2; DiffServ module of ns-2). The drop rate is about 2·p_b.
     Uniform,
     /// 0 while count·p_b < 1, then p_b/(2 − count·p_b): uniform over 1/p_b … 2/p_b (RED of ns-2, unless
     /// `wait_` is off). The drop rate is about p_b/1.5.
-    Wait,
+    WaitThenUniform,
 }
 
 /// Probability below which 1/p_b cannot resolve single packets in an `f64`.
-const TINY: f64 = 1e-12;
+const MIN_RESOLVED_PROBABILITY: f64 = 1e-12;
 
-impl Spread {
+impl DropSpacing {
     /// Returns the divisor of p_b.
     #[inline]
     fn divisor(self, p: f64, count: f64) -> f64 {
         let counted = count * p;
         match self {
-            Spread::Uniform => 1.0 - counted,
-            Spread::Wait if counted < 1.0 => f64::INFINITY,
-            Spread::Wait => 2.0 - counted,
+            DropSpacing::Uniform => 1.0 - counted,
+            DropSpacing::WaitThenUniform if counted < 1.0 => f64::INFINITY,
+            DropSpacing::WaitThenUniform => 2.0 - counted,
         }
     }
 
@@ -46,14 +46,14 @@ impl Spread {
             return 1.0;
         }
         let mean = match self {
-            Spread::Uniform if p < TINY => 0.5 / p,
-            Spread::Wait if p < TINY => 1.5 / p,
-            Spread::Uniform => {
+            DropSpacing::Uniform if p < MIN_RESOLVED_PROBABILITY => 0.5 / p,
+            DropSpacing::WaitThenUniform if p < MIN_RESOLVED_PROBABILITY => 1.5 / p,
+            DropSpacing::Uniform => {
                 // P(X > n) = (1 − (n+1)p)/(1 − p), as long as that is positive: n + 1 ≤ last.
                 let last = (1.0 / p).ceil() - 1.0;
                 (last - 0.5 * p * last * (last + 1.0)) / (1.0 - p)
             }
-            Spread::Wait => {
+            DropSpacing::WaitThenUniform => {
                 // P(X > n) = 1 for n < first, then (2 − (n+1)p)/(2 − first·p) up to n + 1 ≤ last.
                 let first = (1.0 / p).ceil();
                 let last = ((2.0 / p).ceil() - 1.0).max(first);
@@ -68,10 +68,10 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
-    use super::Spread;
+    use super::DropSpacing;
 
     /// Computes the fraction directly from the mean number of packets between drops.
-    fn fraction_by_summing(spread: Spread, p: f64) -> f64 {
+    fn fraction_by_summing(spread: DropSpacing, p: f64) -> f64 {
         let (mut alive, mut mean) = (1.0, 0.0);
         let mut count = 0.0;
         while alive > 0.0 {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_fraction_dropped_is_one_over_the_mean_distance() {
-        for spread in [Spread::Uniform, Spread::Wait] {
+        for spread in [DropSpacing::Uniform, DropSpacing::WaitThenUniform] {
             for p in [
                 0.9, 0.7, 0.55, 0.45, 0.34, 0.3, 0.21, 0.1, 0.07, 0.031, 0.003, 1.7e-4, 2.3e-5,
             ] {
@@ -98,13 +98,16 @@ mod tests {
         }
         // If 1/p_b is an integer m, X is uniform over 1 … m − 1 (mean m/2), or over m … 2m − 1.
         for m in [2.0, 3.0, 10.0, 64.0, 1000.0_f64] {
-            let uniform = Spread::Uniform.fraction(1.0 / m);
+            let uniform = DropSpacing::Uniform.fraction(1.0 / m);
             assert!((uniform * m / 2.0 - 1.0).abs() < 1e-12, "{m}");
-            let wait = Spread::Wait.fraction(1.0 / m);
+            let wait = DropSpacing::WaitThenUniform.fraction(1.0 / m);
             assert!((wait * (1.5 * m - 0.5) - 1.0).abs() < 1e-12, "{m}");
         }
         // The limits continue the sums, which lose precision here, without a jump.
-        for (spread, factor) in [(Spread::Uniform, 2.0), (Spread::Wait, 1.0 / 1.5)] {
+        for (spread, factor) in [
+            (DropSpacing::Uniform, 2.0),
+            (DropSpacing::WaitThenUniform, 1.0 / 1.5),
+        ] {
             for p in [0.99e-12, 1.01e-12, 1e-300] {
                 let fraction = spread.fraction(p) / p;
                 assert!(

@@ -28,11 +28,11 @@ fn a_peak_below_the_committed_rate() {
 #[test]
 fn thresholds_out_of_order() {
     let with = |curves| {
-        let mut spec = DropperSpec::cond(Discipline::RioC, 1000.0, 100);
+        let mut spec = DropperSpec::habib_2002(Discipline::RioC, 1000.0, 100);
         spec.curves = curves;
         said(Dropper::new(spec))
     };
-    let [a, b, c] = DropperSpec::cond(Discipline::RioC, 1000.0, 100).curves;
+    let [a, b, c] = DropperSpec::habib_2002(Discipline::RioC, 1000.0, 100).curves;
     assert_eq!(with([a, b, c]), "accepted");
     assert_eq!(
         with([Curve::new(55.0, 40.0, 0.02), b, c]),

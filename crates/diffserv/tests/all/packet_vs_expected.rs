@@ -1,8 +1,8 @@
 //! Agreement of the two faces: packet frequencies converge to the expectations.
 
 use netflow_diffserv::{
-    ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence,
-    Dropper, DropperSpec, Fractions, GivenInputs, Kind, Load, Marker, Minima, SrTcm, TrTcm,
+    Aggregate, Conditioner, ConditionerSpec, Curve, DiffServQueue, Discipline, DropPrecedence,
+    Dropper, DropperSpec, Fractions, GivenInputs, Kind, Marker, Minima, QueueLoad, SrTcm, TrTcm,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -107,14 +107,14 @@ fn every_dropper_drops_as_expected() {
         Discipline::RioD,
         Discipline::Wred,
     ] {
-        let mut spec = DropperSpec::cond(discipline, 1000.0, 1000);
+        let mut spec = DropperSpec::habib_2002(discipline, 1000.0, 1000);
         spec.curves = [
             Curve::new(5.0, 60.0, 0.1),
             Curve::new(4.0, 50.0, 0.2),
             Curve::new(2.0, 40.0, 0.3),
         ];
         let dropper = Dropper::new(spec).unwrap();
-        let mut queue = ActiveQueue::new(dropper.clone(), 0, 5);
+        let mut queue = DiffServQueue::new(dropper.clone(), 0, 5);
         for p in DropPrecedence::ALL {
             for _ in 0..7 {
                 // The average is still 0, so nothing is dropped.
@@ -159,11 +159,11 @@ fn every_dropper_drops_as_expected() {
 /// [`Dropper::averages_after`].
 #[test]
 fn averages_move_as_expected() {
-    let dropper = Dropper::new(DropperSpec::cond(Discipline::RioC, 500.0, 1000)).unwrap();
+    let dropper = Dropper::new(DropperSpec::habib_2002(Discipline::RioC, 500.0, 1000)).unwrap();
     let (runs, arrival_pps) = (400, 300.0);
     let mut mean = [[0.0; 2]; 2];
     for run in 0..runs {
-        let mut queue = ActiveQueue::new(dropper.clone(), 0, run);
+        let mut queue = DiffServQueue::new(dropper.clone(), 0, run);
         for _ in 0..10 {
             assert!(queue.admit(0, 1000, DropPrecedence::Dp0));
         }
@@ -186,7 +186,7 @@ fn averages_move_as_expected() {
         }
         mean[1][0] += queue.average_pkts()[0] / runs as f64;
     }
-    let load = Load {
+    let load = QueueLoad {
         arrival_pps: [arrival_pps, 0.0, 0.0],
         queue_pkts: [10.0, 0.0, 0.0],
         empty: [0.0; 3],
@@ -197,9 +197,9 @@ fn averages_move_as_expected() {
         "{} {held}",
         mean[0][1]
     );
-    let idle = Load {
+    let idle = QueueLoad {
         empty: [1.0; 3],
-        ..Load::default()
+        ..QueueLoad::default()
     };
     let fallen = dropper.averages_after([mean[0][1]; 3], &idle, 1.0)[0];
     assert!(

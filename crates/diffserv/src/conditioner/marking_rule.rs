@@ -1,70 +1,73 @@
 //! The marking rule shared by [`Marker`](super::Marker) and the expected fractions.
 
-use super::{ConditionerSpec, InProfile, Inputs, Ratio, missing};
+use super::{ConditionerSpec, Dp2Ratio, GreenShare, Inputs, missing};
 use crate::error::ensure;
 use crate::{DropPrecedence, Error, Fractions};
 
 /// Marking rule with all inputs except the measured rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Excess {
+pub(super) struct MarkingRule {
     committed_bps: f64,
-    beyond: Beyond,
+    dp2_rule: Dp2Rule,
 }
 
 /// Rule for DP2.
 #[derive(Clone, Copy, Debug)]
-enum Beyond {
+enum Dp2Rule {
     /// The excess over the peak rate (RFC 2859 §4).
     Peak(f64),
     /// Fraction q of the excess over the committed rate (\[Cond\] Fig. 1).
-    Share { q: f64, squared: bool },
+    ExcessFraction { q: f64, squared: bool },
 }
 
-/// Amounts above the committed rate and of DP2, out of `whole`. They are not divided by `whole`, because a
+/// Amounts above the committed rate and of DP2, out of `denominator`. They are not divided, because a
 /// packet then needs only a comparison.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Split {
-    whole: f64,
+pub(super) struct UnnormalizedFractions {
+    denominator: f64,
     exceeding: f64,
     dp2: f64,
 }
 
-impl Excess {
-    pub fn of(spec: &ConditionerSpec, inputs: &(impl Inputs + ?Sized)) -> Result<Excess, Error> {
-        let beyond = if spec.kind.follows_rtt() {
-            Beyond::Share {
-                q: q(spec, inputs)?,
-                squared: spec.in_profile == InProfile::Squared,
+impl MarkingRule {
+    pub fn of(
+        spec: &ConditionerSpec,
+        inputs: &(impl Inputs + ?Sized),
+    ) -> Result<MarkingRule, Error> {
+        let dp2_rule = if spec.kind.follows_rtt() {
+            Dp2Rule::ExcessFraction {
+                q: dp2_fraction(spec, inputs)?,
+                squared: spec.in_profile == GreenShare::Squared,
             }
         } else {
             let peak = spec.peak_bps;
-            Beyond::Peak(peak.ok_or_else(|| missing(spec.kind, "a peak rate"))?)
+            Dp2Rule::Peak(peak.ok_or_else(|| missing(spec.kind, "a peak rate"))?)
         };
-        Ok(Excess {
+        Ok(MarkingRule {
             committed_bps: spec.committed_bps,
-            beyond,
+            dp2_rule,
         })
     }
 
     #[inline]
-    pub fn split(&self, rate_bps: f64) -> Split {
+    pub fn apply(&self, rate_bps: f64) -> UnnormalizedFractions {
         let exceeding = (rate_bps - self.committed_bps).max(0.0);
-        match self.beyond {
-            Beyond::Peak(peak_bps) => Split {
-                whole: rate_bps,
+        match self.dp2_rule {
+            Dp2Rule::Peak(peak_bps) => UnnormalizedFractions {
+                denominator: rate_bps,
                 exceeding,
                 dp2: (rate_bps - peak_bps).max(0.0),
             },
-            Beyond::Share { q, squared: false } => Split {
-                whole: rate_bps,
+            Dp2Rule::ExcessFraction { q, squared: false } => UnnormalizedFractions {
+                denominator: rate_bps,
                 exceeding,
                 dp2: q * exceeding,
             },
-            Beyond::Share { q, squared: true } => {
+            Dp2Rule::ExcessFraction { q, squared: true } => {
                 // 1 − (c/r)² = (r − c)(r + c)/r²
                 let exceeding = exceeding * (rate_bps + self.committed_bps);
-                Split {
-                    whole: rate_bps * rate_bps,
+                UnnormalizedFractions {
+                    denominator: rate_bps * rate_bps,
                     exceeding,
                     dp2: q * exceeding,
                 }
@@ -73,13 +76,13 @@ impl Excess {
     }
 }
 
-impl Split {
+impl UnnormalizedFractions {
     pub fn fractions(&self) -> Fractions {
-        if self.whole <= 0.0 {
+        if self.denominator <= 0.0 {
             return Fractions::GREEN;
         }
-        let exceeding = self.exceeding / self.whole;
-        let dp2 = self.dp2 / self.whole;
+        let exceeding = self.exceeding / self.denominator;
+        let dp2 = self.dp2 / self.denominator;
         Fractions {
             dp0: 1.0 - exceeding,
             dp1: exceeding - dp2,
@@ -89,8 +92,8 @@ impl Split {
 
     /// Returns DP2 for u below its fraction, then DP1, then DP0, with u in [0, 1).
     #[inline]
-    pub fn pick(&self, u: f64) -> DropPrecedence {
-        let at = u * self.whole;
+    pub fn sample(&self, u: f64) -> DropPrecedence {
+        let at = u * self.denominator;
         // Computes both comparisons, because branches on random values are unpredictable.
         match (at < self.exceeding, at < self.dp2) {
             (false, _) => DropPrecedence::Dp0,
@@ -101,7 +104,7 @@ impl Split {
 }
 
 /// Returns the fraction of the excess over the committed rate that becomes DP2.
-fn q(spec: &ConditionerSpec, inputs: &(impl Inputs + ?Sized)) -> Result<f64, Error> {
+fn dp2_fraction(spec: &ConditionerSpec, inputs: &(impl Inputs + ?Sized)) -> Result<f64, Error> {
     let time = |value: Option<f64>, what: &'static str, unit: &'static str| {
         let time_s = value.ok_or_else(|| missing(spec.kind, what))?;
         ensure(
@@ -138,8 +141,8 @@ fn q(spec: &ConditionerSpec, inputs: &(impl Inputs + ?Sized)) -> Result<f64, Err
         ratio *= min_rto_s / rto_s;
     }
     let q = match spec.ratio {
-        Ratio::Printed => ratio,
-        Ratio::Root => ratio.sqrt(),
+        Dp2Ratio::AsPrinted => ratio,
+        Dp2Ratio::Root => ratio.sqrt(),
     };
     Ok(q.min(1.0))
 }
