@@ -306,7 +306,7 @@ impl Own<'_> {
     /// The packets of one that others meet, in the measure of the table, whose transfers are exponentially distributed: they meet it in
     /// proportion to what it sends, so that large ones count as often as they are large.
     fn met_pkts(&self) -> f64 {
-        self.transfers.mean_pkts() * self.transfers.spread()
+        self.transfers.mean_pkts() * self.transfers.residual_ratio()
     }
 
     /// Bits on the wire of a link over IP bits of its full packets.
@@ -319,7 +319,7 @@ impl Own<'_> {
     fn lossless_s(&self, narrowest_bps: f64) -> (f64, f64) {
         let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;
         let (rounds, pkts) = slow_start(
-            |pkts| self.transfers.larger(pkts),
+            |pkts| self.transfers.fraction_larger(pkts),
             self.transfers.initial_window_pkts(),
             most_pkts,
         );

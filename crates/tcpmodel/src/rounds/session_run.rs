@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use netflow_units::{Size, ns};
-use netflow_workload::{Exchange, Player, Session, WaitFor, Waits};
+use netflow_workload::{Exchange, Session, SessionStateMachine, WaitFor, Waits};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -125,7 +125,7 @@ impl SessionRuns {
 
 /// A running session. Times are in nanoseconds since its start.
 struct SessionRun<'a, R: rand::Rng> {
-    user: Player<u64>,
+    user: SessionStateMachine<u64>,
     connection: Connection<'a, IndependentLosses<R>>,
     /// The start of the next turn; `NEVER` if it is not determined yet.
     turn_ns: u64,
@@ -158,7 +158,7 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
         rules: &SessionRuns,
     ) -> Self {
         Self {
-            user: Player::new(session.clone()),
+            user: SessionStateMachine::new(session.clone()),
             connection,
             turn_ns: NEVER,
             outstanding: VecDeque::new(),
@@ -199,7 +199,7 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
                 None => {}
                 Some(Notification::Opened) => {
                     self.waits.push(WaitFor::Connect, 1e-9 * now_ns as f64);
-                    self.turn_ns = after(now_ns, self.user.connected());
+                    self.turn_ns = after(now_ns, self.user.on_connected());
                 }
                 Some(Notification::Delivered(LISTENER)) => self.serve(now_ns),
                 Some(Notification::Delivered(_)) => self.complete(now_ns),
@@ -219,9 +219,9 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
     }
 
     fn begin_turn(&mut self, now_ns: u64) {
-        let act = self.user.begin_turn(now_ns);
-        self.turn_ns = after(now_ns, act.pause_s);
-        let bytes = ask(act.asks, &mut self.outstanding, &mut self.bytes);
+        let action = self.user.begin_turn(now_ns);
+        self.turn_ns = after(now_ns, action.pause_s);
+        let bytes = ask(action.requests, &mut self.outstanding, &mut self.bytes);
         self.connection.write(OPENER, now_ns, bytes);
     }
 
@@ -253,17 +253,21 @@ impl<'a, R: rand::Rng> SessionRun<'a, R> {
         let delivered = self.connection.delivered(OPENER);
         while let Some(outstanding) = self.outstanding.front()
             && outstanding.reply_end <= delivered
-            && let Some(answered) = self.user.answered(now_ns)
+            && let Some(reply) = self.user.on_reply(now_ns)
         {
             self.outstanding.pop_front();
             self.answering -= 1;
-            for (kind, since_ns) in answered.waits.into_iter().flatten() {
+            for (kind, since_ns) in reply.waits.into_iter().flatten() {
                 self.waits.push(kind, 1e-9 * (now_ns - since_ns) as f64);
             }
-            if answered.act.pause_s.is_some() {
-                self.turn_ns = after(now_ns, answered.act.pause_s);
+            if reply.action.pause_s.is_some() {
+                self.turn_ns = after(now_ns, reply.action.pause_s);
             }
-            let bytes = ask(answered.act.asks, &mut self.outstanding, &mut self.bytes);
+            let bytes = ask(
+                reply.action.requests,
+                &mut self.outstanding,
+                &mut self.bytes,
+            );
             if bytes > 0 {
                 self.connection.write(OPENER, now_ns, bytes);
             }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_summary() {
+    fn an_empty_sample_has_no_summary() {
         assert_eq!(Times::new(vec![f64::NAN]).summary(), None);
         assert!(Times::default().quantile(0.5).is_nan());
         assert!(Times::default().cdf(10).is_empty());
@@ -155,7 +155,7 @@ mod tests {
 
     /// Half at one round trip, a quarter at two, the rest between.
     #[test]
-    fn steps_stand_at_round_trips() {
+    fn clusters_are_at_round_trips() {
         let mut times = vec![0.1; 50];
         times.extend([0.2005; 25]);
         times.extend([0.15; 25]);
