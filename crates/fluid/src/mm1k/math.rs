@@ -1,7 +1,7 @@
 //! What the inverse needs of the Langevin function and of tiny exponentials, without calls to the
 //! system's library: fast, and the same bits on every machine.
 
-use netflow_units::math::exp_within;
+use netflow_units::math::exp_unchecked;
 
 /// e^x − 1 for |x| < 1e-3.
 #[inline(always)]
@@ -39,7 +39,11 @@ impl Langevin {
             (value, 0.5 * (value + inverse - 1.0))
         } else {
             // From there on e^(−2y) is nothing.
-            let p = if y < 354.0 { exp_within(-2.0 * y) } else { 0.0 };
+            let p = if y < 354.0 {
+                exp_unchecked(-2.0 * y)
+            } else {
+                0.0
+            };
             let mean = p / (1.0 - p);
             (2.0 * mean + (1.0 - inverse), mean)
         };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::codel::{CoDel, CoDelState};
-use netflow_units::scramble;
+use netflow_units::hash_mix;
 
 use super::{FifoQueue, WaitingPacket};
 use crate::Buffer;
@@ -88,7 +88,7 @@ impl<P> FqCoDelQueue<P> {
         if self.buckets.is_empty() {
             self.buckets = vec![UNUSED; self.rules.flows.max(1) as usize];
         }
-        let hash = u128::from(scramble(flow ^ self.perturbation));
+        let hash = u128::from(hash_mix(flow ^ self.perturbation));
         let bucket =
             &mut self.buckets[((hash * u128::from(self.rules.flows.max(1))) >> 64) as usize];
         if *bucket == UNUSED {

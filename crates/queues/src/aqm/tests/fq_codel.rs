@@ -164,7 +164,7 @@ fn one_queue_is_codel() {
 fn flows_are_spread_over_queues() {
     let indices = |seed, numbers: &dyn Fn(u64) -> u64| {
         let mut queue: FqCoDelQueue<()> =
-            FqCoDelQueue::new(FqCoDel::default(), netflow_units::scramble(seed));
+            FqCoDelQueue::new(FqCoDel::default(), netflow_units::hash_mix(seed));
         let indices: Vec<u32> = (0..1024).map(|k| queue.queue_of(numbers(k))).collect();
         let again: Vec<u32> = (0..1024).map(|k| queue.queue_of(numbers(k))).collect();
         assert_eq!(indices, again);

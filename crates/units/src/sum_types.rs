@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_are_read_and_printed() {
+    fn both_dimensions_are_read_and_printed() {
         for text in ["8 Mbit/s", "1000 pkt/s", "1.5 kbit/s"] {
             assert_eq!(text.parse::<Rate>().expect(text).to_string(), text);
         }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn room_may_be_a_time() {
+    fn a_buffer_size_may_be_a_time() {
         for (text, bytes) in [("50 ms", 12_500.0), ("150 KB", 150_000.0)] {
             let room = text.parse::<Room>().unwrap();
             assert_eq!(room.to_string(), text);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_size_is_shown_both_ways() {
+    fn a_bare_size_is_shown_in_both_dimensions() {
         let help = "100".parse::<Size>().unwrap_err().help().to_owned();
         assert!(
             help.starts_with(r#"write "100 KB" or "100 pkt"; units of size: B,"#),

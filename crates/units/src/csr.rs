@@ -2,14 +2,14 @@
 
 /// Contiguous lists: list i lies between the offsets i and i + 1.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ragged<T> {
+pub struct Csr<T> {
     offsets: Vec<u32>,
     items: Vec<T>,
 }
 
-impl<T> Ragged<T> {
+impl<T> Csr<T> {
     /// Returns the list with this index; empty if there is none.
-    pub fn of(&self, list: usize) -> &[T] {
+    pub fn row(&self, list: usize) -> &[T] {
         match self.offsets.get(list..list + 2) {
             Some(&[from, to]) => &self.items[from as usize..to as usize],
             _ => &[],
@@ -17,9 +17,9 @@ impl<T> Ragged<T> {
     }
 }
 
-impl Ragged<u32> {
+impl Csr<u32> {
     /// Returns, for each of `lists` groups, the ascending indices of its members.
-    pub fn grouped(lists: usize, group_of: impl Iterator<Item = u32> + Clone) -> Ragged<u32> {
+    pub fn grouped(lists: usize, group_of: impl Iterator<Item = u32> + Clone) -> Csr<u32> {
         let mut offsets = vec![0_u32; lists + 1];
         for group in group_of.clone() {
             offsets[group as usize + 1] += 1;
@@ -34,7 +34,7 @@ impl Ragged<u32> {
             items[*place as usize] = i as u32;
             *place += 1;
         }
-        Ragged { offsets, items }
+        Csr { offsets, items }
     }
 }
 
@@ -43,9 +43,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_have_the_places_of_what_is_theirs() {
-        let grouped = Ragged::grouped(3, [2, 0, 2, 2].into_iter());
-        let lists: Vec<&[u32]> = (0..4).map(|list| grouped.of(list)).collect();
+    fn groups_contain_the_indices_of_their_members() {
+        let grouped = Csr::grouped(3, [2, 0, 2, 2].into_iter());
+        let lists: Vec<&[u32]> = (0..4).map(|list| grouped.row(list)).collect();
         assert_eq!(lists, [&[1][..], &[], &[0, 2, 3], &[]]);
     }
 }
