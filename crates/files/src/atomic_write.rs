@@ -9,16 +9,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{NamedTempFile, TempPath};
 
 /// Temporary files of this process that are not renamed yet. Renames require the lock.
-static PARTIAL: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static TEMP_FILES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-fn partial() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
+fn temp_files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    TEMP_FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the temporary files of a process that ends at once. Renames in progress complete first;
 /// none starts afterwards.
-pub fn abandon() {
-    let paths = partial();
+pub fn remove_temp_files() {
+    let paths = temp_files();
     for path in paths.iter() {
         let _ = fs::remove_file(path);
     }
@@ -57,7 +57,7 @@ pub struct PartialFile {
 }
 
 /// File name suffix of temporary files.
-const ENDING: &str = ".partial";
+const TEMP_SUFFIX: &str = ".partial";
 
 impl PartialFile {
     /// Creates the temporary file of `NAME` in an existing directory.
@@ -69,8 +69,8 @@ impl PartialFile {
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let (file, partial) = new_file(directory, name)?.into_parts();
-        self::partial().insert(partial.to_path_buf());
+        let (file, partial) = create_temp_file(directory, name)?.into_parts();
+        temp_files().insert(partial.to_path_buf());
         Ok(PartialFile {
             file: Some(file),
             partial: Some(partial),
@@ -82,7 +82,7 @@ impl PartialFile {
     ///
     /// # Errors
     /// As [`create`](PartialFile::create), and if it cannot be written.
-    pub fn of(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PartialFile> {
+    pub fn with_contents(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PartialFile> {
         let mut file = PartialFile::create(directory, name)?;
         file.write_all(bytes)?;
         Ok(file)
@@ -98,13 +98,16 @@ impl PartialFile {
     ///
     /// # Errors
     /// If one cannot be removed.
-    pub fn clear(directory: &Path, name: &str) -> io::Result<()> {
-        let begin = format!(".{name}.");
+    pub fn remove_stale(directory: &Path, name: &str) -> io::Result<()> {
+        let prefix = format!(".{name}.");
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
             let file = entry.file_name();
             let Some(file) = file.to_str() else { continue };
-            if file.starts_with(&begin) && file.ends_with(ENDING) && !entry.file_type()?.is_dir() {
+            if file.starts_with(&prefix)
+                && file.ends_with(TEMP_SUFFIX)
+                && !entry.file_type()?.is_dir()
+            {
                 fs::remove_file(entry.path())?;
             }
         }
@@ -113,27 +116,27 @@ impl PartialFile {
 }
 
 /// Creates a file with an unpredictable name, never through a link.
-fn new_file(directory: &Path, name: &str) -> io::Result<NamedTempFile> {
-    let begin = format!(".{name}.");
-    let mut how = tempfile::Builder::new();
-    how.prefix(&begin).suffix(ENDING);
+fn create_temp_file(directory: &Path, name: &str) -> io::Result<NamedTempFile> {
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(TEMP_SUFFIX);
     // The mode of ordinary files, reduced by the umask.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        how.permissions(fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    how.tempfile_in(directory).map_err(|error| {
+    builder.tempfile_in(directory).map_err(|error| {
         // The system's error without the temporary name, which the user did not choose.
         match fs::metadata(directory) {
             Err(of_directory) => of_directory,
-            Ok(_) => without_path(&error),
+            Ok(_) => without_temp_path(&error),
         }
     })
 }
 
 /// Removes the name of the temporary file from an error of `tempfile`.
-fn without_path(error: &io::Error) -> io::Error {
+fn without_temp_path(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let reason = text.split(" at path ").next().unwrap_or_default();
     io::Error::new(error.kind(), reason)
@@ -150,7 +153,7 @@ pub fn publish(
     obsolete: &[PathBuf],
     files: impl IntoIterator<Item = PartialFile>,
 ) -> Result<(), (PathBuf, io::Error)> {
-    let mut names = partial();
+    let mut names = temp_files();
     let mut left = files.into_iter();
     for path in obsolete {
         match fs::remove_file(path) {
@@ -194,7 +197,7 @@ impl Drop for PartialFile {
     fn drop(&mut self) {
         if let Some(path) = self.partial.take() {
             self.file = None;
-            partial().remove(&*path);
+            temp_files().remove(&*path);
             // A file that cannot be removed stays under its temporary name.
             let _ = path.close();
         }
@@ -216,11 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_there_whole_or_not_at_all() {
+    fn a_file_is_complete_or_absent() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.csv");
         fs::write(&path, "old").unwrap();
-        let dropped = PartialFile::of(directory.path(), "links.csv", b"half").unwrap();
+        let dropped = PartialFile::with_contents(directory.path(), "links.csv", b"half").unwrap();
         assert_eq!(names(directory.path()).len(), 2);
         drop(dropped);
         assert_eq!(names(directory.path()), ["links.csv"]);
@@ -247,12 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_by_the_killed_is_cleared() {
+    fn stale_files_of_killed_processes_are_removed() {
         let directory = tempfile::tempdir().unwrap();
-        let left = new_file(directory.path(), "links.csv").unwrap();
+        let left = create_temp_file(directory.path(), "links.csv").unwrap();
         left.keep().unwrap();
         fs::write(directory.path().join(".links.csv.mine"), "").unwrap();
-        PartialFile::clear(directory.path(), "links.csv").unwrap();
+        PartialFile::remove_stale(directory.path(), "links.csv").unwrap();
         assert_eq!(names(directory.path()), [".links.csv.mine"]);
     }
 }

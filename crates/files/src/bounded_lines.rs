@@ -7,18 +7,18 @@ use std::io::{self, Read};
 pub struct ShortLines<R> {
     inner: R,
     /// Bytes since the last line end.
-    since_end: usize,
+    line_bytes: usize,
 }
 
 /// Maximum length of a line, in bytes.
-const LONGEST: usize = 1 << 20;
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 impl<R: Read> ShortLines<R> {
     /// Creates a reader of `inner`.
     pub fn new(inner: R) -> ShortLines<R> {
         ShortLines {
             inner,
-            since_end: 0,
+            line_bytes: 0,
         }
     }
 }
@@ -26,18 +26,18 @@ impl<R: Read> ShortLines<R> {
 impl<R: Read> Read for ShortLines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        let mut since_end = self.since_end;
+        let mut line_bytes = self.line_bytes;
         for line in buffer[..n].split_inclusive(|&byte| byte == b'\n') {
-            since_end += line.len();
-            if since_end > LONGEST {
+            line_bytes += line.len();
+            if line_bytes > MAX_LINE_BYTES {
                 let reason = "a line is longer than a megabyte: this is no such file";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
             }
             if line.ends_with(b"\n") {
-                since_end = 0;
+                line_bytes = 0;
             }
         }
-        self.since_end = since_end;
+        self.line_bytes = line_bytes;
         Ok(n)
     }
 }
@@ -47,8 +47,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_may_be_many_but_not_endless() {
-        let lines = "0123456789\n".repeat(LONGEST / 5);
+    fn many_lines_are_read_but_not_an_endless_one() {
+        let lines = "0123456789\n".repeat(MAX_LINE_BYTES / 5);
         let mut all = String::new();
         let mut reader = ShortLines::new(lines.as_bytes());
         assert_eq!(reader.read_to_string(&mut all).unwrap(), lines.len());

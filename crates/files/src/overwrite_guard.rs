@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::write_whole;
 
 /// Maximum distance of the mark from the beginning or end of a file, in bytes.
-const WITHIN: u64 = 64 << 10;
+const MARK_SEARCH_BYTES: u64 = 64 << 10;
 
 /// Checks whether a file may be written to `path`.
 ///
@@ -17,26 +17,31 @@ const WITHIN: u64 = 64 << 10;
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] if the file is not netflow's, or the error of reading it.
-pub fn may_write(path: &Path, mark: Option<&str>) -> io::Result<()> {
-    match is_other(path, mark)? {
-        true => Err(other(mark)),
-        false => Ok(()),
+pub fn check_overwrite(path: &Path, mark: Option<&str>) -> io::Result<()> {
+    if is_foreign(path, mark)? {
+        Err(foreign_file_error(mark))
+    } else {
+        Ok(())
     }
 }
 
-/// Writes as [`write_whole`] if [`may_write`] permits it, or if the contents are the same.
+/// Writes as [`write_whole`] if [`check_overwrite`] permits it, or if the contents are the same.
 ///
 /// # Errors
 /// As those of both.
 pub fn write_own(path: &Path, bytes: &[u8], mark: Option<&str>) -> io::Result<()> {
-    if is_other(path, mark)? {
+    if is_foreign(path, mark)? {
         let same = fs::metadata(path)?.len() == bytes.len() as u64 && fs::read(path)? == bytes;
-        return if same { Ok(()) } else { Err(other(mark)) };
+        return if same {
+            Ok(())
+        } else {
+            Err(foreign_file_error(mark))
+        };
     }
     write_whole(path, bytes)
 }
 
-fn other(mark: Option<&str>) -> io::Error {
+fn foreign_file_error(mark: Option<&str>) -> io::Error {
     let whose = match mark {
         Some(_) => "netflow did not write it",
         None => "such files do not tell who wrote them",
@@ -45,7 +50,7 @@ fn other(mark: Option<&str>) -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, said)
 }
 
-fn is_other(path: &Path, mark: Option<&str>) -> io::Result<bool> {
+fn is_foreign(path: &Path, mark: Option<&str>) -> io::Result<bool> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -55,17 +60,17 @@ fn is_other(path: &Path, mark: Option<&str>) -> io::Result<bool> {
         return Ok(false);
     }
     let Some(mark) = mark else { return Ok(true) };
-    let within = WITHIN.max(mark.len() as u64);
+    let search_bytes = MARK_SEARCH_BYTES.max(mark.len() as u64);
     let mut file = File::open(path)?;
     let has_mark = |part: &[u8]| part.windows(mark.len()).any(|it| it == mark.as_bytes());
     let mut part = Vec::new();
-    file.by_ref().take(within).read_to_end(&mut part)?;
+    file.by_ref().take(search_bytes).read_to_end(&mut part)?;
     if has_mark(&part) {
         return Ok(false);
     }
     part.clear();
-    file.seek(SeekFrom::Start(metadata.len().saturating_sub(within)))?;
-    file.take(within).read_to_end(&mut part)?;
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(search_bytes)))?;
+    file.take(search_bytes).read_to_end(&mut part)?;
     Ok(!has_mark(&part))
 }
 
@@ -93,10 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_at_either_end() {
+    fn a_mark_is_found_at_either_end() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        let much = "x".repeat(3 * WITHIN as usize);
+        let much = "x".repeat(3 * MARK_SEARCH_BYTES as usize);
         for (text, own) in [
             (format!("# Ours.\n{much}"), true),
             (format!("{much}# Ours.\n"), true),
@@ -104,8 +109,8 @@ mod tests {
             (String::new(), true),
         ] {
             fs::write(&path, text).unwrap();
-            assert_eq!(may_write(&path, MARK).is_ok(), own);
+            assert_eq!(check_overwrite(&path, MARK).is_ok(), own);
         }
-        assert!(may_write(directory.path(), None).is_ok());
+        assert!(check_overwrite(directory.path(), None).is_ok());
     }
 }
