@@ -63,6 +63,6 @@ pub fn requested() -> bool {
 
 /// Ends the process.
 fn end() -> ! {
-    netflow_files::abandon();
+    netflow_files::remove_temp_files();
     process::exit(CODE.into());
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use netflow_diffserv::{
-    ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Discipline, DropPrecedence, Dropper,
+    Aggregate, Conditioner, ConditionerSpec, DiffServQueue, Discipline, DropPrecedence, Dropper,
     DropperSpec, GivenInputs, Kind, Marker, Minima, SrTcm, TrTcm,
 };
 use rand::{RngExt, SeedableRng};
@@ -96,8 +96,8 @@ fn admission(c: &mut Criterion) {
         ("rio-d", Discipline::RioD),
         ("wred", Discipline::Wred),
     ] {
-        let dropper = Dropper::new(DropperSpec::cond(discipline, 1000.0, 100));
-        let mut queue = ActiveQueue::new(dropper.expect("good settings"), 0, 1);
+        let dropper = Dropper::new(DropperSpec::habib_2002(discipline, 1000.0, 100));
+        let mut queue = DiffServQueue::new(dropper.expect("good settings"), 0, 1);
         let mut waiting = [DropPrecedence::Dp0; 22];
         for _ in 0..waiting.len() {
             queue.admit(0, 1024, DropPrecedence::Dp0);

@@ -15,8 +15,8 @@
 //! | two rate three colour marker, RFC 2698 | [`TrTcm::mark`], [`TrTcm::remark`] | [`TrTcm::fractions`] |
 //! | rate estimator, RFC 2859 | [`Tsw::packet`] | [`Conditioner::measured_after`] |
 //! | conditioners of \[Cond\], including the marker of RFC 2859 | [`Marker::mark`] | [`Conditioner::fractions`] |
-//! | RED, RIO-C, RIO-D, WRED: averages | [`ActiveQueue::admit`] | [`Dropper::averages_after`] |
-//! | RED, RIO-C, RIO-D, WRED: drops | [`ActiveQueue::admit`] | [`Dropper::drop_probabilities`] |
+//! | RED, RIO-C, RIO-D, WRED: averages | [`DiffServQueue::admit`] | [`Dropper::averages_after`] |
+//! | RED, RIO-C, RIO-D, WRED: drops | [`DiffServQueue::admit`] | [`Dropper::drop_probabilities`] |
 //!
 //! \[Cond\] is Habib, Bhargava & Fahmy, *A Round Trip Time and Time-out Aware Traffic Conditioner
 //! for Differentiated Services Networks*, ICC 2002.
@@ -34,12 +34,12 @@ pub mod table;
 
 pub use af::Af;
 pub use conditioner::{
-    Aggregate, Conditioner, ConditionerSpec, GivenInputs, InProfile, Inputs, Kind, Marker, Minima,
-    Ratio,
+    Aggregate, Conditioner, ConditionerSpec, Dp2Ratio, GivenInputs, GreenShare, Inputs, Kind,
+    Marker, Minima,
 };
 pub use dropper::{
-    ActiveQueue, Counting, Curve, Discipline, Dropper, DropperSpec, Early, Load, RedAverage,
-    Relaxation, Spread,
+    Counting, Curve, DiffServQueue, Discipline, DropSpacing, Dropper, DropperSpec, EwmaStep,
+    QueueLoad, RedAverage, RedDecision,
 };
 pub use error::Error;
 pub use marker::{SrTcm, TrTcm};

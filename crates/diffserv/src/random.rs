@@ -1,6 +1,6 @@
 //! Random number streams, identical on every platform.
 
-use netflow_units::{SplitMix64, scramble};
+use netflow_units::{SplitMix64, hash_mix};
 
 /// Purpose of a stream: a marker and a dropper with the same seed draw different numbers.
 #[derive(Clone, Copy)]
@@ -17,7 +17,7 @@ impl Random {
     pub fn new(seed: u64, purpose: Purpose) -> Random {
         // Hashed, so that adjacent seeds give distant states.
         let first = SplitMix64::new(seed).bits();
-        Random(SplitMix64::new(scramble(
+        Random(SplitMix64::new(hash_mix(
             first.wrapping_add(purpose as u64),
         )))
     }

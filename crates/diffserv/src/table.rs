@@ -23,7 +23,7 @@ pub struct Packet {
 /// Iterator over the packets of a table with the columns `time_s` and `bytes`, and optionally `window_pkts`
 /// and `precedence`, in any order. Times must not decrease.
 #[derive(Debug)]
-pub struct Packets<R> {
+pub struct PacketReader<R> {
     rows: csv::Reader<R>,
     row: ByteRecord,
     columns: Columns,
@@ -52,15 +52,15 @@ pub enum TableError {
     },
 }
 
-impl<R: io::Read> Packets<R> {
+impl<R: io::Read> PacketReader<R> {
     /// Reads the column names.
     ///
     /// # Errors
     /// A column is missing, unknown or duplicated.
-    pub fn new(source: R) -> Result<Packets<R>, TableError> {
+    pub fn new(source: R) -> Result<PacketReader<R>, TableError> {
         let mut rows = csv::ReaderBuilder::new().flexible(true).from_reader(source);
         let columns = Columns::of(rows.byte_headers()?)?;
-        Ok(Packets {
+        Ok(PacketReader {
             rows,
             row: ByteRecord::new(),
             columns,
@@ -87,14 +87,14 @@ impl<R: io::Read> Packets<R> {
         if packet.time_s < self.before_s {
             let message = "a packet that comes before the one above: times must not fall";
             let allowed = "sort the rows by time_s";
-            return Err(row.wrong(self.columns.time_s, message.to_owned(), allowed));
+            return Err(row.error(self.columns.time_s, message.to_owned(), allowed));
         }
         self.before_s = packet.time_s;
         Ok(Some(packet))
     }
 }
 
-impl<R: io::Read> Iterator for Packets<R> {
+impl<R: io::Read> Iterator for PacketReader<R> {
     type Item = Result<Packet, TableError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -124,14 +124,14 @@ impl Columns {
                 Some(place) if found[place].is_none() => found[place] = Some(i),
                 Some(_) => {
                     let message = format!("column `{name}` is there twice");
-                    return Err(row.wrong(i, message, NAMES));
+                    return Err(row.error(i, message, NAMES));
                 }
-                None => return Err(row.wrong(i, format!("unknown column `{name}`"), NAMES)),
+                None => return Err(row.error(i, format!("unknown column `{name}`"), NAMES)),
             }
         }
         let [time_s, bytes, window_pkts, precedence] = found;
         let needed = |column: Option<usize>, name: &str| {
-            column.ok_or_else(|| row.wrong(0, format!("no column `{name}`"), NAMES))
+            column.ok_or_else(|| row.error(0, format!("no column `{name}`"), NAMES))
         };
         Ok(Columns {
             time_s: needed(time_s, "time_s")?,
@@ -151,13 +151,13 @@ impl Columns {
                     let message = format!("`{name}` cannot be `{}`", row.text(column));
                     let Range { start, end } = allowed;
                     let allowed = format!("allowed: {start} to below {end:e}");
-                    row.wrong(column, message, &allowed)
+                    row.error(column, message, &allowed)
                 })
         };
         let bytes = row.text(self.bytes).parse::<u32>().map_err(|_| {
             let message = format!("`bytes` cannot be `{}`", row.text(self.bytes));
             let allowed = "allowed: whole numbers from 0 to 4294967295";
-            row.wrong(self.bytes, message, allowed)
+            row.error(self.bytes, message, allowed)
         })?;
         let window_pkts = match self.window_pkts {
             Some(column) if !row.text(column).is_empty() => {
@@ -172,7 +172,7 @@ impl Columns {
                 "2" => DropPrecedence::Dp2,
                 other => {
                     let message = format!("`precedence` cannot be `{other}`");
-                    return Err(row.wrong(column, message, "allowed: 0, 1 or 2"));
+                    return Err(row.error(column, message, "allowed: 0, 1 or 2"));
                 }
             }),
             None => None,
@@ -197,7 +197,7 @@ impl Row<'_> {
 
     /// Returns an error at a field. Fields are assumed to be unquoted, so that their lengths and the commas
     /// give the position.
-    fn wrong(&self, column: usize, message: String, allowed: &str) -> TableError {
+    fn error(&self, column: usize, message: String, allowed: &str) -> TableError {
         let fields = self.0.iter().take(column);
         let bytes: usize = fields.clone().map(|field| field.len() + 1).sum();
         let chars: usize = fields
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn all(table: &str) -> Result<Vec<Packet>, TableError> {
-        Packets::new(table.as_bytes())?.collect()
+        PacketReader::new(table.as_bytes())?.collect()
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_place() {
+    fn errors_have_a_position() {
         for (table, expected) in [
             ("time_s\n", "line 1, column 1: no column `bytes`"),
             ("time_s,bytes,bytes\n", "line 1, column 14: column `bytes`"),

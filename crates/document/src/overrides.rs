@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use netflow_units::{end_and_circuit, link_name};
+use netflow_units::{link_name, split_circuit};
 use toml::de::{DeTable, DeValue};
 
 use crate::key::all;
@@ -112,7 +112,7 @@ pub fn replaces_all(later: &str, earlier: &str) -> bool {
             _ if is_inner(pattern) != is_inner(names) => false,
             None => calls(pattern, names),
             Some((table, from, to)) => {
-                let (to, circuit) = match end_and_circuit(to) {
+                let (to, circuit) = match split_circuit(to) {
                     Some((to, circuit)) => (to, Some(circuit)),
                     None => (to, None),
                 };
@@ -149,7 +149,7 @@ fn means(pattern: &str, name: &str) -> bool {
         |from: &str, to: &str, circuit: Option<&str>| matches(&link_name(from, to, circuit), name);
     let directions = |(a, b): (&str, &str)| {
         let of_circuit = |(b, circuit)| is(b, a, Some(circuit));
-        is(a, b, None) || is(b, a, None) || end_and_circuit(b).is_some_and(of_circuit)
+        is(a, b, None) || is(b, a, None) || split_circuit(b).is_some_and(of_circuit)
     };
     matches(pattern, name) || pattern.split_once("<->").is_some_and(directions)
 }

@@ -5,21 +5,21 @@
 //! - [`ShortLines`] limits the length of lines of files that are read line by line.
 //! - [`PartialFile`] and [`write_whole`] write to a temporary file with an unpredictable name and
 //!   rename it: the file is complete or absent.
-//! - [`write_own`] and [`may_write`] refuse to replace files that netflow did not write.
+//! - [`write_own`] and [`check_overwrite`] refuse to replace files that netflow did not write.
 //! - [`make_inside`] creates folders inside a directory and follows no symbolic link.
 //! - [`Claim`] locks a directory for one process.
-//! - [`abandon`] removes unfinished files of a process that must end at once.
+//! - [`remove_temp_files`] removes unfinished files of a process that must end at once.
 
-mod claim;
-mod inside;
-mod lines;
-mod partial;
+mod atomic_write;
+mod bounded_lines;
+mod create_inside;
+mod directory_lock;
+mod overwrite_guard;
 mod read;
-mod replace;
 
-pub use claim::Claim;
-pub use inside::make_inside;
-pub use lines::ShortLines;
-pub use partial::{PartialFile, abandon, publish, write_whole};
+pub use atomic_write::{PartialFile, publish, remove_temp_files, write_whole};
+pub use bounded_lines::ShortLines;
+pub use create_inside::make_inside;
+pub use directory_lock::Claim;
+pub use overwrite_guard::{check_overwrite, write_own};
 pub use read::{Kind, Refusal, STANDARD_INPUT, read, read_text};
-pub use replace::{may_write, write_own};

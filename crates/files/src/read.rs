@@ -30,7 +30,7 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the maximum size in bytes.
-    pub const fn largest(self) -> u64 {
+    pub const fn max_bytes(self) -> u64 {
         match self {
             Kind::Stack => 1 << 20,
             Kind::Scenario | Kind::Profile | Kind::Topology => 64 << 20,
@@ -91,7 +91,7 @@ impl std::fmt::Display for Refusal {
                 )
             }
             Refusal::TooLarge(kind) => {
-                let megabytes = kind.largest() >> 20;
+                let megabytes = kind.max_bytes() >> 20;
                 write!(
                     f,
                     "it is too large: {} has at most {megabytes} MB",
@@ -139,7 +139,7 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Refusal> {
     if let Some(is) = not_regular(metadata.file_type()) {
         return Err(Refusal::NotRegular(is));
     }
-    if metadata.len() > kind.largest() {
+    if metadata.len() > kind.max_bytes() {
         return Err(Refusal::TooLarge(kind));
     }
     let file = File::open(path).map_err(Refusal::Unreadable)?;
@@ -186,11 +186,12 @@ fn read_at_most(from: impl Read, expected: u64, kind: Kind) -> Result<Vec<u8>, R
     let mut bytes = Vec::new();
     let reserved = bytes.try_reserve(usize::try_from(expected).unwrap_or(usize::MAX));
     reserved.map_err(|_| unreadable(io::ErrorKind::OutOfMemory.into()))?;
-    let mut from = from.take(kind.largest() + 1);
+    let mut from = from.take(kind.max_bytes() + 1);
     from.read_to_end(&mut bytes).map_err(unreadable)?;
-    match bytes.len() as u64 > kind.largest() {
-        true => Err(Refusal::TooLarge(kind)),
-        false => Ok(bytes),
+    if bytes.len() as u64 > kind.max_bytes() {
+        Err(Refusal::TooLarge(kind))
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
 
     /// Regression: `run /dev/zero` used up all memory.
     #[test]
-    fn what_has_no_end_is_refused() {
+    fn an_endless_file_is_refused() {
         let refusal = read_at_most(io::repeat(0), 0, Kind::Stack).unwrap_err();
         assert_eq!(
             refusal.to_string(),
@@ -246,10 +247,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_as_large_as_it_may_be() {
+    fn a_file_of_maximum_size_is_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
-        let largest = Kind::Stack.largest();
+        let largest = Kind::Stack.max_bytes();
         File::create(&path).unwrap().set_len(largest).unwrap();
         assert_eq!(read(&path, Kind::Stack).unwrap().len() as u64, largest);
         File::create(&path).unwrap().set_len(largest + 1).unwrap();

@@ -13,7 +13,7 @@ use netflow_network::{
     Application, Aqm, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy,
     Experience, FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
 };
-use netflow_units::Ragged;
+use netflow_units::Csr;
 
 use crate::delays::BranchDelays;
 use crate::engine::plan::{self, NO_PROFILE};
@@ -128,8 +128,8 @@ impl Fluid {
         let classes = inner.classes.len();
         let switches_s = switches(&setup);
         Fluid {
-            branches: Ragged::grouped(classes, inner.branches.iter().map(|b| b.class)),
-            members: Ragged::grouped(classes, inner.class_of.iter().copied()),
+            branches: Csr::grouped(classes, inner.branches.iter().map(|b| b.class)),
+            members: Csr::grouped(classes, inner.class_of.iter().copied()),
             switches_s,
             duration_s,
             seed,
@@ -412,7 +412,7 @@ impl Fluid {
         let class = inner.class_of[id.index()];
         let share = f64::from(inner.connections[id.index()].count);
         (
-            self.branches.of(class as usize),
+            self.branches.row(class as usize),
             share / inner.classes[class as usize].weight,
         )
     }
@@ -427,7 +427,7 @@ impl Fluid {
             let class = plan.branches[plan.branch_of[h as usize] as usize].class;
             let queued = self.setup.queued(&self.state, h as usize);
             let arrival_pps = self.state.inflow[h as usize] / self.state.last_step_s;
-            for &connection in self.members.of(class as usize) {
+            for &connection in self.members.row(class as usize) {
                 let (_, share) = self.branches_of(ConnectionId::new(connection, link.owner()));
                 let of = classes.entry(connection).or_default();
                 of.0 += queued * share;

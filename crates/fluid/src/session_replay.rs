@@ -7,7 +7,7 @@ use netflow_network::{
     Experience, ExplainedHop, Explanation, LinkId, LinkLoss, Network, RunError, Wait, WaitFor,
     WorkloadSpec, empty_rtt_s, segment_bytes,
 };
-use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow_tcpmodel::rounds::{Direction, Path, SessionRuns};
 use netflow_units::{Bytes, Size};
 use netflow_workload::Session;
 use rayon::prelude::*;
@@ -228,8 +228,8 @@ pub(crate) fn experiences(
     Ok(all)
 }
 
-fn conversations(spec: &WorkloadSpec) -> Conversations {
-    Conversations {
+fn conversations(spec: &WorkloadSpec) -> SessionRuns {
+    SessionRuns {
         stack: spec.stack.clone(),
         mss_bytes: segment_bytes(spec.packet_size_bytes),
         service_s: 0.0,
@@ -237,7 +237,7 @@ fn conversations(spec: &WorkloadSpec) -> Conversations {
 }
 
 struct Player<'a> {
-    conversations: Conversations,
+    conversations: SessionRuns,
     seed: u64,
     paths: &'a Paths,
     first_pair: usize,

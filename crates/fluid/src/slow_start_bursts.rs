@@ -117,21 +117,21 @@ impl Rounds {
         let full = holds + room_pkts;
         let last = (noticed * std::f64::consts::LOG2_E).min(full);
         let most = transfers.sizes_pkts().last().copied().unwrap_or(0.0);
-        let [mean, _] = transfers.beyond(0.0);
-        let first = transfers.between_squared(0.0, initial);
+        let [mean, _] = transfers.excess_moments(0.0);
+        let first = transfers.mean_square_between(0.0, initial);
         let (mut clocked, mut sent, mut window) = (0.0, initial, 2.0 * initial);
         while window < last && sent < most {
-            clocked += transfers.between_squared(sent, sent + window);
+            clocked += transfers.mean_square_between(sent, sent + window);
             sent += window;
             window *= 2.0;
         }
         // The last round may be cut short.
         let left = (2.0 * last - window).min(window);
         if left > 0.0 {
-            clocked += transfers.between_squared(sent, sent + left);
+            clocked += transfers.mean_square_between(sent, sent + left);
             sent += left;
         }
-        let [beyond, beyond_squared] = transfers.beyond(sent);
+        let [beyond, beyond_squared] = transfers.excess_moments(sent);
         let standing = match beyond > 0.0 {
             true => {
                 // Mean age of a packet since the end of slow start, in seconds.

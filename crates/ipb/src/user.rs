@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use netflow_workload::{Exchange, Kind, Player, Session, Turn, WaitFor};
+use netflow_workload::{Exchange, Kind, Session, SessionStateMachine, Turn, WaitFor};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -44,7 +44,7 @@ pub async fn play(session: Session, shared: Arc<Shared>, load: usize) -> Result<
         }
         .into_iter(),
         scripted: 0,
-        player: Player::new(session),
+        player: SessionStateMachine::new(session),
         next: None,
         reply_bytes: VecDeque::new(),
         heard: Instant::now(),
@@ -81,7 +81,7 @@ struct User {
     /// last sent script.
     scripts: std::vec::IntoIter<(Vec<u8>, u64)>,
     scripted: u64,
-    player: Player<std::time::Instant>,
+    player: SessionStateMachine<std::time::Instant>,
     /// Start of the next turn, if known, and whether a pause precedes it.
     next: Option<(Instant, bool)>,
     /// Lengths of the pending replies.
@@ -94,7 +94,7 @@ struct User {
 
 impl User {
     async fn play(&mut self) -> Result<End, Failure> {
-        let pause_s = self.player.connected();
+        let pause_s = self.player.on_connected();
         self.pause(self.heard, pause_s);
         while !self.player.is_over() {
             let Some((next, paused)) = self.next else {
@@ -115,7 +115,7 @@ impl User {
                 self.next = None;
                 let now = Instant::now();
                 let act = self.player.begin_turn(now.into_std());
-                let (asks, pause_s) = (act.asks.to_vec(), act.pause_s);
+                let (asks, pause_s) = (act.requests.to_vec(), act.pause_s);
                 self.ask(&asks);
                 // The next turn is scheduled from the due time, so that lateness does not accumulate.
                 self.pause(next, pause_s);
@@ -178,7 +178,7 @@ impl User {
     /// Sends or receives once, or waits until `until`, but at most for the timeout of a reply.
     async fn event(&mut self, until: Option<Instant>) -> Result<(), Failure> {
         let patience = seconds(self.shared.options.timeout_s);
-        let give_up = self.player.waits_since().map(Instant::from_std);
+        let give_up = self.player.oldest_request_time().map(Instant::from_std);
         let give_up = give_up.map(|asked| asked.max(self.heard) + patience);
         let wake = match (until, give_up) {
             (Some(until), Some(give_up)) => until.min(give_up),
@@ -217,11 +217,11 @@ impl User {
         }
         self.heard = now;
         for _ in 0..complete {
-            let Some(answered) = self.player.answered(now.into_std()) else {
+            let Some(answered) = self.player.on_reply(now.into_std()) else {
                 break;
             };
-            let (waits, pause_s) = (answered.waits, answered.act.pause_s);
-            let asks = answered.act.asks.to_vec();
+            let (waits, pause_s) = (answered.waits, answered.action.pause_s);
+            let asks = answered.action.requests.to_vec();
             let reply_bytes = self.reply_bytes.pop_front().unwrap_or_default();
             self.shared.tally(self.load, |users| {
                 users.reply_bytes += reply_bytes;

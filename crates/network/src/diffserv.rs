@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use netflow_diffserv::{
-    Conditioner, Counting, Curve, Discipline, Dropper, DropperSpec, Error, Fractions, Spread,
+    Conditioner, Counting, Curve, Discipline, DropSpacing, Dropper, DropperSpec, Error, Fractions,
     SrTcm, TrTcm,
 };
 
@@ -163,7 +163,7 @@ impl Rio {
             curves: self.curves,
             weight: self.weight,
             gentle: self.gentle,
-            spread: Spread::Uniform,
+            spread: DropSpacing::Uniform,
             counting: Counting::Packets,
             buffer_pkts,
             service_pps: service_pps.clamp(1e-9, 1e12),

@@ -9,5 +9,5 @@ use fnv::FnvHasher;
 pub fn hash_of(value: impl Hash) -> u64 {
     let mut hasher = FnvHasher::default();
     value.hash(&mut hasher);
-    netflow_units::scramble(hasher.finish())
+    netflow_units::hash_mix(hasher.finish())
 }

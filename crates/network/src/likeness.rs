@@ -124,7 +124,7 @@ fn branch_itself(inner: &Tables, b: usize) -> u64 {
     }
     format!("{application:?}").hash(hasher);
     if let Some(transfers) = transfers {
-        transfers.likeness().hash(hasher);
+        transfers.equality_key().hash(hasher);
     }
     (start_s.to_bits(), bits(stop_s), bits(size_pkts)).hash(hasher);
     (bits(max_window_pkts), packet_size_bytes.to_bits(), acks).hash(hasher);

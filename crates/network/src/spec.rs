@@ -6,7 +6,7 @@ use netflow_diffserv::Curve;
 use netflow_profile::Profile;
 use netflow_queues::{Aqm, LinkLoss, Overhead};
 use netflow_tcpmodel::Stack;
-use netflow_tcpmodel::tcp::agents::WindowSource;
+use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::Transfers;
 
 use crate::{Calibration, FlowHash, LinkId, NodeId, Portion, Rio, UserTraffic};

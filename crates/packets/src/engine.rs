@@ -1,6 +1,6 @@
 //! Engine of the packet simulation: its state, set-up and counters.
 
-use netflow_diffserv::{ActiveQueue, Aggregate, GivenInputs, Minima, RedAverage};
+use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
 use netflow_network::tables::{NO_BRANCH, Tables};
 use netflow_network::{ConnectionId, DropPolicy, LinkId, Network, Set, Source};
 use netflow_queues::{LossCause, Losses};

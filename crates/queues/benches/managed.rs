@@ -4,14 +4,14 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use netflow_queues::{Aqm, Buffer, CoDel, FqCoDel, Managed, Pie};
+use netflow_queues::{Aqm, AqmQueue, Buffer, CoDel, FqCoDel, Pie};
 
 const PACKETS: u64 = 20_000;
 const SERVICE_NS: u64 = 1_000_000;
 
 /// Enqueues [`PACKETS`] packets of 100 flows in turn, one every `gap_ns`, and returns the number sent.
 fn play(aqm: Aqm, gap_ns: u64) -> u64 {
-    let mut queue = Managed::new(aqm, Buffer::Packets(1000), 1);
+    let mut queue = AqmQueue::new(aqm, Buffer::Packets(1000), 1);
     let (mut dropped, mut free_ns, mut sent) = (Vec::new(), 0, 0);
     for number in 0..PACKETS {
         let now_ns = number * gap_ns;

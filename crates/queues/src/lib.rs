@@ -1,7 +1,7 @@
 //! Queues in front of a link and packet loss on the link, packet by packet.
 //!
 //! **The buffer counts the packet in service** in every drop-tail queue, with its full size until its last
-//! bit has been sent. An idle link accepts any packet. Queues with active queue management ([`Managed`])
+//! bit has been sent. An idle link accepts any packet. Queues with active queue management ([`AqmQueue`])
 //! count only waiting packets.
 //!
 //! ```
@@ -17,21 +17,21 @@
 //! ```
 #![warn(missing_docs)]
 
-mod departures;
+mod aqm;
+mod departure_ring;
 mod losses;
-mod managed;
 mod overhead;
-mod turns;
+mod scheduler;
 
 use std::ops::Add;
 
 use netflow_units::{Fifo, Size};
 
-pub use departures::Departures;
+pub use aqm::{Aqm, AqmQueue, CoDel, DequeuedPacket, FqCoDel, Pie, WaitingPacket};
+pub use departure_ring::DepartureRing;
 pub use losses::{BitErrors, GilbertElliott, LinkLoss, LossCause, LossError, Losses};
-pub use managed::{Aqm, CoDel, FqCoDel, Managed, Pie, Sent, Waiting};
 pub use overhead::{Cells, Overhead};
-pub use turns::{Scheduler, Turns};
+pub use scheduler::{PacketScheduler, Scheduler};
 
 /// Buffer size of a link, including the packet in service.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,10 +48,10 @@ impl Buffer {
     /// Returns true if the buffer can hold `pkts` packets with a total of `bytes`. It can always hold one
     /// packet.
     #[inline]
-    pub fn holds(self, pkts: usize, bytes: u64) -> bool {
+    pub fn fits(self, pkts: usize, bytes: u64) -> bool {
         match self {
-            Buffer::Packets(most) => pkts <= most.max(1),
-            Buffer::Bytes(most) => pkts <= 1 || bytes as f64 <= most,
+            Buffer::Packets(limit) => pkts <= limit.max(1),
+            Buffer::Bytes(limit) => pkts <= 1 || bytes as f64 <= limit,
             Buffer::Unbounded => true,
         }
     }
@@ -62,7 +62,7 @@ impl Buffer {
     /// whole limit applies to waiting packets, because the size of the packet in service is unknown.
     pub fn waiting(self) -> Buffer {
         match self {
-            Buffer::Packets(most) => Buffer::Packets(most.saturating_sub(1)),
+            Buffer::Packets(limit) => Buffer::Packets(limit.saturating_sub(1)),
             Buffer::Bytes(_) | Buffer::Unbounded => self,
         }
     }
@@ -79,7 +79,7 @@ impl From<Size> for Buffer {
 }
 
 /// Queue length from which departed packets are removed whenever the length is a power of two.
-const LOOKS_FROM: usize = 64;
+const MIN_PURGE_LEN: usize = 64;
 
 /// A link with a drop-tail FIFO queue.
 ///
@@ -87,9 +87,9 @@ const LOOKS_FROM: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct DropTail<T> {
     /// Departure time of the last packet.
-    free: T,
+    last_departure: T,
     /// Departure time and size of each packet. Packets that have departed may still be at the front.
-    there: Fifo<(T, u32)>,
+    queue: Fifo<(T, u32)>,
     bytes: u64,
 }
 
@@ -99,74 +99,78 @@ impl<T: Copy + PartialOrd + Add<Output = T>> DropTail<T> {
     #[inline]
     pub fn arrive(&mut self, now: T, service: T, bytes: u32, buffer: Buffer) -> Option<T> {
         // Limits the memory to about twice the number of packets present, even with a large buffer.
-        let many = self.len() >= LOOKS_FROM && self.len().is_power_of_two();
-        if many || !self.fits(bytes, buffer) {
-            self.leave(now);
-            if !self.fits(bytes, buffer) {
+        let many = self.len() >= MIN_PURGE_LEN && self.len().is_power_of_two();
+        if many || !self.accepts(bytes, buffer) {
+            self.remove_departed(now);
+            if !self.accepts(bytes, buffer) {
                 return None;
             }
         }
-        let begins = if self.free > now { self.free } else { now };
-        self.free = begins + service;
-        self.there.push((self.free, bytes));
+        let begins = if self.last_departure > now {
+            self.last_departure
+        } else {
+            now
+        };
+        self.last_departure = begins + service;
+        self.queue.push((self.last_departure, bytes));
         self.bytes += u64::from(bytes);
-        Some(self.free)
+        Some(self.last_departure)
     }
 
     #[inline]
-    fn fits(&self, bytes: u32, buffer: Buffer) -> bool {
-        buffer.holds(self.there.len() + 1, self.bytes + u64::from(bytes))
+    fn accepts(&self, bytes: u32, buffer: Buffer) -> bool {
+        buffer.fits(self.queue.len() + 1, self.bytes + u64::from(bytes))
     }
 
     /// Removes the packets that have departed by `now`.
     #[inline]
-    pub fn leave(&mut self, now: T) {
-        while let Some(&(sent, bytes)) = self.there.first()
+    pub fn remove_departed(&mut self, now: T) {
+        while let Some(&(sent, bytes)) = self.queue.first()
             && sent <= now
         {
             self.bytes -= u64::from(bytes);
-            self.there.pop();
+            self.queue.pop();
         }
     }
 
     /// Returns the departure time of the last packet.
     #[inline]
-    pub fn free(&self) -> T {
-        self.free
+    pub fn last_departure(&self) -> T {
+        self.last_departure
     }
 
-    /// Returns the number of packets, including any that have departed since the last [`DropTail::leave`].
+    /// Returns the number of packets, including any that have departed since the last [`DropTail::remove_departed`].
     #[inline]
     pub fn len(&self) -> usize {
-        self.there.len()
+        self.queue.len()
     }
 
     /// Returns true if there is no packet, including any that has departed since the last
-    /// [`DropTail::leave`].
+    /// [`DropTail::remove_departed`].
     pub fn is_empty(&self) -> bool {
-        self.there.is_empty()
+        self.queue.is_empty()
     }
 
     /// Returns the departure times of the packets present at `now`.
-    pub fn sent(&self, now: T) -> impl ExactSizeIterator<Item = T> + '_ {
-        let gone = self.there.partition_point(|&(sent, _)| sent <= now);
-        self.there[gone..].iter().map(|&(sent, _)| sent)
+    pub fn departure_times(&self, now: T) -> impl ExactSizeIterator<Item = T> + '_ {
+        let gone = self.queue.partition_point(|&(sent, _)| sent <= now);
+        self.queue[gone..].iter().map(|&(sent, _)| sent)
     }
 
     /// Maps all departure times with `of`, which must keep their order.
-    pub fn retime(&mut self, mut of: impl FnMut(T) -> T) {
-        for (sent, _) in &mut *self.there {
+    pub fn remap_times(&mut self, mut of: impl FnMut(T) -> T) {
+        for (sent, _) in &mut *self.queue {
             *sent = of(*sent);
         }
-        self.free = of(self.free);
+        self.last_departure = of(self.last_departure);
     }
 
     /// Discards all packets, including the one in service.
     pub fn clear(&mut self, now: T) {
-        self.there.clear();
+        self.queue.clear();
         self.bytes = 0;
-        if self.free > now {
-            self.free = now;
+        if self.last_departure > now {
+            self.last_departure = now;
         }
     }
 }
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_forgets_what_it_has_sent_however_large_its_buffer_is() {
+    fn departed_packets_are_purged_for_any_buffer() {
         for buffer in [
             Buffer::Unbounded,
             Buffer::Packets(1_000_000),
@@ -216,8 +220,8 @@ mod tests {
                 link.arrive(now, 1, 1, buffer);
                 assert!(link.len() <= 64);
             }
-            link.retime(|at| 2 * at);
-            assert_eq!(link.free(), 200_000);
+            link.remap_times(|at| 2 * at);
+            assert_eq!(link.last_departure(), 200_000);
         }
     }
 }

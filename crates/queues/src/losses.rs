@@ -291,7 +291,7 @@ impl<R: Rng> Losses<R> {
         let mut lost = None;
         if self.loss.random > 0.0
             && let Some(stream) = &mut self.random
-            && happens(stream, self.loss.random)
+            && bernoulli(stream, self.loss.random)
         {
             lost = Some(LossCause::Random);
         }
@@ -300,22 +300,22 @@ impl<R: Rng> Losses<R> {
         {
             let bad = match bad {
                 Some(bad) => bad,
-                None => bad.insert(happens(stream, chain.bad_share())),
+                None => bad.insert(bernoulli(stream, chain.bad_share())),
             };
-            let moves = happens(stream, if *bad { chain.to_good } else { chain.to_bad });
+            let moves = bernoulli(stream, if *bad { chain.to_good } else { chain.to_bad });
             *bad ^= moves;
             let loss = if *bad {
                 chain.loss_bad
             } else {
                 chain.loss_good
             };
-            if happens(stream, loss) {
+            if bernoulli(stream, loss) {
                 lost = lost.or(Some(LossCause::Gilbert));
             }
         }
         if let Some(errors) = self.loss.bit_errors
             && let Some(stream) = &mut self.bit_errors
-            && happens(stream, errors.loss_probability(bytes))
+            && bernoulli(stream, errors.loss_probability(bytes))
         {
             lost = lost.or(Some(LossCause::BitErrors));
         }
@@ -324,7 +324,7 @@ impl<R: Rng> Losses<R> {
 }
 
 /// Draws always, so that streams stay in step.
-fn happens(stream: &mut impl Rng, probability: f64) -> bool {
+fn bernoulli(stream: &mut impl Rng, probability: f64) -> bool {
     stream.random::<f64>() < probability
 }
 
@@ -352,7 +352,7 @@ mod tests {
 
     /// Settings before the first packet have no effect.
     #[test]
-    fn before_the_first_packet_it_is_as_if_it_had_always_been() {
+    fn settings_before_the_first_packet_equal_initial_settings() {
         let chain = GilbertElliott::new(0.9, 0.1, 0.0, 1.0).ok();
         let first = [
             LinkLoss::NONE,
@@ -372,7 +372,7 @@ mod tests {
 
     /// Streams continue: a restarted stream would repeat the same numbers.
     #[test]
-    fn what_stays_goes_on_and_what_comes_back_does_not_begin_again() {
+    fn unchanged_and_returning_losses_continue_their_streams() {
         let mut always = Losses::new(&all_causes(0.2), stream);
         let mut same = Losses::new(&all_causes(0.2), stream);
         let mut wanted = fates(&mut always, 500);

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_printed_with_all_that_it_has() {
+    fn display_includes_all_parts() {
         assert_eq!(Overhead::of(38.0).to_string(), "38 B per packet");
         let adsl = Overhead {
             bytes: 10.0,

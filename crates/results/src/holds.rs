@@ -58,7 +58,7 @@ pub(crate) fn check(directory: &Path) -> Result<(), Error> {
     // Without a manifest, there may be tables of a run that was killed while it renamed its files.
     for (name, mark) in names().zip(marks()) {
         let path = directory.join(name);
-        netflow_files::may_write(&path, Some(&mark))
+        netflow_files::check_overwrite(&path, Some(&mark))
             .map_err(|source| Error::Write { path, source })?;
     }
     Ok(())

@@ -299,7 +299,7 @@ fn claim(directory: &Path) -> Result<Claim, Error> {
         _ => cannot(source),
     })?;
     for name in holds::names() {
-        PartialFile::clear(directory, &name).map_err(cannot)?;
+        PartialFile::remove_stale(directory, &name).map_err(cannot)?;
     }
     Ok(claim)
 }

@@ -316,7 +316,7 @@ impl PathTransfers<'_> {
     /// to its traffic, so large transfers weigh more. The measured table has exponentially
     /// distributed transfers.
     fn met_pkts(&self) -> f64 {
-        self.transfers.mean_pkts() * self.transfers.spread()
+        self.transfers.mean_pkts() * self.transfers.residual_ratio()
     }
 
     /// Returns the ratio of bits on the wire to IP bits, for full packets on a link.
@@ -329,7 +329,7 @@ impl PathTransfers<'_> {
     fn lossless_s(&self, narrowest_bps: f64) -> (f64, f64) {
         let most_pkts = narrowest_bps * self.rtt_s / self.packet_bits;
         let (rounds, pkts) = slow_start(
-            |pkts| self.transfers.larger(pkts),
+            |pkts| self.transfers.fraction_larger(pkts),
             self.transfers.initial_window_pkts(),
             most_pkts,
         );

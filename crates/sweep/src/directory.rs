@@ -278,7 +278,8 @@ impl Directory {
         let text = serde_json::to_string(receipt).unwrap_or_default() + "\n";
         let path = self.receipt_path(chunk);
         let name = self.name(chunk, "json");
-        let receipt = PartialFile::of(&self.path.join(SWEEP_RECEIPTS), &name, text.as_bytes());
+        let receipt =
+            PartialFile::with_contents(&self.path.join(SWEEP_RECEIPTS), &name, text.as_bytes());
         let receipt = receipt.map_err(Error::write(path))?;
         publish(&[], tables.into_iter().chain([receipt]))
             .map_err(|(path, source)| Error::Write { path, source })

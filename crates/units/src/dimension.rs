@@ -127,7 +127,7 @@ impl Dimension {
     }
 
     /// Returns the most common units, as examples in help texts.
-    pub(crate) fn usual(self) -> &'static [&'static str] {
+    pub(crate) fn example_units(self) -> &'static [&'static str] {
         match self {
             Self::Time => &["s", "ms"],
             Self::BitRate => &["Mbit/s", "kbit/s"],
@@ -139,7 +139,7 @@ impl Dimension {
     }
 
     /// Returns the list of units for help texts, most common first.
-    pub(crate) fn listed(self) -> &'static str {
+    pub(crate) fn unit_list(self) -> &'static str {
         match self {
             Self::Time => "s, ms, us, min, h",
             Self::BitRate => "bit/s, kbit/s, Mbit/s, Gbit/s, B/s, KB/s, MB/s, GB/s",
@@ -156,7 +156,7 @@ impl Dimension {
 }
 
 /// Common spellings of units elsewhere, each with the accepted unit. Used for suggestions only.
-const ELSEWHERE: &[(&str, &str)] = &[
+const FOREIGN_SPELLINGS: &[(&str, &str)] = &[
     ("sec", "s"),
     ("secs", "s"),
     ("second", "s"),
@@ -200,7 +200,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Returns both readings of an ambiguous rate such as `mb/s`, which may mean bits or bytes. `mbps`
 /// is bits.
-pub(crate) fn bits_or_bytes(
+pub(crate) fn ambiguous_rate(
     name: &str,
     dimensions: &[Dimension],
 ) -> Option<(&'static str, &'static str)> {
@@ -239,10 +239,10 @@ pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static s
     if let Some(unit) = units().find(|unit| unit.name.eq_ignore_ascii_case(&compact)) {
         return Some(unit.canonical);
     }
-    let elsewhere = ELSEWHERE
+    let foreign = FOREIGN_SPELLINGS
         .iter()
         .filter(|(other, _)| other.eq_ignore_ascii_case(&compact));
-    if let Some(unit) = elsewhere
+    if let Some(unit) = foreign
         .filter_map(|(_, canonical)| allowed(canonical))
         .next()
     {
@@ -257,14 +257,14 @@ pub(crate) fn nearest(name: &str, dimensions: &[Dimension]) -> Option<&'static s
     // A typing error: at most two edits (a wrong case counts half), and at most half of the word.
     let most = 2 * compact.chars().count().div_ceil(2).min(2);
     units()
-        .map(|unit| (distance(compact, unit.name), unit))
+        .map(|unit| (edit_distance(compact, unit.name), unit))
         .min_by_key(|(cost, _)| *cost)
         .filter(|(cost, _)| *cost <= most)
         .map(|(_, unit)| unit.canonical)
 }
 
 /// Computes the edit distance in which a wrong case costs 1 and any other edit 2.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     // Longer words cannot be close to a unit.
     let a: Vec<char> = a.chars().take(16).collect();
     let b: Vec<char> = b.chars().collect();
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_pen_finds_its_unit() {
+    fn a_likely_mistake_finds_its_unit() {
         let rate = [Dimension::BitRate, Dimension::PacketRate];
         assert_eq!(nearest("Mbq", &rate), Some("Mbit/s"));
         assert_eq!(nearest("mbit/s", &rate), Some("Mbit/s"));
@@ -317,16 +317,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_guesses_whether_bits_are_bytes() {
+    fn bits_and_bytes_are_never_guessed() {
         let rate = [Dimension::BitRate, Dimension::PacketRate];
         for name in ["mb/s", "Mb/s", "mB/s", "mb", "MBps", "M b/s"] {
-            let both = bits_or_bytes(name, &rate);
+            let both = ambiguous_rate(name, &rate);
             assert_eq!(both, Some(("Mbit/s", "MB/s")), "{name}");
         }
         for name in ["mbps", "Mbit", "m", "mbq/s", ""] {
-            assert_eq!(bits_or_bytes(name, &rate), None, "{name}");
+            assert_eq!(ambiguous_rate(name, &rate), None, "{name}");
         }
-        assert_eq!(bits_or_bytes("mb", &[Dimension::Bytes]), None);
+        assert_eq!(ambiguous_rate("mb", &[Dimension::Bytes]), None);
         assert_eq!(nearest("mbps", &rate), Some("Mbit/s"));
     }
 
@@ -342,9 +342,9 @@ mod tests {
                 assert!(!unit.printed || unit.multiplier == 1, "{}", unit.name);
             }
             for name in dimension
-                .listed()
+                .unit_list()
                 .split(", ")
-                .chain(dimension.usual().iter().copied())
+                .chain(dimension.example_units().iter().copied())
             {
                 assert!(dimension.find(name).is_some(), "{name}");
             }

@@ -20,7 +20,7 @@ impl<T> Default for Fifo<T> {
 }
 
 /// Number of removed items before `head` from which the remaining ones are moved to the front.
-const MOST_LEFT: usize = 32;
+const MAX_DEAD_ITEMS: usize = 32;
 
 impl<T: Copy> Fifo<T> {
     /// Appends an item.
@@ -48,7 +48,7 @@ impl<T: Copy> Fifo<T> {
         self.head = (self.head + n).min(self.items.len());
         if self.head == self.items.len() {
             self.clear();
-        } else if self.head >= MOST_LEFT && 2 * self.head >= self.items.len() {
+        } else if self.head >= MAX_DEAD_ITEMS && 2 * self.head >= self.items.len() {
             self.items.drain(..self.head);
             self.head = 0;
         }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_does_what_a_queue_does() {
+    fn matches_vec_deque() {
         let (mut ours, mut theirs) = (Fifo::default(), VecDeque::new());
         let mut random = 1_u32;
         for i in 0..10_000 {

@@ -1,7 +1,7 @@
 //! Quantities with units: parsing, printing and separate types.
 //!
 //! The crate also contains name matching ([`nearest_name`]), quantiles and two containers
-//! ([`Fifo`], [`Ragged`]).
+//! ([`Fifo`], [`Csr`]).
 //!
 //! Every quantity is an `f64` in one base unit ([`Seconds`], [`BitsPerSecond`], [`Bytes`],
 //! [`Packets`], [`PacketsPerSecond`], [`Probability`]). Settings with several possible dimensions
@@ -41,32 +41,32 @@
 #![warn(missing_docs)]
 
 mod bounds;
+mod csr;
 mod dimension;
 mod error;
 mod fifo;
 mod link_name;
 pub mod math;
 mod names;
+mod nanoseconds;
 mod number;
 mod out_of_range;
 mod print;
 mod quantile;
 mod quantity;
-mod ragged;
 mod random;
 mod read;
-mod sum;
-mod time;
+mod sum_types;
 
 pub use bounds::Bounds;
+pub use csr::Csr;
 pub use error::{UnitError, UnitErrorKind};
 pub use fifo::Fifo;
-pub use link_name::{CIRCUIT, duplex_name, end_and_circuit, link_name};
+pub use link_name::{CIRCUIT, duplex_name, link_name, split_circuit};
 pub use names::nearest_name;
+pub use nanoseconds::ns;
 pub use out_of_range::{OutOfRange, ensure};
 pub use quantile::quantile;
 pub use quantity::{BitsPerSecond, Bytes, Packets, PacketsPerSecond, Probability, Seconds};
-pub use ragged::Ragged;
-pub use random::{SplitMix64, scramble};
-pub use sum::{Rate, Room, Size};
-pub use time::ns;
+pub use random::{SplitMix64, hash_mix};
+pub use sum_types::{Rate, Room, Size};

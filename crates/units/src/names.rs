@@ -19,8 +19,8 @@ pub fn nearest_name<'a>(
     if name.chars().count() > 64 {
         return None;
     }
-    let plain = simplified(name);
-    if let Some(same) = allowed.clone().find(|other| simplified(other) == plain) {
+    let plain = normalized(name);
+    if let Some(same) = allowed.clone().find(|other| normalized(other) == plain) {
         return Some(same);
     }
     let kebab = name.to_lowercase().replace(['_', ' '], "-");
@@ -31,9 +31,9 @@ pub fn nearest_name<'a>(
     }
     let close = allowed
         .clone()
-        .map(|other| (strsim::osa_distance(&plain, &simplified(other)), other))
+        .map(|other| (strsim::osa_distance(&plain, &normalized(other)), other))
         .filter(|(edits, other)| {
-            *edits <= most_edits(other.chars().count().min(plain.chars().count()))
+            *edits <= max_edits(other.chars().count().min(plain.chars().count()))
         })
         .min_by_key(|(edits, _)| *edits);
     if let Some((_, other)) = close {
@@ -41,14 +41,14 @@ pub fn nearest_name<'a>(
     }
     // `profile-name` for `profile`, `window` for `max-window`. Shorter pieces match too many names.
     let mut parts = allowed.filter(|other| {
-        let other = simplified(other);
+        let other = normalized(other);
         plain.len() >= 4 && other.len() >= 4 && (other.contains(&plain) || plain.contains(&other))
     });
     parts.next()
 }
 
 /// Returns the maximum number of edits for a word of this length.
-fn most_edits(length: usize) -> usize {
+fn max_edits(length: usize) -> usize {
     match length {
         0..=1 => 0,
         2..=4 => 1,
@@ -57,7 +57,7 @@ fn most_edits(length: usize) -> usize {
     }
 }
 
-fn simplified(name: &str) -> String {
+fn normalized(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '-' | '_' | ' '));
     letters.flat_map(char::to_lowercase).collect()
 }
@@ -67,7 +67,7 @@ mod tests {
     use super::nearest_name;
 
     #[test]
-    fn slips_of_the_pen_are_understood() {
+    fn likely_mistakes_are_corrected() {
         let keys = ["from", "to", "bandwidth", "delay", "buffer", "max-window"];
         let elsewhere = [("capacity", "bandwidth"), ("capacity", "gone")];
         let near = |name: &str| nearest_name(name, keys.into_iter(), &elsewhere);

@@ -20,7 +20,7 @@ impl SplitMix64 {
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.count = self.count.wrapping_add(STRIDE);
-        scramble(self.count)
+        hash_mix(self.count)
     }
 
     /// Returns the next number in [0, 1).
@@ -32,7 +32,7 @@ impl SplitMix64 {
 
 /// Returns the bijective hash finalizer of SplitMix64: every input bit affects all output bits.
 #[inline]
-pub fn scramble(mut z: u64) -> u64 {
+pub fn hash_mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

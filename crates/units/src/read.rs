@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::dimension::{Dimension, bits_or_bytes, nearest};
+use crate::dimension::{Dimension, ambiguous_rate, nearest};
 use crate::error::{UnitError, UnitErrorKind};
 use crate::number::{Decimal, NotANumber, scan};
 
@@ -20,7 +20,7 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
     let (number, end) = match scan(body) {
         Ok(found) => found,
         Err(reason) => {
-            let (kind, span, help) = not_a_number(body, reason, dimensions);
+            let (kind, span, help) = not_a_number_error(body, reason, dimensions);
             return fail(kind, span, help);
         }
     };
@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str, dimensions: &[Dimension]) -> Result<(Dimension, f
         _ => measure(&number, unit, dimensions),
     };
     let Some((dimension, value)) = found else {
-        let (kind, span, help) = not_a_unit(digits, unit, dimensions);
+        let (kind, span, help) = unknown_unit_error(digits, unit, dimensions);
         return fail(kind, span.start + from..span.end + from, help);
     };
     if !value.is_finite() {
@@ -77,7 +77,7 @@ fn measure(number: &Decimal, unit: &str, dimensions: &[Dimension]) -> Option<(Di
     })
 }
 
-fn not_a_number(
+fn not_a_number_error(
     body: &str,
     reason: NotANumber,
     dimensions: &[Dimension],
@@ -104,7 +104,7 @@ fn not_a_number(
         }
         NotANumber::Separator(span) => {
             let number = &body[span.clone()];
-            let corrected = without_separators(number);
+            let corrected = strip_separators(number);
             let unit = &body[span.end..];
             let help = format!(
                 "write \"{corrected}{unit}\": digits are not grouped, the decimal mark is a point"
@@ -121,7 +121,7 @@ fn not_a_number(
 }
 
 /// Returns the number without separators: "0,5" has a decimal comma, "1,000" a thousands separator.
-fn without_separators(number: &str) -> String {
+fn strip_separators(number: &str) -> String {
     let decimal = number.split_once(',').filter(|(whole, fraction)| {
         fraction.bytes().all(|b| b.is_ascii_digit())
             && (fraction.len() != 3 || *whole == "0")
@@ -137,7 +137,7 @@ fn without_separators(number: &str) -> String {
 }
 
 /// Returns the error for an unknown unit. `span` counts from the unit's first byte.
-fn not_a_unit(
+fn unknown_unit_error(
     number: &str,
     unit: &str,
     dimensions: &[Dimension],
@@ -173,7 +173,7 @@ fn not_a_unit(
         };
         return (kind, whole, write_like(number, dimensions));
     }
-    let both = bits_or_bytes(unit, dimensions);
+    let both = ambiguous_rate(unit, dimensions);
     let nearest = nearest(unit, dimensions).filter(|_| both.is_none());
     let write = match (both, nearest) {
         (Some((bits, bytes)), _) => {
@@ -182,7 +182,7 @@ fn not_a_unit(
         (None, Some(near)) => format!("write \"{number} {near}\"; "),
         (None, None) => String::new(),
     };
-    let help = write + &listed(dimensions);
+    let help = write + &unit_lists(dimensions);
     (
         UnitErrorKind::UnknownUnit {
             unit: unit.to_owned(),
@@ -198,19 +198,28 @@ fn write_like(number: &str, dimensions: &[Dimension]) -> String {
     let many = dimensions.len() > 1;
     let examples: Vec<String> = dimensions
         .iter()
-        .flat_map(|dimension| dimension.usual().iter().take(if many { 1 } else { 2 }))
+        .flat_map(|dimension| {
+            dimension
+                .example_units()
+                .iter()
+                .take(if many { 1 } else { 2 })
+        })
         .map(|unit| match *unit {
             "%" => format!("\"{number}%\""),
             unit => format!("\"{number} {unit}\""),
         })
         .collect();
-    format!("write {}; {}", examples.join(" or "), listed(dimensions))
+    format!(
+        "write {}; {}",
+        examples.join(" or "),
+        unit_lists(dimensions)
+    )
 }
 
-fn listed(dimensions: &[Dimension]) -> String {
+fn unit_lists(dimensions: &[Dimension]) -> String {
     let lists: Vec<String> = dimensions
         .iter()
-        .map(|dimension| format!("units of {}: {}", dimension.noun(), dimension.listed()))
+        .map(|dimension| format!("units of {}: {}", dimension.noun(), dimension.unit_list()))
         .collect();
     lists.join("; ")
 }
@@ -278,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_pointed_at() {
+    fn an_invalid_number_is_pointed_at() {
         let time = &[Dimension::Time];
         let cases = [
             ("", "empty: a number and a unit are missing", 0..0),
@@ -334,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_network_has_is_told_with_what_one_can_have() {
+    fn an_out_of_range_value_is_reported_with_its_range() {
         let found = error("1e9 Gbit/s", &[Dimension::BitRate]);
         assert_eq!(
             found.help(),

@@ -8,9 +8,9 @@ use crate::{
 };
 
 /// Maximum number of turns of a session, and of files of a page.
-pub(crate) const MOST_TURNS: u32 = 100_000;
+pub(crate) const MAX_TURNS: u32 = 100_000;
 /// Maximum length of a request or reply in bytes.
-pub(crate) const MOST_BYTES: u32 = 1 << 30;
+pub(crate) const MAX_BYTES: u32 = 1 << 30;
 
 /// Application of a user.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,18 +48,16 @@ impl Application {
     /// Returns the mean bytes of requests and of replies in a session.
     pub fn mean_bytes(&self) -> (f64, f64) {
         let exchanges = self.mean_exchanges();
-        let (request, reply) = self.lengths();
+        let (request, reply) = self.size_distributions();
         (exchanges * request.mean(), exchanges * reply.mean())
     }
 
     /// Returns the mean number of requests in a session.
     pub fn mean_exchanges(&self) -> f64 {
         match self {
-            Self::Http(http) => {
-                http.pages.mean_count(MOST_TURNS) * http.files.mean_count(MOST_TURNS)
-            }
-            Self::Telnet(telnet) => telnet.keystrokes.mean_count(MOST_TURNS),
-            Self::Video(video) => video.chunks().mean_count(MOST_TURNS),
+            Self::Http(http) => http.pages.mean_count(MAX_TURNS) * http.files.mean_count(MAX_TURNS),
+            Self::Telnet(telnet) => telnet.keystrokes.mean_count(MAX_TURNS),
+            Self::Video(video) => video.chunks().mean_count(MAX_TURNS),
         }
     }
 
@@ -68,7 +66,7 @@ impl Application {
     /// connection.
     pub fn mean_packets(&self, payload_bytes: f64) -> [(f64, f64); 2] {
         let exchanges = self.mean_exchanges();
-        let (requests, replies) = self.lengths();
+        let (requests, replies) = self.size_distributions();
         [(requests, 1.0), (replies, 0.0)].map(|(length, empty)| {
             let pkts = exchanges * length.mean_packets(payload_bytes) + empty;
             (pkts, exchanges * length.mean().max(1.0) / pkts)
@@ -76,8 +74,8 @@ impl Application {
     }
 
     /// Returns the maximum number of requests in a session.
-    pub fn most_exchanges(&self) -> f64 {
-        let most = |count: &Distribution| count.largest().ceil().clamp(1.0, MOST_TURNS.into());
+    pub fn max_exchanges(&self) -> f64 {
+        let most = |count: &Distribution| count.largest().ceil().clamp(1.0, MAX_TURNS.into());
         match self {
             Self::Http(http) => most(&http.pages) * most(&http.files),
             Self::Telnet(telnet) => most(&telnet.keystrokes),
@@ -86,7 +84,7 @@ impl Application {
     }
 
     /// Returns the lengths of requests and of replies in bytes.
-    pub fn lengths(&self) -> (&Distribution, &Distribution) {
+    pub fn size_distributions(&self) -> (&Distribution, &Distribution) {
         match self {
             Self::Http(http) => (&http.request_bytes, &http.reply_bytes),
             Self::Telnet(telnet) => (&telnet.keystroke_bytes, &telnet.echo_bytes),
@@ -187,7 +185,7 @@ impl Http {
     }
 
     fn turns(&self, random: &mut Random) -> Vec<Turn> {
-        let pages = self.pages.count(random, MOST_TURNS);
+        let pages = self.pages.draw_count(random, MAX_TURNS);
         (0..pages)
             .map(|page| Turn {
                 // No think time before the first page.
@@ -196,10 +194,10 @@ impl Http {
                 } else {
                     0.0
                 },
-                exchanges: (0..self.files.count(random, MOST_TURNS))
+                exchanges: (0..self.files.draw_count(random, MAX_TURNS))
                     .map(|_| Exchange {
-                        request_bytes: self.request_bytes.count(random, MOST_BYTES),
-                        reply_bytes: self.reply_bytes.count(random, MOST_BYTES),
+                        request_bytes: self.request_bytes.draw_count(random, MAX_BYTES),
+                        reply_bytes: self.reply_bytes.draw_count(random, MAX_BYTES),
                     })
                     .collect(),
             })
@@ -252,7 +250,7 @@ impl Telnet {
     }
 
     fn turns(&self, random: &mut Random) -> Vec<Turn> {
-        let keystrokes = self.keystrokes.count(random, MOST_TURNS);
+        let keystrokes = self.keystrokes.draw_count(random, MAX_TURNS);
         (0..keystrokes)
             .map(|key| Turn {
                 pause_s: if key > 0 {
@@ -261,8 +259,8 @@ impl Telnet {
                     0.0
                 },
                 exchanges: vec![Exchange {
-                    request_bytes: self.keystroke_bytes.count(random, MOST_BYTES),
-                    reply_bytes: self.echo_bytes.count(random, MOST_BYTES),
+                    request_bytes: self.keystroke_bytes.draw_count(random, MAX_BYTES),
+                    reply_bytes: self.echo_bytes.draw_count(random, MAX_BYTES),
                 }],
             })
             .collect()
@@ -332,13 +330,13 @@ impl Video {
     }
 
     fn turns(&self, random: &mut Random) -> Vec<Turn> {
-        let chunks = self.chunks().count(random, MOST_TURNS);
+        let chunks = self.chunks().draw_count(random, MAX_TURNS);
         let chunk = |_| Turn {
             // The player decides.
             pause_s: 0.0,
             exchanges: vec![Exchange {
-                request_bytes: self.request_bytes.count(random, MOST_BYTES),
-                reply_bytes: self.chunk_bytes.count(random, MOST_BYTES),
+                request_bytes: self.request_bytes.draw_count(random, MAX_BYTES),
+                reply_bytes: self.chunk_bytes.draw_count(random, MAX_BYTES),
             }],
         };
         (0..chunks).map(chunk).collect()
@@ -375,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn keystrokes_are_typed_by_people() {
+    fn keystroke_defaults_match_the_paper() {
         let telnet = Telnet::default();
         assert_eq!(Application::Telnet(telnet.clone()).check(), Ok(()));
         assert!((1.0 - telnet.gap_s.cdf(1.0) - 0.15).abs() < 1e-3);

@@ -44,7 +44,7 @@ pub enum Distribution {
 }
 
 /// Largest allowed parameter.
-const MOST: f64 = 1e12;
+const MAX_VALUE: f64 = 1e12;
 
 impl Distribution {
     /// Checks every parameter; `what` names the distribution in the error.
@@ -54,12 +54,12 @@ impl Distribution {
     pub fn check(&self, what: &'static str) -> Result<(), Error> {
         let positive = |value: f64| {
             let allowed = "above 0 and at most 1e12";
-            ensure(value > 0.0 && value <= MOST, what, value, allowed)
+            ensure(value > 0.0 && value <= MAX_VALUE, what, value, allowed)
         };
         match *self {
             Self::Constant(value) => {
                 let allowed = "0 to 1e12";
-                ensure((0.0..=MOST).contains(&value), what, value, allowed)
+                ensure((0.0..=MAX_VALUE).contains(&value), what, value, allowed)
             }
             Self::Exponential { mean, most } => {
                 positive(mean)?;
@@ -228,8 +228,8 @@ impl Distribution {
         1.0 + beyond.sum::<f64>()
     }
 
-    /// Returns the mean of values rounded up to whole numbers from 1, as drawn by [`count`](Self::count). It
-    /// sums one term per number, so use it for small numbers only.
+    /// Returns the mean of values rounded up to whole numbers from 1, as drawn by
+    /// [`draw_count`](Self::draw_count). It sums one term per number, so use it for small numbers only.
     pub(crate) fn mean_count(&self, most: u32) -> f64 {
         // Terms beyond the largest value are 0.
         let most = most.min(self.largest().ceil().max(1.0) as u32);
@@ -242,7 +242,7 @@ impl Distribution {
     }
 
     /// Draws a value and rounds it up to a whole number from 1 to `most`.
-    pub(crate) fn count(&self, random: &mut Random, most: u32) -> u32 {
+    pub(crate) fn draw_count(&self, random: &mut Random, most: u32) -> u32 {
         // The cast saturates.
         (self.draw(random).ceil() as u32).clamp(1, most)
     }
@@ -252,7 +252,12 @@ fn check_table(rows: &[(f64, f64)], what: &'static str) -> Result<(), Error> {
     let mut before = (0.0, 0.0);
     for &(value, share) in rows {
         let allowed = "0 to 1e12, no less than the row before";
-        ensure(value >= before.0 && value <= MOST, what, value, allowed)?;
+        ensure(
+            value >= before.0 && value <= MAX_VALUE,
+            what,
+            value,
+            allowed,
+        )?;
         let allowed = "a share from 0 to 1, no less than in the row before";
         ensure(share >= before.1 && share <= 1.0, what, share, allowed)?;
         before = (value, share);
@@ -261,7 +266,7 @@ fn check_table(rows: &[(f64, f64)], what: &'static str) -> Result<(), Error> {
 }
 
 /// Returns the linear pieces of a table: from `(value, share)` to `(value, share)`.
-fn pieces(rows: &[(f64, f64)]) -> impl Iterator<Item = ((f64, f64), (f64, f64))> + '_ {
+fn segments(rows: &[(f64, f64)]) -> impl Iterator<Item = ((f64, f64), (f64, f64))> + '_ {
     let first = rows.first().map(|&(value, _)| (value, 0.0));
     let starts = first.into_iter().chain(rows.iter().copied());
     starts.zip(rows.iter().copied())
@@ -269,7 +274,7 @@ fn pieces(rows: &[(f64, f64)]) -> impl Iterator<Item = ((f64, f64), (f64, f64))>
 
 fn quantile_of_table(rows: &[(f64, f64)], u: f64) -> f64 {
     let last = rows.last().map_or(0.0, |&(value, _)| value);
-    pieces(rows)
+    segments(rows)
         .find(|&(_, (_, share))| u < share)
         .map_or(last, |((value, share), (next, up_to))| {
             value + (next - value) * (u - share) / (up_to - share)
@@ -278,7 +283,7 @@ fn quantile_of_table(rows: &[(f64, f64)], u: f64) -> f64 {
 
 fn cdf_of_table(rows: &[(f64, f64)], x: f64) -> f64 {
     let mut below = 0.0;
-    for ((value, share), (next, up_to)) in pieces(rows) {
+    for ((value, share), (next, up_to)) in segments(rows) {
         if x >= next {
             below = up_to;
         } else if x > value {
@@ -289,7 +294,7 @@ fn cdf_of_table(rows: &[(f64, f64)], x: f64) -> f64 {
 }
 
 fn moment_of_table(rows: &[(f64, f64)], power: i32) -> f64 {
-    pieces(rows)
+    segments(rows)
         .map(|((value, share), (next, up_to))| {
             let mean = match power {
                 1 => 0.5 * (value + next),
@@ -370,7 +375,7 @@ mod tests {
         }
 
         #[test]
-        fn quantiles_rise_and_the_cdf_undoes_them(
+        fn quantiles_rise_and_the_cdf_inverts_them(
             distribution in any(), u in 0.0..1.0, v in 0.0..1.0,
         ) {
             let (low, high) = if u < v { (u, v) } else { (v, u) };
@@ -405,7 +410,7 @@ mod tests {
         assert_eq!(table.mean_count(10), 1.75);
         let mut random = Random::new(1, Purpose::Arrivals);
         let n = 100_000;
-        let sum: u32 = (0..n).map(|_| table.count(&mut random, 10)).sum();
+        let sum: u32 = (0..n).map(|_| table.draw_count(&mut random, 10)).sum();
         // Five standard errors of √(0.6875 / n).
         assert!(
             (f64::from(sum) / f64::from(n) - 1.75).abs() < 5.0 * (0.6875 / f64::from(n)).sqrt()
@@ -413,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_numbers_are_named() {
+    fn errors_name_the_number() {
         let error = |distribution: Distribution| distribution.check("reply").unwrap_err();
         let table = |rows: &[(f64, f64)]| error(Distribution::Table(rows.to_vec())).to_string();
         assert_eq!(

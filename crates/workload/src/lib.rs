@@ -2,7 +2,7 @@
 //!
 //! A [`Workload`] is a kind of user, [`Http`], [`Telnet`] or [`Video`], with a [`Distribution`] for every
 //! random quantity. From a seed it generates [`Session`]s: arrival times, request and reply sizes, and think
-//! times. A [`Player`] is the state machine of one user. The same sessions can run over real sockets, over
+//! times. A [`SessionStateMachine`] simulates one user. The same sessions can run over real sockets, over
 //! simulated connections or through a simulated network, and their [`Waits`] can be compared.
 //!
 //! The defaults are those of \[IPB\]: Mah, Sholander, Martinez & Tolendino, *IPB: An Internet Protocol
@@ -22,18 +22,18 @@ mod application;
 mod distribution;
 mod error;
 mod normal;
-mod player;
 mod random;
+mod response_times;
 mod session;
-mod times;
+mod session_state;
+mod time_sample;
 mod transfers;
-mod waits;
 
 pub use application::{Application, Http, Telnet, Video};
 pub use distribution::Distribution;
 pub use error::Error;
-pub use player::{Act, Answered, Moment, Player, WaitFor};
+pub use response_times::Waits;
 pub use session::{Exchange, Kind, Playback, Session, Sessions, Turn, Workload};
-pub use times::{Step, Summary, Times};
+pub use session_state::{ReplyEvent, SessionAction, SessionStateMachine, Timestamp, WaitFor};
+pub use time_sample::{Step, Summary, Times};
 pub use transfers::Transfers;
-pub use waits::Waits;

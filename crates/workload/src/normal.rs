@@ -11,13 +11,13 @@ pub(crate) fn cdf(z: f64) -> f64 {
 pub(crate) fn quantile(u: f64) -> f64 {
     // Uses the symmetry, because small tail probabilities have full precision.
     if u < 0.5 {
-        return -beyond(u);
+        return -upper_tail_quantile(u);
     }
-    beyond(1.0 - u)
+    upper_tail_quantile(1.0 - u)
 }
 
 /// Returns the upper-tail quantile of a probability of at most 0.5.
-fn beyond(share: f64) -> f64 {
+fn upper_tail_quantile(share: f64) -> f64 {
     if share <= 0.0 {
         return f64::INFINITY;
     }
@@ -29,8 +29,8 @@ fn beyond(share: f64) -> f64 {
     // Halley's method triples the number of correct digits per iteration.
     for _ in 0..2 {
         let density = libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt();
-        let off = (cdf(-z) - share) / density;
-        z += off / (1.0 - 0.5 * z * off);
+        let correction = (cdf(-z) - share) / density;
+        z += correction / (1.0 - 0.5 * z * correction);
     }
     z
 }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_shares_lie_where_tables_say() {
+    fn quantiles_match_tables() {
         for (u, z) in [
             (0.5, 0.0),
             (0.841_344_746_068_542_9, 1.0),
@@ -63,7 +63,7 @@ mod tests {
     proptest! {
         /// Agreement with statrs, also far in the tails.
         #[test]
-        fn it_is_that_of_others(u in f64::MIN_POSITIVE..1.0, digits in 0.0..300.0_f64, z in -30.0..30.0_f64) {
+        fn matches_statrs(u in f64::MIN_POSITIVE..1.0, digits in 0.0..300.0_f64, z in -30.0..30.0_f64) {
             let normal = Normal::standard();
             for u in [u, 10_f64.powf(-digits)] {
                 let (is, should) = (quantile(u), normal.inverse_cdf(u));

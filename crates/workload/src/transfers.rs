@@ -3,7 +3,7 @@
 use crate::Distribution;
 
 /// Number of equally likely sizes that approximate a distribution.
-const SIZES: usize = 128;
+const QUANTILES: usize = 128;
 
 /// Size distribution of transfers in bytes and in packets.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,34 +16,34 @@ pub struct Transfers {
     initial_window_pkts: f64,
     /// Mean packets of a transfer, cached because its computation is slow.
     mean_pkts: f64,
-    spread: f64,
+    residual_ratio: f64,
     /// Packets of equally likely transfers, ascending.
     sizes_pkts: Vec<f64>,
     /// Cumulative sums over the largest n sizes: packets and their squares, from n = 0.
-    sums: Vec<[f64; 2]>,
+    largest_sums: Vec<[f64; 2]>,
 }
 
 impl Transfers {
     /// Returns transfers of `size`, with `payload_bytes` per packet and this initial window.
     pub fn new(size: Distribution, payload_bytes: f64, initial_window_pkts: f64) -> Transfers {
-        let middles = (0..SIZES).map(|i| (i as f64 + 0.5) / SIZES as f64);
+        let middles = (0..QUANTILES).map(|i| (i as f64 + 0.5) / QUANTILES as f64);
         let sizes_pkts: Vec<f64> = middles
             .map(|u| (size.quantile(u) / payload_bytes).ceil().max(1.0))
             .collect();
-        let mut sums = vec![[0.0; 2]];
+        let mut largest_sums = vec![[0.0; 2]];
         let mut of_larger = [0.0; 2];
         for pkts in sizes_pkts.iter().rev() {
             of_larger = [of_larger[0] + pkts, of_larger[1] + pkts * pkts];
-            sums.push(of_larger);
+            largest_sums.push(of_larger);
         }
         Transfers {
             mean_pkts: size.mean_packets(payload_bytes),
-            spread: size.mean_square() / (2.0 * size.mean().powi(2)).max(f64::MIN_POSITIVE),
+            residual_ratio: size.mean_square() / (2.0 * size.mean().powi(2)).max(f64::MIN_POSITIVE),
             size,
             payload_bytes,
             initial_window_pkts,
             sizes_pkts,
-            sums,
+            largest_sums,
         }
     }
 
@@ -69,8 +69,8 @@ impl Transfers {
 
     /// Returns the mean square of the size over twice its squared mean: the mean residual size at a random
     /// byte over the mean size. It is 1/2 for constant sizes and 1 for an exponential distribution.
-    pub fn spread(&self) -> f64 {
-        self.spread
+    pub fn residual_ratio(&self) -> f64 {
+        self.residual_ratio
     }
 
     /// Returns the mean bytes on the link of a transfer, with `header_bytes` per packet.
@@ -86,33 +86,33 @@ impl Transfers {
 
     /// Returns the fraction of transfers with more than `pkts` packets, over
     /// [`sizes_pkts`](Self::sizes_pkts).
-    pub fn larger(&self, pkts: f64) -> f64 {
-        let larger = SIZES - self.sizes_pkts.partition_point(|&it| it <= pkts);
-        larger as f64 / SIZES as f64
+    pub fn fraction_larger(&self, pkts: f64) -> f64 {
+        let larger = QUANTILES - self.sizes_pkts.partition_point(|&it| it <= pkts);
+        larger as f64 / QUANTILES as f64
     }
 
     /// Returns the mean and the mean square of the packets of a transfer after its first `pkts`, over
     /// [`sizes_pkts`](Self::sizes_pkts).
-    pub fn beyond(&self, pkts: f64) -> [f64; 2] {
-        let larger = SIZES - self.sizes_pkts.partition_point(|&it| it <= pkts);
-        let [sum, squares] = self.sums[larger];
+    pub fn excess_moments(&self, pkts: f64) -> [f64; 2] {
+        let larger = QUANTILES - self.sizes_pkts.partition_point(|&it| it <= pkts);
+        let [sum, squares] = self.largest_sums[larger];
         let n = larger as f64;
         [
-            (sum - n * pkts) / SIZES as f64,
-            (squares - 2.0 * pkts * sum + n * pkts * pkts) / SIZES as f64,
+            (sum - n * pkts) / QUANTILES as f64,
+            (squares - 2.0 * pkts * sum + n * pkts * pkts) / QUANTILES as f64,
         ]
     }
 
     /// Returns the mean square of the packets of a transfer between its first `from` and its first `to`.
-    pub fn between_squared(&self, from: f64, to: f64) -> f64 {
-        let [_, all] = self.beyond(from);
-        let [rest, rest_squared] = self.beyond(to);
+    pub fn mean_square_between(&self, from: f64, to: f64) -> f64 {
+        let [_, all] = self.excess_moments(from);
+        let [rest, rest_squared] = self.excess_moments(to);
         (all - rest_squared - 2.0 * (to - from) * rest).max(0.0)
     }
 
     /// Returns a key that is equal for equal transfers.
-    pub fn likeness(&self) -> [u64; 4] {
-        let [sum, squares] = self.sums[SIZES];
+    pub fn equality_key(&self) -> [u64; 4] {
+        let [sum, squares] = self.largest_sums[QUANTILES];
         [sum, squares, self.payload_bytes, self.initial_window_pkts].map(f64::to_bits)
     }
 }
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spread_of_sizes_is_that_of_closed_forms() {
-        let spread = |size| Transfers::new(size, 1460.0, 10.0).spread();
+    fn residual_ratio_matches_closed_forms() {
+        let spread = |size| Transfers::new(size, 1460.0, 10.0).residual_ratio();
         assert!((spread(Distribution::Constant(2e5)) - 0.5).abs() < 1e-9);
         let (mean, most) = (2e5, 1e9);
         assert!((spread(Distribution::Exponential { mean, most }) - 1.0).abs() < 1e-3);
@@ -140,7 +140,7 @@ mod tests {
     proptest! {
         /// Partial moments equal the means over the transfers themselves.
         #[test]
-        fn parts_are_those_of_the_transfers(
+        fn partial_moments_match_the_sizes(
             mean in 1e3..1e6_f64,
             from in 0.0..500.0_f64,
             more in 0.0..500.0_f64,
@@ -151,10 +151,10 @@ mod tests {
             prop_assert!(sizes.is_sorted());
             let mean_of = |of: &dyn Fn(f64) -> f64| sizes.iter().map(|&s| of(s)).sum::<f64>() / sizes.len() as f64;
             let near = |is: f64, should: f64| (is - should).abs() <= 1e-9 * (1.0 + mean_of(&|s| s * s));
-            let [pkts, squared] = transfers.beyond(from);
+            let [pkts, squared] = transfers.excess_moments(from);
             prop_assert!(near(pkts, mean_of(&|s| (s - from).max(0.0))));
             prop_assert!(near(squared, mean_of(&|s| (s - from).max(0.0).powi(2))));
-            let between = transfers.between_squared(from, from + more);
+            let between = transfers.mean_square_between(from, from + more);
             prop_assert!(near(between, mean_of(&|s| (s - from).clamp(0.0, more).powi(2))));
         }
     }

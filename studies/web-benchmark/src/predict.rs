@@ -1,6 +1,6 @@
 //! Prediction of experiments: the same users, each over a simulated connection.
 
-use netflow_tcpmodel::rounds::{Conversations, Direction, Path};
+use netflow_tcpmodel::rounds::{Direction, Path, SessionRuns};
 use netflow_workload::Waits;
 
 use crate::cell::{Cell, Harm};
@@ -32,7 +32,7 @@ pub fn predict(
         0
     };
     let mtu = u32::from(cell.mtu());
-    let conversations = Conversations {
+    let conversations = SessionRuns {
         mss_bytes: mtu - HEADER_BYTES - options_bytes,
         service_s,
         stack,

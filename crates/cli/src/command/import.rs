@@ -262,7 +262,7 @@ fn partial(path: &Path, text: &str) -> io::Result<PartialFile> {
         _ => Path::new("."),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    PartialFile::of(folder, &name, text.as_bytes())
+    PartialFile::with_contents(folder, &name, text.as_bytes())
 }
 
 fn refused(path: &Path, source: io::Error) -> Failure {

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Rejects an existing file without the `mark` of its kind, which netflow has not written. This is called
 /// before the content is computed.
 pub fn allow(path: &Path, mark: Option<&str>) -> Result<(), Failure> {
-    netflow_files::may_write(path, mark).map_err(cannot(path))
+    netflow_files::check_overwrite(path, mark).map_err(cannot(path))
 }
 
 /// Writes a file atomically. An existing file must have the `mark`.

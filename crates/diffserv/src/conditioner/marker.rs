@@ -1,6 +1,6 @@
 //! Packet-by-packet marker of a conditioner.
 
-use super::split::Excess;
+use super::marking_rule::MarkingRule;
 use super::{Conditioner, Inputs};
 use crate::meter::Tsw;
 use crate::random::{Purpose, Random};
@@ -24,7 +24,7 @@ use crate::{DropPrecedence, Error};
 #[derive(Clone, Debug)]
 pub struct Marker {
     conditioner: Conditioner,
-    excess: Excess,
+    rule: MarkingRule,
     /// Window in packets below which a packet is protected; 0 protects no packet.
     protected_pkts: f64,
     meter: Tsw,
@@ -52,7 +52,7 @@ impl Marker {
             0.0
         };
         Ok(Marker {
-            excess: Excess::of(spec, inputs)?,
+            rule: MarkingRule::of(spec, inputs)?,
             protected_pkts,
             meter: Tsw::starting(spec.committed_bps, spec.interval_s, start_ns),
             random: Random::new(seed, Purpose::Marking),
@@ -65,8 +65,8 @@ impl Marker {
     /// # Errors
     ///
     /// Those of [`Marker::new`]; the previous inputs then remain.
-    pub fn update(&mut self, inputs: &(impl Inputs + ?Sized)) -> Result<(), Error> {
-        self.excess = Excess::of(self.conditioner.spec(), inputs)?;
+    pub fn set_inputs(&mut self, inputs: &(impl Inputs + ?Sized)) -> Result<(), Error> {
+        self.rule = MarkingRule::of(self.conditioner.spec(), inputs)?;
         Ok(())
     }
 
@@ -75,12 +75,12 @@ impl Marker {
     /// # Errors
     ///
     /// Those of [`Marker::new`]; everything then remains unchanged.
-    pub fn follow(
+    pub fn set_conditioner(
         &mut self,
         conditioner: Conditioner,
         inputs: &(impl Inputs + ?Sized),
     ) -> Result<(), Error> {
-        self.excess = Excess::of(conditioner.spec(), inputs)?;
+        self.rule = MarkingRule::of(conditioner.spec(), inputs)?;
         self.conditioner = conditioner;
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Marker {
         let rate_bps = self.meter.packet(now_ns, bytes);
         match window_pkts {
             Some(window) if window < self.protected_pkts => DropPrecedence::Dp0,
-            _ => self.excess.split(rate_bps).pick(u),
+            _ => self.rule.apply(rate_bps).sample(u),
         }
     }
 
@@ -125,7 +125,7 @@ mod tests {
     /// Rows of `tests/reference/math/tsw3cm.csv` in the repository root: time, bytes, the estimate, the
     /// probabilities, the random number u and the resulting colour.
     #[test]
-    fn tsw3cm_marks_as_an_independent_program_does() {
+    fn tsw3cm_matches_an_independent_program() {
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../tests/reference/math/tsw3cm.csv"

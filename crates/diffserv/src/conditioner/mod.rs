@@ -7,7 +7,7 @@
 mod inputs;
 mod kind;
 mod marker;
-mod split;
+mod marking_rule;
 
 pub use inputs::{Aggregate, GivenInputs, Inputs, Minima};
 pub use kind::Kind;
@@ -16,11 +16,11 @@ pub use marker::Marker;
 use crate::error::{ensure, ensure_rate};
 use crate::meter::ensure_interval;
 use crate::{Error, Fractions};
-use split::Excess;
+use marking_rule::MarkingRule;
 
 /// Fraction of an aggregate above its committed rate that stays DP0; p = (measured − committed)/measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InProfile {
+pub enum GreenShare {
     /// 1 − p: exactly the committed rate, as the text of \[Cond\] states.
     #[default]
     Plain,
@@ -31,10 +31,10 @@ pub enum InProfile {
 /// Fraction of the excess over the committed rate that becomes DP2, for the kinds that use RTTs. The rest
 /// becomes DP1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ratio {
+pub enum Dp2Ratio {
     /// q = (minRTT/RTT)²·(minRTO/RTO), as printed in Fig. 1 of \[Cond\]; only the first factor without RTOs.
     #[default]
-    Printed,
+    AsPrinted,
     /// Square root of that, as eq. 9 of \[Cond\] would give.
     Root,
 }
@@ -52,9 +52,9 @@ pub struct ConditionerSpec {
     /// Averaging interval of the rate estimator in seconds.
     pub interval_s: f64,
     /// Fraction that stays DP0 for the kinds that use RTTs. Other kinds ignore it.
-    pub in_profile: InProfile,
+    pub in_profile: GreenShare,
     /// Fraction that becomes DP2 for the kinds that use RTTs. Other kinds ignore it.
-    pub ratio: Ratio,
+    pub ratio: Dp2Ratio,
     /// Value of q for the aggregate with the smallest RTT, 0–1. \[Cond\] gives it "its own ratio" without a
     /// formula. `None` uses the formula, which gives 1 without RTOs.
     pub minimum_q: Option<f64>,
@@ -72,8 +72,8 @@ impl ConditionerSpec {
             committed_bps,
             peak_bps,
             interval_s: 1.0,
-            in_profile: InProfile::default(),
-            ratio: Ratio::default(),
+            in_profile: GreenShare::default(),
+            ratio: Dp2Ratio::default(),
             minimum_q: None,
             small_window_pkts: 3.0,
         }
@@ -154,9 +154,9 @@ impl Conditioner {
         inputs: &(impl Inputs + ?Sized),
     ) -> Result<Fractions, Error> {
         ensure_rate("measured rate in bit/s", measured_bps)?;
-        let excess = Excess::of(&self.spec, inputs)?;
-        let protected = self.protected(inputs)?;
-        let rest = excess.split(measured_bps).fractions();
+        let rule = MarkingRule::of(&self.spec, inputs)?;
+        let protected = self.protected_fraction(inputs)?;
+        let rest = rule.apply(measured_bps).fractions();
         let unprotected = 1.0 - protected;
         Ok(Fractions {
             dp0: protected + unprotected * rest.dp0,
@@ -172,7 +172,7 @@ impl Conditioner {
     }
 
     /// Returns the fraction of protected packets.
-    fn protected(&self, inputs: &(impl Inputs + ?Sized)) -> Result<f64, Error> {
+    fn protected_fraction(&self, inputs: &(impl Inputs + ?Sized)) -> Result<f64, Error> {
         if !self.spec.kind.protects_small_windows() {
             return Ok(0.0);
         }

@@ -52,7 +52,7 @@ impl Curve {
 
     /// Precomputes the slopes of the curve.
     pub(super) fn slopes(&self, gentle: bool) -> Slopes {
-        let (above_slope, certain_pkts) = if gentle {
+        let (gentle_slope, saturation_pkts) = if gentle {
             ((1.0 - self.max_p) / self.max_pkts, 2.0 * self.max_pkts)
         } else {
             (0.0, self.max_pkts)
@@ -60,8 +60,8 @@ impl Curve {
         Slopes {
             curve: *self,
             slope: self.max_p / (self.max_pkts - self.min_pkts),
-            above_slope,
-            certain_pkts,
+            gentle_slope,
+            saturation_pkts,
         }
     }
 }
@@ -71,9 +71,9 @@ impl Curve {
 pub(super) struct Slopes {
     curve: Curve,
     slope: f64,
-    above_slope: f64,
+    gentle_slope: f64,
     /// Average in packets from which the probability is 1.
-    certain_pkts: f64,
+    saturation_pkts: f64,
 }
 
 impl Slopes {
@@ -87,13 +87,13 @@ impl Slopes {
         } = self.curve;
         // Computes both pieces and then selects, because the branch would be unpredictable.
         let between = (self.slope * (average_pkts - min_pkts)).max(0.0);
-        let above = max_p + self.above_slope * (average_pkts - max_pkts);
+        let above = max_p + self.gentle_slope * (average_pkts - max_pkts);
         let p = if average_pkts < max_pkts {
             between
         } else {
             above
         };
-        if average_pkts < self.certain_pkts {
+        if average_pkts < self.saturation_pkts {
             p
         } else {
             1.0

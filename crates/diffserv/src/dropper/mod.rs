@@ -1,23 +1,23 @@
 //! Droppers: random early detection with drop precedences (RED, RIO, WRED).
 
-mod active_queue;
-mod average;
 mod curve;
+mod diffserv_queue;
+mod drop_spacing;
+mod ewma;
 mod red;
 mod spec;
-mod spread;
 
-pub use active_queue::ActiveQueue;
-pub use average::Relaxation;
 pub use curve::Curve;
-pub use red::{Early, RedAverage};
+pub use diffserv_queue::DiffServQueue;
+pub use drop_spacing::DropSpacing;
+pub use ewma::EwmaStep;
+pub use red::{RedAverage, RedDecision};
 pub use spec::{Counting, Discipline, DropperSpec};
-pub use spread::Spread;
 
 use crate::{DropPrecedence, Error};
 use curve::Slopes;
 
-/// Random early detection with drop precedences: the definition of [`ActiveQueue`] and of its expected
+/// Random early detection with drop precedences: the definition of [`DiffServQueue`] and of its expected
 /// averages and drop probabilities.
 ///
 /// ```
@@ -25,7 +25,7 @@ use curve::Slopes;
 ///
 /// // Thresholds as in [Cond], at a link of 10 Mbit/s with packets of 1024 B.
 /// let service_pps = 10e6 / (8.0 * 1024.0);
-/// let dropper = Dropper::new(DropperSpec::cond(Discipline::RioC, service_pps, 100))?;
+/// let dropper = Dropper::new(DropperSpec::habib_2002(Discipline::RioC, service_pps, 100))?;
 ///
 /// // DP2 (red) is between its thresholds, and DP1 (yellow) is below them.
 /// assert!(dropper.drop_probability(DropPrecedence::Dp2, 20.0) > 0.1);
@@ -40,7 +40,7 @@ pub struct Dropper {
 
 /// Load of a queue in a time step, per precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct QueueLoad {
     /// Arrival rate of each precedence in packets/s, including dropped packets.
     pub arrival_pps: [f64; 3],
     /// Mean number of packets of each precedence in the queue.
@@ -84,24 +84,29 @@ impl Dropper {
 
     /// Returns the expected averages after `step_s` seconds under this load with random arrivals. Solvers
     /// that need the averages as functions of the queue at the end of the step can use
-    /// [`Dropper::relaxation`].
+    /// [`Dropper::average_step`].
     #[must_use]
-    pub fn averages_after(&self, average_pkts: [f64; 3], load: &Load, step_s: f64) -> [f64; 3] {
+    pub fn averages_after(
+        &self,
+        average_pkts: [f64; 3],
+        load: &QueueLoad,
+        step_s: f64,
+    ) -> [f64; 3] {
         DropPrecedence::ALL.map(|p| {
             let seen = |parts: [f64; 3]| -> f64 {
                 let held = DropPrecedence::ALL.into_iter();
-                let held = held.filter(|&other| self.spec.discipline.holds(p, other));
+                let held = held.filter(|&other| self.spec.discipline.counts(p, other));
                 held.map(|other| *other.of(&parts)).sum()
             };
-            self.relaxation(seen(load.arrival_pps), *p.of(&load.empty), step_s)
+            self.average_step(seen(load.arrival_pps), *p.of(&load.empty), step_s)
                 .after(*p.of(&average_pkts), seen(load.queue_pkts))
         })
     }
 
     /// Returns the expected update of an average over `step_s` seconds. `arrival_pps` counts only arrivals in
     /// this average, and `empty` is the fraction of the time without such packets in the queue.
-    pub fn relaxation(&self, arrival_pps: f64, empty: f64, step_s: f64) -> Relaxation {
-        Relaxation::within(
+    pub fn average_step(&self, arrival_pps: f64, empty: f64, step_s: f64) -> EwmaStep {
+        EwmaStep::over_step(
             self.spec.weight,
             arrival_pps,
             empty * self.spec.service_pps,

@@ -1,6 +1,6 @@
 //! Settings of a dropper.
 
-use super::{Curve, Spread};
+use super::{Curve, DropSpacing};
 use crate::error::ensure;
 use crate::{DropPrecedence, Error};
 
@@ -20,7 +20,7 @@ pub enum Discipline {
 
 impl Discipline {
     /// Returns true if the average of `precedence` counts packets of precedence `other`.
-    pub(crate) fn holds(self, precedence: DropPrecedence, other: DropPrecedence) -> bool {
+    pub(crate) fn counts(self, precedence: DropPrecedence, other: DropPrecedence) -> bool {
         match self {
             Discipline::Red | Discipline::Wred => true,
             Discipline::RioC => other <= precedence,
@@ -55,7 +55,7 @@ pub struct DropperSpec {
     /// instead of jumping to 1.
     pub gentle: bool,
     /// Spacing of drops.
-    pub spread: Spread,
+    pub spread: DropSpacing,
     /// Unit of the queue length.
     pub counting: Counting,
     /// Buffer for waiting packets (mean packets in byte mode), at least 1.
@@ -74,7 +74,7 @@ impl DropperSpec {
             curves: [curve; 3],
             weight: 0.002,
             gentle: false,
-            spread: Spread::Wait,
+            spread: DropSpacing::WaitThenUniform,
             counting: Counting::Packets,
             buffer_pkts,
             service_pps,
@@ -83,7 +83,7 @@ impl DropperSpec {
 
     /// Returns the parameters of \[Cond\]: DP0 {40, 55, 0.02}, DP1 {25, 40, 0.05}, DP2 {10, 25, 0.1}, w_q
     /// 0.002, counted in packets, not gentle, drops spread as in the DiffServ module of ns-2.
-    pub fn cond(discipline: Discipline, service_pps: f64, buffer_pkts: u32) -> DropperSpec {
+    pub fn habib_2002(discipline: Discipline, service_pps: f64, buffer_pkts: u32) -> DropperSpec {
         DropperSpec {
             discipline,
             curves: [
@@ -93,7 +93,7 @@ impl DropperSpec {
             ],
             weight: 0.002,
             gentle: false,
-            spread: Spread::Uniform,
+            spread: DropSpacing::Uniform,
             counting: Counting::Packets,
             buffer_pkts,
             service_pps,

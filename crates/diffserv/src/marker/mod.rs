@@ -9,7 +9,7 @@ pub use trtcm::TrTcm;
 use crate::{Error, Fractions, error::ensure_rate};
 
 /// Returns the arrival rate of each colour in bit/s.
-fn arriving(rate_bps: f64, before: Fractions) -> Result<[f64; 3], Error> {
+fn arrival_rates(rate_bps: f64, before: Fractions) -> Result<[f64; 3], Error> {
     ensure_rate("rate in bit/s", rate_bps)?;
     for part in before.to_array() {
         let good = (0.0..=1.0).contains(&part);

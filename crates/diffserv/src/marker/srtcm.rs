@@ -1,7 +1,7 @@
 //! Single rate three colour marker (RFC 2697).
 
-use super::{arriving, fractions};
-use crate::meter::{Bucket, Clock};
+use super::{arrival_rates, fractions};
+use crate::meter::{Bucket, TokenClock};
 use crate::{DropPrecedence, Error, Fractions};
 
 /// Single rate three colour marker (RFC 2697): green within the committed burst, yellow within the excess
@@ -11,7 +11,7 @@ use crate::{DropPrecedence, Error, Fractions};
 pub struct SrTcm {
     committed: Bucket,
     excess: Bucket,
-    clock: Clock,
+    clock: TokenClock,
     committed_bps: f64,
 }
 
@@ -39,7 +39,7 @@ impl SrTcm {
         Ok(SrTcm {
             committed,
             excess,
-            clock: Clock::default(),
+            clock: TokenClock::default(),
             committed_bps: committed_bps as f64,
         })
     }
@@ -94,7 +94,7 @@ impl SrTcm {
     fn fill(&mut self, now_ns: u64) {
         let elapsed_ns = self.clock.elapsed_ns(now_ns);
         let overflow = self.committed.fill(elapsed_ns);
-        self.excess.put(overflow);
+        self.excess.add(overflow);
     }
 
     /// Returns the tokens in the committed and the excess bucket after the last packet, in bytes.
@@ -112,7 +112,7 @@ impl SrTcm {
     ///
     /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s or a fraction outside 0 to 1.
     pub fn fractions(&self, rate_bps: f64, before: Fractions) -> Result<Fractions, Error> {
-        let [green_in, yellow_in, _] = arriving(rate_bps, before)?;
+        let [green_in, yellow_in, _] = arrival_rates(rate_bps, before)?;
         let green = green_in.min(self.committed_bps);
         let yellow = (green_in - green + yellow_in).min(self.committed_bps - green);
         Ok(fractions(rate_bps, green, yellow))

@@ -1,7 +1,7 @@
 //! Two rate three colour marker (RFC 2698).
 
-use super::{arriving, fractions};
-use crate::meter::{Bucket, Clock};
+use super::{arrival_rates, fractions};
+use crate::meter::{Bucket, TokenClock};
 use crate::{DropPrecedence, Error, Fractions};
 
 /// Two rate three colour marker (RFC 2698): red above the peak rate and its burst, otherwise yellow above the
@@ -10,7 +10,7 @@ use crate::{DropPrecedence, Error, Fractions};
 pub struct TrTcm {
     committed: Bucket,
     peak: Bucket,
-    clock: Clock,
+    clock: TokenClock,
     committed_bps: f64,
     peak_bps: f64,
 }
@@ -51,7 +51,7 @@ impl TrTcm {
         Ok(TrTcm {
             committed,
             peak,
-            clock: Clock::default(),
+            clock: TokenClock::default(),
             committed_bps: committed_bps as f64,
             peak_bps: peak_bps as f64,
         })
@@ -137,7 +137,7 @@ impl TrTcm {
     ///
     /// [`Error::OutOfRange`] for a rate outside 0 to 1e18 bit/s or a fraction outside 0 to 1.
     pub fn fractions(&self, rate_bps: f64, before: Fractions) -> Result<Fractions, Error> {
-        let [green_in, yellow_in, _] = arriving(rate_bps, before)?;
+        let [green_in, yellow_in, _] = arrival_rates(rate_bps, before)?;
         let asking = green_in + yellow_in;
         let within_peak = asking.min(self.peak_bps);
         let green_within = if asking > 0.0 {

@@ -40,12 +40,12 @@ impl Bucket {
     /// A product above 64 bits saturates, which fills any two buckets.
     #[inline]
     pub fn fill(&mut self, elapsed_ns: u64) -> u64 {
-        self.put(self.rate_bps.saturating_mul(elapsed_ns))
+        self.add(self.rate_bps.saturating_mul(elapsed_ns))
     }
 
     /// Adds tokens and returns those that overflow the bucket.
     #[inline]
-    pub fn put(&mut self, tokens: u64) -> u64 {
+    pub fn add(&mut self, tokens: u64) -> u64 {
         let added = tokens.min(self.limit - self.tokens);
         self.tokens += added;
         tokens - added
@@ -83,11 +83,11 @@ impl Bucket {
 
 /// Time of the last token update.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clock {
+pub(crate) struct TokenClock {
     last_ns: u64,
 }
 
-impl Clock {
+impl TokenClock {
     /// Returns the time since the last call, or 0 if the time went back.
     #[inline]
     pub fn elapsed_ns(&mut self, now_ns: u64) -> u64 {
@@ -112,7 +112,7 @@ impl Clock {
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     bucket: Bucket,
-    clock: Clock,
+    clock: TokenClock,
 }
 
 impl TokenBucket {
@@ -125,7 +125,7 @@ impl TokenBucket {
         let bucket = Bucket::new(("rate in bit/s", rate_bps), ("burst in B", burst_bytes))?;
         Ok(TokenBucket {
             bucket,
-            clock: Clock::default(),
+            clock: TokenClock::default(),
         })
     }
 

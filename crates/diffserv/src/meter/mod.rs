@@ -4,6 +4,6 @@ mod bucket;
 mod tsw;
 
 pub use bucket::TokenBucket;
-pub(crate) use bucket::{Bucket, Clock};
+pub(crate) use bucket::{Bucket, TokenClock};
 pub use tsw::Tsw;
 pub(crate) use tsw::ensure_interval;

@@ -1,6 +1,6 @@
 //! Tests of meters, markers and droppers through the public API, in one binary to shorten the build.
 
-mod faces;
+mod invalid_settings;
+mod packet_vs_expected;
 mod properties;
-mod refusals;
 mod vectors;

@@ -1,9 +1,9 @@
 //! Properties that hold for all settings and streams.
 
 use netflow_diffserv::{
-    ActiveQueue, Aggregate, Conditioner, ConditionerSpec, Curve, Discipline, DropPrecedence,
-    Dropper, DropperSpec, GivenInputs, InProfile, Kind, Marker, Minima, Ratio, SrTcm, TokenBucket,
-    TrTcm,
+    Aggregate, Conditioner, ConditionerSpec, Curve, DiffServQueue, Discipline, Dp2Ratio,
+    DropPrecedence, Dropper, DropperSpec, GivenInputs, GreenShare, Kind, Marker, Minima, SrTcm,
+    TokenBucket, TrTcm,
 };
 use proptest::prelude::*;
 
@@ -42,8 +42,8 @@ proptest! {
         rtt in 1e-3..1.0_f64, rto in 0.2..3.0_f64, window in 1.0..10.0_f64, squared: bool, root: bool,
     ) {
         let mut spec = ConditionerSpec::new(kind, committed, Some(committed + above));
-        if squared { spec.in_profile = InProfile::Squared; }
-        if root { spec.ratio = Ratio::Root; }
+        if squared { spec.in_profile = GreenShare::Squared; }
+        if root { spec.ratio = Dp2Ratio::Root; }
         let f = Conditioner::new(spec).unwrap().fractions(rate, &known(rtt, rto, window)).unwrap();
         let parts = f.to_array();
         prop_assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{f:?}");
@@ -100,7 +100,7 @@ proptest! {
     fn drops_rise_with_the_precedence_and_the_average(
         discipline in discipline(), gentle: bool, a in 0.0..120.0_f64, more in 0.0..50.0_f64,
     ) {
-        let mut spec = DropperSpec::cond(discipline, 1000.0, 100);
+        let mut spec = DropperSpec::habib_2002(discipline, 1000.0, 100);
         spec.gentle = gentle;
         let dropper = Dropper::new(spec).unwrap();
         let (low, high) = (dropper.drop_probabilities([a; 3]), dropper.drop_probabilities([a + more; 3]));
@@ -117,10 +117,10 @@ proptest! {
         discipline in discipline(), room in 1..40_u32,
         steps in prop::collection::vec((0..3_000_000_u64, precedence(), any::<bool>()), 1..400),
     ) {
-        let mut spec = DropperSpec::cond(discipline, 1000.0, room);
+        let mut spec = DropperSpec::habib_2002(discipline, 1000.0, room);
         spec.curves = [Curve::new(8.0, 30.0, 0.1), Curve::new(4.0, 20.0, 0.2), Curve::new(1.0, 10.0, 0.5)];
         spec.weight = 0.2;
-        let mut queue = ActiveQueue::new(Dropper::new(spec).unwrap(), 0, 9);
+        let mut queue = DiffServQueue::new(Dropper::new(spec).unwrap(), 0, 9);
         let (mut now, mut balance) = (0, [0_u32; 3]);
         for (gap, p, arrives) in steps {
             now += gap;

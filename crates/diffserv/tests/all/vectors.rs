@@ -2,8 +2,8 @@
 //! (`tests/reference/math` in the repository root).
 
 use netflow_diffserv::{
-    Aggregate, Conditioner, ConditionerSpec, DropPrecedence, GivenInputs, InProfile, Kind, Minima,
-    Ratio, SrTcm, TrTcm,
+    Aggregate, Conditioner, ConditionerSpec, Dp2Ratio, DropPrecedence, GivenInputs, GreenShare,
+    Kind, Minima, SrTcm, TrTcm,
 };
 
 fn rows(name: &str) -> Vec<csv::StringRecord> {
@@ -105,11 +105,11 @@ fn rtt_rto_marks_with_the_probabilities_of_the_figure() {
                 "row {i}, column {column}: {found}"
             );
         };
-        let plain = of(InProfile::Plain, Ratio::Printed);
+        let plain = of(GreenShare::Plain, Dp2Ratio::AsPrinted);
         (0..3).for_each(|c| check(plain[c], 9 + c));
-        let squared = of(InProfile::Squared, Ratio::Printed);
+        let squared = of(GreenShare::Squared, Dp2Ratio::AsPrinted);
         (0..3).for_each(|c| check(squared[c], 12 + c));
-        let root = of(InProfile::Plain, Ratio::Root);
+        let root = of(GreenShare::Plain, Dp2Ratio::Root);
         (1..3).for_each(|c| check(root[c], 14 + c));
     }
 }

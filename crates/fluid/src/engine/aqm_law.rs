@@ -89,9 +89,9 @@ impl PieStep {
     }
 
     fn drops(&self, probability: f64, wait_s: f64) -> f64 {
-        match self.pie.is_calm(1e9 * self.wait_before_s, probability) {
+        match self.pie.is_short(1e9 * self.wait_before_s, probability) {
             true => 0.0,
-            false => self.many(wait_s) * self.pie.dropped_at(probability),
+            false => self.many(wait_s) * self.pie.drop_fraction(probability),
         }
     }
 

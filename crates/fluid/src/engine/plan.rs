@@ -844,7 +844,7 @@ pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: 
     let round_trip_s: f64 = data.iter().chain(back).map(link).map(|l| l.delay_s).sum();
     let holds_pkts = narrowest_bps * round_trip_s / packet_bits;
     let grown_pkts = (2.0 * holds_pkts / std::f64::consts::LN_2).max(QUICK_PKTS);
-    let beyond = |pkts| transfers.beyond(pkts)[0] / transfers.beyond(0.0)[0];
+    let beyond = |pkts| transfers.excess_moments(pkts)[0] / transfers.excess_moments(0.0)[0];
     let grows = beyond(QUICK_PKTS) - beyond(grown_pkts);
     let acks = 1.0 - (1.0 - WHILE_GROWING) * grows - 0.5 * beyond(grown_pkts);
     (acks * ALIKE).round() / ALIKE

@@ -4,7 +4,7 @@
 //! backward Euler solves for the averages, the early drops and the queue together, with the averages at the
 //! end of the step.
 
-use netflow_diffserv::{Discipline, Dropper, Load};
+use netflow_diffserv::{Discipline, Dropper, QueueLoad};
 use netflow_network::DropPolicy;
 use netflow_network::tables::Tables;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ impl RioStep<'_> {
     fn at(&self, tried: &Solution) -> Tried {
         let waiting = (tried.queue_pkts - tried.utilization).max(0.0);
         let shares = self.shares();
-        let load = Load {
+        let load = QueueLoad {
             arrival_pps: self.arriving.map(|pkts| pkts / self.length_s),
             queue_pkts: shares.map(|share| share * waiting),
             empty: self

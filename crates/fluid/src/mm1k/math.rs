@@ -1,7 +1,7 @@
 //! Langevin function and tiny exponentials for the M/M/1/K inverse. Without calls of the system library they
 //! are fast and bit-identical on every machine.
 
-use netflow_units::math::exp_within;
+use netflow_units::math::exp_unchecked;
 
 /// Returns e^x − 1 for |x| < 1e-3.
 #[inline(always)]

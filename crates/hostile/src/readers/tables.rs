@@ -1,6 +1,6 @@
 //! Tables of samples and of packets.
 
-use netflow_diffserv::table::Packets;
+use netflow_diffserv::table::PacketReader;
 use netflow_files::ShortLines;
 use netflow_profile::fit::{Method, Names, fit};
 use netflow_trace::sender::{SamplesWriter, read_samples};
@@ -68,7 +68,7 @@ pub fn samples_table(bytes: &[u8]) {
 /// # Panics
 /// On an error in netflow.
 pub fn packets_table(bytes: &[u8]) {
-    let Ok(packets) = Packets::new(ShortLines::new(bytes)) else {
+    let Ok(packets) = PacketReader::new(ShortLines::new(bytes)) else {
         return;
     };
     let mut before_s = 0.0;

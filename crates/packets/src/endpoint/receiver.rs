@@ -2,7 +2,7 @@
 
 use netflow_network::{Acks, ConnectionSpec, Source};
 use netflow_tcpmodel::tcp::NEVER;
-use netflow_tcpmodel::tcp::agents::Receiver;
+use netflow_tcpmodel::tcp::ns2::Receiver;
 
 use crate::endpoint::delays::OneWay;
 use crate::endpoint::stack::StackReceiver;

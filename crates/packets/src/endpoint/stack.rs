@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use netflow_network::{Application, ConnectionSpec, Limit};
 use netflow_tcpmodel::tcp::NEVER;
-use netflow_tcpmodel::tcp::{Ack, Opening, Receiver, Sender, TcpState};
+use netflow_tcpmodel::tcp::{Ack, Handshake, Receiver, Sender, TcpState};
 use netflow_tcpmodel::{CongestionControl, Stack};
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -30,7 +30,7 @@ const ENDLESS: u32 = i32::MAX as u32 - 1;
 #[derive(Clone, Debug)]
 pub(crate) struct StackSender {
     stack: Arc<Stack>,
-    opening: Opening,
+    opening: Handshake,
     is_open: bool,
     sender: Sender,
     /// Maximum number of segments in flight, whatever the receive window.
@@ -85,7 +85,7 @@ impl StackSender {
         let (timers, ticks) = (phase(), phase());
         StackSender {
             stack: stack.clone(),
-            opening: Opening::new(stack, timers),
+            opening: Handshake::new(stack, timers),
             is_open: false,
             sender: Sender::new(stack, stack.mss_bytes, limit, [timers, ticks]),
             limit,
@@ -107,7 +107,7 @@ impl StackSender {
         (self.rtts_before, self.losses_before) = (self.rtt_sum(), self.losses_found());
         let mut phase = || self.random.random::<f64>();
         let (timers, ticks) = (phase(), phase());
-        self.opening = Opening::new(&self.stack, timers);
+        self.opening = Handshake::new(&self.stack, timers);
         self.sender = Sender::new(
             &self.stack,
             self.stack.mss_bytes,
@@ -268,12 +268,14 @@ impl StackSender {
 
     /// Returns the congestion window in packets, limited by the receive window.
     pub fn window_pkts(&self) -> f64 {
-        self.sender.cwnd_pkts().min(f64::from(self.sender.room()))
+        self.sender
+            .cwnd_pkts()
+            .min(f64::from(self.sender.receive_window_segments()))
     }
 
     /// Returns the maximum window in packets.
     pub fn limit(&self) -> f64 {
-        f64::from(self.sender.most_out())
+        f64::from(self.sender.peer_window_segments())
     }
 
     /// Returns the maximum number of segments in flight so far.
@@ -335,10 +337,11 @@ impl StackSender {
                 Limit::Pacing
             }
             false
-                if self.sender.is_out_of_room()
-                    || self.sender.cwnd_pkts() >= f64::from(self.sender.room()) =>
+                if self.sender.is_receive_window_limited()
+                    || self.sender.cwnd_pkts()
+                        >= f64::from(self.sender.receive_window_segments()) =>
             {
-                match self.sender.room() < self.limit {
+                match self.sender.receive_window_segments() < self.limit {
                     true => Limit::ReceiveWindow,
                     false => Limit::Window,
                 }
@@ -395,7 +398,8 @@ impl StackReceiver {
 
     /// Returns the delayed acknowledgement to send before data packet `seq` is received, if any.
     pub fn settle(&mut self, seq: i32, congested: bool) -> Option<(i32, u64)> {
-        let ack = (seq != 0).then(|| self.receiver.settle(seq as u32 - 1, congested, lists))??;
+        let ack =
+            (seq != 0).then(|| self.receiver.ack_before(seq as u32 - 1, congested, lists))??;
         Some((ack.cumulative as i32, pack(&ack)))
     }
 

@@ -8,7 +8,7 @@ use netflow_network::{
     MOST_STACK_WINDOW, Source, WindowSource, WorkloadSpec, segment_bytes,
 };
 use netflow_tcpmodel::Stack;
-use netflow_tcpmodel::tcp::agents::{Receiver, Sender, Sent};
+use netflow_tcpmodel::tcp::ns2::{Receiver, Sender, Sent};
 use netflow_tcpmodel::tcp::{NEVER, TcpState};
 use rand::RngExt;
 use rand_pcg::Pcg32;
@@ -267,7 +267,9 @@ impl Transfer {
             Kind::Tcp(tcp) => {
                 let offset = tcp.random.random();
                 let source = user.workload.source.unwrap_or_default();
-                tcp.sender = tcp.sender.anew(&source, USER_LIMIT, offset, !server);
+                tcp.sender = tcp
+                    .sender
+                    .new_connection(&source, USER_LIMIT, offset, !server);
                 tcp.held_ns = NEVER;
                 user.repeated = tcp.sender.repeated;
             }
@@ -298,7 +300,7 @@ impl Transfer {
     /// Returns true if nothing remains to be done at both endpoints, unless packets are in flight.
     pub fn is_at_rest(&self) -> bool {
         let sender_rests = match &self.kind {
-            Kind::Tcp(tcp) => tcp.sender.is_at_rest(),
+            Kind::Tcp(tcp) => tcp.sender.is_idle(),
             Kind::Stack(stack) => stack.is_at_rest(),
             Kind::Tfrc(_) | Kind::FixedRate(_) => false,
         };
@@ -381,7 +383,7 @@ impl Transfer {
             user.is_accepted = true;
         }
         match &mut self.kind {
-            Kind::Tcp(tcp) if !repeated => tcp.sender.learn_rtt(from_ns, to_ns),
+            Kind::Tcp(tcp) if !repeated => tcp.sender.measure_handshake_rtt(from_ns, to_ns),
             Kind::Stack(stack) => stack.accept(from_ns, to_ns, repeated),
             Kind::Tcp(_) | Kind::Tfrc(_) | Kind::FixedRate(_) => {}
         }
@@ -535,7 +537,7 @@ impl Transfer {
     /// Returns the maximum number of packets in flight so far, of a sender with a congestion window.
     pub fn most_out_pkts(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Tcp(tcp) => Some(tcp.sender.most_out as u32),
+            Kind::Tcp(tcp) => Some(tcp.sender.max_out as u32),
             Kind::Stack(stack) => Some(stack.most_out()),
             Kind::Tfrc(_) | Kind::FixedRate(_) => None,
         }
@@ -646,7 +648,7 @@ impl Transfer {
                             tcp.try_to_send(now_ns);
                         }
                         if self.user.is_some() {
-                            tcp.sender.rest();
+                            tcp.sender.stop_timer_if_done();
                         }
                     }
                     Kind::Stack(stack) => stack.acknowledge(now_ns, packet.seq, packet.metadata),

@@ -4,7 +4,7 @@
 //! Gallager 1993).
 
 use netflow_network::{LinkId, Network, service_ns};
-use netflow_queues::Turns;
+use netflow_queues::PacketScheduler;
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::engine::Engine;

@@ -82,7 +82,7 @@ impl Marking {
         }
         match (&mut self.marks, &next) {
             (Marks::Conditioner(marker), Edge::Conditioner(next)) if self.sent != [0; 3] => {
-                marker.follow(next.clone(), &self.known)?;
+                marker.set_conditioner(next.clone(), &self.known)?;
             }
             _ => self.marks = Marks::new(&next, &self.known, self.seed),
         }

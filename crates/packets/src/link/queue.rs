@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{ActiveQueue, DropPrecedence, Early, RedAverage};
+use netflow_diffserv::{DiffServQueue, DropPrecedence, RedAverage, RedDecision};
 use netflow_network::{Red, service_ns};
-use netflow_queues::{Buffer, Departures, LinkLoss, Losses};
+use netflow_queues::{Buffer, DepartureRing, LinkLoss, Losses};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -256,7 +256,7 @@ impl Queue {
             Buffer::Unbounded => (usize::MAX, None),
         };
         Queue {
-            link: Departures::new(pkts),
+            link: DepartureRing::new(pkts),
             bytes,
             red: None,
             rio: None,
@@ -348,7 +348,7 @@ impl Queue {
             self.counts.lost += 1;
             None
         } else {
-            let begins_ns = self.link.free().max(now_ns);
+            let begins_ns = self.link.last_departure().max(now_ns);
             let left_ns = self.arrive(now_ns, service_ns, bits, None);
             match left_ns {
                 Some(_) => rio.waiting.push_back((begins_ns, marked)),
@@ -390,7 +390,7 @@ impl Queue {
         if left_ns.is_none()
             && let Some(red) = &mut self.red
         {
-            red.average.overflowed();
+            red.average.on_overflow();
         }
         left_ns
     }
@@ -439,7 +439,7 @@ impl Queue {
                     managed.enqueue(waits, spec.flow(), ecn, dropped);
                 }
                 if let (Some(red), true) = (&mut self.red, dropped.len() > before) {
-                    red.average.overflowed();
+                    red.average.on_overflow();
                 }
             }
             false => dropped.push(waits),
@@ -487,7 +487,7 @@ impl Queue {
     pub fn most_pkts(&self) -> u64 {
         match &self.managed {
             Some(managed) => managed.most_pkts(),
-            None => self.link.most(),
+            None => self.link.max_len(),
         }
     }
 
@@ -495,7 +495,7 @@ impl Queue {
     pub fn restart_most(&mut self, now_ns: u64) {
         match &mut self.managed {
             Some(managed) => managed.restart_most(now_ns),
-            None => self.link.restart_most(now_ns),
+            None => self.link.reset_max_len(now_ns),
         }
     }
 
@@ -521,7 +521,11 @@ impl Queue {
     fn still_ns(&self, now_ns: u64) -> u64 {
         match &self.managed {
             Some(managed) => managed.free_ns.saturating_sub(now_ns),
-            None => self.link.sent(now_ns).map(|sent_ns| sent_ns - now_ns).sum(),
+            None => self
+                .link
+                .departure_times(now_ns)
+                .map(|sent_ns| sent_ns - now_ns)
+                .sum(),
         }
     }
 
@@ -551,7 +555,7 @@ impl Queue {
     pub fn free_ns(&self) -> u64 {
         match &self.managed {
             Some(managed) => managed.free_ns,
-            None => self.link.free(),
+            None => self.link.last_departure(),
         }
     }
 
@@ -578,12 +582,12 @@ impl Queue {
             Some(_) => {}
             None => self
                 .link
-                .retime(now_ns, |at_ns| stretched(at_ns, now_ns, ratio)),
+                .remap_times(now_ns, |at_ns| stretched(at_ns, now_ns, ratio)),
         }
         self.counts.sojourn_ns = self.counts.sojourn_ns + self.still_ns(now_ns) - still_ns;
         self.counts.service_ns = self.counts.service_ns + self.work_ns(now_ns) - work_ns;
         if let Some(red) = &mut self.red {
-            red.average.stretch(ratio);
+            red.average.scale_service_time(ratio);
         }
         if let Some(rio) = &mut self.rio {
             for (begins_ns, _) in rio.waiting.iter_mut().filter(|it| it.0 != NEVER) {
@@ -638,18 +642,18 @@ impl Queue {
             return false;
         };
         let random = &mut red.random;
-        let early = red.average.judge(waiting, idle_ns, || random.random());
+        let early = red.average.on_arrival(waiting, idle_ns, || random.random());
         match (early, congested) {
-            (Early::Taken, _) => false,
-            (Early::ByChance, Some(congested)) if red.marks != RedMarks::Never => {
+            (RedDecision::Admit, _) => false,
+            (RedDecision::RandomDrop, Some(congested)) if red.marks != RedMarks::Never => {
                 *congested = true;
                 false
             }
-            (Early::All, Some(congested)) if red.marks == RedMarks::Always => {
+            (RedDecision::ForcedDrop, Some(congested)) if red.marks == RedMarks::Always => {
                 *congested = true;
                 false
             }
-            (Early::ByChance | Early::All, _) => true,
+            (RedDecision::RandomDrop | RedDecision::ForcedDrop, _) => true,
         }
     }
 }
@@ -756,13 +760,13 @@ mod tests {
                 let sent = ours.arrive(now, service, 8.0 * f64::from(bytes), None);
                 assert_eq!(sent, theirs.arrive(now, service, bytes, buffer));
                 lost += u64::from(sent.is_none());
-                theirs.leave(now);
+                theirs.remove_departed(now);
                 assert_eq!(ours.length(now), theirs.len());
                 assert!(ours.length(now) <= 1 || ours.bytes(now) as f64 <= most);
                 match random.random_range(0..1000) {
                     0 => {
                         ours.stretch(now, 2.0);
-                        theirs.retime(|at| at + at.saturating_sub(now));
+                        theirs.remap_times(|at| at + at.saturating_sub(now));
                     }
                     1 => {
                         ours.fail(now);

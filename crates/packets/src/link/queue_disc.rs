@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netflow_queues::{Aqm, Buffer, Managed};
+use netflow_queues::{Aqm, AqmQueue, Buffer};
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::link::wire::Packet;
@@ -70,7 +70,7 @@ impl FifoQueue {
             false => (0, 0),
         };
         let all_bytes = self.bytes + u64::from(bytes) + u64::from(waits.bytes());
-        let fits = (self.buffer).holds(self.waiting.len() + pkts + 1, all_bytes);
+        let fits = (self.buffer).fits(self.waiting.len() + pkts + 1, all_bytes);
         if fits {
             self.bytes += u64::from(waits.bytes());
             self.waiting.push_back(waits);
@@ -117,7 +117,7 @@ impl QueueDisc {
     /// in any case.
     pub fn new(discipline: Aqm, buffer: Buffer, seed: u64) -> QueueDisc {
         QueueDisc {
-            queue: Discipline::Managed(Managed::new(discipline, buffer.waiting(), seed)),
+            queue: Discipline::Managed(AqmQueue::new(discipline, buffer.waiting(), seed)),
             free_ns: 0,
             most_pkts: 0,
         }
@@ -225,7 +225,7 @@ impl QueueDisc {
             Discipline::Managed(queue) => (Some(queue), None),
             Discipline::DropTail(line) => (None, Some(line)),
         };
-        let managed = managed.into_iter().flat_map(Managed::iter);
+        let managed = managed.into_iter().flat_map(AqmQueue::iter);
         let line = line.into_iter().flat_map(|line| &line.waiting);
         managed.map(|waiting| &waiting.packet).chain(line)
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use netflow_network::{Arrivals, Wait, WaitFor};
 use netflow_tcpmodel::tcp::NEVER;
-use netflow_workload::{Exchange, Player, Session};
+use netflow_workload::{Exchange, Session, SessionStateMachine};
 
 use crate::endpoint::transfer::Transfer;
 use crate::link::wire::Wires;
@@ -113,7 +113,7 @@ impl Sessions {
 /// Session in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct ActiveSession {
-    user: Player<u64>,
+    user: SessionStateMachine<u64>,
     pair: usize,
     came_ns: u64,
     connected: bool,
@@ -145,7 +145,7 @@ impl ActiveSession {
             turn_ns: NEVER,
             asked: VecDeque::new(),
             answered: 0,
-            user: Player::new(session),
+            user: SessionStateMachine::new(session),
         }
     }
 
@@ -182,7 +182,7 @@ impl ActiveSession {
         if self.turn_ns <= now_ns {
             let act = self.user.begin_turn(now_ns);
             self.turn_ns = after(now_ns, act.pause_s);
-            ask(act.asks, &mut self.asked, requests);
+            ask(act.requests, &mut self.asked, requests);
             asks = true;
         }
         if asks {
@@ -233,15 +233,15 @@ impl ActiveSession {
         while self.answered > 0
             && let Some(asked) = self.asked.front()
             && heard >= asked.reply_end
-            && let Some(answered) = self.user.answered(now_ns)
+            && let Some(answered) = self.user.on_reply(now_ns)
         {
             self.asked.pop_front();
             self.answered -= 1;
-            if answered.act.pause_s.is_some() {
-                self.turn_ns = after(now_ns, answered.act.pause_s);
+            if answered.action.pause_s.is_some() {
+                self.turn_ns = after(now_ns, answered.action.pause_s);
             }
             let waits = answered.waits;
-            asks |= ask(answered.act.asks, &mut self.asked, requests);
+            asks |= ask(answered.action.requests, &mut self.asked, requests);
             for (kind, since_ns) in waits.into_iter().flatten() {
                 class.waited(self, kind, since_ns, now_ns);
             }

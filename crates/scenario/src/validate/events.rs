@@ -2,7 +2,7 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead};
-use netflow_units::{end_and_circuit, link_name};
+use netflow_units::{link_name, split_circuit};
 
 use super::Assembly;
 use crate::file::{Event, Set};
@@ -159,7 +159,7 @@ impl Assembly<'_> {
         };
         let (a, b) = (ends.0.trim(), ends.1.trim());
         let find = |end: &str| self.nodes.get(end).copied();
-        let (b, circuit) = match end_and_circuit(b) {
+        let (b, circuit) = match split_circuit(b) {
             Some((end, circuit)) if find(b).is_none() => (end, Some(circuit)),
             _ => (b, None),
         };

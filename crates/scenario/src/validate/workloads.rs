@@ -244,7 +244,7 @@ pub(crate) fn application(
             Application::Video(video)
         }
     };
-    let most = application.most_exchanges();
+    let most = application.max_exchanges();
     if most > MOST_WAITS {
         let message = format!(
             "one user could ask for something {most:.1e} times, at most {MOST_WAITS:e} can be"

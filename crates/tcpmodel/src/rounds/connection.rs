@@ -2,13 +2,13 @@
 
 use super::{
     Direction,
-    chance::Chance,
-    end::{End, Handshake},
-    path::{Kind, Packet, Way},
-    written::Written,
+    end::{End, HandshakeState},
+    loss_model::LossModel,
+    path::{Kind, LinkDirection, Packet},
+    segmentation::SendQueue,
 };
 use crate::Stack;
-use crate::tcp::{NEVER, Opening, Receiver, Sender};
+use crate::tcp::{Handshake, NEVER, Receiver, Sender};
 
 /// Bytes of the IPv4 and TCP headers of a packet, without options.
 pub const HEADER_BYTES: f64 = 40.0;
@@ -24,7 +24,7 @@ pub(super) const LISTENER: usize = 1;
 
 /// The time and number of repairs of a connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Repairs {
+pub(super) struct RecoveryCost {
     /// The time until the opener may send data.
     pub handshake_ns: u64,
     /// The time spent in timeouts after that.
@@ -38,19 +38,19 @@ pub(super) struct Repairs {
 /// A connection with the same stack at both ends.
 pub(super) struct Connection<'a, C> {
     stack: &'a Stack,
-    pub chance: &'a mut C,
+    pub losses: &'a mut C,
     ends: [End; 2],
     /// The data that programs at both ends have written.
-    written: [Written; 2],
+    written: [SendQueue; 2],
     /// The packets in flight from each end.
-    ways: [Way; 2],
+    directions: [LinkDirection; 2],
     /// Segments to send; kept to avoid allocations.
     out: Vec<u32>,
     /// The time of the last timeout.
     waited_until_ns: u64,
     /// Consecutive timeouts of each end without an acknowledgement.
-    unanswered: [u32; 2],
-    repairs: Repairs,
+    unacked_timeouts: [u32; 2],
+    recovery: RecoveryCost,
 }
 
 /// The kinds of events at an end.
@@ -64,42 +64,47 @@ pub(super) enum Event {
 
 /// A notification to the program at one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Notice {
+pub(super) enum Notification {
     /// The opener may send because the connection is open.
     Opened,
     /// More bytes have been delivered to this end.
     Delivered(usize),
 }
 
-impl<'a, C: Chance> Connection<'a, C> {
+impl<'a, C: LossModel> Connection<'a, C> {
     /// Returns a connection without written data and without packets in flight.
-    pub(super) fn new(stack: &'a Stack, mss_bytes: u32, ways: [Way; 2], chance: &'a mut C) -> Self {
-        let phase = chance.phase();
+    pub(super) fn new(
+        stack: &'a Stack,
+        mss_bytes: u32,
+        directions: [LinkDirection; 2],
+        losses: &'a mut C,
+    ) -> Self {
+        let phase = losses.phase();
         // Segments are at most half the window, so that one can be sent while the other is acknowledged
         // (Linux).
         let window_bytes = stack.receive_window_bytes.unwrap_or(u32::MAX);
         let mss_bytes = mss_bytes.min(window_bytes / 2).max(1);
         let ends = [OPENER, LISTENER].map(|_| {
-            let sender = Sender::new(stack, mss_bytes, u32::MAX, [phase, chance.phase()]);
-            let receiver = Receiver::new(stack, mss_bytes, [phase, chance.phase()]);
-            End::new(Opening::new(stack, phase), sender, receiver)
+            let sender = Sender::new(stack, mss_bytes, u32::MAX, [phase, losses.phase()]);
+            let receiver = Receiver::new(stack, mss_bytes, [phase, losses.phase()]);
+            End::new(Handshake::new(stack, phase), sender, receiver)
         });
         Self {
             stack,
-            chance,
+            losses,
             ends,
-            written: [Written::new(mss_bytes), Written::new(mss_bytes)],
-            ways,
+            written: [SendQueue::new(mss_bytes), SendQueue::new(mss_bytes)],
+            directions,
             out: Vec::new(),
             waited_until_ns: 0,
-            unanswered: [0, 0],
-            repairs: Repairs::default(),
+            unacked_timeouts: [0, 0],
+            recovery: RecoveryCost::default(),
         }
     }
 
     /// Sends the SYN of the opener.
     pub(super) fn open(&mut self, now_ns: u64) {
-        self.ends[OPENER].handshake = Handshake::SynSent;
+        self.ends[OPENER].handshake_state = HandshakeState::SynSent;
         self.send(OPENER, now_ns, Kind::Syn);
     }
 
@@ -124,18 +129,18 @@ impl<'a, C: Chance> Connection<'a, C> {
     }
 
     /// Returns the number of consecutive timeouts without an acknowledgement, at the end with more of them.
-    pub(super) fn unanswered(&self) -> u32 {
-        self.unanswered[OPENER].max(self.unanswered[LISTENER])
+    pub(super) fn unacked_timeouts(&self) -> u32 {
+        self.unacked_timeouts[OPENER].max(self.unacked_timeouts[LISTENER])
     }
 
     /// Returns the time and number of repairs until now.
-    pub(super) fn repairs(&self) -> Repairs {
-        self.repairs
+    pub(super) fn recovery(&self) -> RecoveryCost {
+        self.recovery
     }
 
     /// Changes the path of the packets from an end, from now on.
-    pub(super) fn set_way(&mut self, who: usize, direction: &Direction) {
-        self.ways[who].become_like(direction);
+    pub(super) fn set_direction(&mut self, who: usize, direction: &Direction) {
+        self.directions[who].set_parameters(direction);
     }
 
     /// Returns the time, end and kind of the next event; `NEVER` without one.
@@ -144,8 +149,8 @@ impl<'a, C: Chance> Connection<'a, C> {
         for who in [OPENER, LISTENER] {
             let end = &self.ends[who];
             for (at_ns, event) in [
-                (self.ways[1 - who].next_ns(), Event::Packet),
-                (end.opening.timer_ns(), Event::Handshake),
+                (self.directions[1 - who].next_ns(), Event::Packet),
+                (end.handshake.timer_ns(), Event::Handshake),
                 (end.sender.timer_ns(), Event::Timer),
                 (end.receiver.due_ns(), Event::Acknowledge),
             ] {
@@ -158,7 +163,10 @@ impl<'a, C: Chance> Connection<'a, C> {
     }
 
     /// Processes an event. Returns the notification to a program, if any.
-    pub(super) fn happen(&mut self, (now_ns, who, event): (u64, usize, Event)) -> Option<Notice> {
+    pub(super) fn process(
+        &mut self,
+        (now_ns, who, event): (u64, usize, Event),
+    ) -> Option<Notification> {
         match event {
             Event::Packet => return self.arrive(who, now_ns),
             Event::Handshake => self.handshake_timeout(who, now_ns),
@@ -173,7 +181,7 @@ impl<'a, C: Chance> Connection<'a, C> {
         end.active_ns = now_ns;
         let ack = match kind {
             Kind::Syn | Kind::SynAck => {
-                end.opening.send(self.stack, now_ns, kind == Kind::Syn);
+                end.handshake.send(self.stack, now_ns, kind == Kind::Syn);
                 end.receiver.echo()
             }
             Kind::Ack | Kind::Data { .. } => end.receiver.acknowledge(kind == Kind::Ack),
@@ -188,26 +196,26 @@ impl<'a, C: Chance> Connection<'a, C> {
             _ => 0.0,
         };
         let bytes = HEADER_BYTES + payload_bytes;
-        let lost = self.chance.is_lost(who, bytes);
-        self.ways[who].send(now_ns, packet, bytes, lost);
+        let lost = self.losses.is_lost(who, bytes);
+        self.directions[who].send(now_ns, packet, bytes, lost);
     }
 
     /// Sends the segments that the sending half has selected.
     fn send_chosen(&mut self, who: usize, now_ns: u64) {
         let mut out = std::mem::take(&mut self.out);
         for segment in out.drain(..) {
-            if self.written[who].is_cut(segment) {
-                self.repairs.retransmissions += 1;
+            if self.written[who].is_segmented(segment) {
+                self.recovery.retransmissions += 1;
             } else {
-                self.written[who].cut();
+                self.written[who].cut_segment();
             }
             self.send(who, now_ns, Kind::Data { segment });
         }
         self.out = out;
     }
 
-    fn arrive(&mut self, who: usize, now_ns: u64) -> Option<Notice> {
-        let packet = self.ways[1 - who].receive()?;
+    fn arrive(&mut self, who: usize, now_ns: u64) -> Option<Notification> {
+        let packet = self.directions[1 - who].receive()?;
         self.ends[who].active_ns = now_ns;
         match packet.kind {
             Kind::Syn => self.syn(now_ns, &packet),
@@ -224,51 +232,57 @@ impl<'a, C: Chance> Connection<'a, C> {
     fn syn(&mut self, now_ns: u64, packet: &Packet) {
         let end = &mut self.ends[LISTENER];
         end.receiver.set_echo(packet.sent_ns);
-        match end.handshake {
-            Handshake::Listening => end.handshake = Handshake::SynReceived,
-            Handshake::SynReceived if self.stack.syn_answered_again => {
-                end.opening.repeat();
+        match end.handshake_state {
+            HandshakeState::Listening => end.handshake_state = HandshakeState::SynReceived,
+            HandshakeState::SynReceived if self.stack.syn_answered_again => {
+                end.handshake.repeat();
             }
             _ => return,
         }
         self.send(LISTENER, now_ns, Kind::SynAck);
     }
 
-    fn syn_ack(&mut self, now_ns: u64, packet: &Packet) -> Option<Notice> {
+    fn syn_ack(&mut self, now_ns: u64, packet: &Packet) -> Option<Notification> {
         let end = &mut self.ends[OPENER];
         end.receiver.set_echo(packet.sent_ns);
-        if end.handshake != Handshake::SynSent {
+        if end.handshake_state != HandshakeState::SynSent {
             self.send(OPENER, now_ns, Kind::Ack);
             return None;
         }
         end.open(self.stack, now_ns, packet.ack.echo_ns);
-        self.unanswered[OPENER] = 0;
-        self.repairs.handshake_ns = now_ns;
+        self.unacked_timeouts[OPENER] = 0;
+        self.recovery.handshake_ns = now_ns;
         self.send(OPENER, now_ns, Kind::Ack);
         self.ends[OPENER].sender.send(now_ns, &mut self.out);
         self.send_chosen(OPENER, now_ns);
-        Some(Notice::Opened)
+        Some(Notification::Opened)
     }
 
     /// Processes the acknowledgement in a packet that does not belong to the handshake.
     fn answered(&mut self, who: usize, now_ns: u64, packet: &Packet) {
         let end = &mut self.ends[who];
-        if end.handshake == Handshake::SynReceived {
+        if end.handshake_state == HandshakeState::SynReceived {
             end.open(self.stack, now_ns, packet.ack.echo_ns);
-            self.unanswered[who] = 0;
+            self.unacked_timeouts[who] = 0;
         }
-        if end.handshake != Handshake::Open {
+        if end.handshake_state != HandshakeState::Open {
             return;
         }
         let acknowledged = end.sender.acknowledged();
         end.sender.receive(now_ns, &packet.ack, &mut self.out);
         if end.sender.acknowledged() > acknowledged {
-            self.unanswered[who] = 0;
+            self.unacked_timeouts[who] = 0;
         }
         self.send_chosen(who, now_ns);
     }
 
-    fn data(&mut self, who: usize, now_ns: u64, segment: u32, packet: &Packet) -> Option<Notice> {
+    fn data(
+        &mut self,
+        who: usize,
+        now_ns: u64,
+        segment: u32,
+        packet: &Packet,
+    ) -> Option<Notification> {
         let full = self.written[1 - who].is_full(segment);
         let rto_ns = self.ends[who].sender.rto_ns();
         let receiver = &mut self.ends[who].receiver;
@@ -277,13 +291,13 @@ impl<'a, C: Chance> Connection<'a, C> {
         if at_once {
             self.send(who, now_ns, Kind::Ack);
         }
-        (self.ends[who].receiver.next() > had).then_some(Notice::Delivered(who))
+        (self.ends[who].receiver.next() > had).then_some(Notification::Delivered(who))
     }
 
     fn handshake_timeout(&mut self, who: usize, now_ns: u64) {
         let end = &mut self.ends[who];
-        end.opening.time_out();
-        self.unanswered[who] += 1;
+        end.handshake.time_out();
+        self.unacked_timeouts[who] += 1;
         let kind = if who == OPENER {
             Kind::Syn
         } else {
@@ -297,9 +311,9 @@ impl<'a, C: Chance> Connection<'a, C> {
         // Both ends may wait at the same time; that time is counted once.
         let since_ns = end.active_ns.max(self.waited_until_ns);
         if end.sender.time_out(now_ns, &mut self.out) {
-            self.repairs.timeouts += 1;
-            self.unanswered[who] += 1;
-            self.repairs.timeout_ns += now_ns - since_ns.max(self.repairs.handshake_ns);
+            self.recovery.timeouts += 1;
+            self.unacked_timeouts[who] += 1;
+            self.recovery.timeout_ns += now_ns - since_ns.max(self.recovery.handshake_ns);
             self.waited_until_ns = now_ns;
         }
         self.send_chosen(who, now_ns);

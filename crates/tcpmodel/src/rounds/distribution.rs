@@ -1,6 +1,6 @@
 //! The distribution of transfer times over trials.
 
-use super::trial::Taken;
+use super::trial::TransferResult;
 
 /// The distribution of the time of a transfer, over many trials.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,9 +17,9 @@ pub struct Distribution {
 
 impl Distribution {
     /// Returns the distribution of at least two transfers.
-    pub(super) fn of(taken: &[Taken]) -> Self {
+    pub(super) fn of(taken: &[TransferResult]) -> Self {
         let trials = taken.len() as f64;
-        let mean = |of: fn(&Taken) -> f64| taken.iter().map(of).sum::<f64>() / trials;
+        let mean = |of: fn(&TransferResult) -> f64| taken.iter().map(of).sum::<f64>() / trials;
         let mean_s = mean(|taken| taken.latency_s);
         let squares: f64 = taken
             .iter()
@@ -31,10 +31,10 @@ impl Distribution {
             mean_s,
             std_s: (squares / (trials - 1.0)).sqrt(),
             sorted_s,
-            handshake_s: mean(|taken| 1e-9 * taken.repairs.handshake_ns as f64),
-            timeout_s: mean(|taken| 1e-9 * taken.repairs.timeout_ns as f64),
-            timeouts: mean(|taken| f64::from(taken.repairs.timeouts)),
-            retransmissions: mean(|taken| f64::from(taken.repairs.retransmissions)),
+            handshake_s: mean(|taken| 1e-9 * taken.recovery.handshake_ns as f64),
+            timeout_s: mean(|taken| 1e-9 * taken.recovery.timeout_ns as f64),
+            timeouts: mean(|taken| f64::from(taken.recovery.timeouts)),
+            retransmissions: mean(|taken| f64::from(taken.recovery.retransmissions)),
         }
     }
 

@@ -1,11 +1,11 @@
 //! One end of a connection: handshake, sending and receiving half.
 
 use crate::Stack;
-use crate::tcp::{Opening, Receiver, Sender};
+use crate::tcp::{Handshake, Receiver, Sender};
 
 /// The state of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Handshake {
+pub(super) enum HandshakeState {
     /// The end waits for a SYN.
     Listening,
     /// The end has sent a SYN.
@@ -19,8 +19,8 @@ pub(super) enum Handshake {
 /// One end of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct End {
+    pub handshake_state: HandshakeState,
     pub handshake: Handshake,
-    pub opening: Opening,
     pub sender: Sender,
     pub receiver: Receiver,
     /// The time of the last packet sent or received.
@@ -29,10 +29,10 @@ pub(super) struct End {
 
 impl End {
     /// Returns an end that has not sent anything.
-    pub(super) fn new(opening: Opening, sender: Sender, receiver: Receiver) -> Self {
+    pub(super) fn new(handshake: Handshake, sender: Sender, receiver: Receiver) -> Self {
         Self {
-            handshake: Handshake::Listening,
-            opening,
+            handshake_state: HandshakeState::Listening,
+            handshake,
             sender,
             receiver,
             active_ns: 0,
@@ -41,7 +41,7 @@ impl End {
 
     /// Opens the connection after the other end has answered.
     pub(super) fn open(&mut self, stack: &Stack, now_ns: u64, echo_ns: Option<u64>) {
-        self.handshake = Handshake::Open;
-        self.opening.end(stack, now_ns, echo_ns, &mut self.sender);
+        self.handshake_state = HandshakeState::Open;
+        self.handshake.end(stack, now_ns, echo_ns, &mut self.sender);
     }
 }

@@ -21,32 +21,32 @@
 //! # }
 //! ```
 //!
-//! [`Conversations`] simulates sessions of users, each over one persistent connection.
+//! [`SessionRuns`] simulates sessions of users, each over one persistent connection.
 
-mod chance;
 mod check;
 mod connection;
-mod conversation;
 mod distribution;
 mod end;
+mod loss_model;
 mod path;
+mod segmentation;
+mod session_run;
 mod setting;
 #[cfg(test)]
 mod tests;
 mod trial;
-mod written;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use chance::Independent;
+use loss_model::IndependentLosses;
 use setting::Setting;
-use trial::Taken;
+use trial::TransferResult;
 
 pub use connection::{HEADER_BYTES, segment_bytes};
-pub use conversation::{Conversations, Direction, Path, Played};
 pub use distribution::Distribution;
+pub use session_run::{Direction, Path, Played, SessionRuns};
 
 use crate::rto::HALF_INTERVAL;
 use crate::{Error, Stack};
@@ -176,7 +176,7 @@ impl Rounds {
         options.check()?;
         let setting = Setting::new(self.stack.clone(), &self.transfer);
         let all_blocks = options.trials.div_ceil(BLOCK);
-        let mut taken: Vec<Taken> = Vec::new();
+        let mut taken: Vec<TransferResult> = Vec::new();
         let mut begun = 0;
         // The number of blocks doubles each time, so it does not depend on threads.
         let mut blocks = match options.precision {
@@ -187,11 +187,11 @@ impl Rounds {
             let more = (begun..blocks).into_par_iter().flat_map_iter(|block| {
                 let trials = BLOCK.min(options.trials - block * BLOCK);
                 let all = play(&setting, options.seed, block, trials);
-                // A distribution needs at least `FEWEST` transfers. One may take long, so `stop` is checked
-                // before each.
+                // A distribution needs at least `MIN_TRIALS` transfers. One may take long, so `stop` is
+                // checked before each.
                 let mut played = 0;
                 let goes_on = std::iter::from_fn(move || {
-                    let goes_on = (block == 0 && played < FEWEST) || !stop();
+                    let goes_on = (block == 0 && played < MIN_TRIALS) || !stop();
                     played += 1;
                     goes_on.then_some(())
                 });
@@ -216,12 +216,17 @@ const BLOCK: u64 = 256;
 const FIRST_BLOCKS: u64 = 16;
 
 /// The minimum number of transfers, even if `stop` returns true.
-const FEWEST: u64 = 2;
+const MIN_TRIALS: u64 = 2;
 
 /// Returns the transfers of one block, simulated on demand.
-fn play(setting: &Setting, seed: u64, block: u64, trials: u64) -> impl Iterator<Item = Taken> {
+fn play(
+    setting: &Setting,
+    seed: u64,
+    block: u64,
+    trials: u64,
+) -> impl Iterator<Item = TransferResult> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(block);
-    let mut chance = Independent::new(rng, setting.loss);
-    (0..trials).map(move |_| trial::play(setting, &mut chance))
+    let mut losses = IndependentLosses::new(rng, setting.loss);
+    (0..trials).map(move |_| trial::play(setting, &mut losses))
 }

@@ -34,18 +34,18 @@ pub(super) struct Packet {
 
 /// One direction of the path.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
-    on_the_way: VecDeque<(u64, Packet)>,
+pub(super) struct LinkDirection {
+    in_flight: VecDeque<(u64, Packet)>,
     link: DropTail<u64>,
     buffer: Buffer,
     delay_ns: u64,
     ns_per_byte: f64,
 }
 
-impl Way {
+impl LinkDirection {
     pub(super) fn new(delay_s: f64, bandwidth_bps: Option<f64>) -> Self {
         Self {
-            on_the_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             link: DropTail::default(),
             buffer: Buffer::Unbounded,
             delay_ns: ns(delay_s),
@@ -62,14 +62,14 @@ impl Way {
             return;
         };
         if !lost {
-            let last_ns = self.on_the_way.back().map_or(0, |last| last.0);
+            let last_ns = self.in_flight.back().map_or(0, |last| last.0);
             let at_ns = (left_ns + self.delay_ns).max(last_ns);
-            self.on_the_way.push_back((at_ns, packet));
+            self.in_flight.push_back((at_ns, packet));
         }
     }
 
     /// Changes the parameters of the link. Later packets do not overtake earlier ones.
-    pub(super) fn become_like(&mut self, direction: &Direction) {
+    pub(super) fn set_parameters(&mut self, direction: &Direction) {
         self.delay_ns = ns(direction.delay_s);
         self.ns_per_byte = direction.bandwidth_bps.map_or(0.0, |bps| 8e9 / bps);
         self.buffer = match (direction.bandwidth_bps, direction.buffer) {
@@ -80,11 +80,11 @@ impl Way {
 
     /// Returns the arrival time of the next packet.
     pub(super) fn next_ns(&self) -> u64 {
-        self.on_the_way.front().map_or(NEVER, |next| next.0)
+        self.in_flight.front().map_or(NEVER, |next| next.0)
     }
 
     /// Removes and returns the next packet.
     pub(super) fn receive(&mut self) -> Option<Packet> {
-        self.on_the_way.pop_front().map(|next| next.1)
+        self.in_flight.pop_front().map(|next| next.1)
     }
 }

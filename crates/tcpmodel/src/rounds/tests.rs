@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Options, Rounds, Transfer, chance::Chance, setting::Setting, trial};
+use super::{Options, Rounds, Transfer, loss_model::LossModel, setting::Setting, trial};
 use crate::Stack;
 
 /// Transfers may take long, so `stop` is checked before each.
 #[test]
-fn it_ends_between_two_transfers() {
-    let asked = AtomicU64::new(0);
-    let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 10;
+fn sampling_stops_between_two_transfers() {
+    let calls = AtomicU64::new(0);
+    let stop = || calls.fetch_add(1, Ordering::Relaxed) >= 10;
     let rounds = Rounds {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: Transfer::push(1_000_000, 1448, 0.05),
@@ -30,7 +30,7 @@ struct Chosen {
     sent: [u32; 2],
 }
 
-impl Chance for Chosen {
+impl LossModel for Chosen {
     fn phase(&mut self) -> f64 {
         self.phase
     }
@@ -50,12 +50,12 @@ fn latency_s(
     listener: &'static [u32],
     phase: f64,
 ) -> f64 {
-    let mut chance = Chosen {
+    let mut losses = Chosen {
         lost: [opener, listener],
         phase,
         sent: [0, 0],
     };
-    trial::play(&Setting::new(stack.clone(), transfer), &mut chance).latency_s
+    trial::play(&Setting::new(stack.clone(), transfer), &mut losses).latency_s
 }
 
 /// 30 000 B in segments of 1448 B, requested with 200 B, 50 ms in each direction. The times of Linux 6.18
@@ -63,7 +63,7 @@ fn latency_s(
 /// packets and no others. Timers fire up to 4 ms late, from 256 ms on up to 32 ms, depending on the start
 /// time. The link adds 1 or 2 ms.
 #[test]
-fn linux_takes_as_long_as_measured_for_every_loss() {
+fn linux_latency_matches_measurement_for_every_loss() {
     let stack = Stack::builtin("linux-6").unwrap();
     let fetch = Transfer::fetch(200, 30_000, 1448, 0.05);
     for (opener, listener, measured_s) in [
@@ -114,7 +114,7 @@ fn linux_takes_as_long_as_measured_for_every_loss() {
 /// selective acknowledgements. Times are medians of three transfers. The expiry of a timer depends on the
 /// start time, so the best of 200 start times is compared.
 #[test]
-fn linux_without_selective_acknowledgements_takes_as_long_as_measured() {
+fn linux_without_sack_matches_measurement() {
     let stack = Stack {
         limited_transmit: false,
         receive_window_bytes: None,

@@ -4,26 +4,26 @@ use crate::tcp::NEVER;
 
 use super::{
     Until,
-    chance::Chance,
-    connection::{Connection, LISTENER, Notice, OPENER, Repairs},
-    path::Way,
+    connection::{Connection, LISTENER, Notification, OPENER, RecoveryCost},
+    loss_model::LossModel,
+    path::LinkDirection,
     setting::Setting,
 };
 
 /// The result of one transfer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct TransferResult {
     /// The time from the first SYN to the end, in seconds.
     pub latency_s: f64,
     /// The time and number of repairs, handshake included.
-    pub repairs: Repairs,
+    pub recovery: RecoveryCost,
 }
 
 /// Simulates a transfer to its end.
-pub(super) fn play<C: Chance>(setting: &Setting, chance: &mut C) -> Taken {
-    let way = Way::new(setting.delay_s, setting.bandwidth_bps);
-    let ways = [way.clone(), way];
-    let mut connection = Connection::new(&setting.stack, setting.mss_bytes, ways, chance);
+pub(super) fn play<C: LossModel>(setting: &Setting, losses: &mut C) -> TransferResult {
+    let direction = LinkDirection::new(setting.delay_s, setting.bandwidth_bps);
+    let directions = [direction.clone(), direction];
+    let mut connection = Connection::new(&setting.stack, setting.mss_bytes, directions, losses);
     let mut now_ns = 0;
     connection.write(OPENER, now_ns, setting.bytes[OPENER]);
     connection.open(now_ns);
@@ -33,20 +33,20 @@ pub(super) fn play<C: Chance>(setting: &Setting, chance: &mut C) -> Taken {
             break;
         }
         now_ns = next.0;
-        if connection.happen(next) == Some(Notice::Delivered(LISTENER))
+        if connection.process(next) == Some(Notification::Delivered(LISTENER))
             && connection.delivered(LISTENER) == setting.bytes[OPENER]
         {
             // The request is complete: send the reply.
             connection.write(LISTENER, now_ns, setting.bytes[LISTENER]);
         }
     }
-    Taken {
+    TransferResult {
         latency_s: 1e-9 * now_ns as f64,
-        repairs: connection.repairs(),
+        recovery: connection.recovery(),
     }
 }
 
-fn is_over<C: Chance>(setting: &Setting, connection: &Connection<'_, C>) -> bool {
+fn is_over<C: LossModel>(setting: &Setting, connection: &Connection<'_, C>) -> bool {
     let source = setting.source;
     let all = setting.bytes[source];
     match setting.until {

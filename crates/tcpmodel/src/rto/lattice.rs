@@ -6,7 +6,7 @@ mod unit;
 use row::Row;
 use unit::{Shift, Unit};
 
-use super::ladder::Ladder;
+use super::backoff::BackoffTimers;
 use super::{Distribution, ExactMoments, RtoChain, Solver, TimeoutTime};
 use crate::Error;
 
@@ -47,19 +47,19 @@ fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
     if chain.loss == 0.0 || chain.probability == 0.0 {
         return before;
     }
-    let ladder = Ladder::new(&chain.timers);
-    let shifts: Vec<Shift> = ladder
+    let backoff = BackoffTimers::new(&chain.timers);
+    let shifts: Vec<Shift> = backoff
         .timers_s()
         .iter()
         .map(|&timer_s| unit.shift(timer_s))
         .collect();
     // Times of a packet's first send, by the index of its timer.
     let mut firsts = vec![Row::default(); shifts.len()];
-    if let Some(row) = firsts.get_mut(ladder.initial()) {
+    if let Some(row) = firsts.get_mut(backoff.initial()) {
         *row = before.clone();
     }
     for _ in 0..chain.packets {
-        firsts = one_packet(chain.loss, &ladder, &shifts, &firsts);
+        firsts = next_packet_times(chain.loss, &backoff, &shifts, &firsts);
     }
     let mut times = Row::default();
     for row in &firsts {
@@ -70,16 +70,21 @@ fn after(chain: &RtoChain, unit: &Unit, before: Row) -> Row {
 }
 
 /// Returns the times of the next packet's first send, from those of this packet's.
-fn one_packet(loss: f64, ladder: &Ladder, shifts: &[Shift], firsts: &[Row]) -> Vec<Row> {
+fn next_packet_times(
+    loss: f64,
+    backoff: &BackoffTimers,
+    shifts: &[Shift],
+    firsts: &[Row],
+) -> Vec<Row> {
     let mut resends = vec![Row::default(); firsts.len()];
-    for (rung, (first, &shift)) in firsts.iter().zip(shifts).enumerate() {
-        let (to_here, above) = resends.split_at_mut(rung + 1);
+    for (index, (first, &shift)) in firsts.iter().zip(shifts).enumerate() {
+        let (to_here, above) = resends.split_at_mut(index + 1);
         let Some(resend) = to_here.last_mut() else {
             continue;
         };
-        if rung == ladder.top() {
-            resend.climb_in_place(first, loss, shift);
-        } else if let Some(next) = above.get_mut(ladder.next(rung) - rung - 1) {
+        if index == backoff.max_index() {
+            resend.add_repeated_timeouts(first, loss, shift);
+        } else if let Some(next) = above.get_mut(backoff.next(index) - index - 1) {
             next.add(first, loss, shift);
             next.add(resend, loss, shift);
         }
@@ -92,7 +97,7 @@ fn one_packet(loss: f64, ladder: &Ladder, shifts: &[Shift], firsts: &[Row]) -> V
             resend
         })
         .collect();
-    if let Some(base) = next_firsts.get_mut(ladder.base) {
+    if let Some(base) = next_firsts.get_mut(backoff.base) {
         for first in firsts {
             base.add(first, arrives, Shift::NONE);
         }

@@ -22,9 +22,9 @@
 //! # Ok::<(), netflow_tcpmodel::Error>(())
 //! ```
 
+mod backoff;
 mod chain;
 mod distribution;
-mod ladder;
 mod lattice;
 mod moments;
 mod monte_carlo;

@@ -1,6 +1,6 @@
 //! Mean and variance of the time in timeouts, by a backward recursion over the remaining packets.
 
-use super::ladder::Ladder;
+use super::backoff::BackoffTimers;
 use super::{RtoChain, Solver, TimeoutTime};
 use crate::Error;
 
@@ -41,14 +41,18 @@ impl Solver for ExactMoments {
 
 /// Returns the first and second moment of the chain's time, in s and s².
 fn moments(chain: &RtoChain) -> (f64, f64) {
-    let ladder = Ladder::new(&chain.timers);
+    let backoff = BackoffTimers::new(&chain.timers);
     let (p, arrives) = (chain.loss, 1.0 - chain.loss);
-    let mut rungs: Vec<Rung> = ladder.timers_s().iter().map(|&s| Rung::new(p, s)).collect();
-    let Some((top, below)) = rungs.split_last_mut() else {
+    let mut timers: Vec<TimerMoments> = backoff
+        .timers_s()
+        .iter()
+        .map(|&s| TimerMoments::new(p, s))
+        .collect();
+    let Some((top, below)) = timers.split_last_mut() else {
         return (0.0, 0.0);
     };
     // The two timer sequences depend on each other only through the maximum and the base timer.
-    let (initial, base) = below.split_at_mut(ladder.base.min(below.len()));
+    let (initial, base) = below.split_at_mut(backoff.base.min(below.len()));
     let to_the_top = p / arrives;
     for _ in 0..chain.packets {
         let after = base.first().unwrap_or(&*top).first;
@@ -58,27 +62,32 @@ fn moments(chain: &RtoChain) -> (f64, f64) {
         let resend = (resend_1, resend_2);
         let lost = top.timeout(resend);
         top.first = (lost.0 + after.0, lost.1 + after.1);
-        climb_down(base, resend, arrives, after);
-        climb_down(initial, resend, arrives, after);
+        propagate_moments(base, resend, arrives, after);
+        propagate_moments(initial, resend, arrives, after);
     }
     let first = initial.first().unwrap_or(&*top).first;
     (chain.probability * first.0, chain.probability * first.1)
 }
 
 /// Updates the moments of all timers from those of a resend with the timer above them.
-fn climb_down(rungs: &mut [Rung], mut above: (f64, f64), arrives: f64, after: (f64, f64)) {
-    for rung in rungs.iter_mut().rev() {
-        let lost = rung.timeout(above);
+fn propagate_moments(
+    timers: &mut [TimerMoments],
+    mut above: (f64, f64),
+    arrives: f64,
+    after: (f64, f64),
+) {
+    for timer in timers.iter_mut().rev() {
+        let lost = timer.timeout(above);
         above = (
-            lost.0 + arrives * rung.first.0,
-            lost.1 + arrives * rung.first.1,
+            lost.0 + arrives * timer.first.0,
+            lost.1 + arrives * timer.first.1,
         );
-        rung.first = (lost.0 + after.0, lost.1 + after.1);
+        timer.first = (lost.0 + after.0, lost.1 + after.1);
     }
 }
 
 /// A timer with the moments of a first send.
-struct Rung {
+struct TimerMoments {
     timer_s: f64,
     loss: f64,
     /// p·L, p·L² and 2p·L.
@@ -86,7 +95,7 @@ struct Rung {
     first: (f64, f64),
 }
 
-impl Rung {
+impl TimerMoments {
     fn new(loss: f64, timer_s: f64) -> Self {
         let lost_s = loss * timer_s;
         Self {

@@ -1,12 +1,12 @@
 //! A Monte Carlo solver for the chain of timeouts.
 
-mod play;
+mod chain_sampler;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use play::{Played, Player};
+use chain_sampler::{ChainSample, ChainSampler};
 
 use super::{Distribution, HALF_INTERVAL, RtoChain, Solver, TimeoutTime};
 use crate::Error;
@@ -81,7 +81,7 @@ impl MonteCarlo {
     ) -> Result<TimeoutTime, Error> {
         chains.iter().try_for_each(RtoChain::check)?;
         self.check()?;
-        let players: Vec<Player> = chains.iter().map(Player::new).collect();
+        let samplers: Vec<ChainSampler> = chains.iter().map(ChainSampler::new).collect();
         let mut all = Sums::new(chains.len());
         let mut kept_s = Vec::with_capacity(self.trials.min(KEPT) as usize);
         let mut batch = FIRST_BATCH;
@@ -95,7 +95,7 @@ impl MonteCarlo {
                 let to = (all.trials + STRETCH).min(end).div_ceil(BLOCK);
                 let blocks: Vec<(Sums, Vec<f64>)> = (from..to)
                     .into_par_iter()
-                    .map(|block| self.play(&players, block))
+                    .map(|block| self.play(&samplers, block))
                     .collect();
                 for (sums, times_s) in &blocks {
                     all.merge(sums);
@@ -140,18 +140,18 @@ impl MonteCarlo {
     }
 
     /// Simulates the trials of one block. Times are returned only for blocks that are kept.
-    fn play(&self, players: &[Player], block: u64) -> (Sums, Vec<f64>) {
+    fn play(&self, samplers: &[ChainSampler], block: u64) -> (Sums, Vec<f64>) {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(block);
         let first = block * BLOCK;
         let trials = BLOCK.min(self.trials - first);
         let keep = first < KEPT;
-        let mut sums = Sums::new(players.len());
+        let mut sums = Sums::new(samplers.len());
         let mut times_s = Vec::with_capacity(if keep { trials as usize } else { 0 });
         for _ in 0..trials {
             let mut time_s = 0.0;
-            for (player, part) in players.iter().zip(&mut sums.parts_s) {
-                let Played { timeouts_s, sends } = player.play(&mut rng);
+            for (sampler, part) in samplers.iter().zip(&mut sums.parts_s) {
+                let ChainSample { timeouts_s, sends } = sampler.play(&mut rng);
                 *part += timeouts_s;
                 time_s += timeouts_s;
                 sums.sends += sends;

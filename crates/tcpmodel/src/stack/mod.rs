@@ -375,7 +375,7 @@ impl Stack {
 
     /// Returns the maximum number of segments in flight that a receiver allows: those of `segment_bytes`
     /// that fit into its [window](Self::receive_window_bytes).
-    pub fn most_out(&self, segment_bytes: u32) -> u32 {
+    pub fn peer_window_segments(&self, segment_bytes: u32) -> u32 {
         let window_bytes = self.receive_window_bytes.unwrap_or(u32::MAX);
         (window_bytes / segment_bytes.max(1)).max(1)
     }

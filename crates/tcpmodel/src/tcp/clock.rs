@@ -15,11 +15,11 @@ pub(crate) struct Clock {
 }
 
 /// The smallest delay, in jiffies of the current level, that belongs to the next level of the wheel.
-const LEVEL: u64 = 64;
+const WHEEL_LEVEL_JIFFIES: u64 = 64;
 /// The ratio of the bucket sizes of consecutive levels.
-const COARSER: u64 = 8;
+const WHEEL_LEVEL_RATIO: u64 = 8;
 /// The bucket size of the coarsest level, in jiffies.
-const COARSEST: u64 = 32768;
+const MAX_WHEEL_BUCKET_JIFFIES: u64 = 32768;
 
 impl Clock {
     /// Returns a clock at `phase` (from 0 to 1) of its longest period at time 0.
@@ -30,7 +30,7 @@ impl Clock {
         };
         Self {
             jiffy_ns,
-            phase_ns: (phase * (COARSEST * jiffy_ns) as f64) as u64,
+            phase_ns: (phase * (MAX_WHEEL_BUCKET_JIFFIES * jiffy_ns) as f64) as u64,
         }
     }
 
@@ -42,14 +42,14 @@ impl Clock {
         let jiffies = delay_ns.div_ceil(self.jiffy_ns);
         let due = (now_ns + self.phase_ns) / self.jiffy_ns + jiffies;
         let mut bucket = 1;
-        while jiffies >= LEVEL * bucket && bucket < COARSEST {
-            bucket *= COARSER;
+        while jiffies >= WHEEL_LEVEL_JIFFIES * bucket && bucket < MAX_WHEEL_BUCKET_JIFFIES {
+            bucket *= WHEEL_LEVEL_RATIO;
         }
         (due / bucket + 1) * bucket * self.jiffy_ns - self.phase_ns
     }
 
     /// Returns the shortest delay for which a timer is set.
-    pub(crate) fn least_ns(&self) -> u64 {
+    pub(crate) fn min_delay_ns(&self) -> u64 {
         2 * self.jiffy_ns
     }
 

@@ -4,13 +4,13 @@
 //! [simulation of single connections](crate::rounds) or a network of packets.
 //!
 //! Segments are counted from 0. Times are whole nanoseconds on the driver's clock. A
-//! [`Stack`](crate::Stack) contains the differences between implementations. The [`agents`] are ns-2's
+//! [`Stack`](crate::Stack) contains the differences between implementations. The [`ns2`] are ns-2's
 //! one-way agents, which open connections differently and have windows in fractions of packets.
 
-pub mod agents;
 mod clock;
 mod congestion;
-mod opening;
+mod handshake;
+pub mod ns2;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -19,7 +19,7 @@ mod sender;
 pub(crate) use clock::Clock;
 pub(crate) use rtt::RttEstimator;
 
-pub use opening::Opening;
+pub use handshake::Handshake;
 pub use receiver::{FurtherBlock, Receiver};
 pub use sender::{Sender, TcpState};
 
@@ -27,7 +27,7 @@ pub use sender::{Sender, TcpState};
 pub const NEVER: u64 = u64::MAX;
 
 /// The maximum number of SACK blocks in an acknowledgement (RFC 2018 with timestamps).
-const MOST_BLOCKS: usize = 3;
+const MAX_SACK_BLOCKS: usize = 3;
 
 /// The content of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Ack {
 /// SACK blocks: contiguous segments received out of order (RFC 2018).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sacks {
-    blocks: [(u32, u32); MOST_BLOCKS],
+    blocks: [(u32, u32); MAX_SACK_BLOCKS],
     count: u8,
 }
 

@@ -18,7 +18,7 @@ impl Ranges {
     }
 
     /// Returns the range that contains `number`.
-    pub(crate) fn run_of(&self, number: u32) -> Option<(u32, u32)> {
+    pub(crate) fn range_containing(&self, number: u32) -> Option<(u32, u32)> {
         let after = self.runs.partition_point(|run| run.0 <= number);
         let run = *self.runs.get(after.checked_sub(1)?)?;
         (number < run.1).then_some(run)
@@ -54,7 +54,7 @@ impl Ranges {
     }
 
     /// Removes all numbers below `number`.
-    pub(crate) fn forget_before(&mut self, number: u32) {
+    pub(crate) fn remove_before(&mut self, number: u32) {
         let over = self.runs.partition_point(|run| run.1 <= number);
         self.runs.drain(..over);
         if let Some(run) = self.runs.first_mut() {
@@ -74,7 +74,7 @@ mod tests {
 
     /// Compares with a set of numbers, over random additions and removals.
     #[test]
-    fn they_are_a_set() {
+    fn matches_a_set() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for _ in 0..200 {
             let (mut ours, mut theirs) = (Ranges::default(), BTreeSet::new());
@@ -88,11 +88,11 @@ mod tests {
                 assert_eq!(told, wanted);
                 if rng.random_range(0..10) == 0 {
                     let before = rng.random_range(0..200);
-                    ours.forget_before(before);
+                    ours.remove_before(before);
                     theirs.retain(|&n| n >= before);
                 }
                 for n in 0..220 {
-                    let run = ours.run_of(n);
+                    let run = ours.range_containing(n);
                     assert_eq!(run.is_some(), theirs.contains(&n));
                     if let Some((a, b)) = run {
                         assert!((a..b).all(|n| theirs.contains(&n)));

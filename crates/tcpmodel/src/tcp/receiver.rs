@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use netflow_units::ns;
 
 use super::ranges::Ranges;
-use super::{Ack, Clock, MOST_BLOCKS, NEVER, Sacks};
+use super::{Ack, Clock, MAX_SACK_BLOCKS, NEVER, Sacks};
 use crate::{CongestionControl, Stack};
 
 /// The receiving half of an end of a connection.
@@ -24,7 +24,7 @@ pub struct Receiver {
     /// The next expected segment (RCV.NXT).
     next: u32,
     /// Segments received out of order.
-    beyond: Ranges,
+    out_of_order: Ranges,
     /// One segment of each SACK block, the latest first.
     recent: VecDeque<u32>,
     /// True until the first segment arrives.
@@ -32,9 +32,9 @@ pub struct Receiver {
     /// The value of `next` in the last acknowledgement.
     acknowledged: u32,
     quick_left: u32,
-    growth: Option<Growth>,
+    autotuning: Option<ReceiveWindowAutotuning>,
     /// The number of segments received out of order.
-    held: u32,
+    out_of_order_segments: u32,
     /// The right edge of the offered receive window: one past its last segment.
     edge: u32,
     /// The arrival time of the last new segment.
@@ -44,8 +44,8 @@ pub struct Receiver {
     /// The number of compressed (delayed) duplicate acknowledgements.
     compressing: u32,
     /// Blocks that are new or have grown since the last acknowledgement.
-    fresh_blocks: usize,
-    told_twice: bool,
+    unreported_blocks: usize,
+    pending_dsack: bool,
     /// True if the last packet was marked (ECN).
     congested: bool,
     /// True if feedback is exact for each marked packet, as for DCTCP (RFC 8257, 3.2).
@@ -67,13 +67,13 @@ pub struct FurtherBlock {
 
 /// Further duplicate acknowledgements are delayed by this fraction of a round trip, and at most by this
 /// time (`tcp_comp_sack_delay_ns` of Linux).
-const COMPRESSED_PART: u64 = 20;
-const COMPRESSED_NS: u64 = 1_000_000;
+const ACK_COMPRESSION_RTT_DIVISOR: u64 = 20;
+const ACK_COMPRESSION_MAX_NS: u64 = 1_000_000;
 /// The maximum number of compressed acknowledgements (`tcp_comp_sack_nr`).
-const MOST_COMPRESSED: u32 = 44;
+const MAX_COMPRESSED_ACKS: u32 = 44;
 
 /// The largest window in a packet with SYN, which has no window scaling.
-const FIRST_WINDOW_BYTES: u32 = 65_535;
+const MAX_UNSCALED_WINDOW_BYTES: u32 = 65_535;
 
 impl Receiver {
     /// Returns a receiver of segments of `segment_bytes`. `phases`, from 0 to 1, are the positions of its
@@ -89,20 +89,21 @@ impl Receiver {
             clock: Clock::new(stack, phase),
             beat_phase_ns: ns(beat_phase * stack.ack_delay_s),
             next: 0,
-            beyond: Ranges::default(),
+            out_of_order: Ranges::default(),
             recent: VecDeque::new(),
             is_new: true,
             acknowledged: 0,
             quick_left: 0,
-            growth: (stack.quick_while_growing).then(|| Growth::new(segment_bytes)),
-            held: 0,
+            autotuning: (stack.quick_while_growing)
+                .then(|| ReceiveWindowAutotuning::new(segment_bytes)),
+            out_of_order_segments: 0,
             edge: Receiver::first_window(stack, segment_bytes).unwrap_or(0),
             arrived_ns: 0,
             duplicates_at: 0,
             duplicates: 0,
             compressing: 0,
-            fresh_blocks: 0,
-            told_twice: false,
+            unreported_blocks: 0,
+            pending_dsack: false,
             congested: false,
             exact: stack.congestion == CongestionControl::Dctcp,
             echo_ns: 0,
@@ -114,8 +115,8 @@ impl Receiver {
     /// limit the other end. Windows in packets with SYN are below 64 KB because they are not scaled
     /// (RFC 7323, 2.2).
     pub fn first_window(stack: &Stack, segment_bytes: u32) -> Option<u32> {
-        let told = (FIRST_WINDOW_BYTES / stack.data_bytes(segment_bytes)).max(1);
-        stack.quick_while_growing.then_some(told)
+        let window = (MAX_UNSCALED_WINDOW_BYTES / stack.data_bytes(segment_bytes)).max(1);
+        stack.quick_while_growing.then_some(window)
     }
 
     /// Returns the next expected segment: all segments before it have arrived.
@@ -148,13 +149,13 @@ impl Receiver {
     pub fn acknowledge(&mut self, pure: bool) -> Ack {
         self.due_ns = NEVER;
         self.compressing = 0;
-        self.fresh_blocks = 0;
+        self.unreported_blocks = 0;
         self.acknowledged = self.next;
         self.quick_left = self.quick_left.saturating_sub(1);
         Ack {
             cumulative: self.next,
             sacks: self.sacks(),
-            duplicate: std::mem::take(&mut self.told_twice),
+            duplicate: std::mem::take(&mut self.pending_dsack),
             pure,
             congested: self.congested,
             echo_ns: Some(self.echo_ns),
@@ -165,8 +166,10 @@ impl Receiver {
     /// Returns the receive window in segments behind those acknowledged, if it is limited. The right edge
     /// never moves back (RFC 9293, 3.8.6).
     fn window(&mut self) -> Option<u32> {
-        let growth = self.growth.as_ref()?;
-        self.edge = self.edge.max(self.next + growth.free(self.held));
+        let autotuning = self.autotuning.as_ref()?;
+        self.edge = self
+            .edge
+            .max(self.next + autotuning.free(self.out_of_order_segments));
         Some(self.edge - self.next)
     }
 
@@ -174,7 +177,7 @@ impl Receiver {
     fn sacks(&self) -> Sacks {
         let mut sacks = Sacks::default();
         for &segment in &self.recent {
-            if let Some((first, end)) = self.beyond.run_of(segment)
+            if let Some((first, end)) = self.out_of_order.range_containing(segment)
                 && !sacks.blocks().contains(&(first, end))
             {
                 sacks.push(first, end);
@@ -188,8 +191,8 @@ impl Receiver {
     /// minimum delay of data. (Linux measures the round trips of its receive window with echoed
     /// timestamps.)
     pub fn set_round_trip(&mut self, round_trip_ns: u64) {
-        if let Some(growth) = &mut self.growth {
-            growth.round_trip_ns = round_trip_ns;
+        if let Some(autotuning) = &mut self.autotuning {
+            autotuning.round_trip_ns = round_trip_ns;
         }
     }
 
@@ -199,7 +202,7 @@ impl Receiver {
     /// packets (RFC 8257, 3.2), because one acknowledgement has one mark. A compressed acknowledgement
     /// leaves first if the segment begins a further SACK block that does not fit, as decided by `listed`
     /// (Linux: `tcp_sack_new_ofo_skb`).
-    pub fn settle(
+    pub fn ack_before(
         &mut self,
         segment: u32,
         congested: bool,
@@ -211,7 +214,7 @@ impl Receiver {
             && self.latest_block().is_some_and(|(first, end)| {
                 !(first..=end).contains(&segment)
                     && !listed(FurtherBlock {
-                        waiting: self.fresh_blocks,
+                        waiting: self.unreported_blocks,
                         latest_end: end.saturating_sub(self.next),
                         first: segment.saturating_sub(self.next),
                     })
@@ -221,7 +224,7 @@ impl Receiver {
 
     /// Returns the block that grew last.
     fn latest_block(&self) -> Option<(u32, u32)> {
-        self.beyond.run_of(*self.recent.front()?)
+        self.out_of_order.range_containing(*self.recent.front()?)
     }
 
     /// Receives a segment that was sent at `sent_ns`. `full` is true for a segment of full size,
@@ -238,8 +241,8 @@ impl Receiver {
     ) -> (bool, bool) {
         // RFC 8257, 3.2: a change is reported at once.
         let changed = std::mem::replace(&mut self.congested, congested) != congested;
-        if segment < self.next || self.beyond.run_of(segment).is_some() {
-            self.told_twice = true;
+        if segment < self.next || self.out_of_order.range_containing(segment).is_some() {
+            self.pending_dsack = true;
             self.quick_left = self.quick;
             return (false, true);
         }
@@ -249,41 +252,41 @@ impl Receiver {
         (self.is_new, self.arrived_ns) = (false, now_ns);
         if segment != self.next {
             let extends = |(first, end)| (first..=end).contains(&segment);
-            if self.fresh_blocks == 0 || !self.latest_block().is_some_and(extends) {
-                self.fresh_blocks += 1;
+            if self.unreported_blocks == 0 || !self.latest_block().is_some_and(extends) {
+                self.unreported_blocks += 1;
             }
-            self.beyond.add(segment, segment + 1, |_| ());
-            self.held += 1;
-            if let Some(growth) = &mut self.growth {
-                let last = self.beyond.end().unwrap_or(segment + 1);
-                growth.keeps(last - self.next, self.held);
+            self.out_of_order.add(segment, segment + 1, |_| ());
+            self.out_of_order_segments += 1;
+            if let Some(autotuning) = &mut self.autotuning {
+                let last = self.out_of_order.end().unwrap_or(segment + 1);
+                autotuning.on_out_of_order(last - self.next, self.out_of_order_segments);
             }
-            self.remember(segment);
-            return (true, self.out_of_order(now_ns) || changed);
+            self.move_block_to_front(segment);
+            return (true, self.acks_out_of_order_now(now_ns) || changed);
         }
         self.echo_ns = sent_ns;
-        let grows =
-            (self.growth.as_mut()).is_some_and(|growth| growth.arrives(now_ns, sent_ns, segment));
+        let grows = (self.autotuning.as_mut())
+            .is_some_and(|autotuning| autotuning.on_in_order(now_ns, sent_ns, segment));
         self.next += 1;
-        let was_whole = self.beyond.is_empty();
+        let was_whole = self.out_of_order.is_empty();
         if !was_whole {
-            if let Some((_, end)) = self.beyond.run_of(self.next) {
-                self.held -= end - self.next;
+            if let Some((_, end)) = self.out_of_order.range_containing(self.next) {
+                self.out_of_order_segments -= end - self.next;
                 self.next = end;
             }
-            self.beyond.forget_before(self.next);
+            self.out_of_order.remove_before(self.next);
             self.recent.retain(|&segment| segment >= self.next);
             return (true, true);
         }
         if self.quick_left > 0 || grows {
             return (true, true);
         }
-        (true, self.waits_no_longer(now_ns, full) || changed)
+        (true, self.acks_in_order_now(now_ns, full) || changed)
     }
 
     /// Returns true if enough segments have arrived in order for an acknowledgement; otherwise starts the
     /// delay.
-    fn waits_no_longer(&mut self, now_ns: u64, full: bool) -> bool {
+    fn acks_in_order_now(&mut self, now_ns: u64, full: bool) -> bool {
         let waiting = self.next - self.acknowledged;
         // BSD and ns-2, whose delayed acknowledgements follow a free-running clock, do not count a last,
         // partial segment.
@@ -300,18 +303,18 @@ impl Receiver {
     }
 
     /// Moves the block of `segment` to the front: the latest block is reported first.
-    fn remember(&mut self, segment: u32) {
-        let Some((first, end)) = self.beyond.run_of(segment) else {
+    fn move_block_to_front(&mut self, segment: u32) {
+        let Some((first, end)) = self.out_of_order.range_containing(segment) else {
             return;
         };
         self.recent.retain(|other| !(first..end).contains(other));
         self.recent.push_front(segment);
-        self.recent.truncate(MOST_BLOCKS + 1);
+        self.recent.truncate(MAX_SACK_BLOCKS + 1);
     }
 
     /// Returns true if a segment received out of order is acknowledged at once.
-    fn out_of_order(&mut self, now_ns: u64) -> bool {
-        if !self.compressed || self.quick_left > 0 || self.compressing >= MOST_COMPRESSED {
+    fn acks_out_of_order_now(&mut self, now_ns: u64) -> bool {
+        if !self.compressed || self.quick_left > 0 || self.compressing >= MAX_COMPRESSED_ACKS {
             return true;
         }
         if self.duplicates_at != self.next {
@@ -324,12 +327,12 @@ impl Receiver {
         }
         self.compressing += 1;
         if self.due_ns == NEVER {
-            let part_ns = (self.growth.as_ref())
-                .and_then(Growth::shortest_round_trip_ns)
-                .map_or(COMPRESSED_NS, |round_trip_ns| {
-                    round_trip_ns / COMPRESSED_PART
+            let part_ns = (self.autotuning.as_ref())
+                .and_then(ReceiveWindowAutotuning::shortest_round_trip_ns)
+                .map_or(ACK_COMPRESSION_MAX_NS, |round_trip_ns| {
+                    round_trip_ns / ACK_COMPRESSION_RTT_DIVISOR
                 });
-            self.due_ns = now_ns + part_ns.min(COMPRESSED_NS);
+            self.due_ns = now_ns + part_ns.min(ACK_COMPRESSION_MAX_NS);
         }
         false
     }
@@ -342,16 +345,16 @@ impl Receiver {
 /// which is acknowledged at once. Segments received out of order occupy buffer space, for which the buffer
 /// grows, too (`tcp_rcvbuf_grow`, from Linux 6.18 on). The kernel's limit, `tcp_rmem`, is not modelled.
 #[derive(Clone, Debug)]
-struct Growth {
+struct ReceiveWindowAutotuning {
     /// The buffer size in segments.
-    window: u32,
+    buffer_segments: u32,
     /// The offered window in segments.
     offered: u32,
     /// The number of further segments that are acknowledged at once because their arrival widens the
     /// offered window.
-    left: u32,
+    quick_acks_left: u32,
     /// The maximum number of segments that arrived in a round trip.
-    most: u32,
+    max_segments_per_rtt: u32,
     /// The start time of this round trip, and its first segment.
     since_ns: u64,
     from: u32,
@@ -360,10 +363,10 @@ struct Growth {
     /// The delay of the first segment of this round trip.
     began_ns: u64,
     /// The minimum delay of a segment: the one-way delay without queueing.
-    least_ns: u64,
+    min_delay_ns: u64,
 }
 
-impl Growth {
+impl ReceiveWindowAutotuning {
     /// Returns the initial state, which expects ten segments per round trip.
     ///
     /// Linux's initial receive buffer of 128 KiB has space for 60 segments of 1500 B with the kernel's
@@ -371,82 +374,85 @@ impl Growth {
     /// segments, 6 more are therefore acknowledged one by one (none with 1000 B; both observed with Linux
     /// 6.18). For larger segments the number of bytes is the same: 10 segments of 9000 B (observed, too).
     fn new(segment_bytes: u32) -> Self {
-        let alike = |segments: f64| {
-            let larger = f64::from(segment_bytes) / ETHERNET_BYTES;
+        let scaled = |segments: f64| {
+            let larger = f64::from(segment_bytes) / ETHERNET_PAYLOAD_BYTES;
             (segments / larger.max(1.0)).round().max(1.0) as u32
         };
-        let (window, offered) = (alike(60.0), alike(48.0));
+        let (window, offered) = (scaled(60.0), scaled(48.0));
         Self {
-            window,
+            buffer_segments: window,
             offered,
-            left: 16 + (window - offered) / 2,
-            most: (FIRST_WINDOW_BYTES / segment_bytes.max(1)).clamp(1, 10),
+            quick_acks_left: 16 + (window - offered) / 2,
+            max_segments_per_rtt: (MAX_UNSCALED_WINDOW_BYTES / segment_bytes.max(1)).clamp(1, 10),
             since_ns: 0,
             from: 0,
             round_trip_ns: 0,
             began_ns: 0,
-            least_ns: u64::MAX,
+            min_delay_ns: u64::MAX,
         }
     }
 }
 
 /// The payload of a packet of 1500 B.
-const ETHERNET_BYTES: f64 = 1460.0;
+const ETHERNET_PAYLOAD_BYTES: f64 = 1460.0;
 
-impl Growth {
+impl ReceiveWindowAutotuning {
     /// Receives a segment in order that was sent at `sent_ns`. Returns true if it widens the offered
     /// window.
     #[inline]
-    fn arrives(&mut self, now_ns: u64, sent_ns: u64, segment: u32) -> bool {
+    fn on_in_order(&mut self, now_ns: u64, sent_ns: u64, segment: u32) -> bool {
         let delay_ns = now_ns.saturating_sub(sent_ns);
-        self.least_ns = self.least_ns.min(delay_ns);
+        self.min_delay_ns = self.min_delay_ns.min(delay_ns);
         // The reported round-trip time belongs to segments of one round trip ago.
         let back_ns = self.round_trip_ns.saturating_sub(self.began_ns);
-        if now_ns - self.since_ns >= delay_ns + back_ns.max(self.least_ns) {
+        if now_ns - self.since_ns >= delay_ns + back_ns.max(self.min_delay_ns) {
             self.adjust(segment - self.from);
             (self.since_ns, self.from, self.began_ns) = (now_ns, segment, delay_ns);
         }
-        let grows = self.left > 0;
-        self.left -= u32::from(grows);
-        self.offer(0);
+        let grows = self.quick_acks_left > 0;
+        self.quick_acks_left -= u32::from(grows);
+        self.widen_window(0);
         grows
     }
 
     /// Returns the smaller of the reported round-trip time and the one without queues, if both were
     /// measured. Linux takes the smaller of two measurements of its own, one of them from the handshake.
     fn shortest_round_trip_ns(&self) -> Option<u64> {
-        let is_known = self.round_trip_ns > 0 && self.least_ns < u64::MAX;
-        is_known.then(|| self.round_trip_ns.min(2 * self.least_ns))
+        let is_known = self.round_trip_ns > 0 && self.min_delay_ns < u64::MAX;
+        is_known.then(|| self.round_trip_ns.min(2 * self.min_delay_ns))
     }
 
     /// Receives a segment out of order. `held` segments are now out of order; the last is `span` segments
     /// after the first missing one.
-    fn keeps(&mut self, span: u32, held: u32) {
-        self.window = self.window.max(2 * self.most + span);
-        self.offer(held);
+    fn on_out_of_order(&mut self, span: u32, held: u32) {
+        self.buffer_segments = self
+            .buffer_segments
+            .max(2 * self.max_segments_per_rtt + span);
+        self.widen_window(held);
     }
 
     /// Widens the offered window by two segments, as far as the buffer allows.
-    fn offer(&mut self, held: u32) {
-        let free = self.window.saturating_sub(held);
+    fn widen_window(&mut self, held: u32) {
+        let free = self.buffer_segments.saturating_sub(held);
         self.offered = self.offered.max((self.offered + 2).min(free));
     }
 
     /// Returns the window from the first missing segment on, with `held` segments received out of order.
     fn free(&self, held: u32) -> u32 {
-        self.offered.min(self.window.saturating_sub(held))
+        self.offered.min(self.buffer_segments.saturating_sub(held))
     }
 
     fn adjust(&mut self, copied: u32) {
-        if copied <= self.most {
+        if copied <= self.max_segments_per_rtt {
             return;
         }
         let window = 2 * u64::from(copied);
-        let more = window * u64::from(copied - self.most) / u64::from(self.most);
+        let more = window * u64::from(copied - self.max_segments_per_rtt)
+            / u64::from(self.max_segments_per_rtt);
         let window = u32::try_from(window + 2 * more).unwrap_or(u32::MAX);
-        self.left += window.saturating_sub(self.window).div_ceil(2);
-        self.window = self.window.max(window);
-        self.most = copied;
+        self.quick_acks_left += window.saturating_sub(self.buffer_segments).div_ceil(2);
+        self.buffer_segments = self.buffer_segments.max(window);
+        self.max_segments_per_rtt = copied;
     }
 }
 
@@ -465,31 +471,33 @@ mod tests {
     /// Every second packet is acknowledged. Of eight packets, the fourth is marked while the third waits.
     /// The sender counts only that one as marked, not both packets of an acknowledgement.
     #[test]
-    fn dctcp_is_told_of_each_congested_packet_and_no_other() {
+    fn dctcp_feedback_is_exact_for_each_marked_packet() {
         let mut stack = Stack::builtin("linux-6").unwrap();
         stack.set_congestion(CongestionControl::Dctcp);
         stack.quick_acks = 0;
         stack.quick_while_growing = false;
         let mut receiver = Receiver::new(&stack, 1460, [0.0, 0.0]);
-        let (mut known, mut told) = (0, Vec::new());
+        let (mut known, mut window) = (0, Vec::new());
         let mut hear = |ack: Ack| {
-            told.push((ack.cumulative - known, ack.congested));
+            window.push((ack.cumulative - known, ack.congested));
             known = ack.cumulative;
         };
         for segment in 0..8 {
             let congested = segment == 3;
-            receiver.settle(segment, congested, |_| true).map(&mut hear);
+            receiver
+                .ack_before(segment, congested, |_| true)
+                .map(&mut hear);
             let (_, at_once) = receiver.receive(0, segment, true, 0, 0, congested);
             at_once.then(|| hear(receiver.acknowledge(true)));
         }
         let plain = |pkts| (pkts, false);
-        assert_eq!(told, [plain(2), plain(1), (1, true), plain(1), plain(2)]);
+        assert_eq!(window, [plain(2), plain(1), (1, true), plain(1), plain(2)]);
     }
 
     /// The window starts at 48 and grows by two with each segment in order, up to 60. The right edge stays
     /// while a segment is missing.
     #[test]
-    fn the_receive_window_is_linuxs() {
+    fn receive_window_matches_linux() {
         let mut receiver = receiver();
         let mut edge = |segments: std::ops::Range<u32>| {
             for segment in segments {
@@ -512,7 +520,7 @@ mod tests {
     /// Each round trip of 10 ms brings twice as many segments as the one before. The window fits them, and
     /// twice as many.
     #[test]
-    fn the_receive_window_does_not_hold_slow_start() {
+    fn receive_window_does_not_limit_slow_start() {
         let mut receiver = receiver();
         let (mut next, mut window) = (0, 10);
         for round in 1..12_u64 {
@@ -530,7 +538,7 @@ mod tests {
     /// Data takes 20 ms and acknowledgements 500 ms because of queueing. A round trip therefore has 26
     /// segments, one each 20 ms, and not two.
     #[test]
-    fn the_receive_window_knows_that_acknowledgements_wait() {
+    fn receive_window_accounts_for_delayed_acks() {
         let window = |round_trip_ms: u64| {
             let mut receiver = receiver();
             for segment in 0..400 {
@@ -554,7 +562,7 @@ mod tests {
 
     /// Without autotuning there is no limit. Legacy stacks have a fixed limit, which their driver enforces.
     #[test]
-    fn other_receivers_tell_of_no_window() {
+    fn other_receivers_announce_no_window() {
         let mut receiver = Receiver::new(&Stack::builtin("legacy").unwrap(), 1460, [0.0, 0.0]);
         receiver.receive(0, 0, true, 0, 0, false);
         assert_eq!(receiver.acknowledge(true).window, None);
@@ -584,8 +592,8 @@ mod tests {
             assert!(arrives(49).0 && !arrives(50).0);
             due_ns
         };
-        assert_eq!(waits(0, 5), COMPRESSED_NS);
-        assert_eq!(waits(100, 50), COMPRESSED_NS);
+        assert_eq!(waits(0, 5), ACK_COMPRESSION_MAX_NS);
+        assert_eq!(waits(100, 50), ACK_COMPRESSION_MAX_NS);
         assert_eq!(waits(10, 8), 500_000);
         assert_eq!(waits(10, 2), 200_000);
     }
@@ -593,12 +601,12 @@ mod tests {
     /// Segments 0, 2 to 5, 7 and 8 arrive; the first three behind the hole are acknowledged at once. An
     /// acknowledgement that lists two blocks leaves before a third block begins.
     #[test]
-    fn no_block_is_forgotten() {
+    fn every_sack_block_is_reported() {
         let mut receiver = Receiver::new(&Stack::builtin("linux-6").unwrap(), 1460, [0.0, 0.0]);
         receiver.quick = 0;
         let mut said = Vec::new();
         for segment in [0, 2, 3, 4, 5, 7, 8, 10] {
-            if let Some(first) = receiver.settle(segment, false, |it| it.waiting < 2) {
+            if let Some(first) = receiver.ack_before(segment, false, |it| it.waiting < 2) {
                 said.push((segment, first.sacks.blocks().to_vec()));
             }
             if receiver.receive(0, segment, true, 0, u64::MAX, false).1 {
@@ -610,7 +618,7 @@ mod tests {
 
     /// Three blocks, the latest first; filling a hole merges two of them.
     #[test]
-    fn blocks_are_told_of_as_they_came() {
+    fn blocks_are_reported_latest_first() {
         let mut receiver = receiver();
         let mut blocks = |arrives: &[u32]| {
             for &segment in arrives {

@@ -134,7 +134,7 @@ impl RttEstimator {
     }
 
     /// Sets a lower bound of the timeout until the first measurement.
-    pub(crate) fn begin_above(&mut self, least_s: f64) {
+    pub(crate) fn set_min_initial_rto(&mut self, least_s: f64) {
         self.base = self.base.max(1e9 * least_s);
     }
 

@@ -257,7 +257,7 @@ fn solvers_agree_on_the_whole() {
 }
 
 #[test]
-fn what_is_no_transfer_is_refused() {
+fn invalid_transfers_are_refused() {
     let good = Transfer {
         packets: 20,
         loss: 0.05,

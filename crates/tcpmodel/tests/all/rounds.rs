@@ -65,7 +65,7 @@ fn without_loss_a_transfer_takes_whole_round_trips() {
 
 /// SYN, SYN-ACK and acknowledgement of 40 B, then 1000 B and a header, in sequence.
 #[test]
-fn packets_take_time_to_send() {
+fn packets_have_a_transmission_time() {
     let transfer = Transfer {
         bandwidth_bps: Some(1e6),
         ..Transfer::push(1000, 1000, 0.05)
@@ -110,7 +110,7 @@ fn one_segment_by_hand() {
 
 /// An interrupted simulation returns the result of fewer transfers.
 #[test]
-fn transfers_end_when_somebody_says_so() {
+fn transfers_can_be_interrupted() {
     let rounds = Rounds {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: lossy(0.05, Transfer::push(20_000, 1000, 0.05)),
@@ -127,7 +127,7 @@ fn transfers_end_when_somebody_says_so() {
 }
 
 #[test]
-fn the_answer_is_the_same_bits_for_any_number_of_threads() {
+fn results_are_identical_for_any_number_of_threads() {
     let rounds = Rounds {
         stack: Stack::builtin("linux-6").unwrap(),
         transfer: lossy(0.05, Transfer::push(20_000, 1000, 0.05)),
@@ -281,7 +281,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_no_transfer_is_refused() {
+fn invalid_transfers_are_refused() {
     let good = Transfer::push(1000, 500, 0.05);
     type Change = fn(&mut Transfer);
     let cases: [(Change, &str); 7] = [

@@ -64,7 +64,7 @@ fn exact_quantiles_agree_with_the_table() {
 /// Timers without a feasible common unit: the lattice distribution is slightly wider, and its mean is
 /// exact.
 #[test]
-fn timers_that_have_nothing_in_common_are_no_trouble() {
+fn timers_without_a_common_unit_are_solved() {
     let near = Timers {
         base_s: 0.3,
         ..timers(0.0)
@@ -210,7 +210,7 @@ fn a_sample_has_the_exact_distribution() {
 }
 
 #[test]
-fn a_sample_is_the_same_bits_for_any_number_of_threads() {
+fn a_sample_is_identical_for_any_number_of_threads() {
     let chains = [
         RtoChain::new(1, 0.3, timers(0.05)),
         RtoChain::new(60, 0.2, timers(0.05)),
@@ -238,7 +238,7 @@ fn a_sample_is_the_same_bits_for_any_number_of_threads() {
 
 /// An interrupted simulation returns the result of fewer trials.
 #[test]
-fn trials_end_when_somebody_says_so() {
+fn trials_can_be_interrupted() {
     let chains = [RtoChain::new(20, 0.2, timers(0.05))];
     let monte_carlo = MonteCarlo {
         trials: 1_000_000_000,
@@ -301,7 +301,7 @@ fn without_loss_there_is_no_timeout() {
 }
 
 #[test]
-fn what_is_no_chain_is_refused() {
+fn invalid_chains_are_refused() {
     let good = RtoChain::new(20, 0.1, timers(0.05));
     let said = |chain: RtoChain| {
         let errors = [

@@ -4,7 +4,7 @@ use netflow_document::{Problem, Words};
 use netflow_tcpmodel::{CongestionControl, Recovery, RtoRule, Stack, builtin_names};
 
 #[test]
-fn every_built_in_stack_is_one_that_a_stack_can_be() {
+fn every_built_in_stack_is_valid() {
     for name in builtin_names() {
         let stack = Stack::builtin(name).unwrap();
         assert_eq!(stack.name, *name);
@@ -15,7 +15,7 @@ fn every_built_in_stack_is_one_that_a_stack_can_be() {
 
 /// The first measurement sets srtt = R and rttvar = R/2 (RFC 6298, 2.2), so srtt + 4·rttvar = 3R.
 #[test]
-fn the_first_timeout_is_what_the_rules_say() {
+fn the_first_timeout_follows_the_rto_rule() {
     let rto_s = |name, rtt_s| Stack::builtin(name).unwrap().rto_s(rtt_s);
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
     // [Short]: max(6·delay, 200 ms).
@@ -35,7 +35,7 @@ fn the_first_timeout_is_what_the_rules_say() {
 }
 
 #[test]
-fn a_description_changes_what_it_says_and_nothing_else() {
+fn a_description_changes_only_its_settings() {
     let stack = Stack::from_toml(
         r#"
         name = "mine"
@@ -84,7 +84,7 @@ fn error(line: &str) -> Problem {
 }
 
 #[test]
-fn a_bad_description_is_told_what_is_wrong_and_where() {
+fn a_bad_description_is_reported_with_its_place() {
     let cases = [
         ("min-rto = ", "line 3, column 11: not valid TOML: "),
         (
@@ -165,7 +165,7 @@ fn a_description_needs_a_name_and_a_stack_to_begin_with() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let text = "name = \"x\"\nlike = \"linux-6\"\nmss = \"0 B\"\nclock = \"1 h\"\n";
     let problems = Stack::from_toml(text).unwrap_err().into_vec();
     let lines: Vec<Option<usize>> = problems.iter().map(|problem| problem.line).collect();
@@ -185,7 +185,7 @@ fn a_congestion_control_brings_its_window_after_a_loss() {
         let read = Stack::from_toml(&text("")).unwrap();
         assert_eq!(read.window_after_loss, set.window_after_loss);
         assert_eq!(read.congestion, congestion);
-        let told = Stack::from_toml(&text("window-after-loss = 0.6")).unwrap();
-        assert_eq!(told.window_after_loss, 0.6);
+        let window = Stack::from_toml(&text("window-after-loss = 0.6")).unwrap();
+        assert_eq!(window.window_after_loss, 0.6);
     }
 }

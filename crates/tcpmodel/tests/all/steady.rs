@@ -30,7 +30,7 @@ fn formulas_agree_with_the_table() {
 }
 
 #[test]
-fn what_is_no_path_is_refused() {
+fn invalid_paths_are_refused() {
     let good = Path {
         loss: 0.01,
         rtt_s: 0.1,

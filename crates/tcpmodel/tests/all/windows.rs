@@ -116,7 +116,7 @@ fn play(congestion: CongestionControl, fate: &Fate, until_ns: u64) -> String {
 /// Golden file: the reaction of each control to one loss, several losses in a window, a lost
 /// retransmission, a lost window, marks, and no losses.
 #[test]
-fn windows_are_what_they_were() {
+fn windows_are_unchanged() {
     const NEVER_MARKS: usize = usize::MAX;
     let whole: &'static [u32] = &[
         70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92,

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use netflow_diffserv::{Early, RedAverage};
+use netflow_diffserv::{RedAverage, RedDecision};
 use netflow_network::{BufferTime, DropPolicy, LinkLoss, LinkSpec, Overhead};
-use netflow_queues::{Buffer, DropTail, LossCause, Losses, Managed};
+use netflow_queues::{AqmQueue, Buffer, DropTail, LossCause, Losses};
 use netflow_units::SplitMix64;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -65,7 +65,7 @@ enum Queue {
         there: VecDeque<u32>,
     },
     Managed {
-        waiting: Box<Managed<Told>>,
+        waiting: Box<AqmQueue<Told>>,
         /// Packet in service, and its departure time in ns.
         sending: Option<(u32, u64)>,
     },
@@ -132,7 +132,7 @@ impl Link {
                 fifo(Some(Box::new((average, red.ecn, random))))
             }
             DropPolicy::Managed(discipline) => Queue::Managed {
-                waiting: Box::new(Managed::new(discipline, buffer.waiting(), queue_seed)),
+                waiting: Box::new(AqmQueue::new(discipline, buffer.waiting(), queue_seed)),
                 sending: None,
             },
             DropPolicy::Rio(_) => return Err(NetworkError::QueueOfFluids("RIO")),
@@ -205,17 +205,19 @@ impl Link {
             } => {
                 if let Some(red) = red {
                     let (average, marks, random) = &mut **red;
-                    link.leave(now_ns);
-                    let idle_ns = link.is_empty().then(|| now_ns.saturating_sub(link.free()));
+                    link.remove_departed(now_ns);
+                    let idle_ns = link
+                        .is_empty()
+                        .then(|| now_ns.saturating_sub(link.last_departure()));
                     // RED in ns-2 counts waiting packets only.
                     let waiting = link.len().saturating_sub(1);
-                    match average.judge(waiting, idle_ns, || random.uniform()) {
-                        Early::Taken => {}
-                        Early::ByChance if *marks && told.ecn => {
+                    match average.on_arrival(waiting, idle_ns, || random.uniform()) {
+                        RedDecision::Admit => {}
+                        RedDecision::RandomDrop if *marks && told.ecn => {
                             self.counts.marked_pkts += 1;
                             out.push(Outcome::Marked(told.packet));
                         }
-                        Early::ByChance | Early::All => {
+                        RedDecision::RandomDrop | RedDecision::ForcedDrop => {
                             self.counts.lost_pkts += 1;
                             return out.push(Outcome::Dropped(told.packet));
                         }
@@ -232,7 +234,7 @@ impl Link {
                     }
                     None => {
                         if let Some(red) = red {
-                            red.0.overflowed();
+                            red.0.on_overflow();
                         }
                         self.counts.lost_pkts += 1;
                         out.push(Outcome::Dropped(told.packet));
@@ -323,12 +325,12 @@ impl Link {
             Queue::Fifo {
                 link, there, red, ..
             } => {
-                link.leave(now_ns);
-                link.retime(later);
+                link.remove_departed(now_ns);
+                link.remap_times(later);
                 if let Some(red) = red {
-                    red.0.stretch(ratio);
+                    red.0.scale_service_time(ratio);
                 }
-                let sent = there.iter().zip(link.sent(now_ns));
+                let sent = there.iter().zip(link.departure_times(now_ns));
                 out.extend(sent.map(|(&packet, at_ns)| Outcome::Sent { packet, at_ns }));
             }
             Queue::Managed { sending, .. } => {

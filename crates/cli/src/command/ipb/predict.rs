@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use netflow::number::{count, percent};
 use netflow::report::Drawing;
 use netflow::tcpmodel::Stack;
-use netflow::tcpmodel::rounds::{Conversations, Direction, HEADER_BYTES, Path};
+use netflow::tcpmodel::rounds::{Direction, HEADER_BYTES, Path, SessionRuns};
 use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
 use netflow_workload::{Session, Waits};
@@ -140,14 +140,14 @@ pub fn predict(arguments: &PredictArguments, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-fn conversations(arguments: &PredictArguments) -> Result<Conversations, Failure> {
+fn conversations(arguments: &PredictArguments) -> Result<SessionRuns, Failure> {
     let stack = stack::find(&arguments.stack, &arguments.changes)?;
     let options_bytes = if stack.timestamps {
         TIMESTAMPS_BYTES
     } else {
         0
     };
-    Ok(Conversations {
+    Ok(SessionRuns {
         mss_bytes: arguments.mtu - HEADER_BYTES as u32 - options_bytes,
         service_s: arguments.service_time,
         stack,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use netflow::diffserv::table::{Packet, Packets, TableError};
+use netflow::diffserv::table::{Packet, PacketReader, TableError};
 use netflow::scenario::{Problem, ProblemKind, Severity};
 use netflow::trace::{Format, Link, Reader, What};
 use netflow_files::ShortLines;
@@ -129,7 +129,7 @@ fn each_of_table(
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
 ) -> Result<Seen, Failure> {
     let source = File::open(file).map_err(|source| cannot_read(file, source))?;
-    let packets = Packets::new(ShortLines::new(source)).map_err(|error| wrong(file, error))?;
+    let packets = PacketReader::new(ShortLines::new(source)).map_err(|error| wrong(file, error))?;
     let seen = Seen {
         windows: packets.has_windows(),
         precedences: packets.has_precedences(),

@@ -61,11 +61,11 @@ impl Row {
 
     /// Adds the resends at the maximum timer that follow `firsts` and earlier resends. Each follows after a
     /// timeout `shift`. The row contains the resends at the maximum timer.
-    pub fn climb_in_place(&mut self, firsts: &Row, loss: f64, shift: Shift) {
+    pub fn add_repeated_timeouts(&mut self, firsts: &Row, loss: f64, shift: Shift) {
         self.add(firsts, loss, shift);
         let mut at = 0;
         while let Some(&mass) = self.mass.get(at) {
-            if mass > NOTHING {
+            if mass > MIN_MASS {
                 let lost = loss * mass;
                 let next = at + shift.points;
                 if self.mass.len() < next + 2 {
@@ -93,7 +93,7 @@ impl Row {
                     *sum += mass;
                     Some(*sum)
                 })
-                .take_while(|sum| *sum <= NEGLIGIBLE)
+                .take_while(|sum| *sum <= MAX_TRIMMED_MASS)
                 .count()
         };
         let last = negligible(&mut self.mass.iter().rev());
@@ -105,7 +105,7 @@ impl Row {
 }
 
 /// The probability below which no further resends are computed.
-const NOTHING: f64 = 1e-25;
+const MIN_MASS: f64 = 1e-25;
 
 /// The probability that may be discarded at each end of a row, per packet.
-const NEGLIGIBLE: f64 = 1e-19;
+const MAX_TRIMMED_MASS: f64 = 1e-19;

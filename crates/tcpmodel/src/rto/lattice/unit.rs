@@ -1,6 +1,6 @@
 //! The unit of the time lattice.
 
-use super::super::ladder::Ladder;
+use super::super::backoff::BackoffTimers;
 use super::{RtoChain, TimeoutTime};
 use crate::Error;
 use crate::error::ensure;
@@ -56,7 +56,9 @@ impl Unit {
         }
         let rows: f64 = chains
             .iter()
-            .map(|chain| chain.packets as f64 * Ladder::new(&chain.timers).timers_s().len() as f64)
+            .map(|chain| {
+                chain.packets as f64 * BackoffTimers::new(&chain.timers).timers_s().len() as f64
+            })
             .sum();
         let width_s = 16.0 * moments.std_s + chains.iter().map(tail_s).sum::<f64>();
         if let Some(seconds) = common_unit_s(chains)
@@ -115,8 +117,8 @@ fn tail_s(chain: &RtoChain) -> f64 {
         return 0.0;
     }
     let losses = (libm::log(1e-19) / libm::log(chain.loss)).ceil();
-    let ladder = Ladder::new(&chain.timers);
-    let timers_s = ladder.timers_s();
+    let backoff = BackoffTimers::new(&chain.timers);
+    let timers_s = backoff.timers_s();
     let climb: f64 = timers_s.iter().take(losses as usize).sum();
     climb + losses * chain.timers.max_s * f64::from(losses > timers_s.len() as f64)
 }

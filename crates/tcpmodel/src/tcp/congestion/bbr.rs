@@ -6,8 +6,8 @@
 
 use netflow_units::SplitMix64;
 
-use super::bandwidth::WindowedMax;
-use super::{Delivery, Repairs, Window};
+use super::windowed_max::WindowedMax;
+use super::{Delivery, RecoveryPhase, Window};
 use crate::Stack;
 
 /// The gain that doubles the sending rate in each round trip: 2 / ln 2.
@@ -16,44 +16,44 @@ const HIGH_GAIN: f64 = 2.885;
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const CWND_GAIN: f64 = 2.0;
 /// The pacing gains of ProbeBW, each for one round trip.
-const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+const PACING_GAIN_CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The length of the bandwidth filter in round trips.
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// The time after which the minimum round-trip time expires, and the duration of ProbeRTT.
 const MIN_RTT_NS: u64 = 10_000_000_000;
 const PROBE_RTT_NS: u64 = 200_000_000;
 /// The minimum window in packets, used in ProbeRTT.
-const LEAST_CWND: u32 = 4;
+const MIN_CWND: u32 = 4;
 /// The maximum window in packets, for paths with zero delay or unlimited rate.
-const MOST_CWND: f64 = 1e8;
+const MAX_CWND: f64 = 1e8;
 /// The pipe is full if the bandwidth has grown by less than 25 % in three round trips.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 /// The rate in bit/s below which packets leave one by one.
-const SINGLE_BPS: f64 = 1_200_000.0;
+const MIN_BURST_RATE_BPS: f64 = 1_200_000.0;
 /// The number of bursts per second (`sk_pacing_shift`), and the maximum size of a burst in bytes.
-const TOGETHER_PER_S: f64 = 1024.0;
-const MOST_TOGETHER_BYTES: f64 = 65_536.0;
+const BURSTS_PER_S: f64 = 1024.0;
+const MAX_BURST_BYTES: f64 = 65_536.0;
 /// The pacing rate relative to the measured bandwidth.
-const MARGIN: f64 = 0.99;
+const PACING_MARGIN: f64 = 0.99;
 /// Long-term sampling (policers): minimum interval in round trips, minimum loss, maximum relative and
 /// absolute difference of two rates, and round trips for which the policed rate is used.
-const POLICED_ROUNDS: u64 = 4;
-const POLICED_LOSS: f64 = 50.0 / 256.0;
-const POLICED_RATIO: f64 = 0.125;
-const POLICED_NEAR_BPS: f64 = 4000.0;
-const POLICED_FOR: u64 = 48;
+const POLICER_MIN_ROUNDS: u64 = 4;
+const POLICER_MIN_LOSS: f64 = 50.0 / 256.0;
+const POLICER_RATE_TOLERANCE: f64 = 0.125;
+const POLICER_RATE_TOLERANCE_BYTES_PER_S: f64 = 4000.0;
+const POLICER_USE_ROUNDS: u64 = 48;
 /// ACK aggregation: round trips in each of two filter windows, maximum duration of the excess, and maximum
 /// packets of an epoch.
-const AGGREGATED_ROUNDS: u32 = 5;
-const AGGREGATED_NS: f64 = 100e6;
-const AGGREGATED_MOST: u64 = 1 << 20;
+const EXTRA_ACKED_ROUNDS: u32 = 5;
+const EXTRA_ACKED_MAX_NS: f64 = 100e6;
+const ACK_EPOCH_MAX_PKTS: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Startup,
     Drain,
-    ProbeBandwidth,
+    ProbeBw,
     ProbeRtt,
 }
 
@@ -76,16 +76,16 @@ pub(crate) struct Bbr {
     pacing_gain: f64,
     cwnd_gain: f64,
     pacing: f64,
-    knows_rtt: bool,
-    cycle: usize,
+    has_seen_rtt: bool,
+    cycle_index: usize,
     cycle_at_ns: u64,
     /// ProbeRTT: the end of the minimum duration ([`Mode::ProbeRtt`]), and whether a round trip has passed.
     probe_rtt_until_ns: Option<u64>,
     probe_rtt_round: bool,
     prior_cwnd: u32,
-    prior_repairs: Repairs,
-    conserves: bool,
-    after_idle: bool,
+    prior_recovery: RecoveryPhase,
+    packet_conservation: bool,
+    idle_restart: bool,
     policer: Policer,
     aggregation: Aggregation,
 }
@@ -109,7 +109,7 @@ struct Aggregation {
     epoch_ns: u64,
     acked: u64,
     extra: [u32; 2],
-    which: usize,
+    extra_index: usize,
     rounds: u32,
 }
 
@@ -131,45 +131,53 @@ impl Bbr {
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             pacing: 0.0,
-            knows_rtt: false,
-            cycle: 0,
+            has_seen_rtt: false,
+            cycle_index: 0,
             cycle_at_ns: 0,
             probe_rtt_until_ns: None,
             probe_rtt_round: false,
             prior_cwnd: 0,
-            prior_repairs: Repairs::None,
-            conserves: false,
-            after_idle: false,
+            prior_recovery: RecoveryPhase::None,
+            packet_conservation: false,
+            idle_restart: false,
             policer: Policer::default(),
             aggregation: Aggregation::default(),
         };
-        bbr.begin_pacing(stack.initial_window_pkts, 0);
+        bbr.init_pacing_rate(stack.initial_window_pkts, 0);
         bbr
     }
 
     /// Starts with the round-trip time of the handshake.
     pub(crate) fn open(&mut self, now_ns: u64, cwnd: u32, rtt_ns: u64) {
         (self.min_rtt_ns, self.min_rtt_at_ns) = (rtt_ns, now_ns);
-        self.begin_pacing(cwnd, rtt_ns);
+        self.init_pacing_rate(cwnd, rtt_ns);
     }
 
     /// Sets the initial pacing rate: the window per round-trip time, or per millisecond without a
     /// measurement.
-    fn begin_pacing(&mut self, cwnd: u32, srtt_ns: u64) {
-        self.knows_rtt = srtt_ns > 0;
-        let rtt_ns = if self.knows_rtt { srtt_ns } else { 1_000_000 };
-        self.pacing = HIGH_GAIN * MARGIN * f64::from(cwnd) / rtt_ns as f64;
+    fn init_pacing_rate(&mut self, cwnd: u32, srtt_ns: u64) {
+        self.has_seen_rtt = srtt_ns > 0;
+        let rtt_ns = if self.has_seen_rtt {
+            srtt_ns
+        } else {
+            1_000_000
+        };
+        self.pacing = HIGH_GAIN * PACING_MARGIN * f64::from(cwnd) / rtt_ns as f64;
     }
 
     /// Returns the pacing rate and the number of packets per burst.
     pub(super) fn pacing(&self) -> (f64, u32) {
-        (self.pacing, self.together())
+        (self.pacing, self.burst_pkts())
     }
 
-    fn together(&self) -> u32 {
+    fn burst_pkts(&self) -> u32 {
         let bits_per_s = self.pacing * 1e9 * self.packet_bits;
-        let bits = (bits_per_s / TOGETHER_PER_S).min(8.0 * MOST_TOGETHER_BYTES);
-        let least = if bits_per_s < SINGLE_BPS { 1 } else { 2 };
+        let bits = (bits_per_s / BURSTS_PER_S).min(8.0 * MAX_BURST_BYTES);
+        let least = if bits_per_s < MIN_BURST_RATE_BPS {
+            1
+        } else {
+            2
+        };
         ((bits / self.packet_bits) as u32).clamp(least, 127)
     }
 
@@ -184,33 +192,35 @@ impl Bbr {
     fn bdp(&self, bandwidth: f64, gain: f64) -> u32 {
         match self.min_rtt_ns {
             u64::MAX => 10,
-            rtt_ns => (bandwidth * rtt_ns as f64 * gain).ceil().min(MOST_CWND) as u32,
+            rtt_ns => (bandwidth * rtt_ns as f64 * gain).ceil().min(MAX_CWND) as u32,
         }
     }
 
     /// Adds packets to a window for bursts at both ends.
-    fn with_bursts(&self, cwnd: u32) -> u32 {
-        let cwnd = (cwnd + 3 * self.together()).next_multiple_of(2);
-        match self.mode == Mode::ProbeBandwidth && self.cycle == 0 {
-            true => cwnd + 2,
-            false => cwnd,
+    fn quantization_budget(&self, cwnd: u32) -> u32 {
+        let cwnd = (cwnd + 3 * self.burst_pkts()).next_multiple_of(2);
+        if self.mode == Mode::ProbeBw && self.cycle_index == 0 {
+            cwnd + 2
+        } else {
+            cwnd
         }
     }
 
     fn in_flight_at(&self, bandwidth: f64, gain: f64) -> u32 {
-        self.with_bursts(self.bdp(bandwidth, gain))
+        self.quantization_budget(self.bdp(bandwidth, gain))
     }
 
     pub(super) fn save_cwnd(&mut self, cwnd: u32) {
         self.prior_cwnd =
-            match self.prior_repairs < Repairs::Recovery && self.mode != Mode::ProbeRtt {
-                true => cwnd,
-                false => self.prior_cwnd.max(cwnd),
+            if self.prior_recovery < RecoveryPhase::Recovery && self.mode != Mode::ProbeRtt {
+                cwnd
+            } else {
+                self.prior_cwnd.max(cwnd)
             };
     }
 
-    pub(super) fn time_out(&mut self) {
-        self.prior_repairs = Repairs::Timeout;
+    pub(super) fn on_rto(&mut self) {
+        self.prior_recovery = RecoveryPhase::Timeout;
         self.full_bandwidth = 0.0;
         self.round_start = true;
     }
@@ -221,38 +231,38 @@ impl Bbr {
         self.policer = Policer::default();
     }
 
-    pub(super) fn resume(&mut self, now_ns: u64) {
-        self.after_idle = true;
+    pub(super) fn on_idle_restart(&mut self, now_ns: u64) {
+        self.idle_restart = true;
         (self.aggregation.epoch_ns, self.aggregation.acked) = (now_ns, 0);
-        if self.mode == Mode::ProbeBandwidth {
+        if self.mode == Mode::ProbeBw {
             self.set_pacing(self.used_bandwidth(), 1.0);
         }
     }
 
     fn set_pacing(&mut self, bandwidth: f64, gain: f64) {
-        let rate = bandwidth * gain * MARGIN;
+        let rate = bandwidth * gain * PACING_MARGIN;
         if self.is_full || rate > self.pacing {
             self.pacing = rate;
         }
     }
 
     /// Updates model, pacing rate and window after an acknowledgement.
-    pub(crate) fn acked(&mut self, window: &mut Window, delivery: &Delivery) {
+    pub(crate) fn on_ack(&mut self, window: &mut Window, delivery: &Delivery) {
         self.update_bandwidth(delivery);
         self.update_aggregation(window, delivery);
         self.update_cycle(delivery);
-        self.look_whether_full(delivery);
-        self.look_whether_drained(window, delivery);
+        self.check_full_bw_reached(delivery);
+        self.check_drain(window, delivery);
         self.update_min_rtt(window, delivery);
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBandwidth if self.policer.is_used => (1.0, CWND_GAIN),
-            Mode::ProbeBandwidth => (CYCLE[self.cycle], CWND_GAIN),
+            Mode::ProbeBw if self.policer.is_used => (1.0, CWND_GAIN),
+            Mode::ProbeBw => (PACING_GAIN_CYCLE[self.cycle_index], CWND_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };
-        if !self.knows_rtt && delivery.srtt_ns > 0 {
-            self.begin_pacing(window.cwnd, delivery.srtt_ns);
+        if !self.has_seen_rtt && delivery.srtt_ns > 0 {
+            self.init_pacing_rate(window.cwnd, delivery.srtt_ns);
         }
         self.set_pacing(self.used_bandwidth(), self.pacing_gain);
         self.set_cwnd(window, delivery);
@@ -268,23 +278,23 @@ impl Bbr {
             self.round_end = rate.delivered;
             self.rounds += 1;
             self.round_start = true;
-            self.conserves = false;
+            self.packet_conservation = false;
         }
-        self.look_for_policer(delivery);
+        self.detect_policer(delivery);
         let bandwidth = measured.delivered as f64 / measured.interval_ns as f64;
         if !measured.is_app_limited || bandwidth >= self.bandwidth.get() {
             self.bandwidth.add(BANDWIDTH_ROUNDS, self.rounds, bandwidth);
         }
     }
 
-    fn look_for_policer(&mut self, delivery: &Delivery) {
+    fn detect_policer(&mut self, delivery: &Delivery) {
         let rate = &delivery.rate;
         if self.policer.is_used {
-            if self.mode == Mode::ProbeBandwidth && self.round_start {
+            if self.mode == Mode::ProbeBw && self.round_start {
                 self.policer.rounds += 1;
-                if self.policer.rounds >= POLICED_FOR {
+                if self.policer.rounds >= POLICER_USE_ROUNDS {
                     self.policer = Policer::from(delivery);
-                    self.probe_bandwidth(delivery.acked.now_ns);
+                    self.enter_probe_bw(delivery.acked.now_ns);
                 }
             }
             return;
@@ -303,10 +313,10 @@ impl Bbr {
             return;
         }
         self.policer.rounds += u64::from(self.round_start);
-        if self.policer.rounds < POLICED_ROUNDS {
+        if self.policer.rounds < POLICER_MIN_ROUNDS {
             return;
         }
-        if self.policer.rounds > 4 * POLICED_ROUNDS {
+        if self.policer.rounds > 4 * POLICER_MIN_ROUNDS {
             self.policer = Policer::default();
             return;
         }
@@ -315,22 +325,24 @@ impl Bbr {
         }
         let lost = rate.lost - self.policer.lost;
         let delivered = rate.delivered - self.policer.delivered;
-        if delivered == 0 || (lost as f64) < POLICED_LOSS * delivered as f64 {
+        if delivered == 0 || (lost as f64) < POLICER_MIN_LOSS * delivered as f64 {
             return;
         }
         let interval_ns = rate.at_ns - self.policer.at_ns;
         if interval_ns < 1_000_000 {
             return;
         }
-        self.end_of_sample(delivered as f64 / interval_ns as f64, delivery);
+        self.end_policer_sample(delivered as f64 / interval_ns as f64, delivery);
     }
 
-    fn end_of_sample(&mut self, bandwidth: f64, delivery: &Delivery) {
+    fn end_policer_sample(&mut self, bandwidth: f64, delivery: &Delivery) {
         let before = self.policer.bandwidth;
         if before > 0.0 {
-            let off = (bandwidth - before).abs();
-            let off_bytes_per_s = off * 1e9 * self.packet_bits / 8.0;
-            if off <= POLICED_RATIO * before || off_bytes_per_s <= POLICED_NEAR_BPS {
+            let deviation = (bandwidth - before).abs();
+            let deviation_bytes_per_s = deviation * 1e9 * self.packet_bits / 8.0;
+            if deviation <= POLICER_RATE_TOLERANCE * before
+                || deviation_bytes_per_s <= POLICER_RATE_TOLERANCE_BYTES_PER_S
+            {
                 self.policer.bandwidth = (bandwidth + before) / 2.0;
                 self.policer.is_used = true;
                 self.policer.rounds = 0;
@@ -353,10 +365,10 @@ impl Bbr {
         let it = &mut self.aggregation;
         if self.round_start {
             it.rounds += 1;
-            if it.rounds >= AGGREGATED_ROUNDS {
+            if it.rounds >= EXTRA_ACKED_ROUNDS {
                 it.rounds = 0;
-                it.which ^= 1;
-                it.extra[it.which] = 0;
+                it.extra_index ^= 1;
+                it.extra[it.extra_index] = 0;
             }
         }
         let at_ns = delivery.rate.at_ns;
@@ -365,17 +377,17 @@ impl Bbr {
             false => self.bandwidth.get(),
         };
         let mut expected = (bandwidth * at_ns.saturating_sub(it.epoch_ns) as f64) as u64;
-        if it.acked <= expected || it.acked + u64::from(acked) >= AGGREGATED_MOST {
+        if it.acked <= expected || it.acked + u64::from(acked) >= ACK_EPOCH_MAX_PKTS {
             (it.acked, it.epoch_ns, expected) = (0, at_ns, 0);
         }
         it.acked += u64::from(acked);
         let extra = (it.acked - expected).min(u64::from(window.cwnd)) as u32;
-        it.extra[it.which] = it.extra[it.which].max(extra);
+        it.extra[it.extra_index] = it.extra[it.extra_index].max(extra);
     }
 
     /// Returns the additional packets in flight for ACK aggregation.
-    fn aggregated(&self) -> u32 {
-        let most = (self.used_bandwidth() * AGGREGATED_NS).min(MOST_CWND) as u32;
+    fn ack_aggregation_cwnd(&self) -> u32 {
+        let most = (self.used_bandwidth() * EXTRA_ACKED_MAX_NS).min(MAX_CWND) as u32;
         match self.is_full {
             true => self.aggregation.extra[0]
                 .max(self.aggregation.extra[1])
@@ -385,7 +397,7 @@ impl Bbr {
     }
 
     fn update_cycle(&mut self, delivery: &Delivery) {
-        if self.mode != Mode::ProbeBandwidth {
+        if self.mode != Mode::ProbeBw {
             return;
         }
         let at_ns = delivery.rate.at_ns;
@@ -401,20 +413,20 @@ impl Bbr {
             is_long
         };
         if is_over {
-            self.cycle = (self.cycle + 1) % CYCLE.len();
+            self.cycle_index = (self.cycle_index + 1) % PACING_GAIN_CYCLE.len();
             self.cycle_at_ns = at_ns;
         }
     }
 
     /// Enters ProbeBW in a random phase of the cycle, except the draining one.
-    fn probe_bandwidth(&mut self, now_ns: u64) {
-        self.mode = Mode::ProbeBandwidth;
+    fn enter_probe_bw(&mut self, now_ns: u64) {
+        self.mode = Mode::ProbeBw;
         let random = (self.random.bits() % 7) as usize;
-        self.cycle = (CYCLE.len() - random) % CYCLE.len();
+        self.cycle_index = (PACING_GAIN_CYCLE.len() - random) % PACING_GAIN_CYCLE.len();
         self.cycle_at_ns = now_ns;
     }
 
-    fn look_whether_full(&mut self, delivery: &Delivery) {
+    fn check_full_bw_reached(&mut self, delivery: &Delivery) {
         let limited = delivery.rate.measured.is_some_and(|it| it.is_app_limited);
         if self.is_full || !self.round_start || limited {
             return;
@@ -427,7 +439,7 @@ impl Bbr {
         self.is_full = self.full_rounds >= FULL_ROUNDS;
     }
 
-    fn look_whether_drained(&mut self, window: &mut Window, delivery: &Delivery) {
+    fn check_drain(&mut self, window: &mut Window, delivery: &Delivery) {
         if self.mode == Mode::Startup && self.is_full {
             self.mode = Mode::Drain;
             window.ssthresh = self.in_flight_at(self.bandwidth.get(), 1.0);
@@ -435,7 +447,7 @@ impl Bbr {
         if self.mode == Mode::Drain
             && delivery.in_flight <= self.in_flight_at(self.bandwidth.get(), 1.0)
         {
-            self.probe_bandwidth(delivery.rate.at_ns);
+            self.enter_probe_bw(delivery.rate.at_ns);
         }
     }
 
@@ -447,14 +459,14 @@ impl Bbr {
         {
             (self.min_rtt_ns, self.min_rtt_at_ns) = (rtt_ns.max(1), now_ns);
         }
-        if expired && !self.after_idle && self.mode != Mode::ProbeRtt {
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(window.cwnd);
             self.probe_rtt_until_ns = None;
         }
         if self.mode == Mode::ProbeRtt {
             match self.probe_rtt_until_ns {
-                None if delivery.in_flight <= LEAST_CWND => {
+                None if delivery.in_flight <= MIN_CWND => {
                     self.probe_rtt_until_ns = Some(now_ns + PROBE_RTT_NS);
                     self.probe_rtt_round = false;
                     self.round_end = delivery.rate.delivered;
@@ -465,16 +477,17 @@ impl Bbr {
                     if self.probe_rtt_round && now_ns > until_ns {
                         self.min_rtt_at_ns = now_ns;
                         window.cwnd = window.cwnd.max(self.prior_cwnd);
-                        match self.is_full {
-                            true => self.probe_bandwidth(now_ns),
-                            false => self.mode = Mode::Startup,
+                        if self.is_full {
+                            self.enter_probe_bw(now_ns)
+                        } else {
+                            self.mode = Mode::Startup
                         }
                     }
                 }
             }
         }
         if delivery.rate.measured.is_some_and(|it| it.delivered > 0) {
-            self.after_idle = false;
+            self.idle_restart = false;
         }
     }
 
@@ -485,44 +498,46 @@ impl Bbr {
 
     fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
         let acked = delivery.acked.delivered;
-        if acked > 0 && !self.conserve(window, delivery) {
-            let target = self.bdp(self.used_bandwidth(), self.cwnd_gain) + self.aggregated();
-            let target = self.with_bursts(target);
+        if acked > 0 && !self.apply_packet_conservation(window, delivery) {
+            let target =
+                self.bdp(self.used_bandwidth(), self.cwnd_gain) + self.ack_aggregation_cwnd();
+            let target = self.quantization_budget(target);
             if self.is_full {
                 window.cwnd = (window.cwnd + acked).min(target);
             } else if window.cwnd < target || delivery.rate.delivered < 10 {
                 window.cwnd += acked;
             }
-            window.cwnd = window.cwnd.max(LEAST_CWND);
+            window.cwnd = window.cwnd.max(MIN_CWND);
         }
         if self.mode == Mode::ProbeRtt {
-            window.cwnd = window.cwnd.min(LEAST_CWND);
+            window.cwnd = window.cwnd.min(MIN_CWND);
         }
     }
 
     /// Applies packet conservation, and returns true in the first round trip of recovery. Deliveries are
     /// then replaced one by one. After recovery the former window is restored.
-    fn conserve(&mut self, window: &mut Window, delivery: &Delivery) -> bool {
-        let (before, now) = (self.prior_repairs, delivery.repairs);
+    fn apply_packet_conservation(&mut self, window: &mut Window, delivery: &Delivery) -> bool {
+        let (before, now) = (self.prior_recovery, delivery.recovery);
         let enough = delivery.in_flight + delivery.acked.delivered;
         let mut cwnd = match delivery.newly_lost {
             0 => window.cwnd,
             lost => window.cwnd.saturating_sub(lost).max(1),
         };
-        if now == Repairs::Recovery && before != Repairs::Recovery {
-            self.conserves = true;
+        if now == RecoveryPhase::Recovery && before != RecoveryPhase::Recovery {
+            self.packet_conservation = true;
             self.round_end = delivery.rate.delivered;
             cwnd = enough;
-        } else if before >= Repairs::Recovery && now < Repairs::Recovery {
+        } else if before >= RecoveryPhase::Recovery && now < RecoveryPhase::Recovery {
             cwnd = cwnd.max(self.prior_cwnd);
-            self.conserves = false;
+            self.packet_conservation = false;
         }
-        self.prior_repairs = now;
-        window.cwnd = match self.conserves {
-            true => cwnd.max(enough),
-            false => cwnd,
+        self.prior_recovery = now;
+        window.cwnd = if self.packet_conservation {
+            cwnd.max(enough)
+        } else {
+            cwnd
         };
-        self.conserves
+        self.packet_conservation
     }
 }
 
@@ -545,7 +560,7 @@ mod tests {
     /// Regression test: a sender that starts while others fill a queue used only round-trip times of its
     /// data. These exceed that of its SYN, so its share of the bandwidth was too large.
     #[test]
-    fn the_handshake_is_a_round_trip_too() {
+    fn the_handshake_measures_the_rtt() {
         let mut stack = Stack::builtin("linux-6").unwrap();
         stack.set_congestion(crate::CongestionControl::Bbr);
         let mut bbr = Bbr::new(&stack, 0.0);
@@ -553,7 +568,7 @@ mod tests {
         assert_eq!((bbr.min_rtt_ns, bbr.min_rtt_at_ns), (50_000_000, 7));
         let per_rtt = bbr.pacing().0 * 50e6;
         assert!(
-            (per_rtt - HIGH_GAIN * MARGIN * 10.0).abs() < 1e-9,
+            (per_rtt - HIGH_GAIN * PACING_MARGIN * 10.0).abs() < 1e-9,
             "{per_rtt}"
         );
     }

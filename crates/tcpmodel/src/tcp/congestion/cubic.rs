@@ -1,34 +1,34 @@
 //! CUBIC (RFC 9438) with HyStart, in whole packets and jiffies as in Linux's `tcp_cubic`.
 
-use super::{Acked, Clock, Increase, Share, Window, curve};
+use super::{Acked, AdditiveIncrease, Clock, MultiplicativeDecrease, Window, cubic_window};
 
 /// The smallest window in packets at which HyStart is active.
-const HYSTART_LEAST: u32 = 16;
+const HYSTART_MIN_CWND: u32 = 16;
 /// The maximum spacing of acknowledgements in a train.
-const TRAIN_NS: u64 = 2_000_000;
+const ACK_TRAIN_SPACING_NS: u64 = 2_000_000;
 /// The number of packets of 1448 B that hosts may aggregate (four times 64 KiB), and the maximum duration
 /// of that (`hystart_ack_delay` of Linux).
-const TOGETHER: u64 = 181;
-const TOGETHER_NS: u64 = 1_000_000;
+const AGGREGATION_PKTS: u64 = 181;
+const MAX_AGGREGATION_NS: u64 = 1_000_000;
 /// The number of round-trip samples per round before their minimum is used.
-const SAMPLES: u32 = 8;
+const MIN_RTT_SAMPLES: u32 = 8;
 /// Bounds of the increase of the round-trip time that ends slow start; between them, it is 1/8.
-const DELAY_NS: (u64, u64) = (4_000_000, 16_000_000);
+const DELAY_INCREASE_NS: (u64, u64) = (4_000_000, 16_000_000);
 
 /// The state of CUBIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     clock: Clock,
-    share: Share,
-    increase: Increase,
+    decrease: MultiplicativeDecrease,
+    increase: AdditiveIncrease,
     /// W_max: the window at the last loss, after fast convergence; 0 before any loss.
     last_max: u32,
     epoch: Option<Epoch>,
     /// The last computed growth: time in jiffies, window, and result.
-    reckoned: (u64, u32, u32),
+    cached: (u64, u32, u32),
     /// The minimum round-trip time; 0 before the first measurement.
     delay_min_ns: u64,
-    start: HyStart,
+    hystart: HyStart,
 }
 
 /// The state since congestion avoidance began.
@@ -39,7 +39,7 @@ struct Epoch {
     origin: u32,
     k_s: f64,
     /// W_est, Reno's window (RFC 9438, 4.3), and packets acknowledged towards its next increase.
-    reno: u32,
+    reno_cwnd: u32,
     acked: u32,
 }
 
@@ -47,91 +47,98 @@ struct Epoch {
 /// trains (half a round trip), and the increase of the round-trip time.
 #[derive(Clone, Debug, Default)]
 struct HyStart {
-    found: bool,
+    exited: bool,
     /// The end of the round: it ends when this segment is acknowledged.
     round_end: u32,
     round_start_ns: u64,
     last_ack_ns: u64,
     /// The minimum of the first round-trip times of the round, and their number.
-    least_ns: u64,
+    min_rtt_ns: u64,
     samples: u32,
 }
 
 impl HyStart {
-    fn begin(&mut self, now_ns: u64, next: u32) {
+    fn start_round(&mut self, now_ns: u64, next: u32) {
         *self = HyStart {
-            found: self.found,
+            exited: self.exited,
             round_end: next,
             round_start_ns: now_ns,
             last_ack_ns: now_ns,
-            least_ns: u64::MAX,
+            min_rtt_ns: u64::MAX,
             samples: 0,
         };
     }
 
     /// Returns true if slow start should end. Rounds are tracked at all window sizes. A round that began in
     /// the middle of a flight would see only the queue made by that flight.
-    fn sees_the_end(&mut self, cwnd: u32, acked: &Acked, rtt_ns: u64, delay_min_ns: u64) -> bool {
+    fn should_exit_slow_start(
+        &mut self,
+        cwnd: u32,
+        acked: &Acked,
+        rtt_ns: u64,
+        delay_min_ns: u64,
+    ) -> bool {
         let now_ns = acked.now_ns;
         if acked.acknowledged > self.round_end {
-            self.begin(now_ns, acked.next);
+            self.start_round(now_ns, acked.next);
         }
-        if cwnd < HYSTART_LEAST {
+        if cwnd < HYSTART_MIN_CWND {
             return false;
         }
-        if now_ns - self.last_ack_ns <= TRAIN_NS {
+        if now_ns - self.last_ack_ns <= ACK_TRAIN_SPACING_NS {
             self.last_ack_ns = now_ns;
             // The time of aggregated packets at the rate of slow start: two windows per round trip.
-            let kept_ns = TOGETHER * delay_min_ns / (2 * u64::from(cwnd));
-            let long_ns = (delay_min_ns + kept_ns.min(TOGETHER_NS)) / 2;
-            self.found |= now_ns - self.round_start_ns > long_ns;
+            let aggregation_ns = AGGREGATION_PKTS * delay_min_ns / (2 * u64::from(cwnd));
+            let threshold_ns = (delay_min_ns + aggregation_ns.min(MAX_AGGREGATION_NS)) / 2;
+            self.exited |= now_ns - self.round_start_ns > threshold_ns;
         }
-        self.least_ns = self.least_ns.min(rtt_ns);
-        if self.samples < SAMPLES {
+        self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
+        if self.samples < MIN_RTT_SAMPLES {
             self.samples += 1;
         } else {
-            let grown_ns = (delay_min_ns / 8).clamp(DELAY_NS.0, DELAY_NS.1);
-            self.found |= self.least_ns > delay_min_ns + grown_ns;
+            let grown_ns = (delay_min_ns / 8).clamp(DELAY_INCREASE_NS.0, DELAY_INCREASE_NS.1);
+            self.exited |= self.min_rtt_ns > delay_min_ns + grown_ns;
         }
-        self.found
+        self.exited
     }
 }
 
 impl Cubic {
-    pub(super) fn new(clock: Clock, share: Share) -> Self {
+    pub(super) fn new(clock: Clock, decrease: MultiplicativeDecrease) -> Self {
         Self {
             clock,
-            share,
-            increase: Increase::default(),
+            decrease,
+            increase: AdditiveIncrease::default(),
             last_max: 0,
             epoch: None,
-            reckoned: (0, 0, u32::MAX),
+            cached: (0, 0, u32::MAX),
             delay_min_ns: 0,
-            start: HyStart::default(),
+            hystart: HyStart::default(),
         }
     }
 
-    pub(super) fn lose(&mut self, cwnd: u32) -> u32 {
-        let remembered = curve::remembered(cwnd.into(), self.last_max.into(), self.share.0);
+    pub(super) fn on_congestion_event(&mut self, cwnd: u32) -> u32 {
+        let remembered =
+            cubic_window::w_max_after_loss(cwnd.into(), self.last_max.into(), self.decrease.0);
         self.last_max = remembered as u32;
         self.epoch = None;
-        self.share.of(cwnd)
+        self.decrease.apply(cwnd)
     }
 
     /// Resets the state after a timeout (RFC 9438, 4.8), that of HyStart included.
-    pub(super) fn time_out(&mut self, next: u32) {
-        *self = Cubic::new(self.clock, self.share);
-        self.start.round_end = next;
+    pub(super) fn on_rto(&mut self, next: u32) {
+        *self = Cubic::new(self.clock, self.decrease);
+        self.hystart.round_end = next;
     }
 
     /// Excludes an idle period from the time of the epoch (RFC 9438, 5.8).
-    pub(super) fn resume(&mut self, now_ns: u64, idle_ns: u64) {
+    pub(super) fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
         if let Some(epoch) = &mut self.epoch {
             epoch.began_ns = (epoch.began_ns + idle_ns).min(now_ns);
         }
     }
 
-    pub(super) fn learn(&mut self, window: &mut Window, acked: &Acked) {
+    pub(super) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         let Some(rtt_ns) = acked.rtt_ns else { return };
         // Right after a loss, round-trip times include the full queue.
         if let Some(epoch) = &self.epoch
@@ -142,62 +149,64 @@ impl Cubic {
         if self.delay_min_ns == 0 || rtt_ns < self.delay_min_ns {
             self.delay_min_ns = rtt_ns.max(1);
         }
-        if self.start.found || !window.in_slow_start() {
+        if self.hystart.exited || !window.in_slow_start() {
             return;
         }
-        let (start, delay_min_ns) = (&mut self.start, self.delay_min_ns);
-        if start.sees_the_end(window.cwnd, acked, rtt_ns, delay_min_ns) {
+        let (hystart, delay_min_ns) = (&mut self.hystart, self.delay_min_ns);
+        if hystart.should_exit_slow_start(window.cwnd, acked, rtt_ns, delay_min_ns) {
             window.ssthresh = window.cwnd;
         }
     }
 
-    pub(super) fn grow(&mut self, window: &mut Window, acked: u32, now_ns: u64) {
-        let for_one = self.for_one(window.cwnd, acked, now_ns);
-        self.increase.add(&mut window.cwnd, for_one, acked);
+    pub(super) fn increase_window(&mut self, window: &mut Window, acked: u32, now_ns: u64) {
+        let acks_per_increment = self.acks_per_increment(window.cwnd, acked, now_ns);
+        self.increase
+            .add(&mut window.cwnd, acks_per_increment, acked);
     }
 
     /// Returns the number of packets that must be acknowledged for the window to grow by one.
-    fn for_one(&mut self, cwnd: u32, acked: u32, now_ns: u64) -> u32 {
+    fn acks_per_increment(&mut self, cwnd: u32, acked: u32, now_ns: u64) -> u32 {
         let jiffies = self.clock.jiffies(now_ns);
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += acked;
         }
-        let (last, last_cwnd, last_for_one) = self.reckoned;
-        let a_while = self.clock.jiffies_per_s() / 32;
-        if self.epoch.is_some() && last_cwnd == cwnd && jiffies - last <= a_while {
-            return last_for_one;
+        let (last, last_cwnd, last_acks_per_increment) = self.cached;
+        let cache_jiffies = self.clock.jiffies_per_s() / 32;
+        if self.epoch.is_some() && last_cwnd == cwnd && jiffies - last <= cache_jiffies {
+            return last_acks_per_increment;
         }
         let last_max = self.last_max;
         let epoch = self.epoch.get_or_insert_with(|| Epoch {
             began_ns: now_ns,
             origin: last_max.max(cwnd),
-            k_s: curve::k_s(last_max.into(), cwnd.into()),
-            reno: cwnd,
+            k_s: cubic_window::k_s(last_max.into(), cwnd.into()),
+            reno_cwnd: cwnd,
             acked,
         });
         // RFC 9438, 4.2: the target is the window one round trip ahead.
         let ahead_ns = now_ns - epoch.began_ns + self.delay_min_ns;
-        let off = curve::off(ahead_ns as f64 * 1e-9, epoch.k_s);
-        let target = f64::from(epoch.origin) + off.trunc();
-        let mut for_one = match target > f64::from(cwnd) {
-            true => (f64::from(cwnd) / (target - f64::from(cwnd))) as u32,
-            false => 100 * cwnd,
+        let deviation = cubic_window::window_deviation(ahead_ns as f64 * 1e-9, epoch.k_s);
+        let target = f64::from(epoch.origin) + deviation.trunc();
+        let mut acks_per_increment = if target > f64::from(cwnd) {
+            (f64::from(cwnd) / (target - f64::from(cwnd))) as u32
+        } else {
+            100 * cwnd
         };
         if last_max == 0 {
-            for_one = for_one.min(20);
+            acks_per_increment = acks_per_increment.min(20);
         }
-        let for_reno = self.share.for_one(cwnd).max(1.0) as u32;
-        while epoch.acked > for_reno {
-            epoch.acked -= for_reno;
-            epoch.reno += 1;
+        let reno_acks_per_increment = self.decrease.acks_per_increment(cwnd).max(1.0) as u32;
+        while epoch.acked > reno_acks_per_increment {
+            epoch.acked -= reno_acks_per_increment;
+            epoch.reno_cwnd += 1;
         }
-        if epoch.reno > cwnd {
-            for_one = for_one.min(cwnd / (epoch.reno - cwnd));
+        if epoch.reno_cwnd > cwnd {
+            acks_per_increment = acks_per_increment.min(cwnd / (epoch.reno_cwnd - cwnd));
         }
         // The window grows by at most 50 % per round trip.
-        let for_one = for_one.max(2);
-        self.reckoned = (jiffies, cwnd, for_one);
-        for_one
+        let acks_per_increment = acks_per_increment.max(2);
+        self.cached = (jiffies, cwnd, acks_per_increment);
+        acks_per_increment
     }
 }
 
@@ -210,7 +219,10 @@ mod tests {
 
     fn cubic() -> Cubic {
         let stack = Stack::builtin("linux-6").unwrap();
-        Cubic::new(Clock::new(&stack, 0.0), Share(stack.window_after_loss))
+        Cubic::new(
+            Clock::new(&stack, 0.0),
+            MultiplicativeDecrease(stack.window_after_loss),
+        )
     }
 
     /// Acknowledges the packets of each window, spread over each round trip. Returns the window.
@@ -232,8 +244,8 @@ mod tests {
                     rtt_ns: Some(ns(rtt_s)),
                     congested: false,
                 };
-                cubic.learn(&mut window, &acked);
-                cubic.grow(&mut window, 1, ns(at_s));
+                cubic.on_ack(&mut window, &acked);
+                cubic.increase_window(&mut window, 1, ns(at_s));
             }
         }
         window.cwnd
@@ -243,10 +255,10 @@ mod tests {
     /// ∛(300 / 0.4) = 9.086 s. Round trips are long, so that Reno is slower. The window is 1000 - 0.4 ·
     /// 4.086³ = 972.7 after 5 s, 1000 after K, and 1000 + 0.4 · 4.914³ = 1047.5 after 14 s.
     #[test]
-    fn the_window_follows_the_cubic() {
+    fn window_follows_the_cubic_function() {
         for (until, expected) in [(10, 972.7), (18, 1000.0), (28, 1047.5)] {
             let mut cubic = cubic();
-            assert_eq!(cubic.lose(1000), 700);
+            assert_eq!(cubic.on_congestion_event(1000), 700);
             let grown = f64::from(rounds(&mut cubic, 700, until, 0.5));
             // The tolerance is at most two round trips of growth.
             assert!(
@@ -255,44 +267,44 @@ mod tests {
             );
         }
         let mut cubic = cubic();
-        cubic.lose(1000);
-        assert_eq!((cubic.lose(900), cubic.last_max), (630, 765));
+        cubic.on_congestion_event(1000);
+        assert_eq!((cubic.on_congestion_event(900), cubic.last_max), (630, 765));
     }
 
     /// With short round trips, CUBIC is Reno with β = 0.7: 3 · 0.3 / 1.7 = 0.529 packets per round trip,
     /// minus rounding.
     #[test]
-    fn short_round_trips_are_renos() {
+    fn short_round_trips_use_the_reno_window() {
         let mut cubic = cubic();
-        let cwnd = cubic.lose(20);
+        let cwnd = cubic.on_congestion_event(20);
         let grown = f64::from(rounds(&mut cubic, cwnd, 40, 0.002));
         assert!((grown - (14.0 + 40.0 * 0.529)).abs() <= 3.0, "{grown}");
     }
 
     /// RFC 9438, 5.8: the window does not jump after a pause of ten seconds.
     #[test]
-    fn time_away_does_not_count() {
+    fn idle_time_is_excluded_from_the_epoch() {
         let mut cubic = cubic();
-        let cwnd = cubic.lose(100);
+        let cwnd = cubic.on_congestion_event(100);
         let mut window = Window {
             cwnd,
             ssthresh: cwnd,
         };
-        cubic.grow(&mut window, 1, 0);
-        cubic.resume(10_000_000_000, 10_000_000_000);
+        cubic.increase_window(&mut window, 1, 0);
+        cubic.on_idle_restart(10_000_000_000, 10_000_000_000);
         // After K = ∛(30 / 0.4) = 4.2 s, the target would be 100 + 0.4 · 5.8³ = 178.
-        assert!(cubic.for_one(window.cwnd, 1, 10_000_000_000) > 20);
+        assert!(cubic.acks_per_increment(window.cwnd, 1, 10_000_000_000) > 20);
     }
 
     /// RFC 9438, 4.8: a timeout clears W_max. The window then grows along the convex part from the end of
     /// slow start.
     #[test]
-    fn a_timeout_forgets_the_old_maximum() {
+    fn a_timeout_resets_w_max() {
         let mut cubic = cubic();
-        cubic.lose(1000);
-        cubic.time_out(0);
+        cubic.on_congestion_event(1000);
+        cubic.on_rto(0);
         assert_eq!(cubic.last_max, 0);
-        cubic.for_one(500, 1, 0);
+        cubic.acks_per_increment(500, 1, 0);
         let epoch = cubic.epoch.unwrap();
         assert_eq!((epoch.k_s, epoch.origin), (0.0, 500));
     }
@@ -316,7 +328,7 @@ mod tests {
                 rtt_ns: Some(1_000_000 * rtt_ms(i)),
                 congested: false,
             };
-            cubic.learn(&mut window, &acked);
+            cubic.on_ack(&mut window, &acked);
         }
         window.ssthresh < NO_SSTHRESH
     }
@@ -324,7 +336,7 @@ mod tests {
     /// Slow start ends if the minimum of a round's first round-trip times has increased by 1/8, at least by
     /// 4 ms.
     #[test]
-    fn hystart_sees_round_trips_grow() {
+    fn hystart_detects_rtt_increase() {
         let grown = |by_ms: u64| move |i| if i == 0 { 40 } else { 40 + by_ms };
         // 5 ms between acknowledgements: no trains.
         assert!(!slow_start_ends(5, grown(0)));
@@ -347,7 +359,7 @@ mod tests {
         for _ in 0..3 {
             now_ns += 80_000_000;
             for i in 0..flight {
-                cubic.learn(
+                cubic.on_ack(
                     &mut window,
                     &Acked {
                         now_ns: now_ns + 3_000_000 * u64::from(i),
@@ -369,7 +381,7 @@ mod tests {
 
     /// Slow start ends if a train of acknowledgements lasts half of the minimum round-trip time.
     #[test]
-    fn hystart_sees_long_trains() {
+    fn hystart_detects_long_ack_trains() {
         assert!(slow_start_ends(1, |_| 40));
         assert!(!slow_start_ends(3, |_| 40));
     }

@@ -1,6 +1,6 @@
 //! DCTCP (RFC 8257): the window decreases in proportion to the share of marked packets.
 
-use super::{Acked, Increase, Window};
+use super::{Acked, AdditiveIncrease, Window};
 
 /// The weight of a round trip in α: g = 1/16.
 const G: f64 = 1.0 / 16.0;
@@ -8,7 +8,7 @@ const G: f64 = 1.0 / 16.0;
 /// The state of DCTCP.
 #[derive(Clone, Debug)]
 pub(crate) struct Dctcp {
-    increase: Increase,
+    increase: AdditiveIncrease,
     /// α, the smoothed share of marked packets.
     alpha: f64,
     /// The segments delivered and those marked in this round trip.
@@ -22,7 +22,7 @@ impl Default for Dctcp {
     /// Returns the initial state. As in Linux, α is 1 before the first round trip.
     fn default() -> Self {
         Self {
-            increase: Increase::default(),
+            increase: AdditiveIncrease::default(),
             alpha: 1.0,
             delivered: 0,
             congested: 0,
@@ -32,7 +32,7 @@ impl Default for Dctcp {
 }
 
 impl Dctcp {
-    pub(super) fn learn(&mut self, acked: &Acked) {
+    pub(super) fn on_ack(&mut self, acked: &Acked) {
         self.delivered += acked.delivered;
         if acked.congested {
             self.congested += acked.delivered;
@@ -53,13 +53,14 @@ impl Dctcp {
         (cwnd - less.min(cwnd)).max(2)
     }
 
-    pub(super) fn time_out(&mut self) {
-        self.increase = Increase::default();
+    pub(super) fn on_rto(&mut self) {
+        self.increase = AdditiveIncrease::default();
     }
 
-    pub(super) fn grow(&mut self, window: &mut Window, acked: u32) {
-        let for_one = window.cwnd;
-        self.increase.add(&mut window.cwnd, for_one, acked);
+    pub(super) fn increase_window(&mut self, window: &mut Window, acked: u32) {
+        let acks_per_increment = window.cwnd;
+        self.increase
+            .add(&mut window.cwnd, acks_per_increment, acked);
     }
 }
 
@@ -70,14 +71,14 @@ mod tests {
     /// With a share F of packets marked in every round trip, α converges to F. The error decreases as
     /// (1 - g)^n.
     #[test]
-    fn alpha_becomes_the_share() {
+    fn alpha_converges_to_the_marked_share() {
         for (of_ten, share) in [(0, 0.0), (3, 0.3), (10, 1.0)] {
             let mut dctcp = Dctcp::default();
             let mut next = 0;
             for round in 1..=60 {
                 for i in 0..10 {
                     next += 1;
-                    dctcp.learn(&Acked {
+                    dctcp.on_ack(&Acked {
                         now_ns: 0,
                         delivered: 1,
                         may_grow: true,

@@ -2,11 +2,11 @@
 //!
 //! Windows are whole packets, as in Linux. Each algorithm uses the fields of [`Acked`] that it needs.
 
-mod bandwidth;
 mod bbr;
 mod cubic;
-pub(super) mod curve;
+pub(super) mod cubic_window;
 mod dctcp;
+mod windowed_max;
 
 use super::Clock;
 use super::sender::RateSample;
@@ -59,21 +59,22 @@ pub(crate) struct Acked {
 
 /// Additive increase: the window grows by one packet per number of acknowledged packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Increase {
+pub(crate) struct AdditiveIncrease {
     credit: u32,
 }
 
-impl Increase {
-    /// Adds one packet to `cwnd` for each `for_one` acknowledged packets (Linux's `tcp_cong_avoid_ai`).
-    fn add(&mut self, cwnd: &mut u32, for_one: u32, acked: u32) {
-        if self.credit >= for_one {
+impl AdditiveIncrease {
+    /// Adds one packet to `cwnd` for each `acks_per_increment` acknowledged packets (Linux's
+    /// `tcp_cong_avoid_ai`).
+    fn add(&mut self, cwnd: &mut u32, acks_per_increment: u32, acked: u32) {
+        if self.credit >= acks_per_increment {
             self.credit = 0;
             *cwnd += 1;
         }
         self.credit += acked;
-        if self.credit >= for_one {
-            let more = self.credit / for_one;
-            self.credit -= more * for_one;
+        if self.credit >= acks_per_increment {
+            let more = self.credit / acks_per_increment;
+            self.credit -= more * acks_per_increment;
             *cwnd += more;
         }
     }
@@ -84,7 +85,7 @@ impl Increase {
 pub(crate) enum Congestion {
     /// Multiplicative decrease by the stack's factor, by default 0.5, and a packet per round trip
     /// (RFC 5681).
-    Reno(Increase, Share),
+    Reno(AdditiveIncrease, MultiplicativeDecrease),
     Cubic(Cubic),
     Dctcp(Dctcp),
     Bbr(Box<Bbr>),
@@ -92,36 +93,36 @@ pub(crate) enum Congestion {
 
 /// β, the multiplicative decrease factor: the share of the window left after a loss.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Share(f64);
+pub(crate) struct MultiplicativeDecrease(f64);
 
-impl Share {
-    fn of(self, cwnd: u32) -> u32 {
+impl MultiplicativeDecrease {
+    fn apply(self, cwnd: u32) -> u32 {
         ((f64::from(cwnd) * self.0).floor() as u32).max(2)
     }
 
     /// Returns the acknowledged packets per unit of window growth. With it, the mean window equals that of
     /// Reno (RFC 9438, 4.3).
-    fn for_one(self, cwnd: u32) -> f64 {
-        f64::from(cwnd) / curve::reno_alpha(self.0)
+    fn acks_per_increment(self, cwnd: u32) -> f64 {
+        f64::from(cwnd) / cubic_window::reno_alpha(self.0)
     }
 }
 
 impl Congestion {
     pub(crate) fn new(stack: &Stack, clock: Clock, phase: f64) -> Self {
-        let share = Share(stack.window_after_loss);
+        let decrease = MultiplicativeDecrease(stack.window_after_loss);
         match stack.congestion {
-            CongestionControl::Reno => Self::Reno(Increase::default(), share),
-            CongestionControl::Cubic => Self::Cubic(Cubic::new(clock, share)),
+            CongestionControl::Reno => Self::Reno(AdditiveIncrease::default(), decrease),
+            CongestionControl::Cubic => Self::Cubic(Cubic::new(clock, decrease)),
             CongestionControl::Dctcp => Self::Dctcp(Dctcp::default()),
             CongestionControl::Bbr => Self::Bbr(Box::new(Bbr::new(stack, phase))),
         }
     }
 
     /// Returns the slow-start threshold after a loss, or after ECN marks with `by_mark`.
-    pub(crate) fn lose(&mut self, window: Window, by_mark: bool) -> u32 {
+    pub(crate) fn on_congestion_event(&mut self, window: Window, by_mark: bool) -> u32 {
         match self {
-            Self::Reno(_, share) => share.of(window.cwnd),
-            Self::Cubic(cubic) => cubic.lose(window.cwnd),
+            Self::Reno(_, decrease) => decrease.apply(window.cwnd),
+            Self::Cubic(cubic) => cubic.on_congestion_event(window.cwnd),
             Self::Dctcp(dctcp) if by_mark => dctcp.reduce(window.cwnd),
             // RFC 8257, 3.5
             Self::Dctcp(_) => (window.cwnd / 2).max(2),
@@ -133,35 +134,35 @@ impl Congestion {
     }
 
     /// Resets the state after a retransmission timeout.
-    pub(crate) fn time_out(&mut self, next: u32) {
+    pub(crate) fn on_rto(&mut self, next: u32) {
         match self {
-            Self::Reno(increase, _) => *increase = Increase::default(),
-            Self::Cubic(cubic) => cubic.time_out(next),
-            Self::Dctcp(dctcp) => dctcp.time_out(),
-            Self::Bbr(bbr) => bbr.time_out(),
+            Self::Reno(increase, _) => *increase = AdditiveIncrease::default(),
+            Self::Cubic(cubic) => cubic.on_rto(next),
+            Self::Dctcp(dctcp) => dctcp.on_rto(),
+            Self::Bbr(bbr) => bbr.on_rto(),
         }
     }
 
     /// Processes the end of an idle period of `idle_ns` with nothing in flight.
-    pub(crate) fn resume(&mut self, now_ns: u64, idle_ns: u64) {
+    pub(crate) fn on_idle_restart(&mut self, now_ns: u64, idle_ns: u64) {
         match self {
             Self::Reno(..) | Self::Dctcp(_) => {}
-            Self::Cubic(cubic) => cubic.resume(now_ns, idle_ns),
-            Self::Bbr(bbr) => bbr.resume(now_ns),
+            Self::Cubic(cubic) => cubic.on_idle_restart(now_ns, idle_ns),
+            Self::Bbr(bbr) => bbr.on_idle_restart(now_ns),
         }
     }
 
     /// Processes every acknowledgement, before the window changes.
-    pub(crate) fn learn(&mut self, window: &mut Window, acked: &Acked) {
+    pub(crate) fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         match self {
             Self::Reno(..) | Self::Bbr(_) => {}
-            Self::Cubic(cubic) => cubic.learn(window, acked),
-            Self::Dctcp(dctcp) => dctcp.learn(acked),
+            Self::Cubic(cubic) => cubic.on_ack(window, acked),
+            Self::Dctcp(dctcp) => dctcp.on_ack(acked),
         }
     }
 
     /// Grows the window, if it may grow.
-    pub(crate) fn grow(&mut self, window: &mut Window, acked: &Acked) {
+    pub(crate) fn increase_window(&mut self, window: &mut Window, acked: &Acked) {
         if !acked.may_grow {
             return;
         }
@@ -173,19 +174,20 @@ impl Congestion {
             return;
         }
         match self {
-            Self::Reno(increase, share) => {
-                let for_one = share.for_one(window.cwnd).round().max(1.0) as u32;
-                increase.add(&mut window.cwnd, for_one, rest);
+            Self::Reno(increase, decrease) => {
+                let acks_per_increment =
+                    decrease.acks_per_increment(window.cwnd).round().max(1.0) as u32;
+                increase.add(&mut window.cwnd, acks_per_increment, rest);
             }
-            Self::Cubic(cubic) => cubic.grow(window, rest, acked.now_ns),
-            Self::Dctcp(dctcp) => dctcp.grow(window, rest),
+            Self::Cubic(cubic) => cubic.increase_window(window, rest, acked.now_ns),
+            Self::Dctcp(dctcp) => dctcp.increase_window(window, rest),
             Self::Bbr(_) => {}
         }
     }
 
     /// Returns BBR, which sets window and pacing by itself at every acknowledgement; `None` for other
     /// algorithms.
-    pub(crate) fn model(&mut self) -> Option<&mut Bbr> {
+    pub(crate) fn as_bbr(&mut self) -> Option<&mut Bbr> {
         match self {
             Self::Bbr(bbr) => Some(bbr),
             Self::Reno(..) | Self::Cubic(_) | Self::Dctcp(_) => None,
@@ -213,13 +215,13 @@ pub(crate) struct Delivery {
     /// Segments newly marked lost.
     pub newly_lost: u32,
     /// The state of loss recovery.
-    pub repairs: Repairs,
+    pub recovery: RecoveryPhase,
     pub srtt_ns: u64,
 }
 
 /// The state of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Repairs {
+pub(crate) enum RecoveryPhase {
     None,
     Recovery,
     Timeout,

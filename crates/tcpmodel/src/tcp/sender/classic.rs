@@ -9,7 +9,7 @@ use crate::{Recovery, RtoRule, Stack};
 pub(super) struct Classic {
     recovery: Recovery,
     /// The number of duplicate acknowledgements that indicates a loss.
-    loss_at: u32,
+    dupack_threshold: u32,
     limited_transmit: bool,
     early_retransmit: bool,
     /// True if the timer is set before the acknowledgement is measured, as in ns-2.
@@ -20,7 +20,7 @@ pub(super) struct Classic {
     clock: Clock,
     pub rtt: RttEstimator,
     /// The maximum number of segments in flight that the other end allows.
-    most_out: u32,
+    peer_window_segments: u32,
     segments: u32,
     /// The first segment not acknowledged.
     pub acknowledged: u32,
@@ -49,10 +49,10 @@ pub(super) struct Classic {
 }
 
 impl Classic {
-    pub(super) fn new(stack: &Stack, most_out: u32, clock: Clock, phase: f64) -> Self {
+    pub(super) fn new(stack: &Stack, peer_window_segments: u32, clock: Clock, phase: f64) -> Self {
         Self {
             recovery: stack.recovery,
-            loss_at: match stack.recovery {
+            dupack_threshold: match stack.recovery {
                 Recovery::Timeout => u32::MAX,
                 _ => stack.duplicate_acks,
             },
@@ -63,7 +63,7 @@ impl Classic {
             decrease: stack.window_after_loss,
             clock,
             rtt: RttEstimator::new(stack, phase),
-            most_out,
+            peer_window_segments,
             segments: 0,
             acknowledged: 0,
             next: 0,
@@ -111,8 +111,8 @@ impl Classic {
         self.window
     }
 
-    pub(super) fn most_out(&self) -> u32 {
-        self.most_out
+    pub(super) fn peer_window_segments(&self) -> u32 {
+        self.peer_window_segments
     }
 
     /// Returns the numbers of retransmission timeouts and of losses found by duplicate acknowledgements.
@@ -142,7 +142,9 @@ impl Classic {
         } else {
             0.0
         };
-        let allowed = (self.window + extra).floor().min(f64::from(self.most_out)) as u32;
+        let allowed = (self.window + extra)
+            .floor()
+            .min(f64::from(self.peer_window_segments)) as u32;
         let end = self.segments.min(self.acknowledged.saturating_add(allowed));
         while self.next < end {
             self.transmit(now_ns, self.next, out);
@@ -247,10 +249,10 @@ impl Classic {
 
     fn duplicate(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         self.duplicates += 1;
-        let loss_at = self.loss_at();
+        let dupack_threshold = self.dupack_threshold();
         if self.recovering {
             self.window += 1.0;
-        } else if self.duplicates >= loss_at {
+        } else if self.duplicates >= dupack_threshold {
             self.recovering = true;
             // Duplicates caused by retransmissions after a timeout do not indicate a loss.
             if !self.after_timeout && self.acknowledged >= self.recover {
@@ -262,21 +264,24 @@ impl Classic {
     }
 
     /// Returns the number of duplicate acknowledgements that indicates a loss now.
-    fn loss_at(&self) -> u32 {
+    fn dupack_threshold(&self) -> u32 {
         let out = self.sent - self.acknowledged;
-        if self.early_retransmit && out < 4 && self.sent == self.segments && self.loss_at < u32::MAX
+        if self.early_retransmit
+            && out < 4
+            && self.sent == self.segments
+            && self.dupack_threshold < u32::MAX
         {
             // RFC 5827, 3.1
-            (out - 1).clamp(1, self.loss_at)
+            (out - 1).clamp(1, self.dupack_threshold)
         } else {
-            self.loss_at
+            self.dupack_threshold
         }
     }
 
     /// Performs fast retransmit.
     fn retransmit(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         self.fast_retransmits += 1;
-        self.halve();
+        self.reduce_window();
         self.timer_ns = NEVER;
         self.timed = None;
         self.recover = self.sent;
@@ -292,7 +297,7 @@ impl Classic {
         self.send(now_ns, out);
     }
 
-    fn halve(&mut self) {
+    fn reduce_window(&mut self) {
         self.threshold = (self.window * self.decrease).floor().max(2.0);
     }
 
@@ -301,7 +306,7 @@ impl Classic {
         self.timeouts += 1;
         // RFC 5681, 3.1: a further timeout of a retransmitted segment does not reduce the threshold.
         if self.timer_first || self.timeouts_in_a_row == 0 {
-            self.halve();
+            self.reduce_window();
         }
         self.timeouts_in_a_row += 1;
         self.window = 1.0;

@@ -1,28 +1,28 @@
 //! The sending half of a connection.
 
 mod classic;
-mod pause;
+mod linux;
+mod pacer;
 mod rate;
-mod segments;
-mod selective;
+mod retransmission_queue;
 
 use super::congestion::NO_SSTHRESH;
 use super::{Ack, Clock};
 use crate::Stack;
 use classic::Classic;
+use linux::LinuxSender;
 pub(crate) use rate::RateSample;
-use selective::Selective;
 
 /// The sending half of an end of a connection. It sends when acknowledgements arrive, when timers fire and
 /// when new data is available. Segments to send are appended to `out`, which the caller empties.
 #[derive(Clone, Debug)]
-pub struct Sender(Kind);
+pub struct Sender(SenderKind);
 
 /// The kinds of senders, by the feedback on losses.
 #[derive(Clone, Debug)]
-enum Kind {
+enum SenderKind {
     Classic(Box<Classic>),
-    Selective(Box<Selective>),
+    Linux(Box<LinuxSender>),
 }
 
 /// The observable state of a sender.
@@ -48,45 +48,56 @@ pub struct TcpState {
 
 impl Sender {
     /// Returns a sender by the rules of a stack, which the other end has, too. Segments have
-    /// `segment_bytes`, and at most `most_out` of them are in flight. `phases`, from 0 to 1, are the
-    /// positions of its two clocks at time 0: the timer clock and the clock of round-trip times.
-    pub fn new(stack: &Stack, segment_bytes: u32, most_out: u32, phases: [f64; 2]) -> Self {
+    /// `segment_bytes`, and at most `peer_window_segments` of them are in flight. `phases`, from 0 to 1, are
+    /// the positions of its two clocks at time 0: the timer clock and the clock of round-trip times.
+    pub fn new(
+        stack: &Stack,
+        segment_bytes: u32,
+        peer_window_segments: u32,
+        phases: [f64; 2],
+    ) -> Self {
         let [phase, ticks] = phases;
         let clock = Clock::new(stack, phase);
-        let most_out = most_out.min(stack.most_out(segment_bytes));
+        let peer_window_segments =
+            peer_window_segments.min(stack.peer_window_segments(segment_bytes));
         Self(match stack.has_congestion_controls() {
-            true => Kind::Selective(Box::new(Selective::new(
+            true => SenderKind::Linux(Box::new(LinuxSender::new(
                 stack,
                 segment_bytes,
-                most_out,
+                peer_window_segments,
                 clock,
                 ticks,
             ))),
-            false => Kind::Classic(Box::new(Classic::new(stack, most_out, clock, ticks))),
+            false => SenderKind::Classic(Box::new(Classic::new(
+                stack,
+                peer_window_segments,
+                clock,
+                ticks,
+            ))),
         })
     }
 
     /// Notifies the sender of new data from the program, possibly after a pause.
     pub fn wake(&mut self, now_ns: u64) {
         match &mut self.0 {
-            Kind::Classic(sender) => sender.wake(now_ns),
-            Kind::Selective(sender) => sender.wake(now_ns),
+            SenderKind::Classic(sender) => sender.wake(now_ns),
+            SenderKind::Linux(sender) => sender.wake(now_ns),
         }
     }
 
     /// Sets the number of segments available to send, counted from the first.
     pub fn offer(&mut self, segments: u32) {
         match &mut self.0 {
-            Kind::Classic(sender) => sender.offer(segments),
-            Kind::Selective(sender) => sender.offered = segments,
+            SenderKind::Classic(sender) => sender.offer(segments),
+            SenderKind::Linux(sender) => sender.offered = segments,
         }
     }
 
     /// Returns the number of segments available to send, counted from the first.
     pub fn offered(&self) -> u32 {
         match &self.0 {
-            Kind::Classic(sender) => sender.offered(),
-            Kind::Selective(sender) => sender.offered,
+            SenderKind::Classic(sender) => sender.offered(),
+            SenderKind::Linux(sender) => sender.offered,
         }
     }
 
@@ -94,10 +105,10 @@ impl Sender {
     /// there is one.
     pub fn open(&mut self, now_ns: u64, cwnd: u32, ssthresh: Option<u32>) {
         match &mut self.0 {
-            Kind::Classic(sender) => {
+            SenderKind::Classic(sender) => {
                 sender.open(f64::from(cwnd), ssthresh.map_or(f64::INFINITY, f64::from));
             }
-            Kind::Selective(sender) => {
+            SenderKind::Linux(sender) => {
                 sender.open(now_ns, cwnd, ssthresh.unwrap_or(NO_SSTHRESH));
             }
         }
@@ -109,8 +120,8 @@ impl Sender {
     }
 
     /// Sets a lower bound of the timeout in seconds, until a round-trip time is measured.
-    pub fn begin_above(&mut self, least_s: f64) {
-        self.rtt_mut().begin_above(least_s);
+    pub fn set_min_initial_rto(&mut self, least_s: f64) {
+        self.rtt_mut().set_min_initial_rto(least_s);
     }
 
     /// Returns true if retransmitted packets measure the round-trip time, too, because of timestamps.
@@ -125,42 +136,42 @@ impl Sender {
 
     fn rtt(&self) -> &super::RttEstimator {
         match &self.0 {
-            Kind::Classic(sender) => &sender.rtt,
-            Kind::Selective(sender) => &sender.rtt,
+            SenderKind::Classic(sender) => &sender.rtt,
+            SenderKind::Linux(sender) => &sender.rtt,
         }
     }
 
     fn rtt_mut(&mut self) -> &mut super::RttEstimator {
         match &mut self.0 {
-            Kind::Classic(sender) => &mut sender.rtt,
-            Kind::Selective(sender) => &mut sender.rtt,
+            SenderKind::Classic(sender) => &mut sender.rtt,
+            SenderKind::Linux(sender) => &mut sender.rtt,
         }
     }
 
     /// Sends all segments that may be sent.
     pub fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
         match &mut self.0 {
-            Kind::Classic(sender) => sender.send(now_ns, out),
-            Kind::Selective(sender) => sender.send(now_ns, out),
+            SenderKind::Classic(sender) => sender.send(now_ns, out),
+            SenderKind::Linux(sender) => sender.send(now_ns, out),
         }
     }
 
     /// Processes an acknowledgement, alone or with data.
     pub fn receive(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
         match &mut self.0 {
-            Kind::Classic(sender) => {
+            SenderKind::Classic(sender) => {
                 let echo_ns = ack.echo_ns.unwrap_or(now_ns);
                 sender.receive(now_ns, ack.cumulative, ack.pure, echo_ns, out);
             }
-            Kind::Selective(sender) => sender.receive(now_ns, ack, out),
+            SenderKind::Linux(sender) => sender.receive(now_ns, ack, out),
         }
     }
 
     /// Returns the time of the next event of the sender: a timer or the end of a pacing delay.
     pub fn timer_ns(&self) -> u64 {
         match &self.0 {
-            Kind::Classic(sender) => sender.timer_ns,
-            Kind::Selective(sender) => sender.timer_ns(),
+            SenderKind::Classic(sender) => sender.timer_ns,
+            SenderKind::Linux(sender) => sender.timer_ns(),
         }
     }
 
@@ -168,27 +179,27 @@ impl Sender {
     /// it.
     pub fn time_out(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
         match &mut self.0 {
-            Kind::Classic(sender) => {
+            SenderKind::Classic(sender) => {
                 sender.timeout(now_ns, out);
                 true
             }
-            Kind::Selective(sender) => sender.time_out(now_ns, out),
+            SenderKind::Linux(sender) => sender.time_out(now_ns, out),
         }
     }
 
     /// Returns the first segment not acknowledged cumulatively (SND.UNA).
     pub fn acknowledged(&self) -> u32 {
         match &self.0 {
-            Kind::Classic(sender) => sender.acknowledged,
-            Kind::Selective(sender) => sender.acknowledged(),
+            SenderKind::Classic(sender) => sender.acknowledged,
+            SenderKind::Linux(sender) => sender.acknowledged(),
         }
     }
 
     /// Returns the first segment never sent (SND.NXT).
     pub fn sent(&self) -> u32 {
         match &self.0 {
-            Kind::Classic(sender) => sender.sent(),
-            Kind::Selective(sender) => sender.next(),
+            SenderKind::Classic(sender) => sender.sent(),
+            SenderKind::Linux(sender) => sender.next(),
         }
     }
 
@@ -196,8 +207,8 @@ impl Sender {
     #[inline]
     pub fn cwnd_pkts(&self) -> f64 {
         match &self.0 {
-            Kind::Classic(sender) => sender.cwnd(),
-            Kind::Selective(sender) => f64::from(sender.window.cwnd),
+            SenderKind::Classic(sender) => sender.cwnd(),
+            SenderKind::Linux(sender) => f64::from(sender.window.cwnd),
         }
     }
 
@@ -213,43 +224,43 @@ impl Sender {
     }
 
     /// Returns the maximum number of segments in flight that the other end allows.
-    pub fn most_out(&self) -> u32 {
+    pub fn peer_window_segments(&self) -> u32 {
         match &self.0 {
-            Kind::Classic(sender) => sender.most_out(),
-            Kind::Selective(sender) => sender.most_out,
+            SenderKind::Classic(sender) => sender.peer_window_segments(),
+            SenderKind::Linux(sender) => sender.peer_window_segments,
         }
     }
 
     /// Returns the number of segments in flight that the other end allows now, its announced receive window
     /// included.
-    pub fn room(&self) -> u32 {
+    pub fn receive_window_segments(&self) -> u32 {
         match &self.0 {
-            Kind::Classic(sender) => sender.most_out(),
-            Kind::Selective(sender) => sender.room(),
+            SenderKind::Classic(sender) => sender.peer_window_segments(),
+            SenderKind::Linux(sender) => sender.receive_window_segments(),
         }
     }
 
     /// Returns true if the segments in flight fill the receive window of the other end.
-    pub fn is_out_of_room(&self) -> bool {
+    pub fn is_receive_window_limited(&self) -> bool {
         match &self.0 {
-            Kind::Classic(_) => false,
-            Kind::Selective(sender) => sender.is_out_of_room(),
+            SenderKind::Classic(_) => false,
+            SenderKind::Linux(sender) => sender.is_receive_window_limited(),
         }
     }
 
     /// Returns true if the whole send buffer is in flight while the program waits for space.
     pub fn is_buffer_empty(&self) -> bool {
         match &self.0 {
-            Kind::Classic(_) => false,
-            Kind::Selective(sender) => sender.is_buffer_empty(),
+            SenderKind::Classic(_) => false,
+            SenderKind::Linux(sender) => sender.is_buffer_empty(),
         }
     }
 
     /// Returns the numbers of retransmission timeouts and of losses found otherwise.
     pub fn losses_found(&self) -> (u64, u64) {
         match &self.0 {
-            Kind::Classic(sender) => sender.losses_found(),
-            Kind::Selective(sender) => (sender.timeouts, sender.fast_retransmits),
+            SenderKind::Classic(sender) => sender.losses_found(),
+            SenderKind::Linux(sender) => (sender.timeouts, sender.fast_retransmits),
         }
     }
 
@@ -258,12 +269,12 @@ impl Sender {
         let rtt = self.rtt();
         let (srtt_s, rto_s) = (self.srtt_s(), 1e-9 * rtt.timeout_ns() as f64);
         match &self.0 {
-            Kind::Classic(sender) => TcpState {
+            SenderKind::Classic(sender) => TcpState {
                 srtt_s,
                 rto_s,
                 ..sender.state()
             },
-            Kind::Selective(sender) => TcpState {
+            SenderKind::Linux(sender) => TcpState {
                 cwnd_pkts: f64::from(sender.window.cwnd),
                 ssthresh_pkts: match sender.window.ssthresh {
                     NO_SSTHRESH => f64::INFINITY,
@@ -274,7 +285,7 @@ impl Sender {
                 pacing_pps: sender.pacing_pps(),
                 srtt_s,
                 rto_s,
-                in_recovery: sender.is_repairing(),
+                in_recovery: sender.is_in_recovery(),
             },
         }
     }

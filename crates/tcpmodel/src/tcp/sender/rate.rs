@@ -1,6 +1,6 @@
 //! Delivery rate samples, as in Linux's `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation).
 
-use super::segments::Segment;
+use super::retransmission_queue::Segment;
 
 /// The delivery state recorded with each segment at its transmission.
 #[derive(Clone, Copy, Debug, Default)]

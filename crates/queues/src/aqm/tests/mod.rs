@@ -1,0 +1,388 @@
+//! Tests of all AQM disciplines, and helpers shared by their tests.
+
+mod codel;
+mod fq_codel;
+mod pie;
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg32;
+
+use super::*;
+
+pub const MS: u64 = 1_000_000;
+
+/// CoDel and FQ-CoDel with a threshold mark packets, with and without `ecn`.
+#[test]
+fn a_threshold_marks() {
+    for (ecn, ce_threshold_ns, marks) in [
+        (false, None, false),
+        (true, None, true),
+        (false, Some(MS), true),
+    ] {
+        let codel = CoDel {
+            ecn,
+            ce_threshold_ns,
+            ..CoDel::default()
+        };
+        let queues = FqCoDel {
+            codel,
+            ..FqCoDel::default()
+        };
+        assert_eq!(
+            [Aqm::CoDel(codel), Aqm::FqCoDel(queues)].map(|it| it.marks()),
+            [marks; 2]
+        );
+    }
+}
+
+/// A packet that will arrive. Its index is its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub at_ns: u64,
+    pub bytes: u32,
+    pub flow: u64,
+    pub ecn: bool,
+}
+
+/// Fate of a packet and its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    Sent { at_ns: u64, marked: bool },
+    Dropped { at_ns: u64 },
+}
+
+impl Fate {
+    pub fn drop_ns(self) -> Option<u64> {
+        match self {
+            Fate::Dropped { at_ns } => Some(at_ns),
+            Fate::Sent { .. } => None,
+        }
+    }
+
+    pub fn mark_ns(self) -> Option<u64> {
+        match self {
+            Fate::Sent {
+                at_ns,
+                marked: true,
+            } => Some(at_ns),
+            _ => None,
+        }
+    }
+}
+
+/// A queue under test.
+pub trait Queue {
+    fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>);
+    /// Returns the number of the packet sent, and true if it is marked.
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<usize>) -> Option<(usize, bool)>;
+    fn waiting(&self) -> usize;
+}
+
+impl Queue for AqmQueue<usize> {
+    fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
+        let Arrival {
+            at_ns,
+            bytes,
+            flow,
+            ecn,
+        } = packet;
+        self.enqueue(at_ns, number, bytes, flow, ecn, dropped);
+    }
+
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<usize>) -> Option<(usize, bool)> {
+        let sent = self.dequeue(now_ns, dropped)?;
+        Some((sent.packet, sent.marked))
+    }
+
+    fn waiting(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Sends the packets through a queue to a link with a service time of `ns_per_byte` ns per byte. Each packet
+/// leaves exactly once.
+pub fn play(queue: &mut impl Queue, packets: &[Arrival], ns_per_byte: u64) -> Vec<Fate> {
+    let mut fates = vec![None; packets.len()];
+    let mut dropped = Vec::new();
+    let mut next = 0;
+    let mut free_ns: Option<u64> = None;
+    while next < packets.len() || free_ns.is_some() {
+        let arrives_ns = packets.get(next).map(|packet| packet.at_ns);
+        // A departure precedes an arrival at the same time.
+        let now_ns = match (free_ns, arrives_ns) {
+            (Some(free), Some(arrives)) => free.min(arrives),
+            (free, arrives) => free.or(arrives).unwrap(),
+        };
+        let mut record = |number: usize, fate: Fate| {
+            assert_eq!(fates[number].replace(fate), None, "{number} leaves twice");
+        };
+        if free_ns == Some(now_ns) {
+            free_ns = None;
+        } else {
+            queue.enqueue(next, packets[next], &mut dropped);
+            next += 1;
+        }
+        if free_ns.is_none()
+            && let Some((number, marked)) = queue.dequeue(now_ns, &mut dropped)
+        {
+            let at_ns = now_ns;
+            record(number, Fate::Sent { at_ns, marked });
+            free_ns = Some(now_ns + (u64::from(packets[number].bytes) * ns_per_byte).max(1));
+        }
+        for number in dropped.drain(..) {
+            record(number, Fate::Dropped { at_ns: now_ns });
+        }
+    }
+    assert_eq!(queue.waiting(), 0);
+    let all: Option<Vec<Fate>> = fates.into_iter().collect();
+    all.expect("no packet is lost from the accounts")
+}
+
+/// Fails at the first packet with a different fate.
+pub fn same(ours: &[Fate], theirs: &[Fate]) {
+    assert_eq!(ours.len(), theirs.len());
+    for (number, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+        assert_eq!(ours, theirs, "packet {number}");
+    }
+}
+
+/// Returns one packet every `gap_ns`.
+pub fn steady(
+    from_ns: u64,
+    to_ns: u64,
+    gap_ns: u64,
+    bytes: u32,
+    ecn: bool,
+) -> impl Iterator<Item = Arrival> {
+    (from_ns..to_ns)
+        .step_by(gap_ns as usize)
+        .map(move |at_ns| Arrival {
+            at_ns,
+            bytes,
+            flow: 0,
+            ecn,
+        })
+}
+
+/// Returns a random pattern of bursts, loads and pauses, with packets of one or many sizes and several flows,
+/// and the service time in ns per byte.
+pub fn pattern(random: &mut Pcg32, pkts: usize) -> (Vec<Arrival>, u64) {
+    let ns_per_byte = 1 << random.random_range(2..14);
+    let sizes = [40, 1500][random.random_range(0..2)]..=1500;
+    let flows = 1 << random.random_range(0..6);
+    let ecn_share = [0.0, 0.5, 1.0][random.random_range(0..3)];
+    let mut at_ns = random.random_range(1..1000 * MS);
+    let (mut load, mut left) = (1.0, 0);
+    let mut packets = Vec::with_capacity(pkts);
+    for _ in 0..pkts {
+        if left == 0 {
+            left = random.random_range(1..400);
+            load = [0.3, 0.9, 1.0, 1.1, 1.5, 3.0, 1e9][random.random_range(0..7)];
+            if random.random_bool(0.2) {
+                at_ns += random.random_range(0..3000 * MS);
+            }
+        }
+        left -= 1;
+        let bytes = random.random_range(sizes.clone());
+        let mean_ns = f64::from(bytes) * ns_per_byte as f64 / load;
+        at_ns += (mean_ns * -(1.0 - random.random::<f64>()).ln()) as u64;
+        packets.push(Arrival {
+            at_ns,
+            bytes,
+            flow: random.random_range(0..flows),
+            ecn: random.random_bool(ecn_share),
+        });
+    }
+    (packets, ns_per_byte)
+}
+
+pub fn buffer(random: &mut Pcg32) -> Buffer {
+    match random.random_range(0..3) {
+        0 => Buffer::Packets(random.random_range(0..300)),
+        1 => Buffer::Bytes(10_f64.powf(random.random_range(2.0..5.5))),
+        _ => Buffer::Unbounded,
+    }
+}
+
+pub fn codel(random: &mut Pcg32) -> CoDel {
+    CoDel {
+        target_ns: random.random_range(0..20 * MS),
+        interval_ns: random.random_range(0..200 * MS),
+        ecn: random.random(),
+        ce_threshold_ns: random
+            .random_bool(0.3)
+            .then(|| random.random_range(0..30 * MS)),
+    }
+}
+
+fn fq_codel(random: &mut Pcg32) -> FqCoDel {
+    FqCoDel {
+        codel: codel(random),
+        flows: [0, 1, 4, 1024][random.random_range(0..4)],
+        quantum_bytes: [100, 300, 1514, 9000][random.random_range(0..4)],
+    }
+}
+
+pub fn pie(random: &mut Pcg32) -> Pie {
+    Pie {
+        target_ns: random.random_range(0..40 * MS),
+        update_ns: random.random_range(MS..40 * MS),
+        alpha: random.random_range(0.0..1.0),
+        beta: random.random_range(0.0..3.0),
+        max_burst_ns: [0, 150 * MS][random.random_range(0..2)],
+        ecn: random.random(),
+        mark_ecn_threshold: [random.random(), 1.0][random.random_range(0..2)],
+    }
+}
+
+fn disciplines(random: &mut Pcg32) -> [Aqm; 3] {
+    [
+        Aqm::CoDel(codel(random)),
+        Aqm::FqCoDel(fq_codel(random)),
+        Aqm::Pie(pie(random)),
+    ]
+}
+
+/// A queue compared with a list of the packets that must be in it.
+struct AuditedQueue {
+    queue: AqmQueue<usize>,
+    present: BTreeMap<usize, Arrival>,
+    /// Last packet sent of each flow.
+    last: BTreeMap<u64, usize>,
+}
+
+impl AuditedQueue {
+    fn check(&self) {
+        let AuditedQueue { queue, present, .. } = self;
+        let bytes = present.values().map(|packet| u64::from(packet.bytes)).sum();
+        assert_eq!((queue.len(), queue.bytes()), (present.len(), bytes));
+        assert_eq!(queue.is_empty(), present.is_empty());
+        match queue.buffer {
+            Buffer::Packets(most) => assert!(present.len() <= most.max(1)),
+            Buffer::Bytes(most) => assert!(present.len() <= 1 || bytes as f64 <= most),
+            Buffer::Unbounded => {}
+        }
+    }
+}
+
+impl Queue for AuditedQueue {
+    fn enqueue(&mut self, number: usize, packet: Arrival, dropped: &mut Vec<usize>) {
+        self.present.insert(number, packet);
+        Queue::enqueue(&mut self.queue, number, packet, dropped);
+        for number in &*dropped {
+            assert!(self.present.remove(number).is_some());
+        }
+        self.check();
+    }
+
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<usize>) -> Option<(usize, bool)> {
+        let before = dropped.len();
+        let sent = self.queue.dequeue(now_ns, dropped);
+        for number in &dropped[before..] {
+            assert!(self.present.remove(number).is_some());
+        }
+        if let Some(sent) = sent {
+            let packet = self.present.remove(&sent.packet).expect("it was there");
+            assert_eq!((sent.arrived_ns, sent.bytes), (packet.at_ns, packet.bytes));
+            assert!(packet.ecn || !sent.marked, "only some may be marked");
+            let last = self.last.insert(packet.flow, sent.packet);
+            assert!(last < Some(sent.packet), "the order within a flow is kept");
+        }
+        if sent.is_none() {
+            assert!(self.present.is_empty(), "what waits is sent");
+        }
+        self.check();
+        Some((sent?.packet, sent?.marked))
+    }
+
+    fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// Every packet that arrived waits, was sent or was dropped; the buffer limit is kept; and flows stay in
+/// order.
+#[test]
+fn every_packet_is_accounted_for() {
+    let mut random = Pcg32::seed_from_u64(1);
+    let mut dropped = [0; 3];
+    for seed in 0..60 {
+        let (packets, ns_per_byte) = pattern(&mut random, 2000);
+        let limit = buffer(&mut random);
+        for (k, discipline) in disciplines(&mut random).into_iter().enumerate() {
+            let mut queue = AuditedQueue {
+                queue: AqmQueue::new(discipline, limit, seed),
+                present: BTreeMap::new(),
+                last: BTreeMap::new(),
+            };
+            let fates = play(&mut queue, &packets, ns_per_byte);
+            let drops = fates.iter().filter(|fate| fate.drop_ns().is_some());
+            dropped[k] += drops.count();
+        }
+    }
+    assert!(dropped.iter().all(|n| *n > 10_000), "{dropped:?}");
+}
+
+/// The iterator returns the waiting packets, `clear` removes them, and afterwards the queue equals a new one.
+#[test]
+fn a_cleared_queue_is_as_new() {
+    let mut random = Pcg32::seed_from_u64(2);
+    for seed in 0..30 {
+        let (mut packets, ns_per_byte) = pattern(&mut random, 1500);
+        // The largest packet size must be forgotten.
+        packets[0].bytes = 1_000_000;
+        let (before, after) = packets.split_at(500);
+        for discipline in disciplines(&mut random) {
+            let mut queue = AqmQueue::new(discipline, Buffer::Unbounded, seed);
+            let (mut gone, mut sent) = (Vec::new(), Vec::new());
+            for (number, packet) in before.iter().enumerate() {
+                Queue::enqueue(&mut queue, number, *packet, &mut gone);
+                if number % 3 == 0 {
+                    sent.extend(Queue::dequeue(&mut queue, packet.at_ns, &mut gone));
+                }
+            }
+            let mut listed: Vec<usize> = queue.iter().map(|waiting| waiting.packet).collect();
+            for waiting in queue.iter() {
+                let packet = before[waiting.packet];
+                let says = (waiting.arrived_ns, waiting.bytes, waiting.ecn);
+                assert_eq!(says, (packet.at_ns, packet.bytes, packet.ecn));
+            }
+            let mut taken = Vec::new();
+            queue.clear(&mut taken);
+            assert_eq!((queue.len(), queue.bytes()), (0, 0));
+            assert_eq!((queue.is_empty(), queue.iter().count()), (true, 0));
+            listed.sort_unstable();
+            taken.sort_unstable();
+            assert_eq!(listed, taken);
+            assert_eq!(gone.len() + sent.len() + taken.len(), before.len());
+            let mut fresh = AqmQueue::new(discipline, Buffer::Unbounded, seed);
+            // The random stream of PIE continues.
+            for queue in [&mut queue, &mut fresh] {
+                if let State::Pie(queue) = &mut queue.state {
+                    queue.reseed(seed);
+                }
+            }
+            same(
+                &play(&mut queue, after, ns_per_byte),
+                &play(&mut fresh, after, ns_per_byte),
+            );
+        }
+    }
+}
+
+/// The same seed gives the same fates; with PIE, another seed gives others.
+#[test]
+fn the_seed_decides() {
+    let mut random = Pcg32::seed_from_u64(3);
+    let packets: Vec<_> = steady(1, 3000 * MS, MS / 2, 1000, false).collect();
+    for discipline in disciplines(&mut random) {
+        let run = |seed| {
+            let mut queue = AqmQueue::new(discipline, Buffer::Packets(50), seed);
+            play(&mut queue, &packets, 1000)
+        };
+        assert_eq!(run(1), run(1));
+        assert_eq!(run(1) != run(2), matches!(discipline, Aqm::Pie(_)));
+    }
+}

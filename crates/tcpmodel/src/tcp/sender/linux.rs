@@ -1,0 +1,387 @@
+//! The sender of Linux 6: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937) and
+//! F-RTO (RFC 5682). Without selective acknowledgements from the other end, it follows Linux's NewReno.
+
+mod ack_processing;
+mod cwnd_validation;
+mod dupack_counting;
+mod loss_detection;
+mod recovery_state;
+mod send_buffer;
+mod timers;
+mod window;
+
+use super::super::congestion::{Congestion, NO_SSTHRESH, Window};
+use super::super::ranges::Ranges;
+use super::super::{Ack, Clock, NEVER, Receiver, RttEstimator};
+use super::pacer::Pacer;
+use super::rate::Rate;
+use super::retransmission_queue::RetransmissionQueue;
+use crate::{Recovery, Stack};
+use cwnd_validation::CwndValidation;
+use send_buffer::SendBuffer;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// Segments are out of order.
+    Disorder,
+    /// The window is being reduced because of ECN marks (CWR).
+    Reduced,
+    /// Fast recovery: losses are repaired without a timeout.
+    Recovery,
+    /// Recovery after a timeout.
+    Loss,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    Retransmission,
+    /// Tail loss probe.
+    Probe,
+    /// RACK reordering timer: segments not acknowledged by then are lost.
+    Reordering,
+}
+
+/// The information in one acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+struct AckInfo {
+    advanced: bool,
+    /// Segments newly reported as arrived.
+    delivered: u32,
+    sacked: bool,
+    /// True if segments sent only once are among them.
+    original: bool,
+    newly_lost: bool,
+    /// True if a retransmitted segment was lost again.
+    lost_again: bool,
+    set_timer: bool,
+    pure_duplicate: bool,
+    /// True if it reports ECN marks.
+    congested: bool,
+    /// The round-trip time of the latest sent segment among those that arrived and were sent only once.
+    rtt_ns: Option<u64>,
+    may_be_delayed: bool,
+    /// Packets in flight and segments marked lost before it.
+    in_flight_before: u32,
+    lost_before: u64,
+}
+
+/// The kind of segments sent after an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resend {
+    Nothing,
+    Lost,
+    /// New data first, to detect a spurious timeout (F-RTO).
+    New,
+}
+
+/// Constants of the sender.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// True with selective acknowledgements; otherwise duplicate ones are counted.
+    sack: bool,
+    /// True if losses are found by time (RACK).
+    rack: bool,
+    probes: bool,
+    /// The number of later arrivals that indicates a loss.
+    dupack_threshold: u32,
+    min_rto_ns: u64,
+}
+
+/// A window reduction in proportion to deliveries (proportional rate reduction, RFC 6937).
+#[derive(Clone, Copy, Debug, Default)]
+struct ProportionalRateReduction {
+    prior_cwnd: u32,
+    prior_ssthresh: u32,
+    delivered: u32,
+    sent: u32,
+}
+
+/// A sender with Linux's loss recovery.
+#[derive(Clone, Debug)]
+pub(super) struct LinuxSender {
+    rules: Rules,
+    clock: Clock,
+    pub rtt: RttEstimator,
+    pub window: Window,
+    congestion: Congestion,
+    validation: CwndValidation,
+    rate: Rate,
+    pacer: Pacer,
+    /// The maximum number of segments in flight that the other end allows.
+    pub peer_window_segments: u32,
+    /// The right edge of the other end's receive window: one past its last segment; `None` without a limit.
+    edge: Option<u32>,
+    /// The number of segments available to send.
+    pub offered: u32,
+    send_buffer: SendBuffer,
+    segments: RetransmissionQueue,
+    /// Segments reported as received out of order.
+    scoreboard: Ranges,
+    /// A buffer, kept to avoid allocations.
+    new: Vec<(u32, u32)>,
+    /// True if the next acknowledgement without data counts as a window update and not as a duplicate. This
+    /// is so if the last packet had data or belonged to the handshake, because its sequence number was
+    /// lower.
+    pure_ack_updates_window: bool,
+    state: State,
+    /// The recovery point: the state ends when all segments before it are acknowledged.
+    recovery_point: u32,
+    prr: ProportionalRateReduction,
+    /// The packet number of the latest sent packet among those delivered, and its round-trip time.
+    latest: Option<u64>,
+    latest_rtt_ns: u64,
+    latest_is_new: bool,
+    /// The send time of the first segment delivered by the current acknowledgement, if unambiguous.
+    probable_echo_ns: Option<u64>,
+    min_rtt_ns: u64,
+    probe_end: u32,
+    probe_again: bool,
+    frto: bool,
+    timeouts_in_a_row: u32,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    round_end: u32,
+    timer: Timer,
+    timer_ns: u64,
+}
+
+impl LinuxSender {
+    pub(super) fn new(
+        stack: &Stack,
+        segment_bytes: u32,
+        peer_window_segments: u32,
+        clock: Clock,
+        phase: f64,
+    ) -> Self {
+        let sack = stack.recovery != Recovery::NewReno;
+        Self {
+            rules: Rules {
+                sack,
+                rack: stack.recovery == Recovery::Rack,
+                probes: stack.tail_loss_probe && sack,
+                dupack_threshold: stack.duplicate_acks,
+                min_rto_ns: netflow_units::ns(stack.min_rto_s),
+            },
+            clock,
+            rtt: RttEstimator::new(stack, phase),
+            window: Window {
+                cwnd: 0,
+                ssthresh: NO_SSTHRESH,
+            },
+            congestion: Congestion::new(stack, clock, phase),
+            validation: CwndValidation::new(stack),
+            rate: Rate::default(),
+            pacer: Pacer::default(),
+            peer_window_segments,
+            edge: Receiver::first_window(stack, segment_bytes),
+            offered: 0,
+            send_buffer: SendBuffer::new(stack, segment_bytes),
+            segments: RetransmissionQueue::default(),
+            scoreboard: Ranges::default(),
+            new: Vec::new(),
+            pure_ack_updates_window: true,
+            state: State::Open,
+            recovery_point: 0,
+            prr: ProportionalRateReduction::default(),
+            latest: None,
+            latest_rtt_ns: 0,
+            latest_is_new: false,
+            probable_echo_ns: None,
+            min_rtt_ns: NEVER,
+            probe_end: 0,
+            probe_again: false,
+            frto: false,
+            timeouts_in_a_row: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+            round_end: 0,
+            timer: Timer::Retransmission,
+            timer_ns: NEVER,
+        }
+    }
+
+    /// Opens the connection. The round-trip time of the handshake is the first measurement.
+    pub(super) fn open(&mut self, now_ns: u64, cwnd: u32, ssthresh: u32) {
+        self.window = Window { cwnd, ssthresh };
+        let rtt_ns = self.rtt.srtt_ns();
+        if rtt_ns > 0 {
+            self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
+            if let Some(bbr) = self.congestion.as_bbr() {
+                bbr.open(now_ns, cwnd, rtt_ns);
+            }
+        }
+    }
+
+    /// Returns the first segment not acknowledged cumulatively.
+    pub(super) fn acknowledged(&self) -> u32 {
+        self.segments.first()
+    }
+
+    /// Returns the estimated number of packets in flight.
+    pub(super) fn in_flight(&self) -> u32 {
+        self.segments.in_flight()
+    }
+
+    /// Returns the next segment to be sent for the first time.
+    pub(super) fn next(&self) -> u32 {
+        self.segments.next()
+    }
+
+    /// Returns the time of the next event: a timer or the end of a pacing delay.
+    pub(super) fn timer_ns(&self) -> u64 {
+        self.timer_ns.min(self.pacer.until_ns())
+    }
+
+    /// Returns the pacing rate in packets/s, if the congestion control sets one.
+    pub(super) fn pacing_pps(&self) -> Option<f64> {
+        self.congestion.pacing().map(|(rate, _)| 1e9 * rate)
+    }
+
+    /// Returns true during loss recovery.
+    pub(super) fn is_in_recovery(&self) -> bool {
+        matches!(self.state, State::Recovery | State::Loss)
+    }
+
+    /// Sends new segments as the window allows.
+    pub(super) fn send(&mut self, now_ns: u64, out: &mut Vec<u32>) {
+        let (mut any, mut rearms) = (false, false);
+        self.write();
+        while self.may_send_new()
+            && self.segments.in_flight() < self.window.cwnd
+            && self.pacer.try_send(now_ns, self.congestion.pacing())
+        {
+            rearms |= self.send_new(now_ns, out);
+            any = true;
+        }
+        if any && !self.schedule_probe(now_ns, false) && rearms {
+            self.rearm(now_ns);
+        }
+        let in_flight = self.segments.in_flight();
+        if self.segments.next() >= self.written()
+            && in_flight < self.window.cwnd
+            && self.segments.lost <= self.segments.retransmitted
+        {
+            self.rate.limit(in_flight);
+        }
+        self.pacer.end_burst();
+        self.validate_cwnd(now_ns, any);
+    }
+
+    /// Returns the number of unacknowledged segments that the other end allows.
+    pub(super) fn receive_window_segments(&self) -> u32 {
+        let window = self.receive_window();
+        window.map_or(self.peer_window_segments, |window| {
+            window.min(self.peer_window_segments)
+        })
+    }
+
+    /// Returns the receive window as announced by the other end.
+    pub(super) fn receive_window(&self) -> Option<u32> {
+        self.edge.map(|edge| edge - self.acknowledged())
+    }
+
+    /// Returns true if unacknowledged segments fill the receive window. Segments received out of order
+    /// count, because the receiver keeps them.
+    pub(super) fn is_receive_window_limited(&self) -> bool {
+        self.segments.packets_out() >= self.receive_window_segments()
+    }
+
+    /// Returns true if there is a new segment and the receive window allows it.
+    fn may_send_new(&self) -> bool {
+        self.segments.next() < self.written() && !self.is_receive_window_limited()
+    }
+
+    /// Sends the next segment. Returns true if the retransmission timer restarts, unless a probe is
+    /// scheduled.
+    fn send_new(&mut self, now_ns: u64, out: &mut Vec<u32>) -> bool {
+        let was_empty = self.segments.packets_out() == 0;
+        if was_empty {
+            let idle_ns = now_ns.saturating_sub(self.validation.last_sent_ns);
+            self.congestion.on_idle_restart(now_ns, idle_ns);
+        }
+        let stamp = self.rate.stamp(now_ns, was_empty);
+        out.push(self.segments.send(now_ns, stamp));
+        self.validation.last_sent_ns = now_ns;
+        self.prr.sent += 1;
+        was_empty || self.timer_ns < NEVER && self.timer == Timer::Probe
+    }
+
+    fn retransmit(&mut self, now_ns: u64, segment: u32, out: &mut Vec<u32>) {
+        let stamp = self.rate.stamp(now_ns, false);
+        if self.segments.retransmit(now_ns, segment, stamp) {
+            self.validation.last_sent_ns = now_ns;
+            out.push(segment);
+        }
+    }
+
+    /// Processes an acknowledgement.
+    pub(super) fn receive(&mut self, now_ns: u64, ack: &Ack, out: &mut Vec<u32>) {
+        if ack.cumulative < self.acknowledged() || ack.cumulative > self.segments.next() {
+            return;
+        }
+        let (in_flight_before, lost_before) = (self.segments.in_flight(), self.rate.lost);
+        self.probable_echo_ns = None;
+        if let Some(window) = ack.window {
+            let edge = ack.cumulative.saturating_add(window);
+            self.edge = self.edge.map(|before| before.max(edge)).or(Some(edge));
+        }
+        let mut info = AckInfo {
+            in_flight_before,
+            lost_before,
+            congested: ack.congested,
+            ..self.mark(now_ns, ack)
+        };
+        info.pure_duplicate = ack.pure
+            && !info.advanced
+            && !info.sacked
+            && self.segments.packets_out() > 0
+            && (self.rules.sack || !self.pure_ack_updates_window);
+        self.pure_ack_updates_window = !ack.pure;
+        if info.advanced {
+            self.timeouts_in_a_row = 0;
+        }
+        let acked = self.acked(now_ns, &info);
+        self.congestion.on_ack(&mut self.window, &acked);
+        self.end_probe(ack, info);
+        let mut resend = Resend::Nothing;
+        let is_dubious = info.sacked || info.congested;
+        let is_counted = !self.rules.sack && info.pure_duplicate;
+        if self.state != State::Open || is_dubious || is_counted {
+            resend = self.update_state(now_ns, &mut info);
+        }
+        if info.set_timer && !self.schedule_probe(now_ns, true) {
+            self.rearm(now_ns);
+        }
+        self.update_cwnd(now_ns, &info);
+        match resend {
+            Resend::Nothing => {}
+            Resend::Lost => self.send_lost(now_ns, out),
+            Resend::New => {
+                self.send(now_ns, out);
+                if self.segments.next() <= self.recovery_point {
+                    self.frto = false;
+                    self.send_lost(now_ns, out);
+                }
+            }
+        }
+        self.send(now_ns, out);
+    }
+
+    /// Retransmits lost segments as the window allows.
+    fn send_lost(&mut self, now_ns: u64, out: &mut Vec<u32>) {
+        let mut head_sent = false;
+        while let Some(segment) = self.segments.to_retransmit()
+            && self.segments.in_flight() < self.window.cwnd
+            && self.pacer.try_send(now_ns, self.congestion.pacing())
+        {
+            self.retransmit(now_ns, segment, out);
+            self.prr.sent += 1;
+            head_sent |= segment == self.acknowledged()
+                && !(self.timer_ns < NEVER && self.timer == Timer::Reordering);
+        }
+        if head_sent {
+            self.set_timer(now_ns, Timer::Retransmission, self.rtt.timeout_ns());
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Processing of the cumulative and selective acknowledgement of each segment.
+
+use super::super::super::Ack;
+use super::super::retransmission_queue::{EVER_RETRANSMITTED, SACKED, Segment};
+use super::{AckInfo, LinuxSender};
+
+impl LinuxSender {
+    /// Marks each segment that the acknowledgement reports.
+    pub(super) fn mark(&mut self, now_ns: u64, ack: &Ack) -> AckInfo {
+        let mut info = AckInfo::default();
+        let mut measured = None;
+        let mut sent_again = false;
+        let before = self.acknowledged();
+        let out_before = self.segments.packets_out();
+        let mut last_ns = None;
+        while self.segments.first() < ack.cumulative {
+            let segment = self.segments.first();
+            let Some(it) = self.segments.acknowledge() else {
+                break;
+            };
+            info.advanced = true;
+            if it.marks & SACKED == 0 {
+                info.delivered += 1;
+                sent_again |= it.marks & EVER_RETRANSMITTED != 0;
+                if it.marks & EVER_RETRANSMITTED == 0 {
+                    info.original |= segment < self.recovery_point;
+                    measured.get_or_insert(it.sent_ns);
+                    last_ns = Some(it.sent_ns);
+                }
+                self.record_delivery(now_ns, &it);
+            }
+        }
+        if info.advanced {
+            self.scoreboard.remove_before(ack.cumulative);
+            self.segments.pop_obsolete();
+            let first = self.acknowledged() > self.round_end;
+            if first {
+                self.round_end = self.segments.next();
+            }
+            if !self.rules.sack {
+                self.ack_counted(ack.cumulative - before, &mut info);
+                if sent_again {
+                    // Either the first transmission or the retransmission has arrived.
+                    info.original = false;
+                    measured = None;
+                }
+            }
+            if sent_again {
+                last_ns = None;
+            }
+            if self.rtt.has_timestamps() {
+                let echo_ns = ack.echo_ns.or(self.probable_echo_ns.take());
+                measured = measured.or(echo_ns);
+            }
+            if let Some(sent_ns) = measured {
+                self.rtt.measure(now_ns, sent_ns, first);
+            }
+            self.rtt.forget_back_off(measured.is_some());
+            info.set_timer = true;
+        }
+        info.may_be_delayed = out_before == 1 && info.advanced;
+        if self.rules.sack {
+            self.mark_blocks(now_ns, ack, &mut info, &mut last_ns);
+        }
+        info.rtt_ns = last_ns.map(|sent_ns| now_ns - sent_ns);
+        info
+    }
+
+    fn mark_blocks(
+        &mut self,
+        now_ns: u64,
+        ack: &Ack,
+        info: &mut AckInfo,
+        last_ns: &mut Option<u64>,
+    ) {
+        let mut new = std::mem::take(&mut self.new);
+        for &(first, end) in ack.sacks.blocks() {
+            let first = first.max(self.segments.first());
+            let end = end.min(self.segments.next());
+            self.scoreboard.add(first, end, |run| new.push(run));
+        }
+        new.sort_unstable();
+        let mut first_ns = None;
+        for segment in new.drain(..).flat_map(|(first, end)| first..end) {
+            let Some(it) = self.segments.sack(segment) else {
+                continue;
+            };
+            info.delivered += 1;
+            info.sacked = true;
+            if it.marks & EVER_RETRANSMITTED == 0 {
+                info.original |= segment < self.recovery_point;
+                first_ns.get_or_insert(it.sent_ns);
+                *last_ns = Some(it.sent_ns);
+            }
+            self.record_delivery(now_ns, &it);
+        }
+        self.new = new;
+        if let Some(sent_ns) = first_ns
+            && !info.advanced
+        {
+            self.rtt.measure(now_ns, sent_ns, false);
+            self.rtt.forget_back_off(true);
+            // The timer restarts only if the oldest segment was retransmitted since.
+            let oldest = self.segments.get(self.acknowledged());
+            info.set_timer = oldest.is_some_and(|oldest| sent_ns < oldest.sent_ns);
+        }
+    }
+
+    /// Records a delivered segment, and updates the latest sent among those delivered.
+    fn record_delivery(&mut self, now_ns: u64, it: &Segment) {
+        self.rate.deliver(it);
+        let rtt_ns = now_ns - it.sent_ns;
+        if it.marks & EVER_RETRANSMITTED != 0 && rtt_ns < self.min_rtt_ns {
+            // The earlier transmission has arrived.
+            return;
+        }
+        self.probable_echo_ns.get_or_insert(it.sent_ns);
+        if it.marks & EVER_RETRANSMITTED == 0 {
+            self.min_rtt_ns = self.min_rtt_ns.min(rtt_ns);
+        }
+        self.latest_is_new = true;
+        self.latest_rtt_ns = rtt_ns;
+        self.latest = self.latest.max(Some(it.order));
+    }
+}

@@ -1,0 +1,152 @@
+//! The state machine of Linux's loss recovery (`tcp_fastretrans_alert`).
+
+use super::super::super::Ack;
+use super::{AckInfo, LinuxSender, ProportionalRateReduction, Resend, State};
+
+impl LinuxSender {
+    /// Updates the state, and returns the kind of segments to send.
+    pub(super) fn update_state(&mut self, now_ns: u64, info: &mut AckInfo) -> Resend {
+        if self.state == State::Reduced && self.acknowledged() > self.recovery_point {
+            self.end_reduction();
+            self.state = State::Open;
+        }
+        let decided = if self.rules.sack {
+            self.update_state_by_sack(now_ns, info)
+        } else {
+            self.update_state_by_dupacks(info)
+        };
+        if let Some(resend) = decided {
+            return resend;
+        }
+        if self.state != State::Recovery {
+            if self.segments.lost == 0 {
+                self.try_to_open(info);
+                return Resend::Nothing;
+            }
+            self.enter_recovery();
+        }
+        Resend::Lost
+    }
+
+    /// Updates the state with selective acknowledgements. Returns the kind of segments to send, if it does
+    /// not depend on losses.
+    fn update_state_by_sack(&mut self, now_ns: u64, info: &mut AckInfo) -> Option<Resend> {
+        if self.acknowledged() >= self.recovery_point && self.state == State::Recovery {
+            self.end_reduction();
+            self.state = State::Open;
+        }
+        if self.state != State::Loss {
+            self.detect_losses(now_ns, info);
+            return None;
+        }
+        let resend = self.after_timeout(info);
+        self.detect_losses(now_ns, info);
+        let reopened = self.state == State::Open;
+        (!reopened && !info.lost_again).then_some(resend)
+    }
+
+    /// Updates the state without losses. ECN marks reduce the window as a loss does, once per round trip
+    /// (RFC 3168, 6.1.2).
+    fn try_to_open(&mut self, info: &AckInfo) {
+        if info.congested && self.state != State::Reduced {
+            self.state = State::Reduced;
+            self.recovery_point = self.segments.next();
+            self.begin_reduction(true);
+        }
+        if self.state == State::Reduced {
+            return;
+        }
+        let state = if self.segments.sacked > 0 || self.segments.retransmitted > 0 {
+            State::Disorder
+        } else {
+            State::Open
+        };
+        if self.state != state {
+            self.state = state;
+            self.recovery_point = self.segments.next();
+        }
+    }
+
+    pub(super) fn enter_recovery(&mut self) {
+        let is_reduced = self.state == State::Reduced;
+        self.state = State::Recovery;
+        self.recovery_point = self.segments.next();
+        self.probe_end = 0;
+        self.fast_retransmits += 1;
+        if !is_reduced {
+            self.begin_reduction(false);
+        }
+    }
+
+    /// Starts a window reduction after a loss or a mark.
+    pub(super) fn begin_reduction(&mut self, by_mark: bool) {
+        self.prr = ProportionalRateReduction {
+            prior_cwnd: self.window.cwnd,
+            prior_ssthresh: self.window.ssthresh,
+            ..ProportionalRateReduction::default()
+        };
+        self.window.ssthresh = self.congestion.on_congestion_event(self.window, by_mark);
+    }
+
+    /// Ends a window reduction: all segments before the recovery point are acknowledged.
+    pub(super) fn end_reduction(&mut self) {
+        if self.congestion.as_bbr().is_none() {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    pub(super) fn after_timeout(&mut self, info: &AckInfo) -> Resend {
+        let recovered = self.acknowledged() >= self.recovery_point;
+        if self.frto {
+            if info.original {
+                self.undo();
+                return Resend::Nothing;
+            }
+            if self.segments.next() > self.recovery_point {
+                if info.sacked || info.pure_duplicate {
+                    self.frto = false;
+                }
+            } else if info.advanced && !recovered {
+                self.recovery_point = self.segments.next();
+                if self.may_send_new() {
+                    return Resend::New;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            self.state = State::Open;
+            self.frto = false;
+            return Resend::Nothing;
+        }
+        Resend::Lost
+    }
+
+    /// Undoes the effects of a spurious timeout. Segments that have not arrived are checked for losses
+    /// again.
+    fn undo(&mut self) {
+        self.segments.clear_loss_marks();
+        self.latest_is_new = true;
+        match self.congestion.as_bbr() {
+            Some(bbr) => bbr.undo(),
+            None => self.window.cwnd = self.window.cwnd.max(self.prr.prior_cwnd),
+        }
+        self.window.ssthresh = self.prr.prior_ssthresh;
+        self.frto = false;
+        self.state = State::Open;
+    }
+
+    pub(super) fn end_probe(&mut self, ack: &Ack, info: AckInfo) {
+        if self.probe_end == 0 || ack.cumulative < self.probe_end {
+            return;
+        }
+        if self.probe_again && !ack.duplicate && ack.cumulative > self.probe_end {
+            // The probe repaired a loss that nothing else reported.
+            self.begin_reduction(false);
+            self.end_reduction();
+            self.probe_end = 0;
+        } else if !self.probe_again || ack.duplicate || info.pure_duplicate {
+            self.probe_end = 0;
+        }
+    }
+}

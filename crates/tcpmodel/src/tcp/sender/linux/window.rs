@@ -1,0 +1,76 @@
+//! Window updates: growth, proportional rate reduction (RFC 6937), or the window of a path model (BBR).
+
+use super::super::super::congestion::{Acked, Delivery, RecoveryPhase};
+use super::{AckInfo, LinuxSender, State};
+
+impl LinuxSender {
+    /// Returns the content of the acknowledgement for the congestion control.
+    pub(super) fn acked(&self, now_ns: u64, info: &AckInfo) -> Acked {
+        Acked {
+            now_ns,
+            delivered: info.delivered,
+            may_grow: info.advanced && self.is_cwnd_limited(),
+            acknowledged: self.acknowledged(),
+            next: self.segments.next(),
+            rtt_ns: info.rtt_ns,
+            congested: info.congested,
+        }
+    }
+
+    pub(super) fn update_cwnd(&mut self, now_ns: u64, info: &AckInfo) {
+        let acked = self.acked(now_ns, info);
+        let mut rate = self.rate.sample(now_ns, self.min_rtt_ns);
+        rate.may_be_delayed = info.may_be_delayed;
+        if let Some(bbr) = self.congestion.as_bbr() {
+            let delivery = Delivery {
+                rate,
+                acked,
+                in_flight: self.segments.in_flight(),
+                in_flight_before: info.in_flight_before,
+                newly_lost: (rate.lost - info.lost_before) as u32,
+                recovery: match self.state {
+                    State::Open | State::Disorder | State::Reduced => RecoveryPhase::None,
+                    State::Recovery => RecoveryPhase::Recovery,
+                    State::Loss => RecoveryPhase::Timeout,
+                },
+                srtt_ns: self.rtt.srtt_ns(),
+            };
+            bbr.on_ack(&mut self.window, &delivery);
+            if bbr.is_probing_rtt() {
+                self.rate.limit(self.segments.in_flight());
+            }
+        } else if matches!(self.state, State::Recovery | State::Reduced) {
+            self.reduce_proportionally(info);
+        } else {
+            self.congestion.increase_window(&mut self.window, &acked);
+        }
+    }
+
+    /// Performs proportional rate reduction.
+    pub(super) fn reduce_proportionally(&mut self, info: &AckInfo) {
+        if self.congestion.as_bbr().is_some() || info.delivered == 0 && self.prr.sent > 0 {
+            return;
+        }
+        let it = &mut self.prr;
+        it.delivered += info.delivered;
+        let in_flight = self.segments.in_flight();
+        let ssthresh = self.window.ssthresh;
+        let more = match ssthresh.checked_sub(in_flight) {
+            None => {
+                let share = u64::from(ssthresh) * u64::from(it.delivered);
+                let all = share.div_ceil(u64::from(it.prior_cwnd.max(1)));
+                (all as u32).saturating_sub(it.sent)
+            }
+            Some(room) => {
+                let mut more = it.delivered.saturating_sub(it.sent).max(info.delivered);
+                if info.advanced && !info.newly_lost {
+                    more += 1;
+                }
+                more.min(room)
+            }
+        };
+        // The first retransmission is always sent.
+        let least = u32::from(it.sent == 0);
+        self.window.cwnd = in_flight + more.max(least);
+    }
+}
