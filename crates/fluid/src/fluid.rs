@@ -40,8 +40,8 @@ pub struct Fluid {
     duration_s: f64,
     seed: u64,
     /// Branches of each class, and connections of each class.
-    branches: Ragged<u32>,
-    members: Ragged<u32>,
+    branches: Csr<u32>,
+    members: Csr<u32>,
     /// Times in seconds at which sources start or stop and a step must end, in increasing order.
     switches_s: Vec<f64>,
     /// Shortest and longest step chosen so far, in seconds.

@@ -257,7 +257,7 @@ impl Engine {
             // The network's builder has validated it.
             if let Ok(dropper) = rio.dropper(spec.bandwidth_bps / mean_bits, waiting) {
                 let seed = random(seed, Purpose::Queue, self.tie_break.links[l]).random();
-                let active = ActiveQueue::new(dropper, 0, seed);
+                let active = DiffServQueue::new(dropper, 0, seed);
                 self.links[l].queue = Queue::with_rio(self.network.packet_buffer(id), active);
             }
         }

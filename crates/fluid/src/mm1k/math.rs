@@ -39,7 +39,11 @@ impl Langevin {
             (value, 0.5 * (value + inverse - 1.0))
         } else {
             // Beyond this limit e^(−2y) underflows.
-            let p = if y < 354.0 { exp_within(-2.0 * y) } else { 0.0 };
+            let p = if y < 354.0 {
+                exp_unchecked(-2.0 * y)
+            } else {
+                0.0
+            };
             let mean = p / (1.0 - p);
             (2.0 * mean + (1.0 - inverse), mean)
         };

@@ -24,7 +24,7 @@ pub(crate) enum Transmission {
 /// Queues that share a link.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassScheduler {
-    turns: Turns,
+    turns: PacketScheduler,
     /// Links of these queues; the last one is the link itself.
     links: Vec<u32>,
     /// End of the current transmission in ns.
@@ -123,7 +123,8 @@ impl Engine {
             }
             if let Some(&own) = shared.links.last() {
                 let link = &mut self.links[own as usize];
-                let turns = Turns::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
+                let turns =
+                    PacketScheduler::new(shared.scheduler, &shared.weights, link.bandwidth_bps);
                 link.transmission = Transmission::ClassScheduler(Box::new(ClassScheduler {
                     turns,
                     links: shared.links.clone(),

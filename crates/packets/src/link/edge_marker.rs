@@ -112,7 +112,7 @@ impl Marking {
         self.known = known;
         if let Marks::Conditioner(marker) = &mut self.marks {
             // Invalid values are ignored.
-            let _ = marker.update(&known);
+            let _ = marker.set_inputs(&known);
         }
     }
 

@@ -189,7 +189,7 @@ impl Arrivals {
 /// Queue of a link. It is FIFO unless it is managed.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    link: Departures,
+    link: DepartureRing,
     /// Byte counter, if the buffer limits bytes and not packets.
     bytes: Option<Box<Bytes>>,
     red: Option<Box<RedQueue>>,
@@ -288,7 +288,7 @@ impl Queue {
     }
 
     /// Returns a queue that distinguishes drop precedences (RIO).
-    pub fn with_rio(buffer: Buffer, active: ActiveQueue) -> Queue {
+    pub fn with_rio(buffer: Buffer, active: DiffServQueue) -> Queue {
         let precedences = Precedences {
             active,
             waiting: VecDeque::new(),
@@ -708,7 +708,7 @@ impl Bytes {
 /// Drop precedences at a queue.
 #[derive(Clone, Debug)]
 struct Precedences {
-    active: ActiveQueue,
+    active: DiffServQueue,
     /// Waiting packets, with the start of transmission in ns, or [`NEVER`] if unknown. ns-2 counts packets
     /// until their transmission starts.
     waiting: VecDeque<(u64, DropPrecedence)>,

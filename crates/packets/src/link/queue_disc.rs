@@ -47,7 +47,7 @@ pub(crate) struct QueueDisc {
 /// Discipline that chooses the packets to send and to drop.
 #[derive(Clone, Debug)]
 enum Discipline {
-    Managed(Managed<QueuedPacket>),
+    Managed(AqmQueue<QueuedPacket>),
     DropTail(FifoQueue),
 }
 

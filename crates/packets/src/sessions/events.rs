@@ -176,7 +176,7 @@ impl ActiveSession {
         if !self.connected && requests.is_connected() {
             self.connected = true;
             class.waited(self, WaitFor::Connect, self.came_ns, now_ns);
-            self.turn_ns = after(now_ns, self.user.connected());
+            self.turn_ns = after(now_ns, self.user.on_connected());
         }
         let mut asks = self.take_replies(now_ns, requests, replies.receiving.heard(), class);
         if self.turn_ns <= now_ns {
