@@ -74,7 +74,7 @@ fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
     let mut before_s = 0.0;
     // The last mark may be slightly after the end.
     for mark in report
-        .marks
+        .snapshots
         .iter()
         .filter(|mark| mark.time_s < duration_s + 1e-6)
     {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use netflow_network::ConnectionSpec;
 use netflow_testbed::network::EmulatedNetwork;
-use netflow_testbed::{Urgency, hurry};
+use netflow_testbed::{ThreadRole, set_realtime_priority};
 use netflow_units::ns;
 
 use crate::emulation::{Error, Gaps, Times};
@@ -96,7 +96,7 @@ impl Open {
         let thread = thread::Builder::new()
             .name("open sources".to_owned())
             .spawn(move || {
-                hurry(Urgency::Measuring);
+                set_realtime_priority(ThreadRole::Measuring);
                 play(sources, began, &over);
             });
         self.thread = Some(thread.map_err(Error::socket("start a thread for sources"))?);

@@ -81,8 +81,8 @@ fn poisson_datagrams_meet_m_d_1_k() {
     let narrow = scenario.network.link_by_name("r1->r2").unwrap().index();
     let (loss, queue) = m_d_1_k(0.9, 8);
     // Means over intervals of 1 s, and their standard errors.
-    let marks: Vec<_> = report.marks.iter().skip(1).step_by(2).collect();
-    let parts: Vec<_> = marks.iter().zip(marks.iter().skip(1)).collect();
+    let snapshots: Vec<_> = report.snapshots.iter().skip(1).step_by(2).collect();
+    let parts: Vec<_> = snapshots.iter().zip(snapshots.iter().skip(1)).collect();
     let each = |of: &dyn Fn(usize) -> f64| {
         let values: Vec<f64> = (0..parts.len()).map(of).collect();
         let n = values.len() as f64;
@@ -216,7 +216,7 @@ fn transfers_end_and_go_around_failures() {
     assert_eq!(read(0), 1000 * 948);
     let at = |i: usize, time_s: f64| {
         let mark = report
-            .marks
+            .snapshots
             .iter()
             .find(|mark| mark.time_s >= time_s)
             .unwrap();
@@ -253,7 +253,7 @@ fn windows_are_not_exceeded() {
         return;
     };
     // The measurement begins in the fourth second.
-    let (then, now) = (&report.marks[7], &report.marks[15]);
+    let (then, now) = (&report.snapshots[7], &report.snapshots[15]);
     for (i, window) in [20.0, 100.0, 400.0].into_iter().enumerate() {
         let read_bytes = now.pairs[i].read_bytes - then.pairs[i].read_bytes;
         let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
@@ -300,7 +300,7 @@ fn delays_that_are_set_are_those_of_round_trips() {
     // Snapshots are half a second apart. Losses inferred from reordering are recovered within one
     // interval. One round trip more or less is 7 % of the middle interval.
     for (from, to, rtt_s) in [(0, 3, 0.02), (4, 7, 0.1), (8, 11, 0.07)] {
-        let (then, now) = (&report.marks[from], &report.marks[to]);
+        let (then, now) = (&report.snapshots[from], &report.snapshots[to]);
         let read_bytes = now.pairs[0].read_bytes - then.pairs[0].read_bytes;
         let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
         assert!(

@@ -15,7 +15,7 @@ use netflow::scenario::{Prepared, Reach};
 use netflow::units::nearest_name;
 use netflow_emulation::{Emulation, Settings, data_bytes};
 use netflow_testbed::network::{LinkCounts, NetworkReport, OneWayDelay};
-use netflow_testbed::{Capture, Lateness, inside_cage, name_hosts};
+use netflow_testbed::{Capture, Lateness, bind_etc_hosts, is_pid_namespace_child};
 use serde::Serialize;
 
 use super::{finish, outside, wait};
@@ -72,7 +72,7 @@ pub fn testbed(
     format: Format,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let inside = inside_cage()?;
+    let inside = is_pid_namespace_child()?;
     // All errors are reported before anything is created.
     let scenario = evaluate::load(path, &arguments.overrides, Reach::Below)
         .map_err(|problems| Failure::Input(problems.into()))?;
@@ -110,7 +110,7 @@ pub fn testbed(
     let plan = emulation.network().plan();
     let hosts = plan.hosts.iter();
     // Without names, hosts still have their addresses.
-    let _ = name_hosts(hosts.map(|host| (host.name.as_str(), host.address)));
+    let _ = bind_etc_hosts(hosts.map(|host| (host.name.as_str(), host.address)));
     let place = |node: NodeId| {
         let name = scenario.network.node_name(node);
         plan.hosts

@@ -15,17 +15,17 @@ use netflow_network::{Change, Network};
 use netflow_units::ns;
 
 use super::NetworkError;
-use super::link::{Link, LinkCounts, Outcome, Told};
+use super::link::{Link, LinkCounts, Outcome, QueuedPacket};
 
 /// Path of links from one host to another, as a function of time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Way {
+pub struct PathSchedule {
     /// Links of the path from each start time (ns) on, in order of time, the first from 0. An empty list
     /// means that there is no path.
     pub epochs: Vec<(u64, Arc<[u32]>)>,
 }
 
-impl Way {
+impl PathSchedule {
     fn at(&self, now_ns: u64) -> Option<&Arc<[u32]>> {
         let after = self
             .epochs
@@ -40,7 +40,7 @@ impl Way {
 #[derive(Clone, Debug)]
 pub struct Entering<P> {
     /// Index of its path.
-    pub way: u32,
+    pub path: u32,
     /// Length as an IP packet, in bytes.
     pub bytes: u32,
     /// Hash of the flow.
@@ -55,7 +55,7 @@ pub struct Entering<P> {
 #[derive(Clone, Debug)]
 pub struct Leaving<P> {
     /// Index of its path.
-    pub way: u32,
+    pub path: u32,
     /// Last link, if there was any.
     pub last: Option<u32>,
     /// Time of entry, in ns.
@@ -68,8 +68,8 @@ pub struct Leaving<P> {
     pub payload: P,
 }
 
-struct Parcel<P> {
-    way: u32,
+struct InFlightPacket<P> {
+    path: u32,
     links: Arc<[u32]>,
     /// Index of the next link in `links`.
     hop: u32,
@@ -77,13 +77,13 @@ struct Parcel<P> {
     flow: u64,
     ecn: bool,
     marked: bool,
-    doomed: bool,
+    lost_on_link: bool,
     entered_ns: u64,
     payload: P,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happens {
+enum EventKind {
     /// Departure from a link: link, its generation, and packet.
     Sent(u32, u32, u32),
     /// Event of the network, by its index.
@@ -92,63 +92,67 @@ enum Happens {
     Arrive(u32),
 }
 
-impl Happens {
+impl EventKind {
     fn rank(self) -> u8 {
         match self {
-            Happens::Sent(..) => 0,
-            Happens::Change(_) => 1,
-            Happens::Arrive(_) => 2,
+            EventKind::Sent(..) => 0,
+            EventKind::Change(_) => 1,
+            EventKind::Arrive(_) => 2,
         }
     }
 }
 
 /// Links of a network with their packets in flight and the event list.
-pub struct Fabric<P> {
+pub struct LinkSimulation<P> {
     links: Vec<Link>,
-    ways: Vec<Way>,
+    paths: Vec<PathSchedule>,
     changes: Vec<(u32, Change)>,
-    parcels: Vec<Option<Parcel<P>>>,
+    in_flight: Vec<Option<InFlightPacket<P>>>,
     free: Vec<u32>,
-    schedule: BinaryHeap<Reverse<(u64, u8, u64, Happens)>>,
+    events: BinaryHeap<Reverse<(u64, u8, u64, EventKind)>>,
     number: u64,
     now_ns: u64,
     outcomes: Vec<Outcome>,
     unrouted_pkts: u64,
-    under_way_bytes: u64,
+    in_network_bytes: u64,
 }
 
-impl<P> Fabric<P> {
+impl<P> LinkSimulation<P> {
     /// Creates the links of a network with its events and the given paths. The seed determines link
     /// losses and random queue decisions.
     ///
     /// # Errors
     /// If a queue is supported only by the fluid model.
-    pub fn new(network: &Network, ways: Vec<Way>, seed: u64) -> Result<Fabric<P>, NetworkError> {
+    pub fn new(
+        network: &Network,
+        paths: Vec<PathSchedule>,
+        seed: u64,
+    ) -> Result<LinkSimulation<P>, NetworkError> {
         let link = |id: netflow_network::LinkId| {
             let spec = network.link_spec(id);
             Link::new(spec, network.packet_buffer(id), id.index() as u64, seed)
         };
-        let mut fabric = Fabric {
+        let mut simulation = LinkSimulation {
             links: network.links().map(link).collect::<Result<_, _>>()?,
-            ways,
+            paths,
             changes: Vec::new(),
-            parcels: Vec::new(),
+            in_flight: Vec::new(),
             free: Vec::new(),
-            schedule: BinaryHeap::new(),
+            events: BinaryHeap::new(),
             number: 0,
             now_ns: 0,
             outcomes: Vec::new(),
             unrouted_pkts: 0,
-            under_way_bytes: 0,
+            in_network_bytes: 0,
         };
         for event in network.events() {
-            let change = Happens::Change(fabric.changes.len() as u32);
-            fabric
+            let change = EventKind::Change(simulation.changes.len() as u32);
+            simulation
                 .changes
                 .push((event.link.index() as u32, event.change));
-            fabric.plan(ns(event.at_s), change);
+            simulation.schedule(ns(event.at_s), change);
         }
-        Ok(fabric)
+        Ok(simulation)
     }
 
     /// Returns the number of links.
@@ -158,17 +162,17 @@ impl<P> Fabric<P> {
 
     /// Returns the time of the next event, in ns.
     pub fn next_ns(&self) -> Option<u64> {
-        self.schedule.peek().map(|Reverse((at_ns, ..))| *at_ns)
+        self.events.peek().map(|Reverse((at_ns, ..))| *at_ns)
     }
 
     /// Returns the number of packets in the network.
-    pub fn under_way_pkts(&self) -> usize {
-        self.parcels.len() - self.free.len()
+    pub fn in_network_pkts(&self) -> usize {
+        self.in_flight.len() - self.free.len()
     }
 
     /// Returns the bytes of the packets in the network.
-    pub fn under_way_bytes(&self) -> u64 {
-        self.under_way_bytes
+    pub fn in_network_bytes(&self) -> u64 {
+        self.in_network_bytes
     }
 
     /// Returns the number of packets that entered without a path.
@@ -185,47 +189,47 @@ impl<P> Fabric<P> {
             .collect()
     }
 
-    fn plan(&mut self, at_ns: u64, what: Happens) {
+    fn schedule(&mut self, at_ns: u64, kind: EventKind) {
         self.number += 1;
-        let entry = (at_ns, what.rank(), self.number, what);
-        self.schedule.push(Reverse(entry));
+        let entry = (at_ns, kind.rank(), self.number, kind);
+        self.events.push(Reverse(entry));
     }
 
     /// Schedules the entry of a packet at `at_ns`, or now if that is past.
     pub fn enter(&mut self, at_ns: u64, entering: Entering<P>) {
         let at_ns = at_ns.max(self.now_ns);
-        let way = self.ways.get(entering.way as usize);
-        let links = way
-            .and_then(|way| way.at(at_ns))
+        let path = self.paths.get(entering.path as usize);
+        let links = path
+            .and_then(|path| path.at(at_ns))
             .filter(|links| !links.is_empty());
         let Some(links) = links.cloned() else {
             self.unrouted_pkts += 1;
             return;
         };
-        self.under_way_bytes += u64::from(entering.bytes);
-        let parcel = Parcel {
-            way: entering.way,
+        self.in_network_bytes += u64::from(entering.bytes);
+        let packet = InFlightPacket {
+            path: entering.path,
             links,
             hop: 0,
             bytes: entering.bytes,
             flow: entering.flow,
             ecn: entering.ecn,
             marked: false,
-            doomed: false,
+            lost_on_link: false,
             entered_ns: at_ns,
             payload: entering.payload,
         };
         let place = match self.free.pop() {
             Some(place) => {
-                self.parcels[place as usize] = Some(parcel);
+                self.in_flight[place as usize] = Some(packet);
                 place
             }
             None => {
-                self.parcels.push(Some(parcel));
-                self.parcels.len() as u32 - 1
+                self.in_flight.push(Some(packet));
+                self.in_flight.len() as u32 - 1
             }
         };
-        self.plan(at_ns, Happens::Arrive(place));
+        self.schedule(at_ns, EventKind::Arrive(place));
     }
 
     /// Processes all events that are due by `now_ns`. Calls `on_link` for every arrival at a link and
@@ -236,15 +240,15 @@ impl<P> Fabric<P> {
         on_link: &mut impl FnMut(u32, u64, &P),
         out: &mut impl FnMut(Leaving<P>),
     ) {
-        while let Some(&Reverse((at_ns, _, _, what))) = self.schedule.peek()
+        while let Some(&Reverse((at_ns, _, _, kind))) = self.events.peek()
             && at_ns <= now_ns
         {
-            self.schedule.pop();
+            self.events.pop();
             self.now_ns = self.now_ns.max(at_ns);
-            match what {
-                Happens::Sent(link, generation, place) => self.sent(link, generation, place),
-                Happens::Change(number) => self.change(number),
-                Happens::Arrive(place) => self.arrive(place, on_link, out),
+            match kind {
+                EventKind::Sent(link, generation, place) => self.sent(link, generation, place),
+                EventKind::Change(number) => self.change(number),
+                EventKind::Arrive(place) => self.arrive(place, on_link, out),
             }
         }
         self.now_ns = self.now_ns.max(now_ns);
@@ -256,14 +260,15 @@ impl<P> Fabric<P> {
         if link.generation != generation {
             return;
         }
-        let doomed = self.parcels[place as usize]
+        let lost_on_link = self.in_flight[place as usize]
             .as_ref()
-            .is_some_and(|parcel| parcel.doomed);
-        link.sent(now_ns, doomed, &mut self.outcomes);
+            .is_some_and(|packet| packet.lost_on_link);
+        link.sent(now_ns, lost_on_link, &mut self.outcomes);
         let delay_ns = link.delay_ns;
-        match doomed {
-            true => drop(self.take(place)),
-            false => self.plan(now_ns + delay_ns, Happens::Arrive(place)),
+        if lost_on_link {
+            drop(self.take(place));
+        } else {
+            self.schedule(now_ns + delay_ns, EventKind::Arrive(place));
         }
         self.settle(l);
     }
@@ -275,8 +280,8 @@ impl<P> Fabric<P> {
             Change::Bandwidth(bps) => link.set_bandwidth(self.now_ns, bps, &mut self.outcomes),
             Change::Loss(loss) => {
                 for packet in link.set_loss(&loss) {
-                    if let Some(parcel) = &mut self.parcels[packet as usize] {
-                        parcel.doomed = link.dooms(parcel.bytes);
+                    if let Some(packet) = &mut self.in_flight[packet as usize] {
+                        packet.lost_on_link = link.draw_loss(packet.bytes);
                     }
                 }
             }
@@ -294,31 +299,31 @@ impl<P> Fabric<P> {
         out: &mut impl FnMut(Leaving<P>),
     ) {
         let now_ns = self.now_ns;
-        let Some(parcel) = &mut self.parcels[place as usize] else {
+        let Some(packet) = &mut self.in_flight[place as usize] else {
             return;
         };
-        let Some(&l) = parcel.links.get(parcel.hop as usize) else {
-            if let Some(parcel) = self.take(place) {
+        let Some(&l) = packet.links.get(packet.hop as usize) else {
+            if let Some(packet) = self.take(place) {
                 out(Leaving {
-                    way: parcel.way,
-                    last: parcel.links.last().copied(),
-                    entered_ns: parcel.entered_ns,
+                    path: packet.path,
+                    last: packet.links.last().copied(),
+                    entered_ns: packet.entered_ns,
                     due_ns: now_ns,
-                    marked: parcel.marked,
-                    payload: parcel.payload,
+                    marked: packet.marked,
+                    payload: packet.payload,
                 });
             }
             return;
         };
-        parcel.hop += 1;
-        on_link(l, now_ns, &parcel.payload);
-        let told = Told {
+        packet.hop += 1;
+        on_link(l, now_ns, &packet.payload);
+        let queued = QueuedPacket {
             packet: place,
-            bytes: parcel.bytes,
-            flow: parcel.flow,
-            ecn: parcel.ecn,
+            bytes: packet.bytes,
+            flow: packet.flow,
+            ecn: packet.ecn,
         };
-        self.links[l as usize].arrive(now_ns, told, &mut self.outcomes);
+        self.links[l as usize].arrive(now_ns, queued, &mut self.outcomes);
         self.settle(l);
     }
 
@@ -329,17 +334,17 @@ impl<P> Fabric<P> {
         for outcome in outcomes.drain(..) {
             match outcome {
                 Outcome::Sent { packet, at_ns } => {
-                    self.plan(at_ns, Happens::Sent(l, generation, packet));
+                    self.schedule(at_ns, EventKind::Sent(l, generation, packet));
                 }
                 Outcome::Dropped(packet) => drop(self.take(packet)),
                 Outcome::Marked(packet) => {
-                    if let Some(parcel) = &mut self.parcels[packet as usize] {
-                        parcel.marked = true;
+                    if let Some(packet) = &mut self.in_flight[packet as usize] {
+                        packet.marked = true;
                     }
                 }
-                Outcome::Doomed(packet) => {
-                    if let Some(parcel) = &mut self.parcels[packet as usize] {
-                        parcel.doomed = true;
+                Outcome::LostOnLink(packet) => {
+                    if let Some(packet) = &mut self.in_flight[packet as usize] {
+                        packet.lost_on_link = true;
                     }
                 }
             }
@@ -347,10 +352,10 @@ impl<P> Fabric<P> {
         self.outcomes = outcomes;
     }
 
-    fn take(&mut self, place: u32) -> Option<Parcel<P>> {
-        let parcel = self.parcels[place as usize].take()?;
+    fn take(&mut self, place: u32) -> Option<InFlightPacket<P>> {
+        let packet = self.in_flight[place as usize].take()?;
         self.free.push(place);
-        self.under_way_bytes -= u64::from(parcel.bytes);
-        Some(parcel)
+        self.in_network_bytes -= u64::from(packet.bytes);
+        Some(packet)
     }
 }

@@ -14,29 +14,29 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::Error;
 
 /// Environment variable with the parent's process id.
-const PARENT: &str = "NETFLOW_CAGE_PARENT";
+const PARENT_PID_VAR: &str = "NETFLOW_CAGE_PARENT";
 
-/// Starts a command as the first process of a new PID namespace. The command must call [`inside_cage`]
+/// Starts a command as the first process of a new PID namespace. The command must call [`is_pid_namespace_child`]
 /// before anything else. The calling process cannot start threads afterwards.
 ///
 /// # Errors
 /// [`Error::Unavailable`] without the rights; an error if the command cannot be started.
-pub fn spawn_caged(command: &mut Command) -> Result<Child, Error> {
+pub fn spawn_in_pid_namespace(command: &mut Command) -> Result<Child, Error> {
     unshare(CloneFlags::CLONE_NEWPID)
         .map_err(|errno| Error::unavailable("process namespaces are", errno))?;
     command
-        .env(PARENT, std::process::id().to_string())
+        .env(PARENT_PID_VAR, std::process::id().to_string())
         .spawn()
         .map_err(|error| Error::system("start the process that all others die with", error))
 }
 
-/// Returns whether this process was started by [`spawn_caged`]; if so, it dies with its parent from now
+/// Returns whether this process was started by [`spawn_in_pid_namespace`]; if so, it dies with its parent from now
 /// on. Must be called before other threads exist.
 ///
 /// # Errors
 /// If the kernel rejects the parent-death signal or `/proc` cannot be read.
-pub fn inside_cage() -> Result<bool, Error> {
-    let Some(parent) = env::var_os(PARENT) else {
+pub fn is_pid_namespace_child() -> Result<bool, Error> {
+    let Some(parent) = env::var_os(PARENT_PID_VAR) else {
         return Ok(false);
     };
     if std::process::id() != 1 {
@@ -52,7 +52,7 @@ pub fn inside_cage() -> Result<bool, Error> {
         Err(error) => return Err(Error::system("read /proc/self/status", error)),
     }
     // A `/proc` of its own shows commands their own processes. It is optional; TCP does not depend on it.
-    let _ = own_proc();
+    let _ = mount_own_proc();
     Ok(true)
 }
 
@@ -62,7 +62,7 @@ fn parent_in_proc() -> io::Result<String> {
     Ok(line.unwrap_or_default().trim().to_owned())
 }
 
-fn own_proc() -> nix::Result<()> {
+fn mount_own_proc() -> nix::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
@@ -75,7 +75,7 @@ fn own_proc() -> nix::Result<()> {
 ///
 /// # Errors
 /// If a mount namespace or its file is not available; then nothing has changed.
-pub fn name_hosts<'n>(hosts: impl Iterator<Item = (&'n str, Ipv4Addr)>) -> Result<(), Error> {
+pub fn bind_etc_hosts<'n>(hosts: impl Iterator<Item = (&'n str, Ipv4Addr)>) -> Result<(), Error> {
     let failed = |error: io::Error| Error::system("name the hosts", error);
     let word = |name: &str| name.replace(|c: char| c.is_whitespace() || c == '#', "-");
     let mut text = "127.0.0.1 localhost\n".to_owned();

@@ -4,15 +4,15 @@ use std::fs;
 
 /// Processor time since boot, in ticks: in total, without idle time, and of this process.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Busy {
+pub(crate) struct CpuTimes {
     all: f64,
     busy: f64,
     own: f64,
 }
 
-impl Busy {
+impl CpuTimes {
     /// Reads the current counters; `None` if the kernel does not provide them.
-    pub(crate) fn now() -> Option<Busy> {
+    pub(crate) fn now() -> Option<CpuTimes> {
         let stat = fs::read_to_string("/proc/stat").ok()?;
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         // Columns: user nice system idle iowait irq softirq steal. The others are included in these.
@@ -30,7 +30,7 @@ impl Busy {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         let (_, rest) = stat.rsplit_once(')')?;
         let own = rest.split_whitespace().skip(11).take(2);
-        Some(Busy {
+        Some(CpuTimes {
             all,
             busy: all - idle - iowait,
             own: own.filter_map(|ticks| ticks.parse::<f64>().ok()).sum(),
@@ -39,7 +39,7 @@ impl Busy {
 
     /// Returns the fraction of the processors that other processes have used since then.
     pub(crate) fn others_since(self) -> Option<f64> {
-        let now = Busy::now()?;
+        let now = CpuTimes::now()?;
         let all = now.all - self.all;
         let others = (now.busy - self.busy) - (now.own - self.own);
         (all > 0.0).then(|| (others / all).clamp(0.0, 1.0))

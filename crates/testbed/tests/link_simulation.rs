@@ -8,18 +8,18 @@ use netflow_network::{
 };
 use netflow_network::{Network, NetworkBuilder, Pie, Red};
 use netflow_problems::m_d_1_k;
-use netflow_testbed::network::{Entering, Fabric, Way};
+use netflow_testbed::network::{Entering, LinkSimulation, PathSchedule};
 use netflow_units::SplitMix64;
 use proptest::prelude::*;
 
 /// Returns a chain of nodes joined by these links, with one path over all.
-fn row(links: &[LinkSpec], events: &[(f64, usize, Change)], seed: u64) -> Fabric<u32> {
+fn row(links: &[LinkSpec], events: &[(f64, usize, Change)], seed: u64) -> LinkSimulation<u32> {
     let network = network(links, events);
     let all: Arc<[u32]> = (0..links.len() as u32).collect();
-    let way = Way {
+    let path = PathSchedule {
         epochs: vec![(0, all)],
     };
-    Fabric::new(&network, vec![way], seed).unwrap()
+    LinkSimulation::new(&network, vec![path], seed).unwrap()
 }
 
 fn network(links: &[LinkSpec], events: &[(f64, usize, Change)]) -> Network {
@@ -55,11 +55,11 @@ fn link(bandwidth_bps: f64, delay_s: f64, room: f64) -> LinkSpec {
     }
 }
 
-fn enter(fabric: &mut Fabric<u32>, at_ns: u64, number: u32, bytes: u32) {
-    fabric.enter(
+fn enter(simulation: &mut LinkSimulation<u32>, at_ns: u64, number: u32, bytes: u32) {
+    simulation.enter(
         at_ns,
         Entering {
-            way: 0,
+            path: 0,
             bytes,
             flow: u64::from(number % 7),
             ecn: number.is_multiple_of(3),
@@ -74,7 +74,7 @@ fn enter(fabric: &mut Fabric<u32>, at_ns: u64, number: u32, bytes: u32) {
 fn poisson_packets_meet_m_d_1_k() {
     for (load, room) in [(0.5, 3), (0.8, 10), (0.95, 20), (1.0, 5), (1.3, 12)] {
         let (parts, pkts) = (20, 50_000);
-        let mut fabric = row(&[link(8e6, 0.0, room as f64)], &[], 1);
+        let mut simulation = row(&[link(8e6, 0.0, room as f64)], &[], 1);
         let mut random = SplitMix64::new(3);
         let (mut at_ns, mut before) = (0.0_f64, (0, 0.0, 0.0));
         let (mut losses, mut queues) = (Vec::new(), Vec::new());
@@ -82,10 +82,10 @@ fn poisson_packets_meet_m_d_1_k() {
             for number in 0..pkts {
                 // 1000 B take 1 ms.
                 at_ns += -(1.0 - random.uniform()).ln() / load * 1e6;
-                fabric.advance(at_ns as u64, &mut |_, _, _| {}, &mut |_| {});
-                enter(&mut fabric, at_ns as u64, number, 1000);
+                simulation.advance(at_ns as u64, &mut |_, _, _| {}, &mut |_| {});
+                enter(&mut simulation, at_ns as u64, number, 1000);
             }
-            let counts = fabric.counts()[0];
+            let counts = simulation.counts()[0];
             losses.push((counts.lost_pkts - before.0) as f64 / f64::from(pkts));
             let passed_s = at_ns * 1e-9 - before.2;
             queues.push((counts.queue_pkt_s - before.1) / passed_s);
@@ -126,7 +126,7 @@ fn overhead_is_the_same_as_larger_packets() {
             let packets: Vec<(u64, u32)> = (0..1000)
                 .map(|i| (i * 500_000, 40 + (random.bits() % 1460) as u32 + more))
                 .collect();
-            play(row(&[link], &[], 5), &packets, &[])
+            run(row(&[link], &[], 5), &packets, &[])
         };
         assert_eq!(of(38.0, 0), of(0.0, 38));
     }
@@ -175,32 +175,36 @@ fn some_change() -> impl Strategy<Value = Change> {
 }
 
 /// Packets that leave (index, time, marked) and the counts of the links.
-type Told = (
+type Results = (
     Vec<(u32, u64, bool)>,
     Vec<netflow_testbed::network::LinkCounts>,
 );
 
 /// Runs packets of the given times and sizes to the end, with additional calls of `advance` at the times
-/// `looks`.
-fn play(mut fabric: Fabric<u32>, packets: &[(u64, u32)], looks: &[u64]) -> (Told, usize) {
+/// `sample_times`.
+fn run(
+    mut simulation: LinkSimulation<u32>,
+    packets: &[(u64, u32)],
+    sample_times: &[u64],
+) -> (Results, usize) {
     let mut out = Vec::new();
-    let mut looks = looks.iter().copied().peekable();
+    let mut sample_times = sample_times.iter().copied().peekable();
     for (number, &(at_ns, bytes)) in (0..).zip(packets) {
-        while let Some(look_ns) = looks.next_if(|&look_ns| look_ns <= at_ns) {
-            fabric.advance(look_ns, &mut |_, _, _| {}, &mut |it| {
+        while let Some(sample_ns) = sample_times.next_if(|&sample_ns| sample_ns <= at_ns) {
+            simulation.advance(sample_ns, &mut |_, _, _| {}, &mut |it| {
                 out.push((it.payload, it.due_ns, it.marked));
             });
         }
-        fabric.advance(at_ns, &mut |_, _, _| {}, &mut |it| {
+        simulation.advance(at_ns, &mut |_, _, _| {}, &mut |it| {
             out.push((it.payload, it.due_ns, it.marked));
         });
-        enter(&mut fabric, at_ns, number, bytes);
+        enter(&mut simulation, at_ns, number, bytes);
     }
-    fabric.advance(3_000_000_000, &mut |_, _, _| {}, &mut |it| {
+    simulation.advance(3_000_000_000, &mut |_, _, _| {}, &mut |it| {
         out.push((it.payload, it.due_ns, it.marked));
     });
-    let counts = fabric.counts();
-    let left = fabric.under_way_pkts();
+    let counts = simulation.counts();
+    let left = simulation.in_network_pkts();
     ((out, counts), left)
 }
 
@@ -213,13 +217,13 @@ proptest! {
         links in proptest::collection::vec(some_link(), 1..4),
         changes in proptest::collection::vec((0.0..0.5, 0_usize..4, some_change()), 0..6),
         mut packets in proptest::collection::vec((0..500_000_000_u64, 40..1500_u32), 0..400),
-        mut looks in proptest::collection::vec(0..600_000_000_u64, 0..200),
+        mut sample_times in proptest::collection::vec(0..600_000_000_u64, 0..200),
     ) {
         let changes: Vec<_> = changes.iter().map(|&(at_s, l, it)| (at_s, l % links.len(), it)).collect();
         packets.sort_unstable();
-        looks.sort_unstable();
-        let (seldom, left) = play(row(&links, &changes, 5), &packets, &[]);
-        let (often, _) = play(row(&links, &changes, 5), &packets, &looks);
+        sample_times.sort_unstable();
+        let (seldom, left) = run(row(&links, &changes, 5), &packets, &[]);
+        let (often, _) = run(row(&links, &changes, 5), &packets, &sample_times);
         prop_assert_eq!(&seldom, &often);
         let (out, counts) = seldom;
         let lost: u64 = counts.iter().map(|link| link.lost_pkts).sum();
@@ -250,8 +254,8 @@ proptest! {
         let built: Vec<LinkSpec> = built.collect();
         let changes = losses.into_iter().enumerate().take(links.len());
         let changes: Vec<_> = changes.map(|(l, loss)| (0.0, l, Change::Loss(loss.into()))).collect();
-        let (built, _) = play(row(&built, &[], 5), &packets, &[]);
-        let (changed, _) = play(row(&links, &changes, 5), &packets, &[]);
+        let (built, _) = run(row(&built, &[], 5), &packets, &[]);
+        let (changed, _) = run(row(&links, &changes, 5), &packets, &[]);
         prop_assert_eq!(built, changed);
     }
 
@@ -273,27 +277,27 @@ proptest! {
         let packets: Vec<_> = (0..(4000.0 * load) as u32)
             .map(|number| ((f64::from(number) * 1e6 / load) as u64, number))
             .collect();
-        let told = |changes: &[(f64, usize, Change)]| {
-            let mut fabric = row(std::slice::from_ref(&link), changes, seed);
-            let mut looks = vec![(0, 0.0)];
+        let results = |changes: &[(f64, usize, Change)]| {
+            let mut simulation = row(std::slice::from_ref(&link), changes, seed);
+            let mut sample_times = vec![(0, 0.0)];
             let mut out = 0;
             let mut entering = packets.iter().copied().peekable();
             // Packets sent until 2 s have left the network 20 ms later.
             for until_ns in [2_000_000_000, 2_020_000_000, 9_000_000_000] {
                 while let Some((at_ns, number)) = entering.next_if(|&(at_ns, _)| at_ns <= until_ns) {
-                    fabric.advance(at_ns, &mut |_, _, _| {}, &mut |_| out += 1);
-                    enter(&mut fabric, at_ns, number, 1000);
+                    simulation.advance(at_ns, &mut |_, _, _| {}, &mut |_| out += 1);
+                    enter(&mut simulation, at_ns, number, 1000);
                 }
-                fabric.advance(until_ns, &mut |_, _, _| {}, &mut |_| out += 1);
-                looks.push((out, fabric.counts()[0].sent_pkts as f64));
+                simulation.advance(until_ns, &mut |_, _, _| {}, &mut |_| out += 1);
+                sample_times.push((out, simulation.counts()[0].sent_pkts as f64));
             }
-            (looks, fabric.under_way_pkts())
+            (sample_times, simulation.in_network_pkts())
         };
-        let (looks, left) = told(&[change]);
+        let (sample_times, left) = results(&[change]);
         prop_assert_eq!(left, 0);
-        prop_assert_eq!(&looks, &told(&[same, change]).0);
-        let before = (looks[2].0, looks[1].1);
-        let after = (looks[3].0 - looks[2].0, looks[3].1 - looks[1].1);
+        prop_assert_eq!(&sample_times, &results(&[same, change]).0);
+        let before = (sample_times[2].0, sample_times[1].1);
+        let after = (sample_times[3].0 - sample_times[2].0, sample_times[3].1 - sample_times[1].1);
         for ((out, sent), part) in [before, after].into_iter().zip(parts) {
             let lost = sent - f64::from(out);
             let deviation = (sent * part * (1.0 - part)).sqrt();
@@ -315,8 +319,8 @@ proptest! {
         let link_of = |delay_s| LinkSpec { queue, ..link(8e6, delay_s, 100.0) };
         let change = |at_s| (at_s, 0, Change::Delay(delays_s[1]));
         let packets: Vec<_> = (0..packets).map(|number| (u64::from(number) * 1_250_000, 1000)).collect();
-        let play = |delay_s, change: &[_]| play(row(&[link_of(delay_s)], change, 5), &packets, &[]).0.0;
-        let mut out = play(delays_s[0], &[change(f64::from(at_ms) / 1e3)]);
+        let run = |delay_s, change: &[_]| run(row(&[link_of(delay_s)], change, 5), &packets, &[]).0.0;
+        let mut out = run(delays_s[0], &[change(f64::from(at_ms) / 1e3)]);
         out.sort_unstable();
         prop_assert_eq!(out.len(), packets.len());
         for ((number, due_ns, _), (at_ns, _)) in out.into_iter().zip(&packets) {
@@ -326,6 +330,6 @@ proptest! {
             let delay_ns = u64::from(delays_ms[usize::from(is_later)]) * 1_000_000;
             prop_assert_eq!(due_ns, left_ns + delay_ns, "packet {}", number);
         }
-        prop_assert_eq!(play(delays_s[1], &[]), play(delays_s[0], &[change(0.0)]));
+        prop_assert_eq!(run(delays_s[1], &[]), run(delays_s[0], &[change(0.0)]));
     }
 }

@@ -19,40 +19,40 @@ use thread_priority::unix::{
 
 /// Handle that keeps all processors of a virtual machine busy until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Awake {
-    over: Arc<AtomicBool>,
+pub(crate) struct CpuKeepalive {
+    stop: Arc<AtomicBool>,
 }
 
 /// Handle shared by this process, if one exists.
-static AWAKE: Mutex<Weak<Awake>> = Mutex::new(Weak::new());
+static SHARED: Mutex<Weak<CpuKeepalive>> = Mutex::new(Weak::new());
 
-impl Awake {
+impl CpuKeepalive {
     /// Returns the shared handle; creates it if there is none.
-    pub(crate) fn keep() -> Arc<Awake> {
+    pub(crate) fn keep() -> Arc<CpuKeepalive> {
         // No code panics while it holds the lock.
-        let mut awake = AWAKE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(awake) = awake.upgrade() {
-            return awake;
+        let mut keepalive = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keepalive) = keepalive.upgrade() {
+            return keepalive;
         }
-        let over = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(AtomicBool::new(false));
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let spinning = if is_virtual() { processors } else { 0 };
         for _ in 0..spinning {
-            let over = over.clone();
+            let stop = stop.clone();
             // If the thread cannot start, the machine is only less punctual.
             let _ = thread::Builder::new()
                 .name("awake".to_owned())
-                .spawn(move || spin(&over));
+                .spawn(move || spin(&stop));
         }
-        let new = Arc::new(Awake { over });
-        *awake = Arc::downgrade(&new);
+        let new = Arc::new(CpuKeepalive { stop });
+        *keepalive = Arc::downgrade(&new);
         new
     }
 }
 
-impl Drop for Awake {
+impl Drop for CpuKeepalive {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 
@@ -63,13 +63,13 @@ fn is_virtual() -> bool {
 }
 
 /// Spins at idle priority; returns at once if that priority is denied.
-fn spin(over: &AtomicBool) {
+fn spin(stop: &AtomicBool) {
     let idle = set_thread_priority_and_policy(
         thread_native_id(),
         ThreadPriority::Min,
         ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle),
     );
-    while idle.is_ok() && !over.load(Ordering::Relaxed) {
+    while idle.is_ok() && !stop.load(Ordering::Relaxed) {
         hint::spin_loop();
     }
 }
