@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use netflow_results::Topology;
 use netflow_trace::analysis::{ConnectionSeries, Connections, LinkSeries, Links};
-use netflow_trace::sender::{MOST_FLOWS, Options};
+use netflow_trace::sender::{MAX_FLOWS, Options};
 use netflow_trace::{Endpoint, NodeNames, open};
 
 use crate::{ConnectionInterval, Error, LinkInterval, Run, Side};
@@ -64,7 +64,7 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
         return Err(mismatch(what, "a time in it may be wrong"));
     }
     if connections.flows_left_out() > 0 {
-        let what = format!("has more than {MOST_FLOWS} flows");
+        let what = format!("has more than {MAX_FLOWS} flows");
         return Err(mismatch(what, "they are not those of the results"));
     }
     let names = reader.names();

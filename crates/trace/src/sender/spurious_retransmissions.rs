@@ -10,7 +10,7 @@
 ///
 /// Receivers with SACK report repeated packets (DSACK, RFC 2883); then only these reports count.
 #[derive(Debug, Default)]
-pub(super) struct Needless {
+pub(super) struct SpuriousRetransmissions {
     /// Arrivals − acknowledged packets since the receiver last had no hole.
     surplus: i64,
     holes: bool,
@@ -18,7 +18,7 @@ pub(super) struct Needless {
     resent: u64,
 }
 
-impl Needless {
+impl SpuriousRetransmissions {
     pub(super) fn resent(&mut self, pkts: u32) {
         self.resent += u64::from(pkts);
     }

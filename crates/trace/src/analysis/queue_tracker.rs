@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Maximum number of packets remembered in flight on a link. In a trace without arrivals, the oldest are
 /// forgotten.
-const MOST_ON_LINK: usize = 1 << 20;
+const MAX_ON_LINK: usize = 1 << 20;
 
 /// Location of a dropped packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,13 +14,13 @@ pub(super) enum Dropped {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packets {
+pub(super) struct QueueTracker {
     waiting: VecDeque<u64>,
     /// Packets in flight, with the start of their transmission in ns.
     on_link: VecDeque<(u64, i64)>,
 }
 
-impl Packets {
+impl QueueTracker {
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -39,7 +39,7 @@ impl Packets {
             // The discipline is not first come, first served.
             self.waiting.remove(at);
         }
-        if self.on_link.len() == MOST_ON_LINK {
+        if self.on_link.len() == MAX_ON_LINK {
             self.on_link.pop_front();
         }
         self.on_link.push_back((id, now_ns));
