@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use netflow_ipb::{Measured, RunOptions, Server, ServerOptions, Until};
+use netflow_ipb::{Measured, RunOptions, Server, ServerOptions, StopCondition};
 use netflow_testbed::{End, Testbed, ThreadRole, set_realtime_priority};
 use netflow_workload::{Times, Waits};
 
@@ -72,7 +72,7 @@ fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> 
             server.run(&|| over.load(Ordering::Relaxed))
         });
         let run = RunOptions {
-            until: Until::Users(cell.users),
+            until: StopCondition::Users(cell.users),
             think_scale: cell.think_scale(),
             connections: CONNECTIONS,
             // Timeouts double up to two minutes.

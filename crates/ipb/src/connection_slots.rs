@@ -8,42 +8,42 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::counts::{Reason, lock};
+use crate::counts::{DropReason, lock};
 
 /// Connection slots of a server.
 #[derive(Clone, Debug)]
-pub struct Places(Arc<Mutex<State>>);
+pub struct ConnectionSlots(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     all: usize,
     quiet: Duration,
-    taken: HashMap<u64, Taken>,
+    taken: HashMap<u64, SlotState>,
     /// Number of slots by source address, without zero entries.
     from: HashMap<IpAddr, usize>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Taken {
+struct SlotState {
     /// Source address that counts against a share; `None` for loopback.
     from: Option<IpAddr>,
     /// True if the peer has sent anything.
-    spoke: bool,
+    has_sent: bool,
     /// Time of the last activity, initially of the connection.
-    stirred: Instant,
-    given_away: Arc<Notify>,
+    last_activity: Instant,
+    evicted: Arc<Notify>,
 }
 
 /// A connection slot, which is freed when this is dropped.
 #[derive(Debug)]
-pub struct Place {
-    places: Places,
+pub struct ConnectionSlot {
+    slots: ConnectionSlots,
     number: u64,
-    given_away: Arc<Notify>,
+    evicted: Arc<Notify>,
 }
 
-impl Places {
+impl ConnectionSlots {
     /// Creates `all` slots. A connection that has sent data keeps its slot if it was silent for less than
     /// `quiet`.
     pub fn new(all: usize, quiet: Duration) -> Self {
@@ -60,41 +60,41 @@ impl Places {
     ///
     /// # Errors
     /// The reason why no slot is available.
-    pub fn take(&self, address: IpAddr, now: Instant) -> Result<Place, Reason> {
+    pub fn take(&self, address: IpAddr, now: Instant) -> Result<ConnectionSlot, DropReason> {
         let mut state = lock(&self.0);
-        let from = counted_as(address);
+        let from = share_key(address);
         if from.is_some_and(|from| state.taken_from(from) >= state.share())
-            && !state.make_room(from, now)
+            && !state.evict_silent(from, now)
         {
-            return Err(Reason::TooManyFromOne);
+            return Err(DropReason::TooManyFromOne);
         }
-        if state.taken.len() >= state.all && !state.make_room(None, now) {
-            return Err(Reason::TooMany);
+        if state.taken.len() >= state.all && !state.evict_silent(None, now) {
+            return Err(DropReason::TooMany);
         }
         if let Some(from) = from {
             *state.from.entry(from).or_default() += 1;
         }
         let number = state.next;
         state.next += 1;
-        let given_away = Arc::new(Notify::new());
-        let taken = Taken {
+        let evicted = Arc::new(Notify::new());
+        let taken = SlotState {
             from,
-            spoke: false,
-            stirred: now,
-            given_away: given_away.clone(),
+            has_sent: false,
+            last_activity: now,
+            evicted: evicted.clone(),
         };
         state.taken.insert(number, taken);
         drop(state);
-        Ok(Place {
-            places: self.clone(),
+        Ok(ConnectionSlot {
+            slots: self.clone(),
             number,
-            given_away,
+            evicted,
         })
     }
 
     /// Evicts a silent connection when the system has no resources left. Returns whether there was one.
-    pub fn make_room(&self, now: Instant) -> bool {
-        lock(&self.0).make_room(None, now)
+    pub fn evict_silent(&self, now: Instant) -> bool {
+        lock(&self.0).evict_silent(None, now)
     }
 }
 
@@ -110,23 +110,23 @@ impl State {
 
     /// Evicts the longest silent connection, first one on which the peer never sent anything. If `from`
     /// is given, only connections from that address are candidates.
-    fn make_room(&mut self, from: Option<IpAddr>, now: Instant) -> bool {
+    fn evict_silent(&mut self, from: Option<IpAddr>, now: Instant) -> bool {
         let silent = self
             .taken
             .iter()
             .filter(|(_, taken)| from.is_none() || taken.from == from)
-            .filter(|(_, taken)| !taken.spoke || now - taken.stirred >= self.quiet)
-            .min_by_key(|(number, taken)| (taken.spoke, taken.stirred, **number));
+            .filter(|(_, taken)| !taken.has_sent || now - taken.last_activity >= self.quiet)
+            .min_by_key(|(number, taken)| (taken.has_sent, taken.last_activity, **number));
         let Some(number) = silent.map(|(number, _)| *number) else {
             return false;
         };
         if let Some(taken) = self.free(number) {
-            taken.given_away.notify_one();
+            taken.evicted.notify_one();
         }
         true
     }
 
-    fn free(&mut self, number: u64) -> Option<Taken> {
+    fn free(&mut self, number: u64) -> Option<SlotState> {
         let taken = self.taken.remove(&number)?;
         if let Some(from) = taken.from
             && let Some(count) = self.from.get_mut(&from)
@@ -140,40 +140,40 @@ impl State {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Records that data arrived.
-    pub fn heard(&self) {
-        self.stirred(true);
+    pub fn record_received(&self) {
+        self.record_activity(true);
     }
 
     /// Records that the peer accepts data again.
-    pub fn sent(&self) {
-        self.stirred(false);
+    pub fn record_sent(&self) {
+        self.record_activity(false);
     }
 
-    fn stirred(&self, spoke: bool) {
-        if let Some(taken) = lock(&self.places.0).taken.get_mut(&self.number) {
-            taken.spoke |= spoke;
-            taken.stirred = Instant::now();
+    fn record_activity(&self, has_sent: bool) {
+        if let Some(taken) = lock(&self.slots.0).taken.get_mut(&self.number) {
+            taken.has_sent |= has_sent;
+            taken.last_activity = Instant::now();
         }
     }
 
     /// Returns once the slot is evicted.
-    pub async fn given_away(&self) {
-        self.given_away.notified().await;
+    pub async fn evicted(&self) {
+        self.evicted.notified().await;
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        lock(&self.places.0).free(self.number);
+        lock(&self.slots.0).free(self.number);
     }
 }
 
 /// Returns the address whose share a slot counts against. Loopback connections have no share, because all
 /// users of this machine use that address. An IPv6 address counts as its /64 network, because one host
 /// may use all of it.
-fn counted_as(address: IpAddr) -> Option<IpAddr> {
+fn share_key(address: IpAddr) -> Option<IpAddr> {
     match address.to_canonical() {
         address if address.is_loopback() => None,
         IpAddr::V6(address) => {
@@ -194,93 +194,99 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn is_given_away(place: &Place) -> bool {
-        !lock(&place.places.0).taken.contains_key(&place.number)
+    fn is_evicted(slot: &ConnectionSlot) -> bool {
+        !lock(&slot.slots.0).taken.contains_key(&slot.number)
     }
 
     #[test]
-    fn one_address_does_not_take_all_places() {
+    fn one_address_cannot_take_all_slots() {
         let now = Instant::now();
-        let places = Places::new(8, QUIET);
+        let slots = ConnectionSlots::new(8, QUIET);
         let spoken = |text| {
-            let place = places.take(address(text), now)?;
-            place.heard();
-            Ok::<Place, Reason>(place)
+            let slot = slots.take(address(text), now)?;
+            slot.record_received();
+            Ok::<ConnectionSlot, DropReason>(slot)
         };
-        let many = || -> Vec<Place> { (0..2).map(|_| spoken("192.0.2.1").unwrap()).collect() };
+        let many =
+            || -> Vec<ConnectionSlot> { (0..2).map(|_| spoken("192.0.2.1").unwrap()).collect() };
         let first = many();
         let refused = || spoken("192.0.2.1").unwrap_err();
-        assert_eq!(refused(), Reason::TooManyFromOne);
+        assert_eq!(refused(), DropReason::TooManyFromOne);
         // The same address, mapped to IPv6.
         let mapped = spoken("::ffff:192.0.2.1").unwrap_err();
-        assert_eq!(mapped, Reason::TooManyFromOne);
+        assert_eq!(mapped, DropReason::TooManyFromOne);
         // Other addresses still get slots; an IPv6 /64 network has one share.
         let _others = [spoken("192.0.2.2").unwrap(), spoken("2001:db8::1").unwrap()];
         let _same = spoken("2001:db8::ffff:1").unwrap();
         let network = spoken("2001:db8::2").unwrap_err();
-        assert_eq!(network, Reason::TooManyFromOne);
+        assert_eq!(network, DropReason::TooManyFromOne);
         let _next = spoken("2001:db8:0:1::2").unwrap();
         // A closed connection frees its slot.
         drop(first);
         let _again = many();
-        assert_eq!(refused(), Reason::TooManyFromOne);
+        assert_eq!(refused(), DropReason::TooManyFromOne);
     }
 
     #[test]
-    fn this_machine_may_take_all_places() {
+    fn loopback_may_take_all_slots() {
         let now = Instant::now();
-        let places = Places::new(8, QUIET);
-        let take = |text| places.take(address(text), now).inspect(Place::heard);
-        let _taken: Vec<Place> = ["127.0.0.1", "::1"]
+        let slots = ConnectionSlots::new(8, QUIET);
+        let take = |text| {
+            slots
+                .take(address(text), now)
+                .inspect(ConnectionSlot::record_received)
+        };
+        let _taken: Vec<ConnectionSlot> = ["127.0.0.1", "::1"]
             .iter()
             .flat_map(|text| (0..4).map(|_| take(text).unwrap()))
             .collect();
-        assert_eq!(take("127.0.0.1").unwrap_err(), Reason::TooMany);
-        assert_eq!(take("192.0.2.1").unwrap_err(), Reason::TooMany);
+        assert_eq!(take("127.0.0.1").unwrap_err(), DropReason::TooMany);
+        assert_eq!(take("192.0.2.1").unwrap_err(), DropReason::TooMany);
     }
 
     #[test]
-    fn who_was_silent_for_longest_gives_way_and_first_who_never_spoke() {
-        let places = Places::new(4, QUIET);
+    fn longest_silent_connection_is_evicted_first_those_without_data() {
+        let slots = ConnectionSlots::new(4, QUIET);
         let took = Instant::now();
         let here = address("127.0.0.1");
-        let mut kept: Vec<Place> = (0..4).map(|_| places.take(here, took).unwrap()).collect();
-        let spoke = |place: &Place| {
-            place.heard();
-            lock(&place.places.0).taken[&place.number].stirred
+        let mut kept: Vec<ConnectionSlot> =
+            (0..4).map(|_| slots.take(here, took).unwrap()).collect();
+        let has_sent = |slot: &ConnectionSlot| {
+            slot.record_received();
+            lock(&slot.slots.0).taken[&slot.number].last_activity
         };
-        spoke(&kept[0]);
-        let last = spoke(&kept[2]).max(spoke(&kept[0]));
-        let given_away = |kept: &[Place]| kept.iter().map(is_given_away).collect::<Vec<bool>>();
+        has_sent(&kept[0]);
+        let last = has_sent(&kept[2]).max(has_sent(&kept[0]));
+        let evicted = |kept: &[ConnectionSlot]| kept.iter().map(is_evicted).collect::<Vec<bool>>();
         // Of the connections that never sent anything, the oldest is evicted.
-        let come = places.take(here, last).unwrap();
-        assert_eq!(given_away(&kept), [false, true, false, false]);
-        come.heard();
-        kept.push(come);
-        let come = places.take(here, last).unwrap();
-        assert_eq!(given_away(&kept), [false, true, false, true, false]);
-        come.heard();
-        kept.push(come);
+        let new = slots.take(here, last).unwrap();
+        assert_eq!(evicted(&kept), [false, true, false, false]);
+        new.record_received();
+        kept.push(new);
+        let new = slots.take(here, last).unwrap();
+        assert_eq!(evicted(&kept), [false, true, false, true, false]);
+        new.record_received();
+        kept.push(new);
         // All connections were active just before.
-        assert_eq!(places.take(here, last).unwrap_err(), Reason::TooMany);
+        assert_eq!(slots.take(here, last).unwrap_err(), DropReason::TooMany);
         // Later, the longest silent connection is evicted.
         let later = Instant::now() + QUIET;
-        let _come = places.take(here, later).unwrap();
-        let gave_way = [false, true, true, true, false, false];
-        assert_eq!(given_away(&kept), gave_way);
+        let _come = slots.take(here, later).unwrap();
+        let expected = [false, true, true, true, false, false];
+        assert_eq!(evicted(&kept), expected);
         drop(kept);
-        assert_eq!(lock(&places.0).taken.len(), 1);
+        assert_eq!(lock(&slots.0).taken.len(), 1);
     }
 
     #[test]
-    fn who_has_too_many_gives_way_to_itself_only() {
+    fn address_over_its_share_evicts_only_its_own_connections() {
         let now = Instant::now();
-        let places = Places::new(8, QUIET);
-        let other = places.take(address("192.0.2.2"), now).unwrap();
-        let first = places.take(address("192.0.2.1"), now).unwrap();
-        let second = places.take(address("192.0.2.1"), now).unwrap();
-        let _third = places.take(address("192.0.2.1"), now).unwrap();
-        let given_away = [&other, &first, &second].map(is_given_away);
-        assert_eq!(given_away, [false, true, false]);
+        let slots = ConnectionSlots::new(8, QUIET);
+        let other = slots.take(address("192.0.2.2"), now).unwrap();
+        let first = slots.take(address("192.0.2.1"), now).unwrap();
+        let second = slots.take(address("192.0.2.1"), now).unwrap();
+        let _third = slots.take(address("192.0.2.1"), now).unwrap();
+        let evicted = [&other, &first, &second].map(is_evicted);
+        assert_eq!(evicted, [false, true, false]);
     }
 }

@@ -8,7 +8,7 @@ const CHUNK: usize = 32 << 10;
 /// Messages in sending order. Fillers are generated when they are sent, so that a long message takes no
 /// memory.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub struct SendBuffer {
     pieces: VecDeque<Piece>,
     left_bytes: u64,
     ready: Vec<u8>,
@@ -22,7 +22,7 @@ struct Piece {
     filler_bytes: u64,
 }
 
-impl Outbox {
+impl SendBuffer {
     /// Appends a message: a head, followed by `filler_bytes` copies of the byte `filler`.
     pub fn push(&mut self, head: Vec<u8>, filler: u8, filler_bytes: u64) {
         self.left_bytes += head.len() as u64 + filler_bytes;
@@ -89,7 +89,7 @@ mod tests {
     /// Chunks that are taken in odd portions add up to the messages.
     #[test]
     fn messages_leave_in_order() {
-        let mut outbox = Outbox::default();
+        let mut outbox = SendBuffer::default();
         outbox.push(b"head".to_vec(), b'x', 100_000);
         outbox.push(Vec::new(), b'x', 5);
         outbox.push(Vec::new(), b'e', 3);
