@@ -49,7 +49,7 @@ fn run(scenario: &Prepared, settings: &Settings) -> Option<NetworkReport> {
 /// Poisson datagrams from a real socket cross three links. Loss and queue length at the bottleneck match
 /// M/D/1/K, and so does the mean sojourn time.
 #[test]
-fn poisson_datagrams_meet_m_d_1_k() {
+fn poisson_datagrams_match_m_d_1_k() {
     let text = r#"
         [simulation]
         duration = "15 s"
@@ -115,7 +115,7 @@ fn poisson_datagrams_meet_m_d_1_k() {
 /// A capture of the arrivals at the bottleneck, replayed through the library's queue, drops the same
 /// number of packets.
 #[test]
-fn a_capture_replayed_through_the_library_loses_the_same() {
+fn replayed_capture_has_the_same_losses() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("narrow.pcap");
     let scenario = shipped(
@@ -162,7 +162,7 @@ fn a_capture_replayed_through_the_library_loses_the_same() {
 /// A finite transfer finishes, a stopped transfer sends nothing more, and a transfer over a link that
 /// fails is rerouted.
 #[test]
-fn transfers_end_and_go_around_failures() {
+fn transfers_finish_and_reroute_around_failures() {
     let text = r#"
         [simulation]
         duration = "6 s"
@@ -238,7 +238,7 @@ fn transfers_end_and_go_around_failures() {
 /// In an unloaded network, a transfer with a window of 20 packets sends 20 packets per round trip with
 /// any congestion control. The largest possible socket window suffices for 400.
 #[test]
-fn windows_are_not_exceeded() {
+fn receive_windows_are_respected() {
     let mut text = "[simulation]\nduration = \"8 s\"\npacket-size = \"1000 B\"\n".to_owned();
     for (window, congestion) in [(20, "reno"), (100, "cubic"), (400, "cubic")] {
         text += &format!(
@@ -268,7 +268,7 @@ fn windows_are_not_exceeded() {
 /// A link delay that is changed during the run determines the round trips from then on, with 20 packets
 /// each.
 #[test]
-fn delays_that_are_set_are_those_of_round_trips() {
+fn configured_delays_match_measured_rtts() {
     let text = r#"
         [simulation]
         duration = "6 s"

@@ -13,7 +13,7 @@ use netflow::network::{LinkId, Network, NodeId};
 use netflow::number::{count, percent, plain, short};
 use netflow::scenario::{Prepared, Reach};
 use netflow::units::nearest_name;
-use netflow_emulation::{Emulation, Settings, data_bytes};
+use netflow_emulation::{Emulation, Settings, payload_bytes};
 use netflow_testbed::network::{LinkCounts, NetworkReport, OneWayDelay};
 use netflow_testbed::{Capture, Lateness, bind_etc_hosts, is_pid_namespace_child};
 use serde::Serialize;
@@ -77,7 +77,8 @@ pub fn testbed(
     let scenario = evaluate::load(path, &arguments.overrides, Reach::Below)
         .map_err(|problems| Failure::Input(problems.into()))?;
     let work = Work::new(&scenario.network, arguments, command)?;
-    let expected = netflow_emulation::fit(&scenario).map_err(netflow_emulation::Error::from)?;
+    let expected =
+        netflow_emulation::check_feasibility(&scenario).map_err(netflow_emulation::Error::from)?;
     if !inside {
         if !arguments.quiet {
             for warning in warning_texts(&scenario) {
@@ -347,7 +348,7 @@ impl Answer {
             .zip(&report.pairs)
             .map(|(id, counts)| {
                 let spec = network.connection_spec(id);
-                let bytes = data_bytes(spec);
+                let bytes = payload_bytes(spec);
                 let delivered_pkts = match spec.source.is_answered() {
                     true => counts.read_bytes as f64 / bytes,
                     false => counts.delivered_pkts as f64,

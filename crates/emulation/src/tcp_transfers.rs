@@ -16,18 +16,18 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::time::{sleep_until, timeout_at};
 
-use crate::emulation::{Error, Times};
-use crate::fit::data_bytes;
+use crate::emulation::{ActivePeriod, Error};
+use crate::feasibility::payload_bytes;
 
 /// Discard port (RFC 863).
 const PORT: u16 = 9;
 
 /// Bytes per write and per read.
-const PIECE_BYTES: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// All transfers of a scenario.
 #[derive(Debug)]
-pub(crate) struct Tcp {
+pub(crate) struct TcpTransfers {
     runtime: Option<Runtime>,
     /// Index of the pair, the receive window that its receivers announce in bytes, and the socket.
     listeners: Vec<(usize, Option<u32>, TcpListener)>,
@@ -38,20 +38,20 @@ pub(crate) struct Tcp {
 struct Transfer {
     socket: Socket,
     to: SocketAddr,
-    times: Times,
+    active_period: ActivePeriod,
     /// Bytes to send; `None` for an unlimited transfer.
     bytes: Option<u64>,
 }
 
-impl Tcp {
-    pub fn new() -> Result<Tcp, Error> {
+impl TcpTransfers {
+    pub fn new() -> Result<TcpTransfers, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("transfers")
             .enable_all()
             .build()
             .map_err(Error::socket("start a thread for transfers"))?;
-        Ok(Tcp {
+        Ok(TcpTransfers {
             runtime: Some(runtime),
             listeners: Vec::new(),
             transfers: Vec::new(),
@@ -64,7 +64,7 @@ impl Tcp {
         network: &EmulatedNetwork,
         pair: usize,
         spec: &ConnectionSpec,
-        times: Times,
+        active_period: ActivePeriod,
     ) -> Result<(), Error> {
         let doing = || format!("open a socket for connection {}", spec.name);
         let ends = &network.plan().pairs[pair];
@@ -77,7 +77,7 @@ impl Tcp {
                 let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
                 socket.set_reuse_address(true)?;
                 if let Some(window_bytes) = ends.tcp.receive_window_bytes {
-                    hold_window(&socket, window_bytes)?;
+                    fix_receive_buffer(&socket, window_bytes)?;
                 }
                 socket.bind(&SocketAddr::from(to).into())?;
                 socket.listen(i32::try_from(spec.count).unwrap_or(i32::MAX).min(4096))?;
@@ -97,10 +97,10 @@ impl Tcp {
         self.transfers.push(Transfer {
             socket: socket.map_err(Error::socket(doing()))?,
             to: to.into(),
-            times,
+            active_period,
             bytes: spec
                 .size_pkts
-                .map(|pkts| (pkts * data_bytes(spec)).round() as u64),
+                .map(|pkts| (pkts * payload_bytes(spec)).round() as u64),
         });
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Tcp {
     }
 }
 
-impl Drop for Tcp {
+impl Drop for TcpTransfers {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             // Transfers in progress are abandoned.
@@ -159,7 +159,7 @@ sockopt_impl!(
 
 /// Sets a fixed receive buffer that contains this window on a listening socket. With a buffer that grows,
 /// the kernel would raise the window.
-fn hold_window(socket: &Socket, window_bytes: u32) -> io::Result<()> {
+fn fix_receive_buffer(socket: &Socket, window_bytes: u32) -> io::Result<()> {
     // Small packets occupy several times their data bytes.
     let wanted = 65_536 + 4 * window_bytes as usize;
     if set_socket_recv_buffer_size_force(socket, wanted).is_err() {
@@ -182,12 +182,12 @@ async fn receive(
     pair: usize,
     read_bytes: Arc<[AtomicU64]>,
 ) {
-    let mut piece = vec![0; PIECE_BYTES];
+    let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         if stream.readable().await.is_err() {
             return;
         }
-        match stream.try_read(&mut piece) {
+        match stream.try_read(&mut chunk) {
             Ok(0) => return,
             Ok(bytes) => {
                 read_bytes[pair].fetch_add(bytes as u64, Ordering::Relaxed);
@@ -206,23 +206,23 @@ async fn receive(
 /// Runs one transfer. A transfer that fails, for example by a reset or unanswered SYNs, ends silently.
 async fn send(transfer: Transfer, began: Instant) {
     let at = |s: f64| tokio::time::Instant::from_std(began + Duration::from_secs_f64(s));
-    sleep_until(at(transfer.times.start_s)).await;
+    sleep_until(at(transfer.active_period.start_s)).await;
     let socket = tokio::net::TcpSocket::from_std_stream(transfer.socket.into());
     let work = async {
         let stream = socket.connect(transfer.to).await?;
         write(&stream, transfer.bytes).await?;
         Ok::<TcpStream, io::Error>(stream)
     };
-    match transfer.times.stop_s {
+    match transfer.active_period.stop_s {
         None => {
             if let Ok(stream) = work.await {
-                end(stream, transfer.bytes).await;
+                close(stream, transfer.bytes).await;
             }
         }
         // At the stop time, unsent data is discarded.
         Some(stop_s) => {
             if let Ok(Ok(stream)) = timeout_at(at(stop_s), work).await {
-                end(stream, transfer.bytes).await;
+                close(stream, transfer.bytes).await;
             }
         }
     }
@@ -231,12 +231,12 @@ async fn send(transfer: Transfer, began: Instant) {
 async fn write(stream: &TcpStream, bytes: Option<u64>) -> io::Result<()> {
     // A connection that is dropped before its end is reset, so that it sends nothing more.
     socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO))?;
-    let piece = vec![0; PIECE_BYTES];
+    let chunk = vec![0; CHUNK_BYTES];
     let mut left = bytes.unwrap_or(u64::MAX);
     while left > 0 {
         stream.writable().await?;
-        let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        match stream.try_write(&piece[..most]) {
+        let most = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        match stream.try_write(&chunk[..most]) {
             Ok(written) if bytes.is_some() => left -= written as u64,
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -247,7 +247,7 @@ async fn write(stream: &TcpStream, bytes: Option<u64>) -> io::Result<()> {
 }
 
 /// Closes a finite transfer after its last write: the kernel sends the remaining data and then the FIN.
-async fn end(stream: TcpStream, bytes: Option<u64>) {
+async fn close(stream: TcpStream, bytes: Option<u64>) {
     if bytes.is_some() {
         let _ = socket2::SockRef::from(&stream).set_linger(None);
         drop(stream);

@@ -13,7 +13,7 @@ use netflow_testbed::network::EmulatedNetwork;
 use netflow_testbed::{ThreadRole, set_realtime_priority};
 use netflow_units::ns;
 
-use crate::emulation::{Error, Gaps, Times};
+use crate::emulation::{ActivePeriod, Error, InterarrivalTimes};
 
 /// Discard port (RFC 863).
 const PORT: u16 = 9;
@@ -23,12 +23,12 @@ const HEADERS_BYTES: f64 = 28.0;
 
 /// All open-loop sources of an emulation.
 #[derive(Debug, Default)]
-pub(crate) struct Open {
+pub(crate) struct OpenLoopSources {
     sources: Vec<Source>,
     /// Receiving sockets, by connection. They are only held open, because a closed port would answer with
     /// ICMP.
     receivers: Vec<(usize, UdpSocket)>,
-    over: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -37,7 +37,7 @@ struct Source {
     socket: UdpSocket,
     to: SocketAddrV4,
     payload_bytes: usize,
-    gaps: Gaps,
+    interarrival_times: InterarrivalTimes,
     next_ns: u64,
     stop_ns: u64,
 }
@@ -45,14 +45,14 @@ struct Source {
 /// Longest sleep before the thread checks whether the emulation is over.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
-impl Open {
+impl OpenLoopSources {
     pub fn add(
         &mut self,
         network: &EmulatedNetwork,
         pair: usize,
         spec: &ConnectionSpec,
-        times: Times,
-        mut gaps: Gaps,
+        active_period: ActivePeriod,
+        mut interarrival_times: InterarrivalTimes,
     ) -> Result<(), Error> {
         let doing = || format!("open a socket for connection {}", spec.name);
         let ends = &network.plan().pairs[pair];
@@ -68,11 +68,11 @@ impl Open {
         socket
             .set_nonblocking(true)
             .map_err(Error::socket(doing()))?;
-        let start_ns = ns(times.start_s);
+        let start_ns = ns(active_period.start_s);
         // A constant source starts with a packet, a Poisson source with an interval.
-        let next_ns = match &gaps {
-            Gaps::Constant(_) => start_ns,
-            Gaps::Poisson(..) => start_ns + gaps.next_ns(),
+        let next_ns = match &interarrival_times {
+            InterarrivalTimes::Constant(_) => start_ns,
+            InterarrivalTimes::Poisson(..) => start_ns + interarrival_times.next_ns(),
         };
         self.sources.push(Source {
             socket,
@@ -80,9 +80,9 @@ impl Open {
             payload_bytes: (spec.packet_size_bytes - HEADERS_BYTES)
                 .round()
                 .clamp(0.0, 65_507.0) as usize,
-            gaps,
+            interarrival_times,
             next_ns,
-            stop_ns: times.stop_s.map_or(u64::MAX, ns),
+            stop_ns: active_period.stop_s.map_or(u64::MAX, ns),
         });
         Ok(())
     }
@@ -92,21 +92,21 @@ impl Open {
         if sources.is_empty() {
             return Ok(());
         }
-        let over = self.over.clone();
+        let stop = self.stop.clone();
         let thread = thread::Builder::new()
             .name("open sources".to_owned())
             .spawn(move || {
                 set_realtime_priority(ThreadRole::Measuring);
-                play(sources, began, &over);
+                run_sources(sources, began, &stop);
             });
         self.thread = Some(thread.map_err(Error::socket("start a thread for sources"))?);
         Ok(())
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenLoopSources {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             // The thread has no result.
             let _ = thread.join();
@@ -114,23 +114,25 @@ impl Drop for Open {
     }
 }
 
-impl Gaps {
+impl InterarrivalTimes {
     fn next_ns(&mut self) -> u64 {
         match self {
-            Gaps::Constant(rate_pps) => ns(1.0 / *rate_pps).max(1),
-            Gaps::Poisson(rate_pps, random) => ns(-(1.0 - random.uniform()).ln() / *rate_pps),
+            InterarrivalTimes::Constant(rate_pps) => ns(1.0 / *rate_pps).max(1),
+            InterarrivalTimes::Poisson(rate_pps, random) => {
+                ns(-(1.0 - random.uniform()).ln() / *rate_pps)
+            }
         }
     }
 }
 
-fn play(mut sources: Vec<Source>, began: Instant, over: &AtomicBool) {
+fn run_sources(mut sources: Vec<Source>, began: Instant, stop: &AtomicBool) {
     let payload = vec![0; sources.iter().map(|it| it.payload_bytes).max().unwrap_or(0)];
     let mut due: BinaryHeap<_> = (sources.iter().enumerate())
-        .map(|(place, source)| Reverse((source.next_ns, place)))
+        .map(|(index, source)| Reverse((source.next_ns, index)))
         .collect();
-    while let Some(&Reverse((at_ns, place))) = due.peek() {
+    while let Some(&Reverse((at_ns, index))) = due.peek() {
         let wait = Duration::from_nanos(at_ns).saturating_sub(began.elapsed());
-        if over.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
             return;
         }
         if !wait.is_zero() {
@@ -138,7 +140,7 @@ fn play(mut sources: Vec<Source>, began: Instant, over: &AtomicBool) {
             continue;
         }
         due.pop();
-        let source = &mut sources[place];
+        let source = &mut sources[index];
         if at_ns >= source.stop_ns {
             continue;
         }
@@ -146,7 +148,7 @@ fn play(mut sources: Vec<Source>, began: Instant, over: &AtomicBool) {
         let _ = source
             .socket
             .send_to(&payload[..source.payload_bytes], source.to);
-        source.next_ns += source.gaps.next_ns();
-        due.push(Reverse((source.next_ns, place)));
+        source.next_ns += source.interarrival_times.next_ns();
+        due.push(Reverse((source.next_ns, index)));
     }
 }
