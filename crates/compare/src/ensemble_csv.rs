@@ -6,7 +6,7 @@ use std::path::Path;
 use netflow_files::write_own;
 
 use crate::error::file;
-use crate::{Ensemble, Error, Run, Spread};
+use crate::{Ensemble, Error, Run, RunStatistics};
 
 /// Writes the time series of the reference into a directory; for ns-2:
 ///
@@ -26,14 +26,14 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
         return Ok(());
     };
     let lengths: Vec<f64> = first.lengths_s().collect();
-    let links = told(ensemble, |run| &run.links);
+    let links = common_series(ensemble, |run| &run.links);
     let path = directory.join(ensemble.referee.links_file());
     let header = "time_s,link,queue_pkts,queue_pkts_std,utilization,utilization_std,arrival_pps,arrival_pps_std,loss_probability";
-    write(&path, header, first, links.len(), &mut |i, place, out| {
-        let (name, series) = &links[place];
+    write(&path, header, first, links.len(), &mut |i, index, out| {
+        let (name, series) = &links[index];
         let here: Vec<_> = series.iter().filter_map(|it| it.get(i)).collect();
         let spread = |of: &dyn Fn(&crate::LinkInterval) -> f64| {
-            columns(Spread::of(
+            columns(RunStatistics::of(
                 &here.iter().map(|it| of(it)).collect::<Vec<f64>>(),
             ))
         };
@@ -48,7 +48,7 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
             spread(&|it| it.arrived_pkts / lengths[i]),
         );
     })?;
-    let connections = told(ensemble, |run| &run.connections);
+    let connections = common_series(ensemble, |run| &run.connections);
     let path = directory.join(ensemble.referee.connections_file());
     let header = "time_s,connection,send_pps,send_pps_std,goodput_pps,goodput_pps_std";
     write(
@@ -56,11 +56,11 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
         header,
         first,
         connections.len(),
-        &mut |i, place, out| {
-            let (name, series) = &connections[place];
+        &mut |i, index, out| {
+            let (name, series) = &connections[index];
             let here: Vec<_> = series.iter().filter_map(|it| it.get(i)).collect();
             let spread = |of: &dyn Fn(&crate::ConnectionInterval) -> f64| {
-                columns(Spread::of(
+                columns(RunStatistics::of(
                     &here.iter().map(|it| of(it)).collect::<Vec<f64>>(),
                 ))
             };
@@ -78,7 +78,7 @@ pub fn write_ensemble(ensemble: &Ensemble, directory: &Path) -> Result<(), Error
 type Named<T> = [(String, Vec<T>)];
 
 /// Returns the series that all runs have, by name and run.
-fn told<T>(ensemble: &Ensemble, of: fn(&Run) -> &Named<T>) -> Vec<(&str, Vec<&[T]>)> {
+fn common_series<T>(ensemble: &Ensemble, of: fn(&Run) -> &Named<T>) -> Vec<(&str, Vec<&[T]>)> {
     let of_name = |run, name: &str| {
         let found = of(run).iter().find(|it| it.0 == name);
         found.map(|it| it.1.as_slice())
@@ -91,7 +91,7 @@ fn told<T>(ensemble: &Ensemble, of: fn(&Run) -> &Named<T>) -> Vec<(&str, Vec<&[T
     named.collect()
 }
 
-fn columns(spread: Spread) -> String {
+fn columns(spread: RunStatistics) -> String {
     let text = |number: f64| match number.is_nan() {
         true => String::new(),
         false => number.to_string(),
@@ -113,9 +113,9 @@ fn write(
 ) -> Result<(), Error> {
     let mut text = format!("{header}\n");
     for (i, time_s) in run.times_s.iter().enumerate() {
-        for place in 0..count {
+        for index in 0..count {
             text += &time_s.to_string();
-            row(i, place, &mut text);
+            row(i, index, &mut text);
         }
     }
     file(

@@ -17,18 +17,18 @@ pub(crate) fn temporary() -> Result<tempfile::TempDir, Error> {
     file("make", &std::env::temp_dir(), tempfile::tempdir())
 }
 
-/// Runs a program in the folder `place`, to which it may write, and returns its CPU seconds. `stop` is
+/// Runs a program in the folder `directory`, to which it may write, and returns its CPU seconds. `stop` is
 /// polled.
 pub(crate) fn run_program(
     name: &'static str,
     program: &Path,
     arguments: &[&OsStr],
-    place: &Path,
+    directory: &Path,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<f64, Error> {
-    file("make", place, fs::create_dir_all(place))?;
-    let said = |name: &str| place.join(name);
-    let (stderr, times) = (said("stderr"), said("times"));
+    file("make", directory, fs::create_dir_all(directory))?;
+    let in_directory = |name: &str| directory.join(name);
+    let (stderr, times) = (in_directory("stderr"), in_directory("times"));
     let open = |path: &Path| file("write", path, fs::File::create(path));
     // The shell reports the CPU time of its children.
     let line = r#""$@" 2> "$NETFLOW_STDERR"; code=$?; times > "$NETFLOW_TIMES"; exit $code"#;
@@ -40,7 +40,7 @@ pub(crate) fn run_program(
         .env("NETFLOW_STDERR", &stderr)
         .env("NETFLOW_TIMES", &times)
         .stdin(Stdio::null())
-        .stdout(open(&said("stdout"))?)
+        .stdout(open(&in_directory("stdout"))?)
         // A separate process group, so that all of its processes can be stopped.
         .process_group(0);
     let mut child = file("start", program, command.spawn())?;
@@ -93,7 +93,7 @@ fn cpu_seconds(text: &str) -> Option<f64> {
 }
 
 /// Passes each row of a CSV file to `on`: the name in the second column, and the numbers.
-pub(crate) fn each_row(
+pub(crate) fn for_each_csv_row(
     path: &Path,
     columns: usize,
     mut on: impl FnMut(&str, &[f64]) -> Result<(), String>,
@@ -137,7 +137,7 @@ mod tests {
     use super::cpu_seconds;
 
     #[test]
-    fn the_shell_tells_cpu_times() {
+    fn cpu_times_of_the_shell_are_parsed() {
         let text = "0m0.001s 0m0.002s\n1m2.500s 0m0.250s\n";
         assert_eq!(cpu_seconds(text), Some(62.75));
         assert_eq!(cpu_seconds("nothing"), None);

@@ -16,7 +16,7 @@ use crate::{ConnectionInterval, Error, LinkInterval, Run, Settings};
 
 /// Results of netflow for a scenario.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct NetflowRun {
     /// Time series.
     pub run: Run,
     /// Summary of the whole run.
@@ -27,14 +27,14 @@ pub struct Side {
     pub took_s: Option<f64>,
 }
 
-impl Side {
+impl NetflowRun {
     /// Simulates the scenario. In the packet model, it runs as many seeds as the reference and returns the
     /// means. Connection starts include the start jitter of the reference: its mean in the fluid models, a
     /// random draw per run in the packet model.
     ///
     /// # Errors
     /// [`Error::Evaluation`]
-    pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Side, Error> {
+    pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<NetflowRun, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
         let network = calibrated(&scenario.network, &scenario.options, || false)
             .map_err(|error| failed(&error))?;
@@ -47,7 +47,7 @@ impl Side {
                 ..scenario.options
             };
             let mut shares = SplitMix64::new(options.seed);
-            let network = starting_later(&network, || {
+            let network = delay_starts(&network, || {
                 let share = if by_packets { shares.uniform() } else { 0.5 };
                 share * settings.start_jitter_s
             })?;
@@ -55,12 +55,12 @@ impl Side {
             let mut simulation =
                 Simulation::new(network.clone(), options).map_err(|error| failed(&error))?;
             simulation.set_threads(rayon::current_num_threads() / seeds as usize);
-            let mut keeper = Keeper::new(&network);
+            let mut recorder = IntervalRecorder::new(&network);
             simulation
-                .run(settings.every_s, &mut keeper, || false)
+                .run(settings.every_s, &mut recorder, || false)
                 .map_err(|error| failed(&error))?;
             let took_s = begun.elapsed().as_secs_f64();
-            Ok((keeper.run, Summary::of(&simulation, Vec::new()), took_s))
+            Ok((recorder.run, Summary::of(&simulation, Vec::new()), took_s))
         };
         let runs: Vec<_> = (0..seeds).into_par_iter().map(run).collect();
         let mut kept: Option<Run> = None;
@@ -74,7 +74,7 @@ impl Side {
             kept.get_or_insert_with(|| run.zero()).add(&run, weight);
         }
         let nothing = || Error::Evaluation("it has no result".to_owned());
-        Ok(Side {
+        Ok(NetflowRun {
             run: kept.ok_or_else(nothing)?,
             summary: ensemble.summary().ok_or_else(nothing)?,
             network: Some(Topology::of(&scenario.network)),
@@ -86,7 +86,7 @@ impl Side {
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub fn of_results(directory: &Path) -> Result<Side, Error> {
+    pub fn of_results(directory: &Path) -> Result<NetflowRun, Error> {
         let results = Results::open(directory)?;
         let summary = results.summary.clone();
         let is_part = results.manifest.from_s > 0.0 || results.manifest.to_s.is_some();
@@ -114,14 +114,14 @@ impl Side {
         };
         let mut start_s = 0.0;
         for (i, row) in results.links()?.iter().enumerate() {
-            let place = i % run.links.len().max(1);
-            if place == 0 {
+            let index = i % run.links.len().max(1);
+            if index == 0 {
                 start_s = run.times_s.last().copied().unwrap_or(0.0);
                 run.times_s.push(row.time_s);
             }
             let length_s = row.time_s - start_s;
             let arrived_pkts = row.values.arrival_pps * length_s;
-            run.links[place].1.push(LinkInterval {
+            run.links[index].1.push(LinkInterval {
                 arrived_pkts,
                 lost_pkts: arrived_pkts * row.values.loss_probability,
                 marked_pkts: None,
@@ -138,7 +138,7 @@ impl Side {
                 delivered_pkts: row.values.goodput_pps * length_s,
             });
         }
-        Ok(Side {
+        Ok(NetflowRun {
             run,
             summary,
             network: results.topology()?,
@@ -149,7 +149,7 @@ impl Side {
     /// Limits the result to its first intervals: the time series, and the part of the summary that a
     /// [`Comparison`](crate::Comparison) uses.
     #[must_use]
-    pub fn of_first(mut self, intervals: usize) -> Side {
+    pub fn truncated(mut self, intervals: usize) -> NetflowRun {
         self.run.keep_first(intervals);
         let duration_s = self.run.times_s.last().copied().unwrap_or(0.0);
         self.summary.duration_s = duration_s;
@@ -178,7 +178,7 @@ impl Side {
 }
 
 /// Returns the network with later connection starts.
-fn starting_later(network: &Network, mut by_s: impl FnMut() -> f64) -> Result<Network, Error> {
+fn delay_starts(network: &Network, mut by_s: impl FnMut() -> f64) -> Result<Network, Error> {
     let mut builder = network.to_builder();
     builder.each_connection(|spec| {
         spec.start_s += by_s();
@@ -232,15 +232,15 @@ impl Run {
 }
 
 /// Recorder of all intervals.
-struct Keeper {
+struct IntervalRecorder {
     run: Run,
 }
 
-impl Keeper {
-    fn new(network: &Network) -> Keeper {
+impl IntervalRecorder {
+    fn new(network: &Network) -> IntervalRecorder {
         let links = network.links();
         let connections = network.connections();
-        Keeper {
+        IntervalRecorder {
             run: Run {
                 links: links
                     .map(|id| (network.link_name(id).to_owned(), Vec::new()))
@@ -254,7 +254,7 @@ impl Keeper {
     }
 }
 
-impl Recorder for Keeper {
+impl Recorder for IntervalRecorder {
     type Error = Infallible;
 
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Infallible> {
