@@ -22,36 +22,36 @@ trait Encoder<W> {
 }
 
 /// A table that is being written.
-pub(crate) struct Sheet<W> {
+pub(crate) struct TableWriter<W> {
     columns: Vec<Column>,
     data: Vec<Data>,
     /// Number of case columns, which are first.
-    of_case: usize,
+    case_columns: usize,
     encoder: Box<dyn Encoder<W>>,
     /// Rows so far.
     pub rows: u64,
 }
 
-impl<W: Write + Send + 'static> Sheet<W> {
+impl<W: Write + Send + 'static> TableWriter<W> {
     pub(crate) fn new(
         to: W,
         format: Format,
         columns: &[Column],
-        of_case: usize,
-    ) -> io::Result<Sheet<W>> {
+        case_columns: usize,
+    ) -> io::Result<TableWriter<W>> {
         let encoder: Box<dyn Encoder<W>> = match format {
             Format::Csv => Box::new(csv::Csv::new(to, columns)?),
             #[cfg(feature = "parquet")]
-            Format::Parquet => Box::new(parquet::Parquet::new(to, columns, of_case)?),
+            Format::Parquet => Box::new(parquet::Parquet::new(to, columns, case_columns)?),
             _ => return Err(io::ErrorKind::Unsupported.into()),
         };
-        Ok(Sheet {
+        Ok(TableWriter {
             data: columns
                 .iter()
                 .map(|column| Data::new(column.kind))
                 .collect(),
             columns: columns.to_vec(),
-            of_case,
+            case_columns,
             encoder,
             rows: 0,
         })
@@ -59,29 +59,29 @@ impl<W: Write + Send + 'static> Sheet<W> {
 
     /// Adds rows of one case with the case columns `case`.
     pub(crate) fn add<R: Serialize>(&mut self, case: &[Cell<'_>], rows: &[R]) -> io::Result<()> {
-        let (of_case, of_row) = self.data.split_at_mut(self.of_case);
+        let (case_columns, row_columns) = self.data.split_at_mut(self.case_columns);
         for row in rows {
-            Filling::add(&self.columns[self.of_case..], of_row, row);
+            Filling::add(&self.columns[self.case_columns..], row_columns, row);
         }
-        let gathered = of_row.first().map_or(0, Data::len);
-        for (data, cell) in of_case.iter_mut().zip(case) {
+        let gathered = row_columns.first().map_or(0, Data::len);
+        for (data, cell) in case_columns.iter_mut().zip(case) {
             data.fill_to(gathered, *cell);
         }
         self.rows += rows.len() as u64;
         match gathered >= BATCH {
-            true => self.hand_on(),
+            true => self.flush_batch(),
             false => Ok(()),
         }
     }
 
-    fn hand_on(&mut self) -> io::Result<()> {
+    fn flush_batch(&mut self) -> io::Result<()> {
         self.encoder.batch(&self.columns, &self.data)?;
         self.data.iter_mut().for_each(Data::clear);
         Ok(())
     }
 
     pub(crate) fn finish(mut self) -> io::Result<W> {
-        self.hand_on()?;
+        self.flush_batch()?;
         self.encoder.finish()
     }
 }

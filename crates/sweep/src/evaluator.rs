@@ -11,14 +11,14 @@ use netflow_simulation::{Simulation, calibrated, check_interval, uncalibrated};
 use netflow_steady::{Solver, SteadyOptions};
 
 use crate::cases::Case;
-use crate::sweep::loaded;
-use crate::tables::Outcome;
-use crate::{Error, Load, Model, Sweep};
+use crate::sweep::load_for_model;
+use crate::tables::CaseResult;
+use crate::{Error, Model, ScenarioLoader, Sweep};
 
 /// Evaluator that caches the parts shared by consecutive cases.
-pub(crate) struct Worker<'a> {
+pub(crate) struct CaseEvaluator<'a> {
     sweep: &'a Sweep,
-    load: &'a Load<'a>,
+    load: &'a ScenarioLoader<'a>,
     stop: &'a (dyn Fn() -> bool + Sync),
     /// Scenario, by combination of values.
     scenario: Option<(u64, Result<Prepared, String>)>,
@@ -28,13 +28,13 @@ pub(crate) struct Worker<'a> {
     network: Option<((u64, usize), Result<Network, String>)>,
 }
 
-impl<'a> Worker<'a> {
+impl<'a> CaseEvaluator<'a> {
     pub(crate) fn new(
         sweep: &'a Sweep,
-        load: &'a Load<'a>,
+        load: &'a ScenarioLoader<'a>,
         stop: &'a (dyn Fn() -> bool + Sync),
-    ) -> Worker<'a> {
-        Worker {
+    ) -> CaseEvaluator<'a> {
+        CaseEvaluator {
             sweep,
             load,
             stop,
@@ -48,7 +48,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn evaluate(
         &mut self,
         case: &Case,
-    ) -> Result<Option<Result<Outcome, String>>, Error> {
+    ) -> Result<Option<Result<CaseResult, String>>, Error> {
         self.prepare(case)?;
         let Some((_, scenario)) = &self.scenario else {
             return Ok(None);
@@ -59,14 +59,14 @@ impl<'a> Worker<'a> {
         };
         if let Model::Solve = self.sweep.model() {
             let at_s = self.sweep.at_s().unwrap_or(scenario.options.duration_s);
-            return Ok(Some(rest(scenario, at_s, case, &mut self.detours)));
+            return Ok(Some(solve_steady(scenario, at_s, case, &mut self.detours)));
         }
         let network = match case.failed {
             None => &scenario.network,
             Some(failure) => {
                 let key = (case.combination, failure);
                 if self.network.as_ref().is_none_or(|(known, _)| *known != key) {
-                    self.network = Some((key, without(scenario, failure)));
+                    self.network = Some((key, with_link_down(scenario, failure)));
                 }
                 match &self.network {
                     Some((_, Ok(network))) => network,
@@ -87,7 +87,7 @@ impl<'a> Worker<'a> {
         {
             return Ok(());
         }
-        let prepared = match loaded(
+        let prepared = match load_for_model(
             self.sweep.request().model,
             self.load,
             &self.sweep.settings_of(case),
@@ -119,19 +119,19 @@ impl<'a> Worker<'a> {
         scenario: &Prepared,
         network: &Network,
         seed: u64,
-    ) -> Option<Result<Outcome, String>> {
+    ) -> Option<Result<CaseResult, String>> {
         let options = Options {
             seed: scenario.options.seed.wrapping_add(seed),
             ..scenario.options
         };
-        match self.play(scenario, network, options) {
+        match self.simulate(scenario, network, options) {
             Ok(_) if (self.stop)() => None,
-            Ok(summary) => Some(Ok(Outcome::Run(Box::new(summary)))),
+            Ok(summary) => Some(Ok(CaseResult::Run(Box::new(summary)))),
             Err(error) => Some(Err(error.to_string())),
         }
     }
 
-    fn play(
+    fn simulate(
         &self,
         scenario: &Prepared,
         network: &Network,
@@ -146,7 +146,7 @@ impl<'a> Worker<'a> {
             ..Scope::whole(options.duration_s)
         };
         let mut watched = Watched {
-            recorder: Unrecorded,
+            recorder: NullRecorder,
             watch: Watch::new(scope, network, self.stop),
         };
         simulation.run(every_s, &mut watched, self.stop)?;
@@ -157,12 +157,12 @@ impl<'a> Worker<'a> {
 }
 
 /// Solves for the steady state of a case, with routes around failures as in `netflow failures`.
-fn rest(
+fn solve_steady(
     scenario: &Prepared,
     at_s: f64,
     case: &Case,
     detours: &mut Option<(u64, Detours)>,
-) -> Result<Outcome, String> {
+) -> Result<CaseResult, String> {
     let network = &scenario.network;
     let options = SteadyOptions {
         seed: scenario.options.seed,
@@ -185,13 +185,13 @@ fn rest(
     };
     let steady = solver.and_then(|mut solver| solver.solve(&options));
     let steady = steady.map_err(|error| error.to_string())?;
-    Ok(Outcome::Steady(network.clone(), Box::new(steady)))
+    Ok(CaseResult::Steady(network.clone(), Box::new(steady)))
 }
 
 /// Recorder that keeps nothing, because only the summary of the run is needed.
-struct Unrecorded;
+struct NullRecorder;
 
-impl Recorder for Unrecorded {
+impl Recorder for NullRecorder {
     type Error = Infallible;
 
     fn interval(&mut self, _: &Interval<'_>) -> Result<(), Infallible> {
@@ -200,7 +200,7 @@ impl Recorder for Unrecorded {
 }
 
 /// Returns the network with one link down from the start, as by an event at 0 s.
-fn without(scenario: &Prepared, failure: usize) -> Result<Network, String> {
+fn with_link_down(scenario: &Prepared, failure: usize) -> Result<Network, String> {
     let Some((link, back)) = scenario.network.physical_links().nth(failure) else {
         return Err("there is no such link".to_owned());
     };

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_results::Format;
-use netflow_sweep::{Axis, Error, Model, Request, Sweep, Writing};
+use netflow_sweep::{Axis, Error, Model, Request, Sweep, WriteOptions};
 
 use crate::common::{axes, load, request, said, sweep};
 
@@ -16,7 +16,7 @@ fn refusal(request: Request) -> String {
 }
 
 #[test]
-fn ranges_and_lists_that_are_none() {
+fn invalid_ranges_and_lists_are_rejected() {
     for (option, message) in [
         ("k", "no `=` between a key and its values"),
         ("=1,2", "there is no key before the `=`"),
@@ -60,7 +60,7 @@ fn ranges_and_lists_that_are_none() {
 }
 
 #[test]
-fn values_that_scenarios_refuse() {
+fn invalid_values_are_rejected() {
     for (option, message) in [
         (
             "link.A->D.bandwidth=1..2 Mbit/s/3",
@@ -93,7 +93,7 @@ fn values_that_scenarios_refuse() {
 }
 
 #[test]
-fn requests_that_make_no_sense() {
+fn invalid_requests_are_rejected() {
     let same = "link.A->B.delay=1 ms,2 ms";
     let set = vec!["link.A->B.delay=5 ms".to_owned()];
     let cases: [(Request, &str); 9] = [
@@ -180,7 +180,7 @@ fn requests_that_make_no_sense() {
 }
 
 #[test]
-fn products_beyond_the_bound() {
+fn too_many_cases_are_rejected() {
     let axis = |key: &str| axes(&[&format!("{key}=1..2 Mbit/s/100000")]).remove(0);
     let mut request = Request {
         axes: vec![axis("link.A->B.bandwidth"), axis("link.B->C.bandwidth")],
@@ -211,20 +211,20 @@ fn products_beyond_the_bound() {
 }
 
 #[test]
-fn directories_that_are_not_its_own() {
+fn foreign_directories_are_rejected() {
     let ours = sweep(request());
     let place = tempfile::tempdir().unwrap();
-    let write = |sweep: &Sweep, writing: &Writing| {
+    let write = |sweep: &Sweep, writing: &WriteOptions| {
         let to = place.path().join("sweep");
         sweep.write(&to, writing, &load, &mut |_| {}, &|| false)
     };
-    write(&ours, &Writing::default()).unwrap();
+    write(&ours, &WriteOptions::default()).unwrap();
     let other = sweep(Request {
         each_link_fails: false,
         ..request()
     });
-    let error = write(&other, &Writing::default()).unwrap_err();
-    assert!(matches!(error, Error::Another { .. }));
+    let error = write(&other, &WriteOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::OtherSweep { .. }));
     let said = error.to_string();
     assert!(
         said.ends_with("holds another sweep: `cases`, `chunks`, `fail` differ"),
@@ -239,15 +239,16 @@ fn directories_that_are_not_its_own() {
         ("{}", "it has no `digest`"),
     ] {
         fs::write(&description, text).unwrap();
-        let error = write(&ours, &Writing::default()).unwrap_err();
+        let error = write(&ours, &WriteOptions::default()).unwrap_err();
         assert!(
-            matches!(error, Error::NotASweep { .. }) && error.to_string().contains(message),
+            matches!(error, Error::InvalidDescription { .. })
+                && error.to_string().contains(message),
             "{error}"
         );
     }
-    let force = Writing {
+    let force = WriteOptions {
         force: true,
-        ..Writing::default()
+        ..WriteOptions::default()
     };
     assert_eq!(write(&other, &force).unwrap().cases, 12);
 
@@ -264,7 +265,7 @@ fn directories_that_are_not_its_own() {
 
 /// The scenario is loaded again for every combination of values.
 #[test]
-fn a_scenario_that_changes_meanwhile() {
+fn changed_scenario_is_rejected() {
     let ours = sweep(request());
     let changed = |settings: &[String]| {
         let text = "simulation = { duration = \"6 s\" }\n\
@@ -275,7 +276,7 @@ fn a_scenario_that_changes_meanwhile() {
     let place = tempfile::tempdir().unwrap();
     let error = ours.write(
         place.path(),
-        &Writing::default(),
+        &WriteOptions::default(),
         &changed,
         &mut |_| {},
         &|| false,
@@ -285,7 +286,7 @@ fn a_scenario_that_changes_meanwhile() {
 
 /// Validating very many values can be stopped.
 #[test]
-fn trying_values_ends_when_somebody_says_so() {
+fn validation_can_be_stopped() {
     let loads = AtomicU64::new(0);
     let counted = |settings: &[String]| {
         loads.fetch_add(1, Ordering::Relaxed);
@@ -308,7 +309,7 @@ fn trying_values_ends_when_somebody_says_so() {
 /// Very many numbers are not all validated. The last one is, and an invalid one among the others gives a case
 /// without a result.
 #[test]
-fn of_many_numbers_a_thousand_are_tried() {
+fn numeric_axes_are_validated_at_1000_values() {
     let sweep = |values: &str| {
         let loads = AtomicU64::new(0);
         let counted = |settings: &[String]| {
@@ -345,7 +346,7 @@ fn of_many_numbers_a_thousand_are_tried() {
     let place = tempfile::tempdir().unwrap();
     let written = other.unwrap().write(
         place.path(),
-        &Writing::default(),
+        &WriteOptions::default(),
         &load,
         &mut |_| {},
         &|| false,

@@ -21,8 +21,8 @@ pub(super) struct Parquet<W: Write + Send> {
 }
 
 impl<W: Write + Send> Parquet<W> {
-    /// Returns a writer. The first `of_case` columns belong to the case and repeat over many rows.
-    pub(super) fn new(to: W, columns: &[Column], of_case: usize) -> io::Result<Parquet<W>> {
+    /// Returns a writer. The first `case_columns` columns belong to the case and repeat over many rows.
+    pub(super) fn new(to: W, columns: &[Column], case_columns: usize) -> io::Result<Parquet<W>> {
         let schema = Arc::new(schema(columns));
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
@@ -31,7 +31,8 @@ impl<W: Write + Send> Parquet<W> {
             .set_statistics_enabled(EnabledStatistics::None)
             .set_column_statistics_enabled(CASE.into(), EnabledStatistics::Chunk);
         let repeated = columns.iter().enumerate();
-        let repeated = repeated.filter(|(i, column)| *i < of_case || column.kind == Kind::Text);
+        let repeated =
+            repeated.filter(|(i, column)| *i < case_columns || column.kind == Kind::Text);
         let properties = repeated.fold(properties, |properties, (_, column)| {
             let path = vec![column.name.clone()];
             properties.set_column_dictionary_enabled(path.into(), true)

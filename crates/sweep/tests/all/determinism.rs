@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netflow_results::Format;
-use netflow_sweep::{Error, Model, Request, Sweep, Writing, Written};
+use netflow_sweep::{Error, Model, Request, Sweep, WriteOptions, WriteSummary};
 use rayon::prelude::*;
 
 use crate::common::{axes, files, load, request, said, sweep};
 
-fn write(sweep: &Sweep, to: &Path, writing: Writing) -> Written {
+fn write(sweep: &Sweep, to: &Path, writing: WriteOptions) -> WriteSummary {
     let written = sweep.write(to, &writing, &load, &mut |_| {}, &|| false);
     written.unwrap_or_else(|error| panic!("{}", said(&error)))
 }
@@ -22,18 +22,18 @@ fn with<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Writes the whole sweep with this number of threads.
-fn write_with(threads: usize, sweep: &Sweep, to: &Path) -> Written {
-    with(threads, || write(sweep, to, Writing::default()))
+fn write_with(threads: usize, sweep: &Sweep, to: &Path) -> WriteSummary {
+    with(threads, || write(sweep, to, WriteOptions::default()))
 }
 
-fn whole(sweep: &Sweep) -> (tempfile::TempDir, Written) {
+fn whole(sweep: &Sweep) -> (tempfile::TempDir, WriteSummary) {
     let place = tempfile::tempdir().unwrap();
     let written = write_with(1, sweep, place.path());
     (place, written)
 }
 
 #[test]
-fn threads_make_no_difference() {
+fn results_do_not_depend_on_threads() {
     for format in Format::ALL
         .into_iter()
         .filter(|it| it.is_available() && *it != Format::Jsonl)
@@ -53,21 +53,21 @@ fn threads_make_no_difference() {
 }
 
 #[test]
-fn shards_together_are_the_whole() {
+fn shards_form_the_whole_sweep() {
     let sweep = sweep(request());
     let (one, _) = whole(&sweep);
     let parts = tempfile::tempdir().unwrap();
     // All shards at once, in one directory.
-    let written: Vec<Written> = ["1/3", "2/3", "3/3"]
+    let written: Vec<WriteSummary> = ["1/3", "2/3", "3/3"]
         .par_iter()
         .map(|shard| {
             let shard = shard.parse().unwrap();
             write(
                 &sweep,
                 parts.path(),
-                Writing {
+                WriteOptions {
                     shard,
-                    ..Writing::default()
+                    ..WriteOptions::default()
                 },
             )
         })
@@ -79,7 +79,7 @@ fn shards_together_are_the_whole() {
 }
 
 #[test]
-fn what_was_stopped_goes_on() {
+fn stopped_sweep_resumes() {
     let sweep = sweep(request());
     let (one, _) = whole(&sweep);
     let place = tempfile::tempdir().unwrap();
@@ -88,7 +88,13 @@ fn what_was_stopped_goes_on() {
         let asked = AtomicU64::new(0);
         let stop = || asked.fetch_add(1, Ordering::Relaxed) > after;
         let end = with(2, || {
-            sweep.write(place.path(), &Writing::default(), &load, &mut |_| {}, &stop)
+            sweep.write(
+                place.path(),
+                &WriteOptions::default(),
+                &load,
+                &mut |_| {},
+                &stop,
+            )
         });
         match end {
             Err(Error::Stopped { .. }) => stopped += 1,
@@ -102,7 +108,7 @@ fn what_was_stopped_goes_on() {
 }
 
 #[test]
-fn what_was_damaged_is_done_again() {
+fn damaged_chunks_are_recomputed() {
     let sweep = sweep(request());
     let (one, _) = whole(&sweep);
     let expected = files(one.path());
@@ -139,7 +145,7 @@ fn what_was_damaged_is_done_again() {
 
 /// Leftovers of a killed process are removed; other files remain.
 #[test]
-fn leftovers_go() {
+fn partial_files_are_removed() {
     let sweep = sweep(request());
     let (one, _) = whole(&sweep);
     let expected = files(one.path());
@@ -152,9 +158,9 @@ fn leftovers_go() {
     write_with(1, &sweep, one.path());
     assert!(files(one.path()) == expected);
     fs::write(one.path().join("links/mine.txt"), "mine").unwrap();
-    let writing = Writing {
+    let writing = WriteOptions {
         force: true,
-        ..Writing::default()
+        ..WriteOptions::default()
     };
     assert_eq!(write(&sweep, one.path(), writing).reused, 0);
     assert_eq!(files(one.path()).len(), expected.len() + 1);
@@ -175,9 +181,9 @@ fn runs_are_the_same_in_shards() {
     let parts = tempfile::tempdir().unwrap();
     for shard in ["2/2", "1/2"] {
         let shard = shard.parse().unwrap();
-        let writing = Writing {
+        let writing = WriteOptions {
             shard,
-            ..Writing::default()
+            ..WriteOptions::default()
         };
         with(2, || write(&sweep, parts.path(), writing));
     }

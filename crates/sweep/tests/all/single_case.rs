@@ -7,7 +7,7 @@ use netflow_results::{Scope, Summary, Watch, Watched};
 use netflow_scenario::from_str;
 use netflow_simulation::{Options, Simulation};
 use netflow_steady::{SteadyOptions, solve};
-use netflow_sweep::{Load, Model, Request, Sweep, Writing};
+use netflow_sweep::{Model, Request, ScenarioLoader, Sweep, WriteOptions};
 
 use crate::common::{axes, load, request, sweep};
 
@@ -19,9 +19,9 @@ fn table(sweep: &Sweep, name: &str) -> Vec<Row> {
 }
 
 /// Returns all rows of a table for a scenario loaded with `load`.
-fn table_of(sweep: &Sweep, load: &Load<'_>, name: &str) -> Vec<Row> {
+fn table_of(sweep: &Sweep, load: &ScenarioLoader<'_>, name: &str) -> Vec<Row> {
     let place = tempfile::tempdir().unwrap();
-    let writing = Writing::default();
+    let writing = WriteOptions::default();
     sweep
         .write(place.path(), &writing, load, &mut |_| {}, &|| false)
         .unwrap();
@@ -66,7 +66,7 @@ fn cells_of_counts_can_be_set() {
 }
 
 #[test]
-fn a_steady_state_is_that_of_its_settings() {
+fn steady_state_matches_its_settings() {
     let sweep = sweep(request());
     let links = table(&sweep, "links");
     let network = table(&sweep, "network");
@@ -113,7 +113,7 @@ fn a_steady_state_is_that_of_its_settings() {
 /// After the failure of A->C, its demand is divided over both links from A to B. Earlier, one of them carried
 /// all of it.
 #[test]
-fn a_failure_divides_demands_anew() {
+fn failure_reassigns_demands() {
     const SCENARIO: &str = r#"
 simulation = { duration = "5 s", ecmp = true }
 link = [
@@ -150,7 +150,7 @@ demand = [{ from = "A", to = "C", rate = "4 Mbit/s", kind = "poisson" }]
 }
 
 #[test]
-fn a_run_is_that_of_its_seed() {
+fn run_matches_its_seed() {
     let sweep = sweep(Request {
         axes: axes(&["link.B->C.bandwidth=2..3 Mbit/s/2"]),
         settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
@@ -205,7 +205,7 @@ impl netflow_simulation::Recorder for Nothing {
 
 /// An invalid case has a row with the reason.
 #[test]
-fn a_case_without_an_answer_is_a_row() {
+fn case_without_result_has_a_row() {
     let sweep = sweep(Request {
         settings: vec![
             "link.A->B.queue={ discipline = \"red\", min = \"5 pkt\", max = \"15 pkt\" }"
