@@ -4,13 +4,13 @@ use serde::{Serialize, Serializer};
 
 /// A number with four significant digits; NaN and infinity become `null`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Short(pub f64);
+pub struct Rounded(pub f64);
 
 /// A time in seconds with nine significant digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Time(pub f64);
 
-impl Serialize for Short {
+impl Serialize for Rounded {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         number(rounded(self.0, 4), serializer)
     }
@@ -23,8 +23,8 @@ impl Serialize for Time {
 }
 
 /// Converts all values.
-pub fn short(values: &[f64]) -> Vec<Short> {
-    values.iter().copied().map(Short).collect()
+pub fn round_all(values: &[f64]) -> Vec<Rounded> {
+    values.iter().copied().map(Rounded).collect()
 }
 
 fn rounded(value: f64, digits: usize) -> f64 {
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn four_digits_and_no_nan() {
         let values = [0.0, 1234567.0, 0.000123456, -2.5, f64::NAN, f64::INFINITY];
-        let text = serde_json::to_string(&short(&values)).unwrap();
+        let text = serde_json::to_string(&round_all(&values)).unwrap();
         assert_eq!(text, "[0,1235000,0.0001235,-2.5,null,null]");
         assert_eq!(
             serde_json::to_string(&Time(1234.5678)).unwrap(),

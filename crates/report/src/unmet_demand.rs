@@ -6,7 +6,7 @@ use netflow_results::{ConnectionSummary, TopologyConnection};
 /// throughput, the reference is the smaller of that throughput and the data of its application. For other
 /// sources, the result is the loss fraction combined with the time without a route. Returns `None` if the
 /// connection was not active.
-pub fn short_by(
+pub fn unmet_demand(
     connection: &ConnectionSummary,
     known: Option<&TopologyConnection>,
     (from_s, to_s): (f64, f64),
@@ -84,12 +84,12 @@ mod tests {
     }
 
     fn share(connection: &ConnectionSummary, alone_pps: Option<f64>) -> f64 {
-        let share = short_by(connection, Some(&known(alone_pps)), (0.0, 15.0)).unwrap();
+        let share = unmet_demand(connection, Some(&known(alone_pps)), (0.0, 15.0)).unwrap();
         (1e9 * share).round() / 1e9
     }
 
     #[test]
-    fn what_was_wanted_is_what_is_compared_with() {
+    fn unmet_demand_is_relative_to_the_demand() {
         // Lost packets of sent packets; packets in flight are not lost.
         assert_eq!(share(&connection(), None), 0.1);
         // 20 packets/s for the remaining ten seconds.
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_done_or_has_not_begun_is_not_short_of_anything() {
+    fn finished_or_unstarted_connection_has_no_unmet_demand() {
         let done = ConnectionSummary {
             finished_s: Some(9.0),
             mean_finished_s: Some(9.0),
@@ -127,9 +127,9 @@ mod tests {
         };
         assert_eq!(share(&done, Some(20.0)), 0.0);
         assert_eq!(
-            short_by(&connection(), Some(&known(None)), (0.0, 4.0)),
+            unmet_demand(&connection(), Some(&known(None)), (0.0, 4.0)),
             None
         );
-        assert!(short_by(&connection(), None, (0.0, 4.0)).is_some());
+        assert!(unmet_demand(&connection(), None, (0.0, 4.0)).is_some());
     }
 }

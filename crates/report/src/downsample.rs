@@ -4,23 +4,23 @@ use std::ops::Range;
 
 /// Grid of time intervals (buckets) for downsampling.
 #[derive(Clone, Debug)]
-pub struct Thinning {
+pub struct DownsamplingGrid {
     samples: usize,
     /// Number of buckets; equal to the number of samples without downsampling.
     buckets: usize,
     per_bucket: usize,
 }
 
-impl Thinning {
+impl DownsamplingGrid {
     /// Returns a grid from `samples` samples to at most `points` points (at least two).
-    pub fn new(samples: usize, points: usize) -> Thinning {
+    pub fn new(samples: usize, points: usize) -> DownsamplingGrid {
         match samples <= points.max(2) {
-            true => Thinning {
+            true => DownsamplingGrid {
                 samples,
                 buckets: samples,
                 per_bucket: 1,
             },
-            false => Thinning {
+            false => DownsamplingGrid {
                 samples,
                 buckets: (points / 2).max(1),
                 per_bucket: 2,
@@ -29,8 +29,8 @@ impl Thinning {
     }
 
     /// Returns a grid of at most `most` buckets with one value each.
-    pub fn stretches(samples: usize, most: usize) -> Thinning {
-        Thinning {
+    pub fn single_valued(samples: usize, most: usize) -> DownsamplingGrid {
+        DownsamplingGrid {
             samples,
             buckets: samples.min(most.max(1)),
             per_bucket: 1,
@@ -38,7 +38,7 @@ impl Thinning {
     }
 
     /// Returns true if samples are omitted.
-    pub fn thins(&self) -> bool {
+    pub fn omits_samples(&self) -> bool {
         self.buckets < self.samples
     }
 
@@ -75,7 +75,7 @@ impl Thinning {
     }
 
     /// Returns the minimum of every bucket, for each of its points.
-    pub fn lowest(&self, values: &[f64]) -> Vec<f64> {
+    pub fn bucket_minima(&self, values: &[f64]) -> Vec<f64> {
         self.two(values, |here| {
             let low = here.iter().copied().filter(|v| !v.is_nan());
             let low = low.min_by(f64::total_cmp);
@@ -84,7 +84,7 @@ impl Thinning {
     }
 
     /// Returns the maximum of every bucket, for each of its points.
-    pub fn highest(&self, values: &[f64]) -> Vec<f64> {
+    pub fn bucket_maxima(&self, values: &[f64]) -> Vec<f64> {
         self.two(values, |here| {
             let high = here.iter().copied().filter(|v| !v.is_nan());
             let high = high.max_by(f64::total_cmp);
@@ -117,13 +117,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_series_stay_as_they_are() {
+    fn short_series_are_not_downsampled() {
         for n in [0, 1, 2, 10] {
             let values: Vec<f64> = (0..n).map(f64::from).collect();
-            let thinning = Thinning::new(values.len(), 10);
+            let thinning = DownsamplingGrid::new(values.len(), 10);
             assert_eq!(thinning.extremes(&values), values);
             assert_eq!(thinning.times(&values), values);
-            assert!(!thinning.thins());
+            assert!(!thinning.omits_samples());
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
             let mut values = vec![1.0; 1000];
             values[at] = 7.0;
             values[(at + 500) % 1000] = -3.0;
-            let thin = Thinning::new(1000, 60).extremes(&values);
+            let thin = DownsamplingGrid::new(1000, 60).extremes(&values);
             assert_eq!(thin.len(), 60);
             assert_eq!(thin.iter().filter(|v| **v == 7.0).count(), 1, "{at}");
             assert_eq!(thin.iter().filter(|v| **v == -3.0).count(), 1, "{at}");
@@ -143,16 +143,16 @@ mod tests {
     #[test]
     fn extremes_keep_their_order_and_times_rise() {
         let values = [0.0, 5.0, 1.0, 2.0, 9.0, 3.0, 4.0, 4.0];
-        let thinning = Thinning::new(8, 4);
+        let thinning = DownsamplingGrid::new(8, 4);
         assert_eq!(thinning.extremes(&values), [0.0, 5.0, 9.0, 3.0]);
         let times: Vec<f64> = (0..8).map(f64::from).collect();
         assert_eq!(thinning.times(&times), [0.0, 3.0, 4.0, 7.0]);
     }
 
     #[test]
-    fn what_is_no_number_hides_nothing() {
+    fn nan_does_not_hide_values() {
         let values = [f64::NAN, 5.0, f64::NAN, f64::NAN, f64::NAN, f64::NAN];
-        let thin = Thinning::new(6, 4).extremes(&values);
+        let thin = DownsamplingGrid::new(6, 4).extremes(&values);
         assert_eq!(thin[..2], [5.0, 5.0]);
         assert!(thin[2..].iter().all(|v| v.is_nan()));
     }

@@ -4,7 +4,7 @@ use crate::run::{LINK_LOSS, QUEUE, UTILIZATION};
 
 /// Returns the lower and upper edges of a band of ±`spread` around each value. The edges are limited to 0 and
 /// to `most`, or to the value itself if it exceeds `most`.
-pub fn edges(values: &[f64], spread: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) {
+pub fn band_edges(values: &[f64], spread: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) {
     let each = values.iter().zip(spread);
     // `f64::max` and `f64::min` would replace NaN, which marks a gap.
     each.map(|(value, by)| {
@@ -19,7 +19,7 @@ pub fn edges(values: &[f64], spread: &[f64], most: f64) -> (Vec<f64>, Vec<f64>) 
 }
 
 /// Returns the maximum of a series of a link, where `buffer_pkts` is its buffer if it counts packets.
-pub fn most_of_link(quantity: usize, buffer_pkts: Option<f64>) -> f64 {
+pub fn link_series_max(quantity: usize, buffer_pkts: Option<f64>) -> f64 {
     match quantity {
         QUEUE => buffer_pkts.unwrap_or(f64::INFINITY),
         LINK_LOSS | UTILIZATION => 1.0,
@@ -32,15 +32,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_band_keeps_to_what_can_be() {
+    fn band_is_clipped_to_the_valid_range() {
         let values = [0.5, 0.9, 0.1, f64::NAN, 1.2];
-        let (low, high) = edges(&values, &[0.2; 5], most_of_link(UTILIZATION, None));
+        let (low, high) = band_edges(&values, &[0.2; 5], link_series_max(UTILIZATION, None));
         assert_eq!(low[..3], [0.3, 0.7, 0.0]);
         assert_eq!(high[..2], [0.7, 1.0]);
         assert!(low[3].is_nan() && high[3].is_nan());
         assert_eq!(high[4], 1.2);
         assert_eq!(
-            edges(&[90.0], &[20.0], most_of_link(QUEUE, Some(100.0))).1,
+            band_edges(&[90.0], &[20.0], link_series_max(QUEUE, Some(100.0))).1,
             [100.0]
         );
     }

@@ -6,7 +6,7 @@ use netflow_results::Row;
 
 /// Time series of all links or connections on common times.
 #[derive(Clone, Debug, Default)]
-pub struct Columns {
+pub struct SeriesTable {
     /// Ascending times in seconds.
     pub times_s: Vec<f64>,
     quantities: usize,
@@ -14,9 +14,9 @@ pub struct Columns {
     values: Vec<Vec<f64>>,
 }
 
-impl Columns {
+impl SeriesTable {
     /// Builds the series of the given names from rows; other names are ignored.
-    pub fn new<R: Row>(rows: &[R], names: &[String]) -> Columns {
+    pub fn new<R: Row>(rows: &[R], names: &[String]) -> SeriesTable {
         let places: HashMap<&str, usize> = names
             .iter()
             .enumerate()
@@ -28,7 +28,7 @@ impl Columns {
             let place = *places.get(&**keys.first()?)?;
             time_s.is_finite().then_some((time_s, place, values))
         });
-        Columns::of(rows, names.len(), quantities)
+        SeriesTable::of(rows, names.len(), quantities)
     }
 
     /// Builds the series from `(time, place, values)` rows.
@@ -36,7 +36,7 @@ impl Columns {
         rows: impl Iterator<Item = (f64, usize, Vec<f64>)>,
         names: usize,
         quantities: usize,
-    ) -> Columns {
+    ) -> SeriesTable {
         let rows: Vec<_> = rows.collect();
         let mut times_s: Vec<f64> = rows.iter().map(|row| row.0).collect();
         times_s.sort_by(f64::total_cmp);
@@ -54,7 +54,7 @@ impl Columns {
                 }
             }
         }
-        Columns {
+        SeriesTable {
             times_s,
             quantities,
             values,
@@ -62,7 +62,7 @@ impl Columns {
     }
 
     /// Returns the series on other times, with NaN for missing times.
-    pub fn onto(self, times_s: &[f64]) -> Columns {
+    pub fn resampled_at(self, times_s: &[f64]) -> SeriesTable {
         if self.times_s == times_s {
             return self;
         }
@@ -75,7 +75,7 @@ impl Columns {
                 .map(|at| value(at).unwrap_or(f64::NAN))
                 .collect()
         };
-        Columns {
+        SeriesTable {
             times_s: times_s.to_vec(),
             quantities: self.quantities,
             values: self.values.iter().map(moved).collect(),
@@ -83,7 +83,7 @@ impl Columns {
     }
 
     /// Treats 0 of a quantity as missing, for example the RTT of a connection that has not started.
-    pub fn without_zeros(mut self, quantity: usize) -> Columns {
+    pub fn without_zeros(mut self, quantity: usize) -> SeriesTable {
         let all = self.values.iter_mut().skip(quantity);
         for value in all.step_by(self.quantities.max(1)).flatten() {
             if *value == 0.0 {
@@ -123,7 +123,7 @@ impl Columns {
 }
 
 /// Returns the union of the times of both.
-pub fn times_of_both(a: &Columns, b: &Columns) -> Vec<f64> {
+pub fn times_of_both(a: &SeriesTable, b: &SeriesTable) -> Vec<f64> {
     let mut times_s = [a.times_s.as_slice(), &b.times_s].concat();
     times_s.sort_by(f64::total_cmp);
     times_s.dedup();

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use netflow_results::{CONNECTIONS, LINKS, Referee, each_csv_row};
 
-use crate::band::most_of_link;
-use crate::columns::Columns;
-use crate::data::{Against, Reference, Referred};
-use crate::run::{GOODPUT, Grid, QUEUE, SEND, UTILIZATION};
+use crate::confidence_band::link_series_max;
+use crate::data::{Reference, ReferenceCurves, ReferenceRun};
+use crate::run::{GOODPUT, PageGrid, QUEUE, SEND, UTILIZATION};
+use crate::series_table::SeriesTable;
 use crate::{Error, data};
 
 /// Quantities of a link; each has a column with its name and one with the suffix `_std`.
@@ -24,7 +24,7 @@ const POINTS: usize = 600;
 
 /// Reads the files of a reference in a directory (for ns-2 `ns2-links.csv` and `ns2-connections.csv`), for
 /// links and connections that have curves in the run.
-pub fn read(directory: &Path, run: &data::Run) -> Result<Against, Error> {
+pub fn read(directory: &Path, run: &data::Run) -> Result<ReferenceRun, Error> {
     let links = run.links.iter().filter(|it| it.curves.is_some());
     let links = links.map(|it| it.name.as_str()).collect();
     let connections = run.connections.iter().filter(|it| it.curves.is_some());
@@ -32,7 +32,7 @@ pub fn read(directory: &Path, run: &data::Run) -> Result<Against, Error> {
     let there = |referee: &Referee| directory.join(referee.links_file()).is_file();
     // Without any file, the error names the file of the default reference.
     let referee = Referee::ALL.into_iter().find(there).unwrap_or_default();
-    Ok(Against {
+    Ok(ReferenceRun {
         name: directory.display().to_string(),
         referee: referee.name(),
         links: reference(&directory.join(referee.links_file()), "link", LINK, links)?,
@@ -64,21 +64,24 @@ fn reference(
             rows.push((time_s, place, values.to_vec()));
         }
     })?;
-    let columns = Columns::of(rows.into_iter(), names.len(), 2 * quantities.len());
-    let grid = Grid::new(&columns.times_s, POINTS);
-    let of = names.iter().enumerate().map(|(place, name)| Referred {
-        name: (*name).to_owned(),
-        curves: (0..quantities.len())
-            .map(|quantity| {
-                let spread = columns.series(place, 2 * quantity + 1);
-                let most = match quantities[quantity] == LINK[1] {
-                    true => most_of_link(UTILIZATION, None),
-                    false => f64::INFINITY,
-                };
-                grid.curve(columns.series(place, 2 * quantity), spread, most)
-            })
-            .collect(),
-    });
+    let columns = SeriesTable::of(rows.into_iter(), names.len(), 2 * quantities.len());
+    let grid = PageGrid::new(&columns.times_s, POINTS);
+    let of = names
+        .iter()
+        .enumerate()
+        .map(|(place, name)| ReferenceCurves {
+            name: (*name).to_owned(),
+            curves: (0..quantities.len())
+                .map(|quantity| {
+                    let spread = columns.series(place, 2 * quantity + 1);
+                    let most = match quantities[quantity] == LINK[1] {
+                        true => link_series_max(UTILIZATION, None),
+                        false => f64::INFINITY,
+                    };
+                    grid.curve(columns.series(place, 2 * quantity), spread, most)
+                })
+                .collect(),
+        });
     Ok(Reference {
         of: of.collect(),
         x: grid.times(&columns.times_s),

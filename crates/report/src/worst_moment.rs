@@ -2,14 +2,18 @@
 
 use netflow_results::SATURATED;
 
-use crate::columns::Columns;
-use crate::data::Worst;
+use crate::data::WorstMoment;
+use crate::rounding::{Rounded, Time};
 use crate::run::{ARRIVAL, LINK_LOSS, UTILIZATION};
-use crate::short::{Short, Time};
+use crate::series_table::SeriesTable;
 
 /// Returns the interval and link with the most lost packets between two times (s), or with the highest
 /// utilization if none are lost. Ties go to the first.
-pub fn worst(links: &Columns, names: &[String], (from_s, to_s): (f64, f64)) -> Option<Worst> {
+pub fn worst_moment(
+    links: &SeriesTable,
+    names: &[String],
+    (from_s, to_s): (f64, f64),
+) -> Option<WorstMoment> {
     let times_s = &links.times_s;
     let begin = |at: usize| at.checked_sub(1).and_then(|i| times_s.get(i)).copied();
     let begin_s = |at: usize| begin(at).unwrap_or(0.0);
@@ -40,11 +44,11 @@ pub fn worst(links: &Columns, names: &[String], (from_s, to_s): (f64, f64)) -> O
         first = (0..at).rev().take_while(full).last().unwrap_or(at);
         last = (at..times_s.len()).take_while(full).last().unwrap_or(at);
     }
-    Some(Worst {
+    Some(WorstMoment {
         link: names.get(place)?.clone(),
         at_s: Time(*times_s.get(at)?),
-        utilization: Short(utilization),
-        loss: Short(links.series(place, LINK_LOSS).get(at).copied()?),
+        utilization: Rounded(utilization),
+        loss: Rounded(links.series(place, LINK_LOSS).get(at).copied()?),
         from_s: Time(begin_s(first)),
         to_s: Time(*times_s.get(last)?),
     })
@@ -57,7 +61,7 @@ mod tests {
 
     /// Returns two links over three intervals of a second with this utilization, and this loss of 100
     /// packets/s.
-    fn links(utilization: [[f64; 3]; 2], loss: [[f64; 3]; 2]) -> Columns {
+    fn links(utilization: [[f64; 3]; 2], loss: [[f64; 3]; 2]) -> SeriesTable {
         let row = |i: usize| {
             let (place, at) = (i % 2, i / 2);
             let mut values = vec![0.0; LINKS.values.len()];
@@ -66,15 +70,19 @@ mod tests {
             values[ARRIVAL] = 100.0;
             ((at + 1) as f64, place, values)
         };
-        Columns::of((0..6).map(row), 2, LINKS.values.len())
+        SeriesTable::of((0..6).map(row), 2, LINKS.values.len())
     }
 
-    fn told(links: &Columns) -> Option<String> {
+    fn description(links: &SeriesTable) -> Option<String> {
         let names = ["a".to_owned(), "b".to_owned()];
-        let worst = worst(links, &names, (0.0, 3.0))?;
+        let worst_moment = worst_moment(links, &names, (0.0, 3.0))?;
         Some(format!(
             "{} {} at {}, from {} to {}",
-            worst.link, worst.utilization.0, worst.at_s.0, worst.from_s.0, worst.to_s.0
+            worst_moment.link,
+            worst_moment.utilization.0,
+            worst_moment.at_s.0,
+            worst_moment.from_s.0,
+            worst_moment.to_s.0
         ))
     }
 
@@ -82,14 +90,14 @@ mod tests {
     fn losses_are_worse_than_a_busy_link() {
         let busy = [[0.5, 1.0, 1.0], [0.9, 0.95, 0.2]];
         let lossless = links(busy, [[0.0; 3]; 2]);
-        assert_eq!(told(&lossless).unwrap(), "a 1 at 2, from 1 to 3");
+        assert_eq!(description(&lossless).unwrap(), "a 1 at 2, from 1 to 3");
         let lossy = links(busy, [[0.0; 3], [0.0, 0.02, 0.0]]);
-        assert_eq!(told(&lossy).unwrap(), "b 0.95 at 2, from 1 to 2");
+        assert_eq!(description(&lossy).unwrap(), "b 0.95 at 2, from 1 to 2");
     }
 
     #[test]
-    fn where_nothing_happens_nothing_is_worst() {
-        assert!(told(&links([[0.0; 3]; 2], [[0.0; 3]; 2])).is_none());
-        assert!(worst(&Columns::default(), &[], (0.0, 1.0)).is_none());
+    fn idle_run_has_no_worst_moment() {
+        assert!(description(&links([[0.0; 3]; 2], [[0.0; 3]; 2])).is_none());
+        assert!(worst_moment(&SeriesTable::default(), &[], (0.0, 1.0)).is_none());
     }
 }
