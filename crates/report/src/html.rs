@@ -105,16 +105,16 @@ pub fn escaped(text: &str) -> String {
 /// Escapes JSON for a script element, so that it cannot end the element or start a comment. Outside of
 /// strings, JSON has none of these characters.
 fn escape_json(json: &str) -> String {
-    let mut escape_json = String::with_capacity(json.len());
+    let mut escaped_json = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                escape_json += &format!("\\u{:04x}", u32::from(c));
+                escaped_json += &format!("\\u{:04x}", u32::from(c));
             }
-            c => escape_json.push(c),
+            c => escaped_json.push(c),
         }
     }
-    escape_json
+    escaped_json
 }
 
 #[cfg(test)]

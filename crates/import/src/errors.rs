@@ -6,7 +6,7 @@ use netflow_document::{FileId, Findings, Place, ProblemKind};
 
 /// An error: kind, place, message and help.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct ImportError {
     kind: ProblemKind,
     span: Range<usize>,
     message: String,
@@ -14,11 +14,15 @@ pub(crate) struct Wrong {
 }
 
 /// Result of parsing a text.
-pub(crate) type Read<T> = Result<T, Wrong>;
+pub(crate) type ReadResult<T> = Result<T, ImportError>;
 
-impl Wrong {
-    pub(crate) fn new(kind: ProblemKind, span: Range<usize>, message: impl Into<String>) -> Wrong {
-        Wrong {
+impl ImportError {
+    pub(crate) fn new(
+        kind: ProblemKind,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> ImportError {
+        ImportError {
             kind,
             span,
             message: message.into(),
@@ -27,22 +31,22 @@ impl Wrong {
     }
 
     /// Returns a syntax error.
-    pub(crate) fn syntax(span: Range<usize>, message: impl Into<String>) -> Wrong {
-        Wrong::new(ProblemKind::Syntax, span, message)
+    pub(crate) fn syntax(span: Range<usize>, message: impl Into<String>) -> ImportError {
+        ImportError::new(ProblemKind::Syntax, span, message)
     }
 
     /// Returns the error of an invalid value.
-    pub(crate) fn value(span: Range<usize>, message: impl Into<String>) -> Wrong {
-        Wrong::new(ProblemKind::BadValue, span, message)
+    pub(crate) fn value(span: Range<usize>, message: impl Into<String>) -> ImportError {
+        ImportError::new(ProblemKind::BadValue, span, message)
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Wrong {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> ImportError {
         self.help = help.into();
         self
     }
 
     /// Reports the error for this file.
-    pub(crate) fn tell(self, file: FileId, findings: &mut Findings) {
+    pub(crate) fn report(self, file: FileId, findings: &mut Findings) {
         let place = Place::new(file, self.span);
         let finding = findings.error(self.kind, place, self.message);
         if !self.help.is_empty() {

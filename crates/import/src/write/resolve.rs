@@ -2,13 +2,13 @@
 
 use netflow_units::{BitsPerSecond, Seconds};
 
-use super::scenario::Choices;
+use super::scenario::Defaults;
 use crate::assumption::Assumptions;
 use crate::distance::{fibre_delay_s, great_circle_km, least_delay_s};
 use crate::{About, Topology};
 
 /// A link with bandwidth and delay, and remarks on their origin.
-pub(super) struct Settled {
+pub(super) struct ResolvedLink {
     pub(super) bandwidth_bps: f64,
     pub(super) bandwidth_remark: String,
     pub(super) delay_s: f64,
@@ -30,11 +30,11 @@ fn of_fibre(km: f64) -> f64 {
 }
 
 /// Completes the links of a network. Assumptions are listed.
-pub(super) fn settle(
+pub(super) fn resolve_links(
     topology: &Topology,
-    choices: &Choices,
+    choices: &Defaults,
     assumptions: &mut Assumptions,
-) -> Vec<Settled> {
+) -> Vec<ResolvedLink> {
     let mut far = 0;
     let links = topology.links.iter().enumerate().map(|(place, link)| {
         let about = || About::Link(place, 0);
@@ -93,7 +93,7 @@ pub(super) fn settle(
         };
         let reverse = link.reverse.as_ref();
         let reverse_delay_s = reverse.and_then(|it| it.delay_s.or(it.length_km.map(of_fibre)));
-        Settled {
+        ResolvedLink {
             bandwidth_bps,
             bandwidth_remark,
             delay_s,
@@ -104,7 +104,7 @@ pub(super) fn settle(
             reverse_delay_s: reverse_delay_s.filter(|it| *it != delay_s),
         }
     });
-    let links: Vec<Settled> = links.collect();
+    let links: Vec<ResolvedLink> = links.collect();
     if far > 0 {
         assumptions.whole(format!(
             "delays of {far} of {} links by great-circle distance × {} (--detour), at two thirds of the \
