@@ -2,11 +2,12 @@
 //!
 //! A [`Runner`] runs a scenario once per seed. [`Ns2`] runs ns-2 with the exported script, [`Ns3`] runs the
 //! exported ns-3 program, and [`Linux`] runs the TCP of the kernel over an emulated network. [`Ensemble`]
-//! contains the runs, [`NetflowRun`] the result of netflow, and [`Comparison`] the errors. Other runs can be read
-//! from packet traces ([`from_traces`]) and from results directories ([`NetflowRun::of_results`]).
+//! contains the runs, [`NetflowRun`] the result of netflow, and [`Comparison`] the errors. Other runs
+//! can be read from packet traces ([`from_traces`]) and from results directories
+//! ([`NetflowRun::of_results`]).
 //!
 //! ```no_run
-//! use netflow_compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings, NetflowRun};
+//! use netflow_compare::{Comparison, Ensemble, NetflowRun, Ns2, Referee, Runner, Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let scenario = netflow_scenario::load("scenarios/topology.toml".as_ref(), &[])?;

@@ -1,9 +1,9 @@
 //! Emulation of scenarios with real sockets. Every connection has sockets of its own in network
 //! namespaces, and one thread emulates the links between them.
 //!
-//! [`check_feasibility`] checks whether a scenario can be emulated before anything is created. [`Emulation`] creates
-//! its hosts. [`Emulation::run`] runs its traffic in real time. Emulation requires Linux, and root or
-//! unprivileged user namespaces.
+//! [`check_feasibility`] checks whether a scenario can be emulated before anything is created.
+//! [`Emulation`] creates its hosts. [`Emulation::run`] runs its traffic in real time. Emulation
+//! requires Linux, and root or unprivileged user namespaces.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -17,8 +17,9 @@
 //!   hundred time intervals, in their order.
 //! - **There is no NaN.** Missing values are absent, and a gap in a curve.
 //! - **The same results give the same bytes.**
-//! - **Large networks stay usable.** Above [`MAX_ALL_CURVES`] links or connections, only the busiest [`BUSIEST`] have
-//!   curves and are on the map. The tables and the curves of the whole network include all.
+//! - **Large networks stay usable.** Above [`MAX_ALL_CURVES`] links or connections, only the busiest
+//!   [`BUSIEST`] have curves and are on the map. The tables and the curves of the whole network
+//!   include all.
 //!
 //! [`results_figure`], [`sweep_figure`], [`profile_figure`], [`map_figure`] and [`distribution_figure`] draw
 //! single figures for papers as SVG. A [`Drawing`] can also be converted to PDF or PNG, and contains its

@@ -429,8 +429,9 @@ impl Sweep {
 /// Axes with up to this many numbers are validated completely before the sweep starts.
 const MAX_PRECHECKED_VALUES: usize = 1000;
 
-/// Returns the indices of the values to validate in addition to the first: all, or at most [`MAX_PRECHECKED_VALUES`] evenly
-/// spaced numbers including the last. Validating a value costs as much as preparing its cases.
+/// Returns the indices of the values to validate in addition to the first: all, or at most
+/// [`MAX_PRECHECKED_VALUES`] evenly spaced numbers including the last. Validating a value costs as
+/// much as preparing its cases.
 fn values_to_check(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
     let last = axis.values.len() - 1;
     let prechecked = match axis.numbers {

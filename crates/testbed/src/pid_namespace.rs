@@ -16,8 +16,9 @@ use crate::Error;
 /// Environment variable with the parent's process id.
 const PARENT_PID_VAR: &str = "NETFLOW_CAGE_PARENT";
 
-/// Starts a command as the first process of a new PID namespace. The command must call [`is_pid_namespace_child`]
-/// before anything else. The calling process cannot start threads afterwards.
+/// Starts a command as the first process of a new PID namespace. The command must call
+/// [`is_pid_namespace_child`] before anything else. The calling process cannot start threads
+/// afterwards.
 ///
 /// # Errors
 /// [`Error::Unavailable`] without the rights; an error if the command cannot be started.
@@ -30,8 +31,8 @@ pub fn spawn_in_pid_namespace(command: &mut Command) -> Result<Child, Error> {
         .map_err(|error| Error::system("start the process that all others die with", error))
 }
 
-/// Returns whether this process was started by [`spawn_in_pid_namespace`]; if so, it dies with its parent from now
-/// on. Must be called before other threads exist.
+/// Returns whether this process was started by [`spawn_in_pid_namespace`]; if so, it dies with its
+/// parent from now on. Must be called before other threads exist.
 ///
 /// # Errors
 /// If the kernel rejects the parent-death signal or `/proc` cannot be read.

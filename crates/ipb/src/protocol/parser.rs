@@ -25,7 +25,7 @@ pub struct Request {
 }
 
 /// Parser of the requests of one connection, in portions of any size. It keeps at most a head of
-/// [`MAX_HEAD_BYTES`](super::MOST_HEAD_BYTES) or a script of [`MAX_RUNS`](super::MOST_RUNS).
+/// [`MAX_HEAD_BYTES`](super::MAX_HEAD_BYTES) or a script of [`MAX_RUNS`](super::MAX_RUNS).
 #[derive(Debug)]
 pub struct Parser {
     most_bytes: u32,

@@ -150,13 +150,13 @@ impl Connections {
     }
 
     /// Returns the number of events left out because the intervals until then would exceed
-    /// [`MAX_INTERVALS`](super::MOST_INTERVALS).
+    /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
     /// Returns the number of events left out because they belong to flows beyond the first
-    /// [`MAX_FLOWS`](crate::sender::MOST_FLOWS).
+    /// [`MAX_FLOWS`](crate::sender::MAX_FLOWS).
     pub fn flows_left_out(&self) -> u64 {
         self.table.left_out.max(self.senders.flows_left_out())
     }

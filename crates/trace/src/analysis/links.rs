@@ -144,7 +144,7 @@ impl Links {
     }
 
     /// Returns the number of events left out because the intervals until then would exceed
-    /// [`MAX_INTERVALS`](super::MOST_INTERVALS).
+    /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

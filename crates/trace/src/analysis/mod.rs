@@ -20,7 +20,7 @@
 //! Events beyond these limits are left out and counted: `left_out`, `flows_left_out`. Results from which
 //! events were left out must not be shown.
 //!
-//! [`MAX_FLOWS`]: crate::sender::MOST_FLOWS
+//! [`MAX_FLOWS`]: crate::sender::MAX_FLOWS
 //! [`sender`]: crate::sender
 
 use std::sync::Arc;
