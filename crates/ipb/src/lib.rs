@@ -6,12 +6,12 @@
 //!
 //! ```
 //! use std::sync::atomic::{AtomicBool, Ordering};
-//! use netflow_ipb::{Load, RunOptions, Server, ServerOptions, Until};
+//! use netflow_ipb::{Load, RunOptions, Server, ServerOptions, StopCondition};
 //! use netflow_workload::{Application, Http, Workload};
 //!
 //! let server = Server::bind(ServerOptions { port: 0, ..ServerOptions::default() })?;
 //! let options = RunOptions {
-//!     until: Until::Users(3),
+//!     until: StopCondition::Users(3),
 //!     think_scale: 0.0,
 //!     ..RunOptions::new(server.address(), vec![Load {
 //!         workload: Workload { application: Application::Http(Http::default()), seed: 1 },

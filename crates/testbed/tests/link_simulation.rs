@@ -71,7 +71,7 @@ fn enter(simulation: &mut LinkSimulation<u32>, at_ns: u64, number: u32, bytes: u
 /// Poisson packets of one size through one link match M/D/1/K, within four standard errors from the parts
 /// of the run.
 #[test]
-fn poisson_packets_meet_m_d_1_k() {
+fn poisson_packets_match_m_d_1_k() {
     for (load, room) in [(0.5, 3), (0.8, 10), (0.95, 20), (1.0, 5), (1.3, 12)] {
         let (parts, pkts) = (20, 50_000);
         let mut simulation = row(&[link(8e6, 0.0, room as f64)], &[], 1);
@@ -213,7 +213,7 @@ proptest! {
 
     /// The result does not depend on the times of `advance`, and every packet is accounted for.
     #[test]
-    fn nothing_depends_on_when_somebody_looks(
+    fn result_does_not_depend_on_the_times_of_advance(
         links in proptest::collection::vec(some_link(), 1..4),
         changes in proptest::collection::vec((0.0..0.5, 0_usize..4, some_change()), 0..6),
         mut packets in proptest::collection::vec((0..500_000_000_u64, 40..1500_u32), 0..400),
@@ -241,7 +241,7 @@ proptest! {
 
     /// A change at the start is equivalent to a link built with that value.
     #[test]
-    fn a_loss_that_is_set_at_the_start_is_the_link_s_own(
+    fn loss_set_at_the_start_equals_a_built_in_loss(
         links in proptest::collection::vec(some_link(), 1..4),
         losses in proptest::array::uniform3(0.0..1.0_f64),
         mut packets in proptest::collection::vec((0..500_000_000_u64, 40..1500_u32), 0..400),
@@ -263,7 +263,7 @@ proptest! {
     /// before it. The new one applies to packets sent later, including those that waited. A change to the
     /// same value has no effect.
     #[test]
-    fn a_loss_that_is_set_is_that_of_what_is_sent_later(
+    fn changed_loss_applies_to_packets_sent_later(
         queue in discipline(),
         room in 5..300_u32,
         load in 0.3..2.0_f64,
@@ -279,7 +279,7 @@ proptest! {
             .collect();
         let results = |changes: &[(f64, usize, Change)]| {
             let mut simulation = row(std::slice::from_ref(&link), changes, seed);
-            let mut sample_times = vec![(0, 0.0)];
+            let mut samples = vec![(0, 0.0)];
             let mut out = 0;
             let mut entering = packets.iter().copied().peekable();
             // Packets sent until 2 s have left the network 20 ms later.
@@ -289,15 +289,15 @@ proptest! {
                     enter(&mut simulation, at_ns, number, 1000);
                 }
                 simulation.advance(until_ns, &mut |_, _, _| {}, &mut |_| out += 1);
-                sample_times.push((out, simulation.counts()[0].sent_pkts as f64));
+                samples.push((out, simulation.counts()[0].sent_pkts as f64));
             }
-            (sample_times, simulation.in_network_pkts())
+            (samples, simulation.in_network_pkts())
         };
-        let (sample_times, left) = results(&[change]);
+        let (samples, left) = results(&[change]);
         prop_assert_eq!(left, 0);
-        prop_assert_eq!(&sample_times, &results(&[same, change]).0);
-        let before = (sample_times[2].0, sample_times[1].1);
-        let after = (sample_times[3].0 - sample_times[2].0, sample_times[3].1 - sample_times[1].1);
+        prop_assert_eq!(&samples, &results(&[same, change]).0);
+        let before = (samples[2].0, samples[1].1);
+        let after = (samples[3].0 - samples[2].0, samples[3].1 - samples[1].1);
         for ((out, sent), part) in [before, after].into_iter().zip(parts) {
             let lost = sent - f64::from(out);
             let deviation = (sent * part * (1.0 - part)).sqrt();
@@ -308,7 +308,7 @@ proptest! {
     /// Packets transmitted before the change have the first delay and later ones the second, so they may
     /// overtake. A change at the start is equivalent to a link built with that value.
     #[test]
-    fn a_delay_that_is_set_is_that_of_what_is_sent_later(
+    fn changed_delay_applies_to_packets_sent_later(
         queue in discipline(),
         delays_ms in proptest::array::uniform2(0..300_u32),
         at_ms in 0..400_u32,
