@@ -154,6 +154,13 @@ fn discipline() -> impl Strategy<Value = DropPolicy> {
 fn some_link() -> impl Strategy<Value = LinkSpec> {
     let numbers = (1e6..1e8_f64, 0.0..0.02_f64, 1.0..40.0_f64, 0.0..0.05_f64);
     (numbers, discipline(), any::<bool>()).prop_map(|((bps, delay_s, room, loss), queue, bytes)| {
+        // A managed queue has a buffer of at least two packets.
+        let least = if matches!(queue, DropPolicy::Managed(_)) {
+            2.0
+        } else {
+            1.0
+        };
+        let room = room.max(least);
         let mut link = link(bps, delay_s, room.floor());
         link.queue = queue;
         link.loss = LinkLoss::from(loss);
