@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 
 use netflow::profile::fit::{Fit, FlowSamples, Method, Names, fit};
 use netflow::profile::{from_toml, to_toml};
-use netflow::trace::What;
+use netflow::trace::EventKind;
 use netflow::trace::read::{Reader, from_reader, open};
 use netflow::trace::sender::{Options, Samplers, Senders};
 use netflow_needs::{Need, skip};
@@ -85,7 +85,7 @@ fn losses_are_told_from_needless_resends() {
     let mut dropped = 0.0;
     while let Some(event) = reader.next().unwrap() {
         senders.on(event, |_, _| ());
-        dropped += f64::from(u8::from(event.what == What::Dropped));
+        dropped += f64::from(u8::from(event.kind == EventKind::Dropped));
     }
     let (_, tracker) = senders.flows().next().unwrap();
     let (lost, resent) = (tracker.totals().lost_pkts(), tracker.totals().resent_pkts);

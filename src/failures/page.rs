@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use netflow_network::{LinkId, NodeId};
-use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, Strength};
+use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, Severity};
 use netflow_scenario::NodeNote;
 use netflow_steady::Failing;
 use netflow_steady::rows::LinkUnderFailureRow;
@@ -44,23 +44,23 @@ impl FailuresSeen<'_> {
         let busy = network.links().zip(&self.links).map(|(id, row)| MapLine {
             ends: ends(self, id),
             effect: Effect {
-                strength: Strength::Part(row.max_load),
+                severity: Severity::Fraction(row.max_load),
                 text: busy(row),
                 case: row.case.filter(|&case| case < MOST_ROWS),
             },
         });
-        let strengths = nodes.iter().map(|it| it.effect.strength);
-        let strengths = strengths.chain(failing.iter().map(|it| it.effect.strength));
-        let most_lost = strengths.fold(0.0, |most: f64, strength| match strength {
-            Strength::Part(part) => most.max(part),
-            Strength::Untried | Strength::Restless => most,
+        let severities = nodes.iter().map(|it| it.effect.severity);
+        let severities = severities.chain(failing.iter().map(|it| it.effect.severity));
+        let most_lost = severities.fold(0.0, |most: f64, severity| match severity {
+            Severity::Fraction(part) => most.max(part),
+            Severity::NotSimulated | Severity::NoSteadyState => most,
         });
         FailuresPage {
             title: match scenario.file_name() {
                 Some(name) => format!("Failures of {}", name.display()),
                 None => "Failures".to_owned(),
             },
-            told: self.summary(),
+            findings: self.summary(),
             busy: busy.collect(),
             nodes,
             failing,
@@ -99,15 +99,15 @@ impl Effects<'_> {
         let found = cases.find(|(_, (case, _))| case.failing.iter().any(|&it| fails(it)));
         let Some((row, (_, case))) = found else {
             return Effect {
-                strength: Strength::Untried,
+                severity: Severity::NotSimulated,
                 text: format!("{name} does not fail here"),
                 case: None,
             };
         };
         Effect {
-            strength: match case.lost_goodput {
-                Some(part) => Strength::Part(part.max(0.0)),
-                None => Strength::Restless,
+            severity: match case.lost_goodput {
+                Some(part) => Severity::Fraction(part.max(0.0)),
+                None => Severity::NoSteadyState,
             },
             text: told(case),
             case: Some(row).filter(|&row| row < MOST_ROWS),

@@ -84,9 +84,9 @@ impl From<netflow_emulation::Error> for Failure {
     fn from(error: netflow_emulation::Error) -> Failure {
         use netflow_emulation::Error;
         match error {
-            Error::Unfit(unfit) => Failure::Usage {
-                message: format!("this scenario cannot be emulated: {unfit}"),
-                help: unfit.help().map(str::to_owned),
+            Error::Infeasible(infeasible) => Failure::Usage {
+                message: format!("this scenario cannot be emulated: {infeasible}"),
+                help: infeasible.help().map(str::to_owned),
             },
             Error::Testbed(error) => error.into(),
             Error::Stopped => Failure::Interrupted(error.to_string()),

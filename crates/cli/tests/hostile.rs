@@ -455,6 +455,6 @@ fn a_summary_that_tells_of_another_duration_is_refused() {
 fn help_says_how_many_flows_a_trace_may_have() {
     let place = Workplace::new();
     let help = text(&place.expect("trace --help", 0).stdout);
-    let most = netflow::trace::sender::MOST_FLOWS.to_string();
+    let most = netflow::trace::sender::MAX_FLOWS.to_string();
     assert!(help.contains(&most), "{help}");
 }

@@ -4,34 +4,34 @@ use netflow_network::readout::fraction;
 use netflow_results::Referee;
 use serde::Serialize;
 
-use crate::ensemble::LinkWhole;
-use crate::{Delay, Ensemble, Side, Spread};
+use crate::ensemble::LinkTotals;
+use crate::{Delay, Ensemble, NetflowRun, RunStatistics};
 
 /// Number of longest queues with their own error metric.
 pub const BUSIEST: usize = 12;
 
 /// A quantity from netflow and from the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Estimate {
+pub struct ComparedValue {
     /// Value of the reference over its runs; NaN (null in JSON) if unavailable.
-    pub referee: Spread,
+    pub referee: RunStatistics,
     /// Value of netflow.
     pub netflow: f64,
 }
 
-impl Estimate {
-    fn new(values: Vec<f64>, netflow: f64) -> Estimate {
-        Estimate {
-            referee: Spread::of(&values),
+impl ComparedValue {
+    fn new(values: Vec<f64>, netflow: f64) -> ComparedValue {
+        ComparedValue {
+            referee: RunStatistics::of(&values),
             netflow,
         }
     }
 
     /// Returns the estimate multiplied by `factor`, for a change of unit.
     #[must_use]
-    pub fn times(&self, factor: f64) -> Estimate {
-        Estimate {
-            referee: Spread {
+    pub fn times(&self, factor: f64) -> ComparedValue {
+        ComparedValue {
+            referee: RunStatistics {
                 mean: factor * self.referee.mean,
                 std: self.referee.std.map(|std| factor * std),
             },
@@ -57,15 +57,15 @@ pub struct LinkComparison {
     /// `FROM->TO`.
     pub link: String,
     /// Mean queue in packets, including the one in service.
-    pub queue_pkts: Estimate,
+    pub queue_pkts: ComparedValue,
     /// Lost / arrived packets.
-    pub loss_probability: Estimate,
+    pub loss_probability: ComparedValue,
     /// Packets lost.
-    pub lost_pkts: Estimate,
+    pub lost_pkts: ComparedValue,
     /// Arrived packets.
-    pub offered_pkts: Estimate,
+    pub offered_pkts: ComparedValue,
     /// Utilization, 0–1.
-    pub utilization: Estimate,
+    pub utilization: ComparedValue,
     /// Error of the queue over time: Σ|netflow − reference mean| / Σ reference mean over the intervals;
     /// `None` if the reference has no queue, or it is unavailable.
     pub trajectory_error: Option<f64>,
@@ -80,13 +80,13 @@ pub struct ConnectionComparison {
     /// Name of the connection.
     pub connection: String,
     /// Packets/s sent over the whole run.
-    pub send_pps: Estimate,
+    pub send_pps: ComparedValue,
     /// Packets/s delivered (in ns-2: acknowledged) over the whole run.
-    pub goodput_pps: Estimate,
+    pub goodput_pps: ComparedValue,
     /// Median one-way delay of packets in seconds; `None` unless both have it.
-    pub delay_p50_s: Option<Estimate>,
+    pub delay_p50_s: Option<ComparedValue>,
     /// 95th percentile of the one-way delay in seconds.
-    pub delay_p95_s: Option<Estimate>,
+    pub delay_p95_s: Option<ComparedValue>,
 }
 
 /// Aggregate errors. An error over no common values is NaN (null in JSON).
@@ -138,52 +138,53 @@ pub struct Comparison {
 
 impl Comparison {
     /// Compares all quantities that both have.
-    pub fn new(side: &Side, ensemble: &Ensemble) -> Comparison {
+    pub fn new(netflow_run: &NetflowRun, ensemble: &Ensemble) -> Comparison {
         let duration_s = ensemble.duration_s();
-        let links: Vec<LinkComparison> = side
+        let links: Vec<LinkComparison> = netflow_run
             .summary
             .links
             .iter()
             .filter_map(|link| {
-                let wholes = ensemble.link_wholes(&link.link)?;
-                let each = |of: fn(&LinkWhole) -> f64| wholes.iter().map(of).collect();
-                let loss = |whole: &LinkWhole| fraction(whole.lost_pkts, whole.arrived_pkts);
-                let (trajectory_error, trajectory_sigmas) = trajectory(side, ensemble, &link.link);
+                let per_run = ensemble.link_totals(&link.link)?;
+                let each = |of: fn(&LinkTotals) -> f64| per_run.iter().map(of).collect();
+                let loss = |whole: &LinkTotals| fraction(whole.lost_pkts, whole.arrived_pkts);
+                let (trajectory_error, trajectory_sigmas) =
+                    queue_series_error(netflow_run, ensemble, &link.link);
                 Some(LinkComparison {
                     link: link.link.clone(),
-                    queue_pkts: Estimate::new(each(|w| w.queue_pkts), link.mean_queue_pkts),
-                    loss_probability: Estimate::new(each(loss), link.loss_probability),
-                    lost_pkts: Estimate::new(each(|w| w.lost_pkts), link.lost_pkts),
-                    offered_pkts: Estimate::new(each(|w| w.arrived_pkts), link.offered_pkts),
-                    utilization: Estimate::new(each(|w| w.utilization), link.utilization),
+                    queue_pkts: ComparedValue::new(each(|w| w.queue_pkts), link.mean_queue_pkts),
+                    loss_probability: ComparedValue::new(each(loss), link.loss_probability),
+                    lost_pkts: ComparedValue::new(each(|w| w.lost_pkts), link.lost_pkts),
+                    offered_pkts: ComparedValue::new(each(|w| w.arrived_pkts), link.offered_pkts),
+                    utilization: ComparedValue::new(each(|w| w.utilization), link.utilization),
                     trajectory_error,
                     trajectory_sigmas,
                 })
             })
             .collect();
-        let connections: Vec<ConnectionComparison> = side
+        let connections: Vec<ConnectionComparison> = netflow_run
             .summary
             .connections
             .iter()
             .filter_map(|connection| {
-                let wholes = ensemble.connection_wholes(&connection.connection)?;
-                let sent = wholes
+                let per_run = ensemble.connection_totals(&connection.connection)?;
+                let sent = per_run
                     .iter()
                     .map(|whole| whole.sent_pkts / duration_s)
                     .collect();
-                let delivered = wholes
+                let delivered = per_run
                     .iter()
                     .map(|w| w.delivered_pkts / duration_s)
                     .collect();
                 let delays = ensemble.delays(&connection.connection);
                 let delay = |of: &dyn Fn(&Delay) -> f64, mine: Option<f64>| {
                     let theirs: Vec<f64> = delays.as_ref()?.iter().map(of).collect();
-                    Some(Estimate::new(theirs, mine?))
+                    Some(ComparedValue::new(theirs, mine?))
                 };
                 Some(ConnectionComparison {
                     connection: connection.connection.clone(),
-                    send_pps: Estimate::new(sent, connection.mean_send_pps),
-                    goodput_pps: Estimate::new(delivered, connection.mean_goodput_pps),
+                    send_pps: ComparedValue::new(sent, connection.mean_send_pps),
+                    goodput_pps: ComparedValue::new(delivered, connection.mean_goodput_pps),
                     delay_p50_s: delay(&|it| it.p50_s, connection.delay_p50_s),
                     delay_p95_s: delay(&|it| it.p95_s, connection.delay_p95_s),
                 })
@@ -224,8 +225,12 @@ fn busiest(links: &[LinkComparison], count: usize) -> Vec<&LinkComparison> {
 }
 
 /// Returns the error of the queue over time, relative and in standard deviations.
-fn trajectory(side: &Side, ensemble: &Ensemble, link: &str) -> (Option<f64>, Option<f64>) {
-    let Some((_, mine)) = side.run.links.iter().find(|(name, _)| name == link) else {
+fn queue_series_error(
+    netflow_run: &NetflowRun,
+    ensemble: &Ensemble,
+    link: &str,
+) -> (Option<f64>, Option<f64>) {
+    let Some((_, mine)) = netflow_run.run.links.iter().find(|(name, _)| name == link) else {
         return (None, None);
     };
     let theirs = ensemble.queue_over_time(link);
@@ -252,7 +257,7 @@ fn totals(
     ensemble: &Ensemble,
 ) -> Totals {
     let queues = |links: &mut dyn Iterator<Item = &LinkComparison>| {
-        sum_error(links.map(|link| (link.queue_pkts.netflow, link.queue_pkts.referee.mean)))
+        relative_l1_error(links.map(|link| (link.queue_pkts.netflow, link.queue_pkts.referee.mean)))
     };
     let longest = busiest(links, BUSIEST);
     let goodputs = || {
@@ -269,20 +274,20 @@ fn totals(
     Totals {
         queue_error: queues(&mut links.iter()),
         busiest_queue_error: queues(&mut longest.iter().copied()),
-        referee_busiest_queue_error: one_against_all(ensemble, |run| {
-            sum_error(longest.iter().filter_map(|link| {
-                let wholes = ensemble.link_wholes(&link.link)?;
-                Some((wholes.get(run)?.queue_pkts, link.queue_pkts.referee.mean))
+        referee_busiest_queue_error: mean_over_runs(ensemble, |run| {
+            relative_l1_error(longest.iter().filter_map(|link| {
+                let per_run = ensemble.link_totals(&link.link)?;
+                Some((per_run.get(run)?.queue_pkts, link.queue_pkts.referee.mean))
             }))
         }),
-        goodput_error: sum_error(goodputs()),
+        goodput_error: relative_l1_error(goodputs()),
         median_goodput_error: quantile(&errors, 0.5),
         p90_goodput_error: quantile(&errors, 0.9),
-        referee_median_goodput_error: one_against_all(ensemble, |run| {
+        referee_median_goodput_error: mean_over_runs(ensemble, |run| {
             let duration_s = ensemble.duration_s();
             let pairs = connections.iter().filter_map(|connection| {
-                let wholes = ensemble.connection_wholes(&connection.connection)?;
-                let one = wholes.get(run)?.delivered_pkts / duration_s;
+                let per_run = ensemble.connection_totals(&connection.connection)?;
+                let one = per_run.get(run)?.delivered_pkts / duration_s;
                 Some((one, connection.goodput_pps.referee.mean))
             });
             quantile(&relative_errors(pairs), 0.5)
@@ -297,13 +302,13 @@ fn totals(
 }
 
 /// Returns the mean over the runs of a metric of each run.
-fn one_against_all(ensemble: &Ensemble, of: impl Fn(usize) -> f64) -> Option<f64> {
+fn mean_over_runs(ensemble: &Ensemble, of: impl Fn(usize) -> f64) -> Option<f64> {
     let runs = ensemble.runs.len();
     (runs > 1).then(|| (0..runs).map(of).sum::<f64>() / runs as f64)
 }
 
 /// Returns Σ|a − b| / Σ b over pairs with a known b; NaN without any.
-fn sum_error(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+fn relative_l1_error(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut off, mut sum, mut any) = (0.0, 0.0, false);
     for (a, b) in pairs.filter(|it| !it.1.is_nan()) {
         off += (a - b).abs();
@@ -338,9 +343,15 @@ mod tests {
     #[test]
     fn errors_are_sums_over_sums() {
         // |3−2| + |1−4| over 2 + 4
-        assert_eq!(sum_error([(3.0, 2.0), (1.0, 4.0)].into_iter()), 4.0 / 6.0);
-        assert_eq!(sum_error([(3.0, 2.0), (1.0, f64::NAN)].into_iter()), 0.5);
-        assert!(sum_error(std::iter::empty()).is_nan());
+        assert_eq!(
+            relative_l1_error([(3.0, 2.0), (1.0, 4.0)].into_iter()),
+            4.0 / 6.0
+        );
+        assert_eq!(
+            relative_l1_error([(3.0, 2.0), (1.0, f64::NAN)].into_iter()),
+            0.5
+        );
+        assert!(relative_l1_error(std::iter::empty()).is_nan());
     }
 
     #[test]

@@ -7,20 +7,20 @@ use crate::{ConnectionInterval, Delay, LinkInterval, Run};
 
 /// Mean and standard deviation over runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
+pub struct RunStatistics {
     /// Mean over the runs.
     pub mean: f64,
     /// Sample standard deviation over the runs; `None` for a single run.
     pub std: Option<f64>,
 }
 
-impl Spread {
+impl RunStatistics {
     /// Returns the statistics of these values.
-    pub fn of(values: &[f64]) -> Spread {
+    pub fn of(values: &[f64]) -> RunStatistics {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n.max(1.0);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Spread {
+        RunStatistics {
             mean,
             std: (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
         }
@@ -38,7 +38,7 @@ pub struct Ensemble {
 
 /// Totals and time averages of a link over a whole run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LinkWhole {
+pub(crate) struct LinkTotals {
     pub queue_pkts: f64,
     pub utilization: f64,
     pub arrived_pkts: f64,
@@ -61,16 +61,16 @@ impl Ensemble {
     }
 
     /// Returns the totals of a link for each run, or `None` if a run lacks it.
-    pub(crate) fn link_wholes(&self, name: &str) -> Option<Vec<LinkWhole>> {
+    pub(crate) fn link_totals(&self, name: &str) -> Option<Vec<LinkTotals>> {
         let of = |run: &Run| {
             let (_, intervals) = run.links.iter().find(|(link, _)| link == name)?;
-            Some(whole(run, intervals))
+            Some(totals_of(run, intervals))
         };
         self.runs.iter().map(of).collect()
     }
 
     /// Returns the sent and delivered packets of a connection for each run, or `None` if a run lacks it.
-    pub(crate) fn connection_wholes(&self, name: &str) -> Option<Vec<ConnectionInterval>> {
+    pub(crate) fn connection_totals(&self, name: &str) -> Option<Vec<ConnectionInterval>> {
         let of = |run: &Run| {
             let found = run
                 .connections
@@ -97,7 +97,7 @@ impl Ensemble {
     }
 
     /// Returns the queue of a link in each interval, over the runs.
-    pub(crate) fn queue_over_time(&self, name: &str) -> Vec<Spread> {
+    pub(crate) fn queue_over_time(&self, name: &str) -> Vec<RunStatistics> {
         let intervals = self
             .runs
             .iter()
@@ -114,14 +114,14 @@ impl Ensemble {
             .map(|i| {
                 let at = series.iter().filter_map(|intervals| intervals.get(i));
                 let values: Vec<f64> = at.map(|interval| interval.queue_pkts).collect();
-                Spread::of(&values)
+                RunStatistics::of(&values)
             })
             .collect()
     }
 }
 
-fn whole(run: &Run, intervals: &[LinkInterval]) -> LinkWhole {
-    let mut sum = LinkWhole::default();
+fn totals_of(run: &Run, intervals: &[LinkInterval]) -> LinkTotals {
+    let mut sum = LinkTotals::default();
     let mut duration_s = 0.0;
     for (interval, length_s) in intervals.iter().zip(run.lengths_s()) {
         sum.queue_pkts += interval.queue_pkts * length_s;
@@ -144,9 +144,9 @@ mod tests {
     #[test]
     fn a_spread_is_that_of_a_sample() {
         // Σ(x − 3)² = 4 + 1 + 1 + 4, divided by 3.
-        let spread = Spread::of(&[1.0, 2.0, 4.0, 5.0]);
+        let spread = RunStatistics::of(&[1.0, 2.0, 4.0, 5.0]);
         assert_eq!(spread.mean, 3.0);
         assert!((spread.std.unwrap() - (10.0_f64 / 3.0).sqrt()).abs() < 1e-15);
-        assert_eq!(Spread::of(&[7.0]).std, None);
+        assert_eq!(RunStatistics::of(&[7.0]).std, None);
     }
 }

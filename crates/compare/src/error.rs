@@ -27,7 +27,7 @@ pub enum Error {
     #[error("{0}")]
     Evaluation(String),
     /// A program failed.
-    #[error("{program} failed ({status}){}", said(.stderr))]
+    #[error("{program} failed ({status}){}", stderr_suffix(.stderr))]
     Failed {
         /// Name of the program.
         program: &'static str,
@@ -73,7 +73,7 @@ pub enum Error {
     Stopped,
 }
 
-fn said(stderr: &str) -> String {
+fn stderr_suffix(stderr: &str) -> String {
     match stderr.trim() {
         "" => String::new(),
         text => format!(":\n{text}"),

@@ -4,33 +4,36 @@ use std::path::{Path, PathBuf};
 
 use netflow_results::Topology;
 use netflow_trace::analysis::{ConnectionSeries, Connections, LinkSeries, Links};
-use netflow_trace::sender::{MOST_FLOWS, Options};
+use netflow_trace::sender::{MAX_FLOWS, Options};
 use netflow_trace::{Endpoint, NodeNames, open};
 
-use crate::{ConnectionInterval, Error, LinkInterval, Run, Side};
+use crate::{ConnectionInterval, Error, LinkInterval, NetflowRun, Run};
 
 /// Minimum number of packets after the end of a trace, at a link of the results, for the trace to count as
 /// incomplete.
-const FEW_PKTS: f64 = 10.0;
+const MIN_LATER_PKTS: f64 = 10.0;
 
 /// Reads traces of ns-2 of the network of these results. Returns the results limited to the intervals that
 /// all traces cover, and one run per trace.
 ///
 /// # Errors
 /// Those of [`from_trace`].
-pub fn from_traces(traces: &[PathBuf], side: Side) -> Result<(Side, Vec<Run>), Error> {
-    let runs = traces.iter().map(|trace| from_trace(trace, &side));
+pub fn from_traces(
+    traces: &[PathBuf],
+    netflow_run: NetflowRun,
+) -> Result<(NetflowRun, Vec<Run>), Error> {
+    let runs = traces.iter().map(|trace| from_trace(trace, &netflow_run));
     let mut runs = runs.collect::<Result<Vec<Run>, Error>>()?;
-    let all = side.run.times_s.len();
+    let all = netflow_run.run.times_s.len();
     let covered = runs.iter().map(|run| run.times_s.len()).min();
     let covered = covered.unwrap_or(all);
     runs.iter_mut().for_each(|run| run.keep_first(covered));
-    let side = if covered < all {
-        side.of_first(covered)
+    let netflow_run = if covered < all {
+        netflow_run.truncated(covered)
     } else {
-        side
+        netflow_run
     };
-    Ok((side, runs))
+    Ok((netflow_run, runs))
 }
 
 /// Reads a trace of ns-2 of the network of these results, in the same intervals, as far as the trace covers
@@ -43,9 +46,9 @@ pub fn from_traces(traces: &[PathBuf], side: Side) -> Result<(Side, Vec<Run>), E
 ///
 /// # Errors
 /// The trace cannot be read, is of another network, or ends in the first interval.
-pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
-    let end_s = side.summary.duration_s;
-    let every_s = interval_s(side)?;
+pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> {
+    let end_s = netflow_run.summary.duration_s;
+    let every_s = interval_s(netflow_run)?;
     let mut links = Links::new(every_s);
     let mut connections = Connections::new(every_s, Options::default());
     let mut reader = open(trace)?;
@@ -64,22 +67,26 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
         return Err(mismatch(what, "a time in it may be wrong"));
     }
     if connections.flows_left_out() > 0 {
-        let what = format!("has more than {MOST_FLOWS} flows");
+        let what = format!("has more than {MAX_FLOWS} flows");
         return Err(mismatch(what, "they are not those of the results"));
     }
     let names = reader.names();
-    set_bandwidths(&mut links, names, side);
+    set_bandwidths(&mut links, names, netflow_run);
     let last_s = last_ns as f64 * 1e-9;
     // End of the interval in which the trace ends.
-    let until_s = side.run.times_s.iter().find(|&&time_s| time_s > last_s);
+    let until_s = netflow_run
+        .run
+        .times_s
+        .iter()
+        .find(|&&time_s| time_s > last_s);
     let found = links.finish_at(Some(until_s.copied().unwrap_or(end_s)));
     let flows = connections.finish();
-    let mut told = Told::default();
+    let mut told = TraceCoverage::default();
     let mut run = Run {
-        times_s: side.run.times_s.clone(),
+        times_s: netflow_run.run.times_s.clone(),
         ..Run::default()
     };
-    for (name, mine) in &side.run.links {
+    for (name, mine) in &netflow_run.run.links {
         let series = found.iter().find(|series| names.link(series.link) == *name);
         let idle = || mine.iter().all(|it| it.arrived_pkts == 0.0);
         if let Some(intervals) = told.link(name, series, mine.len(), idle) {
@@ -95,9 +102,9 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
         let what = "has none of the links of the results".to_owned();
         return Err(mismatch(what, &help));
     }
-    check_ends(&flows, names, side)
+    check_endpoints(&flows, names, netflow_run)
         .map_err(|what| mismatch(what, "a flow id is the place of a connection, from 1"))?;
-    for (i, (name, mine)) in side.run.connections.iter().enumerate() {
+    for (i, (name, mine)) in netflow_run.run.connections.iter().enumerate() {
         let series = flows.iter().filter(|it| it.flow_id as usize == i + 1);
         let idle = || mine.iter().all(|it| it.sent_pkts == 0.0);
         if let Some(intervals) =
@@ -106,13 +113,13 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
             run.connections.push((name.clone(), intervals));
         }
     }
-    let connections = 1..=side.run.connections.len();
+    let connections = 1..=netflow_run.run.connections.len();
     let others = flows
         .iter()
         .filter(|it| !connections.contains(&(it.flow_id as usize)));
     told.other_flow = others.map(|it| it.flow_id).next();
 
-    let covered = covered(side, &run, last_s);
+    let covered = covered_intervals(netflow_run, &run, last_s);
     if covered == 0 {
         let what = format!("ends at {last_s} s, in the first interval of the results");
         return Err(mismatch(
@@ -121,16 +128,16 @@ pub fn from_trace(trace: &Path, side: &Side) -> Result<Run, Error> {
         ));
     }
     run.keep_first(covered);
-    if covered < side.run.times_s.len() {
+    if covered < netflow_run.run.times_s.len() {
         told.ends = Some((last_s, end_s, run.times_s[covered - 1]));
     }
-    run.untold = told.in_words(trace);
+    run.untold = told.messages(trace);
     Ok(run)
 }
 
 /// Returns the interval length of the results in seconds. The last interval may be shorter.
-fn interval_s(side: &Side) -> Result<f64, Error> {
-    let (times_s, end_s) = (&side.run.times_s, side.summary.duration_s);
+fn interval_s(netflow_run: &NetflowRun) -> Result<f64, Error> {
+    let (times_s, end_s) = (&netflow_run.run.times_s, netflow_run.summary.duration_s);
     let every_s = times_s.first().copied().unwrap_or(end_s);
     // The number of intervals up to the end must match.
     if times_s
@@ -143,7 +150,7 @@ fn interval_s(side: &Side) -> Result<f64, Error> {
         });
     }
     let but_last = times_s.len().saturating_sub(1);
-    let other = side
+    let other = netflow_run
         .run
         .lengths_s()
         .take(but_last)
@@ -160,15 +167,23 @@ fn interval_s(side: &Side) -> Result<f64, Error> {
 }
 
 /// Sets the bandwidths that the results have.
-fn set_bandwidths(links: &mut Links, names: &NodeNames, side: &Side) {
+fn set_bandwidths(links: &mut Links, names: &NodeNames, netflow_run: &NetflowRun) {
     let known: Vec<_> = links.links().map(|link| (link, names.link(link))).collect();
     for (link, name) in known {
-        let all = side.network.iter().flat_map(|network| &network.links);
+        let all = netflow_run
+            .network
+            .iter()
+            .flat_map(|network| &network.links);
         let Some(of) = all.into_iter().find(|it| it.link == name) else {
             continue;
         };
         links.bandwidth(link, of.bandwidth_bps);
-        for event in side.summary.events.iter().filter(|it| it.link == name) {
+        for event in netflow_run
+            .summary
+            .events
+            .iter()
+            .filter(|it| it.link == name)
+        {
             if let Some(bps) = event.bandwidth_bps {
                 links.bandwidth_from(link, event.at_s, bps);
             }
@@ -177,13 +192,17 @@ fn set_bandwidths(links: &mut Links, names: &NodeNames, side: &Side) {
 }
 
 /// Checks that each flow has the endpoints of the connection with its number.
-fn check_ends(flows: &[ConnectionSeries], names: &NodeNames, side: &Side) -> Result<(), String> {
-    let Some(Topology { connections, .. }) = &side.network else {
+fn check_endpoints(
+    flows: &[ConnectionSeries],
+    names: &NodeNames,
+    netflow_run: &NetflowRun,
+) -> Result<(), String> {
+    let Some(Topology { connections, .. }) = &netflow_run.network else {
         return Ok(());
     };
     for series in flows {
-        let place = (series.flow_id as usize).checked_sub(1);
-        let connection = place.and_then(|place| connections.get(place));
+        let index = (series.flow_id as usize).checked_sub(1);
+        let connection = index.and_then(|index| connections.get(index));
         if let (Some(it), Endpoint::Node { node: from, .. }, Endpoint::Node { node: to, .. }) =
             (connection, series.flow.from, series.flow.to)
         {
@@ -236,16 +255,16 @@ fn of_connection(series: &[&ConnectionSeries], intervals: usize) -> Vec<Connecti
 }
 
 /// Returns the number of intervals of the results that a trace covers whose last event is at `last_s`.
-fn covered(side: &Side, run: &Run, last_s: f64) -> usize {
-    let times_s = &side.run.times_s;
+fn covered_intervals(netflow_run: &NetflowRun, run: &Run, last_s: f64) -> usize {
+    let times_s = &netflow_run.run.times_s;
     let ended = times_s.partition_point(|&time_s| time_s <= last_s);
     // Excludes the interval in which the trace ends.
     let goes_on = |(name, intervals): &(String, Vec<LinkInterval>)| {
         let later = intervals.iter().skip(ended + 1);
-        later.map(|it| it.arrived_pkts).sum::<f64>() >= FEW_PKTS
+        later.map(|it| it.arrived_pkts).sum::<f64>() >= MIN_LATER_PKTS
             && run.links.iter().any(|(told, _)| told == name)
     };
-    match side.run.links.iter().any(goes_on) {
+    match netflow_run.run.links.iter().any(goes_on) {
         true => ended,
         false => times_s.len(),
     }
@@ -253,17 +272,17 @@ fn covered(side: &Side, run: &Run, last_s: f64) -> usize {
 
 /// Coverage of a trace: missing links and connections, and its end.
 #[derive(Default)]
-struct Told<'a> {
+struct TraceCoverage<'a> {
     links: usize,
-    not_links: Vec<&'a str>,
+    missing_links: Vec<&'a str>,
     no_bandwidth: Vec<&'a str>,
-    not_connections: Vec<&'a str>,
+    missing_connections: Vec<&'a str>,
     other_flow: Option<u32>,
     /// End of the trace, end of the results and end of the comparison, in seconds.
     ends: Option<(f64, f64, f64)>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> TraceCoverage<'a> {
     /// Returns the intervals of a link, or `None` if the trace has no packet of it although the results have
     /// some.
     fn link(
@@ -277,7 +296,7 @@ impl<'a> Told<'a> {
             if idle() {
                 return Some(vec![LinkInterval::default(); intervals]);
             }
-            self.not_links.push(name);
+            self.missing_links.push(name);
             return None;
         };
         self.links += 1;
@@ -301,11 +320,11 @@ impl<'a> Told<'a> {
         if (sent && series.iter().any(arrived)) || idle() {
             return Some(of_connection(series, intervals));
         }
-        self.not_connections.push(name);
+        self.missing_connections.push(name);
         None
     }
 
-    fn in_words(&self, trace: &Path) -> Vec<String> {
+    fn messages(&self, trace: &Path) -> Vec<String> {
         let trace = trace.display();
         let mut words = Vec::new();
         if let Some((last_s, end_s, until_s)) = self.ends {
@@ -314,8 +333,8 @@ impl<'a> Told<'a> {
             ));
         }
         for (names, what) in [
-            (&self.not_links, "link"),
-            (&self.not_connections, "connection"),
+            (&self.missing_links, "link"),
+            (&self.missing_connections, "connection"),
         ] {
             if !names.is_empty() {
                 let named = named(names, what);

@@ -2,18 +2,19 @@
 //!
 //! A [`Runner`] runs a scenario once per seed. [`Ns2`] runs ns-2 with the exported script, [`Ns3`] runs the
 //! exported ns-3 program, and [`Linux`] runs the TCP of the kernel over an emulated network. [`Ensemble`]
-//! contains the runs, [`Side`] the result of netflow, and [`Comparison`] the errors. Other runs can be read
-//! from packet traces ([`from_traces`]) and from results directories ([`Side::of_results`]).
+//! contains the runs, [`NetflowRun`] the result of netflow, and [`Comparison`] the errors. Other runs
+//! can be read from packet traces ([`from_traces`]) and from results directories
+//! ([`NetflowRun::of_results`]).
 //!
 //! ```no_run
-//! use netflow_compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings, Side};
+//! use netflow_compare::{Comparison, Ensemble, NetflowRun, Ns2, Referee, Runner, Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let scenario = netflow_scenario::load("scenarios/topology.toml".as_ref(), &[])?;
 //! let settings = Settings { seeds: 3, ..Settings::default() };
-//! let side = Side::evaluate(&scenario, &settings)?;
+//! let netflow_run = NetflowRun::evaluate(&scenario, &settings)?;
 //! let runs = Ns2::find()?.run_seeds(&scenario, &settings, &|_| {}, &|| false)?;
-//! let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
+//! let comparison = Comparison::new(&netflow_run, &Ensemble::of(Referee::Ns2, &runs));
 //! println!("queues: error {:.0} %", 100.0 * comparison.totals.queue_error);
 //! # Ok(())
 //! # }
@@ -22,29 +23,31 @@
 
 mod comparison;
 mod ensemble;
+mod ensemble_csv;
 mod error;
-mod files;
+mod external_program;
 mod from_trace;
 #[cfg(target_os = "linux")]
 mod linux;
+mod netflow_run;
 mod ns2;
 mod ns3;
-mod program;
 mod runner;
-mod side;
 
-pub use comparison::{BUSIEST, Comparison, ConnectionComparison, Estimate, LinkComparison, Totals};
-pub use ensemble::{Ensemble, Spread};
+pub use comparison::{
+    BUSIEST, ComparedValue, Comparison, ConnectionComparison, LinkComparison, Totals,
+};
+pub use ensemble::{Ensemble, RunStatistics};
+pub use ensemble_csv::write_ensemble;
 pub use error::Error;
-pub use files::write_ensemble;
 pub use from_trace::{from_trace, from_traces};
 #[cfg(target_os = "linux")]
 pub use linux::Linux;
 pub use netflow_results::Referee;
+pub use netflow_run::NetflowRun;
 pub use ns2::Ns2;
 pub use ns3::Ns3;
 pub use runner::{Costs, Runner, Settings};
-pub use side::Side;
 
 /// One run: the time series of all links and connections.
 #[derive(Clone, Debug, Default, PartialEq)]

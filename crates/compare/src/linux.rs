@@ -1,6 +1,6 @@
 //! Reference runs with the TCP of the Linux kernel over an emulated network.
 
-use netflow_emulation::{Emulation, data_bytes};
+use netflow_emulation::{Emulation, payload_bytes};
 use netflow_scenario::Prepared;
 use netflow_testbed::network::{LinkCounts, NetworkReport, PairCounts};
 
@@ -17,7 +17,7 @@ impl Runner for Linux {
     }
 
     fn check(&self, scenario: &Prepared, _: &Settings) -> Result<(), Error> {
-        let fit = netflow_emulation::fit(scenario);
+        let fit = netflow_emulation::check_feasibility(scenario);
         fit.map(drop)
             .map_err(|unfit| Error::Emulation(unfit.into()))
     }
@@ -74,7 +74,7 @@ fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
     let mut before_s = 0.0;
     // The last mark may be slightly after the end.
     for mark in report
-        .marks
+        .snapshots
         .iter()
         .filter(|mark| mark.time_s < duration_s + 1e-6)
     {
@@ -93,7 +93,7 @@ fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
         for (id, (then, now)) in network.connections().zip(pairs.iter().zip(&mark.pairs)) {
             let spec = network.connection_spec(id);
             let delivered_pkts = match spec.source.is_answered() {
-                true => (now.read_bytes - then.read_bytes) as f64 / data_bytes(spec),
+                true => (now.read_bytes - then.read_bytes) as f64 / payload_bytes(spec),
                 false => (now.delivered_pkts - then.delivered_pkts) as f64,
             };
             run.connections[id.index()].1.push(ConnectionInterval {

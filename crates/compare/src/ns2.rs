@@ -8,7 +8,7 @@ use netflow_scenario::Prepared;
 use netflow_scenario::export::{NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options, Ns2Trace, ns2};
 
 use crate::error::file;
-use crate::program::{each_row, run_program, temporary};
+use crate::external_program::{for_each_csv_row, run_program, temporary};
 use crate::{ConnectionInterval, Error, LinkInterval, Referee, Run, Runner, Settings};
 
 /// An installed ns-2.
@@ -62,15 +62,15 @@ impl Ns2 {
         &self,
         script: &Path,
         seed: u64,
-        place: &Path,
+        directory: &Path,
         trace: Option<&str>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<f64, Error> {
         let seed = seed.to_string();
-        let arguments = [script.as_os_str(), seed.as_ref(), place.as_os_str()];
+        let arguments = [script.as_os_str(), seed.as_ref(), directory.as_os_str()];
         let trace = trace.map(OsStr::new);
         let arguments: Vec<&OsStr> = arguments.into_iter().chain(trace).collect();
-        run_program("ns", &self.program, &arguments, place, stop)
+        run_program("ns", &self.program, &arguments, directory, stop)
     }
 }
 
@@ -97,9 +97,9 @@ impl Runner for Ns2 {
         let folder = temporary()?;
         let script = Ns2::script(scenario, settings, Ns2Trace::None)?;
         let script = write_script(folder.path(), &script)?;
-        let place = folder.path().join("run");
-        let cpu_s = self.run(&script, Ns2::seed(run), &place, None, stop)?;
-        read_run(scenario, &place, cpu_s)
+        let directory = folder.path().join("run");
+        let cpu_s = self.run(&script, Ns2::seed(run), &directory, None, stop)?;
+        read_run(scenario, &directory, cpu_s)
     }
 
     fn time_with_trace(
@@ -111,8 +111,8 @@ impl Runner for Ns2 {
         let folder = temporary()?;
         let script = Ns2::script(scenario, settings, Ns2Trace::All)?;
         let script = write_script(folder.path(), &script)?;
-        let place = folder.path().join("traced");
-        let cpu_s = self.run(&script, Ns2::seed(0), &place, Some("/dev/null"), stop)?;
+        let directory = folder.path().join("traced");
+        let cpu_s = self.run(&script, Ns2::seed(0), &directory, Some("/dev/null"), stop)?;
         Ok(Some(cpu_s))
     }
 }
@@ -124,7 +124,7 @@ fn write_script(folder: &Path, script: &str) -> Result<PathBuf, Error> {
 }
 
 /// Reads the output of a run.
-fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error> {
+fn read_run(scenario: &Prepared, directory: &Path, cpu_s: f64) -> Result<Run, Error> {
     let network = &scenario.network;
     let links: Vec<_> = network.links().collect();
     let mut run = Run {
@@ -140,7 +140,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         ..Run::default()
     };
     // Rows are in the order of intervals, then in the order of the scenario.
-    let path = place.join(NS2_LINKS_FILE);
+    let path = directory.join(NS2_LINKS_FILE);
     let mut bandwidths: Vec<f64> = links
         .iter()
         .map(|&id| network.link_spec(id).bandwidth_bps)
@@ -148,7 +148,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
     let mut events = network.events().peekable();
     let mut start_s = 0.0;
     let mut place_in_interval = 0;
-    each_row(&path, 7, |row, numbers| {
+    for_each_csv_row(&path, 7, |row, numbers| {
         let [time_s, arrived, dropped, _, bytes, waiting] = numbers else {
             return Err(format!("a row of {} numbers", numbers.len()));
         };
@@ -182,10 +182,10 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         }
         Ok(())
     })?;
-    let path = place.join(NS2_CONNECTIONS_FILE);
+    let path = directory.join(NS2_CONNECTIONS_FILE);
     let count = run.connections.len();
     let mut row_number = 0;
-    each_row(&path, 6, |row, numbers| {
+    for_each_csv_row(&path, 6, |row, numbers| {
         let (Some((name, intervals)), [_, sent, acked, ..]) =
             (run.connections.get_mut(row_number % count.max(1)), numbers)
         else {

@@ -14,7 +14,7 @@ use netflow_scenario::export::{
 use tempfile::TempDir;
 
 use crate::error::file;
-use crate::program::{each_row, run_program, temporary};
+use crate::external_program::{for_each_csv_row, run_program, temporary};
 use crate::{ConnectionInterval, Delay, Error, LinkInterval, Referee, Run, Runner, Settings};
 
 /// An installed ns-3. One or more scenarios are compiled together, and the program is cached until other
@@ -113,8 +113,8 @@ fn compile(
     let mut arguments: Vec<&OsStr> = ["-std=c++17", "-O2"].map(OsStr::new).to_vec();
     arguments.extend([source.as_os_str(), "-o".as_ref(), program.as_os_str()]);
     arguments.extend(libraries.iter().map(OsStr::new));
-    let place = folder.path().join("compiler");
-    run_program("g++", "g++".as_ref(), &arguments, &place, stop)?;
+    let directory = folder.path().join("compiler");
+    run_program("g++", "g++".as_ref(), &arguments, &directory, stop)?;
     Ok(Compiled {
         texts,
         program,
@@ -152,16 +152,20 @@ impl Runner for Ns3 {
     ) -> Result<Run, Error> {
         let (program, number) = self.program(program(scenario, settings)?, stop)?;
         let folder = temporary()?;
-        let place = folder.path().join("run");
+        let directory = folder.path().join("run");
         let (seed, number) = ((run + 1).to_string(), number.to_string());
-        let arguments = [OsStr::new(&seed), place.as_os_str(), OsStr::new(&number)];
-        let cpu_s = run_program("ns-3", &program, &arguments, &place, stop)?;
-        read_run(scenario, &place, cpu_s)
+        let arguments = [
+            OsStr::new(&seed),
+            directory.as_os_str(),
+            OsStr::new(&number),
+        ];
+        let cpu_s = run_program("ns-3", &program, &arguments, &directory, stop)?;
+        read_run(scenario, &directory, cpu_s)
     }
 }
 
 /// Reads the output of a run. Rows are in the order of intervals, then in the order of the scenario.
-fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error> {
+fn read_run(scenario: &Prepared, directory: &Path, cpu_s: f64) -> Result<Run, Error> {
     let network = &scenario.network;
     let mut run = Run {
         links: network
@@ -177,7 +181,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
     };
     let count = run.links.len().max(1);
     let mut row = 0;
-    each_row(&place.join(NS3_LINKS_FILE), 7, |_, numbers| {
+    for_each_csv_row(&directory.join(NS3_LINKS_FILE), 7, |_, numbers| {
         let (
             Some((_, intervals)),
             &[
@@ -207,7 +211,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
     })?;
     let count = run.connections.len().max(1);
     let mut row = 0;
-    each_row(&place.join(NS3_CONNECTIONS_FILE), 4, |_, numbers| {
+    for_each_csv_row(&directory.join(NS3_CONNECTIONS_FILE), 4, |_, numbers| {
         let (Some((_, intervals)), &[_, sent_pkts, delivered_pkts]) =
             (run.connections.get_mut(row % count), numbers)
         else {
@@ -220,7 +224,7 @@ fn read_run(scenario: &Prepared, place: &Path, cpu_s: f64) -> Result<Run, Error>
         });
         Ok(())
     })?;
-    let path = place.join(NS3_DELAYS_FILE);
+    let path = directory.join(NS3_DELAYS_FILE);
     let wrong = |error: csv::Error| Error::Output {
         path: path.clone(),
         reason: error.to_string(),

@@ -5,15 +5,15 @@ use std::fs;
 use std::path::PathBuf;
 
 use netflow_compare::{
-    Comparison, ConnectionInterval, Ensemble, Error, LinkInterval, Referee, Run, Side, from_trace,
-    from_traces, write_ensemble,
+    Comparison, ConnectionInterval, Ensemble, Error, LinkInterval, NetflowRun, Referee, Run,
+    from_trace, from_traces, write_ensemble,
 };
 use netflow_results::Topology;
 use tempfile::TempDir;
 
 /// Returns results for A and B with 8 Mbit/s in each direction. `a` sends 500 packets of 1000 bytes per
 /// second from A to B. In ten intervals of a second, A->B has a queue of `queue_pkts` packets.
-fn side(queue_pkts: [f64; 10]) -> Side {
+fn side(queue_pkts: [f64; 10]) -> NetflowRun {
     let there = queue_pkts.map(|queue_pkts| LinkInterval {
         arrived_pkts: 500.0,
         queue_pkts,
@@ -51,7 +51,7 @@ fn side(queue_pkts: [f64; 10]) -> Side {
             "mean_rtt_s": 0, "loss_probability": 0, "outside_profile_fraction": 0
         }]
     });
-    Side {
+    NetflowRun {
         run,
         summary: serde_json::from_value(summary).unwrap(),
         network: Some(network()),
@@ -107,13 +107,13 @@ fn written(text: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn compared(text: &str, side: Side) -> Comparison {
+fn compared(text: &str, side: NetflowRun) -> Comparison {
     let (_folder, path) = written(text);
     let (side, runs) = from_traces(&[path], side).unwrap();
     Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs))
 }
 
-fn refused(text: &str, side: &Side) -> String {
+fn refused(text: &str, side: &NetflowRun) -> String {
     let (_folder, path) = written(text);
     match from_trace(&path, side) {
         Err(Error::Mismatch { what, help }) => format!("{what}; {help}"),
@@ -123,7 +123,7 @@ fn refused(text: &str, side: &Side) -> String {
 
 /// There is a pause between any two packets, so the trace does not determine the service time.
 #[test]
-fn the_results_tell_the_bandwidth() {
+fn results_provide_the_bandwidth() {
     let comparison = compared(&cbr(10_000, 1), side([0.5; 10]));
     let link = &comparison.links[0];
     assert!((link.utilization.referee.mean - 0.5).abs() < 1e-3);
@@ -143,8 +143,8 @@ fn the_results_tell_the_bandwidth() {
 }
 
 #[test]
-fn what_nobody_tells_is_no_zero() {
-    let unknown = || Side {
+fn unavailable_quantities_are_not_zero() {
+    let unknown = || NetflowRun {
         network: None,
         ..side([0.5; 10])
     };
@@ -176,7 +176,7 @@ fn what_nobody_tells_is_no_zero() {
 
 /// A trace with packets on B->A only, of an unknown connection.
 #[test]
-fn what_a_trace_does_not_tell_of_is_not_compared() {
+fn quantities_missing_from_a_trace_are_not_compared() {
     let mut text = NAMES.to_owned();
     for what in ['+', '-', 'r'] {
         writeln!(text, "{what} 9.5 1 0 ack 40 ------- 1 1.0 0.0 0 0").unwrap();
@@ -207,7 +207,7 @@ fn what_a_trace_does_not_tell_of_is_not_compared() {
 
 /// The comparison ends at 3 s, where the shorter trace ends; its waiting packets do not wait until 10 s.
 #[test]
-fn a_trace_that_ends_early_is_compared_as_far_as_it_goes() {
+fn truncated_trace_is_compared_up_to_its_end() {
     let results = || side([1.0, 1.0, 4.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]);
     let mut early = cbr(3500, 1);
     writeln!(early, "+ 3.5 0 1 cbr 1000 ------- 1 0.0 1.0 9999 9999").unwrap();
@@ -248,7 +248,7 @@ fn a_trace_that_ends_early_is_compared_as_far_as_it_goes() {
 
 /// Traces of other scripts may number their flows from 0.
 #[test]
-fn flows_are_the_connections_of_their_numbers() {
+fn flow_ids_are_connection_numbers() {
     let back = cbr(10_000, 1).replace(" 0 1 cbr", " 1 0 cbr");
     let error = refused(&back.replace("0.0 1.0", "1.0 0.0"), &side([0.5; 10]));
     assert!(
@@ -267,7 +267,7 @@ fn flows_are_the_connections_of_their_numbers() {
 }
 
 #[test]
-fn intervals_of_several_lengths_are_refused() {
+fn unequal_intervals_are_rejected() {
     let mut uneven = side([0.5; 10]);
     uneven.run.times_s[4] = 5.25;
     let error = refused(&cbr(10_000, 1), &uneven);

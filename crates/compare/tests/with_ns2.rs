@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netflow_compare::{
-    Comparison, Ensemble, Error, LinkInterval, Ns2, Referee, Run, Runner, Settings, Side,
+    Comparison, Ensemble, Error, LinkInterval, NetflowRun, Ns2, Referee, Run, Runner, Settings,
     from_trace, write_ensemble,
 };
 use netflow_needs::{Need, skip};
@@ -41,7 +41,7 @@ fn settings() -> Settings {
 }
 
 /// Runs a scenario `seeds` times with ns-2 and with netflow, with a start jitter of one second.
-fn both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, Side) {
+fn both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, NetflowRun) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("scenario.toml");
     std::fs::write(&path, text).unwrap();
@@ -54,7 +54,7 @@ fn both(ns: &Ns2, text: &str, seeds: u32) -> (Vec<Run>, Side) {
     let runs = ns
         .run_seeds(&scenario, &jittered, &|_| {}, &|| false)
         .unwrap();
-    let side = Side::evaluate(&scenario, &jittered).unwrap();
+    let side = NetflowRun::evaluate(&scenario, &jittered).unwrap();
     (runs, side)
 }
 
@@ -85,7 +85,7 @@ fn runs_are_counted_and_differ_by_seed() {
 
 /// The same script run directly, with its files summed by awk.
 #[test]
-fn figures_are_those_of_the_files() {
+fn totals_match_the_output_files() {
     let Some(ns) = installed() else { return };
     let scenario = scenario();
     let runs = ns
@@ -121,7 +121,7 @@ fn figures_are_those_of_the_files() {
         .split_whitespace()
         .map(|number| number.parse().unwrap())
         .collect();
-    let side = Side::evaluate(&scenario, &settings()).unwrap();
+    let side = NetflowRun::evaluate(&scenario, &settings()).unwrap();
     let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
     let link = comparison
         .links
@@ -142,7 +142,7 @@ fn figures_are_those_of_the_files() {
 
 /// A trace of a run agrees with the monitors of the script.
 #[test]
-fn a_trace_says_what_monitors_say() {
+fn trace_matches_queue_monitors() {
     let Some(ns) = installed() else { return };
     let scenario = scenario();
     let runs = ns
@@ -170,7 +170,7 @@ fn a_trace_says_what_monitors_say() {
         .status()
         .unwrap();
     assert!(run.success());
-    let side = Side::evaluate(&scenario, &settings()).unwrap();
+    let side = NetflowRun::evaluate(&scenario, &settings()).unwrap();
     let traced = from_trace(&folder.path().join("ns-trace.tr"), &side).unwrap();
     let monitored: HashMap<_, _> = runs[0].links.iter().map(|(n, i)| (n.as_str(), i)).collect();
     for (name, intervals) in &traced.links {
@@ -215,7 +215,7 @@ fn a_run_can_be_stopped() {
 }
 
 #[test]
-fn the_ensemble_is_written_for_pictures() {
+fn ensemble_is_written_as_csv() {
     let Some(ns) = installed() else { return };
     let runs = ns
         .run_seeds(&scenario(), &settings(), &|_| {}, &|| false)
@@ -232,7 +232,7 @@ fn the_ensemble_is_written_for_pictures() {
 /// Two runs with queues of 2 and 4 and netflow with 6. Over time the runs have 1, 3 (mean 2 ± √2) and 3, 5 (4
 /// ± √2), and netflow has 6 and 6. The errors are (4 + 2) / (2 + 4), and √((4² + 2²)/2 / 2) deviations.
 #[test]
-fn measures_are_what_they_say() {
+fn error_metrics_match_their_definitions() {
     let run = |queues: [f64; 2], delivered: f64| netflow_compare::Run {
         times_s: vec![1.0, 2.0],
         links: vec![(
@@ -271,7 +271,7 @@ fn measures_are_what_they_say() {
             "warnings": []}"#,
     )
     .unwrap();
-    let side = Side {
+    let side = NetflowRun {
         run: run([6.0, 6.0], 12.0),
         summary,
         network: None,
@@ -301,7 +301,7 @@ fn measures_are_what_they_say() {
 /// Random buffers in bytes or as a time, with packets of 60 to 1500 B and acknowledgements: each packet uses
 /// its own bytes, as in ns-2. Three times as many packets are lost if each uses the size of a TCP packet.
 #[test]
-fn buffers_in_bytes_are_those_of_ns2() {
+fn byte_buffers_match_ns2() {
     let Some(ns) = installed() else { return };
     let mut random = SplitMix64::new(1);
     let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
@@ -375,7 +375,7 @@ fn buffers_in_bytes_are_those_of_ns2() {
 /// One link whose delay changes from 10 to 60 and to 20 ms, filled by TCP. Compares goodput and queue of each
 /// 40 s, without the first 5 s after a change.
 #[test]
-fn windows_follow_delays_that_change_as_in_ns2() {
+fn windows_track_delay_changes_as_in_ns2() {
     let Some(ns) = installed() else { return };
     for variant in ["tahoe", "reno", "newreno"] {
         let text = format!(

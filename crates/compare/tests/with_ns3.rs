@@ -34,7 +34,7 @@ fn run(scenario: &Prepared, seeds: u32) -> Option<Vec<Run>> {
 /// Poisson packets of 998 B have a service time of 1 ms with the 2 B of PPP: loss and queue of M/D/1/K. A
 /// transfer with a window of 20 packets in an empty network sends 20 per round trip.
 #[test]
-fn queues_and_windows_are_those_of_theory() {
+fn queues_and_windows_match_theory() {
     let text = r#"
         [simulation]
         duration = "40 s"
@@ -166,7 +166,7 @@ fn all_queues_run() {
 /// One transfer without ECN and one with, each alone at a queue of each kind that marks. Only the latter has
 /// marked packets, and it loses none. The quantum of FQ-CoDel is one packet, not the size of a device batch.
 #[test]
-fn marks_are_counted_and_turns_are_short() {
+fn marks_are_counted_and_scheduler_rounds_are_short() {
     let mut text = "[simulation]\nduration = \"10 s\"\npacket-size = \"1500 B\"\n".to_owned();
     for queue in ["codel", "fq-codel", "pie", "red"] {
         for ecn in [false, true] {
@@ -211,7 +211,7 @@ fn marks_are_counted_and_turns_are_short() {
 }
 
 #[test]
-fn a_threshold_without_ecn_is_nothing_that_ns3_has() {
+fn ecn_threshold_without_ecn_is_rejected_for_ns3() {
     let text = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"10 Mbit/s\"\n\
                 queue = { discipline = \"codel\", ce-threshold = \"1 ms\" }\n\
                 [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsource = { stack = \"linux-6\" }\n";
@@ -225,7 +225,7 @@ fn a_threshold_without_ecn_is_nothing_that_ns3_has() {
 }
 
 #[test]
-fn what_ns3_cannot_have_is_said_without_it() {
+fn unsupported_scenarios_are_rejected_without_ns3() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/");
     for (name, wanted) in [
         ("web.toml", "workload browsers: users"),
@@ -244,7 +244,7 @@ fn what_ns3_cannot_have_is_said_without_it() {
 /// A transfer with a window of 20 packets sends 20 per round trip while its links change their delays.
 #[test]
 #[ignore = "half a minute: it compiles one more program"]
-fn windows_follow_delays_that_change() {
+fn windows_track_delay_changes() {
     let text = r#"
         [simulation]
         duration = "20 s"

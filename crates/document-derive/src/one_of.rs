@@ -75,7 +75,7 @@ pub(crate) fn expand(arguments: &OfOneOf, mut item: DeriveInput) -> syn::Result<
                 key: &str,
                 findings: &mut ::netflow_document::Findings,
             ) -> Option<Self> {
-                let kinds = ::netflow_document::Kinds {
+                let kinds = ::netflow_document::UnionDeclaration {
                     what: #what,
                     names: Self::KINDS,
                     tables: Self::TABLES,

@@ -110,7 +110,7 @@ pub(crate) fn expand(arguments: &OfTable, mut item: DeriveInput) -> syn::Result<
             }
             Times::Many(_) => {
                 reads.push(quote!(#name: s.list()));
-                overridden.push(quote!(#name: s.list_set(&self.#name)));
+                overridden.push(quote!(#name: s.override_list(&self.#name)));
                 fallbacks.push(quote!(#name: Vec::new()));
             }
         }

@@ -47,7 +47,7 @@ pub(crate) fn expand(arguments: &OfWords, mut item: DeriveInput) -> syn::Result<
 
         impl ::netflow_document::Words for #name {
             const WORDS: &'static [::netflow_document::Word<Self>] = &[#(#named),*];
-            const ALSO: &'static [(&'static str, Self)] = &[#(#also),*];
+            const ALIASES: &'static [(&'static str, Self)] = &[#(#also),*];
         }
 
         impl ::netflow_document::Read for #name {

@@ -17,17 +17,17 @@ struct Cell<'t> {
 
 /// A tree that maps the keys of nested tables to columns.
 #[derive(Clone, Debug, Default)]
-pub struct Node {
+pub struct ColumnTree {
     key: &'static str,
     /// Column of this key.
     column: Option<usize>,
     /// Keys of the table, if the key can be a table.
-    inner: Vec<Node>,
+    inner: Vec<ColumnTree>,
     /// Path of the enclosing tables for messages, for example `source.`.
     prefix: String,
 }
 
-impl Node {
+impl ColumnTree {
     fn insert(&mut self, path: &[&'static str], column: usize) {
         let Some((first, rest)) = path.split_first() else {
             self.column = Some(column);
@@ -35,10 +35,10 @@ impl Node {
         };
         let known = self.inner.iter().position(|node| node.key == *first);
         let i = known.unwrap_or_else(|| {
-            self.inner.push(Node {
+            self.inner.push(ColumnTree {
                 key: first,
                 prefix: format!("{}{first}.", self.prefix),
-                ..Node::default()
+                ..ColumnTree::default()
             });
             self.inner.len() - 1
         });
@@ -51,7 +51,7 @@ impl Node {
 /// A row with the mapping of keys to its cells.
 #[derive(Clone, Debug, Default)]
 pub struct Row<'t> {
-    root: Node,
+    root: ColumnTree,
     cells: Vec<Cell<'t>>,
     place: Option<Place>,
 }
@@ -71,7 +71,7 @@ impl Row<'_> {
     }
 
     /// Returns the cell of a key, or the table of that name if any of its cells is filled.
-    pub fn get<'a>(&'a self, node: &'a Node, key: &str) -> Option<Value<'a>> {
+    pub fn get<'a>(&'a self, node: &'a ColumnTree, key: &str) -> Option<Value<'a>> {
         let node = node.inner.iter().find(|node| same(node.key, key))?;
         let cell = node.column.and_then(|column| self.filled(column));
         if let Some(cell) = cell {
@@ -85,7 +85,7 @@ impl Row<'_> {
     }
 
     /// Returns the first filled cell of a nested table, if the cell of the table itself is also filled.
-    pub fn twice(&self, node: &Node, key: &str) -> Option<Place> {
+    pub fn conflicting_cell(&self, node: &ColumnTree, key: &str) -> Option<Place> {
         let node = node.inner.iter().find(|node| same(node.key, key))?;
         self.filled(node.column?)?;
         self.first_inside(node)
@@ -95,7 +95,7 @@ impl Row<'_> {
         self.cells.get(column).filter(|cell| !cell.text.is_empty())
     }
 
-    fn first_inside(&self, node: &Node) -> Option<Place> {
+    fn first_inside(&self, node: &ColumnTree) -> Option<Place> {
         node.inner.iter().find_map(|inner| {
             let cell = inner.column.and_then(|column| self.filled(column));
             cell.map(|cell| cell.place)
@@ -104,7 +104,7 @@ impl Row<'_> {
     }
 
     /// Returns help that names the columns of a missing key.
-    pub fn help(&self, node: &Node, key: Option<&'static Key>) -> String {
+    pub fn help(&self, node: &ColumnTree, key: Option<&'static Key>) -> String {
         let Some(key) = key else {
             return String::new();
         };
@@ -347,17 +347,17 @@ impl<'t> Csv<'t> {
             };
             let end = from + length;
             let part = self.text.get(from..end)?;
-            let twice = bytes.get(end + 1) == Some(&b'"');
-            if text.is_empty() && !twice {
+            let is_escaped = bytes.get(end + 1) == Some(&b'"');
+            if text.is_empty() && !is_escaped {
                 text = Cow::Borrowed(part);
             } else {
                 let text = text.to_mut();
                 text.push_str(part);
-                if twice {
+                if is_escaped {
                     text.push('"');
                 }
             }
-            if !twice {
+            if !is_escaped {
                 return Some((text, end + 1));
             }
             from = end + 2;

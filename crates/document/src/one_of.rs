@@ -4,7 +4,7 @@ use crate::{Findings, Key, Kind, ProblemKind, Section, Value};
 
 /// The declaration of a tagged union.
 #[derive(Clone, Copy, Debug)]
-pub struct Kinds {
+pub struct UnionDeclaration {
     /// Its name with an article: `"a source"`.
     pub what: &'static str,
     /// Keys of its variants.
@@ -17,7 +17,7 @@ pub struct Kinds {
 
 /// Reads a tagged union. `read` returns the variants that are present.
 pub fn one_of<T>(
-    kinds: &Kinds,
+    kinds: &UnionDeclaration,
     value: &Value<'_>,
     key: &str,
     findings: &mut Findings,

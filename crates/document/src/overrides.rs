@@ -41,7 +41,7 @@ enum Setting {
 
 /// The name of a table in `--set` options: the name of an element and the path of nested tables.
 #[derive(Clone, Debug)]
-pub(crate) struct Scope<'a> {
+pub(crate) struct OverrideScope<'a> {
     pub(crate) overrides: &'a Overrides,
     /// Name of the element, for example `link.A->B`.
     pub(crate) name: String,
@@ -49,14 +49,14 @@ pub(crate) struct Scope<'a> {
     pub(crate) path: String,
 }
 
-impl Scope<'_> {
+impl OverrideScope<'_> {
     /// Returns the scope of a key within it.
     pub(crate) fn inner(&self, key: &str) -> Self {
         let path = match self.path.as_str() {
             "" => key.to_owned(),
             path => format!("{path}.{key}"),
         };
-        Scope {
+        OverrideScope {
             overrides: self.overrides,
             name: self.name.clone(),
             path,
@@ -67,25 +67,25 @@ impl Scope<'_> {
 impl Override {
     /// Returns whether the option sets this key. In the name of the element, `*` matches any characters
     /// and `<->` both directions. The path must be equal.
-    fn is(&self, scope: &Scope<'_>) -> bool {
+    fn is(&self, scope: &OverrideScope<'_>) -> bool {
         self.is_at(scope, &scope.path)
     }
 
     /// Returns whether the option sets this path of the element.
-    fn is_at(&self, scope: &Scope<'_>, path: &str) -> bool {
+    fn is_at(&self, scope: &OverrideScope<'_>, path: &str) -> bool {
         self.key
             .strip_suffix(path)
             .and_then(|start| start.strip_suffix('.'))
-            .is_some_and(|name| calls(name, &scope.name))
+            .is_some_and(|name| matches_element(name, &scope.name))
     }
 
     /// Returns whether the option sets a key below this one.
-    fn is_below(&self, scope: &Scope<'_>) -> bool {
+    fn is_below(&self, scope: &OverrideScope<'_>) -> bool {
         let mut found = self.key.match_indices(scope.path.as_str());
         found.any(|(at, path)| {
             let start = self.key[..at].strip_suffix('.');
             let is_inside = self.key[at + path.len()..].starts_with('.');
-            is_inside && start.is_some_and(|start| calls(start, &scope.name))
+            is_inside && start.is_some_and(|start| matches_element(start, &scope.name))
         })
     }
 }
@@ -103,21 +103,21 @@ pub fn replaces_all(later: &str, earlier: &str) -> bool {
     }
     // Names and matches of a star may contain points, but elements of a list have their own keys.
     let is_inner = |name: &str| name.contains(".class.");
-    let calls_all = |pattern: &str, names: &str| {
+    let matches_all_elements = |pattern: &str, names: &str| {
         let ends = names.split_once('.').and_then(|(table, name)| {
             let (from, to) = name.split_once("<->")?;
             Some((table, from, to))
         });
         match ends {
             _ if is_inner(pattern) != is_inner(names) => false,
-            None => calls(pattern, names),
+            None => matches_element(pattern, names),
             Some((table, from, to)) => {
                 let (to, circuit) = match split_circuit(to) {
                     Some((to, circuit)) => (to, Some(circuit)),
                     None => (to, None),
                 };
                 [(from, to), (to, from)].into_iter().all(|(from, to)| {
-                    calls(
+                    matches_element(
                         pattern,
                         &format!("{table}.{}", link_name(from, to, circuit)),
                     )
@@ -127,24 +127,24 @@ pub fn replaces_all(later: &str, earlier: &str) -> bool {
     };
     earlier.match_indices('.').any(|(at, _)| {
         let pattern = later.strip_suffix(&earlier[at..]);
-        pattern.is_some_and(|pattern| calls_all(pattern, &earlier[..at]))
+        pattern.is_some_and(|pattern| matches_all_elements(pattern, &earlier[..at]))
     })
 }
 
 /// Returns whether a pattern such as `link.A->B`, `link.*` or `link.A<->B` matches the name of an
 /// element.
-fn calls(pattern: &str, name: &str) -> bool {
+fn matches_element(pattern: &str, name: &str) -> bool {
     let within = |name: &str| {
         let (table, name) = name.split_once('.')?;
         let pattern = pattern.strip_prefix(table)?.strip_prefix('.')?;
-        Some(means(pattern, name))
+        Some(matches_link_name(pattern, name))
     };
     matches(pattern, name) || within(name) == Some(true)
 }
 
 /// Returns whether a pattern matches a name. `A<->B` matches `A->B` and `B->A`; `A<->B#2` matches
 /// `A->B#2` and `B->A#2`.
-fn means(pattern: &str, name: &str) -> bool {
+fn matches_link_name(pattern: &str, name: &str) -> bool {
     let is =
         |from: &str, to: &str, circuit: Option<&str>| matches(&link_name(from, to, circuit), name);
     let directions = |(a, b): (&str, &str)| {
@@ -297,7 +297,7 @@ impl Overrides {
 
     /// Returns the options that are effective for a key: those after the last option that replaces an
     /// enclosing table.
-    fn counting(&self, scope: &Scope<'_>) -> &[Override] {
+    fn effective_options(&self, scope: &OverrideScope<'_>) -> &[Override] {
         let tables = scope
             .path
             .match_indices('.')
@@ -308,12 +308,14 @@ impl Overrides {
     }
 
     /// Returns the effective option for a key: the last one.
-    fn last(&self, scope: &Scope<'_>) -> Option<&Override> {
-        self.counting(scope).iter().rfind(|it| it.is(scope))
+    fn last(&self, scope: &OverrideScope<'_>) -> Option<&Override> {
+        self.effective_options(scope)
+            .iter()
+            .rfind(|it| it.is(scope))
     }
 
     /// Returns the value for a key if the last option has one, and marks all options for the key as used.
-    pub(crate) fn take(&self, scope: &Scope<'_>) -> Option<Value<'_>> {
+    pub(crate) fn take(&self, scope: &OverrideScope<'_>) -> Option<Value<'_>> {
         let all = self.list.iter().filter(|it| it.is(scope));
         all.for_each(|option| option.used.set(true));
         match &self.last(scope)?.setting {
@@ -323,39 +325,41 @@ impl Overrides {
     }
 
     /// Returns whether an option sets a key to a value or a table.
-    pub(crate) fn is_set(&self, scope: &Scope<'_>) -> bool {
+    pub(crate) fn is_set(&self, scope: &OverrideScope<'_>) -> bool {
         self.last(scope).is_some()
     }
 
     /// Returns the place of the last option if it replaces the table.
-    pub(crate) fn replaces(&self, scope: &Scope<'_>) -> Option<Place> {
+    pub(crate) fn replaces(&self, scope: &OverrideScope<'_>) -> Option<Place> {
         let last = self.last(scope)?;
         matches!(last.setting, Setting::Table).then_some(last.key_place)
     }
 
     /// Returns the place of the first effective option for a key inside the table of this key. Options
     /// that are not effective are marked as used, too.
-    pub(crate) fn first_below(&self, scope: &Scope<'_>) -> Option<Place> {
-        let counting = self.counting(scope);
-        let last = counting.iter().rposition(|it| it.is(scope));
-        let counting = &counting[last.map_or(0, |last| last + 1)..];
-        let (replaced, _) = self.list.split_at(self.list.len() - counting.len());
+    pub(crate) fn first_below(&self, scope: &OverrideScope<'_>) -> Option<Place> {
+        let effective_options = self.effective_options(scope);
+        let last = effective_options.iter().rposition(|it| it.is(scope));
+        let effective_options = &effective_options[last.map_or(0, |last| last + 1)..];
+        let (replaced, _) = self
+            .list
+            .split_at(self.list.len() - effective_options.len());
         let below = |option: &&Override| option.is_below(scope);
         (replaced.iter().filter(below)).for_each(|option| option.used.set(true));
-        Some(counting.iter().find(below)?.key_place)
+        Some(effective_options.iter().find(below)?.key_place)
     }
 
     /// Returns the place of the first option for a key of the element of this name.
     pub(crate) fn first_of(&self, name: &str) -> Option<Place> {
         let of = |option: &&Override| {
             let mut points = option.key.match_indices('.');
-            points.any(|(at, _)| calls(&option.key[..at], name))
+            points.any(|(at, _)| matches_element(&option.key[..at], name))
         };
         Some(self.list.iter().find(of)?.key_place)
     }
 
     /// Reports options that were not used.
-    pub fn refuse_unused(&self, findings: &mut Findings, known: &[Known<'_>]) {
+    pub fn report_unused(&self, findings: &mut Findings, known: &[OverrideTarget<'_>]) {
         for option in self.list.iter().filter(|option| !option.used.get()) {
             let (message, help) = unused(&option.key, known);
             findings
@@ -367,17 +371,17 @@ impl Overrides {
 
 /// A first part of option keys: a single table, or elements by their names.
 #[derive(Clone, Debug)]
-pub struct Known<'n> {
+pub struct OverrideTarget<'n> {
     table: &'static str,
     keys: &'static [Key],
     /// Names of the elements; `None` for a single table.
     names: Option<Vec<&'n str>>,
 }
 
-impl<'n> Known<'n> {
+impl<'n> OverrideTarget<'n> {
     /// Returns a single table.
-    pub fn one<T: Element>() -> Known<'n> {
-        Known {
+    pub fn one<T: Element>() -> OverrideTarget<'n> {
+        OverrideTarget {
             table: T::NAME,
             keys: T::KEYS,
             names: None,
@@ -385,10 +389,10 @@ impl<'n> Known<'n> {
     }
 
     /// Returns elements of these names.
-    pub fn many<T: Element>(names: impl Iterator<Item = &'n str>) -> Known<'n> {
-        Known {
+    pub fn many<T: Element>(names: impl Iterator<Item = &'n str>) -> OverrideTarget<'n> {
+        OverrideTarget {
             names: Some(names.collect()),
-            ..Known::one::<T>()
+            ..OverrideTarget::one::<T>()
         }
     }
 }
@@ -397,7 +401,7 @@ const EXAMPLE: &str = "write for instance --set \"simulation.duration=10 s\", --
      or --set \"connection.*.max-window=20 pkt\"";
 
 /// Returns the message and the help for an option that was not used.
-fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
+fn unused(key: &str, known: &[OverrideTarget<'_>]) -> (String, String) {
     let (element, rest) = key.split_once('.').unwrap_or((key, ""));
     let table = known.iter().find(|known| known.table == element);
     match table {
@@ -421,7 +425,7 @@ fn unused(key: &str, known: &[Known<'_>]) -> (String, String) {
 }
 
 /// Suggests the setting for all elements: `demand.scale` is `simulation.demand-scale`.
-fn of_all(key: &str, known: &[Known<'_>]) -> Option<String> {
+fn of_all(key: &str, known: &[OverrideTarget<'_>]) -> Option<String> {
     let joined = key.replace('.', "-");
     let mut tables = known.iter().filter(|known| known.names.is_none());
     let of = tables.find(|known| known.keys.iter().any(|key| key.name == joined))?;
@@ -430,7 +434,7 @@ fn of_all(key: &str, known: &[Known<'_>]) -> Option<String> {
 
 /// Returns the message for an unknown key of an existing element.
 fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
-    if let Some(said) = of_another_kind(key, what, keys) {
+    if let Some(said) = other_variant_message(key, what, keys) {
         return said;
     }
     let message = format!("{what} has no key `{key}` that can be set");
@@ -469,7 +473,7 @@ fn no_key(key: &str, what: &str, keys: &'static [Key]) -> (String, String) {
 }
 
 /// Returns the message for a key of another variant of a tagged union.
-fn of_another_kind(key: &str, what: &str, keys: &'static [Key]) -> Option<(String, String)> {
+fn other_variant_message(key: &str, what: &str, keys: &'static [Key]) -> Option<(String, String)> {
     let (table, inner) = key.split_once('.')?;
     let first = inner.split('.').next()?;
     let tables = keys.iter().find(|key| key.name == table)?.tables;
@@ -507,9 +511,9 @@ fn of_another_kind(key: &str, what: &str, keys: &'static [Key]) -> Option<(Strin
 }
 
 /// Returns the message for an element name or pattern that is followed by an unknown key or none.
-fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
+fn named(rest: &str, table: &OverrideTarget<'_>, names: &[&str]) -> (String, String) {
     let what = table.table;
-    if names.iter().any(|it| means(rest, it)) {
+    if names.iter().any(|it| matches_link_name(rest, it)) {
         let message =
             format!("which setting of {what} `{rest}`? `{what}.{rest}.KEY=VALUE` names one");
         let keys = table.keys.iter().map(|key| key.name);
@@ -517,7 +521,7 @@ fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
     }
     // Names may contain points, so every point is tried as the end of the name.
     let mut cuts = rest.match_indices('.').map(|(at, _)| rest.split_at(at));
-    let known = cuts.find(|(name, _)| names.iter().any(|it| means(name, it)));
+    let known = cuts.find(|(name, _)| names.iter().any(|it| matches_link_name(name, it)));
     if let Some((name, key)) = known {
         return no_key(&key[1..], &format!("{what} `{name}`"), table.keys);
     }
@@ -541,7 +545,7 @@ fn named(rest: &str, table: &Known<'_>, names: &[&str]) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{calls, matches, means, replaces_all};
+    use super::{matches, matches_element, matches_link_name, replaces_all};
 
     #[test]
     fn both_directions_have_one_name() {
@@ -557,7 +561,7 @@ mod tests {
             ("link.A<->B#*", "link.B->A#2"),
             ("link.A<->B#2", "link.B#2->A"),
         ] {
-            assert!(calls(pattern, name), "{pattern} {name}");
+            assert!(matches_element(pattern, name), "{pattern} {name}");
         }
         for (pattern, name) in [
             ("link.A<->B", "link.A->C"),
@@ -567,13 +571,13 @@ mod tests {
             ("link.A<->B#2", "link.A->B"),
             ("link.A<->B#2", "link.B->A#3"),
         ] {
-            assert!(!calls(pattern, name), "{pattern} {name}");
+            assert!(!matches_element(pattern, name), "{pattern} {name}");
         }
-        assert!(means("A<->B", "B->A"));
+        assert!(matches_link_name("A<->B", "B->A"));
     }
 
     #[test]
-    fn of_a_setting_nothing_may_be_left() {
+    fn later_override_must_replace_all_of_an_earlier_one() {
         for (later, earlier) in [
             ("link.*.bandwidth", "link.A->B.bandwidth"),
             ("link.*.bandwidth", "link.A<->B.bandwidth"),
@@ -603,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn star_matches_anything() {
         for (pattern, name) in [
             ("link.*", "link.A->B"),
             ("link.R*->*", "link.R1->N.2"),

@@ -13,7 +13,7 @@ pub struct FileId(pub(crate) u32);
 impl FileId {
     /// The document itself, which is always read first.
     pub const FIRST: FileId = FileId(0);
-    const NOWHERE: FileId = FileId(u32::MAX);
+    const NONE: FileId = FileId(u32::MAX);
 }
 
 /// A byte range in a file. Files are limited to 4 GiB by 32-bit offsets.
@@ -26,8 +26,8 @@ pub struct Place {
 
 impl Place {
     /// The place of a value without a source: made by a program, or a placeholder for an invalid value.
-    pub const NOWHERE: Place = Place {
-        file: FileId::NOWHERE,
+    pub const NONE: Place = Place {
+        file: FileId::NONE,
         start: 0,
         end: 0,
     };
@@ -62,7 +62,7 @@ impl Place {
 
     /// Returns whether there is no source.
     pub fn is_nowhere(self) -> bool {
-        self.file == FileId::NOWHERE
+        self.file == FileId::NONE
     }
 }
 
@@ -79,7 +79,7 @@ impl<T> Spanned<T> {
         Spanned { value, place }
     }
 
-    /// Returns the place. A value made by a program has [`Place::NOWHERE`].
+    /// Returns the place. A value made by a program has [`Place::NONE`].
     pub fn place(&self) -> Place {
         self.place
     }
@@ -98,7 +98,7 @@ impl<T> Spanned<T> {
 /// Conversion of a value made by a program.
 impl<T> From<T> for Spanned<T> {
     fn from(value: T) -> Self {
-        Spanned::new(value, Place::NOWHERE)
+        Spanned::new(value, Place::NONE)
     }
 }
 

@@ -179,9 +179,9 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 /// Maximum number of problems that are listed; the rest are only counted.
-const MOST_PROBLEMS: usize = 200;
+const MAX_PROBLEMS: usize = 200;
 /// Maximum number of name comparisons for suggestions, which takes about 1 s.
-const MOST_COMPARED: usize = 1_000_000;
+const MAX_NAME_COMPARISONS: usize = 1_000_000;
 
 /// A problem without line and column yet.
 #[derive(Debug)]
@@ -257,7 +257,7 @@ impl Findings {
         if self.list.iter().any(same) {
             return self.last.insert(finding);
         }
-        if self.list.len() >= MOST_PROBLEMS {
+        if self.list.len() >= MAX_PROBLEMS {
             self.left_out += 1;
             return self.last.insert(finding);
         }
@@ -302,8 +302,8 @@ impl Findings {
         name: &str,
         allowed: impl Iterator<Item = &'a str> + Clone,
     ) -> Option<&'a str> {
-        let names = allowed.clone().take(MOST_COMPARED + 1).count();
-        if self.is_full() || self.compared + names > MOST_COMPARED {
+        let names = allowed.clone().take(MAX_NAME_COMPARISONS + 1).count();
+        if self.is_full() || self.compared + names > MAX_NAME_COMPARISONS {
             return None;
         }
         self.compared += names;
@@ -311,7 +311,7 @@ impl Findings {
     }
 
     /// Sets the help of the last finding.
-    pub fn amend(&mut self, help: impl Into<String>) {
+    pub fn set_last_help(&mut self, help: impl Into<String>) {
         let kept = self.list.last_mut().filter(|_| self.last.is_none());
         if let Some(finding) = kept {
             finding.help(help);
@@ -319,7 +319,7 @@ impl Findings {
     }
 
     /// Sets the help of the last finding if it has none.
-    pub(crate) fn fill(&mut self, help: impl FnOnce() -> String) {
+    pub(crate) fn set_missing_help(&mut self, help: impl FnOnce() -> String) {
         let kept = self.list.last_mut().filter(|_| self.last.is_none());
         if let Some(finding) = kept
             && finding.help.is_none()
@@ -357,7 +357,7 @@ impl Findings {
 
     /// Returns whether the list is full, so that further findings are only counted.
     pub fn is_full(&self) -> bool {
-        self.list.len() >= MOST_PROBLEMS
+        self.list.len() >= MAX_PROBLEMS
     }
 
     /// Returns whether the file has findings.

@@ -50,7 +50,7 @@ trait Dimension: Sized {
     fn likely_units(key: &str, number: f64) -> &'static [&'static str];
 
     /// Returns a warning about a suspicious text, and an unambiguous notation.
-    fn doubt(&self, _key: &str, _text: &str) -> Option<(String, String)> {
+    fn suspicious_value(&self, _key: &str, _text: &str) -> Option<(String, String)> {
         None
     }
 }
@@ -85,7 +85,7 @@ impl Dimension for Rate {
     }
 
     /// Bandwidths are usually given in bits, so bytes are most likely a mistake.
-    fn doubt(&self, key: &str, text: &str) -> Option<(String, String)> {
+    fn suspicious_value(&self, key: &str, text: &str) -> Option<(String, String)> {
         let text = text.trim();
         if key != "bandwidth" || !text.ends_with("B/s") {
             return None;
@@ -191,7 +191,7 @@ impl<T: Dimension + fmt::Display + FromStr<Err = UnitError>> Read for Quantity<T
         };
         let error = match text.parse::<T>() {
             Ok(quantity) => {
-                if let Some((message, help)) = quantity.doubt(key, text) {
+                if let Some((message, help)) = quantity.suspicious_value(key, text) {
                     findings.warn_once(value.place, message, &help);
                 }
                 return Some(Quantity(quantity));

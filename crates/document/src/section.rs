@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::key::all;
-use crate::overrides::Scope;
+use crate::overrides::OverrideScope;
 use crate::{
     Allowed, Element, Fields, Findings, Key, Kind, Overrides, Place, ProblemKind, Read, Spanned,
     Table, Value, suggest,
@@ -21,7 +21,7 @@ pub struct Section<'r, 'a> {
     /// The `--set` options, if there are any.
     overrides: Option<&'a Overrides>,
     /// Name of this table in the `--set` options.
-    scope: Option<Scope<'a>>,
+    scope: Option<OverrideScope<'a>>,
     /// Number among the elements of its kind, from 1; 0 for a single table.
     number: usize,
     /// Number of errors before this table.
@@ -73,7 +73,7 @@ impl<'r, 'a> Section<'r, 'a> {
         self.place
     }
 
-    /// Enables `--set` options, which apply once it has a [name](Self::call).
+    /// Enables `--set` options, which apply once it has a [name](Self::set_override_name).
     pub fn with(mut self, overrides: &'a Overrides) -> Self {
         self.overrides = (!overrides.is_empty()).then_some(overrides);
         self
@@ -91,10 +91,10 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Sets its name in `--set` options, which apply from now on.
-    pub fn call(&mut self, name: String) {
+    pub fn set_override_name(&mut self, name: String) {
         // Without matching options, keys need no look-up among them.
         let concerned = self.overrides.filter(|it| it.first_of(&name).is_some());
-        self.scope = concerned.map(|overrides| Scope {
+        self.scope = concerned.map(|overrides| OverrideScope {
             overrides,
             name,
             path: String::new(),
@@ -112,7 +112,12 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Returns whether options select another variant of a tagged union than the fields in the document.
-    fn is_of_another_kind(&self, key: &str, inner: &Scope<'_>, fields: &Fields<'_>) -> bool {
+    fn selects_other_variant(
+        &self,
+        key: &str,
+        inner: &OverrideScope<'_>,
+        fields: &Fields<'_>,
+    ) -> bool {
         let kinds = self.key(key).map_or(&[][..], |declared| declared.kinds);
         kinds.iter().any(|kind| {
             let of_kind = inner.inner(kind);
@@ -139,7 +144,7 @@ impl<'r, 'a> Section<'r, 'a> {
             self.what
         );
         if let Fields::Row { row, node } = self.fields
-            && let Some(place) = row.twice(node, key)
+            && let Some(place) = row.conflicting_cell(node, key)
         {
             let message = format!("column `{key}` and its parts are both filled in this row");
             self.findings
@@ -164,7 +169,8 @@ impl<'r, 'a> Section<'r, 'a> {
         match below {
             None => written,
             Some(place) => {
-                let is_other = |fields: &Fields<'_>| self.is_of_another_kind(key, &inner, fields);
+                let is_other =
+                    |fields: &Fields<'_>| self.selects_other_variant(key, &inner, fields);
                 let fields = match written.as_ref().map(|value| value.kind) {
                     Some(Kind::Table(fields)) if replaced.is_none() && !is_other(&fields) => fields,
                     Some(Kind::String(text) | Kind::Cell(text)) if replaced.is_none() => {
@@ -251,8 +257,8 @@ impl<'r, 'a> Section<'r, 'a> {
             .map(|key| key.get_ref().as_ref())
             .filter(|name| self.key(name).is_none());
         /// Maximum number of unknown keys that are compared.
-        const LOOKED_AT: usize = 1000;
-        let mut unknown = unknown.take(LOOKED_AT);
+        const MAX_UNKNOWN_KEYS: usize = 1000;
+        let mut unknown = unknown.take(MAX_UNKNOWN_KEYS);
         unknown.any(|name| suggest::nearest(name, self.names()) == Some(key))
     }
 
@@ -306,7 +312,7 @@ impl<'r, 'a> Section<'r, 'a> {
         let what = format!("[{}]", T::NAME);
         let mut section = Section::new(self.findings, what, fields, value.place, tables::<T>());
         section.overrides = self.overrides;
-        section.call(T::NAME.to_owned());
+        section.set_override_name(T::NAME.to_owned());
         Some(T::read_section(section))
     }
 
@@ -357,7 +363,7 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Applies `--set` options under the current name to tables that were already read.
-    pub fn list_set<T: Element + Clone>(&mut self, list: &[T]) -> Vec<T> {
+    pub fn override_list<T: Element + Clone>(&mut self, list: &[T]) -> Vec<T> {
         let Some(Kind::Array { array, file }) = self.fields.get(T::NAME).map(|it| it.kind) else {
             return list.to_vec();
         };

@@ -1,7 +1,7 @@
 //! Suggestions for misspelt names.
 
 /// Names that other tools use for a key.
-const ELSEWHERE: &[(&str, &str)] = &[
+const FOREIGN_NAMES: &[(&str, &str)] = &[
     ("src", "from"),
     ("source", "from"),
     ("sender", "from"),
@@ -62,7 +62,7 @@ pub(crate) fn misplaced(name: &str) -> Option<&'static str> {
 
 /// Returns the allowed name that is most similar to `name`, if any is similar.
 pub fn nearest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    netflow_units::nearest_name(name, allowed, ELSEWHERE)
+    netflow_units::nearest_name(name, allowed, FOREIGN_NAMES)
 }
 
 /// Returns ``did you mean `link`? allowed: ...`` with every allowed name.
@@ -109,7 +109,7 @@ mod tests {
     use super::{given, help, nearest};
 
     #[test]
-    fn words_from_elsewhere_are_understood() {
+    fn foreign_names_are_suggested() {
         let keys = ["from", "to", "bandwidth", "max-window"];
         let near = |name: &str| nearest(name, keys.into_iter());
         assert_eq!(near("capacity"), Some("bandwidth"));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_listed_to_the_end() {
+    fn allowed_values_are_listed_completely() {
         let names: Vec<String> = (0..30).map(|i| format!("key-{i}")).collect();
         let all = || names.iter().map(String::as_str);
         let told = help("colour", "allowed", all());

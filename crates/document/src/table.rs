@@ -69,7 +69,7 @@ pub trait Element: Table {
         if section.has_overrides()
             && let Some(name) = Self::called(&section)
         {
-            section.call(name);
+            section.set_override_name(name);
         }
         let it = Self::fields(&mut section);
         section.finish();
@@ -172,7 +172,7 @@ impl<'a> Value<'a> {
             None => {}
         }
         if let Some(percent) = self.percent(allowed) {
-            findings.amend(format!("write {percent}; allowed: {}", allowed.text));
+            findings.set_last_help(format!("write {percent}; allowed: {}", allowed.text));
         }
         // Errors inside a table or an array are reported there.
         let is_simple = !matches!(self.kind, Kind::Table(_) | Kind::Array { .. });
@@ -181,7 +181,7 @@ impl<'a> Value<'a> {
             && is_simple
             && findings.errors() > before
         {
-            findings.fill(|| format!("allowed: {text}"));
+            findings.set_missing_help(|| format!("allowed: {text}"));
         }
         None
     }

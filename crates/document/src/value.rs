@@ -4,8 +4,8 @@ use netflow_units::{Probability, UnitError};
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeArray, DeFloat, DeInteger, DeTable, DeValue};
 
-use crate::csv::Node;
-use crate::overrides::Scope;
+use crate::csv::ColumnTree;
+use crate::overrides::OverrideScope;
 use crate::{FileId, Findings, Key, Place, ProblemKind, Row, Spanned};
 
 /// The value of a key.
@@ -16,7 +16,7 @@ pub struct Value<'a> {
     /// Its place.
     pub place: Place,
     /// For a table: its name in `--set` options, if there are any.
-    pub(crate) scope: Option<Scope<'a>>,
+    pub(crate) scope: Option<OverrideScope<'a>>,
 }
 
 /// The types of values.
@@ -60,7 +60,7 @@ pub enum Fields<'a> {
         /// The row.
         row: &'a Row<'a>,
         /// The nested table.
-        node: &'a Node,
+        node: &'a ColumnTree,
     },
     /// A keyword that abbreviates a table, which `--set` options extend.
     Word {
@@ -253,7 +253,7 @@ impl Read for String {
             _ => {
                 value.wrong_type(key, "a string", findings);
                 if let Kind::Integer(number) = value.kind {
-                    findings.amend(format!("write `{key} = \"{}\"`", number.as_str()));
+                    findings.set_last_help(format!("write `{key} = \"{}\"`", number.as_str()));
                 }
                 return None;
             }
@@ -353,7 +353,7 @@ impl Read for bool {
                 value.wrong_type(key, "true or false", findings);
                 if matches!(text, "true" | "false") {
                     let help = format!("write `{key} = {text}`, without quotes");
-                    findings.amend(help);
+                    findings.set_last_help(help);
                 }
             }
             _ => value.wrong_type(key, "true or false", findings),
@@ -388,7 +388,7 @@ impl Read for u64 {
                 if let Kind::String(text) = value.kind
                     && text.parse::<u64>().is_ok()
                 {
-                    findings.amend(format!("write `{key} = {text}`, without quotes"));
+                    findings.set_last_help(format!("write `{key} = {text}`, without quotes"));
                 }
                 return None;
             }
@@ -440,9 +440,9 @@ impl Read for f64 {
             Kind::String(text) => {
                 value.wrong_type(key, "a number", findings);
                 if text.parse::<f64>().is_ok() {
-                    findings.amend(format!("write `{key} = {text}`, without quotes"));
+                    findings.set_last_help(format!("write `{key} = {text}`, without quotes"));
                 } else if let Some(help) = percent_in_words(text) {
-                    findings.amend(help);
+                    findings.set_last_help(help);
                 }
                 return None;
             }
@@ -457,7 +457,7 @@ impl Read for f64 {
             if let Kind::Cell(text) = value.kind
                 && let Some(help) = percent_in_words(text)
             {
-                findings.amend(help);
+                findings.set_last_help(help);
             }
             return None;
         }
@@ -527,7 +527,7 @@ impl Read for Vec<Spanned<String>> {
                     .split('>')
                     .map(|name| format!("{:?}", name.trim()))
                     .collect();
-                findings.amend(format!("write `{key} = [{}]`", names.join(", ")));
+                findings.set_last_help(format!("write `{key} = [{}]`", names.join(", ")));
                 None
             }
             _ => {

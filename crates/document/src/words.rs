@@ -8,7 +8,7 @@ pub trait Words: Copy + PartialEq + 'static {
     /// All words.
     const WORDS: &'static [Word<Self>];
     /// Alternative words, which are read and never written.
-    const ALSO: &'static [(&'static str, Self)];
+    const ALIASES: &'static [(&'static str, Self)];
 
     /// Returns the word.
     fn name(&self) -> &'static str {
@@ -19,14 +19,14 @@ pub trait Words: Copy + PartialEq + 'static {
     /// Returns the variant of a word, if there is one.
     fn named(word: &str) -> Option<Self> {
         let words = Self::WORDS.iter().map(|it| (it.word, it.meaning));
-        let mut all = words.chain(Self::ALSO.iter().copied());
+        let mut all = words.chain(Self::ALIASES.iter().copied());
         all.find(|(name, _)| *name == word).map(|(_, it)| it)
     }
 
     /// Returns every word that can be read.
     fn names() -> impl Iterator<Item = &'static str> + Clone {
         let words = Self::WORDS.iter().map(|it| it.word);
-        words.chain(Self::ALSO.iter().map(|(name, _)| *name))
+        words.chain(Self::ALIASES.iter().map(|(name, _)| *name))
     }
 }
 

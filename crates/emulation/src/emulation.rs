@@ -12,9 +12,9 @@ use netflow_testbed::{Capture, StackOptions};
 use netflow_units::SplitMix64;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::fit::{self, Unfit};
-use crate::open::Open;
-use crate::tcp::Tcp;
+use crate::feasibility::{self, Infeasible};
+use crate::open_loop::OpenLoopSources;
+use crate::tcp_transfers::TcpTransfers;
 
 /// Options of an emulation.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Default for Settings {
 pub enum Error {
     /// The scenario cannot be emulated.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Infeasible(#[from] Infeasible),
     /// Failure of the hosts or their network.
     #[error(transparent)]
     Testbed(#[from] netflow_testbed::Error),
@@ -80,14 +80,14 @@ impl Error {
 #[derive(Debug)]
 pub struct Emulation {
     network: EmulatedNetwork,
-    tcp: Tcp,
-    open: Open,
+    tcp: TcpTransfers,
+    open: OpenLoopSources,
     duration_s: f64,
     every_s: f64,
 }
 
 /// Interval at which a run checks whether to stop.
-const PATIENCE: Duration = Duration::from_millis(20);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Emulation {
     /// Creates the hosts and their sockets; nothing is sent yet. A process without root rights must call
@@ -96,45 +96,51 @@ impl Emulation {
     /// # Errors
     /// If the scenario cannot be emulated, and the errors of [`EmulatedNetwork::new`].
     pub fn new(scenario: &Prepared, settings: &Settings) -> Result<Emulation, Error> {
-        fit::fit(scenario)?;
+        feasibility::check_feasibility(scenario)?;
         let network = &scenario.network;
-        let tcp_of = |id| fit::tcp_of(network, id);
+        let tcp_route = |id| feasibility::tcp_route(network, id);
         let routes: Vec<TcpRoute> = network
             .connections()
-            .map(tcp_of)
+            .map(tcp_route)
             .collect::<Result<_, _>>()?;
         let plan = Plan::of(network, &settings.hosts, |id| routes[id.index()].clone());
         let plan = plan.map_err(netflow_testbed::Error::from)?;
         let mut stack = StackOptions::linux_6();
-        widest(network, &mut stack);
+        raise_socket_buffers(network, &mut stack);
         let options = NetworkOptions {
             stack,
             seed: settings.seed,
             captures: settings.captures.clone(),
         };
-        allow_many_files();
+        raise_open_file_limit();
         let emulated = EmulatedNetwork::new(network, plan, &options)?;
         let mut seeds = SplitMix64::new(settings.seed);
-        let mut tcp = Tcp::new()?;
-        let mut open = Open::default();
+        let mut tcp = TcpTransfers::new()?;
+        let mut open = OpenLoopSources::default();
         for (pair, id) in network.connections().enumerate() {
             let spec = network.connection_spec(id);
             for _ in 0..spec.count {
                 let later_s = settings.start_jitter_s * seeds.uniform();
-                let times = Times {
+                let active_period = ActivePeriod {
                     start_s: spec.start_s + later_s,
                     stop_s: spec.stop_s,
                 };
                 match spec.source {
                     Source::Constant { rate_pps } => {
-                        open.add(&emulated, pair, spec, times, Gaps::Constant(rate_pps))?;
+                        open.add(
+                            &emulated,
+                            pair,
+                            spec,
+                            active_period,
+                            InterarrivalTimes::Constant(rate_pps),
+                        )?;
                     }
                     Source::Poisson { rate_pps } => {
                         let random = SplitMix64::new(seeds.bits());
-                        let gaps = Gaps::Poisson(rate_pps, random);
-                        open.add(&emulated, pair, spec, times, gaps)?;
+                        let interarrival_times = InterarrivalTimes::Poisson(rate_pps, random);
+                        open.add(&emulated, pair, spec, active_period, interarrival_times)?;
                     }
-                    _ => tcp.add(&emulated, pair, spec, times)?,
+                    _ => tcp.add(&emulated, pair, spec, active_period)?,
                 }
             }
         }
@@ -180,7 +186,7 @@ impl Emulation {
             if left.is_zero() || !self.network.alive() {
                 return self.finish();
             }
-            thread::sleep(left.min(PATIENCE));
+            thread::sleep(left.min(STOP_POLL_INTERVAL));
         }
     }
 
@@ -200,7 +206,7 @@ impl Emulation {
 
 /// Raises the limit on open files to the hard limit. If that is not enough, opening a socket fails with
 /// its own error.
-fn allow_many_files() {
+fn raise_open_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let most = Rlimit {
         current: limit.maximum,
@@ -211,14 +217,14 @@ fn allow_many_files() {
 
 /// Start and stop time of one connection, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Times {
+pub(crate) struct ActivePeriod {
     pub start_s: f64,
     pub stop_s: Option<f64>,
 }
 
 /// Interarrival times of an open-loop source, by its rate in packets/s.
 #[derive(Clone, Debug)]
-pub(crate) enum Gaps {
+pub(crate) enum InterarrivalTimes {
     Constant(f64),
     Poisson(f64, SplitMix64),
 }
@@ -226,16 +232,16 @@ pub(crate) enum Gaps {
 /// Raises the maximum socket buffers to the largest bandwidth-delay product of a connection, if Linux's
 /// defaults are smaller. If a connection has a Linux stack, the send buffer is the largest of the stacks,
 /// because one setting applies to all hosts.
-fn widest(network: &Network, stack: &mut StackOptions) {
-    const MOST_BYTES: u32 = 1 << 30;
+fn raise_socket_buffers(network: &Network, stack: &mut StackOptions) {
+    const MAX_BUFFER_BYTES: u32 = 1 << 30;
     let least = stack.send_buffer_bytes[2];
     let (mut send_bytes, mut receive_bytes) = (0, stack.receive_buffer_bytes[2]);
     for id in network.connections() {
-        let held_bytes = way_holds_bytes(network, id).min(f64::from(MOST_BYTES)) as u32;
-        receive_bytes = receive_bytes.max(held_bytes);
+        let bdp_bytes = way_holds_bytes(network, id).min(f64::from(MAX_BUFFER_BYTES)) as u32;
+        receive_bytes = receive_bytes.max(bdp_bytes);
         send_bytes = send_bytes.max(match &network.connection_spec(id).source {
-            Source::Stack(stack) => stack.send_buffer_bytes.unwrap_or(MOST_BYTES),
-            _ => held_bytes.max(least),
+            Source::Stack(stack) => stack.send_buffer_bytes.unwrap_or(MAX_BUFFER_BYTES),
+            _ => bdp_bytes.max(least),
         });
     }
     stack.receive_buffer_bytes[2] = receive_bytes;

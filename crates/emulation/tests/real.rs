@@ -49,7 +49,7 @@ fn run(scenario: &Prepared, settings: &Settings) -> Option<NetworkReport> {
 /// Poisson datagrams from a real socket cross three links. Loss and queue length at the bottleneck match
 /// M/D/1/K, and so does the mean sojourn time.
 #[test]
-fn poisson_datagrams_meet_m_d_1_k() {
+fn poisson_datagrams_match_m_d_1_k() {
     let text = r#"
         [simulation]
         duration = "15 s"
@@ -81,8 +81,8 @@ fn poisson_datagrams_meet_m_d_1_k() {
     let narrow = scenario.network.link_by_name("r1->r2").unwrap().index();
     let (loss, queue) = m_d_1_k(0.9, 8);
     // Means over intervals of 1 s, and their standard errors.
-    let marks: Vec<_> = report.marks.iter().skip(1).step_by(2).collect();
-    let parts: Vec<_> = marks.iter().zip(marks.iter().skip(1)).collect();
+    let snapshots: Vec<_> = report.snapshots.iter().skip(1).step_by(2).collect();
+    let parts: Vec<_> = snapshots.iter().zip(snapshots.iter().skip(1)).collect();
     let each = |of: &dyn Fn(usize) -> f64| {
         let values: Vec<f64> = (0..parts.len()).map(of).collect();
         let n = values.len() as f64;
@@ -115,7 +115,7 @@ fn poisson_datagrams_meet_m_d_1_k() {
 /// A capture of the arrivals at the bottleneck, replayed through the library's queue, drops the same
 /// number of packets.
 #[test]
-fn a_capture_replayed_through_the_library_loses_the_same() {
+fn replayed_capture_has_the_same_losses() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("narrow.pcap");
     let scenario = shipped(
@@ -162,7 +162,7 @@ fn a_capture_replayed_through_the_library_loses_the_same() {
 /// A finite transfer finishes, a stopped transfer sends nothing more, and a transfer over a link that
 /// fails is rerouted.
 #[test]
-fn transfers_end_and_go_around_failures() {
+fn transfers_finish_and_reroute_around_failures() {
     let text = r#"
         [simulation]
         duration = "6 s"
@@ -216,7 +216,7 @@ fn transfers_end_and_go_around_failures() {
     assert_eq!(read(0), 1000 * 948);
     let at = |i: usize, time_s: f64| {
         let mark = report
-            .marks
+            .snapshots
             .iter()
             .find(|mark| mark.time_s >= time_s)
             .unwrap();
@@ -238,7 +238,7 @@ fn transfers_end_and_go_around_failures() {
 /// In an unloaded network, a transfer with a window of 20 packets sends 20 packets per round trip with
 /// any congestion control. The largest possible socket window suffices for 400.
 #[test]
-fn windows_are_not_exceeded() {
+fn receive_windows_are_respected() {
     let mut text = "[simulation]\nduration = \"8 s\"\npacket-size = \"1000 B\"\n".to_owned();
     for (window, congestion) in [(20, "reno"), (100, "cubic"), (400, "cubic")] {
         text += &format!(
@@ -253,7 +253,7 @@ fn windows_are_not_exceeded() {
         return;
     };
     // The measurement begins in the fourth second.
-    let (then, now) = (&report.marks[7], &report.marks[15]);
+    let (then, now) = (&report.snapshots[7], &report.snapshots[15]);
     for (i, window) in [20.0, 100.0, 400.0].into_iter().enumerate() {
         let read_bytes = now.pairs[i].read_bytes - then.pairs[i].read_bytes;
         let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
@@ -268,7 +268,7 @@ fn windows_are_not_exceeded() {
 /// A link delay that is changed during the run determines the round trips from then on, with 20 packets
 /// each.
 #[test]
-fn delays_that_are_set_are_those_of_round_trips() {
+fn configured_delays_match_measured_rtts() {
     let text = r#"
         [simulation]
         duration = "6 s"
@@ -300,7 +300,7 @@ fn delays_that_are_set_are_those_of_round_trips() {
     // Snapshots are half a second apart. Losses inferred from reordering are recovered within one
     // interval. One round trip more or less is 7 % of the middle interval.
     for (from, to, rtt_s) in [(0, 3, 0.02), (4, 7, 0.1), (8, 11, 0.07)] {
-        let (then, now) = (&report.marks[from], &report.marks[to]);
+        let (then, now) = (&report.snapshots[from], &report.snapshots[to]);
         let read_bytes = now.pairs[0].read_bytes - then.pairs[0].read_bytes;
         let pps = read_bytes as f64 / 948.0 / (now.time_s - then.time_s);
         assert!(

@@ -347,14 +347,20 @@ impl State {
     /// Returns the rate of one connection without a profile, in packets/s.
     #[inline]
     pub(crate) fn own_pps(&self, branch: &BranchPlan) -> f64 {
-        self.set_pps(branch).unwrap_or(branch.rate_pps)
+        let set = self.set.get(branch.settable as usize);
+        let rate_pps = set.and_then(|it| it.now.rate_pps);
+        rate_pps.unwrap_or(branch.rate_pps)
     }
 
-    /// Returns the rate in packets/s that runtime control has set for one connection, if any.
-    #[inline]
-    pub(crate) fn set_pps(&self, branch: &BranchPlan) -> Option<f64> {
-        let set = self.set.get(branch.settable as usize);
-        set.and_then(|it| it.now.rate_pps)
+    /// Returns the rate in packets/s that one connection without a profile has had since its start. It is infinite if
+    /// the program has set another one since, because earlier rates are not kept.
+    pub(crate) fn pps_since_start(&self, branch: &BranchPlan) -> f64 {
+        match self.set.get(branch.settable as usize) {
+            Some(set) if set.now.rate_pps.is_some() && set.since_s > branch.start_s => {
+                f64::INFINITY
+            }
+            _ => self.own_pps(branch),
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use netflow_units::{BitsPerSecond, Room, Seconds, Size, UnitErrorKind, nearest_name};
 
-use crate::label::{self, Bytes, Told};
-use crate::wrong::{Read, Wrong};
+use crate::errors::{ImportError, ReadResult};
+use crate::label::{self, ByteUnit, LabelBandwidth};
 
 /// An attribute of a node or a link.
 #[derive(Clone, Debug)]
@@ -34,18 +34,18 @@ impl<'t> Attribute<'t> {
         letters(&self.name)
     }
 
-    fn number(&self) -> Read<f64> {
+    fn number(&self) -> ReadResult<f64> {
         let number: Option<f64> = self.value.trim().parse().ok();
         let finite = number.filter(|number| number.is_finite());
         finite.ok_or_else(|| {
             let message = format!("`{}` of `{}` is not a number", cut(&self.value), self.name);
-            with_point(Wrong::value(self.span.clone(), message), &self.value)
+            with_point(ImportError::value(self.span.clone(), message), &self.value)
         })
     }
 }
 
 /// Adds help to an error, if the text is a number with a decimal comma or with digit grouping.
-pub(crate) fn with_point(wrong: Wrong, text: &str) -> Wrong {
+pub(crate) fn with_point(wrong: ImportError, text: &str) -> ImportError {
     match format!("{} bit/s", text.trim()).parse::<BitsPerSecond>() {
         Err(error) if matches!(error.kind(), UnitErrorKind::Separator { .. }) => {
             wrong.help(error.help().replace(" bit/s\"", "\""))
@@ -82,39 +82,39 @@ pub(crate) fn unit_of_bare_bps(largest: f64) -> f64 {
 
 /// A quantity as stated in a file.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Stated {
+pub(crate) enum StatedQuantity {
     /// A value in base units.
-    Sure(f64),
+    WithUnit(f64),
     /// A number without a unit.
-    Bare(f64),
+    WithoutUnit(f64),
 }
 
-impl Stated {
+impl StatedQuantity {
     /// Returns whether the quantity is 0, in any unit.
     pub(crate) fn is_zero(&self) -> bool {
-        matches!(*self, Stated::Sure(number) | Stated::Bare(number) if number == 0.0)
+        matches!(*self, StatedQuantity::WithUnit(number) | StatedQuantity::WithoutUnit(number) if number == 0.0)
     }
 
     /// Returns the number if it has no unit.
     pub(crate) fn bare(&self) -> Option<f64> {
         match *self {
-            Stated::Bare(number) => Some(number),
-            Stated::Sure(_) => None,
+            StatedQuantity::WithoutUnit(number) => Some(number),
+            StatedQuantity::WithUnit(_) => None,
         }
     }
 
     /// Returns the value in base units. `unit` applies to a number without a unit.
     pub(crate) fn in_units_of(&self, unit: f64) -> f64 {
         match *self {
-            Stated::Sure(value) => value,
-            Stated::Bare(number) => number * unit,
+            StatedQuantity::WithUnit(value) => value,
+            StatedQuantity::WithoutUnit(number) => number * unit,
         }
     }
 }
 
 /// The attributes of a node.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct NodeSays {
+pub(crate) struct NodeAttributes {
     pub(crate) name: Option<String>,
     pub(crate) label: Option<String>,
     pub(crate) longitude: Option<f64>,
@@ -128,14 +128,14 @@ pub(crate) struct NodeSays {
 
 /// The attributes of a link.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LinkSays {
+pub(crate) struct LinkAttributes {
     pub(crate) name: Option<String>,
-    pub(crate) bandwidth: Option<(Stated, Range<usize>)>,
+    pub(crate) bandwidth: Option<(StatedQuantity, Range<usize>)>,
     /// The bandwidth parsed from a label, and the label.
-    pub(crate) label: Option<(Told, String)>,
+    pub(crate) label: Option<(LabelBandwidth, String)>,
     /// A label without a bandwidth.
     pub(crate) silent: Option<String>,
-    pub(crate) delay: Option<(Stated, Range<usize>)>,
+    pub(crate) delay: Option<(StatedQuantity, Range<usize>)>,
     pub(crate) length_km: Option<f64>,
     pub(crate) metric: Option<f64>,
     /// A status such as `Planned`.
@@ -144,12 +144,12 @@ pub(crate) struct LinkSays {
     /// Shared-risk groups.
     pub(crate) srlg: Vec<String>,
     /// Attributes of the opposite direction only.
-    pub(crate) reverse: Option<Box<LinkSays>>,
+    pub(crate) reverse: Option<Box<LinkAttributes>>,
     /// Notes on attributes that contradict others, which take precedence.
-    pub(crate) passed_over: Vec<String>,
+    pub(crate) contradictions: Vec<String>,
 }
 
-impl LinkSays {
+impl LinkAttributes {
     /// Returns whether the link is out of service.
     pub(crate) fn is_down(&self) -> bool {
         self.status.as_deref().is_some_and(is_down)
@@ -157,19 +157,20 @@ impl LinkSays {
 
     /// Returns whether both have the same name and equal attributes, regardless of their position in the
     /// file.
-    pub(crate) fn is_alike(&self, other: &LinkSays) -> bool {
-        self.name == other.name && self.states_the_same(other)
+    pub(crate) fn is_alike(&self, other: &LinkAttributes) -> bool {
+        self.name == other.name && self.has_equal_attributes(other)
     }
 
     /// Returns whether both have equal attributes.
-    pub(crate) fn states_the_same(&self, other: &LinkSays) -> bool {
+    pub(crate) fn has_equal_attributes(&self, other: &LinkAttributes) -> bool {
         let reverse = match (&self.reverse, &other.reverse) {
-            (Some(a), Some(b)) => a.states_the_same(b),
+            (Some(a), Some(b)) => a.has_equal_attributes(b),
             (None, None) => true,
             _ => false,
         };
-        let stated = |it: &Option<(Stated, Range<usize>)>| it.as_ref().map(|(it, _)| it.clone());
-        let label = |it: &LinkSays| it.label.as_ref().map(|(_, label)| label.clone());
+        let stated =
+            |it: &Option<(StatedQuantity, Range<usize>)>| it.as_ref().map(|(it, _)| it.clone());
+        let label = |it: &LinkAttributes| it.label.as_ref().map(|(_, label)| label.clone());
         reverse
             && stated(&self.bandwidth) == stated(&other.bandwidth)
             && stated(&self.delay) == stated(&other.delay)
@@ -180,8 +181,8 @@ impl LinkSays {
     }
 
     /// Fills missing attributes from the opposite direction.
-    pub(crate) fn complete_by(&mut self, other: &LinkSays) {
-        let has_rate = |it: &LinkSays| it.bandwidth.is_some() || it.label.is_some();
+    pub(crate) fn fill_from_reverse(&mut self, other: &LinkAttributes) {
+        let has_rate = |it: &LinkAttributes| it.bandwidth.is_some() || it.label.is_some();
         if !has_rate(self) {
             self.bandwidth.clone_from(&other.bandwidth);
             self.label.clone_from(&other.label);
@@ -259,17 +260,17 @@ pub(crate) fn is_up(status: &str) -> bool {
 }
 
 /// The values of several attributes for one quantity.
-struct Said<T> {
+struct Candidates<T> {
     all: Vec<(usize, String, T)>,
 }
 
-impl<T> Default for Said<T> {
-    fn default() -> Said<T> {
-        Said { all: Vec::new() }
+impl<T> Default for Candidates<T> {
+    fn default() -> Candidates<T> {
+        Candidates { all: Vec::new() }
     }
 }
 
-impl<T> Said<T> {
+impl<T> Candidates<T> {
     /// Adds the value of an attribute. `rank` is the index of its name in the list of known names.
     fn add(&mut self, rank: usize, name: &str, value: T) {
         self.all.push((rank, plain(name), value));
@@ -278,11 +279,11 @@ impl<T> Said<T> {
     /// Returns the value that takes precedence: the first in the list of known names, regardless of the
     /// order in the file. Values that are not informative are used only if there is no other.
     /// Contradicting values are noted.
-    fn counts(
+    fn select(
         self,
         says_something: impl Fn(&T) -> bool,
         is_alike: impl Fn(&T, &T) -> bool,
-        passed_over: &mut Vec<String>,
+        contradictions: &mut Vec<String>,
     ) -> Option<T> {
         let mut all = self.all;
         all.sort_by_cached_key(|(rank, name, it)| (!says_something(it), *rank, name.clone()));
@@ -291,20 +292,22 @@ impl<T> Said<T> {
         for (_, name, other) in all {
             if says_something(&other) && !is_alike(&value, &other) {
                 let text = format!("`{name}` says something else than `{taken}`, which counts");
-                passed_over.push(text);
+                contradictions.push(text);
             }
         }
         Some(value)
     }
 }
 
-impl Stated {
+impl StatedQuantity {
     /// Returns whether both can be equal, in one of the possible units of a number without a unit.
-    fn may_be(&self, other: &Stated) -> bool {
+    fn may_be(&self, other: &StatedQuantity) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
         match (self, other) {
-            (Stated::Sure(a), Stated::Sure(b)) | (Stated::Bare(a), Stated::Bare(b)) => near(*a, *b),
-            (Stated::Sure(sure), Stated::Bare(bare)) | (Stated::Bare(bare), Stated::Sure(sure)) => {
+            (StatedQuantity::WithUnit(a), StatedQuantity::WithUnit(b))
+            | (StatedQuantity::WithoutUnit(a), StatedQuantity::WithoutUnit(b)) => near(*a, *b),
+            (StatedQuantity::WithUnit(sure), StatedQuantity::WithoutUnit(bare))
+            | (StatedQuantity::WithoutUnit(bare), StatedQuantity::WithUnit(sure)) => {
                 [1.0, 1e6, 1e-3].iter().any(|unit| near(bare * unit, *sure))
             }
         }
@@ -318,8 +321,8 @@ fn said(text: &str) -> Option<String> {
     (!matches!(text.as_str(), "" | "None" | "?" | "null" | "NaN" | "nan")).then_some(text)
 }
 
-pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
-    let mut says = NodeSays::default();
+pub(crate) fn node(attributes: &[Attribute<'_>]) -> ReadResult<NodeAttributes> {
+    let mut says = NodeAttributes::default();
     for attribute in attributes {
         let Some(value) = said(&attribute.value) else {
             continue;
@@ -336,7 +339,7 @@ pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
                 let number = attribute.number()?;
                 if number < 0.0 {
                     let message = format!("`{}` is negative", attribute.name);
-                    return Err(Wrong::value(attribute.span.clone(), message));
+                    return Err(ImportError::value(attribute.span.clone(), message));
                 }
                 says.population = Some(number);
             }
@@ -347,8 +350,8 @@ pub(crate) fn node(attributes: &[Attribute<'_>]) -> Read<NodeSays> {
     Ok(says)
 }
 
-pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
-    let mut says = LinkSays::default();
+pub(crate) fn link(attributes: &[Attribute<'_>]) -> ReadResult<LinkAttributes> {
+    let mut says = LinkAttributes::default();
     let reverse = attributes.iter().filter_map(|it| {
         let name = of_reverse(&it.name)?;
         Some(Attribute::new(name, it.value.clone(), it.span.clone()))
@@ -360,8 +363,8 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
     let (mut speed, mut speed_unit) = (None, None);
     // Labels, ordered from the most to the least reliable source of a bandwidth.
     let mut labels: [Option<String>; 5] = Default::default();
-    let (mut rates, mut times) = (Said::default(), Said::default());
-    let (mut lengths, mut metrics) = (Said::default(), Said::default());
+    let (mut rates, mut times) = (Candidates::default(), Candidates::default());
+    let (mut lengths, mut metrics) = (Candidates::default(), Candidates::default());
     for attribute in attributes {
         let Some(value) = said(&attribute.value) else {
             continue;
@@ -370,7 +373,7 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
         match key.as_str() {
             // This attribute takes precedence over all others.
             "linkspeedraw" => {
-                let bps = Bandwidth::Stated(Stated::Sure(attribute.number()?));
+                let bps = Bandwidth::StatedQuantity(StatedQuantity::WithUnit(attribute.number()?));
                 rates.add(0, &attribute.name, (bps, value, attribute.span.clone()));
             }
             "linkspeed" => speed = Some((value, attribute.span.clone())),
@@ -407,35 +410,36 @@ pub(crate) fn link(attributes: &[Attribute<'_>]) -> Read<LinkSays> {
             }
         }
     }
-    let aside = &mut says.passed_over;
+    let aside = &mut says.contradictions;
     // A bandwidth of 0 means that it is unknown.
-    let rate = rates.counts(
+    let rate = rates.select(
         |(rate, ..)| !rate.stated().is_zero(),
         |(rate, ..), (other, ..)| rate.stated().may_be(&other.stated()),
         aside,
     );
     match rate {
-        Some((Bandwidth::Stated(stated), _, span)) => says.bandwidth = Some((stated, span)),
+        Some((Bandwidth::StatedQuantity(stated), _, span)) => says.bandwidth = Some((stated, span)),
         Some((Bandwidth::Label(told), value, _)) => says.label = Some((told, value)),
         None => {}
     }
     let any = |_: &f64| true;
     let alike = |a: &f64, b: &f64| a == b;
-    says.delay = times.counts(|_| true, |(a, _), (b, _)| a.may_be(b), aside);
-    says.length_km = lengths.counts(any, alike, aside);
-    says.metric = metrics.counts(any, alike, aside);
+    says.delay = times.select(|_| true, |(a, _), (b, _)| a.may_be(b), aside);
+    says.length_km = lengths.select(any, alike, aside);
+    says.metric = metrics.select(any, alike, aside);
     if let (None, Some((speed, span))) = (&says.bandwidth, speed) {
         let text = format!("{speed} {}", speed_unit.as_deref().unwrap_or_default());
-        match label::bandwidth(&text, Bytes::Bits) {
+        match label::bandwidth(&text, ByteUnit::Bits) {
             Some(told) if told.bytes.is_some() => says.label = Some((told, text)),
-            Some(told) => says.bandwidth = Some((Stated::Sure(told.bps), span)),
+            Some(told) => says.bandwidth = Some((StatedQuantity::WithUnit(told.bps), span)),
             None => {}
         }
     }
     if says.label.is_none() {
         let mut labels = labels.into_iter().flatten().peekable();
         says.silent = labels.peek().cloned();
-        says.label = labels.find_map(|label| Some((label::bandwidth(&label, Bytes::Bits)?, label)));
+        says.label =
+            labels.find_map(|label| Some((label::bandwidth(&label, ByteUnit::Bits)?, label)));
     }
     Ok(says)
 }
@@ -579,19 +583,19 @@ pub(crate) fn is_of_link(name: &str) -> bool {
             .any(|(words, units)| of(&key, words, units).is_some())
 }
 
-fn not_negative(attribute: &Attribute<'_>) -> Read<f64> {
+fn not_negative(attribute: &Attribute<'_>) -> ReadResult<f64> {
     let number = attribute.number()?;
     match number >= 0.0 {
         true => Ok(number),
         false => {
             let message = format!("`{}` is negative", attribute.name);
-            Err(Wrong::value(attribute.span.clone(), message))
+            Err(ImportError::value(attribute.span.clone(), message))
         }
     }
 }
 
 /// Parses a length, for example `120` or `120 km`.
-fn length_km(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<f64> {
+fn length_km(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<f64> {
     let text = attribute.value.trim();
     let with_unit = LENGTH_UNITS.iter().find_map(|(name, km)| {
         let number = text.strip_suffix(name)?.trim_end();
@@ -610,7 +614,7 @@ pub(crate) fn scaled(number: f64, unit: f64) -> f64 {
     }
 }
 
-fn buffer(attribute: &Attribute<'_>) -> Read<Room> {
+fn buffer(attribute: &Attribute<'_>) -> ReadResult<Room> {
     let above_0 = |room: &Room| match room {
         Room::Size(Size::Bytes(bytes)) => bytes.get() > 0.0,
         Room::Size(Size::Packets(packets)) => packets.get() > 0.0,
@@ -623,34 +627,36 @@ fn buffer(attribute: &Attribute<'_>) -> Read<Room> {
             cut(&attribute.value),
             attribute.name
         );
-        Wrong::value(attribute.span.clone(), message).help("write 100 pkt, 150 KB or 50 ms")
+        ImportError::value(attribute.span.clone(), message).help("write 100 pkt, 150 KB or 50 ms")
     })
 }
 
 enum Bandwidth {
-    Stated(Stated),
-    Label(Told),
+    StatedQuantity(StatedQuantity),
+    Label(LabelBandwidth),
 }
 
 impl Bandwidth {
-    fn stated(&self) -> Stated {
+    fn stated(&self) -> StatedQuantity {
         match self {
-            Bandwidth::Stated(stated) => stated.clone(),
-            Bandwidth::Label(told) => Stated::Sure(told.bps),
+            Bandwidth::StatedQuantity(stated) => stated.clone(),
+            Bandwidth::Label(told) => StatedQuantity::WithUnit(told.bps),
         }
     }
 }
 
-fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
+fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<Bandwidth> {
     if attribute.value.trim().parse::<f64>().is_ok() {
         let number = not_negative(attribute)?;
-        return Ok(Bandwidth::Stated(match unit {
+        return Ok(Bandwidth::StatedQuantity(match unit {
             // The name ends in bytes per second: `capacity_GBps`.
             Some(unit) if counts_bytes(&attribute.name, unit) && number > 0.0 => {
-                return Ok(Bandwidth::Label(Told::of_bytes(8.0 * number * unit)));
+                return Ok(Bandwidth::Label(LabelBandwidth::of_bytes(
+                    8.0 * number * unit,
+                )));
             }
-            Some(unit) => Stated::Sure(number * unit),
-            None => Stated::Bare(number),
+            Some(unit) => StatedQuantity::WithUnit(number * unit),
+            None => StatedQuantity::WithoutUnit(number),
         }));
     }
     let text = attribute.value.trim();
@@ -658,11 +664,11 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
         && rate.get() >= 0.0
     {
         return Ok(match is_of_bytes(text) && rate.get() > 0.0 {
-            true => Bandwidth::Label(Told::of_bytes(rate.get())),
-            false => Bandwidth::Stated(Stated::Sure(rate.get())),
+            true => Bandwidth::Label(LabelBandwidth::of_bytes(rate.get())),
+            false => Bandwidth::StatedQuantity(StatedQuantity::WithUnit(rate.get())),
         });
     }
-    label::bandwidth(&attribute.value, Bytes::Meant)
+    label::bandwidth(&attribute.value, ByteUnit::Bytes)
         .map(Bandwidth::Label)
         .ok_or_else(|| {
             let message = format!(
@@ -670,7 +676,7 @@ fn rate(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Bandwidth> {
                 cut(&attribute.value),
                 attribute.name
             );
-            let wrong = Wrong::value(attribute.span.clone(), message)
+            let wrong = ImportError::value(attribute.span.clone(), message)
                 .help("write a number, or one with its unit, such as 10 Mbit/s");
             with_point(wrong, &attribute.value)
         })
@@ -687,19 +693,19 @@ pub(crate) fn is_of_bytes(rate: &str) -> bool {
     rate.trim_end().ends_with("B/s")
 }
 
-fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Stated> {
+fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> ReadResult<StatedQuantity> {
     if attribute.value.trim().parse::<f64>().is_ok() {
         let number = not_negative(attribute)?;
         return Ok(match unit {
-            Some(unit) => Stated::Sure(scaled(number, unit)),
-            None => Stated::Bare(number),
+            Some(unit) => StatedQuantity::WithUnit(scaled(number, unit)),
+            None => StatedQuantity::WithoutUnit(number),
         });
     }
     match attribute.value.trim().parse::<Seconds>() {
-        Ok(time) if time.get() >= 0.0 => Ok(Stated::Sure(time.get())),
+        Ok(time) if time.get() >= 0.0 => Ok(StatedQuantity::WithUnit(time.get())),
         Ok(_) => {
             let message = format!("`{}` is negative", attribute.name);
-            Err(Wrong::value(attribute.span.clone(), message))
+            Err(ImportError::value(attribute.span.clone(), message))
         }
         Err(error) => {
             let message = format!(
@@ -707,7 +713,7 @@ fn time(attribute: &Attribute<'_>, unit: Option<f64>) -> Read<Stated> {
                 cut(&attribute.value),
                 attribute.name
             );
-            Err(Wrong::value(attribute.span.clone(), message).help(error.help()))
+            Err(ImportError::value(attribute.span.clone(), message).help(error.help()))
         }
     }
 }

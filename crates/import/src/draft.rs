@@ -8,21 +8,22 @@ use netflow_units::{BitsPerSecond, Bounds, Seconds};
 
 use crate::assumption::Assumptions;
 use crate::attributes::{
-    Attribute, LinkSays, NodeSays, Stated, cut, is_up, plain, scaled, unit_of_bare_bps,
+    Attribute, LinkAttributes, NodeAttributes, StatedQuantity, cut, is_up, plain, scaled,
+    unit_of_bare_bps,
 };
+use crate::errors::{ImportError, ReadResult};
 use crate::lines::Lines;
-use crate::names::{self, Wish};
-use crate::wrong::{Read, Wrong};
+use crate::names::{self, NameRequest};
 use crate::{
     About, Coordinates, Demand, Format, Link, Node, Position, Reading, Reverse, Topology,
     attributes,
 };
 
 /// Maximum number of nodes, links and demands. Larger scenarios exceed any practical use.
-const MOST: usize = 1_000_000;
+const MAX_ITEMS: usize = 1_000_000;
 
 /// A network under construction from the text of a file.
-pub(crate) struct Draft<'t> {
+pub(crate) struct TopologyBuilder<'t> {
     pub(crate) text: &'t str,
     pub(crate) format: Format,
     pub(crate) name: Option<String>,
@@ -45,7 +46,7 @@ pub(crate) struct Draft<'t> {
 }
 
 /// A complete network.
-pub(crate) struct Finished {
+pub(crate) struct ParsedTopology {
     pub(crate) topology: Topology,
     /// Identifier of each node in the file.
     pub(crate) ids: Vec<String>,
@@ -55,7 +56,7 @@ pub(crate) struct Finished {
 
 struct DraftNode {
     id: String,
-    says: NodeSays,
+    attributes: NodeAttributes,
     span: Range<usize>,
 }
 
@@ -63,22 +64,22 @@ struct DraftLink {
     from: usize,
     to: usize,
     directed: bool,
-    says: LinkSays,
+    attributes: LinkAttributes,
     /// The opposite direction of a bidirectional link, if it is listed separately.
-    back: Option<(LinkSays, Range<usize>)>,
+    back: Option<(LinkAttributes, Range<usize>)>,
     span: Range<usize>,
 }
 
 struct DraftDemand {
     from: usize,
     to: usize,
-    rate: Stated,
+    rate: StatedQuantity,
     span: Range<usize>,
 }
 
-impl<'t> Draft<'t> {
-    pub(crate) fn new(text: &'t str, format: Format) -> Draft<'t> {
-        Draft {
+impl<'t> TopologyBuilder<'t> {
+    pub(crate) fn new(text: &'t str, format: Format) -> TopologyBuilder<'t> {
+        TopologyBuilder {
             text,
             format,
             name: None,
@@ -109,11 +110,11 @@ impl<'t> Draft<'t> {
 
     /// Returns the rates of links and demands that have no unit.
     fn bare_rates(&self) -> impl Iterator<Item = f64> {
-        let says = self.links.iter().flat_map(|link| {
-            let reverse = link.says.reverse.as_deref();
-            std::iter::once(&link.says).chain(reverse)
+        let attributes = self.links.iter().flat_map(|link| {
+            let reverse = link.attributes.reverse.as_deref();
+            std::iter::once(&link.attributes).chain(reverse)
         });
-        let of_links = says.filter_map(|says| says.bandwidth.as_ref()?.0.bare());
+        let of_links = attributes.filter_map(|attributes| attributes.bandwidth.as_ref()?.0.bare());
         of_links.chain(self.demands.iter().filter_map(|it| it.rate.bare()))
     }
 
@@ -134,36 +135,40 @@ impl<'t> Draft<'t> {
         id: &str,
         attributes: &[Attribute<'_>],
         span: Range<usize>,
-    ) -> Read<usize> {
+    ) -> ReadResult<usize> {
         if let Some(&first) = self.places.get(id) {
             let line = self.line(&self.nodes[first].span);
             let message = format!("node `{}` exists twice: first in line {line}", cut(id));
-            return Err(Wrong::new(ProblemKind::Duplicate, span, message));
+            return Err(ImportError::new(ProblemKind::Duplicate, span, message));
         }
-        let says = attributes::node(attributes)?;
-        self.add_node_saying(id, says, span)
+        let attributes = attributes::node(attributes)?;
+        self.add_node_saying(id, attributes, span)
     }
 
     /// Adds a node with known attributes. It must be new.
     pub(crate) fn add_node_saying(
         &mut self,
         id: &str,
-        says: NodeSays,
+        attributes: NodeAttributes,
         span: Range<usize>,
-    ) -> Read<usize> {
+    ) -> ReadResult<usize> {
         check_count(self.nodes.len(), "nodes", &span)?;
         let place = self.nodes.len();
         self.places.insert(id.to_owned(), place);
         let id = id.to_owned();
-        self.nodes.push(DraftNode { id, says, span });
+        self.nodes.push(DraftNode {
+            id,
+            attributes,
+            span,
+        });
         Ok(place)
     }
 
     /// Returns the node that a link or a demand refers to.
-    pub(crate) fn known(&self, id: &str, span: Range<usize>) -> Read<usize> {
+    pub(crate) fn known(&self, id: &str, span: Range<usize>) -> ReadResult<usize> {
         self.places.get(id).copied().ok_or_else(|| {
             let message = format!("there is no node `{}`", cut(id));
-            let wrong = Wrong::new(ProblemKind::UnknownName, span, message);
+            let wrong = ImportError::new(ProblemKind::UnknownName, span, message);
             let ids = self.nodes.iter().take(10_000).map(|node| node.id.as_str());
             match netflow_units::nearest_name(id, ids, &[]) {
                 Some(near) => wrong.help(format!("did you mean `{}`?", cut(near))),
@@ -180,7 +185,7 @@ impl<'t> Draft<'t> {
     }
 
     /// Returns the node of this identifier, which is added if the file does not list its nodes.
-    pub(crate) fn named(&mut self, id: &str, span: Range<usize>) -> Read<usize> {
+    pub(crate) fn named(&mut self, id: &str, span: Range<usize>) -> ReadResult<usize> {
         match self.places.get(id) {
             Some(&place) => Ok(place),
             None => self.add_node(id, &[], span),
@@ -191,9 +196,9 @@ impl<'t> Draft<'t> {
         &mut self,
         (from, to): (usize, usize),
         directed: bool,
-        says: LinkSays,
+        attributes: LinkAttributes,
         span: Range<usize>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         check_count(self.links.len(), "links", &span)?;
         if from == to {
             let name = format!("{0}--{0}", cut(&self.nodes[from].id));
@@ -202,8 +207,8 @@ impl<'t> Draft<'t> {
             self.assumptions.about(text, about);
             return Ok(());
         }
-        if says.is_down() {
-            let status = says.status.as_deref().map(cut).unwrap_or_default();
+        if attributes.is_down() {
+            let status = attributes.status.as_deref().map(cut).unwrap_or_default();
             let text = format!("a link with the status \"{status}\" is out of service: left out");
             let [from, to] = [from, to].map(|end| cut(&self.nodes[end].id));
             let about = About::Other(format!("{from}--{to}"), self.line(&span));
@@ -214,7 +219,7 @@ impl<'t> Draft<'t> {
             from,
             to,
             directed,
-            says,
+            attributes,
             back: None,
             span,
         });
@@ -223,7 +228,7 @@ impl<'t> Draft<'t> {
 
     /// Decides whether links are directed if the file does not state it. They are if every link is listed
     /// in both directions. Returns the decision.
-    pub(crate) fn settle_directions(&mut self, silence: &str) -> bool {
+    pub(crate) fn infer_directions(&mut self, silence: &str) -> bool {
         let mut ways: HashMap<(usize, usize), usize> = HashMap::new();
         for link in &self.links {
             *ways.entry((link.from, link.to)).or_default() += 1;
@@ -246,7 +251,8 @@ impl<'t> Draft<'t> {
         for (place, link) in self.links.iter().enumerate() {
             let back = seen.get_mut(&(link.to, link.from));
             let found = back.and_then(|back| {
-                let is_alike = |&other: &usize| self.links[other].says.is_alike(&link.says);
+                let is_alike =
+                    |&other: &usize| self.links[other].attributes.is_alike(&link.attributes);
                 let at = back.iter().position(is_alike)?;
                 Some(back.remove(at))
             });
@@ -282,8 +288,8 @@ impl<'t> Draft<'t> {
     /// attributes are paired first, then links of equal name, then the others in order.
     fn pair_directions(&mut self) {
         let mut partner: Vec<Option<usize>> = vec![None; self.links.len()];
-        let rules: [fn(&LinkSays, &LinkSays) -> bool; 3] = [
-            LinkSays::states_the_same,
+        let rules: [fn(&LinkAttributes, &LinkAttributes) -> bool; 3] = [
+            LinkAttributes::has_equal_attributes,
             |a, b| a.name.is_some() && a.name == b.name,
             |_, _| true,
         ];
@@ -294,7 +300,7 @@ impl<'t> Draft<'t> {
                     continue;
                 }
                 let others = waiting.entry((link.to, link.from)).or_default();
-                let fits = |&other: &usize| rule(&self.links[other].says, &link.says);
+                let fits = |&other: &usize| rule(&self.links[other].attributes, &link.attributes);
                 match others.iter().position(fits) {
                     Some(at) => {
                         let first = others.remove(at);
@@ -312,10 +318,10 @@ impl<'t> Draft<'t> {
             };
             if let Some(mut back) = partner[place].and_then(|other| links[other].take()) {
                 link.directed = false;
-                if !link.says.states_the_same(&back.says) {
-                    link.says.complete_by(&back.says);
-                    back.says.complete_by(&link.says);
-                    link.back = Some((back.says, back.span));
+                if !link.attributes.has_equal_attributes(&back.attributes) {
+                    link.attributes.fill_from_reverse(&back.attributes);
+                    back.attributes.fill_from_reverse(&link.attributes);
+                    link.back = Some((back.attributes, back.span));
                 }
             }
             self.links.push(link);
@@ -325,14 +331,14 @@ impl<'t> Draft<'t> {
     pub(crate) fn add_demand(
         &mut self,
         (from, to): (usize, usize),
-        rate: Stated,
+        rate: StatedQuantity,
         span: Range<usize>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         check_count(self.demands.len(), "demands", &span)?;
-        let (Stated::Sure(number) | Stated::Bare(number)) = rate;
+        let (StatedQuantity::WithUnit(number) | StatedQuantity::WithoutUnit(number)) = rate;
         if !(number.is_finite() && number >= 0.0) {
             let message = format!("a demand of {number} is not one");
-            return Err(Wrong::value(span, message).help("write 0 or more"));
+            return Err(ImportError::value(span, message).help("write 0 or more"));
         }
         if from == to || number == 0.0 {
             let text = match from == to {
@@ -355,20 +361,28 @@ impl<'t> Draft<'t> {
 
     /// Returns the network. `elsewhere` is the largest rate without a unit in the other files, or 0 if
     /// there is none, because links and demands share one unit.
-    pub(crate) fn finish(mut self, reading: &Reading, elsewhere: f64) -> Read<Finished> {
+    pub(crate) fn finish(
+        mut self,
+        reading: &Reading,
+        elsewhere: f64,
+    ) -> ReadResult<ParsedTopology> {
         let said = reading.rate_unit_bps.or(self.rate_unit);
         let rate_unit =
             said.unwrap_or_else(|| unit_of_bare_bps(self.bare_rates().fold(elsewhere, f64::max)));
         let positions = self.positions(reading)?;
         let names = self.names();
         for (place, node) in self.nodes.iter().enumerate() {
-            let label = node.says.label.as_ref().or(node.says.name.as_ref());
+            let label = node
+                .attributes
+                .label
+                .as_ref()
+                .or(node.attributes.name.as_ref());
             if label.is_some_and(|label| shortened(label) != *label) {
                 let about = About::Node(place, self.lines.of_byte(node.span.start));
                 self.assumptions
                     .about("a label of more than 200 characters is cut", about);
             }
-            if node.says.hyperedge {
+            if node.attributes.hyperedge {
                 let text = "where more than two links meet (a hyperedge) is a node like any other";
                 let about = About::Node(place, self.lines.of_byte(node.span.start));
                 self.assumptions.about(text, about);
@@ -377,11 +391,11 @@ impl<'t> Draft<'t> {
         let one_way = self
             .links
             .iter()
-            .find(|it| it.directed && it.says.reverse.is_some());
+            .find(|it| it.directed && it.attributes.reverse.is_some());
         if let Some(link) = one_way {
             let message = "a link that leads one way has attributes of its reverse direction";
             let help = "describe both directions in one row, or each in a row of its own";
-            let wrong = Wrong::new(ProblemKind::Conflict, link.span.clone(), message);
+            let wrong = ImportError::new(ProblemKind::Conflict, link.span.clone(), message);
             return Err(wrong.help(help));
         }
         if self.pairs {
@@ -393,13 +407,13 @@ impl<'t> Draft<'t> {
         let nodes = self.nodes.into_iter().zip(names).zip(positions);
         let nodes = nodes.map(|((node, name), position)| {
             // A node without a label is labelled with its identifier in the file.
-            let label = node.says.label.or(node.says.name);
+            let label = node.attributes.label.or(node.attributes.name);
             let label = shortened(&label.unwrap_or_else(|| plain(&node.id)));
             Node {
                 label: Some(label).filter(|label| !label.is_empty() && *label != name),
                 name,
                 position,
-                population: node.says.population,
+                population: node.attributes.population,
             }
         });
         let topology = Topology {
@@ -412,7 +426,7 @@ impl<'t> Draft<'t> {
             zero_demands: self.zero_demands,
             assumptions: self.assumptions.finish(),
         };
-        Ok(Finished {
+        Ok(ParsedTopology {
             topology,
             ids,
             rate_unit,
@@ -421,33 +435,37 @@ impl<'t> Draft<'t> {
 
     fn names(&mut self) -> Vec<String> {
         let wishes = self.nodes.iter().map(|node| {
-            let said = node.says.name.as_ref().or(node.says.label.as_ref());
-            let wished = said.unwrap_or(&node.id);
+            let said = node
+                .attributes
+                .name
+                .as_ref()
+                .or(node.attributes.label.as_ref());
+            let preferred = said.unwrap_or(&node.id);
             let id = &node.id;
-            Wish { id, wished }
+            NameRequest { id, preferred }
         });
-        let wishes: Vec<Wish<'_>> = wishes.collect();
+        let wishes: Vec<NameRequest<'_>> = wishes.collect();
         let names = names::unique(&wishes);
         let mut count: HashMap<&str, usize> = HashMap::new();
         for wish in &wishes {
-            *count.entry(wish.wished).or_default() += 1;
+            *count.entry(wish.preferred).or_default() += 1;
         }
         for (place, wish) in wishes.iter().enumerate() {
-            if count[wish.wished] > 1 {
+            if count[wish.preferred] > 1 {
                 let text = format!(
                     "{} nodes are called `{}`: their identifiers stand behind it",
-                    count[wish.wished],
-                    cut(wish.wished)
+                    count[wish.preferred],
+                    cut(wish.preferred)
                 );
                 let line = self.lines.of_byte(self.nodes[place].span.start);
                 self.assumptions.about(text, About::Node(place, line));
                 continue;
             }
-            let legal = names::legal(wish.wished);
+            let legal = names::legal(wish.preferred);
             if names[place] != legal {
                 let text = format!(
                     "node `{}` is named `{}`, because `{legal}` would be the name of several nodes",
-                    cut(wish.wished),
+                    cut(wish.preferred),
                     names[place]
                 );
                 self.assumptions.whole(text);
@@ -456,12 +474,12 @@ impl<'t> Draft<'t> {
         names
     }
 
-    fn positions(&mut self, reading: &Reading) -> Read<Vec<Option<Position>>> {
+    fn positions(&mut self, reading: &Reading) -> ReadResult<Vec<Option<Position>>> {
         // Either all or none of the coordinate pairs are degrees.
         let pairs = self
             .nodes
             .iter()
-            .filter_map(|node| node.says.x.zip(node.says.y));
+            .filter_map(|node| node.attributes.x.zip(node.attributes.y));
         let (mut most_x, mut most_y, mut pairs_found) = (0.0_f64, 0.0_f64, 0);
         for (x, y) in pairs {
             (most_x, most_y) = (most_x.max(x.abs()), most_y.max(y.abs()));
@@ -490,13 +508,16 @@ impl<'t> Draft<'t> {
         }
         let mut positions = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
-            let says = &node.says;
-            let degrees = match (says.longitude.zip(says.latitude), says.x.zip(says.y)) {
+            let attributes = &node.attributes;
+            let degrees = match (
+                attributes.longitude.zip(attributes.latitude),
+                attributes.x.zip(attributes.y),
+            ) {
                 (Some(degrees), _) => Some(degrees),
                 (None, Some((x, y))) if as_degrees => Some(if swapped { (y, x) } else { (x, y) }),
                 _ => None,
             };
-            positions.push(match (degrees, says.x.zip(says.y)) {
+            positions.push(match (degrees, attributes.x.zip(attributes.y)) {
                 (Some((longitude, latitude)), _) => {
                     if longitude.abs() > 180.0 || latitude.abs() > 90.0 {
                         let message = format!(
@@ -504,7 +525,7 @@ impl<'t> Draft<'t> {
                             cut(&node.id)
                         );
                         let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
-                        return Err(Wrong::value(node.span.clone(), message).help(help));
+                        return Err(ImportError::value(node.span.clone(), message).help(help));
                     }
                     Some(Position::Degrees {
                         longitude,
@@ -518,19 +539,21 @@ impl<'t> Draft<'t> {
         Ok(positions)
     }
 
-    fn settle_links(&mut self, reading: &Reading, rate_unit: f64) -> Read<Vec<Link>> {
-        let bare = |stated: &Option<(Stated, Range<usize>)>| {
+    fn settle_links(&mut self, reading: &Reading, rate_unit: f64) -> ReadResult<Vec<Link>> {
+        let bare = |stated: &Option<(StatedQuantity, Range<usize>)>| {
             stated.as_ref().and_then(|(stated, _)| stated.bare())
         };
-        let says = || {
+        let attributes = || {
             self.links.iter().flat_map(|link| {
-                let reverse = link.says.reverse.as_deref();
-                let back = link.back.as_ref().map(|(says, _)| says);
-                [Some(&link.says), reverse, back].into_iter().flatten()
+                let reverse = link.attributes.reverse.as_deref();
+                let back = link.back.as_ref().map(|(attributes, _)| attributes);
+                [Some(&link.attributes), reverse, back]
+                    .into_iter()
+                    .flatten()
             })
         };
-        let has_bare_rates = says().any(|says| bare(&says.bandwidth).is_some());
-        let has_bare_times = says().any(|says| bare(&says.delay).is_some());
+        let has_bare_rates = attributes().any(|attributes| bare(&attributes.bandwidth).is_some());
+        let has_bare_times = attributes().any(|attributes| bare(&attributes.delay).is_some());
         if has_bare_rates {
             self.note_unit(reading, rate_unit, "bandwidths");
         }
@@ -554,24 +577,28 @@ impl<'t> Draft<'t> {
         link: DraftLink,
         rate_unit: f64,
         time_unit: f64,
-    ) -> Read<Link> {
+    ) -> ReadResult<Link> {
         let DraftLink {
             from,
             to,
             directed,
-            mut says,
+            mut attributes,
             back,
             span,
         } = link;
-        let own = says.reverse.take().map(|says| (*says, span.clone()));
+        let own = attributes
+            .reverse
+            .take()
+            .map(|attributes| (*attributes, span.clone()));
         let ends = (from, to, directed);
         let line = self.line(&span);
-        let mut link = self.settle_direction(place, ends, says, span, rate_unit, time_unit)?;
+        let mut link =
+            self.settle_direction(place, ends, attributes, span, rate_unit, time_unit)?;
         let is_pair = back.is_some();
-        let Some((says, span)) = back.or(own) else {
+        let Some((attributes, span)) = back.or(own) else {
             return Ok(link);
         };
-        let back = self.settle_direction(place, ends, says, span, rate_unit, time_unit)?;
+        let back = self.settle_direction(place, ends, attributes, span, rate_unit, time_unit)?;
         let reverse = Reverse {
             bandwidth_bps: back
                 .bandwidth_bps
@@ -594,15 +621,15 @@ impl<'t> Draft<'t> {
         &mut self,
         place: usize,
         (from, to, directed): (usize, usize, bool),
-        says: LinkSays,
+        attributes: LinkAttributes,
         span: Range<usize>,
         rate_unit: f64,
         time_unit: f64,
-    ) -> Read<Link> {
+    ) -> ReadResult<Link> {
         let about = About::Link(place, self.line(&span));
         let mut remark = None;
         let mut bandwidth_bps = None;
-        if let Some((stated, at)) = says.bandwidth {
+        if let Some((stated, at)) = attributes.bandwidth {
             let bps = stated.in_units_of(rate_unit);
             if bps == 0.0 {
                 self.assumptions
@@ -612,12 +639,18 @@ impl<'t> Draft<'t> {
                 bandwidth_bps = Some(bps);
             }
         }
-        match (bandwidth_bps, says.label) {
+        match (bandwidth_bps, attributes.label) {
             // The toolset of the Topology Zoo reads `10GEx4` as 10 Gbit/s.
             (Some(bps), Some((told, label)))
-                if told.times > 1.0 && (bps * told.times / told.bps - 1.0).abs() < 1e-3 =>
+                if told.multiplicity > 1.0
+                    && (bps * told.multiplicity / told.bps - 1.0).abs() < 1e-3 =>
             {
-                check_rate(told.bps, &Stated::Sure(told.bps), "bandwidth", span.clone())?;
+                check_rate(
+                    told.bps,
+                    &StatedQuantity::WithUnit(told.bps),
+                    "bandwidth",
+                    span.clone(),
+                )?;
                 remark = Some(format!(
                     "by the label \"{}\", not {}",
                     cut(&label),
@@ -626,13 +659,18 @@ impl<'t> Draft<'t> {
                 bandwidth_bps = Some(told.bps);
             }
             (None, Some((told, label))) => {
-                check_rate(told.bps, &Stated::Sure(told.bps), "bandwidth", span.clone())?;
+                check_rate(
+                    told.bps,
+                    &StatedQuantity::WithUnit(told.bps),
+                    "bandwidth",
+                    span.clone(),
+                )?;
                 let (label, how) = (cut(&label), told.remark());
                 remark = Some(format!("by the label \"{label}\"{how}"));
                 bandwidth_bps = Some(told.bps);
             }
             (None, None) => {
-                let silent = says.silent.map(|label| cut(&label));
+                let silent = attributes.silent.map(|label| cut(&label));
                 remark = silent.map(|label| format!("the label \"{label}\" tells no bandwidth"));
             }
             _ => {}
@@ -641,31 +679,31 @@ impl<'t> Draft<'t> {
             let text = format!("bandwidth {} {remark}", BitsPerSecond(bps));
             self.assumptions.about(text, about.clone());
         }
-        for text in says.passed_over {
+        for text in attributes.contradictions {
             self.assumptions.about(text, about.clone());
         }
-        if let Some(status) = says.status.filter(|status| !is_up(status)) {
+        if let Some(status) = attributes.status.filter(|status| !is_up(status)) {
             let text = format!("a link that is \"{}\" is taken as there", cut(&status));
             self.assumptions.about(text, about);
         }
-        let delay_s = match says.delay {
+        let delay_s = match attributes.delay {
             None => None,
             Some((stated, at)) => {
                 let delay_s = match stated {
-                    Stated::Sure(delay_s) => delay_s,
-                    Stated::Bare(number) => scaled(number, time_unit),
+                    StatedQuantity::WithUnit(delay_s) => delay_s,
+                    StatedQuantity::WithoutUnit(number) => scaled(number, time_unit),
                 };
                 if !(0.0..=3600.0).contains(&delay_s) || !Bounds::TIME.allow(delay_s) {
                     let message = format!("a delay of {}", Seconds(delay_s));
                     return Err(
-                        Wrong::value(at, message).help("write 0 s to 1 h, at least 0.001 us")
+                        ImportError::value(at, message).help("write 0 s to 1 h, at least 0.001 us")
                     );
                 }
                 Some(delay_s)
             }
         };
         Ok(Link {
-            name: says.name,
+            name: attributes.name,
             from,
             to,
             directed,
@@ -673,14 +711,14 @@ impl<'t> Draft<'t> {
             bandwidth_bps,
             bandwidth_remark: remark,
             delay_s,
-            length_km: says.length_km,
-            metric: says.metric,
-            buffer: says.buffer,
-            srlg: says.srlg,
+            length_km: attributes.length_km,
+            metric: attributes.metric,
+            buffer: attributes.buffer,
+            srlg: attributes.srlg,
         })
     }
 
-    fn settle_demands(&mut self, reading: &Reading, unit: f64) -> Read<Vec<Demand>> {
+    fn settle_demands(&mut self, reading: &Reading, unit: f64) -> ReadResult<Vec<Demand>> {
         if self.demands.iter().any(|it| it.rate.bare().is_some()) {
             self.note_unit(reading, unit, "demands");
         }
@@ -717,7 +755,7 @@ pub(crate) fn unit_in_words(quantity: &str) -> String {
 }
 
 /// Returns the range of rates that scenarios allow, with help if the unit of a rate was assumed.
-pub(crate) fn allowed_rates(stated: &Stated) -> String {
+pub(crate) fn allowed_rates(stated: &StatedQuantity) -> String {
     let unit = match stated.bare() {
         Some(_) => "; --unit states the unit of rates without one",
         None => "",
@@ -725,22 +763,27 @@ pub(crate) fn allowed_rates(stated: &Stated) -> String {
     format!("{}{unit}", Bounds::BIT_RATE.text)
 }
 
-fn check_rate(bps: f64, stated: &Stated, what: &str, span: Range<usize>) -> Read<()> {
+fn check_rate(bps: f64, stated: &StatedQuantity, what: &str, span: Range<usize>) -> ReadResult<()> {
     match bps > 0.0 && Bounds::BIT_RATE.allow(bps) {
         true => Ok(()),
         false => {
             let message = format!("a {what} of {}", BitsPerSecond(bps));
-            Err(Wrong::new(ProblemKind::OutOfRange, span, message).help(allowed_rates(stated)))
+            Err(ImportError::new(ProblemKind::OutOfRange, span, message)
+                .help(allowed_rates(stated)))
         }
     }
 }
 
-fn check_count(count: usize, what: &str, span: &Range<usize>) -> Read<()> {
-    match count < MOST {
+fn check_count(count: usize, what: &str, span: &Range<usize>) -> ReadResult<()> {
+    match count < MAX_ITEMS {
         true => Ok(()),
         false => {
-            let message = format!("there are more than {MOST} {what}");
-            Err(Wrong::new(ProblemKind::TooLarge, span.clone(), message))
+            let message = format!("there are more than {MAX_ITEMS} {what}");
+            Err(ImportError::new(
+                ProblemKind::TooLarge,
+                span.clone(),
+                message,
+            ))
         }
     }
 }

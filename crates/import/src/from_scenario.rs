@@ -9,7 +9,7 @@ use netflow_units::{Bytes, Packets, Room, Seconds, Size};
 use crate::{Link, Node, Position, Reverse, Topology};
 
 /// One direction of a link in a scenario.
-struct Way {
+struct DirectedLink {
     from: usize,
     to: usize,
     bandwidth_bps: f64,
@@ -51,7 +51,7 @@ impl Topology {
         }
         let ways = network.links().map(|id| {
             let spec = network.link_spec(id);
-            Way {
+            DirectedLink {
                 from: spec.from.index(),
                 to: spec.to.index(),
                 bandwidth_bps: spec.bandwidth_bps,
@@ -62,7 +62,7 @@ impl Topology {
                 other: network.other_way(id).map(|other| other.index()),
             }
         });
-        let ways: Vec<Way> = ways.collect();
+        let ways: Vec<DirectedLink> = ways.collect();
         Topology {
             format: None,
             name: None,
@@ -88,7 +88,7 @@ fn room(buffer: Buffer) -> Option<Room> {
 
 /// Merges both directions of a link into one link. Two links that differ only in their direction are also
 /// merged.
-fn paired(ways: &[Way]) -> Vec<Link> {
+fn paired(ways: &[DirectedLink]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut waiting: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for (place, way) in ways.iter().enumerate() {

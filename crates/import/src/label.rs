@@ -2,71 +2,73 @@
 
 /// A bandwidth parsed from a label.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct LabelBandwidth {
     pub(crate) bps: f64,
     /// Rule that combined several rates, such as `the smaller of 2`; empty for a single rate.
-    pub(crate) how: String,
+    pub(crate) rule: String,
     /// Multiplicity of the rate: 2 in `2x10 Gbps`.
-    pub(crate) times: f64,
+    pub(crate) multiplicity: f64,
     /// Interpretation of a unit of bytes such as `10 GB/s`.
-    pub(crate) bytes: Option<Bytes>,
+    pub(crate) bytes: Option<ByteUnit>,
 }
 
 /// An interpretation of a rate in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bytes {
+pub(crate) enum ByteUnit {
     /// Bytes, in columns.
-    Meant,
+    Bytes,
     /// Bits, in labels. The authors of the Topology Zoo read all 59 such labels as bits.
     Bits,
 }
 
-impl Bytes {
+impl ByteUnit {
     fn bits(self) -> f64 {
         match self {
-            Bytes::Meant => 8.0,
-            Bytes::Bits => 1.0,
+            ByteUnit::Bytes => 8.0,
+            ByteUnit::Bits => 1.0,
         }
     }
 
     fn remark(self) -> &'static str {
         match self {
-            Bytes::Meant => "read as bytes; Mb/s and Mbit/s are bits",
-            Bytes::Bits => "taken as bits, as such labels mean them; in a column it would be bytes",
+            ByteUnit::Bytes => "read as bytes; Mb/s and Mbit/s are bits",
+            ByteUnit::Bits => {
+                "taken as bits, as such labels mean them; in a column it would be bytes"
+            }
         }
     }
 }
 
-impl Told {
+impl LabelBandwidth {
     /// Returns a rate that is stated in bytes per second.
-    pub(crate) fn of_bytes(bps: f64) -> Told {
-        Told {
+    pub(crate) fn of_bytes(bps: f64) -> LabelBandwidth {
+        LabelBandwidth {
             bps,
-            how: String::new(),
-            times: 1.0,
-            bytes: Some(Bytes::Meant),
+            rule: String::new(),
+            multiplicity: 1.0,
+            bytes: Some(ByteUnit::Bytes),
         }
     }
 
     /// Returns a remark on the interpretation; empty if the label is unambiguous.
     pub(crate) fn remark(&self) -> String {
-        match (self.how.as_str(), self.bytes) {
+        match (self.rule.as_str(), self.bytes) {
             ("", None) => String::new(),
             ("", Some(bytes)) => format!(" ({})", bytes.remark()),
-            (how, None) => format!(" ({how})"),
-            (how, Some(bytes)) => format!(" ({how}; {})", bytes.remark()),
+            (rule, None) => format!(" ({rule})"),
+            (rule, Some(bytes)) => format!(" ({rule}; {})", bytes.remark()),
         }
     }
 }
 
 /// Returns the bandwidth in a text such as `45 Mbps DS-3`, `OC192/STM64`, `2x10Gb/s`, `< 155 Mbps` or
 /// `10-34 Mb/s`; `None` if there is none.
-pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
+pub(crate) fn bandwidth(text: &str, bytes: ByteUnit) -> Option<LabelBandwidth> {
     let tokens = tokens(text, bytes);
     // A negative bandwidth is invalid.
     if let [sign, number, ..] = &*tokens
         && sign.is('-')
-        && !number.apart
+        && !number.after_space
         && number.is_number()
     {
         return None;
@@ -78,16 +80,16 @@ pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
     while at < tokens.len() {
         let Some((term, next)) = term(&tokens, at) else {
             left_out |= is_factor(&tokens, at);
-            plus = tokens[at].is('+') || (plus && !matches!(tokens[at].what, What::Word(_)));
+            plus = tokens[at].is('+') || (plus && !matches!(tokens[at].kind, TokenKind::Word(_)));
             at += 1;
             continue;
         };
         match found.last_mut() {
             Some(last) if plus => {
                 last.bps += term.bps;
-                last.times = 1.0;
+                last.multiplicity = 1.0;
                 last.bytes = last.bytes.or(term.bytes);
-                last.how = "the sum";
+                last.rule = "the sum";
             }
             _ => found.push(term),
         }
@@ -101,32 +103,32 @@ pub(crate) fn bandwidth(text: &str, bytes: Bytes) -> Option<Told> {
         true => first,
         false => found.iter().min_by(|a, b| a.bps.total_cmp(&b.bps))?,
     };
-    let mut how = match (least.how, found.iter().all(same)) {
-        (how, true) => how.to_owned(),
+    let mut rule = match (least.rule, found.iter().all(same)) {
+        (rule, true) => rule.to_owned(),
         ("", false) => format!("the least of {}", found.len()),
-        (how, false) => format!("{how}, the least of {}", found.len()),
+        (rule, false) => format!("{rule}, the least of {}", found.len()),
     };
     if left_out {
-        how += if how.is_empty() { "" } else { ", " };
-        how += "a factor is left out";
+        rule += if rule.is_empty() { "" } else { ", " };
+        rule += "a factor is left out";
     }
-    Some(Told {
+    Some(LabelBandwidth {
         bps: least.bps,
-        how,
-        times: least.times,
+        rule,
+        multiplicity: least.multiplicity,
         bytes: least.bytes,
     })
 }
 
 struct Term {
     bps: f64,
-    how: &'static str,
-    times: f64,
-    bytes: Option<Bytes>,
+    rule: &'static str,
+    multiplicity: f64,
+    bytes: Option<ByteUnit>,
 }
 
 #[derive(Debug, PartialEq)]
-enum What {
+enum TokenKind {
     Number(f64),
     /// A word in lower case.
     Word(String),
@@ -135,65 +137,69 @@ enum What {
 
 #[derive(Debug, PartialEq)]
 struct Token {
-    what: What,
+    kind: TokenKind,
     /// True if white space precedes it.
-    apart: bool,
+    after_space: bool,
     /// Interpretation of a word with the capital B of bytes: `GB`, `GBps`.
-    bytes: Option<Bytes>,
+    bytes: Option<ByteUnit>,
 }
 
 impl Token {
     fn is(&self, sign: char) -> bool {
-        self.what == What::Sign(sign)
+        self.kind == TokenKind::Sign(sign)
     }
 
     fn is_number(&self) -> bool {
-        matches!(self.what, What::Number(_))
+        matches!(self.kind, TokenKind::Number(_))
     }
 }
 
-fn tokens(text: &str, bytes: Bytes) -> Vec<Token> {
+fn tokens(text: &str, bytes: ByteUnit) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut rest = text;
-    let mut apart = true;
+    let mut after_space = true;
     while let Some(c) = rest.chars().next() {
         let length;
         // `.5` is a number if no word, number or point precedes it directly.
-        let is_free =
-            apart || matches!(found.last(), Some(Token { what: What::Sign(c), .. }) if *c != '.');
+        let is_free = after_space
+            || matches!(found.last(), Some(Token { kind: TokenKind::Sign(c), .. }) if *c != '.');
         let fraction = c == '.' && is_free && rest[1..].starts_with(|c: char| c.is_ascii_digit());
-        let what = if c.is_ascii_digit() || fraction {
+        let kind = if c.is_ascii_digit() || fraction {
             let (number, used) = number(rest);
             length = used;
-            What::Number(number)
+            TokenKind::Number(number)
         } else if c.is_alphabetic() {
             let end = rest.find(|c: char| !c.is_alphabetic());
             let end = end.unwrap_or(rest.len());
             // The x of `2xT1` is a sign.
             let after_number = found.last().is_some_and(Token::is_number);
             let end = match c {
-                'x' | 'X' if after_number && !apart => 1,
+                'x' | 'X' if after_number && !after_space => 1,
                 _ => end,
             };
             // The x of `10GEx4` is also a sign.
-            let times = end > 1 && rest[..end].ends_with(['x', 'X']);
+            let ends_with_x = end > 1 && rest[..end].ends_with(['x', 'X']);
             let number = rest[end..].starts_with(|c: char| c.is_ascii_digit());
-            length = if times && number { end - 1 } else { end };
-            What::Word(rest[..length].to_lowercase())
+            length = if ends_with_x && number { end - 1 } else { end };
+            TokenKind::Word(rest[..length].to_lowercase())
         } else {
             length = c.len_utf8();
-            What::Sign(if c == '×' { '*' } else { c })
+            TokenKind::Sign(if c == '×' { '*' } else { c })
         };
         let word = &rest[..length];
         let is_of_bytes = word.strip_suffix("ps").unwrap_or(word).ends_with('B');
         rest = &rest[length..];
-        if matches!(what, What::Sign(c) if c.is_whitespace()) {
-            apart = true;
+        if matches!(kind, TokenKind::Sign(c) if c.is_whitespace()) {
+            after_space = true;
             continue;
         }
         let bytes = is_of_bytes.then_some(bytes);
-        found.push(Token { what, apart, bytes });
-        apart = false;
+        found.push(Token {
+            kind,
+            after_space,
+            bytes,
+        });
+        after_space = false;
     }
     found
 }
@@ -234,33 +240,33 @@ fn number(text: &str) -> (f64, usize) {
 
 /// Parses a rate with its multiplicity: `4x155Mbps`, `STM-64x2`.
 fn term(tokens: &[Token], at: usize) -> Option<(Term, usize)> {
-    let (times, start) = match times_before(tokens, at) {
-        Some((times, next)) => (times, next),
+    let (multiplicity, start) = match times_before(tokens, at) {
+        Some((multiplicity, next)) => (multiplicity, next),
         None => (1.0, at),
     };
-    let (Rate { bps, how, bytes }, next) = rate(tokens, start)?;
+    let (Rate { bps, rule, bytes }, next) = rate(tokens, start)?;
     let (after, next) = match times_after(tokens, next) {
-        Some((times, next)) => (times, next),
+        Some((multiplicity, next)) => (multiplicity, next),
         None => (1.0, next),
     };
-    let times = times * after;
-    let bps = bps * times;
-    let how = match how {
-        "" if times != 1.0 => "so many times",
-        how => how,
+    let multiplicity = multiplicity * after;
+    let bps = bps * multiplicity;
+    let rule = match rule {
+        "" if multiplicity != 1.0 => "so many times",
+        rule => rule,
     };
     let possible = bps.is_finite() && bps > 0.0;
     let term = Term {
         bps,
-        how,
-        times,
+        rule,
+        multiplicity,
         bytes,
     };
     possible.then_some((term, next))
 }
 
 fn is_times(token: Option<&Token>) -> bool {
-    token.is_some_and(|token| token.is('*') || token.what == What::Word("x".to_owned()))
+    token.is_some_and(|token| token.is('*') || token.kind == TokenKind::Word("x".to_owned()))
 }
 
 /// Returns whether a word denotes a bundle: `40 λ x 10 Gb/s`, `10G LAG x2`.
@@ -282,7 +288,7 @@ fn is_of_many(token: Option<&Token>) -> bool {
         "link",
     ];
     token.is_some_and(
-        |token| matches!(&token.what, What::Word(word) if words.contains(&word.as_str())),
+        |token| matches!(&token.kind, TokenKind::Word(word) if words.contains(&word.as_str())),
     )
 }
 
@@ -290,8 +296,8 @@ fn is_of_many(token: Option<&Token>) -> bool {
 fn is_factor(tokens: &[Token], at: usize) -> bool {
     let number = |token: Option<&Token>| token.is_some_and(Token::is_number);
     let word = |at: usize, all: &[&str]| {
-        let what = tokens.get(at).map(|token| &token.what);
-        matches!(what, Some(What::Word(word)) if all.contains(&word.as_str()))
+        let kind = tokens.get(at).map(|token| &token.kind);
+        matches!(kind, Some(TokenKind::Word(word)) if all.contains(&word.as_str()))
     };
     let multiplied = is_times(tokens.get(at))
         && (number(tokens.get(at + 1)) || at > 0 && number(tokens.get(at - 1)));
@@ -307,10 +313,10 @@ fn is_factor(tokens: &[Token], at: usize) -> bool {
     // `4 OC-12` and `LAG(3)` contain factors. `155 STM-1` states one rate twice, and in `Link 2 T1` the
     // number identifies the link.
     let counted = match (
-        tokens.get(at).map(|it| &it.what),
+        tokens.get(at).map(|it| &it.kind),
         technology(tokens, at + 1),
     ) {
-        (Some(What::Number(n)), Some((bps, _))) => {
+        (Some(TokenKind::Number(n)), Some((bps, _))) => {
             let said_twice = (n * 1e6 / bps - 1.0).abs() < 0.06;
             *n != 1.0 && !said_twice && !(at > 0 && is_of_many(tokens.get(at - 1)))
         }
@@ -323,12 +329,12 @@ fn is_factor(tokens: &[Token], at: usize) -> bool {
 }
 
 fn times_before(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
-    let What::Number(times) = tokens.get(at)?.what else {
+    let TokenKind::Number(multiplicity) = tokens.get(at)?.kind else {
         return None;
     };
-    let whole = times.fract() == 0.0 && (1.0..=1000.0).contains(&times);
+    let whole = multiplicity.fract() == 0.0 && (1.0..=1000.0).contains(&multiplicity);
     let sign = at + 1 + usize::from(is_of_many(tokens.get(at + 1)));
-    (whole && is_times(tokens.get(sign))).then_some((times, sign + 1))
+    (whole && is_times(tokens.get(sign))).then_some((multiplicity, sign + 1))
 }
 
 fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
@@ -336,9 +342,11 @@ fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     if !is_times(tokens.get(sign)) {
         return None;
     }
-    match tokens.get(sign + 1)?.what {
-        What::Number(times) if times.fract() == 0.0 && (1.0..=1000.0).contains(&times) => {
-            Some((times, sign + 2))
+    match tokens.get(sign + 1)?.kind {
+        TokenKind::Number(multiplicity)
+            if multiplicity.fract() == 0.0 && (1.0..=1000.0).contains(&multiplicity) =>
+        {
+            Some((multiplicity, sign + 2))
         }
         _ => None,
     }
@@ -347,25 +355,25 @@ fn times_after(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
 /// A rate without its multiplicity.
 struct Rate {
     bps: f64,
-    how: &'static str,
-    bytes: Option<Bytes>,
+    rule: &'static str,
+    bytes: Option<ByteUnit>,
 }
 
 /// Parses a rate: `10 Gbit/s`, `1-20Gbps`, `300M-1Gb/s`, `34/45 Mbit/s`, `OC-48c`.
 fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
-    let What::Number(first) = tokens.get(at)?.what else {
+    let TokenKind::Number(first) = tokens.get(at)?.kind else {
         let (bps, next) = technology(tokens, at)?;
-        let (how, bytes) = ("", None);
-        return Some((Rate { bps, how, bytes }, next));
+        let (rule, bytes) = ("", None);
+        return Some((Rate { bps, rule, bytes }, next));
     };
     let between = |at: usize| match tokens.get(at) {
         Some(token) if token.is('-') => Some("the lower end"),
         Some(token) if token.is('/') => Some("the least of 2"),
         _ => None,
     };
-    let of = |number: f64, unit: Unit, how| Rate {
+    let of = |number: f64, unit: Unit, rule| Rate {
         bps: number * unit.bps,
-        how,
+        rule,
         bytes: unit.bytes,
     };
     if let Some((unit, next)) = unit(tokens, at + 1) {
@@ -377,19 +385,19 @@ fn rate(tokens: &[Token], at: usize) -> Option<(Rate, usize)> {
         }
         return Some((of(first, unit, ""), next));
     }
-    let how = between(at + 1)?;
+    let rule = between(at + 1)?;
     let (second, unit, next) = single(tokens, at + 2)?;
     let least = if first > 0.0 {
         first.min(second)
     } else {
         second
     };
-    Some((of(least, unit, how), next))
+    Some((of(least, unit, rule), next))
 }
 
 /// Parses a number and its unit.
 fn single(tokens: &[Token], at: usize) -> Option<(f64, Unit, usize)> {
-    let What::Number(number) = tokens.get(at)?.what else {
+    let TokenKind::Number(number) = tokens.get(at)?.kind else {
         return None;
     };
     let (unit, next) = unit(tokens, at + 1)?;
@@ -400,7 +408,7 @@ fn single(tokens: &[Token], at: usize) -> Option<(f64, Unit, usize)> {
 #[derive(Clone, Copy)]
 struct Unit {
     bps: f64,
-    bytes: Option<Bytes>,
+    bytes: Option<ByteUnit>,
 }
 
 /// Speeds of Ethernet in Mbit/s and Gbit/s.
@@ -409,17 +417,17 @@ const GIGABITS: [f64; 9] = [2.5, 5.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.
 
 /// Returns whether the word is directly between one of these speeds and a dash.
 fn is_ethernet(tokens: &[Token], at: usize, speeds: &[f64]) -> bool {
-    let number = at.checked_sub(1).map(|before| &tokens[before].what);
-    let is_speed = matches!(number, Some(What::Number(number)) if speeds.contains(number));
+    let number = at.checked_sub(1).map(|before| &tokens[before].kind);
+    let is_speed = matches!(number, Some(TokenKind::Number(number)) if speeds.contains(number));
     let dash = tokens.get(at + 1);
-    let dash = dash.is_some_and(|token| token.is('-') && !token.apart);
-    is_speed && !tokens[at].apart && dash
+    let dash = dash.is_some_and(|token| token.is('-') && !token.after_space);
+    is_speed && !tokens[at].after_space && dash
 }
 
 /// Parses a unit of rates in any spelling. A capital B with `/s` or `ps` means bytes.
 fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
     let token = tokens.get(at)?;
-    let What::Word(word) = &token.what else {
+    let TokenKind::Word(word) = &token.kind else {
         return None;
     };
     let bps = match word.as_str() {
@@ -434,11 +442,12 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
         _ => return None,
     };
     let slash = tokens.get(at + 1).is_some_and(|token| token.is('/'));
-    let second = |token: &Token| matches!(&token.what, What::Word(s) if s == "s" || s == "sec");
+    let second =
+        |token: &Token| matches!(&token.kind, TokenKind::Word(s) if s == "s" || s == "sec");
     let a_second = slash && tokens.get(at + 2).is_some_and(second);
     let bytes = token.bytes.filter(|_| a_second || word.ends_with("ps"));
     let unit = Unit {
-        bps: bps * bytes.map_or(1.0, Bytes::bits),
+        bps: bps * bytes.map_or(1.0, ByteUnit::bits),
         bytes,
     };
     Some((unit, if a_second { at + 3 } else { at + 1 }))
@@ -446,7 +455,7 @@ fn unit(tokens: &[Token], at: usize) -> Option<(Unit, usize)> {
 
 /// Parses a technology with a fixed rate, such as OC-48.
 fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
-    let What::Word(word) = &tokens.get(at)?.what else {
+    let TokenKind::Word(word) = &tokens.get(at)?.kind else {
         return None;
     };
     match word.as_str() {
@@ -457,11 +466,11 @@ fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
     let dash = tokens.get(at + 1).is_some_and(|token| token.is('-'));
     let number_at = at + 1 + usize::from(dash);
     let level = tokens.get(number_at)?;
-    let What::Number(n) = level.what else {
+    let TokenKind::Number(n) = level.kind else {
         return None;
     };
     let whole = n.fract() == 0.0 && (0.0..=4096.0).contains(&n);
-    let together = !level.apart || matches!(word.as_str(), "oc" | "stm" | "sts");
+    let together = !level.after_space || matches!(word.as_str(), "oc" | "stm" | "sts");
     if !whole || !together {
         return None;
     }
@@ -475,7 +484,8 @@ fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
         _ => return None,
     };
     // The c of `OC-192c` denotes concatenation, which does not change the rate.
-    let concatenated = |token: &Token| token.what == What::Word("c".to_owned()) && !token.apart;
+    let concatenated =
+        |token: &Token| token.kind == TokenKind::Word("c".to_owned()) && !token.after_space;
     let next = number_at + 1 + usize::from(tokens.get(number_at + 1).is_some_and(concatenated));
     Some((bps, next))
 }
@@ -484,8 +494,8 @@ fn technology(tokens: &[Token], at: usize) -> Option<(f64, usize)> {
 mod tests {
     use super::*;
 
-    fn label(text: &str) -> Option<Told> {
-        bandwidth(text, Bytes::Bits)
+    fn label(text: &str) -> Option<LabelBandwidth> {
+        bandwidth(text, ByteUnit::Bits)
     }
 
     /// Factors that are not understood are reported. Fractions and negative rates are handled as such.
@@ -501,25 +511,25 @@ mod tests {
         ] {
             let told = label(text).unwrap();
             assert_eq!(
-                (told.bps, &*told.how),
+                (told.bps, &*told.rule),
                 (bps, "a factor is left out"),
                 "{text}"
             );
         }
         for text in [".5G", "<.5G", "(.5G)", "~.5G", "BW=.5G"] {
             let half = label(text).unwrap();
-            assert_eq!((half.bps, &*half.how), (0.5e9, ""), "{text}");
+            assert_eq!((half.bps, &*half.rule), (0.5e9, ""), "{text}");
         }
         assert_eq!(label(".1-.5G").unwrap().bps, 0.1e9);
         assert_eq!(label("1..5G").unwrap().bps, 5e9);
         assert_eq!(label("-10G"), None);
         assert_eq!(label("-.5G"), None);
         for text in ["1 OC-12", "155 STM-1", "Link 2 T1"] {
-            assert_eq!(label(text).unwrap().how, "", "{text}");
+            assert_eq!(label(text).unwrap().rule, "", "{text}");
         }
         // A dash before a rate is not a minus sign.
         assert_eq!(label("- 10G").map(|it| it.bps), Some(10e9));
-        assert_eq!(label("A-B 10G").map(|it| it.how), Some(String::new()));
+        assert_eq!(label("A-B 10G").map(|it| it.rule), Some(String::new()));
     }
 
     #[test]
@@ -599,8 +609,11 @@ mod tests {
                 };
                 let of_bytes = text.ends_with("B/s");
                 for (bytes, bps) in [
-                    (Bytes::Meant, rate.get()),
-                    (Bytes::Bits, rate.get() / if of_bytes { 8.0 } else { 1.0 }),
+                    (ByteUnit::Bytes, rate.get()),
+                    (
+                        ByteUnit::Bits,
+                        rate.get() / if of_bytes { 8.0 } else { 1.0 },
+                    ),
                 ] {
                     // A label without a prefix is not recognized as a rate.
                     let Some(told) = bandwidth(&text, bytes) else {
@@ -613,13 +626,13 @@ mod tests {
             }
         }
         let told = label("2x10 GB/s - redundant").unwrap();
-        assert_eq!((told.bps, told.bytes), (20e9, Some(Bytes::Bits)));
+        assert_eq!((told.bps, told.bytes), (20e9, Some(ByteUnit::Bits)));
         assert_eq!(
             told.remark(),
             " (so many times; taken as bits, as such labels mean them; in a column it would be bytes)"
         );
-        let told = bandwidth("10 GBps", Bytes::Meant).unwrap();
-        assert_eq!((told.bps, told.bytes), (80e9, Some(Bytes::Meant)));
+        let told = bandwidth("10 GBps", ByteUnit::Bytes).unwrap();
+        assert_eq!((told.bps, told.bytes), (80e9, Some(ByteUnit::Bytes)));
     }
 
     #[test]
@@ -651,23 +664,23 @@ mod tests {
 
     #[test]
     fn how_several_rates_become_one_is_told() {
-        let how = |text| label(text).unwrap().how;
-        assert_eq!(how("1 Gbps"), "");
-        assert_eq!(how("45 Mbps DS-3"), "");
-        assert_eq!(how("1-20Gbps"), "the lower end");
-        assert_eq!(how("GigE/FE/ATM"), "the least of 2");
-        assert_eq!(how("4x1 Gbps + 2x STM-1"), "the sum");
-        assert_eq!(how("2x10Gb/s"), "so many times");
-        assert_eq!(how("half of 10G"), "a factor is left out");
-        assert_eq!(how("dual 10 Gbit/s"), "a factor is left out");
-        assert_eq!(how("10G protected x2"), "a factor is left out");
-        assert_eq!(how("1-20Gbps x blue"), "the lower end");
+        let rule = |text| label(text).unwrap().rule;
+        assert_eq!(rule("1 Gbps"), "");
+        assert_eq!(rule("45 Mbps DS-3"), "");
+        assert_eq!(rule("1-20Gbps"), "the lower end");
+        assert_eq!(rule("GigE/FE/ATM"), "the least of 2");
+        assert_eq!(rule("4x1 Gbps + 2x STM-1"), "the sum");
+        assert_eq!(rule("2x10Gb/s"), "so many times");
+        assert_eq!(rule("half of 10G"), "a factor is left out");
+        assert_eq!(rule("dual 10 Gbit/s"), "a factor is left out");
+        assert_eq!(rule("10G protected x2"), "a factor is left out");
+        assert_eq!(rule("1-20Gbps x blue"), "the lower end");
         for plain in [
             "10 Mbit/s half-duplex",
             "dual-stack 1 Gbit/s",
             "10 Gbit/s quarter ring",
         ] {
-            assert_eq!(how(plain), "", "{plain}");
+            assert_eq!(rule(plain), "", "{plain}");
         }
     }
 }

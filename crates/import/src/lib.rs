@@ -24,6 +24,7 @@ mod assumption;
 mod attributes;
 mod distance;
 mod draft;
+mod errors;
 mod format;
 mod from_scenario;
 mod label;
@@ -32,7 +33,6 @@ mod names;
 mod read;
 mod topology;
 mod write;
-mod wrong;
 
 pub use assumption::{About, Assumption};
 pub use distance::{fibre_delay_s, great_circle_km};

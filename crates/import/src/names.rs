@@ -3,40 +3,43 @@
 use std::collections::{HashMap, HashSet};
 
 /// The identifier and the preferred name of a node.
-pub(crate) struct Wish<'a> {
+pub(crate) struct NameRequest<'a> {
     pub(crate) id: &'a str,
-    pub(crate) wished: &'a str,
+    pub(crate) preferred: &'a str,
 }
 
 /// Returns unique names for all nodes, of letters, digits, `_` and `-`. If several nodes prefer the same
 /// name, each gets its identifier as a suffix. A node whose name is legal without a change keeps it:
 /// `POP-1` next to `POP 1`.
-pub(crate) fn unique(wishes: &[Wish<'_>]) -> Vec<String> {
-    let legal: Vec<String> = wishes.iter().map(|wish| legal(wish.wished)).collect();
+pub(crate) fn unique(requests: &[NameRequest<'_>]) -> Vec<String> {
+    let legal: Vec<String> = requests
+        .iter()
+        .map(|request| legal(request.preferred))
+        .collect();
     // Number of nodes per name, and number of those whose name is unchanged.
     let mut wanted: HashMap<&str, (usize, usize)> = HashMap::new();
-    for (wish, name) in wishes.iter().zip(&legal) {
+    for (request, name) in requests.iter().zip(&legal) {
         let (all, unchanged) = wanted.entry(name).or_default();
         *all += 1;
-        *unchanged += usize::from(wish.wished == name);
+        *unchanged += usize::from(request.preferred == name);
     }
-    let keeps = |wish: &Wish<'_>, name: &str| match wanted.get(name) {
+    let keeps = |request: &NameRequest<'_>, name: &str| match wanted.get(name) {
         Some((1, _)) => true,
-        Some((_, 1)) => wish.wished == name,
+        Some((_, 1)) => request.preferred == name,
         _ => false,
     };
     // These names are reserved before others are generated.
-    let given = wishes.iter().zip(&legal);
-    let given = given.filter(|(wish, name)| keeps(wish, name));
+    let given = requests.iter().zip(&legal);
+    let given = given.filter(|(request, name)| keeps(request, name));
     let mut taken: HashSet<String> = given.map(|(_, name)| name.clone()).collect();
     let mut next: HashMap<String, usize> = HashMap::new();
     let mut names = Vec::with_capacity(legal.len());
-    for (wish, name) in wishes.iter().zip(&legal) {
-        if keeps(wish, name) {
+    for (request, name) in requests.iter().zip(&legal) {
+        if keeps(request, name) {
             names.push(name.clone());
             continue;
         }
-        let id = self::legal(wish.id);
+        let id = self::legal(request.id);
         let base = match id == *name {
             true => name.clone(),
             false => format!("{name}-{id}"),
@@ -79,19 +82,22 @@ mod tests {
 
     #[test]
     fn a_legal_name_is_kept_whatever_the_order() {
-        for (wished, expected) in [
+        for (preferred, expected) in [
             (["POP-1", "POP 1"], ["POP-1", "POP-1-2"]),
             (["POP 1", "POP-1"], ["POP-1-2", "POP-1"]),
             (["a/b", "a b"], ["a-b", "a-b-2"]),
         ] {
-            let wishes = wished.map(|wished| Wish { id: wished, wished });
-            assert_eq!(unique(&wishes), expected);
+            let requests = preferred.map(|preferred| NameRequest {
+                id: preferred,
+                preferred,
+            });
+            assert_eq!(unique(&requests), expected);
         }
     }
 
     #[test]
     fn names_are_legal_and_unique() {
-        let wishes = [
+        let requests = [
             ("0", "New York"),
             ("1", "St. John's (NL)"),
             ("2", "London"),
@@ -100,8 +106,8 @@ mod tests {
             ("5", "->"),
             ("6", "Zürich"),
         ];
-        let wishes = wishes.map(|(id, wished)| Wish { id, wished });
-        let names = unique(&wishes);
+        let requests = requests.map(|(id, preferred)| NameRequest { id, preferred });
+        let names = unique(&requests);
         let expected = [
             "New-York",
             "St-Johns-NL",

@@ -1,7 +1,7 @@
 //! Tests of several files that form one network: names of nodes, units, directions and demands.
 
 use netflow_document::Problems;
-use netflow_import::scenario::{Choices, Origin, Written, write};
+use netflow_import::scenario::{Defaults, Origin, WrittenScenario, write};
 use netflow_import::{Reading, Topology, read};
 use netflow_network::Source;
 use netflow_scenario::file::DemandKind;
@@ -31,8 +31,8 @@ fn wrong(files: &[(&str, &str)]) -> String {
     joined(files).expect_err("they are wrong").to_string()
 }
 
-fn written(topology: &Topology) -> Written {
-    write(topology, &Choices::default(), &Origin::default())
+fn written(topology: &Topology) -> WrittenScenario {
+    write(topology, &Defaults::default(), &Origin::default())
 }
 
 /// Returns the label and bandwidth of the first link of the first demand: the link at its sender.
@@ -81,7 +81,7 @@ fn demands_stay_at_their_nodes_where_names_are_nearly_equal() {
 
 /// `0` is the identifier of one node and the name of another, so no demand can refer to it.
 #[test]
-fn an_identifier_that_is_the_name_of_another_node_is_rejected() {
+fn identifier_equal_to_another_nodes_name_is_rejected() {
     let nodes =
         r#""nodes": [{"id": 0, "name": "1"}, {"id": 1, "name": "0"}, {"id": 2, "name": "x"}]"#;
     let links = r#""links": [{"source": 0, "target": 2, "bandwidth": "10 Gbit/s"}, {"source": 1, "target": 2, "bandwidth": "1 Gbit/s"}]"#;
@@ -123,7 +123,7 @@ fn loads(text: &str) -> Vec<(String, f64)> {
     links.collect()
 }
 
-fn assumed(written: &Written) -> String {
+fn assumed(written: &WrittenScenario) -> String {
     let all = written.assumptions.iter();
     let all: Vec<String> = all.map(|it| it.whole(&written.topology)).collect();
     all.join("\n")
@@ -198,9 +198,9 @@ fn one_way_links_carry_one_way_demands() {
     let none = "demands without a path from sender to receiver: left out: C->A";
     assert!(assumed(&read).contains(none), "{}", assumed(&read));
     // TCP needs a return path for acknowledgements.
-    let choices = Choices {
+    let choices = Defaults {
         kind: DemandKind::Tcp,
-        ..Choices::default()
+        ..Defaults::default()
     };
     let read = write(&topology, &choices, &Origin::default());
     assert!(read.topology.demands.is_empty());
@@ -219,9 +219,9 @@ fn a_measured_matrix_has_no_further_acknowledgements() {
     let read = written(&topology);
     assert!(near(load_of(&read.text, "B->A"), 0.1));
     assert!(assumed(&read).contains("demands are of kind `constant` (--kind)"));
-    let choices = Choices {
+    let choices = Defaults {
         kind: DemandKind::Tcp,
-        ..Choices::default()
+        ..Defaults::default()
     };
     let read = write(&topology, &choices, &Origin::default());
     assert!(!read.text.contains("kind = "), "{}", read.text);
@@ -373,7 +373,7 @@ fn risk_groups_paths_and_classes_are_kept() {
 }
 
 #[test]
-fn links_out_of_service_are_left_out() {
+fn links_out_of_service_are_omitted() {
     let links =
         "from,to,capacity_gbps,status\nA,B,10,up\nB,C,10,Active\nA,C,10,down\nC,D,10,Planned\n";
     let read = network(&[("links.csv", links)]);
@@ -403,9 +403,9 @@ fn paths_of_equal_metric_share_traffic() {
     for link in ["A->B", "B->D", "A->C", "C->D"] {
         assert!(near(load_of(&read.text, link), 0.6), "{link}");
     }
-    let choices = Choices {
+    let choices = Defaults {
         ecmp: Some(false),
-        ..Choices::default()
+        ..Defaults::default()
     };
     let read = write(&topology, &choices, &Origin::default());
     assert!(read.text.contains("ecmp     = false"), "{}", read.text);
@@ -419,9 +419,9 @@ fn paths_of_equal_metric_share_traffic() {
     let links = links.replace(",metric", ",note").replace(",10\n", ",x\n");
     let topology = network(&[("links.csv", &links), ("demands.csv", demands)]);
     assert!(!written(&topology).text.contains("ecmp     ="));
-    let choices = Choices {
+    let choices = Defaults {
         ecmp: Some(true),
-        ..Choices::default()
+        ..Defaults::default()
     };
     let read = write(&topology, &choices, &Origin::default());
     assert!(near(load_of(&read.text, "A->B"), 0.6));

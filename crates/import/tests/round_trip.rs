@@ -179,7 +179,7 @@ proptest! {
 }
 
 #[test]
-fn the_networks_that_are_shipped_keep_every_link() {
+fn shipped_networks_keep_every_link() {
     let folder = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../tests/reference/topologies"
@@ -262,7 +262,7 @@ fn long_names_are_cut_and_negative_bandwidths_refused() {
 
 /// Populations are kept, also those of nodes without other attributes and those of 0.
 #[test]
-fn populations_arrive() {
+fn populations_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (links, nodes) = (
         folder.path().join("links.csv"),
@@ -279,7 +279,7 @@ fn populations_arrive() {
 
 /// A single directed link has no return path, so no example connection is possible, which is reported.
 #[test]
-fn a_network_without_a_way_back_is_told() {
+fn missing_return_paths_are_reported() {
     let json = r#"{"directed": true, "nodes": [{"id": 0}, {"id": 1}], "links": [{"source": 0, "target": 1}]}"#;
     let read = from_text("a.json", json, &Reading::default()).unwrap();
     let written = scenario::write(&read, &Default::default(), &Default::default());

@@ -1,7 +1,7 @@
 //! Tests of CSV tables of links and nodes, and of directions in other formats.
 
 use netflow_document::{Problem, Problems};
-use netflow_import::scenario::{Choices, Origin, write};
+use netflow_import::scenario::{Defaults, Origin, write};
 use netflow_import::{Format, Reading, Topology, from_text};
 
 fn import(text: &str) -> Topology {
@@ -35,7 +35,7 @@ fn assumed(topology: &Topology) -> Vec<String> {
 
 /// Returns the number of `[[link]]` tables of the scenario, and the number of unidirectional ones.
 fn links(topology: &Topology) -> (usize, usize) {
-    let text = write(topology, &Choices::default(), &Origin::default()).text;
+    let text = write(topology, &Defaults::default(), &Origin::default()).text;
     let count = |what: &str| text.matches(what).count();
     (count("[[link]]"), count("duplex    = false"))
 }
@@ -66,9 +66,9 @@ fn a_table_of_both_directions_has_each_link_once() {
 
 /// Parallel links are numbered, and share traffic if they are equal.
 #[test]
-fn links_between_the_same_nodes_are_circuits() {
+fn parallel_links_are_circuits() {
     let written = |table: &str| {
-        let written = write(&import(table), &Choices::default(), &Origin::default());
+        let written = write(&import(table), &Defaults::default(), &Origin::default());
         let options = Vec::new();
         let read = netflow_scenario::from_str("a.toml", &written.text, "".as_ref(), &options);
         let network = read.unwrap_or_else(|problems| panic!("{problems}")).network;
@@ -113,7 +113,7 @@ fn links_between_the_same_nodes_are_circuits() {
 }
 
 #[test]
-fn some_links_in_both_directions_are_told_of() {
+fn partly_bidirectional_links_are_reported() {
     let some = import("from,to,capacity_gbps\nA,B,10\nB,A,1\nB,C,10\n");
     let told = assumed(&some);
     let told: Vec<&String> = told
@@ -127,7 +127,7 @@ fn some_links_in_both_directions_are_told_of() {
 }
 
 #[test]
-fn formats_that_say_nothing_about_directions_are_read_alike() {
+fn formats_without_directions_are_read_alike() {
     let json = |directed: &str| {
         let edges = r#"[{"source": "A", "target": "B"}, {"source": "B", "target": "A"}]"#;
         let nodes = r#"[{"id": "A"}, {"id": "B"}]"#;
@@ -208,7 +208,7 @@ fn a_length_is_a_delay() {
         let read = import(&format!("from,to,{head}\nA,B,1000\nB,C,1000 km\n"));
         assert_eq!(read.links[0].length_km, Some(1000.0), "{head}");
         assert_eq!(read.links[1].length_km, Some(1000.0), "{head}");
-        let text = write(&read, &Choices::default(), &Origin::default()).text;
+        let text = write(&read, &Defaults::default(), &Origin::default()).text;
         // 1000 km of fibre at two thirds of the speed of light.
         assert!(text.contains("delay     = \"5.003 ms\""), "{text}");
     }
@@ -218,7 +218,7 @@ fn a_length_is_a_delay() {
 }
 
 #[test]
-fn a_decimal_comma_is_told() {
+fn decimal_comma_is_reported() {
     for (column, value) in [("capacity_gbps", "1,5"), ("km", "1,5"), ("rate", "2,5")] {
         let wrong = refused(&format!("from;to;{column};metric\nA;B;{value};1\n"));
         let help = wrong.help.unwrap_or_default();
@@ -231,7 +231,7 @@ fn a_decimal_comma_is_told() {
 }
 
 #[test]
-fn a_decimal_comma_between_commas_is_told() {
+fn decimal_comma_in_csv_is_reported() {
     let wrong = refused("from,to,capacity_gbps\nA,B,1,5\n");
     let help = wrong.help.unwrap_or_default();
     assert!(help.contains("the decimal mark is a point"), "{help}");
@@ -240,7 +240,7 @@ fn a_decimal_comma_between_commas_is_told() {
 
 /// Regression: a repeated row of a matrix was an additional demand, without a warning.
 #[test]
-fn what_is_odd_about_a_matrix_is_told() {
+fn matrix_oddities_are_reported() {
     let links = "from,to,bandwidth\nA,B,1 Gbit/s\n";
     let read = |matrix| together([("links.csv", links), ("matrix.csv", matrix)]);
     let rows = "from,to,rate\nA,B,1 Mbit/s\nB,A,1 Mbit/s\nA,B,1 Mbit/s\n";
@@ -261,7 +261,7 @@ fn a_table_of_nodes_gives_links_their_delay() {
     assert_eq!(names, ["ber", "muc", "vie"]);
     assert_eq!(topology.nodes[1].label.as_deref(), Some("München"));
     assert_eq!(topology.nodes[0].population, Some(3.7e6));
-    let text = write(&topology, &Choices::default(), &Origin::default()).text;
+    let text = write(&topology, &Defaults::default(), &Origin::default()).text;
     assert!(text.contains("# 503.8 km"), "{text}");
     let told = assumed(&topology).join("; ");
     assert!(told.contains("`owner` of the table of nodes"), "{told}");
@@ -367,7 +367,7 @@ fn units_of_columns_of_demands_are_known_or_refused() {
 
 /// One attribute takes precedence, regardless of the order, and contradicting ones are reported.
 #[test]
-fn attributes_that_contradict_each_other_are_told() {
+fn contradicting_attributes_are_reported() {
     for text in [
         "from,to,bandwidth,capacity,metric,weight,delay,latency\nA,B,100 Mbit/s,3,1,9,5 ms,9 ms\n",
         "from,to,latency,delay,weight,metric,capacity,bandwidth\nA,B,9 ms,5 ms,9,1,3,100 Mbit/s\n",

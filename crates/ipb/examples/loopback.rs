@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netflow_ipb::{Load, RunOptions, Server, ServerOptions, Until};
+use netflow_ipb::{Load, RunOptions, Server, ServerOptions, StopCondition};
 use netflow_workload::{Application, Http, Telnet, Times, Workload};
 
 /// Returns the median round trip of the same messages between two idle threads: a request of 200 bytes
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         users_per_s,
     };
     let options = RunOptions {
-        until: Until::Seconds(10.0),
+        until: StopCondition::Seconds(10.0),
         think_scale: 0.01,
         ..RunOptions::new(
             server.address(),

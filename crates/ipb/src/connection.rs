@@ -10,19 +10,19 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::counts::{Reason, Served, Traffic, lock};
-use crate::outbox::Outbox;
-use crate::places::Place;
-use crate::protocol::{Asked, Parser, filler, reply_head};
+use crate::connection_slots::ConnectionSlot;
+use crate::counts::{DropReason, Served, Traffic, lock};
+use crate::protocol::{Parser, Request, filler, reply_head};
+use crate::send_buffer::SendBuffer;
 use crate::server::{Limits, UNSENT_BYTES, seconds};
 
 /// Serves one connection until it ends.
 pub async fn serve(
     mut stream: TcpStream,
-    place: Place,
+    slot: ConnectionSlot,
     limits: Limits,
     served: Arc<Mutex<Served>>,
-) -> Result<(), Reason> {
+) -> Result<(), DropReason> {
     stream.set_nodelay(true).map_err(|e| reason(&e))?;
     // A whole reply may be in the kernel's send buffer, where no write times out.
     #[cfg(target_os = "linux")]
@@ -31,19 +31,19 @@ pub async fn serve(
         .map_err(|e| reason(&e))?;
     let mut connection = Connection {
         parser: Parser::new(limits.message_bytes),
-        outbox: Outbox::default(),
+        send_buffer: SendBuffer::default(),
         kind: None,
         unsent: Traffic::default(),
-        place: &place,
-        spoke: false,
+        slot: &slot,
+        has_sent: false,
         limits,
         served,
     };
     let end = Instant::now() + seconds(limits.lifetime_s);
     let ended = tokio::select! {
         biased;
-        () = place.given_away() => Err(Reason::GaveWay),
-        talk = timeout_at(end, connection.talk(&mut stream)) => talk.unwrap_or(Err(Reason::Lifetime)),
+        () = slot.evicted() => Err(DropReason::Evicted),
+        talk = timeout_at(end, connection.talk(&mut stream)) => talk.unwrap_or(Err(DropReason::Lifetime)),
     };
     if ended.is_err() {
         // Unread data is discarded: the connection is reset.
@@ -54,20 +54,20 @@ pub async fn serve(
 
 struct Connection<'a> {
     parser: Parser,
-    outbox: Outbox,
+    send_buffer: SendBuffer,
     /// Kind of user, once a request is complete.
     kind: Option<Kind>,
     /// Traffic of the replies in the outbox, counted once they are sent.
     unsent: Traffic,
-    place: &'a Place,
+    slot: &'a ConnectionSlot,
     /// True if the peer has sent anything.
-    spoke: bool,
+    has_sent: bool,
     limits: Limits,
     served: Arc<Mutex<Served>>,
 }
 
 impl Connection<'_> {
-    async fn talk(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
+    async fn talk(&mut self, stream: &mut TcpStream) -> Result<(), DropReason> {
         /// Bytes of pending replies beyond which they are sent before more requests are parsed.
         const ENOUGH: u64 = 32 << 10;
         let mut buffer = vec![0; 16 << 10];
@@ -78,15 +78,15 @@ impl Connection<'_> {
             let length = read.map_err(|_| late)?.map_err(|e| reason(&e))?;
             if length == 0 {
                 let between = self.parser.left_bytes().is_none();
-                return between.then_some(()).ok_or(Reason::CutShort);
+                return between.then_some(()).ok_or(DropReason::ClosedEarly);
             }
-            self.spoke = true;
-            self.place.heard();
+            self.has_sent = true;
+            self.slot.record_received();
             let mut input = buffer.get(..length).unwrap_or_default();
             while let Some(asked) = self.parser.next(&mut input)? {
                 request = None;
                 self.answer(asked);
-                if self.outbox.left_bytes() > ENOUGH {
+                if self.send_buffer.left_bytes() > ENOUGH {
                     self.send(stream).await?;
                 }
             }
@@ -96,27 +96,27 @@ impl Connection<'_> {
 
     /// Returns the deadline of the next read, and the reason for the drop if it passes. `request`
     /// contains the start and the deadline of an incomplete request; the deadline never moves earlier.
-    fn patience(&self, request: &mut Option<(Instant, Instant)>) -> (Instant, Reason) {
+    fn patience(&self, request: &mut Option<(Instant, Instant)>) -> (Instant, DropReason) {
         let now = Instant::now();
         let Some(left_bytes) = self.parser.left_bytes() else {
             *request = None;
-            return match self.spoke {
-                true => (now + seconds(self.limits.idle_s), Reason::Idle),
-                false => (now + seconds(self.limits.first_byte_s), Reason::Silent),
+            return match self.has_sent {
+                true => (now + seconds(self.limits.idle_s), DropReason::Idle),
+                false => (now + seconds(self.limits.first_byte_s), DropReason::Silent),
             };
         };
         let (began, end) = request.unwrap_or((now, now));
         // The request's length may only now be known.
         let end = end.max(began + self.allowed(self.limits.request_s, left_bytes));
         *request = Some((began, end));
-        (end, Reason::SlowRequest)
+        (end, DropReason::SlowRequest)
     }
 
     fn allowed(&self, at_least_s: f64, bytes: u64) -> Duration {
         seconds(at_least_s + bytes as f64 / self.limits.slowest_bytes_per_s)
     }
 
-    fn answer(&mut self, asked: Asked) {
+    fn answer(&mut self, asked: Request) {
         let (head, filler, filler_bytes) = match asked.kind {
             Kind::Http | Kind::Video => {
                 let (head, body_bytes) = reply_head(asked.reply_bytes);
@@ -130,21 +130,21 @@ impl Connection<'_> {
         self.unsent.reply_bytes += head.len() as u64 + filler_bytes;
         self.unsent.script_bytes += asked.script_bytes;
         self.kind = Some(asked.kind);
-        self.outbox.push(head, filler, filler_bytes);
+        self.send_buffer.push(head, filler, filler_bytes);
     }
 
     /// Sends all replies and counts them.
-    async fn send(&mut self, stream: &mut TcpStream) -> Result<(), Reason> {
+    async fn send(&mut self, stream: &mut TcpStream) -> Result<(), DropReason> {
         // The kernel accepts more only after it has sent half of its unsent data.
         let patience = self.allowed(self.limits.reply_s, UNSENT_BYTES.into());
-        while !self.outbox.is_empty() {
+        while !self.send_buffer.is_empty() {
             let end = Instant::now() + patience;
-            let write = timeout_at(end, stream.write(self.outbox.chunk())).await;
+            let write = timeout_at(end, stream.write(self.send_buffer.chunk())).await;
             let written = write
-                .map_err(|_| Reason::NotReading)?
+                .map_err(|_| DropReason::NotReading)?
                 .map_err(|e| reason(&e))?;
-            self.outbox.advance(written);
-            self.place.sent();
+            self.send_buffer.advance(written);
+            self.slot.record_sent();
         }
         if let Some(kind) = self.kind {
             let sent = std::mem::take(&mut self.unsent);
@@ -154,15 +154,15 @@ impl Connection<'_> {
     }
 }
 
-fn reason(error: &std::io::Error) -> Reason {
+fn reason(error: &std::io::Error) -> DropReason {
     use std::io::ErrorKind;
     match error.kind() {
         ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
         | ErrorKind::BrokenPipe
-        | ErrorKind::NotConnected => Reason::Reset,
+        | ErrorKind::NotConnected => DropReason::Reset,
         // The peer did not acknowledge the data (`TCP_USER_TIMEOUT`).
-        ErrorKind::TimedOut => Reason::NotReading,
-        _ => Reason::System,
+        ErrorKind::TimedOut => DropReason::NotReading,
+        _ => DropReason::System,
     }
 }

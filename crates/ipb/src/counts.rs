@@ -12,7 +12,7 @@ pub(crate) fn lock<T>(counts: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Reason for a connection that the user did not close between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+pub enum DropReason {
     /// Bytes that are not a request.
     Malformed,
     /// A head or a script above the maximum length.
@@ -34,9 +34,9 @@ pub enum Reason {
     /// A connection beyond the limit for its address.
     TooManyFromOne,
     /// The longest silent connection, closed to free a slot for a new one.
-    GaveWay,
+    Evicted,
     /// A connection that the user closed within a request.
-    CutShort,
+    ClosedEarly,
     /// A connection that the user reset, or had closed when a reply was due.
     Reset,
     /// A connection that was still open when the server stopped.
@@ -45,9 +45,9 @@ pub enum Reason {
     System,
 }
 
-impl Reason {
+impl DropReason {
     /// All reasons, in the order of their discriminants.
-    pub const ALL: [Reason; 15] = [
+    pub const ALL: [DropReason; 15] = [
         Self::Malformed,
         Self::HeadTooLong,
         Self::MessageTooLong,
@@ -58,8 +58,8 @@ impl Reason {
         Self::Lifetime,
         Self::TooMany,
         Self::TooManyFromOne,
-        Self::GaveWay,
-        Self::CutShort,
+        Self::Evicted,
+        Self::ClosedEarly,
         Self::Reset,
         Self::Stopped,
         Self::System,
@@ -78,8 +78,8 @@ impl Reason {
             Self::Lifetime => "open too long",
             Self::TooMany => "too many connections",
             Self::TooManyFromOne => "too many connections from one address",
-            Self::GaveWay => "silent while others had no place",
-            Self::CutShort => "closed within a request",
+            Self::Evicted => "silent while others had no place",
+            Self::ClosedEarly => "closed within a request",
             Self::Reset => "reset",
             Self::Stopped => "open at the end",
             Self::System => "system error",
@@ -121,23 +121,23 @@ pub struct Served {
     pub http: Traffic,
     /// Traffic of terminal users.
     pub telnet: Traffic,
-    dropped: [u64; Reason::ALL.len()],
+    dropped: [u64; DropReason::ALL.len()],
 }
 
 impl Served {
     /// Returns the number of connections that were dropped for a reason.
-    pub fn dropped(&self, reason: Reason) -> u64 {
+    pub fn dropped(&self, reason: DropReason) -> u64 {
         self.dropped.get(reason as usize).copied().unwrap_or(0)
     }
 
     /// Returns the reasons for which connections were dropped, with their counts.
-    pub fn drops(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {
-        let all = Reason::ALL.into_iter();
+    pub fn drops(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
+        let all = DropReason::ALL.into_iter();
         all.map(|reason| (reason, self.dropped(reason)))
             .filter(|(_, count)| *count > 0)
     }
 
-    pub(crate) fn drop_for(&mut self, reason: Reason) {
+    pub(crate) fn count_drop(&mut self, reason: DropReason) {
         if let Some(count) = self.dropped.get_mut(reason as usize) {
             *count += 1;
         }

@@ -6,12 +6,12 @@
 //!
 //! ```
 //! use std::sync::atomic::{AtomicBool, Ordering};
-//! use netflow_ipb::{Load, RunOptions, Server, ServerOptions, Until};
+//! use netflow_ipb::{Load, RunOptions, Server, ServerOptions, StopCondition};
 //! use netflow_workload::{Application, Http, Workload};
 //!
 //! let server = Server::bind(ServerOptions { port: 0, ..ServerOptions::default() })?;
 //! let options = RunOptions {
-//!     until: Until::Users(3),
+//!     until: StopCondition::Users(3),
 //!     think_scale: 0.0,
 //!     ..RunOptions::new(server.address(), vec![Load {
 //!         workload: Workload { application: Application::Http(Http::default()), seed: 1 },
@@ -52,27 +52,27 @@
 //!
 //! No input of a peer makes the server fail or use unbounded memory. Heads, scripts and messages have
 //! limits, as have the connections and every wait for a peer ([`Limits`]). A peer that exceeds a limit is
-//! dropped, and the [`Reason`] is counted. Silent peers do not lock others out: if all slots are taken,
+//! dropped, and the [`DropReason`] is counted. Silent peers do not lock others out: if all slots are taken,
 //! the longest silent connection is closed. A user whose server fails is counted by [`Failure`]; the
 //! other users continue.
 
 #![warn(missing_docs)]
 
 mod connection;
+mod connection_slots;
 mod counts;
 mod error;
-mod outbox;
-mod places;
 pub mod protocol;
 mod reply;
 mod run;
+mod send_buffer;
 mod server;
 mod user;
 
-pub use counts::{Reason, Served, Traffic};
+pub use counts::{DropReason, Served, Traffic};
 pub use error::Error;
 pub use run::{
-    Arrivals, Failure, HeldBack, Load, MOST_LATENESS_S, Measured, Progress, RunOptions, Until,
-    Users, run,
+    Arrivals, Failure, Load, MAX_P99_LATENESS_S, Measured, Progress, QueuedUsers, RunOptions,
+    StopCondition, Users, run,
 };
 pub use server::{Limits, Server, ServerOptions};

@@ -8,7 +8,7 @@ use crate::protocol::head::with_head;
 
 /// A reply that is due.
 #[derive(Clone, Copy, Debug)]
-pub enum Expected {
+pub enum ExpectedReply {
     /// Reply to a web request, with its length in bytes unless its head is longer.
     File(u32),
     /// Echo of a keystroke, with its length in bytes.
@@ -17,16 +17,16 @@ pub enum Expected {
 
 /// Parser of the replies of one connection, in portions of any size.
 #[derive(Debug, Default)]
-pub struct Replies {
-    expected: VecDeque<Expected>,
+pub struct ReplyParser {
+    expected: VecDeque<ExpectedReply>,
     /// Incomplete head.
     head: Vec<u8>,
     /// Missing bytes of the first expected reply, once known.
     left_bytes: Option<u64>,
 }
 
-impl Replies {
-    pub fn expect(&mut self, reply: Expected) {
+impl ReplyParser {
+    pub fn expect(&mut self, reply: ExpectedReply) {
         self.expected.push_back(reply);
     }
 
@@ -38,7 +38,7 @@ impl Replies {
     ///
     /// # Errors
     /// The failure, if the input is not the expected replies.
-    pub fn take(&mut self, mut input: &[u8]) -> Result<usize, Failure> {
+    pub fn feed(&mut self, mut input: &[u8]) -> Result<usize, Failure> {
         let mut complete = 0;
         while !input.is_empty() {
             let expected = *self.expected.front().ok_or(Failure::Surplus)?;
@@ -48,7 +48,8 @@ impl Replies {
             let here =
                 usize::try_from(left_bytes).map_or(input.len(), |left| left.min(input.len()));
             let (part, rest) = input.split_at(here);
-            if matches!(expected, Expected::Echo(_)) && part.iter().any(|&b| b != filler::ECHO) {
+            if matches!(expected, ExpectedReply::Echo(_)) && part.iter().any(|&b| b != filler::ECHO)
+            {
                 return Err(Failure::Malformed);
             }
             input = rest;
@@ -67,13 +68,13 @@ impl Replies {
     /// Returns the missing bytes of the first reply; `None` if its head is incomplete.
     fn left_bytes(
         &mut self,
-        expected: Expected,
+        expected: ExpectedReply,
         input: &mut &[u8],
     ) -> Result<Option<u64>, Failure> {
         match (self.left_bytes, expected) {
             (Some(left_bytes), _) => Ok(Some(left_bytes)),
-            (None, Expected::Echo(bytes)) => Ok(Some(u64::from(bytes))),
-            (None, Expected::File(bytes)) => {
+            (None, ExpectedReply::Echo(bytes)) => Ok(Some(u64::from(bytes))),
+            (None, ExpectedReply::File(bytes)) => {
                 match with_head(&mut self.head, input, |head| body_bytes(head, bytes)) {
                     Ok(Some(body_bytes)) => body_bytes.map(Some),
                     Ok(None) => could_be_a_reply(&self.head).map(|()| None),
@@ -123,17 +124,17 @@ mod tests {
     use crate::protocol::reply_head;
     use proptest::prelude::*;
 
-    fn failure(expected: Expected, bytes: &[u8]) -> Failure {
-        let mut replies = Replies::default();
+    fn failure(expected: ExpectedReply, bytes: &[u8]) -> Failure {
+        let mut replies = ReplyParser::default();
         replies.expect(expected);
-        replies.take(bytes).unwrap_err()
+        replies.feed(bytes).unwrap_err()
     }
 
     #[test]
     fn wrong_replies_are_told_apart() {
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n";
         let whole = head.len() as u32 + 10;
-        let file = Expected::File;
+        let file = ExpectedReply::File;
         assert_eq!(failure(file(whole - 1), head), Failure::WrongLength);
         assert_eq!(failure(file(whole + 1), head), Failure::WrongLength);
         let surplus = [head.as_slice(), b"xxxxxxxxxxx"].concat();
@@ -143,8 +144,8 @@ mod tests {
         assert_eq!(failure(file(whole), missing), Failure::Malformed);
         let endless = [b"HTTP/1.1 200 ".to_vec(), vec![b'x'; 10_000]].concat();
         assert_eq!(failure(file(whole), &endless), Failure::Malformed);
-        assert_eq!(failure(Expected::Echo(3), b"eex"), Failure::Malformed);
-        assert_eq!(failure(Expected::Echo(3), b"eeee"), Failure::Surplus);
+        assert_eq!(failure(ExpectedReply::Echo(3), b"eex"), Failure::Malformed);
+        assert_eq!(failure(ExpectedReply::Echo(3), b"eeee"), Failure::Surplus);
     }
 
     proptest! {
@@ -154,21 +155,21 @@ mod tests {
             cut in 1..700_usize,
         ) {
             let mut bytes = Vec::new();
-            let mut replies = Replies::default();
+            let mut replies = ReplyParser::default();
             for &(file, length) in &lengths {
                 if file {
                     let (head, body) = reply_head(length);
                     bytes.extend(head);
                     bytes.resize(bytes.len() + body as usize, filler::BODY);
-                    replies.expect(Expected::File(length));
+                    replies.expect(ExpectedReply::File(length));
                 } else {
                     bytes.resize(bytes.len() + length as usize, filler::ECHO);
-                    replies.expect(Expected::Echo(length));
+                    replies.expect(ExpectedReply::Echo(length));
                 }
             }
             let mut complete = 0;
             for portion in bytes.chunks(cut) {
-                complete += replies.take(portion).unwrap();
+                complete += replies.feed(portion).unwrap();
             }
             prop_assert_eq!(complete, lengths.len());
             prop_assert!(replies.is_empty());
@@ -176,10 +177,10 @@ mod tests {
 
         #[test]
         fn any_bytes_are_a_reply_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            for expected in [Expected::File(100), Expected::Echo(100)] {
-                let mut replies = Replies::default();
+            for expected in [ExpectedReply::File(100), ExpectedReply::Echo(100)] {
+                let mut replies = ReplyParser::default();
                 replies.expect(expected);
-                let _ = replies.take(&bytes);
+                let _ = replies.feed(&bytes);
             }
         }
     }

@@ -12,9 +12,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::connection::serve;
-use crate::counts::{Reason, Served, lock};
+use crate::connection_slots::ConnectionSlots;
+use crate::counts::{DropReason, Served, lock};
 use crate::error::Error;
-use crate::places::Places;
 
 /// Address and limits of a server.
 #[derive(Clone, Debug)]
@@ -181,7 +181,7 @@ impl Server {
         let listener = TcpListener::from_std(self.listener)?;
         let served = Arc::new(Mutex::new(Served::default()));
         let quiet = seconds(self.limits.first_byte_s);
-        let places = Places::new(self.limits.connections, quiet);
+        let slots = ConnectionSlots::new(self.limits.connections, quiet);
         let mut connections = JoinSet::new();
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -198,21 +198,21 @@ impl Server {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, peer)) => {
                         lock(&served).accepted += 1;
-                        match places.take(peer.ip(), Instant::now()) {
-                            Ok(place) => {
+                        match slots.take(peer.ip(), Instant::now()) {
+                            Ok(slot) => {
                                 let limits = self.limits;
-                                connections.spawn(serve(stream, place, limits, served.clone()));
+                                connections.spawn(serve(stream, slot, limits, served.clone()));
                             }
-                            Err(reason) => lock(&served).drop_for(reason),
+                            Err(reason) => lock(&served).count_drop(reason),
                         }
                     }
                     // Most likely there are no free descriptors, and a new connection waits for one: the
                     // system allows fewer connections than the limit.
                     Err(_) => {
-                        if places.make_room(Instant::now()) {
+                        if slots.evict_silent(Instant::now()) {
                             sleep(MOMENT).await;
                         } else {
-                            lock(&served).drop_for(Reason::System);
+                            lock(&served).count_drop(DropReason::System);
                             sleep(TICK).await;
                         }
                     }
@@ -225,7 +225,7 @@ impl Server {
             tokio::select! {
                 Some(ended) = connections.join_next() => count(&served, ended),
                 () = &mut grace => {
-                    (0..connections.len()).for_each(|_| lock(&served).drop_for(Reason::Stopped));
+                    (0..connections.len()).for_each(|_| lock(&served).count_drop(DropReason::Stopped));
                     connections.shutdown().await;
                 }
             }
@@ -235,11 +235,11 @@ impl Server {
     }
 }
 
-fn count(served: &Mutex<Served>, ended: Result<Result<(), Reason>, tokio::task::JoinError>) {
+fn count(served: &Mutex<Served>, ended: Result<Result<(), DropReason>, tokio::task::JoinError>) {
     match ended {
         Ok(Ok(())) => {}
-        Ok(Err(reason)) => lock(served).drop_for(reason),
-        Err(_) => lock(served).drop_for(Reason::System),
+        Ok(Err(reason)) => lock(served).count_drop(reason),
+        Err(_) => lock(served).count_drop(DropReason::System),
     }
 }
 

@@ -10,10 +10,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::Failure;
-use crate::outbox::Outbox;
-use crate::protocol::{MOST_RUNS, Run, filler, reply_head, request_head, write_script};
-use crate::reply::{Expected, Replies};
+use crate::protocol::{KeystrokeRun, MAX_RUNS, filler, reply_head, request_head, write_script};
+use crate::reply::{ExpectedReply, ReplyParser};
 use crate::run::{Shared, Users};
+use crate::send_buffer::SendBuffer;
 use crate::server::{seconds, set_congestion};
 
 /// End of a session that did not fail.
@@ -26,7 +26,11 @@ pub enum End {
 }
 
 /// Simulates a session.
-pub async fn play(session: Session, shared: Arc<Shared>, load: usize) -> Result<End, Failure> {
+pub async fn run_session(
+    session: Session,
+    shared: Arc<Shared>,
+    load: usize,
+) -> Result<End, Failure> {
     let asked = Instant::now();
     let stream = connect(&shared).await?;
     let took = asked.elapsed();
@@ -35,8 +39,8 @@ pub async fn play(session: Session, shared: Arc<Shared>, load: usize) -> Result<
     });
     let mut user = User {
         stream,
-        outbox: Outbox::default(),
-        replies: Replies::default(),
+        send_buffer: SendBuffer::default(),
+        replies: ReplyParser::default(),
         input: vec![0; 64 << 10],
         scripts: match session.kind {
             Kind::Http | Kind::Video => Vec::new(),
@@ -47,12 +51,12 @@ pub async fn play(session: Session, shared: Arc<Shared>, load: usize) -> Result<
         player: SessionStateMachine::new(session),
         next: None,
         reply_bytes: VecDeque::new(),
-        heard: Instant::now(),
+        last_reply_at: Instant::now(),
         shared,
         load,
     };
-    let end = user.play().await?;
-    user.nothing_more()?;
+    let end = user.run_session().await?;
+    user.check_no_extra_data()?;
     Ok(end)
 }
 
@@ -74,8 +78,8 @@ async fn connect(shared: &Shared) -> Result<TcpStream, Failure> {
 
 struct User {
     stream: TcpStream,
-    outbox: Outbox,
-    replies: Replies,
+    send_buffer: SendBuffer,
+    replies: ReplyParser,
     input: Vec<u8>,
     /// Scripts still to be sent, each with its number of keystrokes, and the remaining keystrokes of the
     /// last sent script.
@@ -87,15 +91,15 @@ struct User {
     /// Lengths of the pending replies.
     reply_bytes: VecDeque<u64>,
     /// Time at which the last reply was complete.
-    heard: Instant,
+    last_reply_at: Instant,
     shared: Arc<Shared>,
     load: usize,
 }
 
 impl User {
-    async fn play(&mut self) -> Result<End, Failure> {
+    async fn run_session(&mut self) -> Result<End, Failure> {
         let pause_s = self.player.on_connected();
-        self.pause(self.heard, pause_s);
+        self.pause(self.last_reply_at, pause_s);
         while !self.player.is_over() {
             let Some((next, paused)) = self.next else {
                 self.event(None).await?;
@@ -106,11 +110,11 @@ impl User {
             if Instant::now() < until {
                 self.event(Some(until)).await?;
             } else if over.is_some() {
-                self.hear_all().await?;
+                self.await_replies().await?;
                 return Ok(End::Left);
             } else {
                 if paused {
-                    self.shared.was_due(next);
+                    self.shared.record_lateness(next);
                 }
                 self.next = None;
                 let now = Instant::now();
@@ -143,8 +147,9 @@ impl User {
                         request_head(exchange.request_bytes, exchange.reply_bytes);
                     let (reply_head, reply_body_bytes) = reply_head(exchange.reply_bytes);
                     let request_bytes = head.len() as u64 + body_bytes;
-                    self.outbox.push(head, filler::BODY, body_bytes);
-                    self.replies.expect(Expected::File(exchange.reply_bytes));
+                    self.send_buffer.push(head, filler::BODY, body_bytes);
+                    self.replies
+                        .expect(ExpectedReply::File(exchange.reply_bytes));
                     [request_bytes, reply_head.len() as u64 + reply_body_bytes]
                 }
                 Kind::Telnet => {
@@ -152,23 +157,25 @@ impl User {
                         let (script, keystrokes) = self.scripts.next().unwrap_or_default();
                         self.scripted = keystrokes;
                         sums.script_bytes += script.len() as u64;
-                        self.outbox.push(script, filler::KEYSTROKE, 0);
+                        self.send_buffer.push(script, filler::KEYSTROKE, 0);
                     }
                     self.scripted = self.scripted.saturating_sub(1);
                     let key_bytes = u64::from(exchange.request_bytes);
-                    self.outbox.push(Vec::new(), filler::KEYSTROKE, key_bytes);
-                    self.replies.expect(Expected::Echo(exchange.reply_bytes));
+                    self.send_buffer
+                        .push(Vec::new(), filler::KEYSTROKE, key_bytes);
+                    self.replies
+                        .expect(ExpectedReply::Echo(exchange.reply_bytes));
                     [key_bytes, exchange.reply_bytes.into()]
                 }
             };
             sums.add(exchange, request_bytes, reply_bytes);
             self.reply_bytes.push_back(reply_bytes);
         }
-        self.shared.tally(self.load, |users| sums.tell(users));
+        self.shared.tally(self.load, |users| sums.add_to(users));
     }
 
     /// Sends pending data and waits for all replies.
-    async fn hear_all(&mut self) -> Result<(), Failure> {
+    async fn await_replies(&mut self) -> Result<(), Failure> {
         while !self.replies.is_empty() {
             self.event(None).await?;
         }
@@ -179,13 +186,13 @@ impl User {
     async fn event(&mut self, until: Option<Instant>) -> Result<(), Failure> {
         let patience = seconds(self.shared.options.timeout_s);
         let give_up = self.player.oldest_request_time().map(Instant::from_std);
-        let give_up = give_up.map(|asked| asked.max(self.heard) + patience);
+        let give_up = give_up.map(|asked| asked.max(self.last_reply_at) + patience);
         let wake = match (until, give_up) {
             (Some(until), Some(give_up)) => until.min(give_up),
             (Some(time), None) | (None, Some(time)) => time,
             (None, None) => return Ok(()),
         };
-        let sending = !self.outbox.is_empty();
+        let sending = !self.send_buffer.is_empty();
         let (mut reader, mut writer) = self.stream.split();
         tokio::select! {
             biased;
@@ -194,9 +201,9 @@ impl User {
                 let length = read.map_err(|error| Failure::of_io(&error))?;
                 self.received(length, now)
             }
-            written = writer.write(self.outbox.chunk()), if sending => {
+            written = writer.write(self.send_buffer.chunk()), if sending => {
                 let written = written.map_err(|error| Failure::of_io(&error))?;
-                self.outbox.advance(written);
+                self.send_buffer.advance(written);
                 Ok(())
             }
             () = sleep_until(wake) => match give_up {
@@ -211,11 +218,11 @@ impl User {
             return Err(Failure::CutShort);
         }
         let input = self.input.get(..length).unwrap_or_default();
-        let complete = self.replies.take(input)?;
+        let complete = self.replies.feed(input)?;
         if complete == 0 {
             return Ok(());
         }
-        self.heard = now;
+        self.last_reply_at = now;
         for _ in 0..complete {
             let Some(answered) = self.player.on_reply(now.into_std()) else {
                 break;
@@ -237,7 +244,7 @@ impl User {
     }
 
     /// Checks that the server has not sent more than requested.
-    fn nothing_more(&mut self) -> Result<(), Failure> {
+    fn check_no_extra_data(&mut self) -> Result<(), Failure> {
         match self.stream.try_read(&mut self.input) {
             Ok(length) if length > 0 => Err(Failure::Surplus),
             _ => Ok(()),
@@ -263,7 +270,7 @@ impl Sums {
         self.lengthened += u64::from(longer);
     }
 
-    fn tell(self, users: &mut Users) {
+    fn add_to(self, users: &mut Users) {
         users.requests += self.requests;
         users.request_bytes += self.request_bytes;
         users.script_bytes += self.script_bytes;
@@ -273,7 +280,7 @@ impl Sums {
 
 /// Returns the scripts of a session, each with its number of keystrokes.
 fn scripts(turns: &[Turn]) -> Vec<(Vec<u8>, u64)> {
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<KeystrokeRun> = Vec::new();
     for exchange in turns.iter().flat_map(|turn| &turn.exchanges) {
         match runs.last_mut() {
             Some(run)
@@ -282,14 +289,14 @@ fn scripts(turns: &[Turn]) -> Vec<(Vec<u8>, u64)> {
             {
                 run.keystrokes += 1;
             }
-            _ => runs.push(Run {
+            _ => runs.push(KeystrokeRun {
                 keystrokes: 1,
                 keystroke_bytes: exchange.request_bytes,
                 echo_bytes: exchange.reply_bytes,
             }),
         }
     }
-    let script = |runs: &[Run]| {
+    let script = |runs: &[KeystrokeRun]| {
         let mut script = Vec::new();
         write_script(runs, &mut script);
         (
@@ -297,5 +304,5 @@ fn scripts(turns: &[Turn]) -> Vec<(Vec<u8>, u64)> {
             runs.iter().map(|run| u64::from(run.keystrokes)).sum(),
         )
     };
-    runs.chunks(MOST_RUNS as usize).map(script).collect()
+    runs.chunks(MAX_RUNS as usize).map(script).collect()
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::{http, load, serve_while, telnet};
 use netflow_ipb::protocol::{Parser, reply_head};
-use netflow_ipb::{Failure, Load, Measured, RunOptions, Server, ServerOptions, Until};
+use netflow_ipb::{Failure, Load, Measured, RunOptions, Server, ServerOptions, StopCondition};
 use netflow_workload::{Application, Distribution, Http, Telnet};
 use socket2::SockRef;
 
@@ -41,7 +41,7 @@ fn keys() -> Load {
 
 fn run(server: SocketAddr, load: Load, users: u64) -> Measured {
     let options = RunOptions {
-        until: Until::Users(users),
+        until: StopCondition::Users(users),
         timeout_s: 0.5,
         ..RunOptions::new(server, vec![load])
     };
@@ -123,7 +123,7 @@ fn more_than_was_asked_for_is_noticed() {
 
 /// Every second connection is reset during a reply; the other users are not affected.
 #[test]
-fn who_is_reset_is_counted_and_the_others_go_on() {
+fn reset_users_are_counted_and_others_continue() {
     let users = 20;
     let server = fake(users, |number, mut stream| {
         first_request(&mut stream);
@@ -146,7 +146,7 @@ fn who_is_reset_is_counted_and_the_others_go_on() {
 }
 
 #[test]
-fn a_server_that_dies_is_survived() {
+fn run_survives_the_death_of_its_server() {
     let server = Server::bind(ServerOptions {
         port: 0,
         ..ServerOptions::default()
@@ -161,7 +161,7 @@ fn a_server_that_dies_is_survived() {
             dead.store(true, Ordering::Relaxed);
         });
         let options = RunOptions {
-            until: Until::Seconds(1.2),
+            until: StopCondition::Seconds(1.2),
             think_scale: 0.01,
             timeout_s: 1.0,
             ..RunOptions::new(address, vec![http(1, 50.0), telnet(2, 20.0)])
@@ -308,7 +308,7 @@ fn long_messages_go_both_ways_at_once() {
 
 /// A message shorter than its head is sent as a head, and counted.
 #[test]
-fn what_is_too_short_is_counted() {
+fn lengthened_messages_are_counted() {
     let constant = Distribution::Constant;
     let pages = Http {
         request_bytes: constant(1.0),
@@ -328,10 +328,10 @@ fn what_is_too_short_is_counted() {
 }
 
 #[test]
-fn a_run_that_is_stopped_keeps_what_it_has() {
+fn stopped_run_keeps_its_measurements() {
     let ((measured, took), _) = serve_while(ServerOptions::default(), |server| {
         let options = RunOptions {
-            until: Until::Seconds(1000.0),
+            until: StopCondition::Seconds(1000.0),
             ..RunOptions::new(server, vec![http(1, 50.0)])
         };
         let began = Instant::now();
@@ -355,7 +355,7 @@ fn a_run_that_is_stopped_keeps_what_it_has() {
 fn a_run_ends_in_time() {
     let (measured, served) = serve_while(ServerOptions::default(), |server| {
         let options = RunOptions {
-            until: Until::Seconds(0.5),
+            until: StopCondition::Seconds(0.5),
             connections: 4,
             ..RunOptions::new(server, vec![http(1, 100.0)])
         };
@@ -394,7 +394,7 @@ fn wrong_options_say_what_is_allowed() {
         "users per second is 0, allowed is above 0 and at most 1e6"
     );
     assert_eq!(
-        message(|options| options.until = Until::Users(0)),
+        message(|options| options.until = StopCondition::Users(0)),
         "number of users is 0, allowed is 1 to 1e6"
     );
     assert_eq!(

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::serve_while;
-use netflow_ipb::{Limits, Reason, Served, Server, ServerOptions};
+use netflow_ipb::{DropReason, Limits, Served, Server, ServerOptions};
 use proptest::prelude::*;
 
 fn limited(limits: Limits) -> ServerOptions {
@@ -56,7 +56,7 @@ fn ask_well(server: SocketAddr) {
 
 /// Runs one peer, followed by a valid request. Returns the reason why the peer was dropped, and checks
 /// that no other was.
-fn dropped_for(limits: Limits, peer: impl FnOnce(SocketAddr)) -> Option<Reason> {
+fn dropped_for(limits: Limits, peer: impl FnOnce(SocketAddr)) -> Option<DropReason> {
     let ((), served) = serve_while(limited(limits), |server| {
         peer(server);
         ask_well(server);
@@ -74,19 +74,19 @@ fn dropped_for(limits: Limits, peer: impl FnOnce(SocketAddr)) -> Option<Reason> 
 
 #[test]
 fn malformed_bytes_are_dropped_for_what_they_are() {
-    let cases: [(&[u8], Option<Reason>); 9] = [
+    let cases: [(&[u8], Option<DropReason>); 9] = [
         (b"", None),
         (b"GET /100 HTTP/1.1\r\n\r\n", None),
-        (b"SSH-2.0-OpenSSH_9\r\n", Some(Reason::Malformed)),
-        (b"\0\0\0\0", Some(Reason::Malformed)),
-        (b"PUT /5 HTTP/1.1\r\n\r\n", Some(Reason::Malformed)),
+        (b"SSH-2.0-OpenSSH_9\r\n", Some(DropReason::Malformed)),
+        (b"\0\0\0\0", Some(DropReason::Malformed)),
+        (b"PUT /5 HTTP/1.1\r\n\r\n", Some(DropReason::Malformed)),
         (
             b"GET /9999999999 HTTP/1.1\r\n\r\n",
-            Some(Reason::MessageTooLong),
+            Some(DropReason::MessageTooLong),
         ),
-        (b"GET /100 HTT", Some(Reason::CutShort)),
-        (b"T\x02\x05\x01\x01", Some(Reason::CutShort)),
-        (b"T\xff\xff\x03", Some(Reason::HeadTooLong)),
+        (b"GET /100 HTT", Some(DropReason::ClosedEarly)),
+        (b"T\x02\x05\x01\x01", Some(DropReason::ClosedEarly)),
+        (b"T\xff\xff\x03", Some(DropReason::HeadTooLong)),
     ];
     for (bytes, expected) in cases {
         let found = dropped_for(Limits::default(), |server| {
@@ -103,7 +103,7 @@ fn malformed_bytes_are_dropped_for_what_they_are() {
         let _ = stream.write_all(&[start.as_slice(), &[b'x'; 100_000]].concat());
         read_to_end(&mut stream);
     });
-    assert_eq!(endless, Some(Reason::HeadTooLong));
+    assert_eq!(endless, Some(DropReason::HeadTooLong));
 }
 
 /// A peer that sends one byte at a time without end.
@@ -129,7 +129,7 @@ fn slow_requests_end() {
                 assert!(began.elapsed() < BOUND, "the server keeps the connection");
             }
         });
-        assert_eq!(found, Some(Reason::SlowRequest));
+        assert_eq!(found, Some(DropReason::SlowRequest));
     }
 }
 
@@ -155,7 +155,7 @@ fn long_requests_may_take_their_time() {
 }
 
 #[test]
-fn who_does_not_read_is_dropped() {
+fn peer_that_does_not_read_is_dropped() {
     let limits = Limits {
         reply_s: 0.3,
         slowest_bytes_per_s: 1e12,
@@ -172,13 +172,13 @@ fn who_does_not_read_is_dropped() {
             thread::sleep(Duration::from_millis(700));
             assert!(read_to_end(&mut stream) < 1 << 28);
         });
-        assert_eq!(found, Some(Reason::NotReading));
+        assert_eq!(found, Some(DropReason::NotReading));
     }
 }
 
 /// A peer that reads a little now and then is served, however long the whole reply takes.
 #[test]
-fn who_reads_slowly_is_not_taken_for_one_who_does_not_read() {
+fn slow_reader_is_not_dropped() {
     let limits = Limits {
         reply_s: 0.7,
         slowest_bytes_per_s: 1e12,
@@ -201,7 +201,7 @@ fn who_reads_slowly_is_not_taken_for_one_who_does_not_read() {
 }
 
 #[test]
-fn who_never_sends_anything_is_let_go_soon() {
+fn connection_without_data_is_closed_soon() {
     let limits = Limits {
         first_byte_s: 0.2,
         ..Limits::default()
@@ -209,7 +209,7 @@ fn who_never_sends_anything_is_let_go_soon() {
     let found = dropped_for(limits, |server| {
         assert_eq!(read_to_end(&mut connect(server)), 0);
     });
-    assert_eq!(found, Some(Reason::Silent));
+    assert_eq!(found, Some(DropReason::Silent));
 }
 
 /// As many silent connections as there are slots: a new connection is still served.
@@ -230,13 +230,13 @@ fn silent_connections_do_not_shut_others_out() {
         }
     });
     assert_eq!(served.http.requests, 8);
-    assert_eq!(served.dropped(Reason::GaveWay), 1);
-    assert_eq!(served.dropped(Reason::TooMany), 0);
+    assert_eq!(served.dropped(DropReason::Evicted), 1);
+    assert_eq!(served.dropped(DropReason::TooMany), 0);
 }
 
 /// Peers may be silent after a request until others need their slots.
 #[test]
-fn who_spoke_once_and_is_silent_since_gives_way_too() {
+fn silent_connection_with_earlier_data_is_evicted() {
     let limits = Limits {
         connections: 4,
         first_byte_s: 0.6,
@@ -253,7 +253,7 @@ fn who_spoke_once_and_is_silent_since_gives_way_too() {
         assert_eq!(read_to_end(&mut kept[0]), 0);
     });
     assert_eq!(served.http.requests, 5);
-    assert_eq!(served.dropped(Reason::GaveWay), 1);
+    assert_eq!(served.dropped(DropReason::Evicted), 1);
 }
 
 #[test]
@@ -271,12 +271,12 @@ fn idle_connections_end() {
             stream.write_all(asked).unwrap();
             read_to_end(&mut stream);
         });
-        assert_eq!(found, Some(Reason::Idle));
+        assert_eq!(found, Some(DropReason::Idle));
     }
 }
 
 #[test]
-fn no_connection_lasts_for_ever() {
+fn connection_lifetime_is_limited() {
     let limits = Limits {
         lifetime_s: 0.4,
         ..Limits::default()
@@ -290,7 +290,7 @@ fn no_connection_lasts_for_ever() {
             assert!(began.elapsed() < BOUND, "the server keeps the connection");
         }
     });
-    assert_eq!(found, Some(Reason::Lifetime));
+    assert_eq!(found, Some(DropReason::Lifetime));
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn resets_are_counted() {
         stream.read_exact(&mut [0; 100]).unwrap();
         // A connection that is closed with unread replies is reset.
     });
-    assert_eq!(found, Some(Reason::Reset));
+    assert_eq!(found, Some(DropReason::Reset));
 }
 
 #[test]
@@ -338,18 +338,18 @@ fn there_are_only_so_many_connections() {
         }
     });
     assert_eq!(served.http.requests, 7);
-    assert!(served.dropped(Reason::TooMany) >= 5);
-    assert_eq!(served.accepted, 4 + served.dropped(Reason::TooMany));
+    assert!(served.dropped(DropReason::TooMany) >= 5);
+    assert_eq!(served.accepted, 4 + served.dropped(DropReason::TooMany));
 }
 
 #[test]
-fn who_is_still_there_at_the_end_is_counted() {
+fn open_connections_are_counted_when_the_server_stops() {
     let (_kept, served) = serve_while(ServerOptions::default(), |server| {
         ask_well(server);
         connect(server)
     });
     // The kernel may have accepted the connection before the server does.
-    assert!(served.accepted == 1 || served.dropped(Reason::Stopped) == 1);
+    assert!(served.accepted == 1 || served.dropped(DropReason::Stopped) == 1);
 }
 
 #[test]
@@ -423,15 +423,18 @@ fn any_bytes_leave_a_server_that_serves() {
     assert_eq!(served.accepted, 2 * cases);
     assert!(served.http.requests >= cases);
     let allowed = [
-        Reason::Malformed,
-        Reason::HeadTooLong,
-        Reason::MessageTooLong,
-        Reason::CutShort,
-        Reason::Reset,
+        DropReason::Malformed,
+        DropReason::HeadTooLong,
+        DropReason::MessageTooLong,
+        DropReason::ClosedEarly,
+        DropReason::Reset,
     ];
     let dropped: u64 = served.drops().map(|(_, count)| count).sum();
     let understood: u64 = allowed.iter().map(|reason| served.dropped(*reason)).sum();
     assert_eq!(dropped, understood, "{served:?}");
-    assert!(served.dropped(Reason::Malformed) > cases / 4, "{served:?}");
+    assert!(
+        served.dropped(DropReason::Malformed) > cases / 4,
+        "{served:?}"
+    );
     assert!(dropped < cases, "some were in order: {served:?}");
 }

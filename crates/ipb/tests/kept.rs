@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::serve_while;
-use netflow_ipb::{Limits, Reason, ServerOptions};
+use netflow_ipb::{DropReason, Limits, ServerOptions};
 use socket2::{Domain, Socket, Type};
 
 /// Maximum time for any step of a test.
@@ -64,7 +64,7 @@ fn wait_for_little(server: SocketAddr, peer: &TcpStream, most_bytes: u64) {
 /// The peer first reads its replies, so that windows and buffers may grow. Then it requests gigabytes,
 /// repeatedly, and reads nothing.
 #[test]
-fn a_peer_that_does_not_read_takes_little_of_the_system() {
+fn peer_that_does_not_read_uses_little_system_memory() {
     let ((), _) = serve_while(ServerOptions::default(), |server| {
         let mut peer = TcpStream::connect(server).unwrap();
         let bytes = 20_000_000;
@@ -87,7 +87,7 @@ fn a_peer_that_does_not_read_takes_little_of_the_system() {
 
 /// A peer that does not read is dropped, whether the server has more to write or the kernel has it all.
 #[test]
-fn a_peer_that_does_not_read_is_let_go() {
+fn peer_that_does_not_read_is_closed() {
     for reply_bytes in [60_000, 1 << 30] {
         let limits = Limits {
             reply_s: 0.3,
@@ -110,6 +110,6 @@ fn a_peer_that_does_not_read_is_let_go() {
             }
             peer
         });
-        assert_eq!(served.dropped(Reason::NotReading), 1, "{reply_bytes}");
+        assert_eq!(served.dropped(DropReason::NotReading), 1, "{reply_bytes}");
     }
 }

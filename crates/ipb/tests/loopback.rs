@@ -3,7 +3,7 @@
 mod common;
 
 use common::{http, serve_while, telnet};
-use netflow_ipb::{Reason, RunOptions, ServerOptions, Until};
+use netflow_ipb::{DropReason, RunOptions, ServerOptions, StopCondition};
 use netflow_workload::{Kind, Session, Workload};
 
 /// Sums over sessions: turns, exchanges, request bytes, reply bytes.
@@ -47,7 +47,7 @@ fn users_do_what_the_workload_says() {
 
     let (measured, served) = serve_while(ServerOptions::default(), |server| {
         let options = RunOptions {
-            until: Until::Users(users as u64),
+            until: StopCondition::Users(users as u64),
             think_scale: 1e-5,
             ..RunOptions::new(server, loads.clone())
         };
@@ -79,5 +79,5 @@ fn users_do_what_the_workload_says() {
         let found = [&waits.file_s, &waits.page_s, &waits.echo_s].map(|w| w.len() as u64);
         assert_eq!(found, expected);
     }
-    assert_eq!(served.dropped(Reason::Stopped), 0);
+    assert_eq!(served.dropped(DropReason::Stopped), 0);
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use netflow::document::Words;
-use netflow::import::scenario::{Choices, Origin, write};
+use netflow::import::scenario::{Defaults, Origin, write};
 use netflow::import::{Format, Reading, Topology, from_text, read};
 use netflow::scenario::Reach;
 use netflow::scenario::file::DemandKind;
@@ -42,7 +42,7 @@ pub fn import_topology(
         format: format.transpose()?,
         ..Reading::default()
     };
-    let default = Choices::default();
+    let default = Defaults::default();
     let detour = detour.unwrap_or(default.detour);
     if !(1.0..=1e6).contains(&detour) {
         let message = format!("`detour` is a factor of 1 or more, not {detour}");
@@ -56,7 +56,7 @@ pub fn import_topology(
         Some(it) => seconds_from_0("delay", it)?,
         None => default.delay_s,
     };
-    let choices = Choices {
+    let choices = Defaults {
         bandwidth_bps: match bandwidth {
             Some(it) => bandwidth_of("bandwidth", it)?,
             None => default.bandwidth_bps,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use netflow::sweep::{
-    Axis, Error, Model, Request, Shard, Sweep as Library, Tried, Writing, Written,
+    Axis, Error, Model, Prechecked, Request, Shard, Sweep as Library, WriteOptions, WriteSummary,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -81,11 +81,11 @@ impl Sweep {
             match tried {
                 None => Library::new(request, &load, &|| wish.stop()),
                 Some((digest, names_files)) => {
-                    let tried = Tried {
+                    let tried = Prechecked {
                         digest,
                         names_files,
                     };
-                    Library::again(request, tried, &load)
+                    Library::from_prechecked(request, tried, &load)
                 }
             }
         })?;
@@ -96,7 +96,7 @@ impl Sweep {
     /// What trying every value has shown, for one that is made again elsewhere.
     #[getter]
     fn tried(&self) -> (String, bool) {
-        let tried = self.sweep.tried();
+        let tried = self.sweep.prechecked();
         (tried.digest, tried.names_files)
     }
 
@@ -148,7 +148,7 @@ impl Sweep {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let progress = progress_of(progress)?;
-        let writing = Writing {
+        let writing = WriteOptions {
             shard: Shard::default(),
             force,
         };
@@ -195,7 +195,7 @@ impl Sweep {
 }
 
 /// Converts the outcome of writing, or of its interruption.
-fn written(py: Python<'_>, worked: Worked<Result<Written, Error>>) -> PyResult<Written> {
+fn written(py: Python<'_>, worked: Worked<Result<WriteSummary, Error>>) -> PyResult<WriteSummary> {
     match (worked.outcome, worked.interruption) {
         (Err(error @ Error::Stopped { .. }), Some(why))
             if why.is_instance_of::<PyKeyboardInterrupt>(py) =>

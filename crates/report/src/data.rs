@@ -3,7 +3,7 @@
 use netflow_results::{AggregateSummary, Manifest, TotalsSummary, WorkloadSummary};
 use serde::Serialize;
 
-use crate::short::{Short, Time};
+use crate::rounding::{Rounded, Time};
 
 /// All data of the page.
 #[derive(Debug, Serialize)]
@@ -12,7 +12,7 @@ pub struct Page {
     pub version: &'static str,
     pub map: Map,
     pub runs: Vec<Run>,
-    pub against: Option<Against>,
+    pub against: Option<ReferenceRun>,
 }
 
 /// Map of the network; `y` points downwards.
@@ -30,8 +30,8 @@ pub struct Map {
 pub struct Node {
     pub name: String,
     pub label: Option<String>,
-    pub x: Short,
-    pub y: Short,
+    pub x: Rounded,
+    pub y: Rounded,
 }
 
 #[derive(Debug, Serialize)]
@@ -40,7 +40,7 @@ pub struct MapLink {
     /// Indices of the nodes.
     pub from: usize,
     pub to: usize,
-    pub bps: Option<Short>,
+    pub bps: Option<Rounded>,
 }
 
 /// One results directory.
@@ -71,9 +71,9 @@ pub struct Run {
     pub frames: Vec<Time>,
     /// Number of links and of connections with curves.
     pub with_curves: (usize, usize),
-    pub whole: Whole,
+    pub whole: NetworkCurves,
     /// Worst moment of the run.
-    pub worst: Option<Worst>,
+    pub worst: Option<WorstMoment>,
     pub links: Vec<Link>,
     pub connections: Vec<Connection>,
 }
@@ -84,16 +84,16 @@ pub struct Waits {
     pub workload: String,
     pub wait: String,
     /// Quantiles in seconds, ascending, with equal shares between them.
-    pub times: Vec<Short>,
+    pub times: Vec<Rounded>,
 }
 
 /// Curves of the whole network.
 #[derive(Debug, Serialize)]
-pub struct Whole {
+pub struct NetworkCurves {
     pub queue: Curve,
     pub highest: Curve,
-    pub ninth: Vec<Short>,
-    pub median: Vec<Short>,
+    pub ninth: Vec<Rounded>,
+    pub median: Vec<Rounded>,
     pub send: Curve,
     pub goodput: Curve,
 }
@@ -101,12 +101,12 @@ pub struct Whole {
 /// Worst moment: the interval and link with the most lost packets, or with the highest utilization if none
 /// are lost.
 #[derive(Debug, Serialize)]
-pub struct Worst {
+pub struct WorstMoment {
     pub link: String,
     /// End of the recording interval.
     pub at_s: Time,
-    pub utilization: Short,
-    pub loss: Short,
+    pub utilization: Rounded,
+    pub loss: Rounded,
     /// Start and end of the saturation of the link around it; the interval alone if the link is not
     /// saturated.
     pub from_s: Time,
@@ -118,28 +118,28 @@ pub struct Link {
     pub name: String,
     pub from: String,
     pub to: String,
-    pub bps: Option<Short>,
-    pub delay: Option<Short>,
-    pub room: Option<Short>,
-    pub utilization: Short,
-    pub mean_queue: Short,
-    pub max_queue: Short,
-    pub queueing: Short,
+    pub bps: Option<Rounded>,
+    pub delay: Option<Rounded>,
+    pub room: Option<Rounded>,
+    pub utilization: Rounded,
+    pub mean_queue: Rounded,
+    pub max_queue: Rounded,
+    pub queueing: Rounded,
     /// Sign of estimates, for mean queue, longest queue and queueing delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
-    pub loss: Short,
+    pub loss: Rounded,
     /// Sign of estimates, for the loss in the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_sign: Option<&'static str>,
-    pub offered: Short,
-    pub lost: Short,
+    pub offered: Rounded,
+    pub lost: Rounded,
     /// Packets lost on the link, after the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub link_lost: Option<Short>,
+    pub link_lost: Option<Rounded>,
     /// Packets that the queue marked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub marked: Option<Short>,
+    pub marked: Option<Rounded>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<LinkCurves>,
 }
@@ -151,8 +151,8 @@ pub struct LinkCurves {
     pub utilization: Curve,
     pub queueing: Curve,
     /// For each frame, the longest queue since the previous frame and the mean utilization.
-    pub frame_queue: Vec<Short>,
-    pub frame_utilization: Vec<Short>,
+    pub frame_queue: Vec<Rounded>,
+    pub frame_utilization: Vec<Rounded>,
 }
 
 #[derive(Debug, Serialize)]
@@ -163,38 +163,38 @@ pub struct Connection {
     pub source: String,
     pub count: u32,
     /// Packet size in bytes.
-    pub bytes: Option<Short>,
+    pub bytes: Option<Rounded>,
     /// Indices of links of the run.
     pub path: Vec<usize>,
     pub back: Vec<usize>,
     /// Later values of `path` and `back`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<Way>,
+    pub ways: Vec<Route>,
     /// Unmet demand as a fraction, 0–1.
-    pub short: Short,
-    pub send: Short,
-    pub goodput: Short,
+    pub short: Rounded,
+    pub send: Rounded,
+    pub goodput: Rounded,
     /// Sign of estimates, for the goodput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_sign: Option<&'static str>,
-    pub delivered: Short,
-    pub lost: Short,
-    pub rtt: Short,
-    pub delay: Short,
+    pub delivered: Rounded,
+    pub lost: Rounded,
+    pub rtt: Rounded,
+    pub delay: Rounded,
     /// Median, 95th, 99th and 99.9th percentile of the delay.
-    pub delay50: Short,
-    pub delay95: Short,
-    pub delay99: Short,
-    pub delay999: Short,
-    pub jitter: Short,
+    pub delay50: Rounded,
+    pub delay95: Rounded,
+    pub delay99: Rounded,
+    pub delay999: Rounded,
+    pub jitter: Rounded,
     /// Sign of estimates, for these times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign: Option<&'static str>,
-    pub loss: Short,
+    pub loss: Rounded,
     /// Sign of estimates, for the loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_sign: Option<&'static str>,
-    pub outside: Short,
+    pub outside: Rounded,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_use: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -203,7 +203,7 @@ pub struct Connection {
 
 /// Route of a connection from a time on.
 #[derive(Debug, Serialize)]
-pub struct Way {
+pub struct Route {
     pub from_s: Time,
     pub path: Vec<usize>,
     pub back: Vec<usize>,
@@ -220,20 +220,20 @@ pub struct ConnectionCurves {
 /// A curve, with its 95 % confidence interval if it is a mean over seeds.
 #[derive(Debug, Serialize)]
 pub struct Curve {
-    pub y: Vec<Short>,
+    pub y: Vec<Rounded>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub band: Option<Band>,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Band {
-    pub low: Vec<Short>,
-    pub high: Vec<Short>,
+    pub low: Vec<Rounded>,
+    pub high: Vec<Rounded>,
 }
 
 /// Reference runs: bands of one standard deviation around their mean.
 #[derive(Debug, Serialize)]
-pub struct Against {
+pub struct ReferenceRun {
     pub name: String,
     pub referee: &'static str,
     pub links: Reference,
@@ -243,12 +243,12 @@ pub struct Against {
 #[derive(Debug, Default, Serialize)]
 pub struct Reference {
     pub x: Vec<Time>,
-    pub of: Vec<Referred>,
+    pub of: Vec<ReferenceCurves>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Referred {
+pub struct ReferenceCurves {
     pub name: String,
-    /// Curves in the order of the quantities of [`crate::against`].
+    /// Curves in the order of the quantities of [`crate::reference_run`].
     pub curves: Vec<Curve>,
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::colours;
-use crate::html::{digest, escaped, filled};
+use crate::html::{digest, escaped, fill_template};
 use crate::layout::layout;
 
 const TEMPLATE: &str = include_str!("page/failures.html");
@@ -26,7 +26,7 @@ pub struct FailuresPage {
     /// Heading.
     pub title: String,
     /// Findings, one sentence each.
-    pub told: Vec<String>,
+    pub findings: Vec<String>,
     /// Nodes; lines refer to them by index.
     pub nodes: Vec<FailingNode>,
     /// Links that fail, with both directions of a duplex link as one.
@@ -68,7 +68,7 @@ pub struct MapLine {
 #[derive(Clone, Debug)]
 pub struct Effect {
     /// Size of the effect.
-    pub strength: Strength,
+    pub severity: Severity,
     /// Description with the name.
     pub text: String,
     /// Row in the table of cases, from 0.
@@ -77,13 +77,13 @@ pub struct Effect {
 
 /// Size of an effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Strength {
+pub enum Severity {
     /// Not simulated.
-    Untried,
+    NotSimulated,
     /// No steady state was found.
-    Restless,
+    NoSteadyState,
     /// Fraction, 0–1.
-    Part(f64),
+    Fraction(f64),
 }
 
 /// A table.
@@ -105,36 +105,36 @@ impl FailuresPage {
             "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'",
             digest(&style)
         );
-        let told = self
-            .told
+        let findings = self
+            .findings
             .iter()
             .map(|it| format!("<li>{}</li>", escaped(it)));
-        let places = self.places();
+        let positions = self.positions();
         let parts = [
             ("title", escaped(&self.title)),
             ("policy", policy),
             ("style", style),
-            ("told", format!("<ul>{}</ul>", told.collect::<String>())),
-            ("lost", self.lost(&places)),
-            ("busy", self.busy(&places)),
+            ("told", format!("<ul>{}</ul>", findings.collect::<String>())),
+            ("lost", self.lost(&positions)),
+            ("busy", self.busy(&positions)),
             ("cases", self.cases.html(Some("case"))),
             ("links", self.links.html(None)),
         ];
-        filled(TEMPLATE, &parts)
+        fill_template(TEMPLATE, &parts)
     }
 
     /// Computes the positions of the nodes on the maps, and the height of the maps.
-    fn places(&self) -> Places {
+    fn positions(&self) -> Positions {
         let fixed: Vec<_> = self
             .nodes
             .iter()
             .map(|it| it.position.map(|(x, y)| (x, -y)))
             .collect();
         let lines: Vec<_> = self.busy.iter().map(|it| it.ends).collect();
-        let places = layout(self.nodes.len(), &lines, &fixed);
+        let positions = layout(self.nodes.len(), &lines, &fixed);
         let span = |of: &dyn Fn(&(f64, f64)) -> f64| {
-            let low = places.iter().map(of).fold(f64::INFINITY, f64::min);
-            let high = places.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+            let low = positions.iter().map(of).fold(f64::INFINITY, f64::min);
+            let high = positions.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
             (low, (high - low).max(0.0))
         };
         let ((left, wide), (top, high)) = (span(&|it| it.0), span(&|it| it.1));
@@ -152,29 +152,39 @@ impl FailuresPage {
             let x = WIDTH / 2.0 + (x - left - wide / 2.0) * scale;
             (x, MARGIN.1 + (y - top) * scale)
         };
-        Places {
-            nodes: places.iter().map(place).collect(),
+        Positions {
+            nodes: positions.iter().map(place).collect(),
             height: high * scale + 2.0 * MARGIN.1,
         }
     }
 
-    fn lost(&self, places: &Places) -> String {
-        let part = |strength| match strength {
-            Strength::Part(part) if self.most_lost > 0.0 => Strength::Part(part / self.most_lost),
+    fn lost(&self, positions: &Positions) -> String {
+        let fraction = |severity| match severity {
+            Severity::Fraction(fraction) if self.most_lost > 0.0 => {
+                Severity::Fraction(fraction / self.most_lost)
+            }
             other => other,
         };
-        let mut map = self.begin("Map of links and nodes by what their failure costs", places);
+        let mut map = self.begin(
+            "Map of links and nodes by what their failure costs",
+            positions,
+        );
         let ends = |line: &MapLine| (line.ends.0.min(line.ends.1), line.ends.0.max(line.ends.1));
-        for (line, beside) in self
+        for (line, parallel_index) in self
             .failing
             .iter()
-            .zip(beside(self.failing.iter().map(ends)))
+            .zip(parallel_index(self.failing.iter().map(ends)))
         {
-            let aside = BESIDE * beside as f64;
-            map += &drawn_line(line, &places.nodes, part(line.effect.strength), aside);
+            let offset = PARALLEL_SPACING * parallel_index as f64;
+            map += &drawn_line(
+                line,
+                &positions.nodes,
+                fraction(line.effect.severity),
+                offset,
+            );
         }
-        for (node, &place) in self.nodes.iter().zip(&places.nodes) {
-            map += &drawn_node(node, place, Some(part(node.effect.strength)));
+        for (node, &place) in self.nodes.iter().zip(&positions.nodes) {
+            map += &drawn_node(node, place, Some(fraction(node.effect.severity)));
         }
         map += "</svg>";
         let scale = format!(
@@ -191,17 +201,20 @@ impl FailuresPage {
         )
     }
 
-    fn busy(&self, places: &Places) -> String {
-        let mut map = self.begin("Map of links by their highest load under failures", places);
-        for (line, beside) in self
+    fn busy(&self, positions: &Positions) -> String {
+        let mut map = self.begin(
+            "Map of links by their highest load under failures",
+            positions,
+        );
+        for (line, parallel_index) in self
             .busy
             .iter()
-            .zip(beside(self.busy.iter().map(|it| it.ends)))
+            .zip(parallel_index(self.busy.iter().map(|it| it.ends)))
         {
-            let aside = BESIDE * (0.5 + beside as f64);
-            map += &drawn_line(line, &places.nodes, line.effect.strength, aside);
+            let offset = PARALLEL_SPACING * (0.5 + parallel_index as f64);
+            map += &drawn_line(line, &positions.nodes, line.effect.severity, offset);
         }
-        for (node, &place) in self.nodes.iter().zip(&places.nodes) {
+        for (node, &place) in self.nodes.iter().zip(&positions.nodes) {
             map += &drawn_node(node, place, None);
         }
         map += "</svg>";
@@ -209,8 +222,8 @@ impl FailuresPage {
         map + &self.legend(&scale, self.busy.iter().map(|it| &it.effect))
     }
 
-    fn begin(&self, label: &str, places: &Places) -> String {
-        let height = places.height;
+    fn begin(&self, label: &str, positions: &Positions) -> String {
+        let height = positions.height;
         let many = if self.nodes.len() > MOST_NAMES {
             " class=\"many\""
         } else {
@@ -225,10 +238,10 @@ impl FailuresPage {
         let mut legend = format!("<div class=\"legend\"><span>{scale}</span>");
         let mut met = [false; 2];
         for effect in effects {
-            match effect.strength {
-                Strength::Untried => met[0] = true,
-                Strength::Restless => met[1] = true,
-                Strength::Part(_) => {}
+            match effect.severity {
+                Severity::NotSimulated => met[0] = true,
+                Severity::NoSteadyState => met[1] = true,
+                Severity::Fraction(_) => {}
             }
         }
         let kinds = [
@@ -249,7 +262,7 @@ impl FailuresPage {
 }
 
 /// Positions of the nodes on a map, and its height.
-struct Places {
+struct Positions {
     nodes: Vec<(f64, f64)>,
     height: f64,
 }
@@ -267,21 +280,21 @@ fn scale() -> String {
     svg + "</svg>"
 }
 
-fn class(strength: Strength) -> String {
-    match strength {
-        Strength::Untried => "untried".to_owned(),
-        Strength::Restless => "restless".to_owned(),
-        Strength::Part(part) => {
+fn class(severity: Severity) -> String {
+    match severity {
+        Severity::NotSimulated => "untried".to_owned(),
+        Severity::NoSteadyState => "restless".to_owned(),
+        Severity::Fraction(fraction) => {
             // NaN gets the first colour.
-            let part = if part.is_nan() { 0.0 } else { part };
-            let level = (part.clamp(0.0, 1.0) * (LEVELS - 1) as f64).round();
+            let fraction = if fraction.is_nan() { 0.0 } else { fraction };
+            let level = (fraction.clamp(0.0, 1.0) * (LEVELS - 1) as f64).round();
             format!("l{level}")
         }
     }
 }
 
 /// Adds the title to a map element, and a link to its row in the table.
-fn leading(effect: &Effect, inside: &str) -> String {
+fn with_link(effect: &Effect, inside: &str) -> String {
     let title = format!("<title>{}</title>", escaped(&effect.text));
     match effect.case {
         Some(case) => format!("<a href=\"#case-{case}\">{title}{inside}</a>"),
@@ -290,10 +303,10 @@ fn leading(effect: &Effect, inside: &str) -> String {
 }
 
 /// Distance between parallel lines.
-const BESIDE: f64 = 6.0;
+const PARALLEL_SPACING: f64 = 6.0;
 
 /// Returns for each line the number of earlier lines between the same nodes.
-fn beside(ends: impl Iterator<Item = (usize, usize)>) -> impl Iterator<Item = usize> {
+fn parallel_index(ends: impl Iterator<Item = (usize, usize)>) -> impl Iterator<Item = usize> {
     let mut seen: HashMap<(usize, usize), usize> = HashMap::new();
     ends.map(move |ends| {
         let count = seen.entry(ends).or_default();
@@ -302,16 +315,16 @@ fn beside(ends: impl Iterator<Item = (usize, usize)>) -> impl Iterator<Item = us
     })
 }
 
-/// Draws a line, shifted to its right by `aside`.
-fn drawn_line(line: &MapLine, places: &[(f64, f64)], strength: Strength, aside: f64) -> String {
-    let at = |place: usize| places.get(place).copied();
+/// Draws a line, shifted to its right by `offset`.
+fn drawn_line(line: &MapLine, positions: &[(f64, f64)], severity: Severity, offset: f64) -> String {
+    let at = |place: usize| positions.get(place).copied();
     let (Some(a), Some(b)) = (at(line.ends.0), at(line.ends.1)) else {
         return String::new();
     };
     let (x, y) = (b.0 - a.0, b.1 - a.1);
     let far = (x * x + y * y).sqrt().max(1e-9);
-    let (x, y) = (-y / far * aside, x / far * aside);
-    let class = class(strength);
+    let (x, y) = (-y / far * offset, x / far * offset);
+    let class = class(severity);
     let inside = format!(
         "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke-width=\"5\"/>",
         a.0 + x,
@@ -319,12 +332,12 @@ fn drawn_line(line: &MapLine, places: &[(f64, f64)], strength: Strength, aside: 
         b.0 + x,
         b.1 + y
     );
-    leading(&line.effect, &inside)
+    with_link(&line.effect, &inside)
 }
 
 /// Draws a node, coloured by the effect of its failure if the map shows failures.
-fn drawn_node(node: &FailingNode, (x, y): (f64, f64), strength: Option<Strength>) -> String {
-    let class = strength.map_or_else(String::new, |it| format!(" class=\"{}\"", class(it)));
+fn drawn_node(node: &FailingNode, (x, y): (f64, f64), severity: Option<Severity>) -> String {
+    let class = severity.map_or_else(String::new, |it| format!(" class=\"{}\"", class(it)));
     let anchor = match x {
         x if x < 2.0 * MARGIN.0 => "start",
         x if x > WIDTH - 2.0 * MARGIN.0 => "end",
@@ -339,8 +352,8 @@ fn drawn_node(node: &FailingNode, (x, y): (f64, f64), strength: Option<Strength>
         y - 12.0,
         escaped(&name)
     );
-    match strength {
-        Some(_) => leading(&node.effect, &inside),
+    match severity {
+        Some(_) => with_link(&node.effect, &inside),
         None => format!("<g><title>{}</title>{inside}</g>", escaped(&node.name)),
     }
 }

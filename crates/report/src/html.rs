@@ -56,15 +56,15 @@ pub fn page(title: &str, json: &str) -> String {
         ("policy", policy),
         ("style", format!("<style>{style}</style>")),
         ("licence", escaped(LICENCE)),
-        ("data", harmless(json)),
+        ("data", escape_json(json)),
         ("scripts", scripts.join("\n")),
     ];
-    filled(TEMPLATE, &parts)
+    fill_template(TEMPLATE, &parts)
 }
 
 /// Fills the `{{places}}` of a template. Inserted text is not scanned again, because a name may look like a
 /// place.
-pub fn filled(template: &str, parts: &[(&str, String)]) -> String {
+pub fn fill_template(template: &str, parts: &[(&str, String)]) -> String {
     let length: usize = parts.iter().map(|(_, part)| part.len()).sum();
     let mut page = String::with_capacity(template.len() + length);
     let mut rest = template;
@@ -104,17 +104,17 @@ pub fn escaped(text: &str) -> String {
 
 /// Escapes JSON for a script element, so that it cannot end the element or start a comment. Outside of
 /// strings, JSON has none of these characters.
-fn harmless(json: &str) -> String {
-    let mut harmless = String::with_capacity(json.len());
+fn escape_json(json: &str) -> String {
+    let mut escaped_json = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                harmless += &format!("\\u{:04x}", u32::from(c));
+                escaped_json += &format!("\\u{:04x}", u32::from(c));
             }
-            c => harmless.push(c),
+            c => escaped_json.push(c),
         }
     }
-    harmless
+    escaped_json
 }
 
 #[cfg(test)]
@@ -122,14 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_ends_its_element_early() {
+    fn json_cannot_end_its_element() {
         for script in SCRIPTS {
             let script = script.to_lowercase();
             assert!(!script.contains("</script") && !script.contains("<!--"));
         }
         assert!(!STYLES.concat().to_lowercase().contains("</style"));
         let evil = "</script><!-- & \u{2028}{{scripts}}";
-        let json = harmless(&serde_json::to_string(evil).unwrap());
+        let json = escape_json(&serde_json::to_string(evil).unwrap());
         assert!(!json.contains(['<', '>', '&', '\u{2028}']), "{json}");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), evil);
         let page = page(evil, &json);

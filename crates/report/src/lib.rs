@@ -17,8 +17,9 @@
 //!   hundred time intervals, in their order.
 //! - **There is no NaN.** Missing values are absent, and a gap in a curve.
 //! - **The same results give the same bytes.**
-//! - **Large networks stay usable.** Above [`MANY`] links or connections, only the busiest [`BUSIEST`] have
-//!   curves and are on the map. The tables and the curves of the whole network include all.
+//! - **Large networks stay usable.** Above [`MAX_ALL_CURVES`] links or connections, only the busiest
+//!   [`BUSIEST`] have curves and are on the map. The tables and the curves of the whole network
+//!   include all.
 //!
 //! [`results_figure`], [`sweep_figure`], [`profile_figure`], [`map_figure`] and [`distribution_figure`] draw
 //! single figures for papers as SVG. A [`Drawing`] can also be converted to PDF or PNG, and contains its
@@ -33,32 +34,32 @@
 //! License (`vendor/noto-sans/LICENSE`), so that they are identical on every platform. It has Latin, Greek
 //! and Cyrillic letters.
 
-mod against;
-mod band;
 mod colours;
-mod columns;
+mod confidence_band;
 mod data;
+mod downsample;
 mod error;
 mod failures;
 mod figure;
 mod html;
 mod layout;
 mod map;
+mod reference_run;
 mod report;
+mod rounding;
 mod run;
-mod short;
-mod short_by;
-mod thin;
+mod series_table;
 mod title;
-mod worst;
+mod unmet_demand;
+mod worst_moment;
 
 pub use colours::Rgb;
 pub use error::Error;
-pub use failures::{Effect, FailingNode, FailuresPage, MapLine, Rows, Strength};
+pub use failures::{Effect, FailingNode, FailuresPage, MapLine, Rows, Severity};
 pub use figure::{
     Drawing, Figure, ProfileSample, Style, distribution_figure, map_figure, profile_figure,
     results_figure, sweep_figure,
 };
 pub use html::{PAGE_ENDINGS, PAGE_MARK};
 pub use report::Report;
-pub use run::{BUSIEST, MANY};
+pub use run::{BUSIEST, MAX_ALL_CURVES};

@@ -6,7 +6,7 @@ use netflow_results::Topology;
 
 use crate::data;
 use crate::layout::layout;
-use crate::short::Short;
+use crate::rounding::Rounded;
 
 /// Returns the map of the links with curves and their nodes, or of all nodes if all links are drawn.
 pub fn map(run: &data::Run, topology: &Topology) -> data::Map {
@@ -46,8 +46,8 @@ pub fn map(run: &data::Run, topology: &Topology) -> data::Map {
     let node = |(name, (x, y)): (&&str, (f64, f64))| data::Node {
         name: (*name).to_owned(),
         label: notes.get(name).and_then(|it| it.label.clone()),
-        x: Short(x),
-        y: Short(y),
+        x: Rounded(x),
+        y: Rounded(y),
     };
     data::Map {
         nodes: names.iter().zip(places).map(node).collect(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use netflow_results::{Results, Topology, TopologyNode};
 
-use crate::{Error, against, data, html, map, run};
+use crate::{Error, data, html, map, reference_run, run};
 
 /// One or more results, with an optional reference.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Report {
         }
         let first = runs.first().ok_or(Error::NoResults)?;
         let against = match against {
-            Some(directory) => Some(against::read(directory, first)?),
+            Some(directory) => Some(reference_run::read(directory, first)?),
             None => None,
         };
         Ok(Report {
@@ -80,7 +80,7 @@ pub fn topology(results: &Results) -> Result<Topology, Error> {
     }
     let mut topology = Topology::default();
     for link in &results.summary.links {
-        let (from, to) = run::ends(&link.link);
+        let (from, to) = run::end_nodes(&link.link);
         for node in [&from, &to] {
             if topology.nodes.iter().all(|known| known.node != *node) {
                 topology.nodes.push(TopologyNode {

@@ -8,17 +8,17 @@ use netflow_results::{
 };
 use netflow_workload::Times;
 
-use crate::band::{edges, most_of_link};
-use crate::columns::{Columns, quantile, sum, times_of_both};
+use crate::confidence_band::{band_edges, link_series_max};
 use crate::data;
-use crate::short::{Short, Time, short};
-use crate::short_by::short_by;
-use crate::thin::{Thinning, mean};
-use crate::worst::worst;
+use crate::downsample::{DownsamplingGrid, mean};
+use crate::rounding::{Rounded, Time, round_all};
+use crate::series_table::{SeriesTable, quantile, sum, times_of_both};
+use crate::unmet_demand::unmet_demand;
+use crate::worst_moment::worst_moment;
 use crate::{Error, title};
 
 /// Number of links or connections above which only the busiest have curves.
-pub const MANY: usize = 2000;
+pub const MAX_ALL_CURVES: usize = 2000;
 /// Number of the busiest links or connections that have curves in that case.
 pub const BUSIEST: usize = 300;
 
@@ -63,15 +63,17 @@ pub fn read(
     let link_names: Vec<String> = summary.links.iter().map(|it| it.link.clone()).collect();
     let connection_names = summary.connections.iter().map(|it| it.connection.clone());
     let connection_names: Vec<String> = connection_names.collect();
-    let links = Columns::new(&results.links()?, &link_names);
-    let connections = Columns::new(&results.connections()?, &connection_names);
+    let links = SeriesTable::new(&results.links()?, &link_names);
+    let connections = SeriesTable::new(&results.connections()?, &connection_names);
     let times_s = times_of_both(&links, &connections);
-    let links = links.onto(&times_s);
-    let connections = connections.onto(&times_s).without_zeros(RTT);
+    let links = links.resampled_at(&times_s);
+    let connections = connections.resampled_at(&times_s).without_zeros(RTT);
     let link_spread = results.links_ci95()?;
-    let link_spread = link_spread.map(|rows| Columns::new(&rows, &link_names).onto(&times_s));
+    let link_spread =
+        link_spread.map(|rows| SeriesTable::new(&rows, &link_names).resampled_at(&times_s));
     let spread = results.connections_ci95()?;
-    let spread = spread.map(|rows| Columns::new(&rows, &connection_names).onto(&times_s));
+    let spread =
+        spread.map(|rows| SeriesTable::new(&rows, &connection_names).resampled_at(&times_s));
 
     let scope_s = (summary.from_s, summary.from_s + summary.duration_s);
     let busy_links = busiest(summary.links.iter().map(|it| it.utilization));
@@ -79,7 +81,7 @@ pub fn read(
     let curves = 4 * (count(&busy_links) + count(&busy_connections));
     let points = POINTS / curves.max(1) / among.max(1);
     let points = points.clamp(FEWEST_POINTS, CURVE_POINTS);
-    let grid = Grid::new(&times_s, points);
+    let grid = PageGrid::new(&times_s, points);
     let of_links: HashMap<&str, &TopologyLink> = topology
         .links
         .iter()
@@ -90,7 +92,7 @@ pub fn read(
         .iter()
         .map(|it| (it.connection.as_str(), it))
         .collect();
-    let curve = |columns: &Columns, spread: &Option<Columns>, place, quantity, most| {
+    let curve = |columns: &SeriesTable, spread: &Option<SeriesTable>, place, quantity, most| {
         let spread = spread
             .as_ref()
             .map_or(&[][..], |it| it.series(place, quantity));
@@ -104,33 +106,33 @@ pub fn read(
     let link = |(i, link): (usize, &LinkSummary)| {
         let known = of_links.get(link.link.as_str());
         let (from, to) = known.map_or_else(
-            || ends(&link.link),
+            || end_nodes(&link.link),
             |known| (known.from.clone(), known.to.clone()),
         );
         let of_link = |quantity| {
-            let most = most_of_link(quantity, known.and_then(|it| it.most_pkts()));
+            let most = link_series_max(quantity, known.and_then(|it| it.most_pkts()));
             curve(&links, &link_spread, i, quantity, most)
         };
         data::Link {
             name: link.link.clone(),
             from,
             to,
-            bps: known.map(|it| Short(it.bandwidth_bps)),
-            delay: known.map(|it| Short(it.delay_s)),
+            bps: known.map(|it| Rounded(it.bandwidth_bps)),
+            delay: known.map(|it| Rounded(it.delay_s)),
             room: known
-                .and_then(|it| room_pkts(it, link, summary.duration_s))
-                .map(Short),
-            utilization: Short(link.utilization),
-            mean_queue: Short(link.mean_queue_pkts),
-            max_queue: Short(link.max_queue_pkts),
-            queueing: Short(link.queueing_delay_s.unwrap_or(f64::NAN)),
+                .and_then(|it| buffer_pkts(it, link, summary.duration_s))
+                .map(Rounded),
+            utilization: Rounded(link.utilization),
+            mean_queue: Rounded(link.mean_queue_pkts),
+            max_queue: Rounded(link.max_queue_pkts),
+            queueing: Rounded(link.queueing_delay_s.unwrap_or(f64::NAN)),
             sign: link.queue_is_estimate.then_some(ESTIMATE),
-            loss: Short(link.loss_probability),
+            loss: Rounded(link.loss_probability),
             loss_sign: link.loss_is_estimate.then_some(ESTIMATE),
-            offered: Short(link.offered_pkts),
-            lost: Short(link.lost_pkts),
-            link_lost: link.link_lost_pkts.map(Short),
-            marked: link.marked_pkts.map(Short),
+            offered: Rounded(link.offered_pkts),
+            lost: Rounded(link.lost_pkts),
+            link_lost: link.link_lost_pkts.map(Rounded),
+            marked: link.marked_pkts.map(Rounded),
             curves: chosen(&busy_links, i).then(|| data::LinkCurves {
                 queue: of_link(QUEUE),
                 loss: of_link(LINK_LOSS),
@@ -149,27 +151,27 @@ pub fn read(
             to: known.map_or(String::new(), |it| it.to.clone()),
             source: known.map_or(String::new(), |it| it.source.clone()),
             count: known.map_or(1, |it| it.count),
-            bytes: known.map(|it| Short(it.packet_size_bytes)),
+            bytes: known.map(|it| Rounded(it.packet_size_bytes)),
             path: known.map_or(Vec::new(), |it| it.path.clone()),
             back: known.map_or(Vec::new(), |it| it.return_path.clone()),
-            ways: known.map_or(Vec::new(), |it| it.ways.iter().map(way).collect()),
-            short: Short(short_by(connection, known, scope_s).unwrap_or(f64::NAN)),
-            send: Short(connection.mean_send_pps),
-            goodput: Short(connection.mean_goodput_pps),
+            ways: known.map_or(Vec::new(), |it| it.ways.iter().map(route).collect()),
+            short: Rounded(unmet_demand(connection, known, scope_s).unwrap_or(f64::NAN)),
+            send: Rounded(connection.mean_send_pps),
+            goodput: Rounded(connection.mean_goodput_pps),
             goodput_sign: connection.goodput_is_estimate.then_some(ESTIMATE),
-            delivered: Short(connection.delivered_pkts),
-            lost: Short(connection.lost_pkts),
-            rtt: Short(connection.mean_rtt_s.unwrap_or(f64::NAN)),
-            delay: Short(connection.mean_delay_s.unwrap_or(f64::NAN)),
-            delay50: Short(connection.delay_p50_s.unwrap_or(f64::NAN)),
-            delay95: Short(connection.delay_p95_s.unwrap_or(f64::NAN)),
-            delay99: Short(connection.delay_p99_s.unwrap_or(f64::NAN)),
-            delay999: Short(connection.delay_p999_s.unwrap_or(f64::NAN)),
-            jitter: Short(connection.jitter_s.unwrap_or(f64::NAN)),
+            delivered: Rounded(connection.delivered_pkts),
+            lost: Rounded(connection.lost_pkts),
+            rtt: Rounded(connection.mean_rtt_s.unwrap_or(f64::NAN)),
+            delay: Rounded(connection.mean_delay_s.unwrap_or(f64::NAN)),
+            delay50: Rounded(connection.delay_p50_s.unwrap_or(f64::NAN)),
+            delay95: Rounded(connection.delay_p95_s.unwrap_or(f64::NAN)),
+            delay99: Rounded(connection.delay_p99_s.unwrap_or(f64::NAN)),
+            delay999: Rounded(connection.delay_p999_s.unwrap_or(f64::NAN)),
+            jitter: Rounded(connection.jitter_s.unwrap_or(f64::NAN)),
             sign: connection.delay_is_estimate.then_some(ESTIMATE),
-            loss: Short(connection.loss_probability.unwrap_or(f64::NAN)),
+            loss: Rounded(connection.loss_probability.unwrap_or(f64::NAN)),
             loss_sign: connection.loss_is_estimate.then_some(ESTIMATE),
-            outside: Short(connection.outside_profile_fraction),
+            outside: Rounded(connection.outside_profile_fraction),
             profile_use: connection.profile_use.clone(),
             curves: chosen(&busy_connections, i).then(|| data::ConnectionCurves {
                 send: of_connection(i, SEND),
@@ -181,11 +183,11 @@ pub fn read(
     };
     let busiest_but = |fraction| {
         let values = links.over_all(UTILIZATION, quantile(fraction));
-        short(&grid.curves.extremes(&values))
+        round_all(&grid.curves.extremes(&values))
     };
     let over_seeds = results.whole_network()?;
     let names = Whole::ALL.map(|it| it.name().to_owned());
-    let over_seeds = over_seeds.map(|rows| Columns::new(&rows, &names).onto(&times_s));
+    let over_seeds = over_seeds.map(|rows| SeriesTable::new(&rows, &names).resampled_at(&times_s));
     // With several seeds, uses the mean over seeds of each quantity. The maximum of mean curves would be
     // lower than the mean of maxima.
     let whole = |quantity: Whole, of_one: Vec<f64>, most| match &over_seeds {
@@ -196,11 +198,11 @@ pub fn read(
         ),
         None => grid.curve(&of_one, &[], most),
     };
-    let (any, all_full) = (f64::INFINITY, most_of_link(UTILIZATION, None));
+    let (any, all_full) = (f64::INFINITY, link_series_max(UTILIZATION, None));
     let highest = links.over_all(UTILIZATION, quantile(1.0));
     Ok(data::Run {
         name: name.to_owned(),
-        title: title::of(results),
+        title: title::scenario_title(results),
         manifest: results.manifest.clone(),
         from_s: summary.from_s,
         duration_s: summary.duration_s,
@@ -212,11 +214,11 @@ pub fn read(
         warnings: summary.warnings.clone(),
         estimate: summary.estimate_notes(),
         samples: times_s.len(),
-        thinned: grid.curves.thins(),
+        thinned: grid.curves.omits_samples(),
         x: times(grid.curves.times(&times_s)),
         frames: times(grid.frame_times(&times_s)),
         with_curves: (count(&busy_links), count(&busy_connections)),
-        whole: data::Whole {
+        whole: data::NetworkCurves {
             queue: whole(Whole::Queue, links.over_all(QUEUE, sum), any),
             highest: whole(Whole::Highest, highest, all_full),
             ninth: busiest_but(0.9),
@@ -224,7 +226,7 @@ pub fn read(
             send: whole(Whole::Send, connections.over_all(SEND, sum), any),
             goodput: whole(Whole::Goodput, connections.over_all(GOODPUT, sum), any),
         },
-        worst: worst(&links, &link_names, scope_s),
+        worst: worst_moment(&links, &link_names, scope_s),
         links: summary.links.iter().enumerate().map(link).collect(),
         connections: summary
             .connections
@@ -235,11 +237,11 @@ pub fn read(
     })
 }
 
-fn way(way: &TopologyWay) -> data::Way {
-    data::Way {
-        from_s: Time(way.from_s),
-        path: way.path.clone(),
-        back: way.return_path.clone(),
+fn route(route: &TopologyWay) -> data::Route {
+    data::Route {
+        from_s: Time(route.from_s),
+        path: route.path.clone(),
+        back: route.return_path.clone(),
     }
 }
 
@@ -264,14 +266,14 @@ fn waits(results: &Results) -> Result<Vec<data::Waits>, Error> {
         Some(data::Waits {
             workload: workload.to_owned(),
             wait: wait.to_owned(),
-            times: points.map(|(time_s, _)| Short(time_s)).collect(),
+            times: points.map(|(time_s, _)| Rounded(time_s)).collect(),
         })
     });
     Ok(kinds.collect())
 }
 
 /// Returns the end nodes of a link from its name.
-pub fn ends(link: &str) -> (String, String) {
+pub fn end_nodes(link: &str) -> (String, String) {
     let (from, to) = link.split_once("->").unwrap_or((link, ""));
     (from.to_owned(), to.to_owned())
 }
@@ -279,7 +281,7 @@ pub fn ends(link: &str) -> (String, String) {
 /// Returns true for the links or connections that have curves.
 fn busiest(values: impl Iterator<Item = f64>) -> Vec<bool> {
     let values: Vec<f64> = values.collect();
-    if values.len() <= MANY {
+    if values.len() <= MAX_ALL_CURVES {
         return vec![true; values.len()];
     }
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -306,7 +308,7 @@ fn chosen(which: &[bool], i: usize) -> bool {
 
 /// Returns the buffer of a queue in packets. A buffer in bytes is divided by the mean size of the packets
 /// sent, if known.
-fn room_pkts(known: &TopologyLink, link: &LinkSummary, duration_s: f64) -> Option<f64> {
+fn buffer_pkts(known: &TopologyLink, link: &LinkSummary, duration_s: f64) -> Option<f64> {
     let sent_pkts = link.offered_pkts - link.lost_pkts;
     match (known.buffer_bytes, link.throughput_bps) {
         (Some(bytes), Some(bps)) if sent_pkts > 0.0 && bps > 0.0 => {
@@ -325,16 +327,16 @@ fn times(times_s: Vec<f64>) -> Vec<Time> {
 }
 
 /// Downsampling grids of the curves and of the map.
-pub struct Grid {
-    curves: Thinning,
-    frames: Thinning,
+pub struct PageGrid {
+    curves: DownsamplingGrid,
+    frames: DownsamplingGrid,
 }
 
-impl Grid {
-    pub fn new(times_s: &[f64], points: usize) -> Grid {
-        Grid {
-            curves: Thinning::new(times_s.len(), points),
-            frames: Thinning::stretches(times_s.len(), FRAMES),
+impl PageGrid {
+    pub fn new(times_s: &[f64], points: usize) -> PageGrid {
+        PageGrid {
+            curves: DownsamplingGrid::new(times_s.len(), points),
+            frames: DownsamplingGrid::single_valued(times_s.len(), FRAMES),
         }
     }
 
@@ -344,12 +346,12 @@ impl Grid {
 
     /// Returns a curve with a band of ±`spread`, if given; `most` is the maximum.
     pub fn curve(&self, values: &[f64], spread: &[f64], most: f64) -> data::Curve {
-        let (low, high) = edges(values, spread, most);
+        let (low, high) = band_edges(values, spread, most);
         data::Curve {
-            y: short(&self.curves.extremes(values)),
+            y: round_all(&self.curves.extremes(values)),
             band: (!spread.is_empty()).then(|| data::Band {
-                low: short(&self.curves.lowest(&low)),
-                high: short(&self.curves.highest(&high)),
+                low: round_all(&self.curves.bucket_minima(&low)),
+                high: round_all(&self.curves.bucket_maxima(&high)),
             }),
         }
     }
@@ -359,16 +361,16 @@ impl Grid {
         self.frames.buckets().filter_map(last).collect()
     }
 
-    fn frame_mean(&self, values: &[f64]) -> Vec<Short> {
-        let here = |range| Short(mean(values.get(range).unwrap_or_default()));
+    fn frame_mean(&self, values: &[f64]) -> Vec<Rounded> {
+        let here = |range| Rounded(mean(values.get(range).unwrap_or_default()));
         self.frames.buckets().map(here).collect()
     }
 
-    fn frame_highest(&self, values: &[f64]) -> Vec<Short> {
+    fn frame_highest(&self, values: &[f64]) -> Vec<Rounded> {
         let here = |range: std::ops::Range<usize>| {
             let values = values.get(range).unwrap_or_default().iter().copied();
             let highest = values.filter(|v| !v.is_nan()).max_by(f64::total_cmp);
-            Short(highest.unwrap_or(f64::NAN))
+            Rounded(highest.unwrap_or(f64::NAN))
         };
         self.frames.buckets().map(here).collect()
     }

@@ -9,7 +9,7 @@ use netflow_results::Results;
 const LONGEST: usize = 100;
 
 /// Returns the first sentence of the first comment of the scenario, from the copy in the results directory.
-pub fn of(results: &Results) -> Option<String> {
+pub fn scenario_title(results: &Results) -> Option<String> {
     let kept = Path::new(results.manifest.kept.as_ref()?);
     // A manifest is untrusted, so files outside of its directory are not read.
     let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
@@ -61,22 +61,25 @@ mod tests {
 
     #[test]
     fn a_title_is_a_sentence() {
-        let of = |text| sentence(text, "link-failure");
+        let title_of_comment = |text| sentence(text, "link-failure");
         let failure = "# link-failure \u{2014} the short way fails, traffic takes\n# the long one.\n#\n# more\n";
         assert_eq!(
-            of(failure).unwrap(),
+            title_of_comment(failure).unwrap(),
             "The short way fails, traffic takes the long one"
         );
-        assert_eq!(of("# Who waits? All do.\n").unwrap(), "Who waits?");
         assert_eq!(
-            of("# R1 at 2.5 Mbit/s. Slow.\n").unwrap(),
+            title_of_comment("# Who waits? All do.\n").unwrap(),
+            "Who waits?"
+        );
+        assert_eq!(
+            title_of_comment("# R1 at 2.5 Mbit/s. Slow.\n").unwrap(),
             "R1 at 2.5 Mbit/s"
         );
-        assert_eq!(of("[simulation]\n# late\n"), None);
-        assert_eq!(of("#\n# late\n"), None);
+        assert_eq!(title_of_comment("[simulation]\n# late\n"), None);
+        assert_eq!(title_of_comment("#\n# late\n"), None);
         let how = format!("# An office: {}.\n", "x".repeat(500));
-        assert_eq!(of(&how).unwrap(), "An office");
+        assert_eq!(title_of_comment(&how).unwrap(), "An office");
         let long = format!("# {}\n", "x".repeat(500));
-        assert_eq!(of(&long).unwrap().chars().count(), LONGEST);
+        assert_eq!(title_of_comment(&long).unwrap().chars().count(), LONGEST);
     }
 }

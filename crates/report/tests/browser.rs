@@ -51,7 +51,7 @@ fn keep(browser: &mut Browser, name: &str) {
 }
 
 #[test]
-fn a_link_lights_up_and_the_slider_moves_the_map() {
+fn link_is_highlighted_and_slider_updates_the_map() {
     let Some(mut browser) = browser() else {
         return;
     };
@@ -188,7 +188,7 @@ fn a_link_lights_up_and_the_slider_moves_the_map() {
 }
 
 #[test]
-fn hostile_names_are_only_names() {
+fn hostile_names_are_escaped() {
     let Some(mut browser) = browser() else {
         return;
     };
@@ -243,7 +243,7 @@ fn hostile_names_are_only_names() {
 }
 
 #[test]
-fn little_is_shown_without_a_word_on_the_console() {
+fn small_results_cause_no_console_messages() {
     let Some(mut browser) = browser() else {
         return;
     };
@@ -379,7 +379,7 @@ fn failures_are_seen_on_the_map_the_slider_and_the_curves() {
 
 /// The four tiles agree with the tables of the page.
 #[test]
-fn tiles_answer() {
+fn tiles_respond_to_clicks() {
     let Some(mut browser) = browser() else {
         return;
     };
@@ -414,7 +414,7 @@ fn tiles_answer() {
 
 /// Arrow keys move between nodes, and with Shift to a link; the time stays.
 #[test]
-fn the_map_is_reached_by_keyboard() {
+fn map_is_accessible_by_keyboard() {
     let Some(mut browser) = browser() else {
         return;
     };
@@ -564,7 +564,7 @@ const NAMELESS: &str = "[...document.querySelectorAll('button, input, select, [r
 
 /// A printed page has all content, and nothing beyond the paper.
 #[test]
-fn a_page_is_printed() {
+fn page_can_be_printed() {
     let Some(mut browser) = browser() else {
         return;
     };

@@ -9,14 +9,14 @@ use std::fs;
 
 use driver::{Browser, chromium};
 use netflow_needs::{Need, skip};
-use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, Rows, Strength};
+use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, Rows, Severity};
 use serde_json::json;
 
 const HOSTILE: &str = "</title><script>alert(1)</script>{{style}}&\"'";
 
-fn effect(strength: Strength, case: Option<usize>) -> Effect {
+fn effect(severity: Severity, case: Option<usize>) -> Effect {
     Effect {
-        strength,
+        severity,
         text: HOSTILE.to_owned(),
         case,
     }
@@ -24,34 +24,34 @@ fn effect(strength: Strength, case: Option<usize>) -> Effect {
 
 /// Returns a page of a triangle whose nodes and links have every kind of effect.
 fn page() -> FailuresPage {
-    let node = |name: &str, strength, case| FailingNode {
+    let node = |name: &str, severity, case| FailingNode {
         name: name.to_owned(),
         position: None,
-        effect: effect(strength, case),
+        effect: effect(severity, case),
     };
-    let line = |ends, strength, case| MapLine {
+    let line = |ends, severity, case| MapLine {
         ends,
-        effect: effect(strength, case),
+        effect: effect(severity, case),
     };
     let cells = |n: usize| (0..n).map(|i| vec![format!("row {i}"), HOSTILE.to_owned()]);
     let columns = vec![("failure".to_owned(), false), ("lost".to_owned(), true)];
     FailuresPage {
         title: format!("Failures of {HOSTILE}"),
-        told: vec![HOSTILE.to_owned()],
+        findings: vec![HOSTILE.to_owned()],
         nodes: vec![
-            node(HOSTILE, Strength::Part(0.2), Some(0)),
-            node("B", Strength::Untried, None),
-            node("C", Strength::Part(0.0), Some(59)),
+            node(HOSTILE, Severity::Fraction(0.2), Some(0)),
+            node("B", Severity::NotSimulated, None),
+            node("C", Severity::Fraction(0.0), Some(59)),
         ],
         failing: vec![
-            line((0, 1), Strength::Part(0.1), Some(1)),
-            line((1, 2), Strength::Restless, Some(2)),
-            line((0, 2), Strength::Untried, None),
+            line((0, 1), Severity::Fraction(0.1), Some(1)),
+            line((1, 2), Severity::NoSteadyState, Some(2)),
+            line((0, 2), Severity::NotSimulated, None),
         ],
         busy: vec![
-            line((0, 1), Strength::Part(1.0), None),
-            line((1, 0), Strength::Part(0.5), None),
-            line((1, 2), Strength::Part(f64::NAN), None),
+            line((0, 1), Severity::Fraction(1.0), None),
+            line((1, 0), Severity::Fraction(0.5), None),
+            line((1, 2), Severity::Fraction(f64::NAN), None),
         ],
         most_lost: 0.2,
         most_lost_text: "20 % lost".to_owned(),
@@ -69,7 +69,7 @@ fn page() -> FailuresPage {
 }
 
 #[test]
-fn the_page_is_whole_and_has_no_script() {
+fn page_is_complete_without_script() {
     let html = page().html();
     for tag in ["<script", "<img", "http:", "https:", "NaN", "inf"] {
         assert!(!html.contains(tag), "{tag}");
@@ -90,13 +90,13 @@ fn the_page_is_whole_and_has_no_script() {
 }
 
 #[test]
-fn nothing_at_all_is_a_page() {
+fn empty_analysis_gives_a_page() {
     let html = FailuresPage::default().html();
     assert!(html.contains("<main>") && !html.contains("NaN") && !html.contains("inf"));
 }
 
 #[test]
-fn what_is_pressed_on_the_map_is_found_in_the_table() {
+fn map_links_lead_to_table_rows() {
     let Some(program) = chromium() else {
         return skip(
             Need::Chromium,

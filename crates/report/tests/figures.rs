@@ -24,7 +24,7 @@ fn is_as_it_was(name: &str, svg: &str) {
 }
 
 #[test]
-fn figures_of_results_stay() {
+fn result_figures_are_unchanged() {
     let place = tempfile::tempdir().unwrap();
     let one = run(place.path(), &scenario("topology.toml"), "one", 2.0);
     let two = run(place.path(), &scenario("link-halved.toml"), "two", 2.0);
@@ -62,7 +62,7 @@ fn figures_of_results_stay() {
 }
 
 #[test]
-fn the_figure_of_a_profile_stays() {
+fn profile_figure_is_unchanged() {
     let samples = [0.01, 0.02, 0.05, 0.0].map(|loss| ProfileSample {
         loss,
         rtt_s: 0.1,
@@ -95,7 +95,7 @@ fn burstiness_is_drawn_where_arrivals_were_counted() {
 }
 
 #[test]
-fn names_are_text_in_figures_too() {
+fn names_are_escaped_in_figures() {
     let place = tempfile::tempdir().unwrap();
     let results = run_text(place.path(), HOSTILE, "hostile", 0.5);
     let style = Style::default();
@@ -131,7 +131,7 @@ fn links(place: &Path, style: &Style) -> Result<Drawing, Error> {
 /// A PDF and a PNG have the same bytes on every platform, because their font is bundled.
 #[test]
 #[cfg(feature = "pdf")]
-fn figures_are_pdf_and_png_too() {
+fn figures_convert_to_pdf_and_png() {
     let place = tempfile::tempdir().unwrap();
     let style = Style {
         width: 500,
@@ -163,7 +163,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
-fn a_figure_of_one_curve_says_of_what() {
+fn single_curve_figure_has_a_label() {
     let place = tempfile::tempdir().unwrap();
     let one = run(place.path(), &scenario("topology.toml"), "of-one", 2.0);
     let only = ["N1->N2".to_owned()];
@@ -172,7 +172,7 @@ fn a_figure_of_one_curve_says_of_what() {
 }
 
 #[test]
-fn a_figure_looks_as_it_is_told() {
+fn figure_style_is_applied() {
     let place = tempfile::tempdir().unwrap();
     let usual = links(place.path(), &Style::default()).unwrap();
     let own = Style {
@@ -198,7 +198,7 @@ fn a_figure_looks_as_it_is_told() {
 
 /// The table has the points of the figure: without downsampling, the values of the series.
 #[test]
-fn the_data_of_a_figure_are_its_points() {
+fn figure_data_match_its_points() {
     let place = tempfile::tempdir().unwrap();
     let data = links(place.path(), &Style::default()).unwrap().data;
     let results = netflow_results::Results::open(place.path().join("one")).unwrap();
@@ -262,7 +262,7 @@ fn axes(place: &Path) -> usize {
 
 /// An empty panel is omitted unless it is selected.
 #[test]
-fn panels_with_nothing_are_left_out() {
+fn empty_panels_are_omitted() {
     const CONSTANT: &str = r#"
         [simulation]
         duration = "4 s"

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{HOSTILE, run, run_text, scenario};
-use netflow_report::{BUSIEST, Error, MANY, Report};
+use netflow_report::{BUSIEST, Error, MAX_ALL_CURVES, Report};
 use netflow_results::Results;
 use serde_json::Value;
 
@@ -28,14 +28,14 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 #[test]
-fn the_same_results_give_the_same_bytes() {
+fn report_is_deterministic() {
     let place = tempfile::tempdir().unwrap();
     let results = [run(place.path(), &scenario("topology.toml"), "one", 0.5)];
     assert!(html(&results) == html(&results));
 }
 
 #[test]
-fn the_page_is_whole_and_asks_for_nothing() {
+fn page_is_self_contained() {
     let place = tempfile::tempdir().unwrap();
     let page = html(&[run_text(place.path(), HOSTILE, "hostile", 0.5)]);
     assert!(page.starts_with("<!doctype html>"));
@@ -53,7 +53,7 @@ fn the_page_is_whole_and_asks_for_nothing() {
 
 /// The downsampled curves have the largest and smallest values of the files.
 #[test]
-fn peaks_stay() {
+fn peaks_are_preserved() {
     let place = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(scenario("topology.toml")).unwrap();
     let directory = run_text(
@@ -93,7 +93,7 @@ fn edit(path: &Path, change: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn one_point_no_point_and_no_number_are_drawn() {
+fn single_points_empty_series_and_nan_are_drawn() {
     let place = tempfile::tempdir().unwrap();
     let one = run(place.path(), &scenario("topology.toml"), "one", 100.0);
     let none = run(place.path(), &scenario("topology.toml"), "none", 0.5);
@@ -118,7 +118,7 @@ fn one_point_no_point_and_no_number_are_drawn() {
 }
 
 #[test]
-fn series_of_other_lengths_stay_on_their_times() {
+fn series_of_different_lengths_keep_their_times() {
     let place = tempfile::tempdir().unwrap();
     let directory = run(place.path(), &scenario("topology.toml"), "one", 10.0);
     // Without the first interval of the connections.
@@ -144,7 +144,7 @@ fn series_of_other_lengths_stay_on_their_times() {
 
 /// Results directories of netflow versions without `network.json`.
 #[test]
-fn without_network_json_names_say_where_links_go() {
+fn link_ends_come_from_names_without_network_json() {
     let place = tempfile::tempdir().unwrap();
     let directory = run(place.path(), &scenario("topology.toml"), "old", 0.5);
     fs::remove_file(directory.join("network.json")).unwrap();
@@ -158,7 +158,7 @@ fn without_network_json_names_say_where_links_go() {
 
 /// Regression test: the queue of TCP by profiles was shown without a sign: 22 packets where ns-2 has 51.
 #[test]
-fn a_queue_that_is_an_estimate_has_its_sign_and_what_it_means() {
+fn estimated_queue_has_its_sign_and_explanation() {
     let place = tempfile::tempdir().unwrap();
     let data = data(&html(&[run(
         place.path(),
@@ -184,7 +184,7 @@ fn a_queue_that_is_an_estimate_has_its_sign_and_what_it_means() {
 }
 
 #[test]
-fn a_position_of_the_scenario_is_kept_and_upwards_is_up() {
+fn scenario_positions_are_kept_with_y_upwards() {
     let place = tempfile::tempdir().unwrap();
     let text = HOSTILE.replace("x = 4\ny = 0", "x = 4\ny = 7");
     let data = data(&html(&[run_text(place.path(), &text, "placed", 0.5)]));
@@ -195,11 +195,11 @@ fn a_position_of_the_scenario_is_kept_and_upwards_is_up() {
 }
 
 #[test]
-fn of_very_many_links_the_busiest_have_curves() {
+fn only_busiest_of_very_many_links_have_curves() {
     let place = tempfile::tempdir().unwrap();
     // A chain, of which only the first few links carry traffic.
     let mut text = "[simulation]\nduration = \"1 s\"\n".to_owned();
-    for i in 0..MANY / 2 + 1 {
+    for i in 0..MAX_ALL_CURVES / 2 + 1 {
         let to = i + 1;
         text += &format!(
             "[[link]]\nfrom = \"n{i}\"\nto = \"n{to}\"\nbandwidth = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 pkt\"\n"
@@ -209,11 +209,11 @@ fn of_very_many_links_the_busiest_have_curves() {
     let data = data(&html(&[run_text(place.path(), &text, "chain", 0.5)]));
     let run = &data["runs"][0];
     let links = run["links"].as_array().unwrap();
-    assert_eq!(links.len(), MANY + 2);
+    assert_eq!(links.len(), MAX_ALL_CURVES + 2);
     let with = links.iter().filter(|link| link.get("curves").is_some());
     assert_eq!(with.count(), BUSIEST);
     assert!(links[0].get("curves").is_some());
-    assert_eq!(data["map"]["left_out"], MANY + 2 - BUSIEST);
+    assert_eq!(data["map"]["left_out"], MAX_ALL_CURVES + 2 - BUSIEST);
     let highest = numbers(&run["whole"]["highest"]["y"]);
     assert!(highest[1] > 0.4 && highest[1] < 0.6, "{highest:?}");
 }
@@ -268,7 +268,7 @@ fn bands_of_ns2_are_read() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_files_are_reported() {
     assert!(matches!(Report::read(&[], None), Err(Error::NoResults)));
     let place = tempfile::tempdir().unwrap();
     for missing in [

@@ -32,7 +32,7 @@ pub struct AxisError {
 }
 
 /// Maximum number of values of an axis.
-pub const MOST_VALUES: usize = 100_000;
+pub const MAX_VALUES: usize = 100_000;
 
 const EXAMPLE: &str = "write a list, KEY=10ms,50ms,200ms, or a range, KEY=1..4 Mbit/s/20: 20 values from 1 to 4 Mbit/s";
 
@@ -83,9 +83,9 @@ impl Axis {
         };
         match values.len() {
             0 => Err(wrong("the list of values is empty".to_owned())),
-            1..=MOST_VALUES => Axis::distinct(key, values).map_err(wrong),
+            1..=MAX_VALUES => Axis::distinct(key, values).map_err(wrong),
             n => Err(wrong(format!(
-                "a list has at most {MOST_VALUES} values, not {n}"
+                "a list has at most {MAX_VALUES} values, not {n}"
             ))),
         }
     }
@@ -107,8 +107,9 @@ impl Axis {
     /// Returns true if the values are non-negative integers without a unit, as required for counts.
     pub(crate) fn is_whole(&self) -> bool {
         // An `f64` represents all integers up to 2⁵³.
-        const MOST: f64 = (1_u64 << 53) as f64;
-        let whole = |number: &f64| (0.0..=MOST).contains(number) && number.fract() == 0.0;
+        const MAX_EXACT_INTEGER: f64 = (1_u64 << 53) as f64;
+        let whole =
+            |number: &f64| (0.0..=MAX_EXACT_INTEGER).contains(number) && number.fract() == 0.0;
         let unit = self.unit.as_deref().unwrap_or_default();
         unit.is_empty() && self.numbers.iter().flatten().all(whole)
     }
@@ -123,13 +124,13 @@ impl Axis {
 fn range_ends(text: &str) -> Option<(&str, &str)> {
     let (from, to) = text.split_once("..")?;
     let is_end = !from.trim().is_empty() && !from.contains(['"', '\'', '{', '[', ',']);
-    let is_path = from.contains('/') && quantity(from).is_none();
+    let is_path = from.contains('/') && split_unit(from).is_none();
     (is_end && !is_path).then_some((from.trim(), to.trim()))
 }
 
-type Wrong = (String, String);
+type MessageAndHelp = (String, String);
 
-fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
+fn range(from: &str, to: &str) -> Result<Vec<String>, MessageAndHelp> {
     const HELP: &str =
         "write FROM..TO/COUNT, such as 1..4 Mbit/s/20, or FROM..TO/COUNTx for equal ratios";
     let wrong = |message: String| (message, HELP.to_owned());
@@ -141,23 +142,23 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
         None => (count, false),
     };
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(match (count.parse::<f64>(), quantity(count)) {
+        return Err(match (count.parse::<f64>(), split_unit(count)) {
             (Ok(_), _) => wrong(format!("the count `{count}` is not a whole number")),
-            (Err(_), Some((count, unit))) if quantity(to).is_some_and(|it| it.1.is_empty()) => (
+            (Err(_), Some((count, unit))) if split_unit(to).is_some_and(|it| it.1.is_empty()) => (
                 format!("the unit `{unit}` stands behind the count"),
                 format!("did you mean `{from}..{to} {unit}/{count}`?"),
             ),
             _ => no_count(),
         });
     }
-    let allowed = || (2..=MOST_VALUES).contains(&digits.parse().unwrap_or(usize::MAX));
+    let allowed = || (2..=MAX_VALUES).contains(&digits.parse().unwrap_or(usize::MAX));
     if !allowed() {
-        let message = format!("a range has 2 to {MOST_VALUES} values, not {digits}");
+        let message = format!("a range has 2 to {MAX_VALUES} values, not {digits}");
         let help = "with one value nothing varies: that is `--set`";
         return Err((message, help.to_owned()));
     }
     let count: usize = digits.parse().unwrap_or(2);
-    let end = |text: &str| match quantity(text) {
+    let end = |text: &str| match split_unit(text) {
         Some((number, unit)) if number.is_finite() => Ok((number, unit.to_owned())),
         Some(_) => Err(wrong(format!("`{text}` is larger than any number"))),
         None => Err(wrong(format!("`{text}` is no number with a unit"))),
@@ -185,8 +186,8 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
         match i {
             0 => from,
             _ if i == count - 1 => to,
-            _ if is_geometric => as_written(from * libm::pow(to / from, done / steps)),
-            _ => as_written((from * (steps - done) + to * done) / steps),
+            _ if is_geometric => round_to_13_digits(from * libm::pow(to / from, done / steps)),
+            _ => round_to_13_digits((from * (steps - done) + to * done) / steps),
         }
     };
     let text = |number: f64| match unit.as_str() {
@@ -197,7 +198,7 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, Wrong> {
 }
 
 /// Rounds to 13 significant digits: 1.4, not 1.4000000000000001.
-fn as_written(number: f64) -> f64 {
+fn round_to_13_digits(number: f64) -> f64 {
     format!("{number:.12e}").parse().unwrap_or(number)
 }
 
@@ -227,8 +228,8 @@ fn list(text: &str) -> Result<Vec<String>, String> {
         parts if parts.iter().any(String::is_empty) => {
             Err("a value between two commas is empty".to_owned())
         }
-        parts if parts.len() > MOST_VALUES => Err(format!(
-            "a list has at most {MOST_VALUES} values, not {}",
+        parts if parts.len() > MAX_VALUES => Err(format!(
+            "a list has at most {MAX_VALUES} values, not {}",
             parts.len()
         )),
         _ => Ok(parts),
@@ -238,7 +239,7 @@ fn list(text: &str) -> Result<Vec<String>, String> {
 /// Adds the unit of the last value if the others have none: `5,10,20 Mbit/s`.
 fn with_the_last_unit(mut values: Vec<String>) -> Vec<String> {
     if let Some((last, others)) = values.split_last_mut()
-        && let Some((_, unit)) = quantity(last)
+        && let Some((_, unit)) = split_unit(last)
         && !unit.is_empty()
         && others.iter().all(|value| value.parse::<f64>().is_ok())
     {
@@ -251,7 +252,7 @@ fn with_the_last_unit(mut values: Vec<String>) -> Vec<String> {
 
 /// Returns the unit and the values as numbers, if all are numbers with the same unit.
 fn numbers(values: &[String]) -> Option<(String, Vec<f64>)> {
-    let quantities = values.iter().map(|value| quantity(value));
+    let quantities = values.iter().map(|value| split_unit(value));
     let quantities: Vec<(f64, &str)> = quantities.collect::<Option<_>>()?;
     if quantities.iter().any(|(number, _)| !number.is_finite()) {
         return None;
@@ -265,7 +266,7 @@ fn numbers(values: &[String]) -> Option<(String, Vec<f64>)> {
 }
 
 /// Splits a quantity into its number and its unit.
-fn quantity(text: &str) -> Option<(f64, &str)> {
+fn split_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let ends = (1..=text.len())
         .rev()
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_what_stands_between_commas() {
+    fn list_values_are_separated_by_commas() {
         assert_eq!(values("k=10ms, 50ms"), ["10ms", "50ms"]);
         assert_eq!(values("link.a.queue={ a = 1, b = 2 },codel").len(), 2);
         assert_eq!(values("include.links=../a.csv,../b.csv").len(), 2);
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_behind_the_count_is_told() {
+    fn unit_after_the_count_is_reported() {
         let error = Axis::parse("k=10..100/4 ms").unwrap_err();
         assert_eq!(error.message, "the unit `ms` stands behind the count");
         assert_eq!(error.help, "did you mean `10..100 ms/4`?");

@@ -3,14 +3,14 @@
 use crate::Axis;
 
 /// Maximum number of cases of a sweep.
-pub const MOST_CASES: u64 = 100_000_000;
+pub const MAX_CASES: u64 = 100_000_000;
 
 /// All cases by index. The last axis varies faster than the axes before it, failures vary faster than axes,
 /// and seeds vary fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cases {
     values: Vec<u64>,
-    states: u64,
+    failure_states: u64,
     seeds: u64,
     count: u64,
 }
@@ -39,12 +39,12 @@ pub fn count(axes: &[Axis], failures: usize, seeds: u32) -> Option<u128> {
 
 impl Cases {
     /// Returns every value of every axis, with the intact network and with each failure, for every seed.
-    /// Returns `None` for more than [`MOST_CASES`] cases.
+    /// Returns `None` for more than [`MAX_CASES`] cases.
     pub fn new(axes: &[Axis], failures: usize, seeds: u32) -> Option<Cases> {
         let count = u64::try_from(count(axes, failures, seeds)?).ok()?;
-        (count <= MOST_CASES).then(|| Cases {
+        (count <= MAX_CASES).then(|| Cases {
             values: axes.iter().map(|axis| axis.values.len() as u64).collect(),
-            states: failures as u64 + 1,
+            failure_states: failures as u64 + 1,
             seeds: seeds.max(1).into(),
             count,
         })
@@ -69,7 +69,7 @@ impl Cases {
     /// Returns the case with this index.
     pub fn case(&self, index: u64) -> Case {
         let (rest, seed) = (index / self.seeds, index % self.seeds);
-        let (combination, state) = (rest / self.states, rest % self.states);
+        let (combination, state) = (rest / self.failure_states, rest % self.failure_states);
         let mut rest = combination;
         let mut values: Vec<usize> = Vec::with_capacity(self.values.len());
         for &of in self.values.iter().rev() {

@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Approximate number of chunks, unless a chunk would have more than [`MOST`] cases.
-const ABOUT: u64 = 256;
+/// Approximate number of chunks, unless a chunk would have more than [`MAX_CASES_PER_CHUNK`] cases.
+const TARGET_CHUNKS: u64 = 256;
 /// Maximum number of cases of a chunk: the work lost if a process is killed.
-const MOST: u64 = 1000;
+const MAX_CASES_PER_CHUNK: u64 = 1000;
 
 /// Partition of the cases into chunks. It depends only on the number of cases, so that independent workers
 /// agree on it.
@@ -20,7 +20,7 @@ pub struct Chunks {
 impl Chunks {
     /// Returns the chunks of `cases` cases.
     pub fn of(cases: u64) -> Chunks {
-        let size = cases.div_ceil(ABOUT).clamp(1, MOST);
+        let size = cases.div_ceil(TARGET_CHUNKS).clamp(1, MAX_CASES_PER_CHUNK);
         Chunks { cases, size }
     }
 
@@ -49,7 +49,7 @@ pub struct Shard {
 }
 
 /// Maximum number of shards.
-const MOST_SHARDS: u32 = 1_000_000;
+const MAX_SHARDS: u32 = 1_000_000;
 
 impl Default for Shard {
     /// All chunks.
@@ -60,7 +60,7 @@ impl Default for Shard {
 
 impl Shard {
     /// Returns true if the shard contains the chunk.
-    pub fn has(&self, chunk: u64) -> bool {
+    pub fn contains(&self, chunk: u64) -> bool {
         chunk % u64::from(self.of) == u64::from(self.index - 1)
     }
 
@@ -85,11 +85,11 @@ impl FromStr for Shard {
         let read = |text: &str| text.trim().parse::<u32>().map_err(|_| HELP.to_owned());
         let (index, of) = (read(index)?, read(of)?);
         match of {
-            1..=MOST_SHARDS if (1..=of).contains(&index) => Ok(Shard { index, of }),
-            1..=MOST_SHARDS => Err(format!(
+            1..=MAX_SHARDS if (1..=of).contains(&index) => Ok(Shard { index, of }),
+            1..=MAX_SHARDS => Err(format!(
                 "of {of} shards there is no {index}.: they are 1/{of} to {of}/{of}"
             )),
-            _ => Err(format!("there are 1 to {MOST_SHARDS} shards, not {of}")),
+            _ => Err(format!("there are 1 to {MAX_SHARDS} shards, not {of}")),
         }
     }
 }
@@ -115,9 +115,9 @@ mod tests {
             for chunk in 0..chunks.count() {
                 let range = chunks.cases(chunk);
                 prop_assert_eq!(range.start, next);
-                prop_assert!(!range.is_empty() && range.end - range.start <= MOST);
+                prop_assert!(!range.is_empty() && range.end - range.start <= MAX_CASES_PER_CHUNK);
                 next = range.end;
-                let owners = (1..=of).filter(|&index| Shard { index, of }.has(chunk));
+                let owners = (1..=of).filter(|&index| Shard { index, of }.contains(chunk));
                 prop_assert_eq!(owners.count(), 1);
             }
             prop_assert_eq!(next, cases);

@@ -56,7 +56,7 @@ struct Identity<'a> {
 
 /// Record of a complete chunk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Receipt {
+pub(crate) struct ChunkReceipt {
     /// Number of cases.
     pub cases: u64,
     /// Number of cases without a result.
@@ -75,17 +75,17 @@ pub(crate) struct Size {
 }
 
 /// Directory of a sweep, ready for its chunks.
-pub(crate) struct Directory {
+pub(crate) struct SweepDirectory {
     path: PathBuf,
     /// Start of the digest of all settings that determine the tables.
     mark: String,
     format: Format,
 }
 
-impl Directory {
+impl SweepDirectory {
     /// Creates the directory, or opens it if it contains the same sweep. With `force`, the files of another
     /// sweep in it are removed.
-    pub(crate) fn open(path: &Path, sweep: &Sweep, force: bool) -> Result<Directory, Error> {
+    pub(crate) fn open(path: &Path, sweep: &Sweep, force: bool) -> Result<SweepDirectory, Error> {
         let request = sweep.request();
         let identity = Identity {
             scenario_digest: sweep.scenario_digest(),
@@ -113,18 +113,18 @@ impl Directory {
             version,
             digest: &digest,
             scenario: first.map_or_else(String::new, |path| path.display().to_string()),
-            warnings: told(sweep),
+            warnings: all_warnings(sweep),
             identity,
         };
         let description = serde_json::to_value(&description).unwrap_or_default();
-        let directory = Directory {
+        let directory = SweepDirectory {
             path: path.to_owned(),
             mark: sweep_mark(&digest).to_owned(),
             format: request.format,
         };
         if is_results(path) {
             let path = path.to_owned();
-            return Err(Error::HoldsResults { path });
+            return Err(Error::ContainsResults { path });
         }
         directory.make()?;
         let _claim = directory.claim()?;
@@ -154,7 +154,7 @@ impl Directory {
             ));
         }
         fs::create_dir_all(&self.path).map_err(Error::write(&self.path))?;
-        for part in Directory::parts() {
+        for part in SweepDirectory::parts() {
             make_inside(&self.path, Path::new(part))
                 .map_err(|(path, source)| Error::Write { path, source })?;
         }
@@ -163,12 +163,14 @@ impl Directory {
 
     /// Waits for a lock on the directory. Other processes hold it only briefly.
     fn claim(&self) -> Result<Claim, Error> {
-        const PATIENCE: u32 = 500;
+        const LOCK_ATTEMPTS: u32 = 500;
         let mut tries = 0;
         loop {
             match Claim::of(&self.path) {
                 Ok(claim) => return Ok(claim),
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries < PATIENCE => {
+                Err(error)
+                    if error.kind() == io::ErrorKind::ResourceBusy && tries < LOCK_ATTEMPTS =>
+                {
                     tries += 1;
                     thread::sleep(Duration::from_millis(10));
                 }
@@ -183,7 +185,7 @@ impl Directory {
 
     /// Removes the files of any sweep. Receipts are first, because no chunk is complete without one.
     fn clear(&self) -> Result<(), Error> {
-        let parts: Vec<&str> = Directory::parts().collect();
+        let parts: Vec<&str> = SweepDirectory::parts().collect();
         for part in parts.into_iter().rev() {
             for (name, path) in files(&self.path.join(part))? {
                 if chunk_of(&name).is_some() {
@@ -226,13 +228,13 @@ impl Directory {
     }
 
     /// Returns the receipt of a chunk if its files match it, otherwise the path of a file that does not.
-    pub(crate) fn receipt(&self, chunk: u64) -> Result<Receipt, PathBuf> {
+    pub(crate) fn receipt(&self, chunk: u64) -> Result<ChunkReceipt, PathBuf> {
         let path = self.receipt_path(chunk);
         let text = read_text(&path, Kind::Summary).map_err(|_| path.clone())?;
-        let receipt: Receipt = serde_json::from_str(&text).map_err(|_| path)?;
+        let receipt: ChunkReceipt = serde_json::from_str(&text).map_err(|_| path)?;
         for (table, size) in SweepTable::ALL.into_iter().zip(receipt.files) {
             let path = self.table_path(table, chunk);
-            match measured(&path, size.bytes) {
+            match size_and_checksum(&path, size.bytes) {
                 Ok(found) if found == size => {}
                 _ => return Err(path),
             }
@@ -242,7 +244,7 @@ impl Directory {
 
     /// Removes the incomplete files that killed processes have left for these chunks.
     pub(crate) fn clear_partial(&self, is_own: impl Fn(u64) -> bool) -> Result<(), Error> {
-        for part in Directory::parts() {
+        for part in SweepDirectory::parts() {
             for (name, path) in files(&self.path.join(part))? {
                 let Some(begun) = name.strip_prefix('.').filter(|_| name.ends_with(PARTIAL)) else {
                     continue;
@@ -257,11 +259,11 @@ impl Directory {
     }
 
     /// Creates the table files of a chunk.
-    pub(crate) fn begin(&self, chunk: u64) -> Result<[Measured<PartialFile>; 3], Error> {
+    pub(crate) fn begin(&self, chunk: u64) -> Result<[ChecksumWriter<PartialFile>; 3], Error> {
         let begin = |table: SweepTable| {
             let name = self.name(chunk, self.format.name());
             PartialFile::create(&self.path.join(table.name()), &name)
-                .map(Measured::new)
+                .map(ChecksumWriter::new)
                 .map_err(Error::write(self.table_path(table, chunk)))
         };
         let [links, connections, network] = SweepTable::ALL;
@@ -273,7 +275,7 @@ impl Directory {
         &self,
         chunk: u64,
         tables: [PartialFile; 3],
-        receipt: &Receipt,
+        receipt: &ChunkReceipt,
     ) -> Result<(), Error> {
         let text = serde_json::to_string(receipt).unwrap_or_default() + "\n";
         let path = self.receipt_path(chunk);
@@ -287,7 +289,7 @@ impl Directory {
 }
 
 /// Returns all warnings of a sweep.
-fn told(sweep: &Sweep) -> Vec<String> {
+fn all_warnings(sweep: &Sweep) -> Vec<String> {
     let problems = sweep.base().warnings.iter().chain(sweep.warnings());
     problems
         .map(ToString::to_string)
@@ -321,7 +323,7 @@ fn chunk_of(name: &str) -> Option<u64> {
 
 /// Checks that the description in the directory is of the same sweep.
 fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> {
-    let not_one = |reason: String| Error::NotASweep {
+    let not_one = |reason: String| Error::InvalidDescription {
         path: file.to_owned(),
         reason,
     };
@@ -336,16 +338,16 @@ fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> 
     if theirs.get("digest") == ours.get("digest") {
         return Ok(());
     }
-    let told = |key: &&String| !["digest", "scenario", "warnings"].contains(&key.as_str());
+    let is_compared = |key: &&String| !["digest", "scenario", "warnings"].contains(&key.as_str());
     let differs = ours
         .iter()
         .filter(|(key, value)| theirs.get(*key) != Some(value));
     let differs: Vec<String> = differs
         .map(|(key, _)| key)
-        .filter(told)
+        .filter(is_compared)
         .map(|key| format!("`{key}`"))
         .collect();
-    Err(Error::Another {
+    Err(Error::OtherSweep {
         path: directory.to_owned(),
         differs: match differs.is_empty() {
             true => "the digests".to_owned(),
@@ -355,12 +357,12 @@ fn same_sweep(directory: &Path, file: &Path, ours: &Value) -> Result<(), Error> 
 }
 
 /// Returns the size and the checksum of a file. A file of another size is not read.
-fn measured(path: &Path, bytes: u64) -> io::Result<Size> {
+fn size_and_checksum(path: &Path, bytes: u64) -> io::Result<Size> {
     let mut file = fs::File::open(path)?;
     if file.metadata()?.len() != bytes {
         return Ok(Size::default());
     }
-    let mut to = Measured::new(io::sink());
+    let mut to = ChecksumWriter::new(io::sink());
     let mut part = vec![0; 256 * 1024];
     loop {
         match file.read(&mut part)? {
@@ -371,15 +373,15 @@ fn measured(path: &Path, bytes: u64) -> io::Result<Size> {
 }
 
 /// Writer that computes the size and the checksum of its output.
-pub(crate) struct Measured<W> {
+pub(crate) struct ChecksumWriter<W> {
     to: W,
     bytes: u64,
     crc32: crc32fast::Hasher,
 }
 
-impl<W> Measured<W> {
-    pub(crate) fn new(to: W) -> Measured<W> {
-        Measured {
+impl<W> ChecksumWriter<W> {
+    pub(crate) fn new(to: W) -> ChecksumWriter<W> {
+        ChecksumWriter {
             to,
             bytes: 0,
             crc32: crc32fast::Hasher::new(),
@@ -398,7 +400,7 @@ impl<W> Measured<W> {
     }
 }
 
-impl<W: Write> Write for Measured<W> {
+impl<W: Write> Write for ChecksumWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.bytes += written as u64;

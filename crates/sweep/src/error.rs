@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use netflow_results::Manifest;
 use netflow_scenario::Problems;
 
-use crate::{AxisError, MOST_CASES};
+use crate::{AxisError, MAX_CASES};
 
 /// Error of a sweep that was rejected or ended early.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum Error {
     Scenario(Problems),
     /// Too many cases.
     #[error(
-        "these are {cases} cases, with {rows} rows in all; a sweep has at most {MOST_CASES} cases. At {} ms a case, as \
+        "these are {cases} cases, with {rows} rows in all; a sweep has at most {MAX_CASES} cases. At {} ms a case, as \
          the first one took, they would take {years:.1} years of one processor", 1e3 * .case_s
     )]
     TooMany {
@@ -79,13 +79,13 @@ pub enum Error {
     },
     /// The directory contains results of a run.
     #[error("{} holds results of a run ({})", path.display(), Manifest::FILE)]
-    HoldsResults {
+    ContainsResults {
         /// The directory.
         path: PathBuf,
     },
     /// The directory contains another sweep.
     #[error("{} holds another sweep: {differs} differ", path.display())]
-    Another {
+    OtherSweep {
         /// The directory.
         path: PathBuf,
         /// Names of the different entries of `sweep.json`.
@@ -93,7 +93,7 @@ pub enum Error {
     },
     /// An invalid description of the sweep in the directory.
     #[error("{} is no description of a sweep: {reason}", path.display())]
-    NotASweep {
+    InvalidDescription {
         /// The file.
         path: PathBuf,
         /// Description of the problem.
@@ -137,10 +137,10 @@ impl Error {
                 ));
             }
             Error::TooMany { .. } => "vary fewer settings at a time, or with fewer values",
-            Error::Another { .. } | Error::NotASweep { .. } => {
+            Error::OtherSweep { .. } | Error::InvalidDescription { .. } => {
                 "give another directory; or --force, which removes what that sweep wrote"
             }
-            Error::HoldsResults { .. } => "give another directory",
+            Error::ContainsResults { .. } => "give another directory",
             _ => return None,
         };
         Some(help.to_owned())

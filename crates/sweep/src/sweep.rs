@@ -16,13 +16,13 @@ use serde::Serialize;
 
 use crate::cases::{Case, Cases, count};
 use crate::chunks::Chunks;
+use crate::evaluator::{CaseEvaluator, check_run};
 use crate::tables::columns;
-use crate::worker::{Worker, check_run};
 use crate::{Axis, Error};
 use netflow_results::columns::Cell;
 
 /// Loads the scenario with these settings, each `KEY=VALUE`; later ones replace earlier ones.
-pub type Load<'a> = dyn Fn(&[String]) -> Result<Prepared, Problems> + Sync + 'a;
+pub type ScenarioLoader<'a> = dyn Fn(&[String]) -> Result<Prepared, Problems> + Sync + 'a;
 
 /// Model that evaluates every case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -51,7 +51,7 @@ impl Model {
     }
 
     /// Returns a description.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Model::Solve => "the steady state, as `netflow solve` finds it",
             Model::Fluid => "a run of the fluid model, as `netflow run` has it",
@@ -122,7 +122,7 @@ pub fn default_format() -> Format {
 
 /// Result of the validation of all values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct Prechecked {
     /// Digest of the scenario files over all values.
     pub digest: String,
     /// True if some values name files.
@@ -153,10 +153,10 @@ impl Sweep {
     /// Any error that prevents the sweep.
     pub fn new(
         request: Request,
-        load: &Load<'_>,
+        load: &ScenarioLoader<'_>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Sweep, Error> {
-        let mut sweep = Sweep::untried(request, load)?;
+        let mut sweep = Sweep::unchecked(request, load)?;
         sweep.check_values(load, stop)?;
         Ok(sweep)
     }
@@ -165,27 +165,31 @@ impl Sweep {
     ///
     /// # Errors
     /// Those of [`new`](Self::new), except for values that are not validated again.
-    pub fn again(request: Request, tried: Tried, load: &Load<'_>) -> Result<Sweep, Error> {
-        let sweep = Sweep::untried(request, load)?;
-        if !tried.names_files && sweep.digest != tried.digest {
+    pub fn from_prechecked(
+        request: Request,
+        prechecked: Prechecked,
+        load: &ScenarioLoader<'_>,
+    ) -> Result<Sweep, Error> {
+        let sweep = Sweep::unchecked(request, load)?;
+        if !prechecked.names_files && sweep.digest != prechecked.digest {
             return Err(Error::Changed);
         }
         Ok(Sweep {
-            digest: tried.digest,
-            names_files: tried.names_files,
+            digest: prechecked.digest,
+            names_files: prechecked.names_files,
             ..sweep
         })
     }
 
-    /// Returns the result of the validation, for [`again`](Self::again).
-    pub fn tried(&self) -> Tried {
-        Tried {
+    /// Returns the result of the validation, for [`from_prechecked`](Self::from_prechecked).
+    pub fn prechecked(&self) -> Prechecked {
+        Prechecked {
             digest: self.digest.clone(),
             names_files: self.names_files,
         }
     }
 
-    fn untried(request: Request, load: &Load<'_>) -> Result<Sweep, Error> {
+    fn unchecked(request: Request, load: &ScenarioLoader<'_>) -> Result<Sweep, Error> {
         check_keys(&request)?;
         if !request.format.is_available() {
             let error = netflow_results::Error::FormatMissing {
@@ -200,7 +204,7 @@ impl Sweep {
         }
         let tables = columns(request.model, &request.axes);
         let mut sweep = Sweep {
-            base: loaded(request.model, load, &first_settings(&request))
+            base: load_for_model(request.model, load, &first_settings(&request))
                 .map_err(Error::Scenario)?,
             failures: Vec::new(),
             cases: Cases::new(&[], 0, 1).ok_or(Error::Changed)?,
@@ -260,20 +264,20 @@ impl Sweep {
 
     fn check_values(
         &mut self,
-        load: &Load<'_>,
+        load: &ScenarioLoader<'_>,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
         let axes = self.request.axes.iter().enumerate();
-        let values = axes.flat_map(|(a, axis)| to_try(axis).map(move |v| (a, v)));
+        let values = axes.flat_map(|(a, axis)| values_to_check(axis).map(move |v| (a, v)));
         let values: Vec<(usize, usize)> = values.collect();
         let cases = self.cases.count();
-        let tried = values.par_iter().map(|&(axis, value)| {
+        let prechecked = values.par_iter().map(|&(axis, value)| {
             if stop() {
                 return Err(Error::Stopped { done: 0, cases });
             }
             let mut which = vec![0; self.request.axes.len()];
             which[axis] = value;
-            let scenario = loaded(self.request.model, load, &self.settings_with(&which));
+            let scenario = load_for_model(self.request.model, load, &self.settings_with(&which));
             let scenario = scenario.map_err(Error::Scenario)?;
             if !self.failures.is_empty() && link_names(&scenario.network) != self.failures {
                 let setting = self.request.axes[axis].setting(value);
@@ -282,10 +286,10 @@ impl Sweep {
             Ok((scenario.digest, scenario.warnings))
         });
         // The first error in order, independent of the threads.
-        let tried: Vec<Result<(String, Vec<Problem>), Error>> = tried.collect();
+        let prechecked: Vec<Result<(String, Vec<Problem>), Error>> = prechecked.collect();
         let mut digests = BTreeSet::from([self.base.digest.clone()]);
-        for tried in tried {
-            let (digest, warnings) = tried?;
+        for prechecked in prechecked {
+            let (digest, warnings) = prechecked?;
             digests.insert(digest);
             for warning in warnings {
                 if !self.base.warnings.contains(&warning) && !self.warnings.contains(&warning) {
@@ -300,10 +304,10 @@ impl Sweep {
         Ok(())
     }
 
-    fn too_many(&self, load: &Load<'_>) -> Error {
+    fn too_many(&self, load: &ScenarioLoader<'_>) -> Error {
         let Request { axes, seeds, .. } = &self.request;
         let began = Instant::now();
-        let first = Worker::new(self, load, &|| false).evaluate(&Cases::first(axes));
+        let first = CaseEvaluator::new(self, load, &|| false).evaluate(&Cases::first(axes));
         if let Err(error) = first {
             return error;
         }
@@ -423,17 +427,18 @@ impl Sweep {
 }
 
 /// Axes with up to this many numbers are validated completely before the sweep starts.
-const TRIED: usize = 1000;
+const MAX_PRECHECKED_VALUES: usize = 1000;
 
-/// Returns the indices of the values to validate in addition to the first: all, or at most [`TRIED`] evenly
-/// spaced numbers including the last. Validating a value costs as much as preparing its cases.
-fn to_try(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
+/// Returns the indices of the values to validate in addition to the first: all, or at most
+/// [`MAX_PRECHECKED_VALUES`] evenly spaced numbers including the last. Validating a value costs as
+/// much as preparing its cases.
+fn values_to_check(axis: &Axis) -> impl Iterator<Item = usize> + use<> {
     let last = axis.values.len() - 1;
-    let tried = match axis.numbers {
-        Some(_) => last.min(TRIED),
+    let prechecked = match axis.numbers {
+        Some(_) => last.min(MAX_PRECHECKED_VALUES),
         None => last,
     };
-    (1..=tried).map(move |i| (i as u128 * last as u128 / tried as u128) as usize)
+    (1..=prechecked).map(move |i| (i as u128 * last as u128 / prechecked as u128) as usize)
 }
 
 /// Checks that each key is given once and has an effect.
@@ -476,9 +481,9 @@ fn check_keys(request: &Request) -> Result<(), Error> {
 }
 
 /// Loads the scenario with these settings, as required by the model.
-pub(crate) fn loaded(
+pub(crate) fn load_for_model(
     model: Model,
-    load: &Load<'_>,
+    load: &ScenarioLoader<'_>,
     settings: &[String],
 ) -> Result<Prepared, Problems> {
     let scenario = load(settings)?;

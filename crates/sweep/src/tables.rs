@@ -9,7 +9,7 @@ use netflow_results::{
 use netflow_steady::{Steady, TotalsSteady, rows};
 use serde::Serialize;
 
-use crate::sheet::Sheet;
+use crate::table_writer::TableWriter;
 use crate::{Axis, Model};
 use netflow_results::columns::{Cell, Column, Kind};
 
@@ -37,18 +37,18 @@ struct RunRow<'a> {
 
 /// Row of a network without a result.
 #[derive(Serialize)]
-struct NoRow {}
+struct EmptyRow {}
 
 /// Result of a case.
-pub(crate) enum Outcome {
+pub(crate) enum CaseResult {
     Steady(Network, Box<Steady>),
     Run(Box<Summary>),
 }
 
 /// Returns the table columns of a model, with one column per axis.
 pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
-    let mut of_case = vec![Column::new(CASE, Kind::Whole)];
-    of_case.extend(axes.iter().map(|axis| Column {
+    let mut case_columns = vec![Column::new(CASE, Kind::Whole)];
+    case_columns.extend(axes.iter().map(|axis| Column {
         name: axis.key.clone(),
         kind: match axis.numbers {
             Some(_) if axis.is_whole() => Kind::Whole,
@@ -57,9 +57,9 @@ pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
         },
         unit: axis.unit.clone().filter(|unit| !unit.is_empty()),
     }));
-    of_case.push(Column::new(FAILED, Kind::Text));
-    of_case.push(Column::new(SEED, Kind::Whole));
-    let with = |own: Vec<Column>| of_case.iter().cloned().chain(own).collect();
+    case_columns.push(Column::new(FAILED, Kind::Text));
+    case_columns.push(Column::new(SEED, Kind::Whole));
+    let with = |own: Vec<Column>| case_columns.iter().cloned().chain(own).collect();
     let status = Column::new("status", Kind::Text);
     let network = |own: Vec<Column>| with(std::iter::once(status).chain(own).collect());
     match model {
@@ -82,26 +82,26 @@ pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
 }
 
 /// Writers of the three tables.
-pub(crate) struct Sheets<W> {
-    links: Sheet<W>,
-    connections: Sheet<W>,
-    network: Sheet<W>,
+pub(crate) struct TableWriters<W> {
+    links: TableWriter<W>,
+    connections: TableWriter<W>,
+    network: TableWriter<W>,
 }
 
-impl<W: Write + Send + 'static> Sheets<W> {
+impl<W: Write + Send + 'static> TableWriters<W> {
     /// Returns writers to three outputs, for cases with `axes` axes.
     pub(crate) fn new(
         to: [W; 3],
         format: Format,
         tables: &SweepColumns,
         axes: usize,
-    ) -> io::Result<Sheets<W>> {
-        let of_case = axes + 3;
+    ) -> io::Result<TableWriters<W>> {
+        let case_columns = axes + 3;
         let [links, connections, network] = to;
-        Ok(Sheets {
-            links: Sheet::new(links, format, &tables.links, of_case)?,
-            connections: Sheet::new(connections, format, &tables.connections, of_case)?,
-            network: Sheet::new(network, format, &tables.network, of_case + 1)?,
+        Ok(TableWriters {
+            links: TableWriter::new(links, format, &tables.links, case_columns)?,
+            connections: TableWriter::new(connections, format, &tables.connections, case_columns)?,
+            network: TableWriter::new(network, format, &tables.network, case_columns + 1)?,
         })
     }
 
@@ -109,13 +109,13 @@ impl<W: Write + Send + 'static> Sheets<W> {
     pub(crate) fn add(
         &mut self,
         case: &[Cell<'_>],
-        outcome: &Result<Outcome, String>,
+        result: &Result<CaseResult, String>,
     ) -> io::Result<()> {
-        let status = outcome.as_ref().err().map_or("ok", String::as_str);
+        let status = result.as_ref().err().map_or("ok", String::as_str);
         let mut with_status = case.to_vec();
         with_status.push(Cell::Text(status));
-        match outcome {
-            Ok(Outcome::Steady(network, steady)) => {
+        match result {
+            Ok(CaseResult::Steady(network, steady)) => {
                 self.links.add(case, &rows::links(network, steady))?;
                 self.connections
                     .add(case, &rows::connections(network, steady))?;
@@ -126,7 +126,7 @@ impl<W: Write + Send + 'static> Sheets<W> {
                 };
                 self.network.add(&with_status, &[row])
             }
-            Ok(Outcome::Run(summary)) => {
+            Ok(CaseResult::Run(summary)) => {
                 self.links.add(case, &summary.links)?;
                 self.connections.add(case, &summary.connections)?;
                 let row = RunRow {
@@ -137,7 +137,7 @@ impl<W: Write + Send + 'static> Sheets<W> {
                 };
                 self.network.add(&with_status, &[row])
             }
-            Err(_) => self.network.add(&with_status, &[NoRow {}]),
+            Err(_) => self.network.add(&with_status, &[EmptyRow {}]),
         }
     }
 

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::directory::{Directory, Measured, Receipt};
-use crate::tables::Sheets;
-use crate::worker::Worker;
-use crate::{Error, Load, Shard, Sweep};
+use crate::directory::{ChecksumWriter, ChunkReceipt, SweepDirectory};
+use crate::evaluator::CaseEvaluator;
+use crate::tables::TableWriters;
+use crate::{Error, ScenarioLoader, Shard, Sweep};
 
 /// Options for writing a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Writing {
+pub struct WriteOptions {
     /// Shard to write.
     pub shard: Shard,
     /// True to remove the files of another sweep from the directory.
@@ -22,7 +22,7 @@ pub struct Writing {
 
 /// Result of writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteSummary {
     /// Cases of the shard, all of which are now in the directory.
     pub cases: u64,
     /// Cases that already existed.
@@ -47,14 +47,14 @@ impl Sweep {
     pub fn write(
         &self,
         directory: &Path,
-        writing: &Writing,
-        load: &Load<'_>,
+        options: &WriteOptions,
+        load: &ScenarioLoader<'_>,
         on_progress: &mut (dyn FnMut(f64) + Send),
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Written, Error> {
-        let directory = Directory::open(directory, self, writing.force)?;
-        let shard = writing.shard;
-        let is_own = |chunk: u64| shard.has(chunk);
+    ) -> Result<WriteSummary, Error> {
+        let directory = SweepDirectory::open(directory, self, options.force)?;
+        let shard = options.shard;
+        let is_own = |chunk: u64| shard.contains(chunk);
         self.write_into(&directory, &is_own, load, on_progress, stop)
     }
 
@@ -64,7 +64,7 @@ impl Sweep {
     /// # Errors
     /// The directory contains something else or cannot be written.
     pub fn prepare(&self, directory: &Path, force: bool) -> Result<Vec<u64>, Error> {
-        let directory = Directory::open(directory, self, force)?;
+        let directory = SweepDirectory::open(directory, self, force)?;
         let there = directory.receipts()?.into_par_iter();
         let whole = there.filter(|&chunk| directory.receipt(chunk).is_ok());
         Ok(whole.collect())
@@ -78,23 +78,23 @@ impl Sweep {
         &self,
         directory: &Path,
         chunks: &[u64],
-        load: &Load<'_>,
+        load: &ScenarioLoader<'_>,
         on_progress: &mut (dyn FnMut(f64) + Send),
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Written, Error> {
-        let directory = Directory::open(directory, self, false)?;
+    ) -> Result<WriteSummary, Error> {
+        let directory = SweepDirectory::open(directory, self, false)?;
         let is_own = |chunk: u64| chunks.contains(&chunk);
         self.write_into(&directory, &is_own, load, on_progress, stop)
     }
 
     fn write_into(
         &self,
-        directory: &Directory,
+        directory: &SweepDirectory,
         is_own: &(dyn Fn(u64) -> bool + Sync),
-        load: &Load<'_>,
+        load: &ScenarioLoader<'_>,
         on_progress: &mut (dyn FnMut(f64) + Send),
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Written, Error> {
+    ) -> Result<WriteSummary, Error> {
         let chunks = self.chunks();
         let is_own = |chunk: u64| chunk < chunks.count() && is_own(chunk);
         directory.clear_partial(is_own)?;
@@ -102,7 +102,7 @@ impl Sweep {
         let own_there: Vec<u64> = there.into_iter().filter(|&chunk| is_own(chunk)).collect();
         let found = own_there.par_iter().map(|&chunk| directory.receipt(chunk));
         let found: Vec<_> = found.collect();
-        let mut written = Written::default();
+        let mut written = WriteSummary::default();
         let mut is_there = vec![false; usize::try_from(chunks.count()).unwrap_or(usize::MAX)];
         for (&chunk, receipt) in own_there.iter().zip(found) {
             match receipt {
@@ -126,7 +126,7 @@ impl Sweep {
                 on_progress(done as f64 / to_do as f64);
             }
         };
-        let receipts: Result<Vec<Receipt>, Error> = left
+        let receipts: Result<Vec<ChunkReceipt>, Error> = left
             .par_iter()
             .with_max_len(1)
             .map(|&chunk| {
@@ -162,51 +162,51 @@ impl Sweep {
     /// Writes one chunk. Returns `None` without any output if it was stopped.
     fn write_chunk(
         &self,
-        directory: &Directory,
+        directory: &SweepDirectory,
         chunk: u64,
-        load: &Load<'_>,
+        load: &ScenarioLoader<'_>,
         on_case: &(dyn Fn() + Sync),
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Receipt>, Error> {
+    ) -> Result<Option<ChunkReceipt>, Error> {
         if stop() {
             return Ok(None);
         }
         let path = directory.path(chunk);
         let (format, axes) = (self.request().format, self.request().axes.len());
         let files = directory.begin(chunk)?;
-        let sheets = Sheets::new(files, format, self.tables(), axes);
-        let mut sheets = sheets.map_err(Error::write(&path))?;
-        let mut worker = Worker::new(self, load, stop);
+        let writers = TableWriters::new(files, format, self.tables(), axes);
+        let mut writers = writers.map_err(Error::write(&path))?;
+        let mut evaluator = CaseEvaluator::new(self, load, stop);
         let mut without_answer = 0;
         for index in self.chunks().cases(chunk) {
             let case = self.cases().case(index);
-            let Some(outcome) = worker.evaluate(&case)? else {
+            let Some(result) = evaluator.evaluate(&case)? else {
                 return Ok(None);
             };
-            without_answer += u64::from(outcome.is_err());
-            sheets
-                .add(&self.cells(&case), &outcome)
+            without_answer += u64::from(result.is_err());
+            writers
+                .add(&self.cells(&case), &result)
                 .map_err(Error::write(&path))?;
             on_case();
             if stop() {
                 return Ok(None);
             }
         }
-        let rows = sheets.rows();
-        let files = sheets.finish().map_err(Error::write(&path))?;
-        let receipt = Receipt {
+        let rows = writers.rows();
+        let files = writers.finish().map_err(Error::write(&path))?;
+        let receipt = ChunkReceipt {
             cases: self.cases_in(chunk),
             without_answer,
             rows,
-            files: files.each_ref().map(Measured::size),
+            files: files.each_ref().map(ChecksumWriter::size),
         };
-        directory.end(chunk, files.map(Measured::into_inner), &receipt)?;
+        directory.end(chunk, files.map(ChecksumWriter::into_inner), &receipt)?;
         Ok(Some(receipt))
     }
 }
 
-impl Written {
-    fn add(&mut self, receipt: &Receipt) {
+impl WriteSummary {
+    fn add(&mut self, receipt: &ChunkReceipt) {
         self.cases += receipt.cases;
         self.without_answer += receipt.without_answer;
         self.rows += receipt.rows;

@@ -16,7 +16,7 @@ use crate::{Capture, Error};
 /// Capture file that is being written.
 #[derive(Debug)]
 pub(crate) struct CaptureWriter {
-    packets: SyncSender<Taken>,
+    packets: SyncSender<CapturedPacket>,
     path: PathBuf,
     /// Writer thread, which returns its first error.
     thread: JoinHandle<io::Result<()>>,
@@ -71,13 +71,13 @@ impl CaptureReport {
     }
 }
 
-struct Taken {
+struct CapturedPacket {
     time_ns: u64,
     len: usize,
     start: Vec<u8>,
 }
 
-impl Taken {
+impl CapturedPacket {
     /// Writes the packet as a record. `began` is time 0 of the link as Unix time.
     fn write(&self, began: Duration, file: &mut impl Write) -> io::Result<()> {
         let time = began + Duration::from_nanos(self.time_ns);
@@ -119,7 +119,7 @@ impl CaptureWriter {
         let began = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let (packets, taken) = sync_channel::<Taken>(MOST_WAITING);
+        let (packets, taken) = sync_channel::<CapturedPacket>(MOST_WAITING);
         let thread = std::thread::Builder::new()
             .name("capture".to_owned())
             .spawn(move || {
@@ -143,7 +143,7 @@ impl CaptureWriter {
     /// Queues a packet that arrived at `time_ns` of the link.
     pub(crate) fn take(&mut self, time_ns: u64, packet: &[u8]) {
         let start = packet.get(..self.snap_bytes).unwrap_or(packet).to_vec();
-        let taken = self.packets.try_send(Taken {
+        let taken = self.packets.try_send(CapturedPacket {
             time_ns,
             len: packet.len(),
             start,

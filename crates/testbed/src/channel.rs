@@ -35,7 +35,7 @@ impl From<LossCause> for DropReason {
 
 /// Outcome for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum PacketOutcome {
     /// Delivery time, in nanoseconds.
     Delivered(u64),
     /// Drop, with its reason.
@@ -85,7 +85,7 @@ impl Channel {
 
     /// Processes the arrival of a packet of `bytes` at `now_ns`. An arrival time before the latest counts
     /// as the latest.
-    pub fn offer(&mut self, now_ns: u64, bytes: usize) -> Fate {
+    pub fn offer(&mut self, now_ns: u64, bytes: usize) -> PacketOutcome {
         self.last_ns = self.last_ns.max(now_ns);
         let lost = self.losses.next(bytes as f64);
         let sent_ns = match self.rate {
@@ -95,12 +95,12 @@ impl Channel {
                     self.queued_ns += sent_ns.saturating_sub(self.last_ns);
                     sent_ns
                 }
-                None => return Fate::Dropped(DropReason::Buffer),
+                None => return PacketOutcome::Dropped(DropReason::Buffer),
             },
         };
         match lost {
-            Some(cause) => Fate::Dropped(cause.into()),
-            None => Fate::Delivered(sent_ns.saturating_add(self.delay_ns)),
+            Some(cause) => PacketOutcome::Dropped(cause.into()),
+            None => PacketOutcome::Delivered(sent_ns.saturating_add(self.delay_ns)),
         }
     }
 

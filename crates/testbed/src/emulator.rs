@@ -17,13 +17,13 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use tun_rs::SyncDevice;
 
 use crate::Error;
-use crate::awake::Awake;
 use crate::capture::CaptureWriter;
-use crate::channel::{Channel, DropReason, Fate};
-use crate::options::{Detour, End, LinkOptions};
-use crate::priority::{Urgency, hurry};
+use crate::channel::{Channel, DropReason, PacketOutcome};
+use crate::cpu_keepalive::CpuKeepalive;
+use crate::options::{End, ExtraPathDelay, LinkOptions};
+use crate::precise_timer::{Clock, PreciseTimer};
+use crate::priority::{ThreadRole, set_realtime_priority};
 use crate::report::{DirectionReport, Lateness, LinkReport};
-use crate::waking::{Clock, Waking};
 
 /// Emulated link that runs until it is stopped or dropped.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct Emulator {
     /// Packets that found the buffer full, from A and from B.
     refused_pkts: [Arc<AtomicU64>; 2],
     thread: Option<JoinHandle<LinkReport>>,
-    _awake: Arc<Awake>,
+    _keepalive: Arc<CpuKeepalive>,
 }
 
 impl Emulator {
@@ -58,7 +58,7 @@ impl Emulator {
         let thread = thread::Builder::new()
             .name("link".to_owned())
             .spawn(move || {
-                let realtime = hurry(Urgency::Link);
+                let realtime = set_realtime_priority(ThreadRole::Link);
                 Link::new([a, b], [out, back], capture, realtime).run(&stopped)
             })
             .map_err(|error| Error::system("start the link's thread", error))?;
@@ -66,7 +66,7 @@ impl Emulator {
             stop,
             refused_pkts,
             thread: Some(thread),
-            _awake: Awake::keep(),
+            _keepalive: CpuKeepalive::keep(),
         })
     }
 
@@ -111,7 +111,7 @@ impl Drop for Emulator {
 const MOST_IN_FLIGHT_BYTES: usize = 256 << 20;
 
 /// Maximum packets read or written at one end before the other end is served.
-const TURN_PKTS: usize = 32;
+const BATCH_PKTS: usize = 32;
 
 /// Size of the largest IP packet, in bytes.
 const LARGEST_BYTES: usize = 65_535;
@@ -122,7 +122,7 @@ struct Link {
     out: Direction,
     back: Direction,
     clock: Clock,
-    waking: Waking,
+    timer: PreciseTimer,
     capture: Option<(CaptureWriter, End)>,
     realtime: bool,
     scratch: Vec<u8>,
@@ -141,7 +141,7 @@ impl Link {
             out,
             back,
             clock: Clock(Instant::now()),
-            waking: Waking::new(),
+            timer: PreciseTimer::new(),
             capture,
             realtime,
             scratch: vec![0; LARGEST_BYTES],
@@ -174,7 +174,7 @@ impl Link {
     /// are readable, and whether to stop.
     fn wait(&mut self, stop: &OwnedFd) -> rustix::io::Result<(bool, bool, bool)> {
         let due_ns = self.next_due_ns();
-        let (wake_ns, timeout) = self.waking.timeout(due_ns, &self.clock);
+        let (wake_ns, timeout) = self.timer.timeout(due_ns, &self.clock);
         let mut descriptors = [
             PollFd::new(&self.a, PollFlags::IN),
             PollFd::new(&self.b, PollFlags::IN),
@@ -184,8 +184,7 @@ impl Link {
         let ready = poll(&mut descriptors, timeout.as_ref())?;
         let [a, b, stop] = descriptors.map(|descriptor| !descriptor.revents().is_empty());
         if let (0, Some(wake_ns), Some(due_ns)) = (ready, wake_ns, due_ns) {
-            self.waking
-                .woken(wake_ns.max(asked_ns), due_ns, &self.clock);
+            self.timer.woken(wake_ns.max(asked_ns), due_ns, &self.clock);
         }
         Ok((a, b, stop))
     }
@@ -222,7 +221,7 @@ struct Direction {
     from: End,
     channel: Channel,
     /// Connections with an additional delay.
-    detour: Option<Detour>,
+    detour: Option<ExtraPathDelay>,
     /// Packets in flight on the direct path and on the detour, with their due times in nanoseconds.
     in_flight: [VecDeque<(u64, Vec<u8>)>; 2],
     in_flight_bytes: usize,
@@ -254,7 +253,7 @@ impl Direction {
         }
     }
 
-    /// Reads packets from the sending end's device, up to [`TURN_PKTS`].
+    /// Reads packets from the sending end's device, up to [`BATCH_PKTS`].
     fn read(
         &mut self,
         device: &SyncDevice,
@@ -262,7 +261,7 @@ impl Direction {
         capture: &mut Option<(CaptureWriter, End)>,
         scratch: &mut [u8],
     ) {
-        for _ in 0..TURN_PKTS {
+        for _ in 0..BATCH_PKTS {
             // No more packets, or the device is gone: packets in flight are still delivered.
             let Ok(bytes) = device.recv(scratch) else {
                 return;
@@ -283,12 +282,12 @@ impl Direction {
     fn accept(&mut self, now_ns: u64, packet: &[u8]) {
         self.report.offered.add(packet.len());
         let due_ns = match self.channel.offer(now_ns, packet.len()) {
-            Fate::Dropped(why) => {
+            PacketOutcome::Dropped(why) => {
                 self.report.drops.add(why);
                 let refused_pkts = self.report.drops.buffer;
                 return self.refused_pkts.store(refused_pkts, Ordering::Relaxed);
             }
-            Fate::Delivered(due_ns) => due_ns,
+            PacketOutcome::Delivered(due_ns) => due_ns,
         };
         let detour = self
             .detour
@@ -317,14 +316,14 @@ impl Direction {
         }
     }
 
-    /// Writes due packets to the receiving end's device, up to [`TURN_PKTS`].
+    /// Writes due packets to the receiving end's device, up to [`BATCH_PKTS`].
     fn deliver(
         &mut self,
         device: &SyncDevice,
         clock: &Clock,
         capture: &mut Option<(CaptureWriter, End)>,
     ) {
-        for _ in 0..TURN_PKTS {
+        for _ in 0..BATCH_PKTS {
             let now_ns = clock.now_ns();
             let due = self.first().filter(|&(due_ns, _)| due_ns <= now_ns);
             let next = due.and_then(|(_, way)| self.in_flight[way].pop_front());

@@ -21,49 +21,49 @@ mod report;
 mod stack;
 
 #[cfg(target_os = "linux")]
-mod awake;
-#[cfg(target_os = "linux")]
 mod bulk;
 #[cfg(target_os = "linux")]
-mod cage;
-#[cfg(target_os = "linux")]
 mod capture;
+#[cfg(target_os = "linux")]
+mod cpu_keepalive;
+#[cfg(target_os = "linux")]
+mod cpu_usage;
 #[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
 mod emulator;
 #[cfg(target_os = "linux")]
-mod machine;
-#[cfg(target_os = "linux")]
 mod namespace;
 #[cfg(target_os = "linux")]
 mod netlink;
+#[cfg(target_os = "linux")]
+mod pid_namespace;
+#[cfg(target_os = "linux")]
+mod precise_timer;
 #[cfg(target_os = "linux")]
 mod priority;
 #[cfg(target_os = "linux")]
 mod self_test;
 #[cfg(target_os = "linux")]
 mod testbed;
-#[cfg(target_os = "linux")]
-mod waking;
 
 #[cfg(target_os = "linux")]
 pub use bulk::transfer;
-#[cfg(target_os = "linux")]
-pub use cage::{inside_cage, name_hosts, spawn_caged};
 pub use capture::{CaptureError, CaptureReport};
-pub use channel::{Channel, DropReason, Fate};
+pub use channel::{Channel, DropReason, PacketOutcome};
 #[cfg(target_os = "linux")]
 pub use device::{address, check_congestion_control, congestion_controls};
 pub use error::Error;
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, become_root};
 pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss};
-pub use options::{Capture, Detour, DirectionOptions, End, LinkOptions, OptionError};
-pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_doubt};
+pub use options::{Capture, DirectionOptions, End, ExtraPathDelay, LinkOptions, OptionError};
+pub use outcome::{CONTROL_TOLERANCE_S, Outcome, control_fault};
 #[cfg(target_os = "linux")]
-pub use priority::{Urgency, hurry};
-pub use report::{Count, DirectionReport, Drops, LATEST_P99_US, Lateness, LinkReport};
+pub use pid_namespace::{bind_etc_hosts, is_pid_namespace_child, spawn_in_pid_namespace};
+#[cfg(target_os = "linux")]
+pub use priority::{ThreadRole, set_realtime_priority};
+pub use report::{Count, DirectionReport, Drops, Lateness, LinkReport, MAX_P99_LATENESS_US};
 #[cfg(target_os = "linux")]
 pub use self_test::{Row, self_test};
 pub use stack::{STACKS, StackOptions};

@@ -34,7 +34,7 @@ impl Default for DirectionOptions {
 /// Additional delay of connections to a TCP port of end B, which models hosts further away. It applies to
 /// the packets that B sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Detour {
+pub struct ExtraPathDelay {
     /// Port at end B.
     pub port: u16,
     /// Delay in addition to that from B to A.
@@ -49,7 +49,7 @@ pub struct LinkOptions {
     /// Direction from B to A.
     pub back: DirectionOptions,
     /// Connections with an additional delay.
-    pub detour: Option<Detour>,
+    pub detour: Option<ExtraPathDelay>,
     /// Largest IP packet, in bytes.
     pub mtu: u16,
     /// Random seed of all losses.

@@ -43,7 +43,7 @@ impl Outcome {
 
     /// Returns a skip as a failure, for checks whose resources must be available.
     #[must_use]
-    pub fn needed(self) -> Outcome {
+    pub fn skip_as_failure(self) -> Outcome {
         match self {
             Outcome::Skipped(reason) => Outcome::Failed(format!("needed, but {reason}")),
             other => other,
@@ -67,7 +67,7 @@ pub const CONTROL_TOLERANCE_S: f64 = 2e-3;
 
 /// Returns the fault of a loss-free control exchange, which must take whole round-trip times; `None` if
 /// there is none.
-pub fn control_doubt(seconds: f64, rtt_s: f64) -> Option<String> {
+pub fn control_fault(seconds: f64, rtt_s: f64) -> Option<String> {
     let whole = (seconds / rtt_s).round().max(1.0) * rtt_s;
     let off_s = (seconds - whole).abs();
     (off_s.is_nan() || off_s > CONTROL_TOLERANCE_S).then(|| {

@@ -11,7 +11,7 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
 /// Priority of a thread, by its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Urgency {
+pub enum ThreadRole {
     /// Endpoint that measures a link.
     Measuring = 1,
     /// Emulation thread of a link.
@@ -22,10 +22,10 @@ pub enum Urgency {
 
 /// Gives the calling thread minimum timer slack and real-time priority ahead of all ordinary threads.
 /// Returns whether the priority was granted. The thread must not compute for long.
-pub fn hurry(urgency: Urgency) -> bool {
+pub fn set_realtime_priority(role: ThreadRole) -> bool {
     // Without minimum slack, lateness is slightly larger, and is reported.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let priority = ThreadPriorityValue::try_from(urgency as u8).unwrap_or_default();
+    let priority = ThreadPriorityValue::try_from(role as u8).unwrap_or_default();
     set_thread_priority_and_policy(
         thread_native_id(),
         ThreadPriority::Crossplatform(priority),

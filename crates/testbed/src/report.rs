@@ -116,16 +116,16 @@ pub struct LinkReport {
 }
 
 /// Maximum p99 lateness of a valid run, in microseconds.
-pub const LATEST_P99_US: f64 = 1000.0;
+pub const MAX_P99_LATENESS_US: f64 = 1000.0;
 
 impl LinkReport {
     /// Returns the reason why results over this link are not valid; `None` if they are.
     pub fn doubt(&self) -> Option<String> {
         for (name, direction) in [("a to b", &self.out), ("b to a", &self.back)] {
             let late_us = direction.lateness.p99_us;
-            if late_us > LATEST_P99_US {
+            if late_us > MAX_P99_LATENESS_US {
                 return Some(format!(
-                    "from {name} the emulator was {late_us:.0} us late at p99, above {LATEST_P99_US:.0} us"
+                    "from {name} the emulator was {late_us:.0} us late at p99, above {MAX_P99_LATENESS_US:.0} us"
                 ));
             }
             for (what, pkts) in [

@@ -12,8 +12,8 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use crate::machine::Busy;
-use crate::priority::{Urgency, hurry};
+use crate::cpu_usage::CpuTimes;
+use crate::priority::{ThreadRole, set_realtime_priority};
 use crate::{
     DirectionOptions, End, Error, LinkOptions, LinkReport, OptionError, Outcome, StackOptions,
     Testbed,
@@ -36,7 +36,7 @@ const RTT_TOLERANCE_S: f64 = 0.3e-3;
 
 /// Number of times in a round trip at which a thread must run on time: the sending of A and one delivery
 /// at either end. A round trip is late if any of them is.
-const WAKINGS: f64 = 3.0;
+const TIMELY_WAKEUPS_PER_RTT: f64 = 3.0;
 
 /// Maximum fraction of the processors that other processes may use for a failure to count.
 const QUIET: f64 = 0.1;
@@ -147,12 +147,12 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
         .connect((testbed.address(End::B), 9))
         .map_err(failed)?;
     socket.set_nonblocking(true).map_err(failed)?;
-    let before = Busy::now();
+    let before = CpuTimes::now();
     let done = AtomicBool::new(false);
-    let (times_s, standstill) = thread::scope(|scope| {
-        let probe = scope.spawn(|| standstill(&done));
+    let (times_s, stall_fraction) = thread::scope(|scope| {
+        let probe = scope.spawn(|| stall_fraction(&done));
         let times_s = testbed.run_in(End::A, || {
-            hurry(Urgency::Measuring);
+            set_realtime_priority(ThreadRole::Measuring);
             (0..exchanges)
                 .map(|_| refusal_s(&socket, rtt_s))
                 .collect::<io::Result<Vec<f64>>>()
@@ -174,27 +174,27 @@ fn round_trips(rtt_s: f64, exchanges: usize) -> Result<(String, Outcome), Error>
     let off = format!("{:.3} ms off", 1e3 * off_s);
     let outcome = if off_s <= RTT_TOLERANCE_S {
         Outcome::Passed
-    } else if WAKINGS * standstill > 0.01 {
+    } else if TIMELY_WAKEUPS_PER_RTT * stall_fraction > 0.01 {
         Outcome::Inconclusive(format!(
             "{off}, on a machine whose processors stood still for {:.2} % of the time",
-            100.0 * standstill
+            100.0 * stall_fraction
         ))
     } else {
-        failed_in_peace(off, before)
+        failure_unless_busy(off, before)
     };
     let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| 1e3 * at(share));
     let measured = format!(
         "p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms of {exchanges}; late {:.0} us at p99; \
          processors away for {:.2} % of the time",
         report.out.lateness.p99_us.max(report.back.lateness.p99_us),
-        100.0 * standstill
+        100.0 * stall_fraction
     );
     Ok((measured, outcome.guarded(&report)))
 }
 
 /// Returns a failure of timing; inconclusive if other processes kept the machine busy.
-fn failed_in_peace(what: String, before: Option<Busy>) -> Outcome {
-    let others = before.and_then(Busy::others_since).unwrap_or(0.0);
+fn failure_unless_busy(what: String, before: Option<CpuTimes>) -> Outcome {
+    let others = before.and_then(CpuTimes::others_since).unwrap_or(0.0);
     match others > QUIET {
         true => Outcome::Inconclusive(format!(
             "{what}, while others used {:.0} % of the processors",
@@ -207,7 +207,7 @@ fn failed_in_peace(what: String, before: Option<Busy>) -> Outcome {
 /// Returns the fraction of time in which a processor did not run a thread with higher priority than the
 /// link's, for the worst processor. The machine, or the host of a virtual machine, delays every thread by
 /// that much, including the link's.
-fn standstill(done: &AtomicBool) -> f64 {
+fn stall_fraction(done: &AtomicBool) -> f64 {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let probes: Vec<_> = (0..processors)
@@ -225,7 +225,7 @@ fn standstill_of(processor: usize, done: &AtomicBool) -> f64 {
     if here.set(processor).is_ok() {
         let _ = sched_setaffinity(Pid::from_raw(0), &here);
     }
-    hurry(Urgency::Watching);
+    set_realtime_priority(ThreadRole::Watching);
     let (began, mut away) = (Instant::now(), Duration::ZERO);
     while !done.load(Ordering::Relaxed) {
         let begin = Instant::now();
@@ -286,7 +286,7 @@ fn datagrams(options: &DirectionOptions, pkts: usize) -> Result<(LinkReport, Vec
         .map_err(failed)?;
     let arrived = thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            hurry(Urgency::Measuring);
+            set_realtime_priority(ThreadRole::Measuring);
             numbers(&receiver)
         });
         let sent = (0..pkts).try_for_each(|number| {
@@ -365,17 +365,17 @@ fn order() -> Result<(String, Outcome), Error> {
         },
         LOSS_PKTS,
     )?;
-    let turned = arrived
+    let reordered = arrived
         .iter()
         .zip(arrived.iter().skip(1))
         .filter(|(a, b)| a >= b)
         .count();
     let missing = LOSS_PKTS - arrived.len().min(LOSS_PKTS);
-    let outcome = match (turned, missing) {
+    let outcome = match (reordered, missing) {
         (0, 0) => Outcome::Passed,
         _ => Outcome::Failed("some were".to_owned()),
     };
-    let measured = format!("{turned} out of order, {missing} missing of {LOSS_PKTS}");
+    let measured = format!("{reordered} out of order, {missing} missing of {LOSS_PKTS}");
     Ok((measured, received(outcome, &report, &arrived)))
 }
 
@@ -391,14 +391,14 @@ fn throughput() -> Result<(String, Outcome), Error> {
         },
         ..clean
     })?;
-    let (before, time) = (Busy::now(), Duration::from_secs(2));
+    let (before, time) = (CpuTimes::now(), Duration::from_secs(2));
     let bytes =
         crate::bulk::transfer(&testbed, time).map_err(|error| Error::system("transfer", error))?;
     let report = testbed.stop()?;
     let rate = 8.0 * bytes as f64 / time.as_secs_f64() * 1e-9;
     let outcome = match rate >= 1.0 {
         true => Outcome::Passed,
-        false => failed_in_peace("slower".to_owned(), before),
+        false => failure_unless_busy("slower".to_owned(), before),
     };
     Ok((format!("{rate:.2} Gbit/s"), outcome.guarded(&report)))
 }

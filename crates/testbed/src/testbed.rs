@@ -95,7 +95,7 @@ impl Testbed {
 
     /// Starts a command in an end's namespace. Its environment contains `NETFLOW_END` (`a` or `b`),
     /// `NETFLOW_ADDRESS` and `NETFLOW_PEER`. The caller must end it, unless this process was started by
-    /// [`spawn_caged`](crate::spawn_caged).
+    /// [`spawn_in_pid_namespace`](crate::spawn_in_pid_namespace).
     ///
     /// # Errors
     /// If the command cannot be started.

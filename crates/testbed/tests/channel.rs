@@ -1,7 +1,8 @@
 //! One direction of a link, compared with closed forms.
 
 use netflow_testbed::{
-    BitErrors, Channel, DirectionOptions, DropReason, Fate, GilbertElliott, LinkLoss, LinkOptions,
+    BitErrors, Channel, DirectionOptions, DropReason, GilbertElliott, LinkLoss, LinkOptions,
+    PacketOutcome,
 };
 use netflow_units::{Bytes, Packets, Seconds, Size};
 use proptest::prelude::*;
@@ -13,15 +14,15 @@ fn clean() -> DirectionOptions {
 }
 
 /// Returns the fates of packets of this size, one every microsecond.
-fn fates(options: &DirectionOptions, seed: u64, pkts: u64, bytes: usize) -> Vec<Fate> {
+fn fates(options: &DirectionOptions, seed: u64, pkts: u64, bytes: usize) -> Vec<PacketOutcome> {
     let mut channel = Channel::new(options, seed, 0);
     (0..pkts)
         .map(|number| channel.offer(1000 * number, bytes))
         .collect()
 }
 
-fn lost(fates: &[Fate]) -> Vec<bool> {
-    let lost = |fate: &Fate| matches!(fate, Fate::Dropped(_));
+fn lost(fates: &[PacketOutcome]) -> Vec<bool> {
+    let lost = |fate: &PacketOutcome| matches!(fate, PacketOutcome::Dropped(_));
     fates.iter().map(lost).collect()
 }
 
@@ -82,12 +83,12 @@ proptest! {
         for (gap_ns, bytes) in arrivals {
             now_ns += gap_ns;
             match channel.offer(now_ns, bytes) {
-                Fate::Delivered(at_ns) => {
+                PacketOutcome::Delivered(at_ns) => {
                     prop_assert!(at_ns >= last_ns && at_ns >= now_ns + delay_ns);
                     last_ns = at_ns;
                 }
-                Fate::Dropped(DropReason::Buffer) => prop_assert!(options.rate.is_some()),
-                Fate::Dropped(_) => {}
+                PacketOutcome::Dropped(DropReason::Buffer) => prop_assert!(options.rate.is_some()),
+                PacketOutcome::Dropped(_) => {}
             }
         }
     }
@@ -101,7 +102,7 @@ proptest! {
         let mut channel = Channel::new(&options, 1, 0);
         let mut last_ns = 0;
         for now_ns in times_ns {
-            if let Fate::Delivered(at_ns) = channel.offer(now_ns, 100) {
+            if let PacketOutcome::Delivered(at_ns) = channel.offer(now_ns, 100) {
                 prop_assert!(at_ns >= last_ns);
                 last_ns = at_ns;
             }
@@ -121,17 +122,17 @@ proptest! {
         for k in 1..=room {
             let expected_ns = 10e6 + k as f64 * 8.0 * bytes as f64 / 10e6 * 1e9;
             match channel.offer(0, bytes) {
-                Fate::Delivered(at_ns) => prop_assert!((at_ns as f64 - expected_ns).abs() <= 1.0),
-                Fate::Dropped(_) => prop_assert!(false, "packet {k}"),
+                PacketOutcome::Delivered(at_ns) => prop_assert!((at_ns as f64 - expected_ns).abs() <= 1.0),
+                PacketOutcome::Dropped(_) => prop_assert!(false, "packet {k}"),
             }
         }
-        prop_assert_eq!(channel.offer(0, bytes), Fate::Dropped(DropReason::Buffer));
+        prop_assert_eq!(channel.offer(0, bytes), PacketOutcome::Dropped(DropReason::Buffer));
         let expected_ns = (room * (room + 1) / 2) as f64 * 8.0 * bytes as f64 / 10e6 * 1e9;
         prop_assert!((channel.queued_ns() as f64 - expected_ns).abs() <= room as f64);
         // Once the first has been sent, there is space for one.
         let sent_ns = (8.0 * bytes as f64 / 10e6 * 1e9).ceil() as u64;
-        prop_assert!(matches!(channel.offer(sent_ns, bytes), Fate::Delivered(_)));
-        prop_assert_eq!(channel.offer(sent_ns, bytes), Fate::Dropped(DropReason::Buffer));
+        prop_assert!(matches!(channel.offer(sent_ns, bytes), PacketOutcome::Delivered(_)));
+        prop_assert_eq!(channel.offer(sent_ns, bytes), PacketOutcome::Dropped(DropReason::Buffer));
     }
 
     /// 1 - (1 - e)^(8L), by repeated multiplication.
@@ -153,12 +154,15 @@ fn bytes_of_a_buffer_are_counted() {
     let mut channel = Channel::new(&options, 1, 0);
     assert!(matches!(
         channel.offer(0, 600),
-        Fate::Delivered(600_000_000)
+        PacketOutcome::Delivered(600_000_000)
     ));
-    assert_eq!(channel.offer(0, 401), Fate::Dropped(DropReason::Buffer));
+    assert_eq!(
+        channel.offer(0, 401),
+        PacketOutcome::Dropped(DropReason::Buffer)
+    );
     assert!(matches!(
         channel.offer(0, 400),
-        Fate::Delivered(1_000_000_000)
+        PacketOutcome::Delivered(1_000_000_000)
     ));
 }
 
@@ -277,7 +281,7 @@ fn the_same_seed_drops_the_same_packets() {
     assert_eq!(alone, lost(&fates(&options, 9, 5000, 1000)));
     assert_ne!(alone, lost(&fates(&options, 10, 5000, 1000)));
     let mut back = Channel::new(&options, 9, 1);
-    let back: Vec<Fate> = (0..5000).map(|_| back.offer(0, 1000)).collect();
+    let back: Vec<PacketOutcome> = (0..5000).map(|_| back.offer(0, 1000)).collect();
     assert_ne!(alone, lost(&back));
 
     let slow = DirectionOptions {
@@ -289,12 +293,12 @@ fn the_same_seed_drops_the_same_packets() {
         ..options
     };
     let fates = fates(&slow, 9, 5000, 1000);
-    assert!(fates.contains(&Fate::Dropped(DropReason::Buffer)));
-    assert!(fates.contains(&Fate::Dropped(DropReason::BitErrors)));
+    assert!(fates.contains(&PacketOutcome::Dropped(DropReason::Buffer)));
+    assert!(fates.contains(&PacketOutcome::Dropped(DropReason::BitErrors)));
     for (alone, fate) in alone.iter().zip(&fates) {
         match fate {
-            Fate::Dropped(DropReason::Loss) => assert!(alone),
-            Fate::Dropped(DropReason::Buffer) => {}
+            PacketOutcome::Dropped(DropReason::Loss) => assert!(alone),
+            PacketOutcome::Dropped(DropReason::Buffer) => {}
             _ => assert!(!alone),
         }
     }

@@ -9,8 +9,8 @@ use std::{fs, thread};
 
 use netflow_needs::{Need, skip};
 use netflow_testbed::{
-    Capture, Detour, DirectionOptions, End, Error, LinkOptions, LinkReport, StackOptions, Testbed,
-    transfer,
+    Capture, DirectionOptions, End, Error, ExtraPathDelay, LinkOptions, LinkReport, StackOptions,
+    Testbed, transfer,
 };
 use netflow_units::{Packets, Seconds, Size};
 
@@ -104,7 +104,7 @@ fn a_handshake_takes_a_round_trip() {
 #[test]
 fn connections_with_a_detour_are_further_away() {
     let link = LinkOptions {
-        detour: Some(Detour {
+        detour: Some(ExtraPathDelay {
             port: 10,
             delay: Seconds(0.040),
         }),

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use flate2::read::MultiGzDecoder;
-use netflow_trace::{Link, What, open};
+use netflow_trace::{EventKind, Link, open};
 
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference");
 
@@ -78,11 +78,11 @@ const DROPS: &str = r#"$1 == "d" { n[$3 "->" $4]++ } END { for (l in n) print l,
 fn count_drops(trace: &Path, only_drops: bool) -> BTreeMap<Link, u64> {
     let mut reader = open(trace).expect("it was just written");
     if only_drops {
-        reader.only(&[What::Dropped]);
+        reader.retain_kinds(&[EventKind::Dropped]);
     }
     let mut drops = BTreeMap::new();
     while let Some(event) = reader.next().expect("it can be read") {
-        if let (What::Dropped, Some(link)) = (event.what, event.link) {
+        if let (EventKind::Dropped, Some(link)) = (event.kind, event.link) {
             *drops.entry(link).or_insert(0) += 1;
         }
     }

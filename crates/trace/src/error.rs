@@ -46,7 +46,7 @@ pub enum Error {
 }
 
 /// Maximum number of faults stored with their positions; the others are only counted.
-pub const KEPT_FAULTS: usize = 20;
+pub const MAX_STORED_FAULTS: usize = 20;
 
 /// Malformed parts of a trace that was read nevertheless.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +65,7 @@ pub struct Faults {
 impl Faults {
     pub(crate) fn add(&mut self, position: Position, message: impl Into<String>) {
         self.count += 1;
-        if self.first.len() < KEPT_FAULTS {
+        if self.first.len() < MAX_STORED_FAULTS {
             let message = message.into();
             self.first.push(Fault { position, message });
         }

@@ -8,7 +8,7 @@ pub struct Event {
     /// Time in nanoseconds since the start of the simulation (ns-2) or since 1970 (captures).
     pub time_ns: i64,
     /// Kind of event.
-    pub what: What,
+    pub kind: EventKind,
     /// Link of the event; `None` in captures.
     pub link: Option<Link>,
     /// Packet of the event.
@@ -17,7 +17,7 @@ pub struct Event {
 
 /// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// Arrival at the queue of the link (ns-2 `+`).
     Enqueued,
     /// Departure from the queue: the transmission starts (ns-2 `-`).

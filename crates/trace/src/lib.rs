@@ -2,12 +2,12 @@
 //! analysis.
 //!
 //! ```no_run
-//! use netflow_trace::{What, open};
+//! use netflow_trace::{EventKind, open};
 //!
 //! let mut trace = open("out.tr.gz".as_ref())?;
 //! let mut drops = 0;
 //! while let Some(event) = trace.next()? {
-//!     drops += u64::from(event.what == What::Dropped);
+//!     drops += u64::from(event.kind == EventKind::Dropped);
 //! }
 //! println!("{drops} packets were dropped; {} lines are malformed", trace.faults().count);
 //! # Ok::<(), netflow_trace::Error>(())
@@ -20,10 +20,10 @@ mod event;
 pub mod read;
 pub mod sender;
 
-pub use error::{Error, Fault, Faults, KEPT_FAULTS, Position};
-pub use event::{Endpoint, Event, Link, Packet, Segment, Transport, What};
-pub use read::{Format, LONGEST_LINE, LONGEST_PACKET, NodeNames, Reader, from_reader, open};
+pub use error::{Error, Fault, Faults, MAX_STORED_FAULTS, Position};
+pub use event::{Endpoint, Event, EventKind, Link, Packet, Segment, Transport};
+pub use read::{Format, MAX_CAPTURED_BYTES, MAX_LINE_BYTES, NodeNames, Reader, from_reader, open};
 
 /// Tolerated reordering in ns, for packets of several queues of a network card. A larger step is a clock
 /// that was set back.
-const SET_BACK_NS: i64 = 100_000_000;
+const MAX_REORDERING_NS: i64 = 100_000_000;

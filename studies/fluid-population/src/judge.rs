@@ -50,7 +50,7 @@ fn one(ns: &Ns2, draw: &Draw, seeds: u32) -> Result<Judged, netflow_compare::Err
     let runs = ns.run_seeds(&fluid, &settings, &|_| {}, &|| false)?;
     let runs = Ensemble::of(Referee::Ns2, &runs);
     let totals = |side: Side| -> Result<_, netflow_compare::Error> {
-        let side = netflow_compare::Side::evaluate(&draw.prepared(side), &settings)?;
+        let side = netflow_compare::NetflowRun::evaluate(&draw.prepared(side), &settings)?;
         Ok(Comparison::new(&side, &runs).totals)
     };
     let (of_fluid, of_packets) = (totals(Side::Fluid)?, totals(Side::Packets)?);

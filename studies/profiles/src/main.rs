@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use netflow::compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings, Side};
+use netflow::compare::{Comparison, Ensemble, NetflowRun, Ns2, Referee, Runner, Settings};
 use netflow_problems::fill_page;
 
 /// Network of the study.
@@ -110,11 +110,11 @@ fn compare(ns: &Ns2, network: &Network, quick: bool) -> Result<Found, Box<dyn Er
         overhead_s: OVERHEAD_S,
         ..plain.clone()
     };
-    let side = Side::evaluate(&scenario, &plain)?;
+    let side = NetflowRun::evaluate(&scenario, &plain)?;
     // The first evaluation also loads profiles and warms caches; the fastest of three counts.
     let mut netflow_s = side.took_s.unwrap_or(f64::INFINITY);
     for _ in 0..2 {
-        let again = Side::evaluate(&scenario, &plain)?;
+        let again = NetflowRun::evaluate(&scenario, &plain)?;
         netflow_s = netflow_s.min(again.took_s.unwrap_or(f64::INFINITY));
     }
     let told = |done| eprintln!("  run {done} of {}", plain.seeds);

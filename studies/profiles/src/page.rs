@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use netflow::compare::{BUSIEST, Comparison, Estimate, LinkComparison};
+use netflow::compare::{BUSIEST, ComparedValue, Comparison, LinkComparison};
 
 use crate::Found;
 
@@ -135,7 +135,7 @@ fn losers(network: &Found) -> String {
         format!("{} ({} for {})", link.link, digits(mine), digits(ns))
     });
     let mut connections: Vec<_> = network.jittered.connections.iter().collect();
-    let off = |e: &Estimate| e.relative_error().map_or(0.0, f64::abs);
+    let off = |e: &ComparedValue| e.relative_error().map_or(0.0, f64::abs);
     connections.sort_by(|a, b| off(&b.goodput_pps).total_cmp(&off(&a.goodput_pps)));
     let connections = connections.iter().take(WORST).map(|connection| {
         format!(
@@ -151,14 +151,14 @@ fn losers(network: &Found) -> String {
     )
 }
 
-fn spread(estimate: &Estimate) -> String {
+fn spread(estimate: &ComparedValue) -> String {
     match estimate.referee.std {
         Some(std) => format!("{} ± {}", digits(estimate.referee.mean), digits(std)),
         None => digits(estimate.referee.mean),
     }
 }
 
-fn relative(estimate: &Estimate) -> String {
+fn relative(estimate: &ComparedValue) -> String {
     let error = estimate.relative_error();
     error.map_or("–".to_owned(), |error| format!("{:+.1} %", 100.0 * error))
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use errors::{Errors, Said};
-use netflow_compare::{Delay, Linux, Ns2, Ns3, Run, Runner, Settings, Side};
+use netflow_compare::{Delay, Linux, NetflowRun, Ns2, Ns3, Run, Runner, Settings};
 use netflow_problems::fill_page;
 use netflow_scenario::export::Tcp;
 use netflow_scenario::{Prepared, load};
@@ -211,7 +211,7 @@ fn scenario(network: &Network, engine: &str, quick: bool) -> Result<Prepared, Bo
 }
 
 fn ours(scenario: &Prepared, settings: &Settings) -> Result<Vec<Run>, netflow_compare::Error> {
-    let side = Side::evaluate(scenario, settings)?;
+    let side = NetflowRun::evaluate(scenario, settings)?;
     let mut run = side.run;
     for connection in &side.summary.connections {
         if let (Some(p50_s), Some(p95_s)) = (connection.delay_p50_s, connection.delay_p95_s) {

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netflow_testbed::{Detour, DirectionOptions, End, LinkOptions, Outcome, StackOptions, Testbed};
+use netflow_testbed::{
+    DirectionOptions, End, ExtraPathDelay, LinkOptions, Outcome, StackOptions, Testbed,
+};
 use netflow_units::{BitsPerSecond, Packets, Rate, Seconds, Size};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -41,7 +43,7 @@ fn link(cell: &Cell) -> LinkOptions {
             delay,
             ..DirectionOptions::default()
         },
-        detour: (cell.detour_ms > 0).then_some(Detour {
+        detour: (cell.detour_ms > 0).then_some(ExtraPathDelay {
             port: last,
             delay: Seconds(1e-3 * f64::from(cell.detour_ms)),
         }),

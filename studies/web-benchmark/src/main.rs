@@ -39,7 +39,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     if arguments.quick {
         let outcome = quick();
         let outcome = if arguments.need {
-            outcome.needed()
+            outcome.skip_as_failure()
         } else {
             outcome
         };

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use netflow_ipb::{Measured, RunOptions, Server, ServerOptions, Until};
-use netflow_testbed::{End, Testbed, Urgency, hurry};
+use netflow_ipb::{Measured, RunOptions, Server, ServerOptions, StopCondition};
+use netflow_testbed::{End, Testbed, ThreadRole, set_realtime_priority};
 use netflow_workload::{Times, Waits};
 
 use crate::cell::{Cell, Users, web};
@@ -65,14 +65,14 @@ fn play(cell: &Cell, seed: u64, server: Server) -> Result<Measured, Unmeasured> 
     let over = AtomicBool::new(false);
     // Other load on the machine must not be measured; if priorities are not permitted, the lateness
     // of timers reveals it.
-    hurry(Urgency::Measuring);
+    set_realtime_priority(ThreadRole::Measuring);
     let measured = thread::scope(|scope| {
         let serving = scope.spawn(|| {
-            hurry(Urgency::Measuring);
+            set_realtime_priority(ThreadRole::Measuring);
             server.run(&|| over.load(Ordering::Relaxed))
         });
         let run = RunOptions {
-            until: Until::Users(cell.users),
+            until: StopCondition::Users(cell.users),
             think_scale: cell.think_scale(),
             connections: CONNECTIONS,
             // Timeouts double up to two minutes.

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum, ValueHint};
 #[cfg(target_os = "linux")]
 use netflow::compare::Linux;
 use netflow::compare::{
-    BUSIEST, Comparison, Costs, Ensemble, Error, Estimate, Ns2, Ns3, Referee, Runner, Settings,
-    Side, from_traces, write_ensemble,
+    BUSIEST, ComparedValue, Comparison, Costs, Ensemble, Error, NetflowRun, Ns2, Ns3, Referee,
+    Runner, Settings, from_traces, write_ensemble,
 };
 use netflow::evaluate::{self, warning_texts};
 use netflow::number::{count, duration, percent, plain, short};
@@ -202,7 +202,9 @@ pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), 
     )?)
 }
 
-fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Times>), Failure> {
+fn run_both(
+    arguments: &CompareArguments,
+) -> Result<(NetflowRun, Ensemble, Option<Times>), Failure> {
     if arguments.what.is_dir() {
         return Err(Failure::Usage {
             message: format!("{} is a results directory", arguments.what.display()),
@@ -259,7 +261,7 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
             runner
         }
     };
-    let side = Side::evaluate(&scenario, &settings)?;
+    let side = NetflowRun::evaluate(&scenario, &settings)?;
     let traced = !arguments.no_trace_run && runner.has_traces();
     // A traced run takes about as long as six others.
     let work = f64::from(settings.seeds) + if traced { 6.0 } else { 0.0 };
@@ -302,14 +304,14 @@ fn run_both(arguments: &CompareArguments) -> Result<(Side, Ensemble, Option<Time
 fn read_both(
     results: &Path,
     traces: &[PathBuf],
-) -> Result<(Side, Ensemble, Option<Times>), Failure> {
+) -> Result<(NetflowRun, Ensemble, Option<Times>), Failure> {
     if results.is_file() {
         return Err(Failure::Usage {
             message: format!("{} is no results directory", results.display()),
             help: Some("traces are compared with what `netflow run -o DIR` wrote".to_owned()),
         });
     }
-    let (side, runs) = from_traces(traces, Side::of_results(results)?)?;
+    let (side, runs) = from_traces(traces, NetflowRun::of_results(results)?)?;
     Ok((side, Ensemble::of(Referee::Ns2, &runs), None))
 }
 
@@ -435,7 +437,7 @@ fn print(
     Ok(())
 }
 
-fn spread(estimate: &Estimate) -> String {
+fn spread(estimate: &ComparedValue) -> String {
     match (told(estimate.referee.mean), estimate.referee.std) {
         (None, _) => "?".to_owned(),
         (Some(mean), Some(std)) => format!("{} ± {}", short(mean), short(std)),
@@ -448,7 +450,7 @@ fn told(number: f64) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-fn relative(estimate: &Estimate) -> String {
+fn relative(estimate: &ComparedValue) -> String {
     let text = |error| format!("{:+.1} %", 100.0 * error);
     known(estimate.relative_error(), text, "")
 }

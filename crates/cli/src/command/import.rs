@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::document::Words;
-use netflow::import::scenario::{self, Choices, Origin, Written};
+use netflow::import::scenario::{self, Defaults, Origin, WrittenScenario};
 use netflow::import::{Coordinates, Format, Reading, demands, read};
 use netflow::scenario::file::DemandKind;
 use netflow::units::Room;
@@ -81,7 +81,7 @@ pub struct ImportArguments {
 
     /// Kind of the demands whose file does not state it: a measured matrix contains its acknowledgements; `tcp` and `video` add
     /// them in the reverse direction
-    #[arg(long, value_name = "KIND", default_value = Choices::default().kind.name(), value_parser = word::<DemandKind>())]
+    #[arg(long, value_name = "KIND", default_value = Defaults::default().kind.name(), value_parser = word::<DemandKind>())]
     kind: DemandKind,
 
     /// Divide traffic among paths of equal cost [default: true if all links have a metric, as with IS-IS and OSPF, or links
@@ -116,7 +116,7 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
     let paths: Vec<&Path> = arguments.files.iter().map(PathBuf::as_path).collect();
     let topology = read(&paths, &reading).map_err(|problems| Failure::Input(problems.into()))?;
     let table = arguments.table()?;
-    let choices = Choices {
+    let choices = Defaults {
         bandwidth_bps: arguments.bandwidth,
         delay_s: arguments.delay,
         buffer: arguments.buffer,
@@ -185,7 +185,7 @@ impl ImportArguments {
         for file in &self.files {
             command += &format!(" {}", called(file));
         }
-        let default = Choices::default();
+        let default = Defaults::default();
         let mut add = |option: String| command += &format!(" {option}");
         if let Some(format) = self.format {
             add(format!("--format {}", format.name()));
@@ -227,7 +227,7 @@ impl ImportArguments {
     /// Writes the scenario and its demands: both or neither.
     fn write(
         &self,
-        written: &Written,
+        written: &WrittenScenario,
         table: Option<PathBuf>,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {

@@ -24,11 +24,9 @@ fn earliest_end_s(plan: &Plan, branch: &BranchPlan, fixed: &Fixed, state: &State
     let packet_s =
         |&p: &u32| plan.wire_bits(p, branch.data_bits) / state.links[p as usize].bandwidth_bps;
     let slowest_s = ranks.iter().map(packet_s).fold(0.0, f64::max);
-    // A rate set during the run does not apply to the time before it.
-    let has_fixed_rate = branch.profile == NO_PROFILE && state.set_pps(branch).is_none();
-    let gap_s = match has_fixed_rate {
-        true => slowest_s.max(1.0 / branch.rate_pps),
-        false => slowest_s,
+    let gap_s = match branch.profile {
+        NO_PROFILE => slowest_s.max(1.0 / state.pps_since_start(branch)),
+        _ => slowest_s,
     };
     let gaps = branch.size_pkts / branch.weight - 1.0;
     let path_s = fixed.forward_s + ranks.iter().map(packet_s).sum::<f64>();

@@ -2,8 +2,8 @@
 
 use std::iter;
 
-use netflow_ipb::Reason;
-use netflow_ipb::protocol::{Asked, Parser};
+use netflow_ipb::DropReason;
+use netflow_ipb::protocol::{Parser, Request};
 
 pub(super) const WORDS: &[&str] = &[
     "GET /",
@@ -36,7 +36,7 @@ pub fn ipb(bytes: &[u8]) {
     assert_eq!(refused.is_some(), refused_cut_up.is_some());
 }
 
-fn read<'a>(portions: impl Iterator<Item = &'a [u8]>) -> (Vec<Asked>, Option<Reason>) {
+fn read<'a>(portions: impl Iterator<Item = &'a [u8]>) -> (Vec<Request>, Option<DropReason>) {
     let mut parser = Parser::new(1 << 20);
     let mut found = Vec::new();
     for mut portion in portions {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netflow_import::scenario::{Choices, Origin};
+use netflow_import::scenario::{Defaults, Origin};
 use netflow_import::{Format, Reading, Topology, from_text, graphml, scenario};
 
 pub(super) const WORDS: &[&str] = &[
@@ -87,7 +87,7 @@ fn write(topology: &Topology) {
     let again = from_text("again.graphml", &graph, &Reading::default()).expect("our own GraphML");
     assert_eq!(again.nodes.len(), topology.nodes.len());
     assert_eq!(again.links.len(), topology.links.len());
-    let written = scenario::write(topology, &Choices::default(), &Origin::default());
+    let written = scenario::write(topology, &Defaults::default(), &Origin::default());
     for assumption in &written.assumptions {
         assert!(!assumption.whole(&written.topology).is_empty());
     }

@@ -8,10 +8,10 @@ use netflow_scenario::file::DemandKind;
 use netflow_units::{BitsPerSecond, Bounds};
 
 use crate::assumption::Assumptions;
-use crate::attributes::{Stated, cut};
-use crate::draft::{Finished, allowed_rates, unit_in_words};
+use crate::attributes::{StatedQuantity, cut};
+use crate::draft::{ParsedTopology, allowed_rates, unit_in_words};
+use crate::errors::{ImportError, ReadResult};
 use crate::lines::Lines;
-use crate::wrong::{Read, Wrong};
 use crate::{Demand, Reading, Topology};
 
 /// Demands between nodes of a network in another file.
@@ -30,7 +30,7 @@ pub(super) struct Demands {
 pub(super) struct Row {
     pub(super) from: End,
     pub(super) to: End,
-    pub(super) rate: Stated,
+    pub(super) rate: StatedQuantity,
     /// The original text of the rate and its interpretation, if they are to be reported.
     pub(super) remark: Option<(String, &'static str)>,
     pub(super) kind: Option<DemandKind>,
@@ -41,7 +41,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(from: End, to: End, rate: Stated, span: Range<usize>) -> Row {
+    pub(super) fn new(from: End, to: End, rate: StatedQuantity, span: Range<usize>) -> Row {
         Row {
             from,
             to,
@@ -65,10 +65,10 @@ pub(super) enum End {
 
 impl Demands {
     /// Returns the demands of a network without links.
-    pub(super) fn of(matrix: &Finished) -> Demands {
+    pub(super) fn of(matrix: &ParsedTopology) -> Demands {
         let name = |node: usize| End::Name(matrix.ids[node].clone());
         let rows = matrix.topology.demands.iter().map(|demand| {
-            let rate = Stated::Sure(demand.rate_bps);
+            let rate = StatedQuantity::WithUnit(demand.rate_bps);
             Row::new(name(demand.from), name(demand.to), rate, 0..0)
         });
         Demands {
@@ -96,7 +96,12 @@ impl Demands {
     }
 
     /// Adds the demands to the network.
-    pub(super) fn join(self, network: &mut Finished, text: &str, reading: &Reading) -> Read<()> {
+    pub(super) fn join(
+        self,
+        network: &mut ParsedTopology,
+        text: &str,
+        reading: &Reading,
+    ) -> ReadResult<()> {
         let lines = Lines::of(text);
         let said = reading.rate_unit_bps.or(self.unit_bps);
         let unit = said.unwrap_or(network.rate_unit);
@@ -128,7 +133,7 @@ impl Demands {
                 assumptions.about(text, about());
             } else if rate_bps < 0.0 || !Bounds::BIT_RATE.allow(rate_bps) {
                 let message = format!("a demand of {}", BitsPerSecond(rate_bps));
-                let wrong = Wrong::new(ProblemKind::OutOfRange, row.span, message);
+                let wrong = ImportError::new(ProblemKind::OutOfRange, row.span, message);
                 return Err(wrong.help(allowed_rates(&row.rate)));
             } else {
                 if let Some((text, how)) = &row.remark {
@@ -170,11 +175,11 @@ impl Demands {
 
 /// Nodes by all their names in the file: identifier, label and scenario name. A name that is the
 /// identifier of one node and the label of another is ambiguous.
-struct Known(HashMap<String, Called>);
+struct Known(HashMap<String, NameMatch>);
 
 /// The nodes of a name.
 #[derive(Clone, Copy)]
-enum Called {
+enum NameMatch {
     One(usize),
     /// The first two nodes of an ambiguous name.
     Several(usize, usize),
@@ -182,15 +187,15 @@ enum Called {
 
 impl Known {
     fn of(topology: &Topology, ids: &[String]) -> Known {
-        let mut known: HashMap<String, Called> = HashMap::new();
+        let mut known: HashMap<String, NameMatch> = HashMap::new();
         for (place, node) in topology.nodes.iter().enumerate() {
             let names = [ids.get(place), node.label.as_ref(), Some(&node.name)];
             for name in names.into_iter().flatten() {
-                let called = known.entry(name.clone()).or_insert(Called::One(place));
-                if let Called::One(first) = *called
+                let called = known.entry(name.clone()).or_insert(NameMatch::One(place));
+                if let NameMatch::One(first) = *called
                     && first != place
                 {
-                    *called = Called::Several(first, place);
+                    *called = NameMatch::Several(first, place);
                 }
             }
         }
@@ -204,13 +209,13 @@ impl Known {
         ends: [usize; 2],
         topology: &Topology,
         ways: &HashSet<(usize, usize)>,
-    ) -> Read<Vec<usize>> {
+    ) -> ReadResult<Vec<usize>> {
         let wrong = |message: String| {
-            let wrong = Wrong::new(ProblemKind::Conflict, row.span.clone(), message);
+            let wrong = ImportError::new(ProblemKind::Conflict, row.span.clone(), message);
             wrong.help("write all nodes from sender to receiver: `A > R1 > B`")
         };
         let node = |name: &String| self.place(&End::Name(name.clone()), topology, &row.span);
-        let places: Vec<usize> = row.path.iter().map(node).collect::<Read<_>>()?;
+        let places: Vec<usize> = row.path.iter().map(node).collect::<ReadResult<_>>()?;
         let name = |place: usize| topology.nodes.get(place).map_or("", |node| &*node.name);
         if places.first() != Some(&ends[0]) || places.last() != Some(&ends[1]) {
             let [from, to] = ends.map(name);
@@ -230,9 +235,9 @@ impl Known {
         }
     }
 
-    fn place(&self, end: &End, topology: &Topology, span: &Range<usize>) -> Read<usize> {
+    fn place(&self, end: &End, topology: &Topology, span: &Range<usize>) -> ReadResult<usize> {
         let unknown = |message: String, help: String| {
-            Wrong::new(ProblemKind::UnknownName, span.clone(), message).help(help)
+            ImportError::new(ProblemKind::UnknownName, span.clone(), message).help(help)
         };
         match end {
             End::Number(number) if *number < topology.nodes.len() => Ok(*number),
@@ -245,8 +250,8 @@ impl Known {
                 ))
             }
             End::Name(name) => match self.0.get(name).copied() {
-                Some(Called::One(place)) => Ok(place),
-                Some(Called::Several(first, second)) => {
+                Some(NameMatch::One(place)) => Ok(place),
+                Some(NameMatch::Several(first, second)) => {
                     let [first, second] = [first, second].map(|at| &topology.nodes[at].name);
                     let message = format!("`{}` is the name of several nodes", cut(name));
                     let help = format!(

@@ -13,12 +13,12 @@ use super::node_table::Nodes;
 use super::sndlib_native::number;
 use crate::About;
 use crate::attributes::{
-    self, Attribute, Stated, cut, is_of_link, letters, near_of_link, plain, with_point,
+    self, Attribute, StatedQuantity, cut, is_of_link, letters, near_of_link, plain, with_point,
 };
-use crate::draft::Draft;
-use crate::label::{self, Bytes};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
+use crate::label::{self, ByteUnit};
 use crate::lines::lines;
-use crate::wrong::{Read, Wrong};
 
 /// Names of the columns with the ends, in lower case without punctuation, the likeliest first.
 const FROM: &[&str] = &[
@@ -130,7 +130,7 @@ fn unit_words(name: &str) -> Option<String> {
 }
 
 /// Reads links. Their nodes may be those of a separate table, or new.
-pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
+pub(super) fn read(draft: &mut TopologyBuilder<'_>, nodes: Option<&Nodes>) -> ReadResult<()> {
     for (name, says) in nodes.iter().flat_map(|nodes| &nodes.rows) {
         draft.add_node_saying(name, says.clone(), 0..0)?;
     }
@@ -185,7 +185,7 @@ pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
         if !known {
             let message = "no link begins or ends at a node of the table of nodes";
             let help = "both tables have to call the nodes the same: that of nodes in a column `id`, `node` or `name`";
-            return Err(Wrong::new(ProblemKind::UnknownName, 0..0, message).help(help));
+            return Err(ImportError::new(ProblemKind::UnknownName, 0..0, message).help(help));
         }
         let text = format!("{unlisted} of the links' nodes are not in the table of nodes");
         draft.assumptions.whole(text);
@@ -197,7 +197,7 @@ pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
     };
     if undirected && !table.others().any(|(_, name)| says(name)) {
         let silence = "there is no column `directed`";
-        if !draft.settle_directions(silence) {
+        if !draft.infer_directions(silence) {
             draft
                 .assumptions
                 .whole(format!("links lead both ways: {silence}"));
@@ -206,7 +206,7 @@ pub(super) fn read(draft: &mut Draft<'_>, nodes: Option<&Nodes>) -> Read<()> {
     Ok(())
 }
 
-pub(super) fn demands(text: &str) -> Read<Demands> {
+pub(super) fn demands(text: &str) -> ReadResult<Demands> {
     if is_matrix(text) {
         return matrix(text);
     }
@@ -227,8 +227,9 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     table.rows(|row, span| {
         let cell = table.cell(row, column, &span)?;
         let (rate, remark) = rate_of_demand(cell, name, &unit, &span)?;
-        let end =
-            |column| -> Read<End> { Ok(End::Name(table.cell(row, column, &span)?.to_owned())) };
+        let end = |column| -> ReadResult<End> {
+            Ok(End::Name(table.cell(row, column, &span)?.to_owned()))
+        };
         let mut demand = Row::new(end(table.from)?, end(table.to)?, rate, span.clone());
         demand.remark = remark;
         for (column, name) in table.others() {
@@ -253,7 +254,7 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
 }
 
 /// Reads a demand matrix. A cell contains the rate from the node of its row to the node of its column.
-fn matrix(text: &str) -> Read<Demands> {
+fn matrix(text: &str) -> ReadResult<Demands> {
     let table = Table::between(text, 0, 0)?;
     let corner = table.columns.get(0).unwrap_or_default();
     let unit = unit_words(corner).map_or(Ok(None), |words| unit_of_column(corner, &words));
@@ -283,12 +284,12 @@ fn matrix(text: &str) -> Read<Demands> {
     Ok(found)
 }
 
-fn kind(value: &str, span: &Range<usize>) -> Read<DemandKind> {
+fn kind(value: &str, span: &Range<usize>) -> ReadResult<DemandKind> {
     DemandKind::named(&value.to_ascii_lowercase()).ok_or_else(|| {
         let message = format!("unknown kind `{}` of demands", cut(value));
         let names: Vec<&str> = DemandKind::names().collect();
         let help = format!("allowed: {}", names.join(", "));
-        Wrong::value(span.clone(), message).help(help)
+        ImportError::value(span.clone(), message).help(help)
     })
 }
 
@@ -301,32 +302,35 @@ fn rate_of_demand(
     name: &str,
     unit: &Result<Option<Unit>, String>,
     span: &Range<usize>,
-) -> Read<(Stated, Remark)> {
+) -> ReadResult<(StatedQuantity, Remark)> {
     const BYTES: &str = ": read as bytes";
     if let Ok(rate) = cell.parse::<BitsPerSecond>() {
         let remark = attributes::is_of_bytes(cell).then(|| (cell.to_owned(), BYTES));
-        return Ok((Stated::Sure(rate.get()), remark));
+        return Ok((StatedQuantity::WithUnit(rate.get()), remark));
     }
     let number = match of_cell(cell, span) {
         Ok(number) => number,
         // Rates may have the notation of links: `10G`.
         Err(wrong) if cell.contains(|c: char| c.is_alphabetic()) => {
-            let told = label::bandwidth(cell, Bytes::Meant).ok_or(wrong)?;
-            let bytes = if told.bytes.is_some() { BYTES } else { "" };
-            return Ok((Stated::Sure(told.bps), Some((cell.to_owned(), bytes))));
+            let stated = label::bandwidth(cell, ByteUnit::Bytes).ok_or(wrong)?;
+            let bytes = if stated.bytes.is_some() { BYTES } else { "" };
+            return Ok((
+                StatedQuantity::WithUnit(stated.bps),
+                Some((cell.to_owned(), bytes)),
+            ));
         }
         Err(wrong) => return Err(wrong),
     };
     match unit {
         Ok(Some(unit)) => {
             let remark = unit.is_of_bytes.then(|| (name.to_owned(), BYTES));
-            Ok((Stated::Sure(unit.bps * number), remark))
+            Ok((StatedQuantity::WithUnit(unit.bps * number), remark))
         }
-        Ok(None) => Ok((Stated::Bare(number), None)),
+        Ok(None) => Ok((StatedQuantity::WithoutUnit(number), None)),
         Err(message) => {
             let help = "name the column `rate_bps`, `rate_kbps`, `rate_mbps`, `rate_gbps` or `rate_tbps`, or `rate` and write units \
                         behind the numbers";
-            Err(Wrong::value(span.clone(), message.clone()).help(help))
+            Err(ImportError::value(span.clone(), message.clone()).help(help))
         }
     }
 }
@@ -386,18 +390,18 @@ fn unit_of_column(name: &str, words: &str) -> Result<Option<Unit>, String> {
     }
 }
 
-fn of_cell(cell: &str, span: &Range<usize>) -> Read<f64> {
+fn of_cell(cell: &str, span: &Range<usize>) -> ReadResult<f64> {
     number(cell, span).map_err(|wrong| with_point(wrong, cell))
 }
 
-fn truth(name: &str, value: &str, span: &Range<usize>) -> Read<Option<bool>> {
+fn truth(name: &str, value: &str, span: &Range<usize>) -> ReadResult<Option<bool>> {
     match value.to_ascii_lowercase().as_str() {
         "" => Ok(None),
         "true" | "1" | "yes" => Ok(Some(true)),
         "false" | "0" | "no" => Ok(Some(false)),
         _ => {
             let message = format!("`{}` of `{name}` is neither true nor false", cut(value));
-            Err(Wrong::value(span.clone(), message))
+            Err(ImportError::value(span.clone(), message))
         }
     }
 }
@@ -419,7 +423,7 @@ fn content(text: &str) -> (&str, usize, Option<u8>) {
 
 impl<'t> Table<'t> {
     /// Returns the delimiter and the column names.
-    pub(super) fn head(text: &str) -> Read<(u8, StringRecord)> {
+    pub(super) fn head(text: &str) -> ReadResult<(u8, StringRecord)> {
         let (span, head) = first_line(text);
         let (text, _, separator) = content(text);
         let count = |c: char| head.matches(c).count();
@@ -433,12 +437,15 @@ impl<'t> Table<'t> {
         let mut reader = reader(delimiter).from_reader(text.as_bytes());
         match reader.headers() {
             Ok(columns) => Ok((delimiter, columns.clone())),
-            Err(error) => Err(Wrong::syntax(span, format!("this is no CSV: {error}"))),
+            Err(error) => Err(ImportError::syntax(
+                span,
+                format!("this is no CSV: {error}"),
+            )),
         }
     }
 
     /// Returns a table whose rows refer to two nodes.
-    pub(super) fn of(text: &'t str) -> Read<Table<'t>> {
+    pub(super) fn of(text: &'t str) -> ReadResult<Table<'t>> {
         let (_, columns) = Table::head(text)?;
         let roles: Vec<String> = columns.iter().map(role).collect();
         let find = |names: &[&str]| {
@@ -450,13 +457,13 @@ impl<'t> Table<'t> {
             let message = format!("the first row has no column `{missing}`");
             let help = "the first row names the columns: `from` and `to`, and for example `bandwidth`, `delay`, `km`, `metric`, `directed`";
             let (span, _) = first_line(text);
-            return Err(Wrong::new(ProblemKind::Missing, span, message).help(help));
+            return Err(ImportError::new(ProblemKind::Missing, span, message).help(help));
         };
         Table::between(text, from, to)
     }
 
     /// Returns a table with the given columns for the ends.
-    pub(super) fn between(text: &'t str, from: usize, to: usize) -> Read<Table<'t>> {
+    pub(super) fn between(text: &'t str, from: usize, to: usize) -> ReadResult<Table<'t>> {
         let (delimiter, columns) = Table::head(text)?;
         let (text, skipped, _) = content(text);
         Ok(Table {
@@ -479,8 +486,8 @@ impl<'t> Table<'t> {
 
     pub(super) fn rows(
         &self,
-        mut each: impl FnMut(&StringRecord, Range<usize>) -> Read<()>,
-    ) -> Read<()> {
+        mut each: impl FnMut(&StringRecord, Range<usize>) -> ReadResult<()>,
+    ) -> ReadResult<()> {
         let mut reader = reader(self.delimiter).from_reader(self.text.as_bytes());
         let mut row = StringRecord::new();
         loop {
@@ -507,7 +514,7 @@ impl<'t> Table<'t> {
                         }
                         _ => format!("this is no CSV: {error}"),
                     };
-                    let wrong = Wrong::syntax(span, message);
+                    let wrong = ImportError::syntax(span, message);
                     return Err(match error.kind() {
                         csv::ErrorKind::UnequalLengths {
                             expected_len, len, ..
@@ -526,12 +533,12 @@ impl<'t> Table<'t> {
         row: &'r StringRecord,
         column: usize,
         span: &Range<usize>,
-    ) -> Read<&'r str> {
+    ) -> ReadResult<&'r str> {
         let cell = row.get(column).filter(|cell| !cell.is_empty());
         cell.ok_or_else(|| {
             let name = self.columns.get(column).unwrap_or_default();
             let message = format!("the cell of `{}` is empty", cut(name));
-            Wrong::new(ProblemKind::Missing, span.clone(), message)
+            ImportError::new(ProblemKind::Missing, span.clone(), message)
         })
     }
 }

@@ -6,13 +6,13 @@ use std::ops::Range;
 use netflow_document::ProblemKind;
 
 use crate::attributes::{self, Attribute, cut, plain};
-use crate::draft::Draft;
-use crate::wrong::{Read, Wrong};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
 
 /// Maximum depth of nested lists, which bounds the recursion.
 const DEEPEST: usize = 50;
 
-pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let mut parser = Parser {
         text: draft.text,
         at: draft.text.len() - draft.text.trim_start_matches('\u{feff}').len(),
@@ -21,13 +21,14 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let mut graphs = top.iter().filter(|entry| entry.is("graph"));
     let Some(graph) = graphs.next() else {
         let help = "GML begins with `graph [`";
-        return Err(Wrong::new(ProblemKind::Missing, 0..0, "there is no `graph`").help(help));
+        return Err(ImportError::new(ProblemKind::Missing, 0..0, "there is no `graph`").help(help));
     };
     if let Some(second) = graphs.next() {
         let help = "put each into a file of its own";
         let message = "there is more than one `graph`";
         return Err(
-            Wrong::new(ProblemKind::NotAvailable, second.key_span.clone(), message).help(help),
+            ImportError::new(ProblemKind::NotAvailable, second.key_span.clone(), message)
+                .help(help),
         );
     }
     let graph = graph.entries()?;
@@ -67,7 +68,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         )?;
     }
     if directed.is_none() {
-        draft.settle_directions("the graph has no `directed`");
+        draft.infer_directions("the graph has no `directed`");
     }
     Ok(())
 }
@@ -119,24 +120,24 @@ impl<'t> Entry<'t> {
         }
     }
 
-    fn entries(&self) -> Read<&[Entry<'t>]> {
+    fn entries(&self) -> ReadResult<&[Entry<'t>]> {
         match &self.value {
             Value::List(entries) => Ok(entries),
             Value::Text(_) => {
                 let message = format!("`{}` has no list in brackets", self.key);
-                Err(Wrong::syntax(self.span.clone(), message))
+                Err(ImportError::syntax(self.span.clone(), message))
             }
         }
     }
 
-    fn value_of(&self, entries: &[Entry<'_>], key: &str) -> Read<String> {
+    fn value_of(&self, entries: &[Entry<'_>], key: &str) -> ReadResult<String> {
         let value = entries
             .iter()
             .find(|entry| entry.is(key))
             .and_then(Entry::text);
         value.map(str::to_owned).ok_or_else(|| {
             let message = format!("this `{}` has no `{key}`", self.key);
-            Wrong::new(ProblemKind::Missing, self.key_span.clone(), message)
+            ImportError::new(ProblemKind::Missing, self.key_span.clone(), message)
         })
     }
 }
@@ -164,7 +165,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses entries up to the closing bracket of the list opened at `opened`, or up to the end.
-    fn list(&mut self, opened: Option<usize>, depth: usize) -> Read<Vec<Entry<'t>>> {
+    fn list(&mut self, opened: Option<usize>, depth: usize) -> ReadResult<Vec<Entry<'t>>> {
         let mut entries = Vec::new();
         loop {
             self.skip();
@@ -176,14 +177,14 @@ impl<'t> Parser<'t> {
             if rest.is_empty() {
                 return match opened {
                     None => Ok(entries),
-                    Some(at) => Err(Wrong::syntax(at..at + 1, "this `[` is never closed")),
+                    Some(at) => Err(ImportError::syntax(at..at + 1, "this `[` is never closed")),
                 };
             }
             entries.push(self.entry(depth)?);
         }
     }
 
-    fn entry(&mut self, depth: usize) -> Read<Entry<'t>> {
+    fn entry(&mut self, depth: usize) -> ReadResult<Entry<'t>> {
         let start = self.at;
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-')));
@@ -191,7 +192,7 @@ impl<'t> Parser<'t> {
         if !key.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             let c = rest.chars().next().unwrap_or(' ');
             let message = format!("a key is missing before `{}`", cut(&c.to_string()));
-            return Err(Wrong::syntax(start..start + c.len_utf8(), message));
+            return Err(ImportError::syntax(start..start + c.len_utf8(), message));
         }
         self.at += key.len();
         let key_span = start..self.at;
@@ -205,13 +206,17 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn value(&mut self, key: &str, key_span: &Range<usize>, depth: usize) -> Read<Value<'t>> {
+    fn value(&mut self, key: &str, key_span: &Range<usize>, depth: usize) -> ReadResult<Value<'t>> {
         let start = self.at;
         let rest = self.rest();
         match rest.chars().next() {
             Some('[') if depth >= DEEPEST => {
                 let message = format!("more than {DEEPEST} lists in one another");
-                Err(Wrong::new(ProblemKind::TooLarge, start..start + 1, message))
+                Err(ImportError::new(
+                    ProblemKind::TooLarge,
+                    start..start + 1,
+                    message,
+                ))
             }
             Some('[') => {
                 self.at += 1;
@@ -219,7 +224,7 @@ impl<'t> Parser<'t> {
             }
             Some('"') => {
                 let Some(length) = rest[1..].find('"') else {
-                    return Err(Wrong::syntax(
+                    return Err(ImportError::syntax(
                         start..start + 1,
                         "this string is never closed",
                     ));
@@ -229,7 +234,7 @@ impl<'t> Parser<'t> {
             }
             Some(']') | None => {
                 let message = format!("`{key}` has no value");
-                Err(Wrong::syntax(key_span.clone(), message))
+                Err(ImportError::syntax(key_span.clone(), message))
             }
             Some(_) => {
                 let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '[' | ']' | '"'));

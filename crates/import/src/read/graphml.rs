@@ -8,9 +8,9 @@ use roxmltree::Node;
 use super::xml::{attribute, child, children, parse, tag, text_of};
 use crate::About;
 use crate::attributes::{self, Attribute, cut, plain};
-use crate::draft::Draft;
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
 use crate::write::graphml::MARK;
-use crate::wrong::{Read, Wrong};
 
 /// Metadata of networks of the Topology Zoo that is kept.
 const ORIGIN: &[&str] = &[
@@ -29,7 +29,7 @@ struct Key<'a> {
     of: &'a str,
 }
 
-pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let document = parse(draft.text)?;
     let root = document.root_element();
     if root.tag_name().name() != "graphml" {
@@ -37,7 +37,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             "the document is a <{}>, not a <graphml>",
             root.tag_name().name()
         );
-        return Err(Wrong::syntax(tag(root), message));
+        return Err(ImportError::syntax(tag(root), message));
     }
     let mut keys = HashMap::new();
     for key in children(root, "key") {
@@ -53,7 +53,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     }
     let mut graphs = children(root, "graph");
     let Some(graph) = graphs.next() else {
-        return Err(Wrong::new(
+        return Err(ImportError::new(
             ProblemKind::Missing,
             tag(root),
             "there is no <graph>",
@@ -62,7 +62,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     if let Some(second) = graphs.next() {
         let message = "there is more than one <graph>";
         let help = "put each into a file of its own";
-        return Err(Wrong::new(ProblemKind::NotAvailable, tag(second), message).help(help));
+        return Err(ImportError::new(ProblemKind::NotAvailable, tag(second), message).help(help));
     }
     about(draft, graph, &keys)?;
     // In files that netflow writes, two directed links are never directions of one link.
@@ -72,7 +72,9 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         Some("undirected") | None => false,
         Some(other) => {
             let message = format!("`edgedefault` is `{}`", cut(other));
-            return Err(Wrong::value(tag(graph), message).help("allowed: directed, undirected"));
+            return Err(
+                ImportError::value(tag(graph), message).help("allowed: directed, undirected")
+            );
         }
     };
     // Edges may precede the nodes that they refer to.
@@ -81,7 +83,9 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         if let Some(inner) = child(node, "graph") {
             let message = format!("node `{}` has a graph of its own", cut(id));
             let help = "put that graph into a file of its own";
-            return Err(Wrong::new(ProblemKind::NotAvailable, tag(inner), message).help(help));
+            return Err(
+                ImportError::new(ProblemKind::NotAvailable, tag(inner), message).help(help),
+            );
         }
         let data = data(node, "node", &keys)?;
         draft.add_node(id, &data, tag(node))?;
@@ -96,7 +100,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             Some("false" | "0") => false,
             Some(other) => {
                 let message = format!("`directed` is `{}`", cut(other));
-                return Err(Wrong::value(at, message).help("allowed: true, false"));
+                return Err(ImportError::value(at, message).help("allowed: true, false"));
             }
         };
         let says = attributes::link(&data(edge, "edge", &keys)?)?;
@@ -105,7 +109,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     let says = |edge: Node<'_, '_>| edge.has_attribute("directed");
     if graph.attribute("edgedefault").is_none()
         && !children(graph, "edge").any(says)
-        && !draft.settle_directions("the graph has no `edgedefault`")
+        && !draft.infer_directions("the graph has no `edgedefault`")
     {
         draft
             .assumptions
@@ -119,11 +123,11 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
 
 /// Adds a hyperedge as a node between its ends.
 fn add_hyperedge(
-    draft: &mut Draft<'_>,
+    draft: &mut TopologyBuilder<'_>,
     hyperedge: Node<'_, '_>,
     number: usize,
     keys: &HashMap<&str, Key<'_>>,
-) -> Read<()> {
+) -> ReadResult<()> {
     let at = tag(hyperedge);
     let mut id = format!("hyperedge-{}", number + 1);
     while draft.has_node(&id) {
@@ -140,7 +144,7 @@ fn add_hyperedge(
             "out" => ((middle, end), true),
             other => {
                 let message = format!("`type` is `{}`", cut(other));
-                return Err(Wrong::value(span, message).help("allowed: in, out, undir"));
+                return Err(ImportError::value(span, message).help("allowed: in, out, undir"));
             }
         };
         draft.add_link(ends, directed, attributes::link(&data)?, span)?;
@@ -151,7 +155,11 @@ fn add_hyperedge(
     Ok(())
 }
 
-fn about(draft: &mut Draft<'_>, graph: Node<'_, '_>, keys: &HashMap<&str, Key<'_>>) -> Read<()> {
+fn about(
+    draft: &mut TopologyBuilder<'_>,
+    graph: Node<'_, '_>,
+    keys: &HashMap<&str, Key<'_>>,
+) -> ReadResult<()> {
     let said = data(graph, "graph", keys)?;
     let value = |name: &str| {
         let found = said.iter().find(|attribute| attribute.name == name)?;
@@ -174,14 +182,18 @@ fn data<'a>(
     node: Node<'a, '_>,
     of: &str,
     keys: &HashMap<&'a str, Key<'a>>,
-) -> Read<Vec<Attribute<'a>>> {
+) -> ReadResult<Vec<Attribute<'a>>> {
     let mut said = Vec::new();
     let mut mentioned = Vec::new();
     for data in children(node, "data") {
         let id = attribute(data, "key")?;
         let Some(key) = keys.get(id) else {
             let message = format!("there is no <key> `{}`", cut(id));
-            return Err(Wrong::new(ProblemKind::UnknownName, tag(data), message));
+            return Err(ImportError::new(
+                ProblemKind::UnknownName,
+                tag(data),
+                message,
+            ));
         };
         mentioned.push(id);
         let drawn = data.descendants().find(|it| {

@@ -18,8 +18,8 @@ use netflow_document::{FileId, Findings, Problems, Sources};
 use netflow_files::{Kind, read_text};
 use netflow_units::BitsPerSecond;
 
-use crate::draft::Draft;
-use crate::wrong::{Read, Wrong};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
 use crate::{Assumption, Format, Topology};
 use demands::Demands;
 use node_table::Nodes;
@@ -84,7 +84,7 @@ type Text<'t> = (&'t Path, FileId, &'t str);
 
 /// Combines all texts into one network: one text has links, the others demands.
 fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Option<Topology> {
-    let mut network: Option<(Draft<'_>, FileId)> = None;
+    let mut network: Option<(TopologyBuilder<'_>, FileId)> = None;
     let mut demands: Vec<(FileId, &str, Demands)> = Vec::new();
     let count = texts.len();
     let is_csv = |path: &Path, text: &str| {
@@ -97,7 +97,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     for &(_, file, text) in &tables {
         let read = match nodes {
             Some(_) => {
-                let wrong = Wrong::syntax(0..0, "this is a second table of nodes");
+                let wrong = ImportError::syntax(0..0, "this is a second table of nodes");
                 Err(wrong.help("put all of them into one"))
             }
             None => node_table::read(text),
@@ -105,7 +105,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         match read {
             Ok(read) => nodes = Some(read),
             Err(wrong) => {
-                wrong.tell(file, findings);
+                wrong.report(file, findings);
                 return None;
             }
         }
@@ -120,16 +120,16 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
             }
             Ok(Parsed::Network(draft)) => draft,
             Err(wrong) => {
-                wrong.tell(file, findings);
+                wrong.report(file, findings);
                 return None;
             }
         };
         if network.is_some() {
             let help = "several files are one network: one with links, the others with demands (columns `from`, `to`, `rate`); \
                 other networks are imported one by one";
-            Wrong::syntax(0..0, "this is a second network")
+            ImportError::syntax(0..0, "this is a second network")
                 .help(help)
-                .tell(file, findings);
+                .report(file, findings);
             return None;
         }
         network = Some((*draft, file));
@@ -143,18 +143,18 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
         let first = first.or_else(|| tables.first().map(|(_, file, _)| *file));
         let help = "name the file with the links as well, before or after it; a column of bandwidths is named, for example, \
                     `bandwidth_mbps`";
-        Wrong::syntax(0..0, what)
+        ImportError::syntax(0..0, what)
             .help(help)
-            .tell(first.unwrap_or(FileId::FIRST), findings);
+            .report(first.unwrap_or(FileId::FIRST), findings);
         return None;
     };
     if let Some((_, of_nodes, _)) = tables.first()
         && draft.format != Format::EdgeList
     {
         let help = "other formats say themselves where their nodes are: leave the table out";
-        Wrong::syntax(0..0, "a table of nodes goes with a CSV table of links")
+        ImportError::syntax(0..0, "a table of nodes goes with a CSV table of links")
             .help(help)
-            .tell(*of_nodes, findings);
+            .report(*of_nodes, findings);
         return None;
     }
     let has_bare_rates = draft.has_bare_rates() || demands.iter().any(|it| it.2.has_bare_rates());
@@ -163,19 +163,21 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
     let mut network = match draft.finish(reading, elsewhere) {
         Ok(network) => network,
         Err(wrong) => {
-            wrong.tell(file, findings);
+            wrong.report(file, findings);
             return None;
         }
     };
     for (demands_file, text, said) in demands {
         if let Err(wrong) = said.join(&mut network, text, reading) {
-            wrong.tell(demands_file, findings);
+            wrong.report(demands_file, findings);
             return None;
         }
     }
     let mut topology = network.topology;
     if has_bare_rates && reading.rate_unit_bps.is_none() {
-        topology.assumptions.extend(units_are_apart(&topology));
+        topology
+            .assumptions
+            .extend(has_implausible_units(&topology));
     }
     if topology.links.is_empty() {
         let message = match topology.nodes.len() {
@@ -184,7 +186,9 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
             nodes => format!("the file has {nodes} nodes and no links"),
         };
         let help = "a network needs a link";
-        Wrong::syntax(0..0, message).help(help).tell(file, findings);
+        ImportError::syntax(0..0, message)
+            .help(help)
+            .report(file, findings);
         return None;
     }
     Some(topology)
@@ -192,7 +196,7 @@ fn all(texts: Vec<Text<'_>>, reading: &Reading, findings: &mut Findings) -> Opti
 
 /// Returns a warning if a unit is likely wrong. This is the case if the largest demand exceeds 10 times
 /// the fastest link, or if all demands together are below 1/10 000 of the slowest link.
-fn units_are_apart(topology: &Topology) -> Option<Assumption> {
+fn has_implausible_units(topology: &Topology) -> Option<Assumption> {
     let links = || topology.links.iter().filter_map(|link| link.bandwidth_bps);
     let demands = || topology.demands.iter().map(|demand| demand.rate_bps);
     let (fastest, slowest) = (links().reduce(f64::max)?, links().reduce(f64::min)?);
@@ -214,7 +218,7 @@ fn units_are_apart(topology: &Topology) -> Option<Assumption> {
 
 /// The content of a file.
 enum Parsed<'t> {
-    Network(Box<Draft<'t>>),
+    Network(Box<TopologyBuilder<'t>>),
     Demands(Demands),
 }
 
@@ -230,19 +234,19 @@ fn one<'t>(
     reading: &Reading,
     several: bool,
     nodes: Option<&Nodes>,
-) -> Read<Parsed<'t>> {
+) -> ReadResult<Parsed<'t>> {
     let Some(format) = reading.format.or_else(|| Format::of(path, text)) else {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
         let help = format!("name the format: --format with one of {}", names.join(", "));
         if is_scenario(text) {
             let help = "a scenario needs no import: `netflow run FILE` runs it";
-            return Err(Wrong::syntax(0..0, "this is a scenario already").help(help));
+            return Err(ImportError::syntax(0..0, "this is a scenario already").help(help));
         }
-        return Err(Wrong::syntax(0..0, "the format is none that is known").help(help));
+        return Err(ImportError::syntax(0..0, "the format is none that is known").help(help));
     };
     let content = text.trim_start_matches('\u{feff}');
     if content.trim().is_empty() {
-        return Err(Wrong::syntax(0..0, "the file is empty"));
+        return Err(ImportError::syntax(0..0, "the file is empty"));
     }
     if format == Format::Repetita && content.trim_start().starts_with("DEMANDS") {
         return repetita::demands(text).map(Parsed::Demands);
@@ -250,7 +254,7 @@ fn one<'t>(
     if format == Format::EdgeList && edge_list::has_demands(text) {
         return edge_list::demands(text).map(Parsed::Demands);
     }
-    let mut draft = Draft::new(text, format);
+    let mut draft = TopologyBuilder::new(text, format);
     match format {
         Format::GraphMl => graphml::read(&mut draft)?,
         Format::Gml => gml::read(&mut draft)?,

@@ -9,9 +9,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::sndlib_native::number;
-use crate::attributes::{self, Attribute, Stated, cut, plain};
-use crate::draft::Draft;
-use crate::wrong::{Read, Wrong};
+use crate::attributes::{self, Attribute, StatedQuantity, cut, plain};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
 
 /// The top-level object. Nodes and links keep their positions in the text.
 #[derive(Deserialize)]
@@ -30,18 +30,20 @@ struct Document<'t> {
 
 type Object = serde_json::Map<String, Value>;
 
-pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let text = draft.text.trim_start_matches('\u{feff}');
     let document: Document<'_> = serde_json::from_str(text).map_err(|error| {
         let at = byte_of(draft.text, error.line(), error.column());
         let message = error.to_string();
         // The position is reported separately.
         let message = message.split(" at line ").next().unwrap_or_default();
-        Wrong::syntax(at, format!("this is no node-link JSON: {message}"))
+        ImportError::syntax(at, format!("this is no node-link JSON: {message}"))
     })?;
     let Some(nodes) = document.nodes else {
         let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
-        return Err(Wrong::new(ProblemKind::Missing, 0..1, "there is no list `nodes`").help(help));
+        return Err(
+            ImportError::new(ProblemKind::Missing, 0..1, "there is no list `nodes`").help(help),
+        );
     };
     let edges = match (document.edges, document.links) {
         (Some(edges), None) | (None, Some(edges)) => edges,
@@ -49,12 +51,13 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         (Some(edges), Some(links)) if edges.is_empty() => links,
         (Some(_), Some(_)) => {
             let help = "which of the two has the links? remove the other";
-            let wrong = Wrong::new(ProblemKind::Conflict, 0..1, "there are `edges` and `links`");
+            let wrong =
+                ImportError::new(ProblemKind::Conflict, 0..1, "there are `edges` and `links`");
             return Err(wrong.help(help));
         }
         (None, None) => {
             let help = "node-link JSON has the lists `nodes` and `edges` (or `links`)";
-            let wrong = Wrong::new(
+            let wrong = ImportError::new(
                 ProblemKind::Missing,
                 0..1,
                 "there is neither a list `edges` nor `links`",
@@ -83,7 +86,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         )?;
     }
     if document.directed.is_none() {
-        draft.settle_directions("the document has no `directed`");
+        draft.infer_directions("the document has no `directed`");
     }
     match document.graph {
         Some(graph) if graph.get().starts_with('{') => about(draft, graph),
@@ -92,7 +95,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
 }
 
 /// Reads the name of the network and its demands: `{"demands": {"0": {"1": 5.0}}}`.
-fn about(draft: &mut Draft<'_>, raw: &RawValue) -> Read<()> {
+fn about(draft: &mut TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<()> {
     let (graph, span) = object(draft, raw)?;
     if let Some(Value::String(name)) = graph.get("name") {
         draft.name = Some(plain(name));
@@ -103,7 +106,7 @@ fn about(draft: &mut Draft<'_>, raw: &RawValue) -> Read<()> {
     for (from, to) in demands {
         let Value::Object(to) = to else {
             let message = format!("the demands of `{}` are no object", cut(from));
-            return Err(Wrong::value(span, message).help("write {\"FROM\": {\"TO\": RATE}}"));
+            return Err(ImportError::value(span, message).help("write {\"FROM\": {\"TO\": RATE}}"));
         };
         for (to, rate) in to {
             let ends = (
@@ -116,16 +119,16 @@ fn about(draft: &mut Draft<'_>, raw: &RawValue) -> Read<()> {
                     cut(from),
                     cut(to)
                 );
-                return Err(Wrong::value(span, message));
+                return Err(ImportError::value(span, message));
             };
-            draft.add_demand(ends, Stated::Bare(rate), span.clone())?;
+            draft.add_demand(ends, StatedQuantity::WithoutUnit(rate), span.clone())?;
         }
     }
     Ok(())
 }
 
 /// Parses an object and returns its byte range in the text.
-fn object(draft: &Draft<'_>, raw: &RawValue) -> Read<(Object, Range<usize>)> {
+fn object(draft: &TopologyBuilder<'_>, raw: &RawValue) -> ReadResult<(Object, Range<usize>)> {
     let start = (raw.get().as_ptr() as usize).saturating_sub(draft.text.as_ptr() as usize);
     let first_line = raw.get().lines().next().map_or(0, str::len);
     let span = start..start + first_line;
@@ -133,34 +136,37 @@ fn object(draft: &Draft<'_>, raw: &RawValue) -> Read<(Object, Range<usize>)> {
         Ok(object) => Ok((object, span)),
         Err(_) => {
             let message = format!("`{}` is not an object", cut(raw.get()));
-            Err(Wrong::value(span, message).help("write {\"key\": value, ...}"))
+            Err(ImportError::value(span, message).help("write {\"key\": value, ...}"))
         }
     }
 }
 
 /// Returns an identifier: a string, a number, or any other value as JSON.
-fn id(object: &Object, key: &str, span: &Range<usize>) -> Read<String> {
+fn id(object: &Object, key: &str, span: &Range<usize>) -> ReadResult<String> {
     match object.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Null) | None => {
             let message = format!("there is no `{key}`");
-            Err(Wrong::new(ProblemKind::Missing, span.clone(), message))
+            Err(ImportError::new(
+                ProblemKind::Missing,
+                span.clone(),
+                message,
+            ))
         }
         Some(other) => Ok(other.to_string()),
     }
 }
 
 /// Returns the attributes of an object. `pos` is a pair of coordinates.
-fn said<'o>(object: &'o Object, span: &Range<usize>) -> Read<Vec<Attribute<'o>>> {
+fn said<'o>(object: &'o Object, span: &Range<usize>) -> ReadResult<Vec<Attribute<'o>>> {
     let mut said = Vec::new();
     for (key, value) in object {
         match value {
             Value::Array(pair) if key == "pos" => {
                 let [x, y] = pair.as_slice() else {
                     let message = format!("`pos` has {} numbers", pair.len());
-                    return Err(
-                        Wrong::value(span.clone(), message).help("write [LONGITUDE, LATITUDE]")
-                    );
+                    return Err(ImportError::value(span.clone(), message)
+                        .help("write [LONGITUDE, LATITUDE]"));
                 };
                 for (name, value) in [("x", x), ("y", y)] {
                     let text = value.to_string();

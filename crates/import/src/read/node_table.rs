@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use netflow_document::ProblemKind;
 
 use super::edge_list::{Table, role};
-use crate::attributes::{self, Attribute, NodeSays, cut, is_of_node};
-use crate::wrong::{Read, Wrong};
+use crate::attributes::{self, Attribute, NodeAttributes, cut, is_of_node};
+use crate::errors::{ImportError, ReadResult};
 
 /// Names of the column with the node identifiers, the likeliest first.
 const NAMES: &[&str] = &["id", "node", "name", "label"];
@@ -14,7 +14,7 @@ const NAMES: &[&str] = &["id", "node", "name", "label"];
 /// The nodes of a table.
 pub(super) struct Nodes {
     /// Identifiers in tables of links, and attributes.
-    pub(super) rows: Vec<(String, NodeSays)>,
+    pub(super) rows: Vec<(String, NodeAttributes)>,
     /// Assumptions about the table.
     pub(super) assumptions: Vec<String>,
 }
@@ -38,7 +38,7 @@ fn key(text: &str) -> Option<usize> {
     NAMES.iter().find_map(place)
 }
 
-pub(super) fn read(text: &str) -> Read<Nodes> {
+pub(super) fn read(text: &str) -> ReadResult<Nodes> {
     // `has_nodes` has checked that it exists.
     let key = key(text).unwrap_or_default();
     let table = Table::between(text, key, key)?;
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str) -> Read<Nodes> {
         let name = table.cell(row, key, &span)?.to_owned();
         if !seen.insert(name.clone()) {
             let message = format!("node `{}` exists twice", cut(&name));
-            return Err(Wrong::new(ProblemKind::Duplicate, span, message));
+            return Err(ImportError::new(ProblemKind::Duplicate, span, message));
         }
         let said = table.others().map(|(column, name)| {
             let value = row.get(column).unwrap_or_default();
@@ -71,7 +71,7 @@ pub(super) fn read(text: &str) -> Read<Nodes> {
         if beyond(says.longitude, 180.0) || beyond(says.latitude, 90.0) {
             let message = format!("node `{}` is nowhere on the earth", cut(&name));
             let help = "longitudes go from -180 to 180, latitudes from -90 to 90";
-            return Err(Wrong::value(span, message).help(help));
+            return Err(ImportError::value(span, message).help(help));
         }
         nodes.rows.push((name, says));
         Ok(())

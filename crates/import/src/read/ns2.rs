@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use netflow_document::ProblemKind;
 
-use crate::attributes::{LinkSays, Stated, cut, scaled};
-use crate::draft::Draft;
-use crate::label::Told;
+use crate::attributes::{LinkAttributes, StatedQuantity, cut, scaled};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
+use crate::label::LabelBandwidth;
 use crate::lines::{Word, lines, words};
-use crate::wrong::{Read, Wrong};
 
 const LIKE: &str = "$ns duplex-link $a $b 10Mb 5ms DropTail";
 
-pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let text = draft.text;
     let mut set: HashMap<&str, &str> = HashMap::new();
     let mut depth = 0_usize;
@@ -33,10 +33,12 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
                 let message = "this link is made in a loop, a procedure or a condition";
                 let help =
                     "only links that are written out are read: run the script, or write them out";
-                return Err(
-                    Wrong::new(ProblemKind::NotAvailable, words[at].span.clone(), message)
-                        .help(help),
-                );
+                return Err(ImportError::new(
+                    ProblemKind::NotAvailable,
+                    words[at].span.clone(),
+                    message,
+                )
+                .help(help));
             }
             (Some(at), _) => add_link(draft, &words, at, &set)?,
             (None, [command, name, value])
@@ -84,11 +86,11 @@ fn joined(text: &str) -> impl Iterator<Item = (usize, String)> {
 }
 
 fn add_link(
-    draft: &mut Draft<'_>,
+    draft: &mut TopologyBuilder<'_>,
     words: &[Word<'_>],
     at: usize,
     set: &HashMap<&str, &str>,
-) -> Read<()> {
+) -> ReadResult<()> {
     let command = &words[at];
     let span = words[0].span.start..words[words.len() - 1].span.end;
     let [from, to, bandwidth, delay, ..] = &words[at + 1..] else {
@@ -96,7 +98,9 @@ fn add_link(
             "`{}` needs two nodes, a bandwidth and a delay",
             command.text
         );
-        return Err(Wrong::new(ProblemKind::Missing, span, message).help(format!("write {LIKE}")));
+        return Err(
+            ImportError::new(ProblemKind::Missing, span, message).help(format!("write {LIKE}"))
+        );
     };
     let mut ends = [0, 0];
     for (end, word) in ends.iter_mut().zip([from, to]) {
@@ -105,7 +109,7 @@ fn add_link(
             let message = format!("`{}` is not the name of a node", cut(word.text));
             let help = "only links that are written out are read, such as `$n1` or `$n(1)`";
             return Err(
-                Wrong::new(ProblemKind::NotAvailable, word.span.clone(), message).help(help),
+                ImportError::new(ProblemKind::NotAvailable, word.span.clone(), message).help(help),
             );
         }
         *end = draft.named(name, word.span.clone())?;
@@ -117,28 +121,31 @@ fn add_link(
             .map(|value| (*value).to_owned())
             .ok_or_else(|| {
                 let message = format!("no line before sets `{}`", cut(name));
-                Wrong::new(ProblemKind::UnknownName, word.span.clone(), message)
+                ImportError::new(ProblemKind::UnknownName, word.span.clone(), message)
             }),
     };
     let rate = value(bandwidth)?;
     let bps = bandwidth_bps(&rate, &bandwidth.span)?;
     let (bandwidth, label) = match rate.contains('B') {
-        true => (None, Some((Told::of_bytes(bps), rate))),
-        false => (Some((Stated::Sure(bps), bandwidth.span.clone())), None),
+        true => (None, Some((LabelBandwidth::of_bytes(bps), rate))),
+        false => (
+            Some((StatedQuantity::WithUnit(bps), bandwidth.span.clone())),
+            None,
+        ),
     };
     let delay_s = delay_s(&value(delay)?, &delay.span)?;
-    let says = LinkSays {
+    let says = LinkAttributes {
         bandwidth,
         label,
-        delay: Some((Stated::Sure(delay_s), delay.span.clone())),
-        ..LinkSays::default()
+        delay: Some((StatedQuantity::WithUnit(delay_s), delay.span.clone())),
+        ..LinkAttributes::default()
     };
     let directed = command.text == "simplex-link";
     draft.add_link((ends[0], ends[1]), directed, says, span)
 }
 
 /// Parses a bandwidth: `10Mb`, `1.5Mbps`, `64k`, `1MB` (bytes), `1000000`.
-fn bandwidth_bps(text: &str, span: &Range<usize>) -> Read<f64> {
+fn bandwidth_bps(text: &str, span: &Range<usize>) -> ReadResult<f64> {
     let (number, unit) = quantity(text);
     let bytes = if unit.contains('B') { 8.0 } else { 1.0 };
     let factor = match unit.to_ascii_lowercase().as_str() {
@@ -153,13 +160,13 @@ fn bandwidth_bps(text: &str, span: &Range<usize>) -> Read<f64> {
         true => Ok(bps),
         false => {
             let message = format!("`{}` is not a bandwidth of ns-2", cut(text));
-            Err(Wrong::value(span.clone(), message).help("write 10Mb, 64k or 1000000"))
+            Err(ImportError::value(span.clone(), message).help("write 10Mb, 64k or 1000000"))
         }
     }
 }
 
 /// Parses a delay: `5ms`, `0.005`, `20us`.
-fn delay_s(text: &str, span: &Range<usize>) -> Read<f64> {
+fn delay_s(text: &str, span: &Range<usize>) -> ReadResult<f64> {
     let (number, unit) = quantity(text);
     let factor = match unit {
         "" | "s" => 1.0,
@@ -173,7 +180,7 @@ fn delay_s(text: &str, span: &Range<usize>) -> Read<f64> {
         true => Ok(delay_s),
         false => {
             let message = format!("`{}` is not a delay of ns-2", cut(text));
-            Err(Wrong::value(span.clone(), message).help("write 5ms, 0.005 or 20us"))
+            Err(ImportError::value(span.clone(), message).help("write 5ms, 0.005 or 20us"))
         }
     }
 }

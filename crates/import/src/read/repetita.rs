@@ -6,16 +6,16 @@ use netflow_document::ProblemKind;
 
 use super::demands::{Demands, End, Row};
 use super::sndlib_native::number;
-use crate::attributes::{Attribute, LinkSays, Stated, cut};
-use crate::draft::Draft;
+use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, cut};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
 use crate::lines::{Word, lines, words};
-use crate::wrong::{Read, Wrong};
 
 /// Units of Repetita: kbit/s for rates, µs for delays.
 const RATE_UNIT_BPS: f64 = 1e3;
 const TIME_UNIT_S: f64 = 1e-6;
 
-pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
+pub(super) fn graph(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     draft.rate_unit = Some(RATE_UNIT_BPS);
     draft.time_unit = TIME_UNIT_S;
     let mut rows = Rows::of(draft.text);
@@ -50,15 +50,21 @@ pub(super) fn graph(draft: &mut Draft<'_>) -> Read<()> {
             let number = number(word.text, &word.span)?;
             match number >= 0.0 {
                 true => Ok(number),
-                false => Err(Wrong::value(word.span.clone(), "this is negative")),
+                false => Err(ImportError::value(word.span.clone(), "this is negative")),
             }
         };
-        let says = LinkSays {
+        let says = LinkAttributes {
             name: Some(label.text.to_owned()),
             metric: Some(positive(weight)?),
-            bandwidth: Some((Stated::Bare(positive(bandwidth)?), bandwidth.span.clone())),
-            delay: Some((Stated::Bare(positive(delay)?), delay.span.clone())),
-            ..LinkSays::default()
+            bandwidth: Some((
+                StatedQuantity::WithoutUnit(positive(bandwidth)?),
+                bandwidth.span.clone(),
+            )),
+            delay: Some((
+                StatedQuantity::WithoutUnit(positive(delay)?),
+                delay.span.clone(),
+            )),
+            ..LinkAttributes::default()
         };
         draft.add_link(ends, true, says, label.span.start..delay.span.end)?;
     }
@@ -73,7 +79,7 @@ fn name(label: &str, number: usize) -> String {
         .replace('_', " ")
 }
 
-pub(super) fn demands(text: &str) -> Read<Demands> {
+pub(super) fn demands(text: &str) -> ReadResult<Demands> {
     let mut rows = Rows::of(text);
     let mut found = Vec::new();
     for row in rows.section("DEMANDS", "label src dest bw")? {
@@ -84,13 +90,13 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
             let number: Result<usize, _> = word.text.parse();
             number.map(End::Number).map_err(|_| {
                 let message = format!("`{}` is not the number of a node", cut(word.text));
-                Wrong::value(word.span.clone(), message)
+                ImportError::value(word.span.clone(), message)
             })
         };
         found.push(Row::new(
             node(from)?,
             node(to)?,
-            Stated::Bare(number(rate.text, &rate.span)?),
+            StatedQuantity::WithoutUnit(number(rate.text, &rate.span)?),
             label.span.start..rate.span.end,
         ));
     }
@@ -102,8 +108,8 @@ pub(super) fn demands(text: &str) -> Read<Demands> {
     })
 }
 
-fn is_not(row: &[Word<'_>], what: &str, like: &str) -> Wrong {
-    Wrong::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
+fn is_not(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
+    ImportError::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
 }
 
 fn whole(row: &[Word<'_>]) -> Range<usize> {
@@ -140,7 +146,7 @@ impl<'t> Rows<'t> {
     }
 
     /// Returns the rows of a section: a line `NAME count`, an optional header, and `count` rows.
-    fn section(&mut self, name: &str, columns: &str) -> Read<Vec<Vec<Word<'t>>>> {
+    fn section(&mut self, name: &str, columns: &str) -> ReadResult<Vec<Vec<Word<'t>>>> {
         let head = self.rows.next().unwrap_or_default();
         let at = if head.is_empty() {
             self.end..self.end
@@ -154,7 +160,7 @@ impl<'t> Rows<'t> {
         };
         let Some(count) = counted else {
             let message = format!("`{name}` and a number are missing here");
-            return Err(Wrong::syntax(at, message).help(help));
+            return Err(ImportError::syntax(at, message).help(help));
         };
         // The header may be missing.
         let names =
@@ -166,21 +172,21 @@ impl<'t> Rows<'t> {
                 Some(row) => found.push(row),
                 None => {
                     let message = format!("rows announced: {count}, rows found: {}", found.len());
-                    return Err(Wrong::new(ProblemKind::Missing, at, message));
+                    return Err(ImportError::new(ProblemKind::Missing, at, message));
                 }
             }
         }
         if let Some(row) = self.rows.peek().filter(|row| !is_head(row)) {
             let message = format!("one row more than `{name} {count}` announces");
-            return Err(Wrong::syntax(whole(row), message));
+            return Err(ImportError::syntax(whole(row), message));
         }
         Ok(found)
     }
 
-    fn end(mut self) -> Read<()> {
+    fn end(mut self) -> ReadResult<()> {
         match self.rows.next() {
             None => Ok(()),
-            Some(row) => Err(Wrong::syntax(whole(&row), "nothing is expected here")),
+            Some(row) => Err(ImportError::syntax(whole(&row), "nothing is expected here")),
         }
     }
 }

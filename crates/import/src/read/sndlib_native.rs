@@ -5,12 +5,12 @@ use std::ops::Range;
 use netflow_document::ProblemKind;
 
 use crate::About;
-use crate::attributes::{Attribute, LinkSays, Stated, cut};
-use crate::draft::Draft;
+use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, cut};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
 use crate::lines::{Word, lines};
-use crate::wrong::{Read, Wrong};
 
-pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let text = draft.text;
     // The open section and its byte range.
     let mut open: Option<(Section, Range<usize>)> = None;
@@ -26,9 +26,12 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             if !line.contains("network") {
                 let message = "this file of SNDlib has no network";
                 let help = "solutions and models are not read";
-                return Err(
-                    Wrong::new(ProblemKind::NotAvailable, first.span.clone(), message).help(help),
-                );
+                return Err(ImportError::new(
+                    ProblemKind::NotAvailable,
+                    first.span.clone(),
+                    message,
+                )
+                .help(help));
             }
             continue;
         }
@@ -43,7 +46,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
                 let message = format!("`{}` stands in no section", cut(line));
                 let help =
                     "sections begin with META (, NODES (, LINKS (, DEMANDS (, ADMISSIBLE_PATHS (";
-                return Err(Wrong::syntax(first.span.clone(), message).help(help));
+                return Err(ImportError::syntax(first.span.clone(), message).help(help));
             }
             (Some(_), [close]) if close.text == ")" => open = None,
             (Some((section, _)), row) => match section {
@@ -57,7 +60,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
     }
     match open {
         Some((_, span)) => {
-            Err(Wrong::syntax(span, "this section is never closed").help("end it with `)`"))
+            Err(ImportError::syntax(span, "this section is never closed").help("end it with `)`"))
         }
         None => Ok(()),
     }
@@ -73,7 +76,7 @@ enum Section {
 }
 
 impl Section {
-    fn named(name: &Word<'_>) -> Read<Section> {
+    fn named(name: &Word<'_>) -> ReadResult<Section> {
         match name.text {
             "META" => Ok(Section::Meta),
             "NODES" => Ok(Section::Nodes),
@@ -86,7 +89,7 @@ impl Section {
                 let near = netflow_units::nearest_name(other, names.into_iter(), &[]);
                 let help = near.map(|near| format!("did you mean `{near}`? "));
                 let help = format!("{}sections: {}", help.unwrap_or_default(), names.join(", "));
-                Err(Wrong::syntax(name.span.clone(), message).help(help))
+                Err(ImportError::syntax(name.span.clone(), message).help(help))
             }
         }
     }
@@ -114,7 +117,7 @@ fn words(start: usize, line: &str) -> Vec<Word<'_>> {
 }
 
 /// Reads a row such as `unit = MBITPERSEC`.
-fn meta(draft: &mut Draft<'_>, row: &[Word<'_>]) {
+fn meta(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) {
     if let [key, equals, value] = row
         && equals.text == "="
     {
@@ -132,9 +135,9 @@ fn meta(draft: &mut Draft<'_>, row: &[Word<'_>]) {
 }
 
 /// The words before, within and after the first brackets of a row.
-type Parts<'r, 't> = (&'r [Word<'t>], &'r [Word<'t>], &'r [Word<'t>]);
+type Components<'r, 't> = (&'r [Word<'t>], &'r [Word<'t>], &'r [Word<'t>]);
 
-fn parts<'r, 't>(row: &'r [Word<'t>]) -> Option<Parts<'r, 't>> {
+fn parts<'r, 't>(row: &'r [Word<'t>]) -> Option<Components<'r, 't>> {
     let open = row.iter().position(|word| word.text == "(")?;
     let close = open + row[open..].iter().position(|word| word.text == ")")?;
     Some((&row[..open], &row[open + 1..close], &row[close + 1..]))
@@ -147,12 +150,12 @@ fn whole(row: &[Word<'_>]) -> Range<usize> {
     }
 }
 
-fn is_not(row: &[Word<'_>], what: &str, like: &str) -> Wrong {
-    Wrong::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
+fn is_not(row: &[Word<'_>], what: &str, like: &str) -> ImportError {
+    ImportError::syntax(whole(row), format!("this is no {what}")).help(format!("write {like}"))
 }
 
 /// Reads a node: `Aachen ( 6.04 50.76 )`.
-fn node(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
+fn node(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
     let like = "NAME ( LONGITUDE LATITUDE )";
     let Some(id) = row.first() else { return Ok(()) };
     let attributes = match parts(row) {
@@ -181,7 +184,7 @@ fn node(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
 }
 
 /// Reads a link: `L1 ( A B ) pre-installed cost routing-cost setup-cost ( {capacity cost}* )`.
-fn link(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
+fn link(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
     let like = "NAME ( FROM TO ) PRE-INSTALLED COST ROUTING-COST SETUP-COST ( CAPACITY COST ... )";
     let Some(([id], [from, to], rest)) = parts(row) else {
         return Err(is_not(row, "link", like));
@@ -208,27 +211,27 @@ fn link(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
         .chunks(2)
         .filter_map(|module| module.first())
         .map(capacity);
-    let offered: Vec<Option<f64>> = offered.collect::<Read<_>>()?;
+    let offered: Vec<Option<f64>> = offered.collect::<ReadResult<_>>()?;
     let offered: Vec<f64> = offered.into_iter().flatten().collect();
-    let mut says = LinkSays {
+    let mut says = LinkAttributes {
         name: Some(id.text.to_owned()),
-        ..LinkSays::default()
+        ..LinkAttributes::default()
     };
-    says.bandwidth =
-        chosen(installed, &offered).map(|capacity| (Stated::Bare(capacity), whole(row)));
+    says.bandwidth = link_capacity(installed, &offered)
+        .map(|capacity| (StatedQuantity::WithoutUnit(capacity), whole(row)));
     remark(draft, installed, &offered);
     draft.add_link(ends, false, says, whole(row))
 }
 
 /// Returns the capacity of a link: the installed capacity, otherwise that of the smallest module.
-pub(super) fn chosen(installed: Option<f64>, offered: &[f64]) -> Option<f64> {
+pub(super) fn link_capacity(installed: Option<f64>, offered: &[f64]) -> Option<f64> {
     let above_0 = |capacity: &f64| *capacity > 0.0;
     let smallest = offered.iter().copied().filter(above_0).reduce(f64::min);
     installed.filter(above_0).or(smallest)
 }
 
 /// Lists the assumptions about directions and capacity.
-pub(super) fn remark(draft: &mut Draft<'_>, installed: Option<f64>, offered: &[f64]) {
+pub(super) fn remark(draft: &mut TopologyBuilder<'_>, installed: Option<f64>, offered: &[f64]) {
     draft
         .assumptions
         .whole("links lead both ways: SNDlib's files do not say it");
@@ -239,27 +242,31 @@ pub(super) fn remark(draft: &mut Draft<'_>, installed: Option<f64>, offered: &[f
 }
 
 /// Parses a capacity; `None` for `UNLIMITED`.
-fn capacity(word: &Word<'_>) -> Read<Option<f64>> {
+fn capacity(word: &Word<'_>) -> ReadResult<Option<f64>> {
     match word.text {
         "UNLIMITED" => Ok(None),
         text => {
             let capacity = number(text, &word.span)?;
             match capacity >= 0.0 {
                 true => Ok(Some(capacity)),
-                false => Err(Wrong::value(word.span.clone(), "a capacity is negative")),
+                false => Err(ImportError::value(
+                    word.span.clone(),
+                    "a capacity is negative",
+                )),
             }
         }
     }
 }
 
-pub(super) fn number(text: &str, span: &Range<usize>) -> Read<f64> {
+pub(super) fn number(text: &str, span: &Range<usize>) -> ReadResult<f64> {
     let number: Option<f64> = text.trim().parse().ok();
     let finite = number.filter(|number| number.is_finite());
-    finite.ok_or_else(|| Wrong::value(span.clone(), format!("`{}` is not a number", cut(text))))
+    finite
+        .ok_or_else(|| ImportError::value(span.clone(), format!("`{}` is not a number", cut(text))))
 }
 
 /// Reads a demand: `D1 ( A B ) 1 34.00 UNLIMITED`.
-fn demand(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
+fn demand(draft: &mut TopologyBuilder<'_>, row: &[Word<'_>]) -> ReadResult<()> {
     let like = "NAME ( FROM TO ) ROUTING-UNIT VALUE LONGEST-PATH";
     let Some(([_], [from, to], [unit, value, _])) = parts(row) else {
         return Err(is_not(row, "demand", like));
@@ -269,5 +276,5 @@ fn demand(draft: &mut Draft<'_>, row: &[Word<'_>]) -> Read<()> {
         draft.known(to.text, to.span.clone())?,
     );
     let rate = number(unit.text, &unit.span)? * number(value.text, &value.span)?;
-    draft.add_demand(ends, Stated::Bare(rate), whole(row))
+    draft.add_demand(ends, StatedQuantity::WithoutUnit(rate), whole(row))
 }

@@ -3,14 +3,14 @@
 use netflow_document::ProblemKind;
 use roxmltree::Node;
 
-use super::sndlib_native::{chosen, number, remark};
+use super::sndlib_native::{link_capacity, number, remark};
 use super::xml::{attribute, child, children, parse, tag, text_of};
 use crate::Coordinates;
-use crate::attributes::{Attribute, LinkSays, Stated, cut, plain};
-use crate::draft::Draft;
-use crate::wrong::{Read, Wrong};
+use crate::attributes::{Attribute, LinkAttributes, StatedQuantity, cut, plain};
+use crate::draft::TopologyBuilder;
+use crate::errors::{ImportError, ReadResult};
 
-pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
+pub(super) fn read(draft: &mut TopologyBuilder<'_>) -> ReadResult<()> {
     let document = parse(draft.text)?;
     let root = document.root_element();
     if root.tag_name().name() != "network" {
@@ -18,7 +18,7 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
             "the document is a <{}>, not a <network>",
             root.tag_name().name()
         );
-        return Err(Wrong::syntax(tag(root), message));
+        return Err(ImportError::syntax(tag(root), message));
     }
     if let Some(meta) = child(root, "meta") {
         for said in meta.children().filter(Node::is_element) {
@@ -66,11 +66,12 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         };
         let modules = child(link, "additionalModules");
         let modules = modules.into_iter().flat_map(|it| children(it, "addModule"));
-        let offered = modules.map(capacity).collect::<Read<Vec<f64>>>()?;
-        let says = LinkSays {
+        let offered = modules.map(capacity).collect::<ReadResult<Vec<f64>>>()?;
+        let says = LinkAttributes {
             name: link.attribute("id").map(str::to_owned),
-            bandwidth: chosen(installed, &offered).map(|it| (Stated::Bare(it), tag(link))),
-            ..LinkSays::default()
+            bandwidth: link_capacity(installed, &offered)
+                .map(|it| (StatedQuantity::WithoutUnit(it), tag(link))),
+            ..LinkAttributes::default()
         };
         remark(draft, installed, &offered);
         draft.add_link(ends, false, says, tag(link))?;
@@ -86,19 +87,19 @@ pub(super) fn read(draft: &mut Draft<'_>) -> Read<()> {
         if let Some(unit) = child(demand, "routingUnit") {
             rate *= number(&text_of(unit), &unit.range())?;
         }
-        draft.add_demand(ends, Stated::Bare(rate), tag(demand))?;
+        draft.add_demand(ends, StatedQuantity::WithoutUnit(rate), tag(demand))?;
     }
     Ok(())
 }
 
-fn wanted<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> Read<Node<'a, 'i>> {
+fn wanted<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> ReadResult<Node<'a, 'i>> {
     child(node, name).ok_or_else(|| {
         let message = format!("<{}> has no <{name}>", node.tag_name().name());
-        Wrong::new(ProblemKind::Missing, tag(node), message)
+        ImportError::new(ProblemKind::Missing, tag(node), message)
     })
 }
 
-fn ends(draft: &Draft<'_>, of: Node<'_, '_>) -> Read<(usize, usize)> {
+fn ends(draft: &TopologyBuilder<'_>, of: Node<'_, '_>) -> ReadResult<(usize, usize)> {
     let end = |name| {
         let element = wanted(of, name)?;
         draft.known(text_of(element).trim(), element.range())
@@ -106,13 +107,13 @@ fn ends(draft: &Draft<'_>, of: Node<'_, '_>) -> Read<(usize, usize)> {
     Ok((end("source")?, end("target")?))
 }
 
-fn capacity(module: Node<'_, '_>) -> Read<f64> {
+fn capacity(module: Node<'_, '_>) -> ReadResult<f64> {
     let capacity = wanted(module, "capacity")?;
     let text = text_of(capacity);
     let number = number(&text, &capacity.range())?;
     match number >= 0.0 {
         true => Ok(number),
-        false => Err(Wrong::value(
+        false => Err(ImportError::value(
             capacity.range(),
             format!("a capacity of {}", cut(&text)),
         )),

@@ -5,13 +5,13 @@ use std::ops::Range;
 use netflow_document::ProblemKind;
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::wrong::{Read, Wrong};
+use crate::errors::{ImportError, ReadResult};
 
 /// Maximum number of elements and texts in a document.
 const MOST_NODES: u32 = 20_000_000;
 
 /// Parses a document. Documents with a DTD are rejected.
-pub(super) fn parse(text: &str) -> Read<Document<'_>> {
+pub(super) fn parse(text: &str) -> ReadResult<Document<'_>> {
     let options = ParsingOptions {
         allow_dtd: false,
         nodes_limit: MOST_NODES,
@@ -26,9 +26,10 @@ pub(super) fn parse(text: &str) -> Read<Document<'_>> {
         match error {
             roxmltree::Error::DtdDetected => {
                 let message = "the document declares its own types and entities";
-                Wrong::new(ProblemKind::NotAvailable, at, message).help("remove the <!DOCTYPE ...>")
+                ImportError::new(ProblemKind::NotAvailable, at, message)
+                    .help("remove the <!DOCTYPE ...>")
             }
-            _ => Wrong::syntax(at, format!("this is no XML: {message}")),
+            _ => ImportError::syntax(at, format!("this is no XML: {message}")),
         }
     })
 }
@@ -77,9 +78,9 @@ pub(super) fn text_of(node: Node<'_, '_>) -> String {
 }
 
 /// Returns a required attribute.
-pub(super) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Read<&'a str> {
+pub(super) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> ReadResult<&'a str> {
     node.attribute(name).ok_or_else(|| {
         let message = format!("<{}> has no `{name}`", node.tag_name().name());
-        Wrong::new(ProblemKind::Missing, tag(node), message)
+        ImportError::new(ProblemKind::Missing, tag(node), message)
     })
 }

@@ -62,23 +62,23 @@ fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
     }
     for (place, node) in topology.nodes.iter().enumerate() {
         writeln!(text, "    <node id=\"{place}\">")?;
-        said(text, "n", Some(Escaped(&node.name)))?;
-        said(text, "l", node.label.as_deref().map(Escaped))?;
+        data_element(text, "n", Some(Escaped(&node.name)))?;
+        data_element(text, "l", node.label.as_deref().map(Escaped))?;
         match node.position {
             Some(Position::Degrees {
                 longitude,
                 latitude,
             }) => {
-                said(text, "lon", Some(longitude))?;
-                said(text, "lat", Some(latitude))?;
+                data_element(text, "lon", Some(longitude))?;
+                data_element(text, "lat", Some(latitude))?;
             }
             Some(Position::Plane { x, y }) => {
-                said(text, "x", Some(x))?;
-                said(text, "y", Some(y))?;
+                data_element(text, "x", Some(x))?;
+                data_element(text, "y", Some(y))?;
             }
             None => {}
         }
-        said(text, "p", node.population)?;
+        data_element(text, "p", node.population)?;
         writeln!(text, "    </node>")?;
     }
     for link in &topology.links {
@@ -88,27 +88,27 @@ fn write_to(topology: &Topology, text: &mut String) -> fmt::Result {
             write!(text, " directed=\"{}\"", link.directed)?;
         }
         writeln!(text, ">")?;
-        said(text, "e", link.name.as_deref().map(Escaped))?;
-        said(text, "bw", link.bandwidth_bps)?;
-        said(text, "d", link.delay_s)?;
-        said(text, "km", link.length_km)?;
-        said(text, "m", link.metric)?;
-        said(text, "b", link.buffer)?;
+        data_element(text, "e", link.name.as_deref().map(Escaped))?;
+        data_element(text, "bw", link.bandwidth_bps)?;
+        data_element(text, "d", link.delay_s)?;
+        data_element(text, "km", link.length_km)?;
+        data_element(text, "m", link.metric)?;
+        data_element(text, "b", link.buffer)?;
         let groups = (!link.srlg.is_empty()).then(|| link.srlg.join(";"));
-        said(text, "r", groups.as_deref().map(Escaped))?;
+        data_element(text, "r", groups.as_deref().map(Escaped))?;
         if let Some(reverse) = &link.reverse {
-            said(text, "rbw", reverse.bandwidth_bps)?;
-            said(text, "rd", reverse.delay_s)?;
-            said(text, "rkm", reverse.length_km)?;
-            said(text, "rm", reverse.metric)?;
-            said(text, "rb", reverse.buffer)?;
+            data_element(text, "rbw", reverse.bandwidth_bps)?;
+            data_element(text, "rd", reverse.delay_s)?;
+            data_element(text, "rkm", reverse.length_km)?;
+            data_element(text, "rm", reverse.metric)?;
+            data_element(text, "rb", reverse.buffer)?;
         }
         writeln!(text, "    </edge>")?;
     }
     writeln!(text, "  </graph>\n</graphml>")
 }
 
-fn said(text: &mut String, key: &str, value: Option<impl fmt::Display>) -> fmt::Result {
+fn data_element(text: &mut String, key: &str, value: Option<impl fmt::Display>) -> fmt::Result {
     match value {
         Some(value) => writeln!(text, "      <data key=\"{key}\">{value}</data>"),
         None => Ok(()),

@@ -1,7 +1,7 @@
 //! Writers: conversion of a topology to the text of a file.
 
+mod components;
 pub mod demands;
 pub mod graphml;
-mod parts;
+mod resolve;
 pub mod scenario;
-mod settle;

@@ -8,15 +8,15 @@ use netflow_network::{LinkSpec, NetworkBuilder, NodeId};
 use netflow_scenario::file::DemandKind;
 use netflow_units::{BitsPerSecond, Room, Seconds};
 
-use super::parts::Parts;
-use super::settle::{Settled, settle};
+use super::components::Components;
+use super::resolve::{ResolvedLink, resolve_links};
 use crate::assumption::Assumptions;
 use crate::attributes::plain;
 use crate::{About, Assumption, Node, Position, Reverse, Topology};
 
 /// Defaults for information that a file lacks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choices {
+pub struct Defaults {
     /// Bandwidth in bit/s of links without one.
     pub bandwidth_bps: f64,
     /// Delay in seconds of links without one.
@@ -31,9 +31,9 @@ pub struct Choices {
     pub ecmp: Option<bool>,
 }
 
-impl Default for Choices {
-    fn default() -> Choices {
-        Choices {
+impl Default for Defaults {
+    fn default() -> Defaults {
+        Defaults {
             bandwidth_bps: 1e9,
             delay_s: 0.005,
             buffer: None,
@@ -57,7 +57,7 @@ pub struct Origin {
 
 /// A scenario with its topology and assumptions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written {
+pub struct WrittenScenario {
     /// The scenario's text.
     pub text: String,
     /// The network as in the scenario, without properties that scenarios do not support.
@@ -67,22 +67,24 @@ pub struct Written {
 }
 
 /// Writes a network as a scenario that can be run. Its comments list all assumptions.
-pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written {
+pub fn write(topology: &Topology, choices: &Defaults, origin: &Origin) -> WrittenScenario {
     let mut assumptions = Assumptions::after(topology.assumptions.clone());
-    let settled = settle(topology, choices, &mut assumptions);
-    let parts = Parts::of(topology);
+    let resolved = resolve_links(topology, choices, &mut assumptions);
+    let components = Components::of(topology);
     let mut topology = topology.clone();
     for demand in &mut topology.demands {
         demand.kind.get_or_insert(choices.kind);
     }
     let ends = topology.demands.iter().map(|it| (it.from, it.to));
-    let mut leads = parts.lead(&ends.collect::<Vec<_>>()).into_iter();
+    let mut leads = components
+        .reachable_pairs(&ends.collect::<Vec<_>>())
+        .into_iter();
     topology.demands.retain(|demand| {
         let leads = leads.next().unwrap_or_default();
         // Traffic with acknowledgements needs a return path.
         let answers = matches!(demand.kind, Some(DemandKind::Tcp | DemandKind::Video));
         let reached = match answers {
-            true => parts.reach(demand.from, demand.to),
+            true => components.strongly_connected(demand.from, demand.to),
             false => leads,
         };
         if !reached {
@@ -97,21 +99,25 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         reached
     });
     note_kinds(&topology, &mut assumptions);
-    if let [_, _, ..] = parts.sizes[..] {
-        let sizes: Vec<String> = parts
+    if let [_, _, ..] = components.sizes[..] {
+        let sizes: Vec<String> = components
             .sizes
             .iter()
             .take(10)
             .map(ToString::to_string)
             .collect();
-        let and_more = if parts.sizes.len() > 10 { " ..." } else { "" };
+        let and_more = if components.sizes.len() > 10 {
+            " ..."
+        } else {
+            ""
+        };
         assumptions.whole(format!(
             "the network has {} parts without a link between them, of {}{and_more} nodes",
-            parts.sizes.len(),
+            components.sizes.len(),
             sizes.join(", ")
         ));
     }
-    for &node in &parts.alone {
+    for &node in &components.isolated {
         let text = "a node without links is in no scenario: left out";
         assumptions.about(text, About::Node(node, 0));
     }
@@ -136,7 +142,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         circuits: Vec::new(),
         unlike: false,
     };
-    let links = layout.links(&settled);
+    let links = layout.links(&resolved);
     let alike = !layout.circuits.is_empty() && !layout.unlike;
     let shares = choices.ecmp.unwrap_or(alike || by_metric);
     if by_metric && choices.ecmp.is_none() {
@@ -165,7 +171,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         assumptions.about(text, About::Link(place, 0));
     }
     if !shares {
-        let chosen = on_one_of_several_paths(&topology, &settled, by_metric);
+        let chosen = on_one_of_several_paths(&topology, &resolved, by_metric);
         let all = topology.demands.len();
         if chosen > 0 {
             let verb = if chosen == 1 { "uses" } else { "use" };
@@ -176,7 +182,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
     }
     let zeros = topology.zero_demands;
     let example = match topology.demands.is_empty() && zeros == 0 {
-        true => parts.far_pair(),
+        true => components.far_pair(),
         false => None,
     };
     if let Some((from, to)) = example {
@@ -201,7 +207,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
         topology: &topology,
         origin,
         assumptions: &assumptions,
-        alone: parts.alone.iter().copied().collect(),
+        isolated: components.isolated.iter().copied().collect(),
         ecmp: (shares || by_metric || choices.ecmp.is_some()).then_some(shares),
     };
     // Writing to a string cannot fail.
@@ -210,7 +216,7 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
     text.push_str(LINKS);
     text.push_str(&links);
     let _ = writer.traffic(example, &mut text);
-    Written {
+    WrittenScenario {
         text,
         topology,
         assumptions,
@@ -218,21 +224,25 @@ pub fn write(topology: &Topology, choices: &Choices, origin: &Origin) -> Written
 }
 
 /// Returns the number of demands with several shortest paths. A scenario without `ecmp` uses one of them.
-fn on_one_of_several_paths(topology: &Topology, settled: &[Settled], by_metric: bool) -> usize {
+fn on_one_of_several_paths(
+    topology: &Topology,
+    resolved: &[ResolvedLink],
+    by_metric: bool,
+) -> usize {
     let mut builder = NetworkBuilder::new();
     let nodes = topology.nodes.iter().map(|node| builder.node(&node.name));
     let nodes: Vec<NodeId> = nodes.collect();
-    for (link, settled) in topology.links.iter().zip(settled) {
+    for (link, resolved) in topology.links.iter().zip(resolved) {
         let (from, to) = (nodes[link.from], nodes[link.to]);
         let spec = |from, to, delay_s, metric: Option<f64>| LinkSpec {
             delay_s,
             metric: metric.filter(|_| by_metric),
-            ..LinkSpec::new(from, to, settled.bandwidth_bps)
+            ..LinkSpec::new(from, to, resolved.bandwidth_bps)
         };
-        builder.link(spec(from, to, settled.delay_s, link.metric));
+        builder.link(spec(from, to, resolved.delay_s, link.metric));
         if !link.directed {
             let reverse = link.reverse.as_ref().and_then(|it| it.metric);
-            let delay_s = settled.reverse_delay_s.unwrap_or(settled.delay_s);
+            let delay_s = resolved.reverse_delay_s.unwrap_or(resolved.delay_s);
             builder.link(spec(to, from, delay_s, reverse.or(link.metric)));
         }
     }
@@ -275,7 +285,7 @@ fn note_kinds(topology: &Topology, assumptions: &mut Assumptions) {
 /// Writer of the links, which assigns numbers to parallel links.
 struct Layout<'a> {
     topology: &'a Topology,
-    choices: &'a Choices,
+    choices: &'a Defaults,
     /// True if all links have a metric for routing.
     by_metric: bool,
     /// Existing links between two nodes, the smaller index first.
@@ -297,17 +307,17 @@ struct Between {
 }
 
 impl Layout<'_> {
-    fn links(&mut self, settled: &[Settled]) -> String {
+    fn links(&mut self, resolved: &[ResolvedLink]) -> String {
         let mut text = String::new();
-        for (place, (link, settled)) in self.topology.links.iter().zip(settled).enumerate() {
+        for (place, (link, resolved)) in self.topology.links.iter().zip(resolved).enumerate() {
             let duplex = !link.directed;
-            let circuit = self.circuit(place, settled, duplex);
+            let circuit = self.circuit(place, resolved, duplex);
             let name = |node: usize| self.topology.nodes.get(node).map_or("", |node| &*node.name);
             let row = Row {
                 ends: [link.from, link.to].map(name),
                 circuit,
                 duplex,
-                settled,
+                resolved,
                 buffer: link.buffer.or(self.choices.buffer),
                 srlg: &link.srlg,
                 remark: [
@@ -329,15 +339,15 @@ impl Layout<'_> {
 
     /// Adds a link between two nodes. Returns a circuit number if there is already a link in one of its
     /// directions.
-    fn circuit(&mut self, place: usize, settled: &Settled, duplex: bool) -> Option<usize> {
+    fn circuit(&mut self, place: usize, resolved: &ResolvedLink, duplex: bool) -> Option<usize> {
         let link = &self.topology.links[place];
         let (from, to) = (link.from, link.to);
         let ends = (from.min(to), from.max(to));
         let metric = link.metric.filter(|_| self.by_metric);
-        let cost = metric.unwrap_or(settled.delay_s);
+        let cost = metric.unwrap_or(resolved.delay_s);
         let between = self.between.entry(ends).or_insert(Between {
             links: 0,
-            bandwidth_bps: settled.bandwidth_bps,
+            bandwidth_bps: resolved.bandwidth_bps,
             cost,
             ways: [false; 2],
         });
@@ -349,7 +359,7 @@ impl Layout<'_> {
         }
         if busy {
             self.circuits.push(place);
-            self.unlike |= between.bandwidth_bps != settled.bandwidth_bps || between.cost != cost;
+            self.unlike |= between.bandwidth_bps != resolved.bandwidth_bps || between.cost != cost;
         }
         busy.then_some(between.links)
     }
@@ -361,7 +371,7 @@ struct Row<'a> {
     /// Number that distinguishes it from other links between the same nodes.
     circuit: Option<usize>,
     duplex: bool,
-    settled: &'a Settled,
+    resolved: &'a ResolvedLink,
     buffer: Option<Room>,
     srlg: &'a [String],
     metric: Option<f64>,
@@ -384,17 +394,17 @@ impl Row<'_> {
         if !self.duplex {
             writeln!(text, "duplex    = false")?;
         }
-        let rate = BitsPerSecond(self.settled.bandwidth_bps);
-        let delay = Seconds(self.settled.delay_s);
+        let rate = BitsPerSecond(self.resolved.bandwidth_bps);
+        let delay = Seconds(self.resolved.delay_s);
         writeln!(
             text,
             "bandwidth = \"{rate}\"{}",
-            Remark(&self.settled.bandwidth_remark)
+            Remark(&self.resolved.bandwidth_remark)
         )?;
         writeln!(
             text,
             "delay     = \"{delay}\"{}",
-            Remark(&self.settled.delay_remark)
+            Remark(&self.resolved.delay_remark)
         )?;
         if let Some(metric) = self.metric {
             writeln!(text, "metric    = {metric}")?;
@@ -421,8 +431,8 @@ impl Row<'_> {
         let metric = self.reverse.and_then(|it| it.metric);
         // Without metrics for all links, the scenario has no metrics.
         let metric = metric.filter(|_| self.metric.is_some());
-        let rate = self.settled.reverse_bandwidth_bps.map(BitsPerSecond);
-        let delay = self.settled.reverse_delay_s.map(Seconds);
+        let rate = self.resolved.reverse_bandwidth_bps.map(BitsPerSecond);
+        let delay = self.resolved.reverse_delay_s.map(Seconds);
         let buffer = self.reverse.and_then(|it| it.buffer);
         let keys = [
             rate.map(|it| format!("bandwidth = \"{it}\"")),
@@ -467,7 +477,7 @@ struct Writer<'a> {
     topology: &'a Topology,
     origin: &'a Origin,
     assumptions: &'a [Assumption],
-    alone: HashSet<usize>,
+    isolated: HashSet<usize>,
     /// Setting of equal-cost multipath routing, if the scenario has one.
     ecmp: Option<bool>,
 }
@@ -533,7 +543,7 @@ impl Writer<'_> {
         };
         let nodes = self.topology.nodes.iter().enumerate();
         let mut nodes = nodes
-            .filter(|(place, node)| said(node) && !self.alone.contains(place))
+            .filter(|(place, node)| said(node) && !self.isolated.contains(place))
             .peekable();
         if nodes.peek().is_some() {
             let degrees = self

@@ -1,6 +1,6 @@
 //! Heads of HTTP messages, assembled from portions of any size.
 
-use super::MOST_HEAD_BYTES;
+use super::MAX_HEAD_BYTES;
 
 const END: &[u8] = b"\r\n\r\n";
 
@@ -18,7 +18,7 @@ pub fn with_head<T>(
 ) -> Result<Option<T>, TooLong> {
     if kept.is_empty()
         && let Some(at) = find_end(input)
-        && at <= MOST_HEAD_BYTES
+        && at <= MAX_HEAD_BYTES
     {
         let (head, rest) = input.split_at(at);
         *input = rest;
@@ -26,16 +26,16 @@ pub fn with_head<T>(
     }
     let before = kept.len();
     let searched = before.saturating_sub(END.len() - 1);
-    let room = (MOST_HEAD_BYTES + 1).saturating_sub(before);
+    let room = (MAX_HEAD_BYTES + 1).saturating_sub(before);
     kept.extend(input.iter().take(room));
     match find_end(kept.get(searched..).unwrap_or_default()) {
-        Some(at) if searched + at <= MOST_HEAD_BYTES => {
+        Some(at) if searched + at <= MAX_HEAD_BYTES => {
             let end = searched + at;
             *input = input.get(end - before..).unwrap_or_default();
             let kept = std::mem::take(kept);
             Ok(Some(read(kept.get(..end).unwrap_or_default())))
         }
-        _ if kept.len() > MOST_HEAD_BYTES => Err(TooLong),
+        _ if kept.len() > MAX_HEAD_BYTES => Err(TooLong),
         _ => {
             *input = &[];
             Ok(None)

@@ -6,8 +6,8 @@ mod parser;
 mod script;
 
 pub use http::{reply_head, request_head};
-pub use parser::{Asked, Parser};
-pub use script::{MOST_RUNS, Run, write_script};
+pub use parser::{Parser, Request};
+pub use script::{KeystrokeRun, MAX_RUNS, write_script};
 
 /// Filler bytes of bodies, keystrokes and echoes.
 pub mod filler {
@@ -20,4 +20,4 @@ pub mod filler {
 }
 
 /// Maximum length of a head, in bytes.
-pub const MOST_HEAD_BYTES: usize = 8192;
+pub const MAX_HEAD_BYTES: usize = 8192;

@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use netflow_workload::Kind;
 
 use super::head::{TooLong, with_head};
-use super::script::{FIRST, Reader, Run};
-use crate::Reason;
+use super::script::{KeystrokeRun, Reader, SCRIPT_TAG};
+use crate::DropReason;
 
 /// Maximum number of headers of a request.
 const MOST_HEADERS: usize = 32;
 
 /// A complete request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Request {
     /// Kind of user.
     pub kind: Kind,
     /// Length in bytes, without scripts.
@@ -25,7 +25,7 @@ pub struct Asked {
 }
 
 /// Parser of the requests of one connection, in portions of any size. It keeps at most a head of
-/// [`MOST_HEAD_BYTES`](super::MOST_HEAD_BYTES) or a script of [`MOST_RUNS`](super::MOST_RUNS).
+/// [`MAX_HEAD_BYTES`](super::MAX_HEAD_BYTES) or a script of [`MAX_RUNS`](super::MAX_RUNS).
 #[derive(Debug)]
 pub struct Parser {
     most_bytes: u32,
@@ -39,11 +39,11 @@ enum State {
     /// Incomplete head.
     Head(Vec<u8>),
     /// Request whose body is incomplete.
-    Body { asked: Asked, left_bytes: u64 },
+    Body { asked: Request, left_bytes: u64 },
     /// Scripts and keystrokes.
     Terminal(Terminal),
     /// Earlier input was invalid.
-    Broken(Reason),
+    Broken(DropReason),
 }
 
 impl Parser {
@@ -59,7 +59,7 @@ impl Parser {
     ///
     /// # Errors
     /// The reason to drop the peer. All later calls return it again.
-    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Asked>, Reason> {
+    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<Request>, DropReason> {
         let result = self.advance(input);
         if let Err(reason) = result {
             self.state = State::Broken(reason);
@@ -79,12 +79,12 @@ impl Parser {
         }
     }
 
-    fn advance(&mut self, input: &mut &[u8]) -> Result<Option<Asked>, Reason> {
+    fn advance(&mut self, input: &mut &[u8]) -> Result<Option<Request>, DropReason> {
         loop {
             match &mut self.state {
                 State::Start => match input.first() {
                     None => return Ok(None),
-                    Some(&FIRST) => self.state = State::Terminal(Terminal::default()),
+                    Some(&SCRIPT_TAG) => self.state = State::Terminal(Terminal::default()),
                     Some(_) => self.state = State::Head(Vec::new()),
                 },
                 State::Head(head) => {
@@ -129,43 +129,43 @@ fn take_head(
     kept: &mut Vec<u8>,
     input: &mut &[u8],
     most_bytes: u32,
-) -> Result<Option<(Asked, u64)>, Reason> {
+) -> Result<Option<(Request, u64)>, DropReason> {
     match with_head(kept, input, |head| read_head(head, most_bytes)) {
         Ok(Some(read)) => read.map(Some),
         // Invalid input is rejected without waiting for the end of the head.
         Ok(None) => could_be_a_request(kept).map(|()| None),
-        Err(TooLong) => Err(Reason::HeadTooLong),
+        Err(TooLong) => Err(DropReason::HeadTooLong),
     }
 }
 
-fn could_be_a_request(head: &[u8]) -> Result<(), Reason> {
+fn could_be_a_request(head: &[u8]) -> Result<(), DropReason> {
     let begins = |method: &[u8]| {
         let length = method.len().min(head.len());
         head.get(..length) == method.get(..length)
     };
     match begins(b"GET /") || begins(b"POST /") {
         true => Ok(()),
-        false => Err(Reason::Malformed),
+        false => Err(DropReason::Malformed),
     }
 }
 
-fn read_head(head: &[u8], most_bytes: u32) -> Result<(Asked, u64), Reason> {
+fn read_head(head: &[u8], most_bytes: u32) -> Result<(Request, u64), DropReason> {
     could_be_a_request(head)?;
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let complete = request.parse(head).is_ok_and(|status| status.is_complete());
     let known = matches!(request.method, Some("GET" | "POST")) && request.version == Some(1);
     if !complete || !known {
-        return Err(Reason::Malformed);
+        return Err(DropReason::Malformed);
     }
     let path = request.path.unwrap_or_default();
-    let reply = path.strip_prefix('/').ok_or(Reason::Malformed)?;
+    let reply = path.strip_prefix('/').ok_or(DropReason::Malformed)?;
     let reply = reply.split_once('?').map_or(reply, |(reply, _)| reply);
     let reply_bytes = number(reply.as_bytes())?;
     let mut body_bytes = 0;
     for header in request.headers.iter() {
         if header.name.eq_ignore_ascii_case("transfer-encoding") {
-            return Err(Reason::Malformed);
+            return Err(DropReason::Malformed);
         }
         if header.name.eq_ignore_ascii_case("content-length") {
             body_bytes = number(header.value)?;
@@ -174,9 +174,9 @@ fn read_head(head: &[u8], most_bytes: u32) -> Result<(Asked, u64), Reason> {
     let request_bytes = head.len() as u64 + body_bytes;
     let most_bytes = u64::from(most_bytes);
     if reply_bytes > most_bytes || request_bytes > most_bytes {
-        return Err(Reason::MessageTooLong);
+        return Err(DropReason::MessageTooLong);
     }
-    let asked = Asked {
+    let asked = Request {
         kind: Kind::Http,
         request_bytes,
         reply_bytes: reply_bytes as u32,
@@ -186,9 +186,9 @@ fn read_head(head: &[u8], most_bytes: u32) -> Result<(Asked, u64), Reason> {
 }
 
 /// Parses a number of 1 to 12 digits.
-fn number(digits: &[u8]) -> Result<u64, Reason> {
+fn number(digits: &[u8]) -> Result<u64, DropReason> {
     if digits.is_empty() || digits.len() > 12 || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Reason::Malformed);
+        return Err(DropReason::Malformed);
     }
     let add = |sum: u64, digit: &u8| 10 * sum + u64::from(digit - b'0');
     Ok(digits.iter().fold(0, add))
@@ -199,13 +199,13 @@ struct Terminal {
     /// Parser of an incomplete script.
     reader: Option<Reader>,
     script_bytes: u64,
-    script: VecDeque<Run>,
+    script: VecDeque<KeystrokeRun>,
     /// Received bytes of an incomplete keystroke.
     taken_bytes: u32,
 }
 
 impl Terminal {
-    fn next(&mut self, input: &mut &[u8], most_bytes: u32) -> Result<Option<Asked>, Reason> {
+    fn next(&mut self, input: &mut &[u8], most_bytes: u32) -> Result<Option<Request>, DropReason> {
         while self.reader.is_some() || self.script.is_empty() {
             let Some((&byte, rest)) = input.split_first() else {
                 return Ok(None);
@@ -214,17 +214,17 @@ impl Terminal {
             self.script_bytes += 1;
             let complete = match &mut self.reader {
                 Some(reader) => reader.take(byte, &mut self.script)?,
-                None if byte == FIRST => {
+                None if byte == SCRIPT_TAG => {
                     self.reader = Some(Reader::default());
                     false
                 }
-                None => return Err(Reason::Malformed),
+                None => return Err(DropReason::Malformed),
             };
             if complete {
                 self.reader = None;
-                let most = |run: &Run| run.keystroke_bytes.max(run.echo_bytes);
+                let most = |run: &KeystrokeRun| run.keystroke_bytes.max(run.echo_bytes);
                 if self.script.iter().map(most).max() > Some(most_bytes) {
-                    return Err(Reason::MessageTooLong);
+                    return Err(DropReason::MessageTooLong);
                 }
             }
         }
@@ -237,7 +237,7 @@ impl Terminal {
             return Ok(None);
         }
         self.taken_bytes = 0;
-        let asked = Asked {
+        let asked = Request {
             kind: Kind::Telnet,
             request_bytes: u64::from(run.keystroke_bytes),
             reply_bytes: run.echo_bytes,
@@ -267,7 +267,7 @@ mod tests {
     use crate::protocol::{request_head, write_script};
     use proptest::prelude::*;
 
-    fn all(parser: &mut Parser, mut input: &[u8]) -> Result<Vec<Asked>, Reason> {
+    fn all(parser: &mut Parser, mut input: &[u8]) -> Result<Vec<Request>, DropReason> {
         let mut found = Vec::new();
         while let Some(asked) = parser.next(&mut input)? {
             found.push(asked);
@@ -276,13 +276,13 @@ mod tests {
         Ok(found)
     }
 
-    fn refused(bytes: &[u8]) -> Reason {
+    fn refused(bytes: &[u8]) -> DropReason {
         all(&mut Parser::new(1 << 30), bytes).unwrap_err()
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
-        use Reason::{HeadTooLong, Malformed, MessageTooLong};
+    fn invalid_requests_are_rejected() {
+        use DropReason::{HeadTooLong, Malformed, MessageTooLong};
         assert_eq!(refused(b"SSH-2.0-OpenSSH\r\n"), Malformed);
         assert_eq!(refused(b"GET /x HTTP/1.1\r\n\r\n"), Malformed);
         assert_eq!(refused(b"GET /-5 HTTP/1.1\r\n\r\n"), Malformed);
@@ -347,8 +347,8 @@ mod tests {
             runs in prop::collection::vec((1..4_u32, 1..300_u32, 1..70_000_u32), 1..20),
             cut in 1..50_usize,
         ) {
-            let runs: Vec<Run> = runs.into_iter().map(|(keystrokes, keystroke_bytes, echo_bytes)| {
-                Run { keystrokes, keystroke_bytes, echo_bytes }
+            let runs: Vec<KeystrokeRun> = runs.into_iter().map(|(keystrokes, keystroke_bytes, echo_bytes)| {
+                KeystrokeRun { keystrokes, keystroke_bytes, echo_bytes }
             }).collect();
             let mut bytes = Vec::new();
             // The runs are written twice, because another script may follow.

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-use crate::Reason;
+use crate::DropReason;
 
 /// Maximum number of runs of a script.
-pub const MOST_RUNS: u32 = 4096;
+pub const MAX_RUNS: u32 = 4096;
 
 /// First byte of a script.
-pub(super) const FIRST: u8 = b'T';
+pub(super) const SCRIPT_TAG: u8 = b'T';
 
 /// Run-length encoded sequence of equal keystrokes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct KeystrokeRun {
     /// Number of keystrokes.
     pub keystrokes: u32,
     /// Bytes of each keystroke.
@@ -21,10 +21,10 @@ pub struct Run {
     pub echo_bytes: u32,
 }
 
-/// Writes a script with at most the first [`MOST_RUNS`] runs.
-pub fn write_script(runs: &[Run], to: &mut Vec<u8>) {
-    let runs = runs.get(..MOST_RUNS as usize).unwrap_or(runs);
-    to.push(FIRST);
+/// Writes a script with at most the first [`MAX_RUNS`] runs.
+pub fn write_script(runs: &[KeystrokeRun], to: &mut Vec<u8>) {
+    let runs = runs.get(..MAX_RUNS as usize).unwrap_or(runs);
+    to.push(SCRIPT_TAG);
     write(runs.len() as u32, to);
     for run in runs {
         write(run.keystrokes, to);
@@ -54,11 +54,15 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Consumes a byte. Returns `true` when the script is complete.
-    pub fn take(&mut self, byte: u8, script: &mut VecDeque<Run>) -> Result<bool, Reason> {
+    pub fn take(
+        &mut self,
+        byte: u8,
+        script: &mut VecDeque<KeystrokeRun>,
+    ) -> Result<bool, DropReason> {
         let low = u32::from(byte & 0x7f);
         // The fifth byte contains the last four of 32 bits.
         if self.shift == 28 && byte > 0x0f {
-            return Err(Reason::Malformed);
+            return Err(DropReason::Malformed);
         }
         self.number |= low << self.shift;
         if byte & 0x80 != 0 {
@@ -68,13 +72,13 @@ impl Reader {
         let number = std::mem::take(&mut self.number);
         self.shift = 0;
         if number == 0 {
-            return Err(Reason::Malformed);
+            return Err(DropReason::Malformed);
         }
         let Some(runs) = self.runs else {
             self.runs = Some(number);
-            return match number <= MOST_RUNS {
+            return match number <= MAX_RUNS {
                 true => Ok(false),
-                false => Err(Reason::HeadTooLong),
+                false => Err(DropReason::HeadTooLong),
             };
         };
         if let Some(field) = self.fields.get_mut(self.field) {
@@ -86,7 +90,7 @@ impl Reader {
         }
         self.field = 0;
         let [keystrokes, keystroke_bytes, echo_bytes] = self.fields;
-        script.push_back(Run {
+        script.push_back(KeystrokeRun {
             keystrokes,
             keystroke_bytes,
             echo_bytes,

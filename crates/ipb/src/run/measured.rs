@@ -5,11 +5,11 @@ use std::time::Duration;
 use netflow_workload::{Kind, Times, Waits};
 use serde::Serialize;
 
-use super::{Failure, Load, Until};
+use super::{Failure, Load, StopCondition};
 
 /// Maximum p99 lateness of timers in a conclusive run, in seconds. Beyond it, replies may have waited as
 /// long before their arrival was seen. The timers' own resolution causes up to 2 ms.
-pub const MOST_LATENESS_S: f64 = 3e-3;
+pub const MAX_P99_LATENESS_S: f64 = 3e-3;
 
 /// Measurements of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Measured {
     /// Counts and response times of the users, by load.
     pub users: Vec<Users>,
     /// Users who arrived when all connections were in use.
-    pub held_back: HeldBack,
+    pub held_back: QueuedUsers,
     /// Lateness of the run at the end of each pause, in seconds, in any order.
     pub late_s: Vec<f64>,
     /// Duration of the run, in seconds.
@@ -74,7 +74,7 @@ impl Users {
 
 /// Users who arrived when all connections were in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct HeldBack {
+pub struct QueuedUsers {
     /// Number of these users.
     pub users: u64,
     /// Number of them who were still waiting at the end of the run.
@@ -85,7 +85,7 @@ pub struct HeldBack {
     pub longest_s: f64,
 }
 
-impl HeldBack {
+impl QueuedUsers {
     pub(super) fn add(&mut self, wait_s: f64, too_late: bool) {
         self.users += 1;
         self.turned_away += u64::from(too_late);
@@ -140,15 +140,15 @@ impl Measured {
     /// Returns whether the run kept up with its own timers, so that its response times are valid.
     pub fn is_conclusive(&self) -> bool {
         let late = Times::new(self.late_s.clone());
-        late.count() == 0 || late.quantile(0.99) <= MOST_LATENESS_S
+        late.count() == 0 || late.quantile(0.99) <= MAX_P99_LATENESS_S
     }
 
-    pub(super) fn progress(&self, elapsed: Duration, until: Until) -> Progress {
+    pub(super) fn progress(&self, elapsed: Duration, until: StopCondition) -> Progress {
         let sum = |of: fn(&Users) -> u64| self.users.iter().map(of).sum::<u64>();
         let gone = sum(|users| users.finished + users.left + users.failed());
         let share = match until {
-            Until::Users(users) => gone as f64 / users as f64,
-            Until::Seconds(s) => elapsed.as_secs_f64() / s,
+            StopCondition::Users(users) => gone as f64 / users as f64,
+            StopCondition::Seconds(s) => elapsed.as_secs_f64() / s,
         };
         Progress {
             share: share.min(1.0),

@@ -16,12 +16,12 @@ use tokio::task::{self, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 pub use failure::Failure;
-pub use measured::{HeldBack, MOST_LATENESS_S, Measured, Progress, Users};
-pub use options::{Load, RunOptions, Until};
+pub use measured::{MAX_P99_LATENESS_S, Measured, Progress, QueuedUsers, Users};
+pub use options::{Load, RunOptions, StopCondition};
 
 use crate::error::Error;
 use crate::server::{seconds, set_congestion};
-use crate::user::{End, play};
+use crate::user::{End, run_session};
 
 /// Simulates the users of workloads in this thread and measures their response times. Calls `on` ten
 /// times a second with the progress; the run stops if it returns `false`.
@@ -42,7 +42,7 @@ pub fn run(options: &RunOptions, on: &mut dyn FnMut(&Progress) -> bool) -> Resul
         .enable_all()
         .build()
         .map_err(Error::System)?;
-    Ok(runtime.block_on(play_all(options, &mut arrivals, on)))
+    Ok(runtime.block_on(run_users(options, &mut arrivals, on)))
 }
 
 /// Users of all loads in arrival order, each with the index of its load.
@@ -107,14 +107,14 @@ impl Shared {
     }
 
     /// Records the lateness of an event that was due at `then`.
-    pub fn was_due(&self, then: Instant) {
+    pub fn record_lateness(&self, then: Instant) {
         let late_s = Instant::now().saturating_duration_since(then).as_secs_f64();
         self.measured().late_s.push(late_s);
     }
 }
 
 /// The next user to arrive.
-struct Next {
+struct NextUser {
     load: usize,
     session: Session,
     due: Instant,
@@ -122,18 +122,22 @@ struct Next {
     held: bool,
 }
 
-impl Next {
+impl NextUser {
     /// Returns once the user has arrived and a connection is free.
-    async fn comes(&mut self, room: &Arc<Semaphore>, shared: &Shared) -> OwnedSemaphorePermit {
+    async fn wait_for_admission(
+        &mut self,
+        free_connections: &Arc<Semaphore>,
+        shared: &Shared,
+    ) -> OwnedSemaphorePermit {
         if self.due > Instant::now() {
             sleep_until(self.due).await;
-            shared.was_due(self.due);
+            shared.record_lateness(self.due);
         }
-        if let Ok(permit) = room.clone().try_acquire_owned() {
+        if let Ok(permit) = free_connections.clone().try_acquire_owned() {
             return permit;
         }
         self.held = true;
-        match room.clone().acquire_owned().await {
+        match free_connections.clone().acquire_owned().await {
             Ok(permit) => permit,
             // The semaphore is never closed.
             Err(_) => future::pending().await,
@@ -141,15 +145,15 @@ impl Next {
     }
 }
 
-async fn play_all(
+async fn run_users(
     options: &RunOptions,
     arrivals: &mut Arrivals,
     on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Measured {
     let began = Instant::now();
     let (most_users, over) = match options.until {
-        Until::Users(users) => (users, None),
-        Until::Seconds(s) => (u64::MAX, Some(began + seconds(s))),
+        StopCondition::Users(users) => (users, None),
+        StopCondition::Seconds(s) => (u64::MAX, Some(began + seconds(s))),
     };
     // All pending replies have arrived or timed out by then.
     let end = over.map(|over| over + seconds(options.timeout_s));
@@ -158,13 +162,13 @@ async fn play_all(
         over,
         measured: Mutex::new(Measured::of(&options.loads)),
     });
-    let room = Arc::new(Semaphore::new(options.connections));
-    let mut playing = JoinSet::new();
+    let free_connections = Arc::new(Semaphore::new(options.connections));
+    let mut running = JoinSet::new();
     let mut come = 0;
     let mut next_user = |come: u64| {
         let (load, session) = arrivals.next().filter(|_| come < most_users)?;
         let due = began + seconds(session.start_s);
-        let next = Next {
+        let next = NextUser {
             load,
             session,
             due,
@@ -175,7 +179,7 @@ async fn play_all(
     let mut next = next_user(come);
     let mut ticks = interval(Duration::from_millis(100));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while next.is_some() || !playing.is_empty() {
+    while next.is_some() || !running.is_empty() {
         tokio::select! {
             biased;
             _ = ticks.tick() => {
@@ -189,18 +193,18 @@ async fn play_all(
                     break;
                 }
             }
-            permit = comes(&mut next, &room, &shared) => {
+            permit = wait_for_admission(&mut next, &free_connections, &shared) => {
                 let Some(user) = next.take() else { continue };
-                let_in(user, permit, &shared, &mut playing);
+                admit(user, permit, &shared, &mut running);
                 come += 1;
                 next = next_user(come);
                 // Yields, so that many late users do not delay the last replies.
                 task::yield_now().await;
             }
-            _ = playing.join_next(), if !playing.is_empty() => {}
+            _ = running.join_next(), if !running.is_empty() => {}
         }
     }
-    playing.shutdown().await;
+    running.shutdown().await;
     let mut measured = std::mem::take(&mut *shared.measured());
     measured.wall_s = began.elapsed().as_secs_f64();
     for users in &mut measured.users {
@@ -211,11 +215,11 @@ async fn play_all(
 }
 
 /// Starts a user who has arrived and has a free connection, unless the run is over.
-fn let_in(
-    user: Next,
+fn admit(
+    user: NextUser,
     permit: OwnedSemaphorePermit,
     shared: &Arc<Shared>,
-    playing: &mut JoinSet<()>,
+    running: &mut JoinSet<()>,
 ) {
     let now = Instant::now();
     // A user who arrives in time gets a connection, unless all stay in use.
@@ -231,24 +235,24 @@ fn let_in(
     if let Some(users) = measured.users.get_mut(user.load) {
         users.come += 1;
     }
-    playing.spawn(play_one(user, shared.clone(), permit));
+    running.spawn(run_user(user, shared.clone(), permit));
 }
 
 /// Returns once there is a next user, the user has arrived and a connection is free.
-async fn comes(
-    next: &mut Option<Next>,
-    room: &Arc<Semaphore>,
+async fn wait_for_admission(
+    next: &mut Option<NextUser>,
+    free_connections: &Arc<Semaphore>,
     shared: &Shared,
 ) -> OwnedSemaphorePermit {
     match next {
-        Some(next) => next.comes(room, shared).await,
+        Some(next) => next.wait_for_admission(free_connections, shared).await,
         None => future::pending().await,
     }
 }
 
-async fn play_one(user: Next, shared: Arc<Shared>, permit: OwnedSemaphorePermit) {
+async fn run_user(user: NextUser, shared: Arc<Shared>, permit: OwnedSemaphorePermit) {
     let load = user.load;
-    let ended = play(user.session, shared.clone(), load).await;
+    let ended = run_session(user.session, shared.clone(), load).await;
     drop(permit);
     shared.tally(load, |users| match ended {
         Ok(End::Finished) => users.finished += 1,

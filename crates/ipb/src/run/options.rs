@@ -17,7 +17,7 @@ pub struct Load {
 
 /// Stop condition for new users.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Until {
+pub enum StopCondition {
     /// Number of users of all loads together; each finishes its session.
     Users(u64),
     /// Duration in seconds. Users still active then complete their current page and leave.
@@ -32,7 +32,7 @@ pub struct RunOptions {
     /// Loads, at least one.
     pub loads: Vec<Load>,
     /// Stop condition.
-    pub until: Until,
+    pub until: StopCondition,
     /// Factor on all pauses: 0.01 makes them 1 % as long. After a pause TCP may restart with a small
     /// window, which happens less often after shorter pauses.
     pub think_scale: f64,
@@ -51,7 +51,7 @@ impl RunOptions {
         Self {
             server,
             loads,
-            until: Until::Seconds(60.0),
+            until: StopCondition::Seconds(60.0),
             think_scale: 1.0,
             connections: 20,
             timeout_s: 60.0,
@@ -71,10 +71,10 @@ impl RunOptions {
             }),
         };
         match self.until {
-            Until::Users(users) => {
+            StopCondition::Users(users) => {
                 within("number of users", users as f64, (1.0, 1e6), "1 to 1e6")?;
             }
-            Until::Seconds(s) => within(
+            StopCondition::Seconds(s) => within(
                 "duration",
                 s,
                 (f64::MIN_POSITIVE, 1e6),

@@ -1,6 +1,6 @@
 //! Figure of the distribution of times.
 
-use super::draw::{Curve, Look, Panel, draw};
+use super::draw::{Curve, CurveStyle, Panel, draw};
 use super::style::Style;
 use crate::Error;
 
@@ -16,7 +16,7 @@ pub fn distribution_figure(curves: &[(String, Vec<(f64, f64)>)]) -> Result<Strin
     }
     let curve = |(name, points): &(String, Vec<(f64, f64)>)| Curve {
         label: name.clone(),
-        look: Look::Line,
+        curve_style: CurveStyle::Line,
         points: staircase(points),
         colour: None,
         band: None,

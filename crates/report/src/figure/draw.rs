@@ -13,7 +13,7 @@ use crate::Error;
 
 /// Appearance of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum CurveStyle {
     Line,
     /// A line with a dot at each of its few points.
     Marked,
@@ -25,7 +25,7 @@ pub enum Look {
 #[derive(Clone, Debug)]
 pub struct Curve {
     pub label: String,
-    pub look: Look,
+    pub curve_style: CurveStyle,
     /// Points; NaN is a gap.
     pub points: Vec<(f64, f64)>,
     /// Index of the colour, and true for a dashed line; `None` uses the next colour.
@@ -55,10 +55,10 @@ impl Panel {
 const GREY: RGBColor = RGBColor(130, 130, 130);
 
 /// Drawing units per unit of the figure, because the backend has integer coordinates.
-const FINE: u32 = 4;
+const UNITS_PER_PIXEL: u32 = 4;
 /// Height of a panel among several, and of a single one.
-const HEIGHT: u32 = 250;
-const ALONE: u32 = 380;
+const PANEL_HEIGHT: u32 = 250;
+const SINGLE_HEIGHT: u32 = 380;
 /// Font size for which the margins are designed.
 const FONT: u32 = 12;
 
@@ -113,29 +113,35 @@ fn table(panels: &[&Panel]) -> String {
 
 fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
     let usual = match panels.len() {
-        0 | 1 => ALONE,
-        many => HEIGHT * many as u32,
+        0 | 1 => SINGLE_HEIGHT,
+        many => PANEL_HEIGHT * many as u32,
     };
     let (width, height) = (style.width, style.height.unwrap_or(usual));
     let mut svg = String::new();
     {
-        let root =
-            SVGBackend::with_string(&mut svg, (width * FINE, height * FINE)).into_drawing_area();
+        let root = SVGBackend::with_string(
+            &mut svg,
+            (width * UNITS_PER_PIXEL, height * UNITS_PER_PIXEL),
+        )
+        .into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
         let areas = root.split_evenly((panels.len().max(1), 1));
         for (place, (area, panel)) in areas.iter().zip(panels).enumerate() {
             // The first panel has the legend, with space for it above its curves.
             let is_named = panel.curves.iter().any(|curve| !curve.label.is_empty());
             let legend = style.legend && place == 0 && is_named;
-            let x = range(panel, |p| p.0, panel.log_x, X_ROOM);
-            let room = if legend {
-                above(panel.curves.len())
+            let x = range(panel, |p| p.0, panel.log_x, X_HEADROOM);
+            let headroom = if legend {
+                legend_headroom(panel.curves.len())
             } else {
                 1.05
             };
-            let y = range(panel, |p| p.1, panel.log_y, room);
+            let y = range(panel, |p| p.1, panel.log_y, headroom);
             // A logarithmic axis of less than two decades may have a single label.
-            let (log_x, log_y) = (panel.log_x && decades(&x), panel.log_y && decades(&y));
+            let (log_x, log_y) = (
+                panel.log_x && spans_decades(&x),
+                panel.log_y && spans_decades(&y),
+            );
             match (log_x, log_y) {
                 (false, false) => draw_panel(area, panel, style, legend, x, y),
                 (false, true) => draw_panel(area, panel, style, legend, x, y.log_scale()),
@@ -149,8 +155,8 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
     }
     let fine = format!(
         "width=\"{}\" height=\"{}\" viewBox",
-        width * FINE,
-        height * FINE
+        width * UNITS_PER_PIXEL,
+        height * UNITS_PER_PIXEL
     );
     Ok(svg.replacen(
         &fine,
@@ -160,17 +166,17 @@ fn draw_panels(panels: &[&Panel], style: &Style) -> Result<String, Error> {
 }
 
 /// Ratio of the x range of a panel to that of its curves.
-const X_ROOM: f64 = 1.03;
+const X_HEADROOM: f64 = 1.03;
 
 /// Returns the ratio of the y range of a panel to that of its curves. It leaves space for a legend with this
 /// many entries, up to half of the panel.
-fn above(curves: usize) -> f64 {
+fn legend_headroom(curves: usize) -> f64 {
     let part = (0.03 + 0.085 * curves as f64).min(0.5);
     (1.0 / (1.0 - part)).max(1.4)
 }
 
 /// Returns true if the range spans more than two decades.
-fn decades(range: &Range<f64>) -> bool {
+fn spans_decades(range: &Range<f64>) -> bool {
     range.end > 100.0 * range.start
 }
 
@@ -179,29 +185,29 @@ fn failed(error: impl ToString) -> Error {
 }
 
 /// Returns true if the value is finite and the arithmetic of the axis cannot overflow or underflow.
-fn drawable(value: f64) -> bool {
+fn is_drawable(value: f64) -> bool {
     value == 0.0 || (1e-100..1e100).contains(&value.abs())
 }
 
 /// Returns the range of an axis: from 0, or from the smallest value on a logarithmic axis, to slightly more
 /// than the largest value.
-fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, room: f64) -> Range<f64> {
+fn range(panel: &Panel, of: impl Fn(&(f64, f64)) -> f64, log: bool, headroom: f64) -> Range<f64> {
     let points = panel.curves.iter().flat_map(|curve| {
         let edges = curve.band.iter().flatten().zip(&curve.points);
         let edges = edges.flat_map(|(&(low, high), &(x, _))| [(x, low), (x, high)]);
         curve.points.iter().copied().chain(edges)
     });
     let values = points.map(|point| of(&point));
-    let values = values.filter(|v| drawable(*v) && (!log || *v > 0.0));
+    let values = values.filter(|v| is_drawable(*v) && (!log || *v > 0.0));
     let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), v| {
         (f64::min(low, v), f64::max(high, v))
     });
     // No legend along the x axis.
-    let log_room = if room > X_ROOM { 1.3 } else { 1.1 };
+    let log_headroom = if headroom > X_HEADROOM { 1.3 } else { 1.1 };
     match (log, high > 0.0) {
-        (true, true) => low / log_room..high * log_room,
+        (true, true) => low / log_headroom..high * log_headroom,
         (true, false) => 0.1..1.0,
-        (false, true) => 0.0..high * room,
+        (false, true) => 0.0..high * headroom,
         (false, false) => 0.0..1.0,
     }
 }
@@ -220,12 +226,12 @@ where
     X::CoordDescType: ValueFormatter<f64>,
     Y::CoordDescType: ValueFormatter<f64>,
 {
-    let font = |size: u32| ("sans-serif", f64::from(size * FINE)).into_font();
+    let font = |size: u32| ("sans-serif", f64::from(size * UNITS_PER_PIXEL)).into_font();
     let size = style.font;
-    let scaled = |units: u32| units * size.max(1) * FINE / FONT;
+    let scaled = |units: u32| units * size.max(1) * UNITS_PER_PIXEL / FONT;
     let mut chart = ChartBuilder::on(area)
-        .margin(10 * FINE)
-        .margin_right(20 * FINE)
+        .margin(10 * UNITS_PER_PIXEL)
+        .margin_right(20 * UNITS_PER_PIXEL)
         .x_label_area_size(scaled(38))
         .y_label_area_size(scaled(64))
         .build_cartesian_2d(x, y)
@@ -240,15 +246,15 @@ where
         .y_labels(6)
         .x_label_formatter(&|v| tick(*v))
         .y_label_formatter(&|v| tick(*v))
-        .axis_style(BLACK.stroke_width(FINE))
-        .bold_line_style(BLACK.mix(0.12).stroke_width(FINE))
+        .axis_style(BLACK.stroke_width(UNITS_PER_PIXEL))
+        .bold_line_style(BLACK.mix(0.12).stroke_width(UNITS_PER_PIXEL))
         .light_line_style(TRANSPARENT)
         .draw()
         .map_err(failed)?;
     let mut coloured = 0;
     for curve in &panel.curves {
-        let (place, dashed) = match (curve.look, curve.colour) {
-            (Look::Grey, _) => (0, false),
+        let (place, dashed) = match (curve.curve_style, curve.colour) {
+            (CurveStyle::Grey, _) => (0, false),
             (_, Some(said)) => said,
             (_, None) => {
                 coloured += 1;
@@ -256,8 +262,8 @@ where
                 (coloured - 1, coloured > style.colours.len())
             }
         };
-        let colour = match curve.look {
-            Look::Grey => GREY,
+        let colour = match curve.curve_style {
+            CurveStyle::Grey => GREY,
             _ => {
                 let place = place % style.colours.len().max(1);
                 let (r, g, b) = style.colours.get(place).copied().unwrap_or_default();
@@ -266,15 +272,16 @@ where
         };
         let usable = |p: &&(f64, f64)| {
             let positive = (!panel.log_x || p.0 > 0.0) && (!panel.log_y || p.1 > 0.0);
-            drawable(p.0) && drawable(p.1) && positive
+            is_drawable(p.0) && is_drawable(p.1) && positive
         };
-        match curve.look {
-            Look::Dots => {
+        match curve.curve_style {
+            CurveStyle::Dots => {
                 let bars = bars(curve, usable).into_iter();
-                let bars = bars.map(|bar| PathElement::new(bar, colour.stroke_width(FINE)));
+                let bars =
+                    bars.map(|bar| PathElement::new(bar, colour.stroke_width(UNITS_PER_PIXEL)));
                 chart.draw_series(bars).map_err(failed)?;
             }
-            Look::Line | Look::Marked | Look::Grey => {
+            CurveStyle::Line | CurveStyle::Marked | CurveStyle::Grey => {
                 for piece in bands(curve, usable) {
                     let band = Polygon::new(piece, colour.mix(0.2).filled());
                     chart.draw_series([band]).map_err(failed)?;
@@ -282,15 +289,16 @@ where
             }
         }
         let points = curve.points.iter().filter(usable).copied();
-        if curve.look == Look::Marked {
+        if curve.curve_style == CurveStyle::Marked {
             let marks = points.clone();
-            let marks = marks.map(|point| Circle::new(point, 2 * FINE as i32, colour.filled()));
+            let marks =
+                marks.map(|point| Circle::new(point, 2 * UNITS_PER_PIXEL as i32, colour.filled()));
             chart.draw_series(marks).map_err(failed)?;
         }
-        let drawn = match curve.look {
-            Look::Dots => chart.draw_series(PointSeries::of_element(
+        let drawn = match curve.curve_style {
+            CurveStyle::Dots => chart.draw_series(PointSeries::of_element(
                 points,
-                3 * FINE as i32,
+                3 * UNITS_PER_PIXEL as i32,
                 colour.filled(),
                 &|at, size, style| Circle::new(at, size, style),
             )),
@@ -299,15 +307,19 @@ where
                     .points
                     .split(|p| !usable(&p))
                     .filter(|piece| !piece.is_empty());
-                let stroke = colour.stroke_width(3 * FINE / 2);
+                let stroke = colour.stroke_width(3 * UNITS_PER_PIXEL / 2);
                 match dashed {
                     false => chart
                         .draw_series(pieces.map(|piece| PathElement::new(piece.to_vec(), stroke))),
                     true => {
                         let mut entry = Ok(());
                         for piece in pieces {
-                            let dashes =
-                                DashedLineSeries::new(piece.to_vec(), 6 * FINE, 4 * FINE, stroke);
+                            let dashes = DashedLineSeries::new(
+                                piece.to_vec(),
+                                6 * UNITS_PER_PIXEL,
+                                4 * UNITS_PER_PIXEL,
+                                stroke,
+                            );
                             entry = entry.and(chart.draw_series(dashes).map(|_| ()));
                         }
                         entry.map_err(failed)?;
@@ -318,7 +330,7 @@ where
         };
         let entry = drawn.map_err(failed)?;
         entry.label(curve.label.as_str()).legend(move |(x, y)| {
-            let (width, thick) = (14 * FINE as i32, FINE as i32);
+            let (width, thick) = (14 * UNITS_PER_PIXEL as i32, UNITS_PER_PIXEL as i32);
             // Half width for a dashed curve.
             let width = if dashed { width / 2 } else { width };
             Rectangle::new([(x, y - thick), (x + width, y + thick)], colour.filled())
@@ -330,8 +342,8 @@ where
     chart
         .configure_series_labels()
         .label_font(font(size))
-        .legend_area_size(20 * FINE)
-        .margin(4 * FINE)
+        .legend_area_size(20 * UNITS_PER_PIXEL)
+        .margin(4 * UNITS_PER_PIXEL)
         .position(SeriesLabelPosition::UpperRight)
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
@@ -393,13 +405,18 @@ mod tests {
             1e-90,
             1e90,
         ];
-        for look in [Look::Line, Look::Marked, Look::Dots, Look::Grey] {
+        for curve_style in [
+            CurveStyle::Line,
+            CurveStyle::Marked,
+            CurveStyle::Dots,
+            CurveStyle::Grey,
+        ] {
             for (log_x, log_y) in [(false, false), (false, true), (true, false), (true, true)] {
                 for count in 0..=odd.len() {
                     let points = odd.iter().take(count).flat_map(|&x| odd.map(|y| (x, y)));
                     let curve = Curve {
                         label: "<&>".to_owned(),
-                        look,
+                        curve_style,
                         colour: None,
                         band: Some(odd.map(|y| (y, 2.0 * y)).to_vec()),
                         points: points.collect(),

@@ -10,13 +10,13 @@ use super::style::{Drawing, Style};
 use crate::colours::{Rgb, scale};
 use crate::html::escaped;
 use crate::report::{name, topology};
-use crate::short::Short;
+use crate::rounding::Rounded;
 use crate::{Error, data, map, run};
 
 /// Number of nodes above which only the busiest are named.
-const MANY_NAMES: usize = 45;
+const MAX_ALL_NAMES: usize = 45;
 /// Number of the busiest nodes that are named in that case, and of links labelled with their utilization.
-const BUSIEST: usize = 5;
+const MAX_LABELS: usize = 5;
 /// Margin for names and for the colour scale, in font sizes.
 const EDGE: f64 = 3.5;
 /// Distance from a node within which a label would be mistaken for its name.
@@ -49,22 +49,22 @@ pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Err
     if map.links.is_empty() {
         return Err(Error::NothingToShow("there are no links".to_owned()));
     }
-    let picture = Picture::new(&run, &map, style);
-    Ok(Drawing::new(&picture.svg(), picture.data()))
+    let drawing = MapDrawing::new(&run, &map, style);
+    Ok(Drawing::new(&drawing.svg(), drawing.data()))
 }
 
 /// Bounding box of a label.
 #[derive(Clone, Copy, Debug)]
-struct Area {
+struct LabelBox {
     x: f64,
     y: f64,
     w: f64,
     h: f64,
 }
 
-impl Area {
-    fn wider(&self, by: f64) -> Area {
-        Area {
+impl LabelBox {
+    fn expanded(&self, by: f64) -> LabelBox {
+        LabelBox {
             x: self.x - by,
             y: self.y - by,
             w: self.w + 2.0 * by,
@@ -72,7 +72,7 @@ impl Area {
         }
     }
 
-    fn meets(&self, other: &Area) -> bool {
+    fn overlaps(&self, other: &LabelBox) -> bool {
         self.x < other.x + other.w
             && other.x < self.x + self.w
             && self.y < other.y + other.h
@@ -80,23 +80,23 @@ impl Area {
     }
 }
 
-struct Wire<'a> {
+struct DrawnLink<'a> {
     link: &'a data::Link,
     ends: [(f64, f64); 2],
     thick: f64,
 }
 
-struct Picture<'a> {
+struct MapDrawing<'a> {
     map: &'a data::Map,
     style: &'a Style,
     size: (f64, f64),
     places: Vec<(f64, f64)>,
     radius: f64,
-    wires: Vec<Wire<'a>>,
+    drawn_links: Vec<DrawnLink<'a>>,
 }
 
-impl<'a> Picture<'a> {
-    fn new(run: &'a data::Run, map: &'a data::Map, style: &'a Style) -> Picture<'a> {
+impl<'a> MapDrawing<'a> {
+    fn new(run: &'a data::Run, map: &'a data::Map, style: &'a Style) -> MapDrawing<'a> {
         let edge = EDGE * f64::from(style.font);
         let width = f64::from(style.width);
         let mut at: Vec<(f64, f64)> = map.nodes.iter().map(|it| (it.x.0, it.y.0)).collect();
@@ -146,14 +146,14 @@ impl<'a> Picture<'a> {
         let most = if map.links.len() > 120 { 4.0 } else { 6.0 };
         // Total width of the links drawn so far in each direction between two nodes.
         let mut drawn: HashMap<(usize, usize), f64> = HashMap::new();
-        let wire = |it: &data::MapLink| {
+        let drawn_link = |it: &data::MapLink| {
             let (a, b) = (*places.get(it.from)?, *places.get(it.to)?);
             let (dx, dy) = (b.0 - a.0, b.1 - a.1);
             let far = dx.hypot(dy);
             if far == 0.0 {
                 return None;
             }
-            let narrower = |bps: Short| {
+            let narrower = |bps: Rounded| {
                 (most - 1.5) * (widest - bps.0.log10()) / (widest - narrowest).max(1.0)
             };
             let thick = it.bps.map_or(0.6 * most, |bps| most - narrower(bps));
@@ -161,20 +161,20 @@ impl<'a> Picture<'a> {
             let aside = *before + thick / 2.0 + 0.6;
             *before = aside + thick / 2.0;
             let (ox, oy) = (-dy / far * aside, dx / far * aside);
-            Some(Wire {
+            Some(DrawnLink {
                 link: links.get(it.name.as_str())?,
                 ends: [(a.0 + ox, a.1 + oy), (b.0 + ox, b.1 + oy)],
                 thick,
             })
         };
-        let wires = map.links.iter().filter_map(wire).collect();
-        Picture {
+        let drawn_links = map.links.iter().filter_map(drawn_link).collect();
+        MapDrawing {
             map,
             style,
             size: (width, height),
             places,
             radius,
-            wires,
+            drawn_links,
         }
     }
 
@@ -187,7 +187,7 @@ impl<'a> Picture<'a> {
              <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
         );
         // Writing to a string cannot fail.
-        for Wire { link, ends, thick } in &self.wires {
+        for DrawnLink { link, ends, thick } in &self.drawn_links {
             let [(x1, y1), (x2, y2)] = ends;
             let colour = colour(link.utilization.0);
             let _ = writeln!(
@@ -243,12 +243,12 @@ impl<'a> Picture<'a> {
     }
 
     /// Places the names of nodes and the utilizations of the busiest links without overlaps.
-    fn labels(&self) -> Vec<(String, Area)> {
+    fn labels(&self) -> Vec<(String, LabelBox)> {
         let (radius, tall) = (self.radius, f64::from(self.style.font));
         let mut carried = vec![0.0; self.map.nodes.len()];
         for link in &self.map.links {
-            let wire = self.wires.iter().find(|it| it.link.name == link.name);
-            let busy = wire.map_or(0.0, |it| it.link.utilization.0);
+            let drawn_link = self.drawn_links.iter().find(|it| it.link.name == link.name);
+            let busy = drawn_link.map_or(0.0, |it| it.link.utilization.0);
             let bits = busy * link.bps.map_or(1.0, |bps| bps.0);
             for end in [link.from, link.to] {
                 if let Some(carried) = carried.get_mut(end) {
@@ -257,10 +257,10 @@ impl<'a> Picture<'a> {
             }
         }
         let mut nodes: Vec<usize> = (0..self.map.nodes.len()).collect();
-        if nodes.len() > MANY_NAMES {
+        if nodes.len() > MAX_ALL_NAMES {
             let bits = |i: &usize| carried.get(*i).copied().unwrap_or(0.0);
             nodes.sort_by(|a, b| bits(b).total_cmp(&bits(a)));
-            nodes.truncate(BUSIEST);
+            nodes.truncate(MAX_LABELS);
         }
         let named = nodes.into_iter().filter_map(|i| {
             let node = self.map.nodes.get(i)?;
@@ -268,48 +268,49 @@ impl<'a> Picture<'a> {
             let areas = around(*self.places.get(i)?, self.wide(&text), tall, radius + 3.0);
             Some((Some(i), text, areas))
         });
-        let mut busiest: Vec<&Wire<'_>> = self.wires.iter().collect();
+        let mut busiest: Vec<&DrawnLink<'_>> = self.drawn_links.iter().collect();
         busiest.sort_by(|a, b| b.link.utilization.0.total_cmp(&a.link.utilization.0));
         // Only one direction per link, because there is no space for both.
-        let mut told: HashSet<[&str; 2]> = HashSet::new();
+        let mut labelled: HashSet<[&str; 2]> = HashSet::new();
         busiest.retain(|it| {
             let mut ends = [it.link.from.as_str(), it.link.to.as_str()];
             ends.sort_unstable();
-            told.insert(ends)
+            labelled.insert(ends)
         });
-        let loads = busiest.into_iter().take(BUSIEST).map(|wire| {
-            let text = format!("{:.0} %", 100.0 * wire.link.utilization.0);
-            let areas = beside(wire, self.wide(&text), tall);
+        let loads = busiest.into_iter().take(MAX_LABELS).map(|drawn_link| {
+            let text = format!("{:.0} %", 100.0 * drawn_link.link.utilization.0);
+            let areas = along_link(drawn_link, self.wide(&text), tall);
             (None, text, areas)
         });
-        let disc = |(x, y): &(f64, f64)| Area {
+        let disc = |(x, y): &(f64, f64)| LabelBox {
             x: x - radius,
             y: y - radius,
             w: 2.0 * radius,
             h: 2.0 * radius,
         };
-        let discs: Vec<Area> = self.places.iter().map(disc).collect();
+        let discs: Vec<LabelBox> = self.places.iter().map(disc).collect();
         let mut taken = discs.clone();
         let mut labels = Vec::new();
         for (own, text, areas) in named.chain(loads) {
-            let inside = |it: &Area| {
+            let inside = |it: &LabelBox| {
                 let (width, height) = self.size;
                 it.x >= 0.0 && it.y >= 0.0 && it.x + it.w <= width && it.y + it.h <= height
             };
-            let free = |it: &Area| inside(it) && !taken.iter().any(|other| it.meets(other));
-            let crossed = |it: &Area| {
-                self.wires
+            let free = |it: &LabelBox| inside(it) && !taken.iter().any(|other| it.overlaps(other));
+            let crossed = |it: &LabelBox| {
+                self.drawn_links
                     .iter()
-                    .filter(|wire| crosses(it, wire.ends))
+                    .filter(|drawn_link| line_intersects_box(it, drawn_link.ends))
                     .count()
             };
             // Near another node, the label would be mistaken for its name.
-            let close = |it: &Area| {
-                let near = it.wider(NEAR);
+            let close = |it: &LabelBox| {
+                let near = it.expanded(NEAR);
                 let others = discs.iter().enumerate().filter(|(i, _)| Some(*i) != own);
-                others.filter(|(_, disc)| near.meets(disc)).count()
+                others.filter(|(_, disc)| near.overlaps(disc)).count()
             };
-            let cost = |(place, it): &(usize, &Area)| 8 * crossed(it) + 24 * close(it) + place / 2;
+            let cost =
+                |(place, it): &(usize, &LabelBox)| 8 * crossed(it) + 24 * close(it) + place / 2;
             let free = areas.iter().enumerate().filter(|(_, it)| free(it));
             let best = free.min_by_key(cost).map(|(_, area)| *area);
             if let Some(area) = best {
@@ -326,7 +327,7 @@ impl<'a> Picture<'a> {
             true => value.to_string(),
             false => String::new(),
         };
-        for Wire { link, .. } in &self.wires {
+        for DrawnLink { link, .. } in &self.drawn_links {
             let names = [&link.name, &link.from, &link.to].map(|it| quote(it));
             let values = [link.utilization, link.mean_queue, link.loss];
             let values = values.map(|it| number(it.0));
@@ -337,8 +338,8 @@ impl<'a> Picture<'a> {
 }
 
 /// Returns candidate boxes around a point, best first.
-fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<Area> {
-    let ways = [
+fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<LabelBox> {
+    let directions = [
         (0.0, -1.0),
         (1.0, -0.7),
         (-1.0, -0.7),
@@ -348,32 +349,33 @@ fn around((x, y): (f64, f64), w: f64, h: f64, gap: f64) -> Vec<Area> {
         (1.0, 0.7),
         (-1.0, 0.7),
     ];
-    let beside = |way: f64, room: f64| match way {
-        way if way > 0.0 => 0.0,
-        way if way < 0.0 => -room,
+    let offset = |direction: f64, room: f64| match direction {
+        direction if direction > 0.0 => 0.0,
+        direction if direction < 0.0 => -room,
         _ => -room / 2.0,
     };
     let far = [gap, gap + 8.0, gap + 18.0].into_iter();
-    let area = |far: f64, (dx, dy): (f64, f64)| Area {
-        x: x + dx * far + beside(dx, w),
-        y: y + dy * far + beside(dy, h),
+    let area = |far: f64, (dx, dy): (f64, f64)| LabelBox {
+        x: x + dx * far + offset(dx, w),
+        y: y + dy * far + offset(dy, h),
         w,
         h,
     };
-    far.flat_map(|far| ways.map(|way| area(far, way))).collect()
+    far.flat_map(|far| directions.map(|direction| area(far, direction)))
+        .collect()
 }
 
 /// Returns candidate boxes along a wire, those on its own side first.
-fn beside(wire: &Wire<'_>, w: f64, h: f64) -> Vec<Area> {
-    let [(ax, ay), (bx, by)] = wire.ends;
+fn along_link(drawn_link: &DrawnLink<'_>, w: f64, h: f64) -> Vec<LabelBox> {
+    let [(ax, ay), (bx, by)] = drawn_link.ends;
     let (dx, dy) = (bx - ax, by - ay);
     let far = dx.hypot(dy);
     let mut areas = Vec::new();
     for side in [1.0, -1.0] {
         let (nx, ny) = (-dy / far * side, dx / far * side);
-        let off = wire.thick / 2.0 + 3.0 + nx.abs() * w / 2.0 + ny.abs() * h / 2.0;
+        let off = drawn_link.thick / 2.0 + 3.0 + nx.abs() * w / 2.0 + ny.abs() * h / 2.0;
         for part in [0.5, 0.38, 0.62, 0.26, 0.74] {
-            areas.push(Area {
+            areas.push(LabelBox {
                 x: ax + part * dx + nx * off - w / 2.0,
                 y: ay + part * dy + ny * off - h / 2.0,
                 w,
@@ -385,13 +387,13 @@ fn beside(wire: &Wire<'_>, w: f64, h: f64) -> Vec<Area> {
 }
 
 /// Returns true if a line intersects a box (Liang and Barsky).
-fn crosses(area: &Area, [(ax, ay), (bx, by)]: [(f64, f64); 2]) -> bool {
+fn line_intersects_box(area: &LabelBox, [(ax, ay), (bx, by)]: [(f64, f64); 2]) -> bool {
     let (mut from, mut to) = (0.0, 1.0);
-    let ways = [
+    let directions = [
         (bx - ax, area.x - ax, area.x + area.w - ax),
         (by - ay, area.y - ay, area.y + area.h - ay),
     ];
-    for (step, low, high) in ways {
+    for (step, low, high) in directions {
         if step == 0.0 {
             if low > 0.0 || high < 0.0 {
                 return false;
@@ -441,16 +443,16 @@ mod tests {
     }
 
     #[test]
-    fn lines_through_an_area_are_known() {
-        let area = Area {
+    fn line_box_intersections_are_detected() {
+        let area = LabelBox {
             x: 1.0,
             y: 1.0,
             w: 2.0,
             h: 2.0,
         };
-        assert!(crosses(&area, [(0.0, 0.0), (4.0, 4.0)]));
-        assert!(crosses(&area, [(2.0, 0.0), (2.0, 9.0)]));
-        assert!(!crosses(&area, [(0.0, 0.0), (0.5, 0.5)]));
-        assert!(!crosses(&area, [(0.0, 3.5), (9.0, 3.5)]));
+        assert!(line_intersects_box(&area, [(0.0, 0.0), (4.0, 4.0)]));
+        assert!(line_intersects_box(&area, [(2.0, 0.0), (2.0, 9.0)]));
+        assert!(!line_intersects_box(&area, [(0.0, 0.0), (0.5, 0.5)]));
+        assert!(!line_intersects_box(&area, [(0.0, 3.5), (9.0, 3.5)]));
     }
 }

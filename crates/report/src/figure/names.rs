@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matches_nothing_is_an_error() {
+    fn unmatched_pattern_is_an_error() {
         assert_eq!(
             of(&["a->b", "b->a"]).unwrap_err(),
             "the results have nothing called b->a, but a->b, a->c, b->c, *->c; did you mean `b->c`?"

@@ -2,7 +2,7 @@
 
 use netflow_profile::Profile;
 
-use super::draw::{Curve, Look, Panel, draw};
+use super::draw::{Curve, CurveStyle, Panel, draw};
 use super::style::{Drawing, Style};
 use crate::Error;
 
@@ -61,7 +61,7 @@ pub fn profile_figure(
         };
         curves.push(Curve {
             label: format!("{} ms", 1e3 * rtt_s),
-            look: Look::Line,
+            curve_style: CurveStyle::Line,
             points: (0..=POINTS).map(point).collect(),
             colour: None,
             band: None,
@@ -71,7 +71,7 @@ pub fn profile_figure(
         let measured = |&rtt_s: &f64| (100.0 * loss, profile.throughput(loss, rtt_s));
         curves.push(Curve {
             label: "measured".to_owned(),
-            look: Look::Dots,
+            curve_style: CurveStyle::Dots,
             points: rtts_s.iter().map(measured).collect(),
             colour: None,
             band: None,
@@ -81,7 +81,7 @@ pub fn profile_figure(
         let point = |it: &ProfileSample| (100.0 * it.loss, it.throughput_pps);
         curves.push(Curve {
             label: "samples".to_owned(),
-            look: Look::Dots,
+            curve_style: CurveStyle::Dots,
             points: samples.iter().map(point).collect(),
             colour: None,
             band: None,

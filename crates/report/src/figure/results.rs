@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use netflow_results::{Results, Topology, ci95_of};
 
-use super::draw::{Curve, Look, Panel, draw};
+use super::draw::{Curve, CurveStyle, Panel, draw};
 use super::names::chosen;
 use super::style::{Drawing, Style};
 use crate::Error;
-use crate::band::{edges, most_of_link};
-use crate::columns::Columns;
+use crate::confidence_band::{band_edges, link_series_max};
+use crate::downsample::DownsamplingGrid;
 use crate::report::{name, topology};
 use crate::run::{DELAY, GOODPUT, LINK_LOSS, QUEUE, RTT, SEND, UTILIZATION};
-use crate::thin::Thinning;
+use crate::series_table::SeriesTable;
 
 /// Kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,9 +82,9 @@ type Read = (String, Results, Topology);
 /// Time series of one results directory.
 struct Series<'a> {
     of: &'a str,
-    values: Columns,
+    values: SeriesTable,
     /// Half-widths of the confidence intervals, if there are several seeds.
-    spread: Option<Columns>,
+    spread: Option<SeriesTable>,
     /// Topology, if these are links.
     links_of: Option<&'a Topology>,
 }
@@ -94,7 +94,7 @@ impl Series<'_> {
     fn most(&self, name: &str, quantity: usize) -> f64 {
         self.links_of.map_or(f64::INFINITY, |topology| {
             let link = topology.links.iter().find(|it| it.link == name);
-            most_of_link(quantity, link.and_then(|it| it.most_pkts()))
+            link_series_max(quantity, link.and_then(|it| it.most_pkts()))
         })
     }
 }
@@ -133,8 +133,8 @@ fn links(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
         let spread = results.links_ci95()?;
         series.push(Series {
             of,
-            values: Columns::new(&results.links()?, &names),
-            spread: spread.map(|rows| Columns::new(&rows, &names)),
+            values: SeriesTable::new(&results.links()?, &names),
+            spread: spread.map(|rows| SeriesTable::new(&rows, &names)),
             links_of: Some(topology),
         });
     }
@@ -153,8 +153,8 @@ fn connection_series<'a>(all: &'a [Read], names: &[String]) -> Result<Vec<Series
         let spread = results.connections_ci95()?;
         series.push(Series {
             of,
-            values: Columns::new(&results.connections()?, names).without_zeros(RTT),
-            spread: spread.map(|rows| Columns::new(&rows, names)),
+            values: SeriesTable::new(&results.connections()?, names).without_zeros(RTT),
+            spread: spread.map(|rows| SeriesTable::new(&rows, names)),
             links_of: None,
         });
     }
@@ -201,7 +201,7 @@ fn delay(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
             curves.push(Curve {
                 label: label(name, of, all.len() > 1),
                 // No values are known between the percentiles.
-                look: Look::Dots,
+                curve_style: CurveStyle::Dots,
                 points: points.collect(),
                 colour: colour(place, run, names.len(), all.len()),
                 band: None,
@@ -232,24 +232,24 @@ fn over_time(
 ) -> Panel {
     let mut curves = Vec::new();
     for (run, series) in all.iter().enumerate() {
-        let thinning = Thinning::new(series.values.times_s.len(), POINTS);
-        let times_s = thinning.times(&series.values.times_s);
+        let grid = DownsamplingGrid::new(series.values.times_s.len(), POINTS);
+        let times_s = grid.times(&series.values.times_s);
         for (place, name) in names.iter().enumerate() {
             let values = series.values.series(place, quantity);
-            let thin = thinning.extremes(values);
+            let thin = grid.extremes(values);
             let points = times_s.iter().zip(&thin).map(|(t, v)| (*t, unit * v));
             let band = series.spread.as_ref().map(|spread| {
                 let most = series.most(name, quantity);
-                let (low, high) = edges(values, spread.series(place, quantity), most);
-                let edges = thinning
-                    .lowest(&low)
+                let (low, high) = band_edges(values, spread.series(place, quantity), most);
+                let edges = grid
+                    .bucket_minima(&low)
                     .into_iter()
-                    .zip(thinning.highest(&high));
+                    .zip(grid.bucket_maxima(&high));
                 edges.map(|(low, high)| (unit * low, unit * high)).collect()
             });
             curves.push(Curve {
                 label: label(name, series.of, all.len() > 1),
-                look: Look::Line,
+                curve_style: CurveStyle::Line,
                 points: points.collect(),
                 colour: colour(place, run, names.len(), all.len()),
                 band,
@@ -303,7 +303,7 @@ fn throughput(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
         }
         Curve {
             label: name.clone(),
-            look: Look::Dots,
+            curve_style: CurveStyle::Dots,
             points,
             colour: None,
             band: (seeds > 1).then_some(band),
@@ -349,19 +349,19 @@ fn burstiness(all: &[Read], only: &[String]) -> Result<Vec<Panel>, Error> {
     poisson.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
     // With one link per results directory the points form a curve, otherwise a scatter plot.
     let curve = match poisson.windows(2).all(|pair| pair[0].0 < pair[1].0) {
-        true => Look::Grey,
-        false => Look::Dots,
+        true => CurveStyle::Grey,
+        false => CurveStyle::Dots,
     };
     let measured = Curve {
         label: "arrivals".to_owned(),
-        look: Look::Dots,
+        curve_style: CurveStyle::Dots,
         points: measured,
         colour: None,
         band: None,
     };
     let poisson = Curve {
         label: "Poisson".to_owned(),
-        look: curve,
+        curve_style: curve,
         points: poisson,
         colour: None,
         band: None,

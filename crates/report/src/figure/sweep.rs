@@ -6,11 +6,11 @@ use std::path::Path;
 use netflow_results::columns::{Cell, Column, Kind};
 use netflow_results::{FAILED, Moments, SEED, SweepResults, SweepTable, Varied};
 
-use super::draw::{Curve, Look, Panel, draw};
+use super::draw::{Curve, CurveStyle, Panel, draw};
 use super::names::{all_matching, did_you_mean};
 use super::style::{Drawing, Style};
 use crate::Error;
-use crate::band::edges;
+use crate::confidence_band::band_edges;
 
 /// Maximum number of curves of a figure.
 const CURVES: usize = 24;
@@ -201,7 +201,7 @@ fn shown<'a>(
 }
 
 /// A curve in all panels: the x value, and the mean of each column.
-struct Gathered {
+struct SweepCurve {
     label: String,
     points: Vec<(f64, Vec<Moments>)>,
 }
@@ -213,7 +213,7 @@ fn gather(
     over: &Varied,
     names: &[String],
     columns: &[&Column],
-) -> Result<Vec<Gathered>, Error> {
+) -> Result<Vec<SweepCurve>, Error> {
     let others: Vec<&Varied> = sweep
         .varied()
         .iter()
@@ -230,7 +230,7 @@ fn gather(
     // Curve index by label, and point index by curve and bits of x.
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut points: HashMap<(usize, u64), usize> = HashMap::new();
-    let mut curves: Vec<Gathered> = Vec::new();
+    let mut curves: Vec<SweepCurve> = Vec::new();
     let mut label = String::new();
     sweep.each_row(table, &wanted, |row| {
         let Some(x) = number(row[0]) else { return };
@@ -261,7 +261,7 @@ fn gather(
             None => {
                 let place = curves.len();
                 places.insert(label.clone(), place);
-                curves.push(Gathered {
+                curves.push(SweepCurve {
                     label: label.clone(),
                     points: Vec::new(),
                 });
@@ -316,7 +316,7 @@ fn setting(name: &str, unit: &str, cell: Cell<'_>) -> String {
     format!("{name} {}", value.trim_end())
 }
 
-fn panel(over: &Varied, column: &Column, place: usize, curves: &[Gathered]) -> Panel {
+fn panel(over: &Varied, column: &Column, place: usize, curves: &[SweepCurve]) -> Panel {
     let values = || {
         let points = curves.iter().flat_map(|curve| &curve.points);
         points.filter_map(|point| point.1[place].mean())
@@ -331,21 +331,21 @@ fn panel(over: &Varied, column: &Column, place: usize, curves: &[Gathered]) -> P
         unit => format!(" in {unit}"),
     };
     let most = if unit == "%" { 100.0 } else { f64::INFINITY };
-    let curve = |gathered: &Gathered| {
+    let curve = |gathered: &SweepCurve| {
         let (mut points, mut band) = (Vec::new(), Vec::new());
         for (x, moments) in &gathered.points {
             let mean = moments[place].mean().map_or(f64::NAN, |mean| factor * mean);
             let half = moments[place].ci95().map_or(f64::NAN, |half| factor * half);
             points.push((*x, mean));
-            let (low, high) = edges(&[mean], &[half], most);
+            let (low, high) = band_edges(&[mean], &[half], most);
             band.extend(low.into_iter().zip(high));
         }
         let has_band = band.iter().any(|edges| edges.1.is_finite());
         Curve {
             label: gathered.label.clone(),
-            look: match points.len() <= FEW {
-                true => Look::Marked,
-                false => Look::Line,
+            curve_style: match points.len() <= FEW {
+                true => CurveStyle::Marked,
+                false => CurveStyle::Line,
             },
             points,
             colour: None,
@@ -382,7 +382,7 @@ fn scale(column: &Column, most: f64) -> (f64, &str) {
 }
 
 /// Returns true if the x values grow by a factor rather than by a constant step.
-fn is_geometric(curves: &[Gathered]) -> bool {
+fn is_geometric(curves: &[SweepCurve]) -> bool {
     let xs = curves
         .first()
         .map(|curve| curve.points.iter().map(|point| point.0));
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn the_axis_is_the_one_asked_for_or_the_longest_of_numbers() {
+    fn axis_is_the_requested_or_longest_numeric_one() {
         let all = [
             varied("link.*.queue", None, 9),
             varied("link.*.buffer", Some("ms"), 3),
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_are_called_by_what_is_set() {
+    fn curves_are_named_by_their_settings() {
         let [buffer, other] =
             ["link.A->B.buffer", "link.B->C.buffer"].map(|key| varied(key, Some("pkt"), 2));
         let queue = varied("link.*.queue", None, 2);
@@ -462,7 +462,7 @@ mod tests {
         let of = |xs: &[f64]| {
             let points = xs.iter().map(|&x| (x, Vec::new())).collect();
             let label = String::new();
-            is_geometric(&[Gathered { label, points }])
+            is_geometric(&[SweepCurve { label, points }])
         };
         assert!(of(&[4.0, 8.0, 16.0, 32.0]));
         assert!(!of(&[4.0, 8.0, 12.0, 16.0]) && !of(&[0.0, 1.0, 10.0, 100.0]) && !of(&[1.0]));

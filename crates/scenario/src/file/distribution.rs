@@ -187,7 +187,7 @@ impl<T: Variable> Read for Rows<T> {
         };
         let Kind::Array { array, .. } = value.kind else {
             value.wrong_type(key, "an array of rows", findings);
-            findings.amend(help());
+            findings.set_last_help(help());
             return None;
         };
         let mut rows: Vec<(T, f64)> = Vec::new();

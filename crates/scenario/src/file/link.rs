@@ -142,7 +142,7 @@ fn read_back(link: &mut Link, s: &mut Section<'_, '_>) {
         back.loss = reverse.loss.or(back.loss);
     }
     if is_set {
-        s.call(name);
+        s.set_override_name(name);
         back = back.overridden(s);
     }
     link.back = Some(Box::new(back));

@@ -20,7 +20,9 @@ mod stacks;
 mod tables;
 mod workloads;
 
-use netflow_document::{FileId, Findings, Known, Overrides, Place, ProblemKind, Sources, Spanned};
+use netflow_document::{
+    FileId, Findings, OverrideTarget, Overrides, Place, ProblemKind, Sources, Spanned,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -517,14 +519,14 @@ impl Assembly<'_> {
         let workloads = scenario.workloads.iter().map(|it| it.name.as_str());
         let demands: Vec<String> = demands.iter().map(Demand::called).collect();
         let known = [
-            Known::one::<Simulation>(),
-            Known::one::<Include>(),
-            Known::many::<Link>(links.iter().map(String::as_str)),
-            Known::many::<Connection>(self.connections.names()),
-            Known::many::<Demand>(demands.iter().map(String::as_str)),
-            Known::many::<Aggregate>(aggregates),
-            Known::many::<Workload>(workloads),
+            OverrideTarget::one::<Simulation>(),
+            OverrideTarget::one::<Include>(),
+            OverrideTarget::many::<Link>(links.iter().map(String::as_str)),
+            OverrideTarget::many::<Connection>(self.connections.names()),
+            OverrideTarget::many::<Demand>(demands.iter().map(String::as_str)),
+            OverrideTarget::many::<Aggregate>(aggregates),
+            OverrideTarget::many::<Workload>(workloads),
         ];
-        overrides.refuse_unused(self.findings, &known);
+        overrides.report_unused(self.findings, &known);
     }
 }

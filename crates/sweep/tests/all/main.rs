@@ -1,8 +1,8 @@
 //! Tests of whole sweeps: identical files for any division of the work, cases as if evaluated alone, and
 //! rejected requests.
 
-mod alone;
 mod common;
+mod determinism;
+mod errors;
 mod overhead;
-mod refused;
-mod same;
+mod single_case;

@@ -4,7 +4,7 @@ use netflow_results::Format;
 use netflow_scenario::new::{Wishes, random};
 use netflow_scenario::{Prepared, Problems, from_str};
 use netflow_steady::{SteadyOptions, solve};
-use netflow_sweep::{Axis, Request, Sweep, Writing};
+use netflow_sweep::{Axis, Request, Sweep, WriteOptions};
 
 /// Returns the CPU time of this process in seconds, which other processes do not affect. Linux counts it in
 /// hundredths.
@@ -19,7 +19,7 @@ fn processor_s() -> f64 {
 /// Both alternate, because other processes change the time per case.
 #[test]
 #[ignore = "ten minutes; run with --release and --nocapture"]
-fn a_sweep_costs_little_more_than_its_cases() {
+fn sweep_overhead_is_small() {
     const CASES: u64 = 100_000;
     const ROUNDS: u32 = 5;
     /// Number of parts of the sweep, of which [`ROUNDS`] are evaluated.
@@ -80,9 +80,9 @@ fn a_sweep_costs_little_more_than_its_cases() {
         alone_s += processor_s() - began_s;
         for (_, (sweep, place, time_s), [cases, rows]) in &mut sweeps {
             let began_s = processor_s();
-            let writing = Writing {
+            let writing = WriteOptions {
                 shard: format!("{round}/{PARTS}").parse().unwrap(),
-                ..Writing::default()
+                ..WriteOptions::default()
             };
             let written = one
                 .install(|| sweep.write(place.path(), &writing, &load, &mut |_| {}, &|| false))

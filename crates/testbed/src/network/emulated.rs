@@ -10,7 +10,7 @@ use netflow_network::{LinkId, Network};
 use tun_rs::SyncDevice;
 
 use super::emulator::{Emulator, Recording};
-use super::fabric::Fabric;
+use super::link_simulation::LinkSimulation;
 use super::plan::{Plan, TcpRoute};
 use super::report::NetworkReport;
 use crate::capture::CaptureWriter;
@@ -50,7 +50,7 @@ enum State {
 /// Resources that the emulator starts with.
 pub(crate) struct Built {
     pub devices: Vec<SyncDevice>,
-    pub fabric: Fabric<Vec<u8>>,
+    pub simulation: LinkSimulation<Vec<u8>>,
     pub captures: Vec<(u32, CaptureWriter)>,
 }
 
@@ -72,12 +72,12 @@ impl EmulatedNetwork {
         plan: Plan,
         options: &NetworkOptions,
     ) -> Result<EmulatedNetwork, Error> {
-        let ways = plan
+        let paths = plan
             .pairs
             .iter()
-            .flat_map(|pair| pair.ways.clone())
+            .flat_map(|pair| pair.paths.clone())
             .collect();
-        let fabric = Fabric::new(network, ways, options.seed)?;
+        let simulation = LinkSimulation::new(network, paths, options.seed)?;
         for pair in &plan.pairs {
             if let Some(name) = &pair.tcp.congestion {
                 device::check_congestion_control(name)?;
@@ -131,7 +131,7 @@ impl EmulatedNetwork {
             plan,
             state: State::Built(Box::new(Built {
                 devices,
-                fabric,
+                simulation,
                 captures,
             })),
         })

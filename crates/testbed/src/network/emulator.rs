@@ -16,16 +16,16 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use tun_rs::SyncDevice;
 
 use super::emulated::Built;
-use super::fabric::{Entering, Fabric, Leaving};
+use super::link_simulation::{Entering, Leaving, LinkSimulation};
 use super::packet::{Header, mark};
 use super::plan::Plan;
-use super::report::{Mark, NetworkReport, OneWayDelay, PairCounts};
+use super::report::{NetworkReport, OneWayDelay, PairCounts, Snapshot};
 use crate::Error;
-use crate::awake::Awake;
 use crate::capture::{CaptureReport, CaptureWriter};
-use crate::priority::{Urgency, hurry};
+use crate::cpu_keepalive::CpuKeepalive;
+use crate::precise_timer::{Clock, PreciseTimer};
+use crate::priority::{ThreadRole, set_realtime_priority};
 use crate::report::Lateness;
-use crate::waking::{Clock, Waking};
 
 /// Interval of snapshots, and the counters of bytes read.
 pub(crate) struct Recording {
@@ -38,7 +38,7 @@ pub(crate) struct Recording {
 pub(crate) struct Emulator {
     began: Instant,
     running: Option<(OwnedFd, JoinHandle<NetworkReport>)>,
-    _awake: Option<Arc<Awake>>,
+    _keepalive: Option<Arc<CpuKeepalive>>,
 }
 
 impl Emulator {
@@ -47,7 +47,7 @@ impl Emulator {
         Emulator {
             began: Instant::now(),
             running: None,
-            _awake: None,
+            _keepalive: None,
         }
     }
 
@@ -74,18 +74,18 @@ impl Emulator {
                 to_host.push(pair.hosts[to]);
             }
         }
-        let links = built.fabric.link_count();
+        let links = built.simulation.link_count();
         let histogram = || Histogram::new(DIGITS).expect("digits from 0 to 5");
         let mut captures: Vec<Option<CaptureWriter>> = (0..links).map(|_| None).collect();
         for (link, capture) in built.captures {
             captures[link as usize] = Some(capture);
         }
-        let awake = Awake::keep();
+        let keepalive = CpuKeepalive::keep();
         let began = Instant::now();
-        let mut carrier = Carrier {
+        let mut worker = EmulatorThread {
             devices: built.devices,
-            fabric: built.fabric,
-            ways: pairs,
+            simulation: built.simulation,
+            paths: pairs,
             counts: vec![PairCounts::default(); to_host.len() / 2],
             delays_us: vec![None; to_host.len() / 2],
             to_host,
@@ -96,20 +96,20 @@ impl Emulator {
             spare: Vec::new(),
             clock: Clock(began),
             recording,
-            next_mark: 1,
+            next_snapshot: 1,
         };
         let thread = thread::Builder::new()
             .name("network".to_owned())
             .spawn(move || {
-                carrier.report.realtime = hurry(Urgency::Link);
-                carrier.run(&ready, &stopped);
-                carrier.finish()
+                worker.report.realtime = set_realtime_priority(ThreadRole::Link);
+                worker.run(&ready, &stopped);
+                worker.finish()
             })
             .map_err(|error| Error::system("start the network's thread", error))?;
         Ok(Emulator {
             began,
             running: Some((stop, thread)),
-            _awake: Some(awake),
+            _keepalive: Some(keepalive),
         })
     }
 
@@ -152,7 +152,7 @@ impl Drop for Emulator {
 const DIGITS: u8 = 3;
 
 /// Maximum packets read from one host before the others are served.
-const TURN_PKTS: usize = 32;
+const BATCH_PKTS: usize = 32;
 
 /// Maximum number of ready hosts per call of `epoll_wait`.
 const READY: usize = 64;
@@ -166,11 +166,11 @@ const MOST_SPARE: usize = 4096;
 /// Size of the largest IP packet, in bytes.
 const LARGEST_BYTES: usize = 65_535;
 
-struct Carrier {
+struct EmulatorThread {
     devices: Vec<SyncDevice>,
-    fabric: Fabric<Vec<u8>>,
+    simulation: LinkSimulation<Vec<u8>>,
     /// Path index by addresses; the two paths of a pair are consecutive.
-    ways: HashMap<(Ipv4Addr, Ipv4Addr), u32>,
+    paths: HashMap<(Ipv4Addr, Ipv4Addr), u32>,
     to_host: Vec<usize>,
     counts: Vec<PairCounts>,
     delays_us: Vec<Option<Histogram<u32>>>,
@@ -181,21 +181,21 @@ struct Carrier {
     spare: Vec<Vec<u8>>,
     clock: Clock,
     recording: Recording,
-    next_mark: u64,
+    next_snapshot: u64,
 }
 
-impl Carrier {
+impl EmulatorThread {
     fn run(&mut self, ready: &OwnedFd, stop: &OwnedFd) {
-        let mut waking = Waking::new();
+        let mut timer = PreciseTimer::new();
         let mut scratch = vec![0; LARGEST_BYTES];
         let mut events = Vec::with_capacity(READY);
         loop {
             let now_ns = self.clock.now_ns();
             self.advance(now_ns);
-            let due_ns = self.fabric.next_ns();
+            let due_ns = self.simulation.next_ns();
             let mark_ns = self.mark_ns();
             let due_ns = Some(due_ns.map_or(mark_ns, |due_ns| due_ns.min(mark_ns)));
-            let (wake_ns, timeout) = waking.timeout(due_ns, &self.clock);
+            let (wake_ns, timeout) = timer.timeout(due_ns, &self.clock);
             let mut descriptors = [
                 PollFd::new(ready, PollFlags::IN),
                 PollFd::new(stop, PollFlags::IN),
@@ -207,7 +207,7 @@ impl Carrier {
                 return;
             }
             if let (0, Some(wake_ns), Some(due_ns)) = (count, wake_ns, due_ns) {
-                waking.woken(wake_ns.max(asked_ns), due_ns, &self.clock);
+                timer.woken(wake_ns.max(asked_ns), due_ns, &self.clock);
                 continue;
             }
             events.clear();
@@ -215,8 +215,8 @@ impl Carrier {
                 tv_sec: 0,
                 tv_nsec: 0,
             };
-            let told = rustix::buffer::spare_capacity(&mut events);
-            if epoll::wait(ready, told, Some(&at_once)).is_err() {
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            if epoll::wait(ready, spare, Some(&at_once)).is_err() {
                 continue;
             }
             for event in &events {
@@ -226,12 +226,12 @@ impl Carrier {
     }
 
     fn mark_ns(&self) -> u64 {
-        ns(self.next_mark as f64 * self.recording.every_s)
+        ns(self.next_snapshot as f64 * self.recording.every_s)
     }
 
-    /// Reads packets that a host has sent, up to [`TURN_PKTS`].
+    /// Reads packets that a host has sent, up to [`BATCH_PKTS`].
     fn read(&mut self, host: usize, scratch: &mut [u8]) {
-        for _ in 0..TURN_PKTS {
+        for _ in 0..BATCH_PKTS {
             // No more packets, or the device is gone.
             let Ok(bytes) = self.devices[host].recv(scratch) else {
                 return;
@@ -244,16 +244,16 @@ impl Carrier {
                 self.report.stray_pkts += 1;
                 continue;
             };
-            let Some(&way) = self.ways.get(&(header.from, header.to)) else {
+            let Some(&path) = self.paths.get(&(header.from, header.to)) else {
                 self.report.stray_pkts += 1;
                 continue;
             };
-            if self.fabric.under_way_bytes() > MOST_KEPT_BYTES {
+            if self.simulation.in_network_bytes() > MOST_KEPT_BYTES {
                 self.report.overflow_pkts += 1;
                 continue;
             }
-            if way % 2 == 0 && header.has_data {
-                self.counts[way as usize / 2].sent_pkts += 1;
+            if path % 2 == 0 && header.has_data {
+                self.counts[path as usize / 2].sent_pkts += 1;
             }
             let mut payload = self.spare.pop().unwrap_or_default();
             payload.clear();
@@ -261,10 +261,10 @@ impl Carrier {
             self.report.entered_pkts += 1;
             // Earlier events are processed first.
             self.advance(now_ns);
-            self.fabric.enter(
+            self.simulation.enter(
                 now_ns,
                 Entering {
-                    way,
+                    path,
                     bytes: bytes as u32,
                     flow: header.flow,
                     ecn: header.ecn,
@@ -289,20 +289,20 @@ impl Carrier {
             let mark_ns = self.mark_ns();
             self.carry(mark_ns);
             let pairs = self.pairs();
-            self.report.marks.push(Mark {
+            self.report.snapshots.push(Snapshot {
                 time_s: mark_ns as f64 * 1e-9,
-                links: self.fabric.counts(),
+                links: self.simulation.counts(),
                 pairs,
             });
-            self.next_mark += 1;
+            self.next_snapshot += 1;
         }
         self.carry(now_ns);
     }
 
     fn carry(&mut self, until_ns: u64) {
-        let Carrier {
+        let EmulatorThread {
             devices,
-            fabric,
+            simulation,
             to_host,
             counts,
             delays_us,
@@ -327,8 +327,8 @@ impl Carrier {
             if leaving.marked {
                 mark(&mut packet);
             }
-            let way = leaving.way as usize;
-            match devices[to_host[way]].send(&packet) {
+            let path = leaving.path as usize;
+            match devices[to_host[path]].send(&packet) {
                 Ok(_) => {
                     let late_ns = clock.now_ns().saturating_sub(leaving.due_ns);
                     // The histograms resize themselves; values beyond their maximum do not occur.
@@ -336,10 +336,10 @@ impl Carrier {
                     if let Some(link) = leaving.last {
                         let _ = histogram(&mut lateness_ns[link as usize]).record(late_ns);
                     }
-                    if way.is_multiple_of(2) && Header::of(&packet).is_some_and(|it| it.has_data) {
-                        counts[way / 2].delivered_pkts += 1;
+                    if path.is_multiple_of(2) && Header::of(&packet).is_some_and(|it| it.has_data) {
+                        counts[path / 2].delivered_pkts += 1;
                         let took_us = (leaving.due_ns - leaving.entered_ns) / 1000;
-                        let _ = histogram(&mut delays_us[way / 2]).record(took_us);
+                        let _ = histogram(&mut delays_us[path / 2]).record(took_us);
                     }
                 }
                 Err(_) => *write_failures += 1,
@@ -348,13 +348,13 @@ impl Carrier {
                 spare.push(packet);
             }
         };
-        fabric.advance(until_ns, &mut on_link, &mut out);
+        simulation.advance(until_ns, &mut on_link, &mut out);
     }
 
     fn finish(mut self) -> NetworkReport {
         let end_ns = self.clock.now_ns();
         self.advance(end_ns);
-        let (links, pairs) = (self.fabric.counts(), self.pairs());
+        let (links, pairs) = (self.simulation.counts(), self.pairs());
         let captures = self.captures.into_iter().flatten();
         let lateness = self.lateness_ns.iter();
         let delay = |us: &Histogram<u32>| OneWayDelay {
@@ -373,7 +373,7 @@ impl Carrier {
             lateness: lateness.map(|it| it.as_ref().map(Lateness::of)).collect(),
             all_lateness: Lateness::of(&self.all_lateness_ns),
             seconds: end_ns as f64 * 1e-9,
-            unrouted_pkts: self.fabric.unrouted_pkts(),
+            unrouted_pkts: self.simulation.unrouted_pkts(),
             captures: captures
                 .map(CaptureWriter::finish)
                 .fold(CaptureReport::default(), CaptureReport::merge),

@@ -14,8 +14,8 @@ use super::NetworkError;
 
 /// Handle of a queued packet, with the properties that queues use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
-    /// Index of the packet in the fabric.
+pub(crate) struct QueuedPacket {
+    /// Index of the packet in the simulation.
     pub packet: u32,
     pub bytes: u32,
     /// Hash of the flow.
@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
     /// Drop on arrival or from the queue.
     Dropped(u32),
     /// Loss on the link after transmission.
-    Doomed(u32),
+    LostOnLink(u32),
 }
 
 /// Counts of a link since the start.
@@ -62,10 +62,10 @@ enum Queue {
         buffer: Buffer,
         red: Option<Box<(RedAverage, bool, SplitMix64)>>,
         /// Packets in the queue, in order.
-        there: VecDeque<u32>,
+        waiting_ids: VecDeque<u32>,
     },
     Managed {
-        waiting: Box<AqmQueue<Told>>,
+        waiting: Box<AqmQueue<QueuedPacket>>,
         /// Packet in service, and its departure time in ns.
         sending: Option<(u32, u64)>,
     },
@@ -85,7 +85,7 @@ pub(crate) struct Link {
     /// Counter that invalidates scheduled departures.
     pub generation: u32,
     /// Packets in the queue, packet in service included.
-    there: u64,
+    queued_pkts: u64,
     settled_ns: u64,
     counts: LinkCounts,
 }
@@ -121,7 +121,7 @@ impl Link {
             link: DropTail::default(),
             buffer,
             red,
-            there: VecDeque::new(),
+            waiting_ids: VecDeque::new(),
         };
         let queue = match spec.queue {
             DropPolicy::DropTail => fifo(None),
@@ -150,7 +150,7 @@ impl Link {
             },
             down: false,
             generation: 0,
-            there: 0,
+            queued_pkts: 0,
             settled_ns: 0,
             counts: LinkCounts::default(),
         })
@@ -164,8 +164,8 @@ impl Link {
 
     fn settle(&mut self, now_ns: u64) {
         let passed_s = now_ns.saturating_sub(self.settled_ns) as f64 * 1e-9;
-        self.counts.queue_pkt_s += self.there as f64 * passed_s;
-        if self.there > 0 {
+        self.counts.queue_pkt_s += self.queued_pkts as f64 * passed_s;
+        if self.queued_pkts > 0 {
             self.counts.busy_s += passed_s;
         }
         self.settled_ns = self.settled_ns.max(now_ns);
@@ -183,25 +183,25 @@ impl Link {
     }
 
     /// Processes the arrival of a packet.
-    pub fn arrive(&mut self, now_ns: u64, told: Told, out: &mut Vec<Outcome>) {
+    pub fn arrive(&mut self, now_ns: u64, queued: QueuedPacket, out: &mut Vec<Outcome>) {
         self.settle(now_ns);
         self.counts.arrived_pkts += 1;
-        let doomed = self.dooms(told.bytes);
+        let lost_on_link = self.draw_loss(queued.bytes);
         if self.down {
             self.counts.lost_pkts += 1;
-            return out.push(Outcome::Dropped(told.packet));
+            return out.push(Outcome::Dropped(queued.packet));
         }
-        if doomed {
-            out.push(Outcome::Doomed(told.packet));
+        if lost_on_link {
+            out.push(Outcome::LostOnLink(queued.packet));
         }
-        let wire_bytes = self.wire_bytes(told.bytes);
+        let wire_bytes = self.wire_bytes(queued.bytes);
         let service_ns = self.service_ns(wire_bytes);
         match &mut self.queue {
             Queue::Fifo {
                 link,
                 buffer,
                 red,
-                there,
+                waiting_ids,
             } => {
                 if let Some(red) = red {
                     let (average, marks, random) = &mut **red;
@@ -213,22 +213,22 @@ impl Link {
                     let waiting = link.len().saturating_sub(1);
                     match average.on_arrival(waiting, idle_ns, || random.uniform()) {
                         RedDecision::Admit => {}
-                        RedDecision::RandomDrop if *marks && told.ecn => {
+                        RedDecision::RandomDrop if *marks && queued.ecn => {
                             self.counts.marked_pkts += 1;
-                            out.push(Outcome::Marked(told.packet));
+                            out.push(Outcome::Marked(queued.packet));
                         }
                         RedDecision::RandomDrop | RedDecision::ForcedDrop => {
                             self.counts.lost_pkts += 1;
-                            return out.push(Outcome::Dropped(told.packet));
+                            return out.push(Outcome::Dropped(queued.packet));
                         }
                     }
                 }
                 match link.arrive(now_ns, service_ns, wire_bytes, *buffer) {
                     Some(at_ns) => {
-                        there.push_back(told.packet);
-                        self.there += 1;
+                        waiting_ids.push_back(queued.packet);
+                        self.queued_pkts += 1;
                         out.push(Outcome::Sent {
-                            packet: told.packet,
+                            packet: queued.packet,
                             at_ns,
                         });
                     }
@@ -237,14 +237,21 @@ impl Link {
                             red.0.on_overflow();
                         }
                         self.counts.lost_pkts += 1;
-                        out.push(Outcome::Dropped(told.packet));
+                        out.push(Outcome::Dropped(queued.packet));
                     }
                 }
             }
             Queue::Managed { waiting, .. } => {
                 let mut dropped = Vec::new();
-                self.there += 1;
-                waiting.enqueue(now_ns, told, wire_bytes, told.flow, told.ecn, &mut dropped);
+                self.queued_pkts += 1;
+                waiting.enqueue(
+                    now_ns,
+                    queued,
+                    wire_bytes,
+                    queued.flow,
+                    queued.ecn,
+                    &mut dropped,
+                );
                 self.lose(dropped, out);
                 if matches!(&self.queue, Queue::Managed { sending: None, .. }) {
                     self.send_next(now_ns, out);
@@ -253,10 +260,10 @@ impl Link {
         }
     }
 
-    fn lose(&mut self, dropped: Vec<Told>, out: &mut Vec<Outcome>) {
-        self.there -= dropped.len() as u64;
+    fn lose(&mut self, dropped: Vec<QueuedPacket>, out: &mut Vec<Outcome>) {
+        self.queued_pkts -= dropped.len() as u64;
         self.counts.lost_pkts += dropped.len() as u64;
-        out.extend(dropped.iter().map(|told| Outcome::Dropped(told.packet)));
+        out.extend(dropped.iter().map(|queued| Outcome::Dropped(queued.packet)));
     }
 
     /// Starts the next transmission of an AQM queue.
@@ -289,13 +296,13 @@ impl Link {
     /// Records the departure of the packet in service. The caller passes whether it is lost on the link.
     pub fn sent(&mut self, now_ns: u64, lost: bool, out: &mut Vec<Outcome>) {
         self.settle(now_ns);
-        self.there -= 1;
+        self.queued_pkts -= 1;
         self.counts.sent_pkts += 1;
         self.counts.lost_pkts += u64::from(lost);
         self.counts.link_lost_pkts += u64::from(lost);
         match &mut self.queue {
-            Queue::Fifo { there, .. } => {
-                there.pop_front();
+            Queue::Fifo { waiting_ids, .. } => {
+                waiting_ids.pop_front();
             }
             Queue::Managed { .. } => self.send_next(now_ns, out),
         }
@@ -323,14 +330,17 @@ impl Link {
         };
         match &mut self.queue {
             Queue::Fifo {
-                link, there, red, ..
+                link,
+                waiting_ids,
+                red,
+                ..
             } => {
                 link.remove_departed(now_ns);
                 link.remap_times(later);
                 if let Some(red) = red {
                     red.0.scale_service_time(ratio);
                 }
-                let sent = there.iter().zip(link.departure_times(now_ns));
+                let sent = waiting_ids.iter().zip(link.departure_times(now_ns));
                 out.extend(sent.map(|(&packet, at_ns)| Outcome::Sent { packet, at_ns }));
             }
             Queue::Managed { sending, .. } => {
@@ -351,20 +361,20 @@ impl Link {
     }
 
     /// Returns whether the next packet, of this number of IP bytes, is lost on the link.
-    pub fn dooms(&mut self, bytes: u32) -> bool {
+    pub fn draw_loss(&mut self, bytes: u32) -> bool {
         let wire_bytes = self.wire_bytes(bytes);
         self.losses.next(f64::from(wire_bytes)).is_some()
     }
 
     /// Sets the random loss of the link. Returns the packets not yet transmitted whose loss must be
-    /// redrawn with [`Link::dooms`]; none if the loss is unchanged.
+    /// redrawn with [`Link::draw_loss`]; none if the loss is unchanged.
     pub fn set_loss(&mut self, loss: &LinkLoss) -> Vec<u32> {
         if self.losses.loss() == loss {
             return Vec::new();
         }
         self.losses.set(loss, streams(self.loss_seed));
         match &self.queue {
-            Queue::Fifo { there, .. } => there.iter().copied().collect(),
+            Queue::Fifo { waiting_ids, .. } => waiting_ids.iter().copied().collect(),
             Queue::Managed { waiting, sending } => {
                 let sending = sending.iter().map(|&(packet, _)| packet);
                 sending
@@ -379,18 +389,20 @@ impl Link {
         self.settle(now_ns);
         self.generation += 1;
         self.down = true;
-        self.counts.lost_pkts += self.there;
-        self.there = 0;
+        self.counts.lost_pkts += self.queued_pkts;
+        self.queued_pkts = 0;
         match &mut self.queue {
-            Queue::Fifo { link, there, .. } => {
+            Queue::Fifo {
+                link, waiting_ids, ..
+            } => {
                 link.clear(now_ns);
-                out.extend(there.drain(..).map(Outcome::Dropped));
+                out.extend(waiting_ids.drain(..).map(Outcome::Dropped));
             }
             Queue::Managed { waiting, sending } => {
                 let mut dropped = Vec::new();
                 waiting.clear(&mut dropped);
                 let sending = sending.take().map(|(packet, _)| packet);
-                let all = dropped.iter().map(|told| told.packet).chain(sending);
+                let all = dropped.iter().map(|queued| queued.packet).chain(sending);
                 out.extend(all.map(Outcome::Dropped));
             }
         }

@@ -1,12 +1,12 @@
 //! Emulation of a whole network between real hosts. Every link of a [`Network`](netflow_network::Network)
 //! has its queue, every host its network namespace, and one thread carries all packets.
 //!
-//! - [`Fabric`] simulates the links, without clocks or rights.
+//! - [`LinkSimulation`] simulates the links, without clocks or rights.
 //! - [`Plan`] lists the hosts and the paths between them.
 //! - [`EmulatedNetwork`] contains the hosts; it runs from [`EmulatedNetwork::start`] on.
 
-mod fabric;
 mod link;
+mod link_simulation;
 mod packet;
 mod plan;
 mod report;
@@ -18,10 +18,10 @@ mod emulator;
 
 #[cfg(target_os = "linux")]
 pub use emulated::{EmulatedNetwork, NetworkOptions};
-pub use fabric::{Entering, Fabric, Leaving, Way};
 pub use link::LinkCounts;
+pub use link_simulation::{Entering, Leaving, LinkSimulation, PathSchedule};
 pub use plan::{Host, Pair, Plan, TcpRoute};
-pub use report::{Mark, NetworkReport, OneWayDelay, PairCounts};
+pub use report::{NetworkReport, OneWayDelay, PairCounts, Snapshot};
 
 /// Reason for not emulating a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

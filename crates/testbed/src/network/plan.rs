@@ -8,7 +8,7 @@ use netflow_network::{ConnectionId, ConnectionSpec, LinkId, Network, NodeId, Sou
 use netflow_units::ns;
 
 use super::NetworkError;
-use super::fabric::Way;
+use super::link_simulation::PathSchedule;
 
 /// Host of an emulated network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Pair {
     /// Addresses of the hosts in this pair.
     pub addresses: [Ipv4Addr; 2],
     /// Forward path and return path.
-    pub ways: [Way; 2],
+    pub paths: [PathSchedule; 2],
     /// TCP settings of the paths.
     pub tcp: TcpRoute,
 }
@@ -95,7 +95,7 @@ impl Plan {
             plan.pairs.push(Pair {
                 hosts: places(spec.from, spec.to),
                 addresses: [address(number)?, address(number + 1)?],
-                ways: ways(network, id),
+                paths: paths(network, id),
                 tcp: tcp(id),
             });
         }
@@ -148,7 +148,7 @@ impl Plan {
             self.pairs.push(Pair {
                 hosts,
                 addresses: hosts.map(|host| self.hosts[host].address),
-                ways: ways(&with, id),
+                paths: paths(&with, id),
                 tcp: TcpRoute {
                     congestion: None,
                     initial_window: None,
@@ -188,25 +188,29 @@ fn between(network: &Network, from: NodeId, to: NodeId) -> ConnectionSpec {
 }
 
 /// Returns the forward and return paths of a connection, as functions of time.
-fn ways(network: &Network, id: ConnectionId) -> [Way; 2] {
+fn paths(network: &Network, id: ConnectionId) -> [PathSchedule; 2] {
     let failures = network.events().filter(|event| event.change.reroutes());
     let mut times_s: Vec<f64> = std::iter::once(0.0)
         .chain(failures.map(|event| event.at_s))
         .collect();
     times_s.dedup();
-    let way = |of: &dyn Fn(f64) -> Vec<LinkId>| {
-        let mut way = Way::default();
+    let path = |of: &dyn Fn(f64) -> Vec<LinkId>| {
+        let mut path = PathSchedule::default();
         for &at_s in &times_s {
             let links: Arc<[u32]> = of(at_s).iter().map(|link| link.index() as u32).collect();
-            if way.epochs.last().is_none_or(|(_, before)| *before != links) {
-                way.epochs.push((ns(at_s), links));
+            if path
+                .epochs
+                .last()
+                .is_none_or(|(_, before)| *before != links)
+            {
+                path.epochs.push((ns(at_s), links));
             }
         }
-        way
+        path
     };
-    let there = way(&|at_s| network.path_at(id, at_s));
+    let there = path(&|at_s| network.path_at(id, at_s));
     // Replies to unacknowledged traffic, for example to pings, use the links of the forward path.
-    let back = way(&|at_s| network.return_path_at(id, at_s));
+    let back = path(&|at_s| network.return_path_at(id, at_s));
     [there, back]
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::link::LinkCounts;
 use crate::capture::CaptureReport;
-use crate::report::{LATEST_P99_US, Lateness};
+use crate::report::{Lateness, MAX_P99_LATENESS_US};
 
 /// Counts of a pair since the start, in the direction of its first host's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -19,7 +19,7 @@ pub struct PairCounts {
 
 /// Snapshot of all counts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mark {
+pub struct Snapshot {
     /// Time of the snapshot, in seconds.
     pub time_s: f64,
     /// Counts of every link.
@@ -43,7 +43,7 @@ pub struct OneWayDelay {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NetworkReport {
     /// Snapshots at the ends of intervals.
-    pub marks: Vec<Mark>,
+    pub snapshots: Vec<Snapshot>,
     /// Final counts of every link.
     pub links: Vec<LinkCounts>,
     /// Final counts of every pair.
@@ -80,9 +80,9 @@ impl NetworkReport {
     /// Returns the reason why the run is not valid; `None` if it is.
     pub fn doubt(&self) -> Option<String> {
         let late_us = self.all_lateness.p99_us;
-        if late_us > LATEST_P99_US {
+        if late_us > MAX_P99_LATENESS_US {
             return Some(format!(
-                "packets came {late_us:.0} us late at p99, above {LATEST_P99_US:.0} us: the machine was too slow"
+                "packets came {late_us:.0} us late at p99, above {MAX_P99_LATENESS_US:.0} us: the machine was too slow"
             ));
         }
         let faults = [

@@ -2,7 +2,7 @@
 
 /// Estimator of one link's bandwidth.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Inference {
+pub(super) struct BandwidthEstimator {
     /// Bits and duration of the transmissions after which another packet was waiting.
     busy_bits: u64,
     busy_ns: i64,
@@ -12,7 +12,7 @@ pub(super) struct Inference {
     longest: Option<(u32, i64)>,
 }
 
-impl Inference {
+impl BandwidthEstimator {
     /// Records a transmission of `took_ns` after which another packet was waiting.
     #[inline]
     pub fn transmission(&mut self, bytes: u32, took_ns: i64) {
@@ -24,7 +24,7 @@ impl Inference {
 
     /// Records the time of a packet from the start of its transmission to its arrival.
     #[inline]
-    pub fn crossing(&mut self, bytes: u32, took_ns: i64) {
+    pub fn record_transit(&mut self, bytes: u32, took_ns: i64) {
         for (place, better) in [
             (&mut self.shortest, std::cmp::Ordering::Less),
             (&mut self.longest, std::cmp::Ordering::Greater),
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn packets_without_pause_tell_it_exactly() {
-        let mut inference = Inference::default();
+        let mut inference = BandwidthEstimator::default();
         assert_eq!(inference.bandwidth_bps(), None);
         inference.transmission(1000, 1_000_000);
         inference.transmission(40, 40_000);
@@ -65,10 +65,10 @@ mod tests {
     /// 8 Mbit/s and 10 ms: 1000 B take 11 ms, 40 B 10.04 ms.
     #[test]
     fn else_two_sizes_tell_it() {
-        let mut inference = Inference::default();
-        inference.crossing(1000, 11_000_000);
+        let mut inference = BandwidthEstimator::default();
+        inference.record_transit(1000, 11_000_000);
         assert_eq!(inference.bandwidth_bps(), None);
-        inference.crossing(40, 10_040_000);
+        inference.record_transit(40, 10_040_000);
         assert_eq!(inference.bandwidth_bps(), Some(8e6));
     }
 }

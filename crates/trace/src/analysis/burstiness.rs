@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{interval_ns, intervals, too_many};
-use crate::{Event, Link, What};
+use crate::{Event, EventKind, Link};
 
 /// Counter of the arrivals at every link, or of all packets of a capture. Arrivals are `+` lines of ns-2
 /// traces, which include packets that the queue drops.
@@ -23,7 +23,7 @@ pub struct Burstiness {
 
 /// Mean and variation of the packets that arrive at a link per interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
+pub struct IntervalVariation {
     /// Link; `None` in captures.
     #[serde(skip)]
     pub link: Option<Link>,
@@ -57,15 +57,15 @@ impl Burstiness {
     }
 
     /// Returns the number of events left out because the intervals until then would exceed
-    /// [`MOST_INTERVALS`](super::MOST_INTERVALS).
+    /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
     /// Processes the next event.
     pub fn on(&mut self, event: &Event) {
-        let start_ns = *self.start_ns.get_or_insert(match event.what {
-            What::Captured => event.time_ns,
+        let start_ns = *self.start_ns.get_or_insert(match event.kind {
+            EventKind::Captured => event.time_ns,
             _ => 0,
         });
         let now_ns = event.time_ns.saturating_sub(start_ns);
@@ -74,7 +74,7 @@ impl Burstiness {
             return;
         }
         self.last_ns = self.last_ns.max(now_ns);
-        let arrives = matches!(event.what, What::Enqueued | What::Captured);
+        let arrives = matches!(event.kind, EventKind::Enqueued | EventKind::Captured);
         let inside = now_ns >= self.from_ns && self.until_ns.is_none_or(|until| now_ns < until);
         if !arrives || !inside {
             return;
@@ -94,7 +94,7 @@ impl Burstiness {
 
     /// Returns the results in the order of the links' first packets. Without `until_s`, the last interval
     /// is the one in which the trace ends.
-    pub fn finish(self) -> Vec<Spread> {
+    pub fn finish(self) -> Vec<IntervalVariation> {
         // A partial interval counts only at the end of a trace.
         let intervals = match self.until_ns {
             Some(until_ns) => (until_ns - self.from_ns) / self.interval_ns,
@@ -107,7 +107,7 @@ impl Burstiness {
             let mean = packets as f64 / n;
             let off = |&count: &u32| (f64::from(count) - mean).powi(2);
             let variance = counts.iter().map(off).sum::<f64>() / n;
-            Spread {
+            IntervalVariation {
                 link,
                 intervals: counts.len() as u64,
                 packets,

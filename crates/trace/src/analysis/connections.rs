@@ -9,8 +9,8 @@ use netflow_results::ConnectionRow;
 use serde::Serialize;
 
 use super::{in_time_order, interval_ns, intervals, too_many};
-use crate::sender::{Flow, MOST_FLOWS, Options, RttMethod, Senders};
-use crate::{Endpoint, Event, NodeNames, Transport, What};
+use crate::sender::{Flow, MAX_FLOWS, Options, RttMethod, Senders};
+use crate::{Endpoint, Event, EventKind, NodeNames, Transport};
 
 /// Analysis of all connections of a trace.
 ///
@@ -31,13 +31,13 @@ pub struct Connections {
 struct Table {
     most: usize,
     /// Connections in the order of their first packets.
-    tracks: IndexMap<Key, Track>,
+    tracks: IndexMap<Key, ConnectionState>,
     left_out: u64,
 }
 
 impl Table {
     /// Returns the record of a connection; `None` if the table is full.
-    fn track(&mut self, key: Key, tcp: bool) -> Option<&mut Track> {
+    fn track(&mut self, key: Key, tcp: bool) -> Option<&mut ConnectionState> {
         let full = self.tracks.len() >= self.most;
         match self.tracks.entry(key) {
             Entry::Occupied(known) => Some(known.into_mut()),
@@ -45,9 +45,9 @@ impl Table {
                 self.left_out += 1;
                 None
             }
-            Entry::Vacant(new) => Some(new.insert(Track {
+            Entry::Vacant(new) => Some(new.insert(ConnectionState {
                 tcp,
-                ..Track::default()
+                ..ConnectionState::default()
             })),
         }
     }
@@ -56,7 +56,7 @@ impl Table {
 type Key = (Flow, u32);
 
 #[derive(Debug, Default)]
-struct Track {
+struct ConnectionState {
     tcp: bool,
     /// Counts by interval, from that of the first packet on.
     bins: VecDeque<Counts>,
@@ -95,7 +95,7 @@ impl Counts {
 
 /// Values of one connection over one interval, or over the whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ConnectionBin {
+pub struct ConnectionTraceInterval {
     /// End of the interval, in seconds.
     pub time_s: f64,
     /// Data packets sent, retransmissions included.
@@ -122,16 +122,16 @@ pub struct ConnectionSeries {
     /// Method of the round-trip times; `None` without any.
     pub rtt_method: Option<RttMethod>,
     /// Values over the whole trace.
-    pub totals: ConnectionBin,
+    pub totals: ConnectionTraceInterval,
     /// Values by interval.
-    pub bins: Vec<ConnectionBin>,
+    pub bins: Vec<ConnectionTraceInterval>,
 }
 
 impl Connections {
     /// Creates an analysis with intervals of `every_s` seconds. They begin at time 0 in ns-2 traces, and
     /// at the first packet in captures.
     pub fn new(every_s: f64, options: Options) -> Connections {
-        Connections::of_at_most(MOST_FLOWS, every_s, options)
+        Connections::of_at_most(MAX_FLOWS, every_s, options)
     }
 
     pub(crate) fn of_at_most(most_flows: usize, every_s: f64, options: Options) -> Connections {
@@ -150,21 +150,21 @@ impl Connections {
     }
 
     /// Returns the number of events left out because the intervals until then would exceed
-    /// [`MOST_INTERVALS`](super::MOST_INTERVALS).
+    /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
     /// Returns the number of events left out because they belong to flows beyond the first
-    /// [`MOST_FLOWS`](crate::sender::MOST_FLOWS).
+    /// [`MAX_FLOWS`](crate::sender::MAX_FLOWS).
     pub fn flows_left_out(&self) -> u64 {
         self.table.left_out.max(self.senders.flows_left_out())
     }
 
     /// Processes the next event.
     pub fn on(&mut self, event: &Event) {
-        let start_ns = *self.start_ns.get_or_insert(match event.what {
-            What::Captured => event.time_ns,
+        let start_ns = *self.start_ns.get_or_insert(match event.kind {
+            EventKind::Captured => event.time_ns,
             _ => 0,
         });
         let now_ns = event.time_ns.saturating_sub(start_ns).max(0);
@@ -176,16 +176,16 @@ impl Connections {
         let every_ns = self.every_ns;
         let flow_id = event.packet.flow;
         let table = &mut self.table;
-        if let Some((flow, what)) = passes(event)
+        if let Some((flow, what)) = packet_location(event)
             && let Some(track) =
                 table.track((flow, flow_id), event.packet.transport == Transport::Tcp)
         {
-            track.arrives |= what == Passing::Arrives;
+            track.arrives |= what == PacketLocation::AtReceiver;
             let counts = track.bin(now_ns, every_ns);
             match what {
-                Passing::Leaves => counts.sent += 1,
-                Passing::Arrives => counts.delivered += 1,
-                Passing::IsDropped => counts.dropped += 1,
+                PacketLocation::AtSender => counts.sent += 1,
+                PacketLocation::AtReceiver => counts.delivered += 1,
+                PacketLocation::Dropped => counts.dropped += 1,
             }
         }
         self.senders.on(event, |flow, seen| {
@@ -226,15 +226,15 @@ impl Connections {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Passing {
-    Leaves,
-    Arrives,
-    IsDropped,
+enum PacketLocation {
+    AtSender,
+    AtReceiver,
+    Dropped,
 }
 
 /// Returns the flow of a data packet of an ns-2 trace that leaves its sender, reaches its receiver or is
 /// dropped.
-fn passes(event: &Event) -> Option<(Flow, Passing)> {
+fn packet_location(event: &Event) -> Option<(Flow, PacketLocation)> {
     let link = event.link?;
     let packet = &event.packet;
     let data = match packet.transport {
@@ -245,10 +245,10 @@ fn passes(event: &Event) -> Option<(Flow, Passing)> {
         Endpoint::Node { node, .. } => Some(node),
         _ => None,
     };
-    let what = match event.what {
-        What::Enqueued if node(packet.from) == Some(link.from) => Passing::Leaves,
-        What::Received if node(packet.to) == Some(link.to) => Passing::Arrives,
-        What::Dropped => Passing::IsDropped,
+    let what = match event.kind {
+        EventKind::Enqueued if node(packet.from) == Some(link.from) => PacketLocation::AtSender,
+        EventKind::Received if node(packet.to) == Some(link.to) => PacketLocation::AtReceiver,
+        EventKind::Dropped => PacketLocation::Dropped,
         _ => return None,
     };
     let flow = Flow {
@@ -258,7 +258,7 @@ fn passes(event: &Event) -> Option<(Flow, Passing)> {
     data.then_some((flow, what))
 }
 
-impl Track {
+impl ConnectionState {
     fn bin(&mut self, now_ns: i64, every_ns: i64) -> &mut Counts {
         let place = (now_ns / every_ns) as usize;
         if self.bins.is_empty() {
@@ -309,7 +309,12 @@ impl Track {
     }
 }
 
-fn shown(counts: &Counts, begin_ns: i64, end_ns: i64, whole_network: bool) -> ConnectionBin {
+fn shown(
+    counts: &Counts,
+    begin_ns: i64,
+    end_ns: i64,
+    whole_network: bool,
+) -> ConnectionTraceInterval {
     let (sent_pkts, delivered_pkts, lost_pkts) = match whole_network {
         true => (counts.sent, counts.delivered, counts.dropped),
         false => (
@@ -318,7 +323,7 @@ fn shown(counts: &Counts, begin_ns: i64, end_ns: i64, whole_network: bool) -> Co
             counts.resent.saturating_sub(counts.needless),
         ),
     };
-    ConnectionBin {
+    ConnectionTraceInterval {
         time_s: end_ns as f64 * 1e-9,
         sent_pkts,
         delivered_pkts,
@@ -328,7 +333,7 @@ fn shown(counts: &Counts, begin_ns: i64, end_ns: i64, whole_network: bool) -> Co
     }
 }
 
-impl ConnectionBin {
+impl ConnectionTraceInterval {
     /// Returns a row of `connections.csv`; values that were not measured are empty.
     pub fn row(&self, connection: &std::sync::Arc<str>) -> ConnectionRow {
         ConnectionRow {
@@ -392,6 +397,6 @@ impl ConnectionSeries {
         let named = all
             .iter()
             .map(|series| (&*series.bins, name(series).into()));
-        in_time_order(named.collect(), ConnectionBin::row)
+        in_time_order(named.collect(), ConnectionTraceInterval::row)
     }
 }

@@ -6,10 +6,10 @@ use netflow_network::LinkInterval;
 use netflow_results::LinkRow;
 use serde::Serialize;
 
-use super::bandwidth::Inference;
-use super::queue::{Dropped, Packets};
+use super::bandwidth::BandwidthEstimator;
+use super::queue_tracker::{Dropped, QueueTracker};
 use super::{in_time_order, interval_ns, intervals, too_many};
-use crate::{Event, Link, NodeNames, What};
+use crate::{Event, EventKind, Link, NodeNames};
 
 /// Analysis of all links of a trace.
 ///
@@ -23,16 +23,16 @@ pub struct Links {
     known_bps: HashMap<Link, Vec<(i64, f64)>>,
     places: HashMap<Link, usize>,
     /// Links in the order of their first packets.
-    links: Vec<(Link, Track)>,
+    links: Vec<(Link, LinkState)>,
     end_ns: i64,
     left_out: u64,
 }
 
 /// State of one link.
 #[derive(Debug, Default)]
-struct Track {
-    packets: Packets,
-    inference: Inference,
+struct LinkState {
+    packets: QueueTracker,
+    inference: BandwidthEstimator,
     bins: Vec<Counts>,
     /// Time until which the waiting packets have been integrated.
     summed_ns: i64,
@@ -57,7 +57,7 @@ struct Counts {
 
 /// Values of one link over one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LinkBin {
+pub struct LinkTraceInterval {
     /// End of the interval, in seconds.
     pub time_s: f64,
     /// Packets that arrived at the queue.
@@ -109,7 +109,7 @@ pub struct LinkSeries {
     /// Values over the whole trace.
     pub totals: TraceTotals,
     /// Values by interval.
-    pub bins: Vec<LinkBin>,
+    pub bins: Vec<LinkTraceInterval>,
 }
 
 impl Links {
@@ -144,7 +144,7 @@ impl Links {
     }
 
     /// Returns the number of events left out because the intervals until then would exceed
-    /// [`MOST_INTERVALS`](super::MOST_INTERVALS).
+    /// [`MAX_INTERVALS`](super::MAX_INTERVALS).
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -163,7 +163,7 @@ impl Links {
         let next = self.links.len();
         let place = *self.places.entry(link).or_insert(next);
         if place == next {
-            self.links.push((link, Track::default()));
+            self.links.push((link, LinkState::default()));
         }
         let every_ns = self.every_ns;
         if let Some((_, track)) = self.links.get_mut(place) {
@@ -190,17 +190,17 @@ impl Links {
     }
 }
 
-impl Track {
+impl LinkState {
     fn on(&mut self, event: &Event, now_ns: i64, every_ns: i64) {
-        self.sum_up(now_ns, every_ns);
+        self.integrate_queue(now_ns, every_ns);
         let packet = &event.packet;
-        match event.what {
-            What::Enqueued => {
+        match event.kind {
+            EventKind::Enqueued => {
                 self.packets.enqueue(packet.id);
                 self.bin(now_ns, every_ns).arrived += 1;
                 // A packet that is transmitted at once does not wait.
             }
-            What::Dequeued => {
+            EventKind::Dequeued => {
                 if let Some((began_ns, bytes, true)) = self.last {
                     self.inference.transmission(bytes, now_ns - began_ns);
                 }
@@ -213,16 +213,17 @@ impl Track {
                 bin.dequeued_bits += bits;
                 bin.last = Some((now_ns, bits));
             }
-            What::Received => {
+            EventKind::Received => {
                 if let Some(began_ns) = self.packets.receive(packet.id) {
-                    self.inference.crossing(packet.bytes, now_ns - began_ns);
+                    self.inference
+                        .record_transit(packet.bytes, now_ns - began_ns);
                 }
             }
-            What::Dropped => match self.packets.drop(packet.id) {
+            EventKind::Dropped => match self.packets.drop(packet.id) {
                 Dropped::InQueue => self.bin(now_ns, every_ns).lost += 1,
                 Dropped::OnLink => self.on_link_lost += 1,
             },
-            What::Captured => {}
+            EventKind::Captured => {}
         }
     }
 
@@ -236,7 +237,7 @@ impl Track {
 
     /// Integrates the number of waiting packets from the last event until now.
     #[inline]
-    fn sum_up(&mut self, now_ns: i64, every_ns: i64) {
+    fn integrate_queue(&mut self, now_ns: i64, every_ns: i64) {
         let waiting = self.packets.waiting();
         // Simultaneous events must all be processed before the number of waiting packets is valid.
         if now_ns > self.summed_ns {
@@ -265,7 +266,7 @@ impl Track {
         end_ns: i64,
         known: Option<&Vec<(i64, f64)>>,
     ) -> LinkSeries {
-        self.sum_up(end_ns, every_ns);
+        self.integrate_queue(end_ns, every_ns);
         let bins = intervals(end_ns, every_ns).max(self.bins.len());
         self.bins.resize(bins, Counts::default());
         let inferred = self.inference.bandwidth_bps().map(|bps| vec![(0, bps)]);
@@ -296,7 +297,7 @@ impl Track {
                 busy_s += here_s;
                 here_s / length_s
             });
-            series.push(LinkBin {
+            series.push(LinkTraceInterval {
                 time_s: finish_ns as f64 * 1e-9,
                 arrived_pkts: counts.arrived,
                 lost_pkts: counts.lost,
@@ -334,7 +335,7 @@ impl Track {
     }
 }
 
-impl LinkBin {
+impl LinkTraceInterval {
     /// Returns a row of `links.csv`; without the bandwidth, values that depend on it are NaN.
     pub fn row(&self, link: &std::sync::Arc<str>) -> LinkRow {
         let utilization = self.utilization.unwrap_or(f64::NAN);
@@ -361,7 +362,7 @@ impl LinkSeries {
     pub fn rows(all: &[LinkSeries], names: &NodeNames) -> impl Iterator<Item = LinkRow> {
         let name = |series: &LinkSeries| names.link(series.link).into();
         let named = all.iter().map(|series| (&*series.bins, name(series)));
-        in_time_order(named.collect(), LinkBin::row)
+        in_time_order(named.collect(), LinkTraceInterval::row)
     }
 }
 

@@ -6,10 +6,10 @@
 //!
 //! | | memory | limit |
 //! |---|---|---|
-//! | [`Summary`] | 80 bytes per flow and direction, 60 per link | [`MOST_FLOWS`] flows, and as many links |
+//! | [`Summary`] | 80 bytes per flow and direction, 60 per link | [`MAX_FLOWS`] flows, and as many links |
 //! | [`Connections`] | [`sender`]'s, 190 bytes per flow, 72 per interval of a flow | both limits |
-//! | [`Links`] | 80 bytes per interval of a link, 8 per waiting packet | [`MOST_INTERVALS`] |
-//! | [`Burstiness`] | 4 bytes per interval of a link | [`MOST_INTERVALS`] |
+//! | [`Links`] | 80 bytes per interval of a link, 8 per waiting packet | [`MAX_INTERVALS`] |
+//! | [`Burstiness`] | 4 bytes per interval of a link | [`MAX_INTERVALS`] |
 //!
 //! A flow has intervals from its first packet to its last.
 //!
@@ -20,7 +20,7 @@
 //! Events beyond these limits are left out and counted: `left_out`, `flows_left_out`. Results from which
 //! events were left out must not be shown.
 //!
-//! [`MOST_FLOWS`]: crate::sender::MOST_FLOWS
+//! [`MAX_FLOWS`]: crate::sender::MAX_FLOWS
 //! [`sender`]: crate::sender
 
 use std::sync::Arc;
@@ -29,17 +29,17 @@ mod bandwidth;
 mod burstiness;
 mod connections;
 mod links;
-mod queue;
+mod queue_tracker;
 mod summary;
 
-pub use burstiness::{Burstiness, Spread};
-pub use connections::{ConnectionBin, ConnectionSeries, Connections};
-pub use links::{LinkBin, LinkSeries, Links, TraceTotals};
+pub use burstiness::{Burstiness, IntervalVariation};
+pub use connections::{ConnectionSeries, ConnectionTraceInterval, Connections};
+pub use links::{LinkSeries, LinkTraceInterval, Links, TraceTotals};
 pub use summary::{LinkEvents, Summary};
 
 /// Maximum number of intervals of all links or connections together. It limits memory if a time is out of
 /// order, or an interval is far too short.
-pub const MOST_INTERVALS: usize = 1 << 22;
+pub const MAX_INTERVALS: usize = 1 << 22;
 
 /// Returns the number of intervals until `end_ns`, including the last partial one.
 fn intervals(end_ns: i64, every_ns: i64) -> usize {
@@ -48,9 +48,9 @@ fn intervals(end_ns: i64, every_ns: i64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Returns whether `rows` rows of intervals until `now_ns` exceed [`MOST_INTERVALS`].
+/// Returns whether `rows` rows of intervals until `now_ns` exceed [`MAX_INTERVALS`].
 fn too_many(now_ns: i64, every_ns: i64, rows: usize) -> bool {
-    intervals(now_ns.saturating_add(1), every_ns).saturating_mul(rows.max(1)) > MOST_INTERVALS
+    intervals(now_ns.saturating_add(1), every_ns).saturating_mul(rows.max(1)) > MAX_INTERVALS
 }
 
 /// Returns the rows of all series, interval by interval.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use crate::sender::MOST_FLOWS;
-use crate::{Endpoint, Event, Link, Transport, What};
+use crate::sender::MAX_FLOWS;
+use crate::{Endpoint, Event, EventKind, Link, Transport};
 
 /// Counts of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -84,12 +84,12 @@ impl Summary {
         self.last_s = Some(self.last_s.map_or(time_s, |last| last.max(time_s)));
         self.events += 1;
         self.bytes += u64::from(event.packet.bytes);
-        match event.what {
-            What::Enqueued => self.enqueued += 1,
-            What::Dequeued => self.dequeued += 1,
-            What::Received => self.received += 1,
-            What::Dropped => self.dropped += 1,
-            What::Captured => self.captured += 1,
+        match event.kind {
+            EventKind::Enqueued => self.enqueued += 1,
+            EventKind::Dequeued => self.dequeued += 1,
+            EventKind::Received => self.received += 1,
+            EventKind::Dropped => self.dropped += 1,
+            EventKind::Captured => self.captured += 1,
         }
         match event.packet.transport {
             Transport::Tcp => self.tcp += 1,
@@ -102,7 +102,7 @@ impl Summary {
             true => (packet.from, packet.to),
             false => (packet.to, packet.from),
         };
-        let full = self.flows >= MOST_FLOWS;
+        let full = self.flows >= MAX_FLOWS;
         match self.pairs.entry((low, high, packet.flow)) {
             Entry::Occupied(known) if known.get().has(forth) => {}
             _ if full => self.flows_left_out += 1,
@@ -112,13 +112,13 @@ impl Summary {
             }
         }
         if let Some(link) = event.link {
-            if self.links.len() >= MOST_FLOWS && !self.links.contains_key(&link) {
+            if self.links.len() >= MAX_FLOWS && !self.links.contains_key(&link) {
                 self.flows_left_out += 1;
                 return;
             }
             let at = self.links.entry(link).or_default();
-            at.enqueued += u64::from(event.what == What::Enqueued);
-            at.dropped += u64::from(event.what == What::Dropped);
+            at.enqueued += u64::from(event.kind == EventKind::Enqueued);
+            at.dropped += u64::from(event.kind == EventKind::Dropped);
         }
     }
 
@@ -129,7 +129,7 @@ impl Summary {
     }
 
     /// Returns the number of events left out because they belong to flows or links beyond the first
-    /// [`MOST_FLOWS`].
+    /// [`MAX_FLOWS`].
     pub fn flows_left_out(&self) -> u64 {
         self.flows_left_out
     }

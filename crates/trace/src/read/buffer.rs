@@ -6,10 +6,10 @@ use std::ops::Range;
 use crate::Error;
 
 /// Maximum length of a line of an ns-2 trace, in bytes.
-pub const LONGEST_LINE: usize = 64 << 10;
+pub const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Maximum length of a captured packet, in bytes.
-pub const LONGEST_PACKET: usize = 512 << 10;
+pub const MAX_CAPTURED_BYTES: usize = 512 << 10;
 
 const SIZE: usize = 1 << 20;
 
@@ -126,7 +126,7 @@ impl Buffer {
                 let length = searched + length;
                 let range = self.start..self.start + length;
                 self.take(length + 1);
-                if length > LONGEST_LINE {
+                if length > MAX_LINE_BYTES {
                     return Ok(Line::TooLong);
                 }
                 return Ok(Line::Whole { range, last: false });
@@ -137,11 +137,11 @@ impl Buffer {
                 self.take(searched);
                 return Ok(match searched {
                     0 => Line::End,
-                    n if n > LONGEST_LINE => Line::TooLong,
+                    n if n > MAX_LINE_BYTES => Line::TooLong,
                     _ => Line::Whole { range, last: true },
                 });
             }
-            if searched > LONGEST_LINE {
+            if searched > MAX_LINE_BYTES {
                 self.pass_over_line()?;
                 return Ok(Line::TooLong);
             }

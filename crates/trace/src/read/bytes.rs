@@ -10,15 +10,15 @@ pub(super) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// Byte order of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     Big,
     Little,
 }
 
-impl Order {
+impl ByteOrder {
     pub fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let value = be16(bytes, at)?;
-        Some(if self == Order::Big {
+        Some(if self == ByteOrder::Big {
             value
         } else {
             value.swap_bytes()
@@ -27,7 +27,7 @@ impl Order {
 
     pub fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
         let value = be32(bytes, at)?;
-        Some(if self == Order::Big {
+        Some(if self == ByteOrder::Big {
             value
         } else {
             value.swap_bytes()

@@ -1,8 +1,8 @@
 //! Capture reader, common to pcap and pcapng.
 
 use super::buffer::Buffer;
-use super::packet::{self, Seen};
-use crate::{Error, Event, Faults, Position, SET_BACK_NS, What};
+use super::packet::{self, ParsedPacket};
+use crate::{Error, Event, EventKind, Faults, MAX_REORDERING_NS, Position};
 
 /// Record of one captured packet.
 pub(super) struct Record {
@@ -78,7 +78,7 @@ impl<R: Records> Capture<R> {
             let before_ns = std::mem::replace(&mut self.before_ns[interface], record.time_ns);
             let back_ns = before_ns.saturating_sub(record.time_ns);
             // Simple packet blocks of pcapng have no time.
-            if back_ns > SET_BACK_NS && record.time_ns != 0 {
+            if back_ns > MAX_REORDERING_NS && record.time_ns != 0 {
                 let position = Position::Packet {
                     number: record.number,
                     offset: record.offset,
@@ -93,16 +93,16 @@ impl<R: Records> Capture<R> {
             let bytes = buffer.peek(record.captured)?;
             let bytes = bytes.get(..record.captured).unwrap_or(bytes);
             event.time_ns = record.time_ns;
-            event.what = What::Captured;
+            event.kind = EventKind::Captured;
             event.link = None;
             event.packet.id = record.number - 1;
             event.packet.flow = 0;
             let seen = packet::read(record.link_type, bytes, record.length, &mut event.packet);
             buffer.take(record.captured);
             match seen {
-                Seen::Ip => return Ok(true),
-                Seen::Other => self.faults.skipped += 1,
-                Seen::Malformed(what) => {
+                ParsedPacket::Ip => return Ok(true),
+                ParsedPacket::Other => self.faults.skipped += 1,
+                ParsedPacket::Malformed(what) => {
                     let position = Position::Packet {
                         number: record.number,
                         offset: record.offset,

@@ -4,8 +4,8 @@
 //! needs more memory.) Formats are recognized by their content, after gzip decompression.
 //!
 //! Malformed parts are counted in [`Faults`] with their positions. Reading continues with the next line
-//! or record if that is safe. A line of an ns-2 trace has at most [`LONGEST_LINE`] bytes, a captured
-//! packet at most [`LONGEST_PACKET`].
+//! or record if that is safe. A line of an ns-2 trace has at most [`MAX_LINE_BYTES`] bytes, a captured
+//! packet at most [`MAX_CAPTURED_BYTES`].
 //!
 //! Captures are parsed here and not by a library, because the reader must continue after damage. It also
 //! supports any snap length and a clock for every interface.
@@ -28,9 +28,9 @@ use flate2::read::MultiGzDecoder;
 use self::buffer::Buffer;
 use self::capture::Capture;
 use self::ns2::Ns2;
-use crate::{Endpoint, Error, Event, Faults, Packet, Transport, What};
+use crate::{Endpoint, Error, Event, EventKind, Faults, Packet, Transport};
 
-pub use self::buffer::{LONGEST_LINE, LONGEST_PACKET};
+pub use self::buffer::{MAX_CAPTURED_BYTES, MAX_LINE_BYTES};
 pub use self::names::NodeNames;
 
 /// Format of a trace.
@@ -105,7 +105,7 @@ pub fn from_reader(name: &str, input: impl Read + Send + 'static) -> Result<Read
         format,
         compressed,
         source,
-        event: nothing_yet(),
+        event: empty_event(),
     })
 }
 
@@ -172,9 +172,9 @@ impl Reader {
 
     /// Restricts an ns-2 trace to events of these kinds, which is faster. Lines of other kinds are
     /// skipped by their first letter without further checks. Captures have one kind only.
-    pub fn only(&mut self, kinds: &[What]) {
+    pub fn retain_kinds(&mut self, kinds: &[EventKind]) {
         if let Source::Ns2(trace) = &mut self.source {
-            trace.only(kinds);
+            trace.retain_kinds(kinds);
         }
     }
 
@@ -188,11 +188,11 @@ impl Reader {
     }
 }
 
-fn nothing_yet() -> Event {
+fn empty_event() -> Event {
     let nobody = Endpoint::Node { node: 0, port: 0 };
     Event {
         time_ns: 0,
-        what: What::Captured,
+        kind: EventKind::Captured,
         link: None,
         packet: Packet {
             id: 0,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Maximum size of all names together, in bytes; later names are ignored.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// Node names by node number.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,7 @@ impl NodeNames {
         let name = rest.get(space + 1..).unwrap_or_default();
         // An entry takes about 64 bytes in addition to its name.
         self.bytes += name.len() + 64;
-        if self.bytes <= MOST_BYTES {
+        if self.bytes <= MAX_BYTES {
             self.set(node, unescaped(&String::from_utf8_lossy(name)));
         }
         true

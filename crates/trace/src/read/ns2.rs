@@ -18,10 +18,10 @@ use std::ops::Range;
 
 use super::buffer::{Buffer, Line};
 use super::names::NodeNames;
-use crate::{Endpoint, Error, Event, Faults, Link, Position, Segment, Transport, What};
+use crate::{Endpoint, Error, Event, EventKind, Faults, Link, Position, Segment, Transport};
 
 /// Number of malformed lines before any valid one after which the file is rejected.
-const PATIENCE: u64 = 100;
+const MAX_FAULTS_BEFORE_FIRST_EVENT: u64 = 100;
 
 pub(super) struct Ns2 {
     buffer: Buffer,
@@ -33,17 +33,17 @@ pub(super) struct Ns2 {
     /// True if a line for nam was among the malformed ones.
     for_nam: bool,
     /// First letters of the lines to parse.
-    wanted: [bool; 256],
+    parsed_kinds: [bool; 256],
 }
 
 /// Fault of a line that is not an event: message and byte offset.
-struct Wrong(&'static str, usize);
+struct LineFault(&'static str, usize);
 
-const KINDS: [(u8, What); 4] = [
-    (b'+', What::Enqueued),
-    (b'-', What::Dequeued),
-    (b'r', What::Received),
-    (b'd', What::Dropped),
+const KINDS: [(u8, EventKind); 4] = [
+    (b'+', EventKind::Enqueued),
+    (b'-', EventKind::Dequeued),
+    (b'r', EventKind::Received),
+    (b'd', EventKind::Dropped),
 ];
 
 impl Ns2 {
@@ -65,7 +65,7 @@ impl Ns2 {
             line: 0,
             good: 0,
             for_nam: false,
-            wanted: [true; 256],
+            parsed_kinds: [true; 256],
         };
         trace.read_head()?;
         Ok(trace)
@@ -98,9 +98,9 @@ impl Ns2 {
         self.buffer.offset()
     }
 
-    pub fn only(&mut self, kinds: &[What]) {
+    pub fn retain_kinds(&mut self, kinds: &[EventKind]) {
         for (letter, kind) in KINDS {
-            self.wanted[usize::from(letter)] = kinds.contains(&kind);
+            self.parsed_kinds[usize::from(letter)] = kinds.contains(&kind);
         }
     }
 
@@ -119,7 +119,7 @@ impl Ns2 {
             self.line += 1;
             let line = self.buffer.bytes(range.clone());
             let first = line.first().copied().unwrap_or(b'#');
-            if !self.wanted[usize::from(first)] {
+            if !self.parsed_kinds[usize::from(first)] {
                 self.good += 1;
                 continue;
             }
@@ -135,27 +135,27 @@ impl Ns2 {
 
     /// Handles a line that is not an event.
     #[cold]
-    fn no_event(&mut self, range: Range<usize>, last: bool, wrong: Wrong) -> Result<(), Error> {
+    fn no_event(&mut self, range: Range<usize>, last: bool, wrong: LineFault) -> Result<(), Error> {
         let line = trimmed(self.buffer.bytes(range));
         if line.is_empty() || line.starts_with(b"#") {
             self.names.take_comment(line);
-        } else if says_nothing(line) {
+        } else if is_skipped_line(line) {
             self.faults.skipped += 1;
         } else {
             let is_for_nam = line.get(1..4) == Some(b" -t");
             self.for_nam |= is_for_nam;
             let wrong = match is_for_nam {
-                true => Wrong("this is a line for nam; the trace is another file", 2),
+                true => LineFault("this is a line for nam; the trace is another file", 2),
                 false => wrong,
             };
-            let Wrong(what, at) = wrong;
+            let LineFault(what, at) = wrong;
             self.faults.truncated |= last;
             let what = match last {
                 true => format!("{what}; the trace ends here, without the end of the line"),
                 false => what.to_owned(),
             };
             self.fault(at, what);
-            if self.good == 0 && self.faults.count >= PATIENCE {
+            if self.good == 0 && self.faults.count >= MAX_FAULTS_BEFORE_FIRST_EVENT {
                 return Err(self.no_trace());
             }
         }
@@ -209,19 +209,19 @@ fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 #[inline]
-fn parse(line: &[u8], event: &mut Event) -> Result<(), Wrong> {
+fn parse(line: &[u8], event: &mut Event) -> Result<(), LineFault> {
     let what = match line.first() {
-        Some(b'+') => What::Enqueued,
-        Some(b'-') => What::Dequeued,
-        Some(b'r') => What::Received,
-        Some(b'd') => What::Dropped,
-        _ => return Err(Wrong("a line of a trace begins with +, -, r or d", 0)),
+        Some(b'+') => EventKind::Enqueued,
+        Some(b'-') => EventKind::Dequeued,
+        Some(b'r') => EventKind::Received,
+        Some(b'd') => EventKind::Dropped,
+        _ => return Err(LineFault("a line of a trace begins with +, -, r or d", 0)),
     };
     if line.get(1) != Some(&b' ') {
-        return Err(Wrong("there is no space after the first letter", 1));
+        return Err(LineFault("there is no space after the first letter", 1));
     }
     let mut fields = Fields { line, at: 2 };
-    event.what = what;
+    event.kind = what;
     event.time_ns = fields.time()?;
     let from = fields.number("the node where the link starts is no number")?;
     let to = fields.number("the node where the link ends is no number")?;
@@ -261,7 +261,7 @@ fn parse(line: &[u8], event: &mut Event) -> Result<(), Wrong> {
     packet.transport = Transport::Tcp;
     packet.segment = Some(match fields.is_done() {
         true => segment,
-        false => full(segment, seq, packet.bytes, &mut fields)?,
+        false => tcp_header_fields(segment, seq, packet.bytes, &mut fields)?,
     });
     Ok(())
 }
@@ -286,7 +286,12 @@ fn kind(name: &[u8]) -> Kind {
 }
 
 /// Parses the fields that `show_tcphdr_` adds.
-fn full(one_way: Segment, seq: u32, bytes: u32, fields: &mut Fields<'_>) -> Result<Segment, Wrong> {
+fn tcp_header_fields(
+    one_way: Segment,
+    seq: u32,
+    bytes: u32,
+    fields: &mut Fields<'_>,
+) -> Result<Segment, LineFault> {
     let ack = fields.signed("the acknowledged number is no number")?;
     let flags = fields.hexadecimal("TCP's flags are no hexadecimal number")?;
     let header: u32 = fields.number("the length of the header is no number")?;
@@ -308,7 +313,7 @@ fn full(one_way: Segment, seq: u32, bytes: u32, fields: &mut Fields<'_>) -> Resu
 /// Returns whether a line is of a kind without a packet at a link. These are annotations (`v`), variables
 /// (`0.2 0 0 1 0 cwnd_ 2.0`), events of agents (`E`) and of error models (`e`), and nam's lines about
 /// nodes, links and colours.
-fn says_nothing(line: &[u8]) -> bool {
+fn is_skipped_line(line: &[u8]) -> bool {
     match line.first() {
         Some(b'v' | b'E' | b'e') => line.get(1) == Some(&b' '),
         Some(b'f' | b'h' | b'n' | b'l' | b'q' | b'a' | b'c' | b'V' | b'W' | b'A' | b'T') => {
@@ -345,7 +350,7 @@ impl<'a> Fields<'a> {
 
     /// Skips the spaces after a field.
     #[inline]
-    fn end_field(&mut self, what: &'static str) -> Result<(), Wrong> {
+    fn end_field(&mut self, what: &'static str) -> Result<(), LineFault> {
         match self.byte() {
             b' ' => {
                 self.at += 1;
@@ -355,7 +360,7 @@ impl<'a> Fields<'a> {
                 Ok(())
             }
             b'\n' | b'\r' | b'\t' => Ok(()),
-            _ => Err(Wrong(what, self.at)),
+            _ => Err(LineFault(what, self.at)),
         }
     }
 
@@ -377,25 +382,25 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn unsigned(&mut self, what: &'static str) -> Result<u64, Wrong> {
+    fn unsigned(&mut self, what: &'static str) -> Result<u64, LineFault> {
         let (value, count) = self.digits();
         // 19 digits fit into 64 bits.
         if count == 0 || count > 19 {
-            return Err(Wrong(what, self.at - count));
+            return Err(LineFault(what, self.at - count));
         }
         Ok(value)
     }
 
     #[inline]
-    fn number<T: TryFrom<u64>>(&mut self, what: &'static str) -> Result<T, Wrong> {
+    fn number<T: TryFrom<u64>>(&mut self, what: &'static str) -> Result<T, LineFault> {
         let start = self.at;
         let value = self.unsigned(what)?;
         self.end_field(what)?;
-        T::try_from(value).map_err(|_| Wrong(what, start))
+        T::try_from(value).map_err(|_| LineFault(what, start))
     }
 
     #[inline]
-    fn signed(&mut self, what: &'static str) -> Result<i64, Wrong> {
+    fn signed(&mut self, what: &'static str) -> Result<i64, LineFault> {
         if self.byte() == b'-' {
             self.at += 1;
             return self.number::<u32>(what).map(|value| -i64::from(value));
@@ -404,21 +409,21 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn word(&mut self, what: &'static str) -> Result<&'a [u8], Wrong> {
+    fn word(&mut self, what: &'static str) -> Result<&'a [u8], LineFault> {
         let start = self.at;
         while self.byte() > b' ' {
             self.at += 1;
         }
         let word = self.line.get(start..self.at).unwrap_or_default();
         if word.is_empty() {
-            return Err(Wrong(what, start));
+            return Err(LineFault(what, start));
         }
         self.end_field(what)?;
         Ok(word)
     }
 
     #[inline]
-    fn kind(&mut self) -> Result<Kind, Wrong> {
+    fn kind(&mut self) -> Result<Kind, LineFault> {
         let kind = match self.next() {
             Some(b"tcp ") => Kind::Data,
             Some(b"ack ") => Kind::Ack,
@@ -431,7 +436,7 @@ impl<'a> Fields<'a> {
 
     /// Parses the flags. Returns whether they report congestion.
     #[inline]
-    fn flags(&mut self) -> Result<bool, Wrong> {
+    fn flags(&mut self) -> Result<bool, LineFault> {
         if self.next() == Some(b"------- ") {
             self.at += 7;
             self.end_field("")?;
@@ -441,22 +446,22 @@ impl<'a> Fields<'a> {
         Ok(flags.first() == Some(&b'C') || flags.get(4) == Some(&b'E'))
     }
 
-    fn hexadecimal(&mut self, what: &'static str) -> Result<u32, Wrong> {
+    fn hexadecimal(&mut self, what: &'static str) -> Result<u32, LineFault> {
         let start = self.at;
         let word = self.word(what)?;
         let digits = word.strip_prefix(b"0x").unwrap_or(word);
-        let text = std::str::from_utf8(digits).map_err(|_| Wrong(what, start))?;
-        u32::from_str_radix(text, 16).map_err(|_| Wrong(what, start))
+        let text = std::str::from_utf8(digits).map_err(|_| LineFault(what, start))?;
+        u32::from_str_radix(text, 16).map_err(|_| LineFault(what, start))
     }
 
     /// Parses `NODE.PORT`. For a hierarchical address `A.B.C.PORT` the node is A·2²⁰ + B·2¹⁰ + C, which
     /// is unique for parts below 1024.
     #[inline]
-    fn endpoint(&mut self, what: &'static str) -> Result<Endpoint, Wrong> {
+    fn endpoint(&mut self, what: &'static str) -> Result<Endpoint, LineFault> {
         let start = self.at;
         let mut node = self.part(what)?;
         if self.byte() != b'.' {
-            return Err(Wrong(what, start));
+            return Err(LineFault(what, start));
         }
         self.at += 1;
         let mut port = self.part(what)?;
@@ -471,21 +476,21 @@ impl<'a> Fields<'a> {
 
     /// Parses a part of an address. ns-2 writes -1 for none, which becomes the largest number.
     #[inline]
-    fn part(&mut self, what: &'static str) -> Result<u32, Wrong> {
+    fn part(&mut self, what: &'static str) -> Result<u32, LineFault> {
         let start = self.at;
         if self.byte() == b'-' {
             self.at += 1;
             let value = self.unsigned(what)?;
-            let value = u32::try_from(value).map_err(|_| Wrong(what, start))?;
+            let value = u32::try_from(value).map_err(|_| LineFault(what, start))?;
             return Ok(value.wrapping_neg());
         }
         let value = self.unsigned(what)?;
-        u32::try_from(value).map_err(|_| Wrong(what, start))
+        u32::try_from(value).map_err(|_| LineFault(what, start))
     }
 
     /// Parses seconds to exact nanoseconds (finer digits are rounded down).
     #[inline]
-    fn time(&mut self) -> Result<i64, Wrong> {
+    fn time(&mut self) -> Result<i64, LineFault> {
         let whole = *self;
         let start = self.at;
         let seconds = self.unsigned(NO_TIME)?;
@@ -496,7 +501,7 @@ impl<'a> Fields<'a> {
             nanoseconds = match (NANOSECONDS.get(count), count) {
                 (Some(unit), _) => value * unit,
                 (None, 10..=19) => value / 10_u64.pow(count as u32 - 9),
-                _ => return Err(Wrong(NO_TIME, start)),
+                _ => return Err(LineFault(NO_TIME, start)),
             };
         }
         if matches!(self.byte(), b'e' | b'E') {
@@ -506,21 +511,21 @@ impl<'a> Fields<'a> {
         self.end_field(NO_TIME)?;
         // Maximum: 292 years.
         if seconds > 9_223_372_035 {
-            return Err(Wrong("the time is out of range", start));
+            return Err(LineFault("the time is out of range", start));
         }
         Ok((seconds * 1_000_000_000 + nanoseconds) as i64)
     }
 
     /// Parses very small and very large times, for example `1e-05`.
     #[cold]
-    fn scientific(&mut self) -> Result<i64, Wrong> {
+    fn scientific(&mut self) -> Result<i64, LineFault> {
         let start = self.at;
         let word = self.word(NO_TIME)?;
-        let text = std::str::from_utf8(word).map_err(|_| Wrong(NO_TIME, start))?;
-        let seconds: f64 = text.parse().map_err(|_| Wrong(NO_TIME, start))?;
+        let text = std::str::from_utf8(word).map_err(|_| LineFault(NO_TIME, start))?;
+        let seconds: f64 = text.parse().map_err(|_| LineFault(NO_TIME, start))?;
         match seconds {
             0.0..9.2e9 => Ok((seconds * 1e9).round() as i64),
-            _ => Err(Wrong("the time is out of range", start)),
+            _ => Err(LineFault("the time is out of range", start)),
         }
     }
 }

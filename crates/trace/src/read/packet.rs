@@ -6,7 +6,7 @@ use super::bytes::{be16, be32};
 use crate::{Endpoint, Packet, Segment, Transport};
 
 /// Result of parsing a captured packet.
-pub(super) enum Seen {
+pub(super) enum ParsedPacket {
     /// IP packet, stored in the [`Packet`].
     Ip,
     /// Other packet, for example ARP.
@@ -20,32 +20,32 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 /// Maximum number of IPv6 extension headers.
-const MOST_EXTENSIONS: usize = 16;
+const MAX_EXTENSIONS: usize = 16;
 
 /// Returns whether packets of this link layer are supported.
 pub(super) fn is_known(link_type: u32) -> bool {
-    content(link_type, &[]).is_some()
+    link_payload(link_type, &[]).is_some()
 }
 
 /// Parses a frame of this link layer; `length` is the length of the frame on the wire.
-pub(super) fn read(link_type: u32, frame: &[u8], length: u32, packet: &mut Packet) -> Seen {
-    let Some((start, kind)) = content(link_type, frame) else {
-        return Seen::Malformed("the link layer of the packet's interface is not known");
+pub(super) fn read(link_type: u32, frame: &[u8], length: u32, packet: &mut Packet) -> ParsedPacket {
+    let Some((start, kind)) = link_payload(link_type, frame) else {
+        return ParsedPacket::Malformed("the link layer of the packet's interface is not known");
     };
-    let (Some(inside), Some(kind)) = (frame.get(start..), kind) else {
-        return Seen::Malformed("the packet ends within the header of its link layer");
+    let (Some(payload), Some(kind)) = (frame.get(start..), kind) else {
+        return ParsedPacket::Malformed("the packet ends within the header of its link layer");
     };
     let on_wire = length.saturating_sub(start as u32);
     match kind {
-        IPV4 => ipv4(inside, on_wire, packet),
-        IPV6 => ipv6(inside, on_wire, packet),
-        _ => Seen::Other,
+        IPV4 => ipv4(payload, on_wire, packet),
+        IPV6 => ipv6(payload, on_wire, packet),
+        _ => ParsedPacket::Other,
     }
 }
 
 /// Returns the offset of a frame's payload and its EtherType, if the frame is long enough; `None` for
 /// unsupported link layers.
-fn content(link_type: u32, frame: &[u8]) -> Option<(usize, Option<u16>)> {
+fn link_payload(link_type: u32, frame: &[u8]) -> Option<(usize, Option<u16>)> {
     Some(match link_type {
         1 => ethernet(frame),
         113 => (16, be16(frame, 14)),
@@ -89,13 +89,13 @@ fn family(frame: &[u8]) -> Option<u16> {
     })
 }
 
-fn ipv4(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
+fn ipv4(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> ParsedPacket {
     let Some(header) = bytes.first_chunk::<20>() else {
-        return Seen::Malformed("the packet ends within the IPv4 header");
+        return ParsedPacket::Malformed("the packet ends within the IPv4 header");
     };
     let header_length = usize::from(header[0] & 15) * 4;
     if header[0] >> 4 != 4 || header_length < 20 {
-        return Seen::Malformed("the IPv4 header has a wrong version or length");
+        return ParsedPacket::Malformed("the IPv4 header has a wrong version or length");
     }
     let total = match u32::from(u16::from_be_bytes([header[2], header[3]])) {
         // With segmentation offload the length is 0; only the length on the wire is known.
@@ -103,13 +103,13 @@ fn ipv4(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
         total => total,
     };
     if (total as usize) < header_length {
-        return Seen::Malformed("the IPv4 packet is shorter than its header");
+        return ParsedPacket::Malformed("the IPv4 packet is shorter than its header");
     }
     let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
     let source = Ipv4Addr::new(header[12], header[13], header[14], header[15]);
     let target = Ipv4Addr::new(header[16], header[17], header[18], header[19]);
     packet.bytes = total;
-    let inside = Inside {
+    let payload = IpPayload {
         protocol: header[9],
         bytes: match fragment {
             0 => bytes.get(header_length..).unwrap_or_default(),
@@ -119,21 +119,21 @@ fn ipv4(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
         congested: header[1] & 3 == 3,
         first: fragment == 0,
     };
-    let (from, to) = match inside.read(packet) {
+    let (from, to) = match payload.read(packet) {
         Ok(ports) => ports,
-        Err(what) => return Seen::Malformed(what),
+        Err(what) => return ParsedPacket::Malformed(what),
     };
     packet.from = Endpoint::V4(source, from);
     packet.to = Endpoint::V4(target, to);
-    Seen::Ip
+    ParsedPacket::Ip
 }
 
-fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
+fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> ParsedPacket {
     let Some(header) = bytes.first_chunk::<40>() else {
-        return Seen::Malformed("the packet ends within the IPv6 header");
+        return ParsedPacket::Malformed("the packet ends within the IPv6 header");
     };
     if header[0] >> 4 != 6 {
-        return Seen::Malformed("the IPv6 header has a wrong version");
+        return ParsedPacket::Malformed("the IPv6 header has a wrong version");
     }
     let length = match u32::from(u16::from_be_bytes([header[4], header[5]])) {
         0 => on_wire.saturating_sub(40),
@@ -146,7 +146,7 @@ fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
     let mut protocol = header[6];
     let mut at = 40;
     let mut first = true;
-    for _ in 0..MOST_EXTENSIONS {
+    for _ in 0..MAX_EXTENSIONS {
         let extension = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
         let Some(extension) = extension else {
             break;
@@ -165,7 +165,7 @@ fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
     }
     packet.bytes = length.saturating_add(40);
     let congestion = (u16::from_be_bytes([header[0], header[1]]) >> 4) & 3;
-    let inside = Inside {
+    let payload = IpPayload {
         protocol,
         bytes: match first {
             true => bytes.get(at..).unwrap_or_default(),
@@ -175,17 +175,17 @@ fn ipv6(bytes: &[u8], on_wire: u32, packet: &mut Packet) -> Seen {
         congested: congestion == 3,
         first,
     };
-    let (from, to) = match inside.read(packet) {
+    let (from, to) = match payload.read(packet) {
         Ok(ports) => ports,
-        Err(what) => return Seen::Malformed(what),
+        Err(what) => return ParsedPacket::Malformed(what),
     };
     packet.from = Endpoint::V6(address(8), from);
     packet.to = Endpoint::V6(address(24), to);
-    Seen::Ip
+    ParsedPacket::Ip
 }
 
 /// Payload of an IP packet.
-struct Inside<'a> {
+struct IpPayload<'a> {
     protocol: u8,
     /// Captured bytes; empty for a later fragment.
     bytes: &'a [u8],
@@ -196,7 +196,7 @@ struct Inside<'a> {
     first: bool,
 }
 
-impl Inside<'_> {
+impl IpPayload<'_> {
     /// Parses the transport header. Returns the ports, or the fault.
     fn read(&self, packet: &mut Packet) -> Result<(u16, u16), &'static str> {
         packet.segment = None;

@@ -1,7 +1,7 @@
 //! Reader of pcap files: a file header, then records.
 
-use super::buffer::{Buffer, LONGEST_PACKET};
-use super::bytes::Order;
+use super::buffer::{Buffer, MAX_CAPTURED_BYTES};
+use super::bytes::ByteOrder;
 use super::capture::{Record, Records};
 use super::packet;
 use crate::{Error, Faults, Position};
@@ -11,7 +11,7 @@ const RECORD_HEADER: usize = 16;
 
 pub(super) struct Pcap {
     buffer: Buffer,
-    order: Order,
+    order: ByteOrder,
     /// Nanoseconds per unit of the fractional part of a time.
     unit_ns: i64,
     link_type: u32,
@@ -24,12 +24,12 @@ pub(super) fn is_magic(start: [u8; 4]) -> bool {
     variant(start).is_some()
 }
 
-fn variant(start: [u8; 4]) -> Option<(Order, i64)> {
+fn variant(start: [u8; 4]) -> Option<(ByteOrder, i64)> {
     Some(match start {
-        [0xa1, 0xb2, 0xc3, 0xd4] => (Order::Big, 1000),
-        [0xd4, 0xc3, 0xb2, 0xa1] => (Order::Little, 1000),
-        [0xa1, 0xb2, 0x3c, 0x4d] => (Order::Big, 1),
-        [0x4d, 0x3c, 0xb2, 0xa1] => (Order::Little, 1),
+        [0xa1, 0xb2, 0xc3, 0xd4] => (ByteOrder::Big, 1000),
+        [0xd4, 0xc3, 0xb2, 0xa1] => (ByteOrder::Little, 1000),
+        [0xa1, 0xb2, 0x3c, 0x4d] => (ByteOrder::Big, 1),
+        [0x4d, 0x3c, 0xb2, 0xa1] => (ByteOrder::Little, 1),
         _ => return None,
     })
 }
@@ -84,7 +84,7 @@ impl Records for Pcap {
             return Ok(None);
         };
         let captured = captured as usize;
-        if captured > LONGEST_PACKET {
+        if captured > MAX_CAPTURED_BYTES {
             faults.truncated = true;
             let message = format!(
                 "a record of {captured} bytes cannot be: the capture is damaged here, and what follows cannot be found"

@@ -1,7 +1,7 @@
 //! Reader of pcapng files: sections of blocks, with interfaces of different properties.
 
-use super::buffer::{Buffer, LONGEST_PACKET};
-use super::bytes::Order;
+use super::buffer::{Buffer, MAX_CAPTURED_BYTES};
+use super::bytes::ByteOrder;
 use super::capture::{Record, Records};
 use super::packet;
 use crate::{Error, Faults, Position};
@@ -13,11 +13,11 @@ const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
 /// Maximum number of interfaces stored for a section.
-const MOST_INTERFACES: usize = 1 << 16;
+const MAX_INTERFACES: usize = 1 << 16;
 
 pub(super) struct Pcapng {
     buffer: Buffer,
-    order: Order,
+    order: ByteOrder,
     interfaces: Vec<Interface>,
     /// Current block.
     block: Option<Block>,
@@ -65,12 +65,12 @@ impl Resolution {
 }
 
 /// Content of a packet block.
-enum Held {
+enum PacketBlock {
     Packet(Record),
     /// Malformed packet, with its fault.
-    Nothing(String),
+    Malformed(String),
     /// End of the capture within the block.
-    CutOff,
+    Truncated,
 }
 
 impl Pcapng {
@@ -83,7 +83,7 @@ impl Pcapng {
         }
         Ok(Pcapng {
             buffer,
-            order: Order::Little,
+            order: ByteOrder::Little,
             interfaces: Vec::new(),
             block: None,
             packets: 0,
@@ -163,7 +163,7 @@ impl Pcapng {
 
     fn interface(&mut self, block: Block) -> Result<(), Error> {
         // Options are short; further bytes are irrelevant.
-        let length = (block.left - 4).min(LONGEST_PACKET as u64) as usize;
+        let length = (block.left - 4).min(MAX_CAPTURED_BYTES as u64) as usize;
         let body = self.buffer.peek(length)?;
         let body = body.get(..length).unwrap_or(body);
         let order = self.order;
@@ -185,8 +185,8 @@ impl Pcapng {
                 (9, [exponent]) => interface.resolution = Resolution::Decimal(u32::from(*exponent)),
                 (14, [_, _, _, _, _, _, _, _]) => {
                     let (low, high) = match order {
-                        Order::Little => (order.u32(value, 0), order.u32(value, 4)),
-                        Order::Big => (order.u32(value, 4), order.u32(value, 0)),
+                        ByteOrder::Little => (order.u32(value, 0), order.u32(value, 4)),
+                        ByteOrder::Big => (order.u32(value, 4), order.u32(value, 0)),
                     };
                     let bits = u64::from(high.unwrap_or(0)) << 32 | u64::from(low.unwrap_or(0));
                     interface.offset_s = bits as i64;
@@ -195,14 +195,14 @@ impl Pcapng {
             }
             at += 4 + size.next_multiple_of(4);
         }
-        if self.interfaces.len() < MOST_INTERFACES {
+        if self.interfaces.len() < MAX_INTERFACES {
             self.interfaces.push(interface);
         }
         Ok(())
     }
 
     /// Parses the packet of a block; its bytes are then next in the buffer.
-    fn packet(&mut self, block: &mut Block) -> Result<Held, Error> {
+    fn packet(&mut self, block: &mut Block) -> Result<PacketBlock, Error> {
         let order = self.order;
         let head = if block.kind == SIMPLE_PACKET { 4 } else { 20 };
         let room = block.left.saturating_sub(4 + head as u64);
@@ -225,44 +225,44 @@ impl Pcapng {
             })(),
         };
         let Some((number, time, captured, length)) = fields else {
-            return Ok(Held::CutOff);
+            return Ok(PacketBlock::Truncated);
         };
         if captured > room {
-            return Ok(Held::Nothing(format!(
+            return Ok(PacketBlock::Malformed(format!(
                 "{captured} captured bytes do not fit into a block of {}",
                 block.length
             )));
         }
-        if captured > LONGEST_PACKET as u64 {
-            return Ok(Held::Nothing(format!(
-                "a packet of {captured} bytes is longer than any ({LONGEST_PACKET})"
+        if captured > MAX_CAPTURED_BYTES as u64 {
+            return Ok(PacketBlock::Malformed(format!(
+                "a packet of {captured} bytes is longer than any ({MAX_CAPTURED_BYTES})"
             )));
         }
         let Some(interface) = self.interfaces.get(number as usize) else {
-            return Ok(Held::Nothing(format!(
+            return Ok(PacketBlock::Malformed(format!(
                 "interface {number} was not described before (there are {})",
                 self.interfaces.len()
             )));
         };
         if !packet::is_known(interface.link_type) {
-            return Ok(Held::Nothing(format!(
+            return Ok(PacketBlock::Malformed(format!(
                 "interface {number} has a link layer of type {}, which is not known",
                 interface.link_type
             )));
         }
         let offset_ns = i128::from(interface.offset_s) * 1_000_000_000;
-        let Some(time_ns) = moment(interface.resolution.nanoseconds(time) + offset_ns) else {
-            return Ok(Held::Nothing(
+        let Some(time_ns) = timestamp_ns(interface.resolution.nanoseconds(time) + offset_ns) else {
+            return Ok(PacketBlock::Malformed(
                 "the time is before 1824 or after 2116".to_owned(),
             ));
         };
         let captured = captured as usize;
         if self.buffer.peek(head + captured)?.len() < head + captured {
-            return Ok(Held::CutOff);
+            return Ok(PacketBlock::Truncated);
         }
         self.buffer.take(head);
         block.left -= (head + captured) as u64;
-        Ok(Held::Packet(Record {
+        Ok(PacketBlock::Packet(Record {
             time_ns,
             link_type: interface.link_type,
             interface: number,
@@ -275,16 +275,16 @@ impl Pcapng {
 }
 
 /// Returns nanoseconds since 1970, if no difference of two such times can overflow.
-fn moment(time_ns: i128) -> Option<i64> {
+fn timestamp_ns(time_ns: i128) -> Option<i64> {
     let time_ns = i64::try_from(time_ns).ok()?;
     (time_ns.unsigned_abs() <= i64::MAX.unsigned_abs() / 2).then_some(time_ns)
 }
 
 /// Returns the byte order of a section, from its first 12 bytes.
-fn order_of(header: &[u8]) -> Option<Order> {
+fn order_of(header: &[u8]) -> Option<ByteOrder> {
     match *header.get(8..12)? {
-        [0x1a, 0x2b, 0x3c, 0x4d] => Some(Order::Big),
-        [0x4d, 0x3c, 0x2b, 0x1a] => Some(Order::Little),
+        [0x1a, 0x2b, 0x3c, 0x4d] => Some(ByteOrder::Big),
+        [0x4d, 0x3c, 0x2b, 0x1a] => Some(ByteOrder::Little),
         _ => None,
     }
 }
@@ -326,9 +326,9 @@ impl Records for Pcapng {
             };
             self.block = Some(block);
             match held {
-                Some(Held::Packet(record)) => return Ok(Some(record)),
-                Some(Held::Nothing(message)) => faults.add(block.position, message),
-                Some(Held::CutOff) | None => {}
+                Some(PacketBlock::Packet(record)) => return Ok(Some(record)),
+                Some(PacketBlock::Malformed(message)) => faults.add(block.position, message),
+                Some(PacketBlock::Truncated) | None => {}
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Maximum number of packets in flight. If a trace lacks the acknowledgements, the oldest packets are
 /// forgotten.
-pub const MOST_IN_FLIGHT: usize = 1 << 17;
+pub const MAX_IN_FLIGHT: usize = 1 << 17;
 
 /// Unacknowledged packet. Positions are sequence numbers that do not wrap.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Flight {
 
 /// Packets that an acknowledgement removed from the flight.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Covered {
+pub(super) struct AckedPackets {
     /// Number of packets.
     pub(super) pkts: u32,
     /// True if one of them was sent more than once.
@@ -43,7 +43,7 @@ pub(super) struct Covered {
 impl Flight {
     /// Appends a new packet.
     pub(super) fn push(&mut self, sent: Sent) {
-        if self.sent.len() >= MOST_IN_FLIGHT {
+        if self.sent.len() >= MAX_IN_FLIGHT {
             self.sent.pop_front();
         }
         self.sent.push_back(sent);
@@ -65,8 +65,8 @@ impl Flight {
     }
 
     /// Removes all packets before `position`.
-    pub(super) fn acknowledge(&mut self, position: u64, echo: Option<u32>) -> Covered {
-        let mut covered = Covered::default();
+    pub(super) fn acknowledge(&mut self, position: u64, echo: Option<u32>) -> AckedPackets {
+        let mut covered = AckedPackets::default();
         while let Some(&sent) = self.sent.front().filter(|sent| sent.end <= position) {
             self.sent.pop_front();
             covered.pkts += 1;

@@ -12,14 +12,14 @@ use crate::Segment;
 
 /// Position of a capture on the path, from the handshake of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Vantage {
+pub struct CapturePoint {
     /// Round trip from the capture point to the receiver of data, in seconds.
     pub receiver_side_s: f64,
     /// Round trip from the capture point to the sender of data, in seconds.
     pub sender_side_s: f64,
 }
 
-impl Vantage {
+impl CapturePoint {
     /// Returns whether round-trip times measured at the capture are too short to be used: below a quarter
     /// of the path's. Always `false` if the sender's side is at most 1 ms, which is too short to measure.
     pub fn is_near_the_receiver(&self) -> bool {
@@ -80,13 +80,13 @@ impl Handshakes {
 
     /// Returns the maximum segment size in this direction, in bytes. It is the smaller of both announced
     /// values, because each side announces the size that its own link supports.
-    pub(super) fn least_mss(&self, flow: &Flow) -> Option<u16> {
+    pub(super) fn path_mss(&self, flow: &Flow) -> Option<u16> {
         let it = (self.seen.get(flow)).or_else(|| self.seen.get(&flow.reversed()))?;
         it.mss.into_iter().flatten().min()
     }
 
     /// Returns the position of the capture for data in this direction.
-    pub(super) fn vantage(&self, flow: &Flow) -> Option<Vantage> {
+    pub(super) fn vantage(&self, flow: &Flow) -> Option<CapturePoint> {
         let shares = |flow: &Flow| {
             let it = self.seen.get(flow).filter(|it| !it.ambiguous)?;
             let (answered_ns, done_ns) = (it.answered_ns?, it.done_ns?);
@@ -101,7 +101,7 @@ impl Handshakes {
             None => shares(&flow.reversed())
                 .map(|(responder_s, initiator_s)| (initiator_s, responder_s))?,
         };
-        Some(Vantage {
+        Some(CapturePoint {
             receiver_side_s,
             sender_side_s,
         })

@@ -29,16 +29,16 @@
 //!
 //! A flow keeps its sums and its table entry until the end, about 250 bytes. A captured connection with
 //! its handshake and data in both directions takes 650. In addition, each packet in flight takes 48
-//! bytes, for at most [`MOST_IN_FLIGHT`] packets. Ports are reused, so the end of a flow is unknown and
-//! no flow is forgotten. There are at most [`MOST_FLOWS`] flows; events of others are left out and
+//! bytes, for at most [`MAX_IN_FLIGHT`] packets. Ports are reused, so the end of a flow is unknown and
+//! no flow is forgotten. There are at most [`MAX_FLOWS`] flows; events of others are left out and
 //! counted in [`Senders::flows_left_out`].
 
-mod arrivals;
 mod flight;
-mod full;
 mod handshake;
 mod rtt;
 mod samples;
+mod segment_size;
+mod spurious_retransmissions;
 mod table;
 mod tracker;
 
@@ -48,19 +48,19 @@ use std::fmt;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 
-use full::Full;
+use segment_size::SegmentSize;
 
-pub use flight::MOST_IN_FLIGHT;
-pub use handshake::Vantage;
+pub use flight::MAX_IN_FLIGHT;
+pub use handshake::CapturePoint;
 pub use rtt::RttMethod;
 pub use samples::{Sampler, Samplers};
 pub use table::{SampleRow, SamplesWriter, TableError, read_samples};
 pub use tracker::{Observation, Totals, Tracker};
 
-use crate::{Endpoint, Event, Transport, What};
+use crate::{Endpoint, Event, EventKind, Transport};
 
 /// Maximum number of tracked flows; each direction of a captured connection that carries data is one.
-pub const MOST_FLOWS: usize = 1 << 22;
+pub const MAX_FLOWS: usize = 1 << 22;
 
 /// Options of the analysis of senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub struct Senders {
 impl Senders {
     /// Creates an analysis without senders.
     pub fn new(options: Options) -> Senders {
-        Senders::of_at_most(MOST_FLOWS, options)
+        Senders::of_at_most(MAX_FLOWS, options)
     }
 
     pub(crate) fn of_at_most(most_flows: usize, options: Options) -> Senders {
@@ -135,7 +135,7 @@ impl Senders {
     }
 
     /// Returns the number of events left out because they belong to flows beyond the first
-    /// [`MOST_FLOWS`].
+    /// [`MAX_FLOWS`].
     pub fn flows_left_out(&self) -> u64 {
         self.flows_left_out
     }
@@ -161,7 +161,7 @@ impl Senders {
             from: event.packet.from,
             to: event.packet.to,
         };
-        if event.what == What::Captured {
+        if event.kind == EventKind::Captured {
             self.handshakes.on(event.time_ns, flow, segment);
             if segment.syn {
                 self.take_announcements(flow);
@@ -214,13 +214,13 @@ impl Senders {
 
     /// Returns the position of the capture on the path of this flow's data; `None` without a usable
     /// handshake.
-    pub fn vantage(&self, flow: &Flow) -> Option<Vantage> {
+    pub fn vantage(&self, flow: &Flow) -> Option<CapturePoint> {
         self.handshakes.vantage(flow)
     }
 
     /// Returns the flows that were captured near the receiver: their round-trip times are not those of
     /// the path.
-    pub fn near_the_receiver(&self) -> impl Iterator<Item = (&Flow, Vantage)> {
+    pub fn near_the_receiver(&self) -> impl Iterator<Item = (&Flow, CapturePoint)> {
         let senders = self.flows().filter(|(flow, _)| self.is_sender(flow));
         let near = senders.filter_map(|(flow, _)| Some((flow, self.vantage(flow)?)));
         near.filter(|(_, vantage)| vantage.is_near_the_receiver())
@@ -229,10 +229,10 @@ impl Senders {
     /// Passes the MSS of a SYN to both directions that have sent before. A connection may reuse the ports
     /// of an earlier one, and the first SYN may carry data.
     fn take_announcements(&mut self, flow: Flow) {
-        let full = Full::captured(self.handshakes.least_mss(&flow));
+        let segment_size = SegmentSize::captured(self.handshakes.path_mss(&flow));
         for flow in [flow, flow.reversed()] {
             if let Some(tracker) = self.flows.get_mut(&flow) {
-                tracker.set_full(full);
+                tracker.set_segment_size(segment_size);
             }
         }
     }
@@ -240,9 +240,9 @@ impl Senders {
     /// Returns the tracker of a flow, and its index. Creates it only for a packet with data.
     fn sending(&mut self, flow: Flow, data: bool) -> Option<(usize, &mut Tracker)> {
         let count = self.flows.len();
-        let full = || match flow.from {
-            Endpoint::Node { .. } => Full::Uncut,
-            _ => Full::captured(self.handshakes.least_mss(&flow)),
+        let segment_size = || match flow.from {
+            Endpoint::Node { .. } => SegmentSize::Uncut,
+            _ => SegmentSize::captured(self.handshakes.path_mss(&flow)),
         };
         match self.flows.entry(flow) {
             Entry::Occupied(known) => Some((known.index(), known.into_mut())),
@@ -251,23 +251,26 @@ impl Senders {
                 self.flows_left_out += 1;
                 None
             }
-            Entry::Vacant(new) => Some((count, new.insert(Tracker::new(self.options, full())))),
+            Entry::Vacant(new) => Some((
+                count,
+                new.insert(Tracker::new(self.options, segment_size())),
+            )),
         }
     }
 }
 
 fn leaves_its_sender(event: &Event) -> bool {
-    match (event.what, event.link, event.packet.from) {
-        (What::Captured, ..) => true,
-        (What::Enqueued, Some(link), Endpoint::Node { node, .. }) => link.from == node,
+    match (event.kind, event.link, event.packet.from) {
+        (EventKind::Captured, ..) => true,
+        (EventKind::Enqueued, Some(link), Endpoint::Node { node, .. }) => link.from == node,
         _ => false,
     }
 }
 
 fn reaches_its_receiver(event: &Event) -> bool {
-    match (event.what, event.link, event.packet.to) {
-        (What::Captured, ..) => true,
-        (What::Received, Some(link), Endpoint::Node { node, .. }) => link.to == node,
+    match (event.kind, event.link, event.packet.to) {
+        (EventKind::Captured, ..) => true,
+        (EventKind::Received, Some(link), Endpoint::Node { node, .. }) => link.to == node,
         _ => false,
     }
 }

@@ -20,14 +20,14 @@ pub struct Sampler {
     /// Index of the first window.
     first: u64,
     /// Complete windows with unacknowledged packets.
-    windows: VecDeque<Full>,
+    windows: VecDeque<CompleteWindow>,
     /// Window that is being filled, after the complete ones.
     filling: Option<Window>,
     last_rtt_s: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Full {
+struct CompleteWindow {
     window: Window,
     /// Time of the first packet after the window, and the highest position at that time.
     end_ns: i64,
@@ -47,7 +47,7 @@ struct Window {
 
 /// Maximum number of windows that wait for acknowledgements. In traces without acknowledgements, the
 /// oldest are then emitted.
-const MOST_WAITING: usize = 4096;
+const MAX_WAITING: usize = 4096;
 
 impl Sampler {
     /// Creates a sampler of `k` packets per sample, at least 1.
@@ -80,7 +80,7 @@ impl Sampler {
             window.needless_pkts += seen.needless_pkts;
         }
         while let Some(&full) = self.windows.front() {
-            if seen.acked < full.high && self.windows.len() < MOST_WAITING {
+            if seen.acked < full.high && self.windows.len() < MAX_WAITING {
                 return;
             }
             self.windows.pop_front();
@@ -108,7 +108,7 @@ impl Sampler {
                     ..Window::default()
                 };
                 if let Some(window) = self.filling.replace(next) {
-                    self.windows.push_back(Full {
+                    self.windows.push_back(CompleteWindow {
                         window,
                         end_ns: seen.time_ns,
                         high: seen.high,

@@ -1,11 +1,11 @@
 //! Tracker of one TCP sender.
 
 use super::Options;
-use super::arrivals::Needless;
-use super::flight::{Covered, Flight, Sent, newer};
-use super::full::Full;
+use super::flight::{AckedPackets, Flight, Sent, newer};
 use super::rtt::RttMethod;
-use crate::{SET_BACK_NS, Segment};
+use super::segment_size::SegmentSize;
+use super::spurious_retransmissions::SpuriousRetransmissions;
+use crate::{MAX_REORDERING_NS, Segment};
 
 /// Observation from one packet or one acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -78,11 +78,11 @@ pub struct Tracker {
     high: u64,
     /// Highest acknowledged position.
     acked: u64,
-    full: Full,
+    segment_size: SegmentSize,
     /// True if sequence numbers appear to count packets.
     in_packets: bool,
     flight: Flight,
-    needless: Needless,
+    needless: SpuriousRetransmissions,
     /// True if data carried timestamps.
     stamps: bool,
     /// True if acknowledgements carried SACK blocks.
@@ -94,7 +94,7 @@ pub struct Tracker {
 const FIRST: u64 = 1 << 32;
 
 impl Tracker {
-    pub(super) fn new(options: Options, full: Full) -> Tracker {
+    pub(super) fn new(options: Options, segment_size: SegmentSize) -> Tracker {
         Tracker {
             options,
             started: false,
@@ -103,10 +103,10 @@ impl Tracker {
             timed_from: 0,
             high: FIRST,
             acked: FIRST,
-            full,
+            segment_size,
             in_packets: true,
             flight: Flight::default(),
-            needless: Needless::default(),
+            needless: SpuriousRetransmissions::default(),
             stamps: false,
             sacks: false,
             totals: Totals::default(),
@@ -129,8 +129,8 @@ impl Tracker {
     }
 
     /// Sets the segment size from SYNs that arrived after the first packet.
-    pub(super) fn set_full(&mut self, full: Full) {
-        self.full = full;
+    pub(super) fn set_segment_size(&mut self, segment_size: SegmentSize) {
+        self.segment_size = segment_size;
     }
 
     pub(super) fn on_data(&mut self, time_ns: i64, segment: &Segment) -> Option<Observation> {
@@ -150,7 +150,7 @@ impl Tracker {
             return None;
         }
         self.in_packets &= segment.len == 1;
-        self.full.learn(segment.len);
+        self.segment_size.observe_payload(segment.len);
 
         let timestamp = segment.timestamps.map(|(value, _)| value);
         self.stamps |= timestamp.is_some();
@@ -160,7 +160,7 @@ impl Tracker {
             let ordinal = self.totals.sent_pkts;
             self.flight
                 .resend(start, old_end, time_ns, timestamp, ordinal);
-            resent_pkts = self.cut(segment.len, old_end - start);
+            resent_pkts = self.packet_count(segment.len, old_end - start);
             self.totals.sent_pkts += u64::from(resent_pkts);
             self.totals.resent_pkts += u64::from(resent_pkts);
             self.needless.resent(resent_pkts);
@@ -232,7 +232,7 @@ impl Tracker {
     }
 
     fn look_at_clock(&mut self, time_ns: i64) {
-        if self.last_ns.saturating_sub(time_ns) > SET_BACK_NS {
+        if self.last_ns.saturating_sub(time_ns) > MAX_REORDERING_NS {
             self.clock_set_back = true;
             self.timed_from = self.totals.sent_pkts;
         }
@@ -260,8 +260,8 @@ impl Tracker {
     }
 
     /// Returns the number of packets in `length` bytes of a segment.
-    fn cut(&self, segment: u32, length: u64) -> u32 {
-        match self.full.payload(segment, self.stamps) {
+    fn packet_count(&self, segment: u32, length: u64) -> u32 {
+        match self.segment_size.payload(segment, self.stamps) {
             Some(payload) => u32::try_from(length.div_ceil(payload.into())).unwrap_or(u32::MAX),
             None => 1,
         }
@@ -278,7 +278,7 @@ impl Tracker {
     ) -> u32 {
         let mut pkts = 0;
         let mut at = start;
-        let payload = self.full.payload(segment, self.stamps);
+        let payload = self.segment_size.payload(segment, self.stamps);
         let step = payload.map_or(end.saturating_sub(start), u64::from);
         while at < end {
             let next = end.min(at + step);
@@ -315,7 +315,7 @@ impl Tracker {
                 .is_some_and(|&(from, to)| from <= *start && *end <= to);
             if (*end <= position || within_second) && start < end {
                 let length = *end - *start;
-                twice_pkts = self.cut(u32::try_from(length).unwrap_or(u32::MAX), length);
+                twice_pkts = self.packet_count(u32::try_from(length).unwrap_or(u32::MAX), length);
             }
         }
         let mut newest = None;
@@ -329,9 +329,9 @@ impl Tracker {
     }
 
     /// Advances the cumulative acknowledgement.
-    fn take_position(&mut self, segment: &Segment, position: u64) -> Covered {
+    fn take_position(&mut self, segment: &Segment, position: u64) -> AckedPackets {
         if position <= self.acked {
-            return Covered::default();
+            return AckedPackets::default();
         }
         self.high = self.high.max(position);
         self.acked = position;
@@ -339,7 +339,7 @@ impl Tracker {
         self.flight.acknowledge(position, echo)
     }
 
-    fn count_arrivals(&mut self, segment: &Segment, position: u64, covered: &Covered) -> u32 {
+    fn count_arrivals(&mut self, segment: &Segment, position: u64, covered: &AckedPackets) -> u32 {
         let all = self.acked == self.high;
         if covered.pkts > 0 {
             self.needless.advanced(covered.pkts, covered.resent, all)

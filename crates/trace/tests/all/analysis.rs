@@ -241,7 +241,7 @@ proptest! {
         let busy = known.busy_us as f64 * 1e-6 / end_s;
         prop_assert!((t.utilization.unwrap() - busy).abs() < 1e-6, "{} {}", t.utilization.unwrap(), busy);
         // Intervals add up to the whole.
-        let sum = |of: &dyn Fn(&netflow_trace::analysis::LinkBin) -> f64| series.bins.iter().map(of).sum::<f64>();
+        let sum = |of: &dyn Fn(&netflow_trace::analysis::LinkTraceInterval) -> f64| series.bins.iter().map(of).sum::<f64>();
         prop_assert_eq!(sum(&|b| b.arrived_pkts as f64), t.offered_pkts as f64);
         prop_assert_eq!(sum(&|b| b.lost_pkts as f64), t.lost_pkts as f64);
         prop_assert!((sum(&|b| b.waiting_pkts * b.length_s) - waiting * end_s).abs() < 1e-6);

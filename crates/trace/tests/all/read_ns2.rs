@@ -136,7 +136,7 @@ fn a_head_without_end_is_not_kept() {
 fn a_trace_of_which_only_a_malformed_line_was_asked_for_is_one() {
     let text = "r 0.21032 0 1 tcp 40 ------- 0 0.0 1.0 0 6\nd 0.3 0\n";
     let mut trace = from_reader("a test", Cursor::new(text)).unwrap();
-    trace.only(&[netflow_trace::What::Dropped]);
+    trace.retain_kinds(&[netflow_trace::EventKind::Dropped]);
     assert!(trace.next().unwrap().is_none());
     assert_eq!(trace.faults().count, 1);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use netflow_trace::{Format, Transport, What, open};
+use netflow_trace::{EventKind, Format, Transport, open};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -17,7 +17,7 @@ fn counts(name: &str) -> (Format, BTreeMap<String, u64>, u64) {
     let mut counts = BTreeMap::new();
     let mut bytes = 0;
     while let Some(event) = trace.next().unwrap() {
-        *counts.entry(format!("{:?}", event.what)).or_insert(0) += 1;
+        *counts.entry(format!("{:?}", event.kind)).or_insert(0) += 1;
         bytes += u64::from(event.packet.bytes);
     }
     assert_eq!(trace.faults().count, 0, "{:?}", trace.faults());
@@ -69,8 +69,8 @@ fn a_capture_of_linux() {
     let mut stamped = 0;
     while let Some(event) = trace.next().unwrap() {
         assert_eq!(
-            (event.what, event.packet.transport),
-            (What::Captured, Transport::Tcp)
+            (event.kind, event.packet.transport),
+            (EventKind::Captured, Transport::Tcp)
         );
         packets += 1;
         bytes += u64::from(event.packet.bytes);

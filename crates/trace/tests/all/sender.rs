@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use netflow_profile::fit::Sample;
-use netflow_trace::sender::{Flow, MOST_IN_FLIGHT, Options, RttMethod, Samplers, Senders, Totals};
-use netflow_trace::{Endpoint, Event, Link, Packet, Segment, Transport, What};
+use netflow_trace::sender::{Flow, MAX_IN_FLIGHT, Options, RttMethod, Samplers, Senders, Totals};
+use netflow_trace::{Endpoint, Event, EventKind, Link, Packet, Segment, Transport};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -23,14 +23,14 @@ const CAPTURED: (Endpoint, Endpoint) = (
 
 fn event(
     time_ms: i64,
-    what: What,
+    what: EventKind,
     link: Option<(u32, u32)>,
     (from, to): (Endpoint, Endpoint),
     segment: Segment,
 ) -> Event {
     Event {
         time_ns: time_ms * MS,
-        what,
+        kind: what,
         link: link.map(|(from, to)| Link { from, to }),
         packet: Packet {
             id: 0,
@@ -55,7 +55,7 @@ fn data(time_ms: i64, seq: u32) -> Event {
         len: 1,
         ..Segment::default()
     };
-    event(time_ms, What::Enqueued, Some((0, 1)), NS, segment)
+    event(time_ms, EventKind::Enqueued, Some((0, 1)), NS, segment)
 }
 
 /// Returns the arrival of ns-2's acknowledgement of everything before packet `next`.
@@ -64,7 +64,13 @@ fn ack(time_ms: i64, next: u32) -> Event {
         ack: Some(next),
         ..Segment::default()
     };
-    event(time_ms, What::Received, Some((1, 0)), reversed(NS), segment)
+    event(
+        time_ms,
+        EventKind::Received,
+        Some((1, 0)),
+        reversed(NS),
+        segment,
+    )
 }
 
 /// Returns a captured segment to the server.
@@ -75,7 +81,7 @@ fn sent(time_ms: i64, seq: u32, len: u32) -> Event {
         ack: Some(1),
         ..Segment::default()
     };
-    event(time_ms, What::Captured, None, CAPTURED, segment)
+    event(time_ms, EventKind::Captured, None, CAPTURED, segment)
 }
 
 /// Returns a captured acknowledgement of the server, with SACK blocks.
@@ -87,7 +93,13 @@ fn acked(time_ms: i64, next: u32, blocks: &[(u32, u32)]) -> Event {
         ..Segment::default()
     };
     segment.sack[..blocks.len()].copy_from_slice(blocks);
-    event(time_ms, What::Captured, None, reversed(CAPTURED), segment)
+    event(
+        time_ms,
+        EventKind::Captured,
+        None,
+        reversed(CAPTURED),
+        segment,
+    )
 }
 
 fn stamped(mut event: Event, value: u32, echo: u32) -> Event {
@@ -257,7 +269,7 @@ fn agreed(client: Option<u16>, server: Option<u16>) -> [Event; 2] {
         syn: true,
         ..Segment::default()
     };
-    let captured = |ends, segment| event(0, What::Captured, None, ends, segment);
+    let captured = |ends, segment| event(0, EventKind::Captured, None, ends, segment);
     [
         captured(CAPTURED, syn(0, None, client)),
         captured(reversed(CAPTURED), syn(0, Some(1), server)),
@@ -430,18 +442,18 @@ fn other_links_are_not_the_sender() {
         let segment = *data(0, i).packet.segment.as_ref().unwrap();
         let time_ms = i64::from(10 * i);
         events.push(data(time_ms, i));
-        for what in [What::Dequeued, What::Received] {
+        for what in [EventKind::Dequeued, EventKind::Received] {
             events.push(event(time_ms + 1, what, Some((0, 1)), NS, segment));
         }
         events.push(event(
             time_ms + 2,
-            What::Enqueued,
+            EventKind::Enqueued,
             Some((5, 1)),
             NS,
             segment,
         ));
         let segment = *ack(0, i + 1).packet.segment.as_ref().unwrap();
-        for what in [What::Enqueued, What::Dequeued] {
+        for what in [EventKind::Enqueued, EventKind::Dequeued] {
             events.push(event(
                 time_ms + 3,
                 what,
@@ -452,7 +464,7 @@ fn other_links_are_not_the_sender() {
         }
         events.push(event(
             time_ms + 3,
-            What::Received,
+            EventKind::Received,
             Some((1, 5)),
             reversed(NS),
             segment,
@@ -469,7 +481,7 @@ fn other_links_are_not_the_sender() {
 fn the_sender_of_a_capture_is_the_side_with_more_payload() {
     let mut events = vec![event(
         0,
-        What::Captured,
+        EventKind::Captured,
         None,
         reversed(CAPTURED),
         Segment {
@@ -558,7 +570,7 @@ fn no_sample_lasts_over_a_clock_that_is_set_back() {
 #[test]
 fn what_is_never_acknowledged_is_forgotten() {
     let mut senders = Senders::new(Options::default());
-    let many = MOST_IN_FLIGHT as u32 + 1000;
+    let many = MAX_IN_FLIGHT as u32 + 1000;
     for seq in 0..many {
         senders.on(&data(i64::from(seq), seq), |_, _| ());
     }
@@ -566,7 +578,7 @@ fn what_is_never_acknowledged_is_forgotten() {
     senders.on(&ack(i64::from(many), many), |_, seen| {
         acked_pkts = seen.acked_pkts
     });
-    assert_eq!(acked_pkts as usize, MOST_IN_FLIGHT);
+    assert_eq!(acked_pkts as usize, MAX_IN_FLIGHT);
 }
 
 proptest! {
@@ -599,7 +611,7 @@ proptest! {
                 ecn: false,
             };
             let ends = if forth { CAPTURED } else { reversed(CAPTURED) };
-            let event = event(i as i64, What::Captured, None, ends, segment);
+            let event = event(i as i64, EventKind::Captured, None, ends, segment);
             senders.on(&event, |_, seen| {
                 assert!(seen.resent_pkts <= seen.sent_pkts);
                 assert!(seen.rtt_s.is_none_or(|rtt_s| rtt_s >= 0.0));
@@ -632,21 +644,21 @@ fn captured_after(before_ms: i64) -> Senders {
     let mut events = vec![
         event(
             before_ms,
-            What::Captured,
+            EventKind::Captured,
             None,
             there,
             segment(true, None, 0, 0),
         ),
         event(
             20 + after_ms,
-            What::Captured,
+            EventKind::Captured,
             None,
             back,
             segment(true, Some(1), 0, 0),
         ),
         event(
             40 + before_ms,
-            What::Captured,
+            EventKind::Captured,
             None,
             there,
             segment(false, Some(1), 1, 0),
@@ -706,7 +718,7 @@ fn a_packet_of_gigabytes_is_one_packet() {
             len,
             ..Segment::default()
         };
-        event(0, What::Enqueued, Some((0, 1)), NS, segment)
+        event(0, EventKind::Enqueued, Some((0, 1)), NS, segment)
     };
     let events = [
         sent(0, 1000),

@@ -7,7 +7,7 @@ use std::path::Path;
 use netflow::number::{count, duration, percent, short};
 use netflow::report::{Drawing, distribution_figure};
 use netflow::units::Seconds;
-use netflow_ipb::{MOST_LATENESS_S, Measured, RunOptions, Users};
+use netflow_ipb::{MAX_P99_LATENESS_S, Measured, RunOptions, Users};
 use netflow_workload::{Step, Summary, Times, Waits};
 use serde::Serialize;
 
@@ -191,7 +191,7 @@ fn write_caveats(measured: &Measured, options: &RunOptions, out: &mut dyn Write)
             "\ninconclusive: 1 % of this run's own timers were more than {} late ({} is allowed): \
              the machine was too busy",
             duration(late.quantile(0.99)),
-            duration(MOST_LATENESS_S)
+            duration(MAX_P99_LATENESS_S)
         )?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use netflow::number::{count, duration};
 use netflow::report::Drawing;
-use netflow_ipb::{Load, Measured, RunOptions, Until, Users};
+use netflow_ipb::{Load, Measured, RunOptions, StopCondition, Users};
 
 use super::error::cannot_start;
 use super::print;
@@ -87,8 +87,8 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
         .unzip();
     let options = RunOptions {
         until: match arguments.users {
-            Some(users) => Until::Users(users),
-            None => Until::Seconds(arguments.duration),
+            Some(users) => StopCondition::Users(users),
+            None => StopCondition::Seconds(arguments.duration),
         },
         think_scale: arguments.played.think_scale,
         connections: arguments.connections as usize,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use netflow::diffserv::table::{Packet, PacketReader, TableError};
 use netflow::scenario::{Problem, ProblemKind, Severity};
-use netflow::trace::{Format, Link, Reader, What};
+use netflow::trace::{EventKind, Format, Link, Reader};
 use netflow_files::ShortLines;
 
 use crate::command::trace::reading;
@@ -47,14 +47,14 @@ fn each_of_trace(
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
 ) -> Result<Seen, Failure> {
     let mut reader = netflow::trace::open(file).map_err(reading::cannot_read)?;
-    reader.only(&[What::Enqueued]);
+    reader.retain_kinds(&[EventKind::Enqueued]);
     if reader.format() != Format::Ns2 && link.is_some() {
         let message = format!("{} is a capture, which has no links", file.display());
         return Err(Failure::usage(message));
     }
     let mut links = Links::new(link);
     while let Some(event) = reader.next().map_err(reading::cannot_read)? {
-        let arrives = matches!(event.what, What::Enqueued | What::Captured);
+        let arrives = matches!(event.kind, EventKind::Enqueued | EventKind::Captured);
         let at = event.link;
         let packet = Packet {
             time_s: event.time_ns as f64 / 1e9,

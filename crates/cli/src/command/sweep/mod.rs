@@ -10,7 +10,7 @@ use clap::{Args, ValueHint};
 use netflow::evaluate::Settings;
 use netflow::results;
 use netflow::scenario::{Prepared, Problems, Reach, from_str};
-use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, Writing, default_format};
+use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, WriteOptions, default_format};
 use netflow_files::{Kind, STANDARD_INPUT, read_text};
 
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub struct SweepArguments {
 
     /// How every case is evaluated
     #[arg(long, value_name = "MODEL", default_value = Model::Solve.name())]
-    #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::about))]
+    #[arg(value_parser = one_of(&Model::ALL, Model::name, Model::description))]
     model: Model,
 
     /// Look for steady states at this time [default: the end of the run]
@@ -110,7 +110,7 @@ pub fn sweep(arguments: &SweepArguments, out: &mut dyn Write) -> Result<(), Fail
         )?);
     }
     let directory = arguments.output.as_deref().unwrap_or(Path::new("."));
-    let writing = Writing {
+    let writing = WriteOptions {
         shard: arguments.shard,
         force: arguments.force,
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use netflow::number::{count, duration, short};
-use netflow::sweep::{Estimate, Shard, Sweep, Writing, Written};
+use netflow::sweep::{Estimate, Shard, Sweep, WriteOptions, WriteSummary};
 
 /// Formats the axes: `20 values of link.A->B.bandwidth × 3 values of …`.
 fn factors(sweep: &Sweep) -> String {
@@ -60,15 +60,15 @@ pub fn estimate(
         short(estimate.bytes / 1e6),
         sweep.request().format,
         duration(estimate.time_s),
-        count(estimate.tried as usize, "case"),
+        count(estimate.sampled as usize, "case"),
     )
 }
 
 pub fn written(
     sweep: &Sweep,
     directory: &Path,
-    writing: &Writing,
-    written: &Written,
+    writing: &WriteOptions,
+    written: &WriteSummary,
     began: Instant,
     out: &mut dyn Write,
 ) -> io::Result<()> {

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
 use netflow_testbed::{
-    End, Error, STACKS, StackOptions, Testbed, become_root, inside_cage, spawn_caged,
+    End, Error, STACKS, StackOptions, Testbed, become_root, is_pid_namespace_child,
+    spawn_in_pid_namespace,
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -102,7 +103,7 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     }
     // Buffered output must precede the output of the commands.
     out.flush()?;
-    if !inside_cage()? {
+    if !is_pid_namespace_child()? {
         return outside();
     }
     interrupt::listen_and(|_| ());
@@ -143,7 +144,8 @@ fn outside() -> Result<(), Failure> {
         source,
     };
     let program = std::env::current_exe().map_err(system)?;
-    let mut inside = spawn_caged(Command::new(program).args(std::env::args_os().skip(1)))?;
+    let mut inside =
+        spawn_in_pid_namespace(Command::new(program).args(std::env::args_os().skip(1)))?;
     INSIDE.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
     if interrupt::requested() {
         pass_on(interrupt::Again::First);

@@ -13,9 +13,9 @@ use netflow::network::{LinkId, Network, NodeId};
 use netflow::number::{count, percent, plain, short};
 use netflow::scenario::{Prepared, Reach};
 use netflow::units::nearest_name;
-use netflow_emulation::{Emulation, Settings, data_bytes};
+use netflow_emulation::{Emulation, Settings, payload_bytes};
 use netflow_testbed::network::{LinkCounts, NetworkReport, OneWayDelay};
-use netflow_testbed::{Capture, Lateness, inside_cage, name_hosts};
+use netflow_testbed::{Capture, Lateness, bind_etc_hosts, is_pid_namespace_child};
 use serde::Serialize;
 
 use super::{finish, outside, wait};
@@ -72,12 +72,13 @@ pub fn testbed(
     format: Format,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let inside = inside_cage()?;
+    let inside = is_pid_namespace_child()?;
     // All errors are reported before anything is created.
     let scenario = evaluate::load(path, &arguments.overrides, Reach::Below)
         .map_err(|problems| Failure::Input(problems.into()))?;
     let work = Work::new(&scenario.network, arguments, command)?;
-    let expected = netflow_emulation::fit(&scenario).map_err(netflow_emulation::Error::from)?;
+    let expected =
+        netflow_emulation::check_feasibility(&scenario).map_err(netflow_emulation::Error::from)?;
     if !inside {
         if !arguments.quiet {
             for warning in warning_texts(&scenario) {
@@ -110,7 +111,7 @@ pub fn testbed(
     let plan = emulation.network().plan();
     let hosts = plan.hosts.iter();
     // Without names, hosts still have their addresses.
-    let _ = name_hosts(hosts.map(|host| (host.name.as_str(), host.address)));
+    let _ = bind_etc_hosts(hosts.map(|host| (host.name.as_str(), host.address)));
     let place = |node: NodeId| {
         let name = scenario.network.node_name(node);
         plan.hosts
@@ -347,7 +348,7 @@ impl Answer {
             .zip(&report.pairs)
             .map(|(id, counts)| {
                 let spec = network.connection_spec(id);
-                let bytes = data_bytes(spec);
+                let bytes = payload_bytes(spec);
                 let delivered_pkts = match spec.source.is_answered() {
                     true => counts.read_bytes as f64 / bytes,
                     false => counts.delivered_pkts as f64,

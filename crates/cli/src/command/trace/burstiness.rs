@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use netflow::number::{plain, short};
 use netflow::trace::NodeNames;
-use netflow::trace::analysis::{Burstiness, Spread};
+use netflow::trace::analysis::{Burstiness, IntervalVariation};
 use serde::Serialize;
 
 use super::reading::{Files, complete, read};
@@ -48,7 +48,7 @@ struct Shown {
     link: Option<String>,
     interval_s: f64,
     #[serde(flatten)]
-    spread: Spread,
+    spread: IntervalVariation,
 }
 
 pub fn burstiness(arguments: &BurstinessArguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use netflow::number::{percent, short};
 use netflow::results;
-use netflow::trace::analysis::{LinkBin, LinkSeries, Links, TraceTotals};
+use netflow::trace::analysis::{LinkSeries, LinkTraceInterval, Links, TraceTotals};
 use netflow::trace::{NodeNames, Reader};
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ struct Shown<'a> {
     link: String,
     #[serde(flatten)]
     totals: &'a TraceTotals,
-    intervals: &'a [LinkBin],
+    intervals: &'a [LinkTraceInterval],
 }
 
 pub fn links(arguments: &LinksArguments, out: &mut dyn Write) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use netflow::number::plain;
-use netflow::trace::sender::{MOST_FLOWS, Senders};
+use netflow::trace::sender::{MAX_FLOWS, Senders};
 use netflow::trace::{self, Event, Reader};
 use netflow::traces;
 
@@ -102,7 +102,7 @@ pub fn few_flows(file: &Path, events_left_out: u64) -> Result<(), Failure> {
         0 => Ok(()),
         events => Err(Failure::Usage {
             message: format!(
-                "{} has more than the {MOST_FLOWS} flows and links that are kept: {events} of its events are \
+                "{} has more than the {MAX_FLOWS} flows and links that are kept: {events} of its events are \
                  of others",
                 file.display()
             ),

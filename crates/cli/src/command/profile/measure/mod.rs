@@ -14,7 +14,7 @@ use netflow::number::{count, percent, plain, short};
 use netflow::profile::fit::{DesignedCell, Fit, Names, extend_cubic, fit_designed};
 use netflow::profile::{Grid, to_toml};
 use netflow_files::make_inside;
-use netflow_testbed::{become_root, check_congestion_control, control_doubt};
+use netflow_testbed::{become_root, check_congestion_control, control_fault};
 
 use super::fit::{print_cells, print_slices};
 use super::written;
@@ -139,7 +139,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
     };
     let (measured, controls_s) = plan.run(cells(arguments), &arguments.rtt)?;
     for (&rtt_s, control_s) in arguments.rtt.iter().zip(controls_s) {
-        if let Some(doubt) = control_doubt(control_s, rtt_s) {
+        if let Some(doubt) = control_fault(control_s, rtt_s) {
             writeln!(out, "inconclusive: {doubt}")?;
         }
     }

@@ -1,0 +1,356 @@
+//! Errors are reported before any evaluation.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use netflow_results::Format;
+use netflow_sweep::{Axis, Error, Model, Request, Sweep, WriteOptions};
+
+use crate::common::{axes, load, request, said, sweep};
+
+fn refusal(request: Request) -> String {
+    match Sweep::new(request, &load, &|| false) {
+        Err(error) => said(&error),
+        Ok(sweep) => panic!("{} cases", sweep.cases().count()),
+    }
+}
+
+#[test]
+fn invalid_ranges_and_lists_are_rejected() {
+    for (option, message) in [
+        ("k", "no `=` between a key and its values"),
+        ("=1,2", "there is no key before the `=`"),
+        ("k=", "the list of values is empty"),
+        ("k=1,,2", "a value between two commas is empty"),
+        ("k=1 ms,2 ms,1 ms", "the value `1 ms` stands there twice"),
+        ("k=1..4 Mbit/s", "the range `1..4 Mbit/s` has no count"),
+        ("k=1..4", "the range `1..4` has no count"),
+        ("k=1..4 ms/0", "a range has 2 to 100000 values, not 0"),
+        ("k=1..4 ms/1", "a range has 2 to 100000 values, not 1"),
+        (
+            "k=1..4 ms/100001",
+            "a range has 2 to 100000 values, not 100001",
+        ),
+        (
+            "k=1..4 ms/99999999999999999999",
+            "a range has 2 to 100000 values, not 99999999999999999999",
+        ),
+        ("k=1..4 ms/2.5", "the count `2.5` is not a whole number"),
+        ("k=1..4 ms/-3", "the count `-3` is not a whole number"),
+        ("k=4..1 ms/4", "the range leads from 4 to 1, not upwards"),
+        ("k=1 ms..1 ms/4", "the range leads from 1 to 1, not upwards"),
+        (
+            "k=1 Mbit/s..4/3",
+            "the unit `Mbit/s` stands behind the first end only",
+        ),
+        (
+            "k=1 ms..4 s/3",
+            "the ends are in different units, `ms` and `s`",
+        ),
+        ("k=NaN..3 ms/4", "`NaN` is no number with a unit"),
+        ("k=1..inf/4", "`inf` is no number with a unit"),
+        ("k=1..1e999/4", "`1e999` is larger than any number"),
+        ("k=0..3 ms/4x", "equal ratios cannot begin at 0"),
+        ("k=1../3", "`` is no number with a unit"),
+    ] {
+        let error = Axis::parse(option).unwrap_err();
+        assert_eq!(error.message, message, "{option}");
+        assert!(!error.help.is_empty());
+    }
+}
+
+#[test]
+fn invalid_values_are_rejected() {
+    for (option, message) in [
+        (
+            "link.A->D.bandwidth=1..2 Mbit/s/3",
+            "--set `link.A->D.bandwidth=1 Mbit/s`: there is no link `A->D`",
+        ),
+        (
+            "link.A->B.bandwith=1..2 Mbit/s/3",
+            "--set `link.A->B.bandwith=1 Mbit/s`: link `A->B` has no key `bandwith` that can be set",
+        ),
+        ("link.*.bandwidth=1..2/3", "`bandwidth` has no unit: 1"),
+        (
+            "link.*.bandwidth=-1..2 Mbit/s/3",
+            "`bandwidth` cannot be -1 Mbit/s",
+        ),
+        ("link.*.buffer=10ms,NaN", "NaN"),
+        ("connection.c1.count=1..2/3", "1.5"),
+        (
+            "connection.c1.source.constant=1 Mbit/s,1 Mbq",
+            "unknown unit `Mbq`",
+        ),
+        ("simulation.model=fluid,liquid", "liquid"),
+        ("nothing.at=1,2", "nothing is called `nothing.at`"),
+    ] {
+        let said = refusal(Request {
+            axes: axes(&[option]),
+            ..request()
+        });
+        assert!(said.contains(message), "{option}: {said}");
+    }
+}
+
+#[test]
+fn invalid_requests_are_rejected() {
+    let same = "link.A->B.delay=1 ms,2 ms";
+    let set = vec!["link.A->B.delay=5 ms".to_owned()];
+    let cases: [(Request, &str); 9] = [
+        (
+            Request {
+                axes: axes(&[same, same]),
+                ..request()
+            },
+            "`link.A->B.delay` is varied twice",
+        ),
+        (
+            Request {
+                axes: axes(&[same]),
+                settings: set,
+                ..request()
+            },
+            "`link.A->B.delay` is both set and varied",
+        ),
+        (
+            Request {
+                axes: axes(&[same, "link.*.delay=8 ms,9 ms"]),
+                ..request()
+            },
+            "`link.A->B.delay` is varied, and then `link.*.delay`, which sets all of it again",
+        ),
+        (
+            Request {
+                axes: axes(&["simulation.seed=1,2"]),
+                ..request()
+            },
+            "`simulation.seed` is what `--seeds` varies",
+        ),
+        (
+            Request {
+                axes: axes(&["simulation.model=fluid,window"]),
+                model: Model::Fluid,
+                ..request()
+            },
+            "`simulation.model` is what `--model` says",
+        ),
+        (
+            Request {
+                seeds: 2,
+                ..request()
+            },
+            "steady states are not random",
+        ),
+        (
+            Request {
+                seeds: 2,
+                model: Model::Fluid,
+                ..request()
+            },
+            "only the window model and users are random",
+        ),
+        (
+            Request {
+                at_s: Some(1.0),
+                model: Model::Fluid,
+                ..request()
+            },
+            "`--at` is a time of steady states",
+        ),
+        (
+            Request {
+                format: Format::Jsonl,
+                ..request()
+            },
+            "written as csv or parquet",
+        ),
+    ];
+    for (request, message) in cases {
+        let said = refusal(request);
+        assert!(said.contains(message), "{said}");
+    }
+    let said = refusal(Request {
+        settings: vec!["connection.c2.source={ window = \"reno\" }".to_owned()],
+        ..request()
+    });
+    assert!(
+        said.contains("it has a congestion window") && said.contains("--model packets"),
+        "{said}"
+    );
+}
+
+#[test]
+fn too_many_cases_are_rejected() {
+    let axis = |key: &str| axes(&[&format!("{key}=1..2 Mbit/s/100000")]).remove(0);
+    let mut request = Request {
+        axes: vec![axis("link.A->B.bandwidth"), axis("link.B->C.bandwidth")],
+        ..request()
+    };
+    let said = refusal(request.clone());
+    assert!(
+        said.starts_with("these are 50000000000 cases, with 450000000000 rows in all; a sweep has at most 100000000"),
+        "{said}"
+    );
+    for key in ["link.A->C", "link.C->A", "connection.c1.source"] {
+        let key = match key.starts_with("link") {
+            true => format!("{key}.bandwidth"),
+            false => format!("{key}.constant"),
+        };
+        request.axes.push(axis(&key));
+    }
+    assert!(refusal(request.clone()).contains("50000000000000000000000000 cases"));
+    for i in 0..4 {
+        let axis = &mut request.axes[i].clone();
+        axis.key = axis.key.replace("bandwidth", "delay");
+        axis.values
+            .iter_mut()
+            .for_each(|value| *value = value.replace("Mbit/s", "ms"));
+        request.axes.push(axis.clone());
+    }
+    assert!(refusal(request).contains("more than 10^38 cases"));
+}
+
+#[test]
+fn foreign_directories_are_rejected() {
+    let ours = sweep(request());
+    let place = tempfile::tempdir().unwrap();
+    let write = |sweep: &Sweep, writing: &WriteOptions| {
+        let to = place.path().join("sweep");
+        sweep.write(&to, writing, &load, &mut |_| {}, &|| false)
+    };
+    write(&ours, &WriteOptions::default()).unwrap();
+    let other = sweep(Request {
+        each_link_fails: false,
+        ..request()
+    });
+    let error = write(&other, &WriteOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::OtherSweep { .. }));
+    let said = error.to_string();
+    assert!(
+        said.ends_with("holds another sweep: `cases`, `chunks`, `fail` differ"),
+        "{said}"
+    );
+    assert!(error.help().unwrap().contains("--force"));
+
+    let description = place.path().join("sweep/sweep.json");
+    for (text, message) in [
+        ("{", "EOF"),
+        ("[]", "it is no object"),
+        ("{}", "it has no `digest`"),
+    ] {
+        fs::write(&description, text).unwrap();
+        let error = write(&ours, &WriteOptions::default()).unwrap_err();
+        assert!(
+            matches!(error, Error::InvalidDescription { .. })
+                && error.to_string().contains(message),
+            "{error}"
+        );
+    }
+    let force = WriteOptions {
+        force: true,
+        ..WriteOptions::default()
+    };
+    assert_eq!(write(&other, &force).unwrap().cases, 12);
+
+    fs::write(place.path().join("file"), "").unwrap();
+    let error = ours.write(
+        &place.path().join("file"),
+        &force,
+        &load,
+        &mut |_| {},
+        &|| false,
+    );
+    assert!(error.unwrap_err().to_string().starts_with("cannot write "));
+}
+
+/// The scenario is loaded again for every combination of values.
+#[test]
+fn changed_scenario_is_rejected() {
+    let ours = sweep(request());
+    let changed = |settings: &[String]| {
+        let text = "simulation = { duration = \"6 s\" }\n\
+            link = [{ from = \"A\", to = \"B\", bandwidth = \"4 Mbit/s\" }]\n\
+            connection = [{ name = \"c1\", from = \"A\", to = \"B\", source = { constant = \"1 Mbit/s\" } }]";
+        netflow_scenario::from_str("lab.toml", text, ".".as_ref(), settings)
+    };
+    let place = tempfile::tempdir().unwrap();
+    let error = ours.write(
+        place.path(),
+        &WriteOptions::default(),
+        &changed,
+        &mut |_| {},
+        &|| false,
+    );
+    assert!(matches!(error, Err(Error::Changed)));
+}
+
+/// Validating very many values can be stopped.
+#[test]
+fn validation_can_be_stopped() {
+    let loads = AtomicU64::new(0);
+    let counted = |settings: &[String]| {
+        loads.fetch_add(1, Ordering::Relaxed);
+        load(settings)
+    };
+    let many = Request {
+        axes: axes(&["connection.c1.source.constant=0.5..3.5 Mbit/s/10000"]),
+        each_link_fails: false,
+        ..request()
+    };
+    let stopped = Sweep::new(many, &counted, &|| loads.load(Ordering::Relaxed) > 5);
+    let Err(Error::Stopped { done, cases }) = stopped else {
+        panic!("{} loads", loads.into_inner());
+    };
+    assert_eq!((done, cases), (0, 10_000));
+    // The other threads may have started some meanwhile.
+    assert!(loads.into_inner() < 1000);
+}
+
+/// Very many numbers are not all validated. The last one is, and an invalid one among the others gives a case
+/// without a result.
+#[test]
+fn numeric_axes_are_validated_at_1000_values() {
+    let sweep = |values: &str| {
+        let loads = AtomicU64::new(0);
+        let counted = |settings: &[String]| {
+            loads.fetch_add(1, Ordering::Relaxed);
+            load(settings)
+        };
+        let many = Request {
+            axes: axes(&[&format!("connection.c1.source.constant={values}")]),
+            each_link_fails: false,
+            ..request()
+        };
+        let sweep = Sweep::new(many, &counted, &|| false);
+        (sweep, loads.into_inner())
+    };
+    let (all, loads) = sweep("0.5..3.5 Mbit/s/900");
+    assert_eq!((all.unwrap().cases().count(), loads), (900, 900));
+    let (many, loads) = sweep("0.5..3.5 Mbit/s/3000");
+    assert_eq!((many.unwrap().cases().count(), loads), (3000, 1001));
+    // The last is negative, or one that is not validated.
+    let values = |wrong: usize| {
+        let values = (0..3000).map(|i| {
+            if i == wrong {
+                -1.0
+            } else {
+                1.0 + f64::from(i as u32)
+            }
+        });
+        let values: Vec<String> = values.map(|it| format!("{it} kbit/s")).collect();
+        values.join(",")
+    };
+    let (last, _) = sweep(&values(2999));
+    assert!(matches!(last, Err(Error::Scenario(_))));
+    let (other, _) = sweep(&values(1));
+    let place = tempfile::tempdir().unwrap();
+    let written = other.unwrap().write(
+        place.path(),
+        &WriteOptions::default(),
+        &load,
+        &mut |_| {},
+        &|| false,
+    );
+    let written = written.unwrap();
+    assert_eq!((written.cases, written.without_answer), (3000, 1));
+}

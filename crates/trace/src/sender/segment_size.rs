@@ -1,0 +1,85 @@
+//! Payload of a full-sized packet. It splits captured super-segments into packets, as segmentation
+//! offload does after the capture.
+
+use crate::MAX_CAPTURED_BYTES;
+
+/// Segment size of one sender, by the source of the estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum SegmentSize {
+    /// Every event is one packet of any length (ns-2).
+    Uncut,
+    /// Minimum of the MSS values of the captured SYNs, in bytes.
+    Announced(u16),
+    /// Estimate from payloads, because no SYN was captured.
+    PayloadStatistics(PayloadStatistics),
+}
+
+/// Payload statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct PayloadStatistics {
+    /// Longest payload up to [`ETHERNET`], in bytes.
+    short: u16,
+    /// Greatest common divisor of the longer payloads, in bytes; 0 if there are none.
+    divisor: u32,
+}
+
+/// Maximum TCP payload of Ethernet, in bytes (1500 bytes less the headers of IPv4 and TCP).
+const ETHERNET: u32 = 1460;
+/// Minimum plausible payload of a full-sized packet, in bytes: 1280 bytes (RFC 8200 §5) less the headers
+/// of IPv6 and TCP, and timestamps.
+const PLAUSIBLE: u16 = 1208;
+/// Minimum divisor in bytes: RFC 9293 §3.7.1 has 536 bytes, less options.
+const MINIMUM: u32 = 500;
+/// Minimum segment size of Linux in bytes (`net.ipv4.tcp_min_snd_mss`), regardless of the MSS.
+const MIN_MSS: u16 = 48;
+/// Bytes of the timestamp option in every packet.
+const STAMPS: u32 = 12;
+
+impl SegmentSize {
+    /// Returns the estimate for a captured sender, with the MSS of its SYNs if captured.
+    pub(super) fn captured(mss: Option<u16>) -> SegmentSize {
+        mss.map_or(
+            SegmentSize::PayloadStatistics(PayloadStatistics::default()),
+            SegmentSize::Announced,
+        )
+    }
+
+    /// Updates the estimate with the payload of a segment.
+    pub(super) fn observe_payload(&mut self, payload: u32) {
+        let SegmentSize::PayloadStatistics(seen) = self else {
+            return;
+        };
+        match u16::try_from(payload) {
+            Ok(short) if payload <= ETHERNET => seen.short = seen.short.max(short),
+            _ => {
+                let divisor = common_divisor(payload, seen.divisor);
+                if seen.divisor == 0 || divisor >= MINIMUM {
+                    seen.divisor = divisor;
+                }
+            }
+        }
+    }
+
+    /// Returns the payload of each packet of this segment except the last; `None` if the segment is one
+    /// packet. `stamps` states whether packets carry timestamps.
+    pub(super) fn payload(&self, segment: u32, stamps: bool) -> Option<u32> {
+        let payload = match *self {
+            SegmentSize::Announced(mss) => {
+                u32::from(mss.max(MIN_MSS)) - if stamps { STAMPS } else { 0 }
+            }
+            SegmentSize::PayloadStatistics(_) if segment <= ETHERNET => return None,
+            SegmentSize::PayloadStatistics(seen) if seen.short >= PLAUSIBLE => seen.short.into(),
+            SegmentSize::PayloadStatistics(seen) if seen.divisor > 0 => seen.divisor,
+            SegmentSize::PayloadStatistics(_) | SegmentSize::Uncut => return None,
+        };
+        // Network cards do not split segments longer than the maximum captured packet.
+        (segment > payload && segment as usize <= MAX_CAPTURED_BYTES).then_some(payload)
+    }
+}
+
+fn common_divisor(a: u32, b: u32) -> u32 {
+    match b {
+        0 => a,
+        b => common_divisor(b, a % b),
+    }
+}
