@@ -21,7 +21,7 @@ const SOURCES: [&str; 8] = [
     "src/manifest.rs",
     "src/users.rs",
     "../network/src/recording.rs",
-    "../workload/src/times.rs",
+    "../workload/src/time_sample.rs",
 ];
 
 const HEAD: &str = "\
