@@ -54,7 +54,7 @@ fn crates() -> BTreeMap<String, Crate> {
 }
 
 #[test]
-fn the_map_is_that_of_the_house() {
+fn the_crate_table_matches_the_manifests() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/CONTRIBUTING.md");
     let page = std::fs::read_to_string(path).expect("CONTRIBUTING.md");
     let crates = crates();
