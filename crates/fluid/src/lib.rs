@@ -1,6 +1,6 @@
 //! Fluid model of a network: differential equations for the queues, TCP profiles for the sending rates.
 //!
-//! Every link is a finite queue. M/M/1/K blocking or a [model of TCP windows](filling) gives the loss. Every
+//! Every link is a finite queue. M/M/1/K blocking or a [model of TCP windows](tcp_drop_tail) gives the loss. Every
 //! source sends at the rate that its profile gives for the present loss and round-trip time. [`Fluid`]
 //! integrates these equations in time; netflow-simulation runs it and records the results.
 //!

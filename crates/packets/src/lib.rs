@@ -1,13 +1,13 @@
 //! Packet-level simulation of networks: conservative parallel discrete-event simulation.
 //!
-//! - [`sync`] advances links (logical processes) in simulated time; its head page has the algorithm.
-//! - [`parallel`] runs partitions of the network on several threads.
-//! - [`link`] has queues, queue disciplines, class schedulers, transmission and changes of links.
-//! - [`endpoint`] has senders and receivers: TCP stacks, ns-2 agents, TFRC, fixed-rate sources.
-//! - [`sessions`] has the users of workloads and their transfers.
-//! - [`topology`] has the compiled network: hops, wires and endpoints.
-//! - [`tie_break`] has the order of simultaneous events.
-//! - [`stepper`] is the interface in seconds: [`Packets`].
+//! - `sync` advances links (logical processes) in simulated time; its head page has the algorithm.
+//! - `parallel` runs partitions of the network on several threads.
+//! - `link` has queues, queue disciplines, class schedulers, transmission and changes of links.
+//! - `endpoint` has senders and receivers: TCP stacks, ns-2 agents, TFRC, fixed-rate sources.
+//! - `sessions` has the users of workloads and their transfers.
+//! - `topology` has the compiled network: hops, wires and endpoints.
+//! - `tie_break` has the order of simultaneous events.
+//! - `stepper` is the interface in seconds: [`Packets`].
 //!
 //! Times are integers in nanoseconds. The result is that of an event-driven simulation, bit for bit, for any
 //! number of threads. The test module `reference` is a plain event-driven simulator with the same results.
