@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{command, examples};
+use crate::{command, help_examples};
 
 /// Evaluates networks: every link a queue, every TCP source its measured profile.
 ///
@@ -32,7 +32,7 @@ impl Arguments {
 
 /// Returns the command with the complete help.
 pub fn complete() -> clap::Command {
-    examples::add_to(grouped(Arguments::command()))
+    help_examples::add_to(grouped(Arguments::command()))
 }
 
 /// Groups of subcommands by purpose, in the order of the help.

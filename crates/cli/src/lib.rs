@@ -3,8 +3,8 @@
 
 mod args;
 mod command;
-mod examples;
 mod failure;
+mod help_examples;
 mod input;
 mod interrupt;
 mod output;

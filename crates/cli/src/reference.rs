@@ -7,7 +7,7 @@ use std::fmt::Write;
 use clap::{Arg, Command};
 
 use crate::args::{GROUPS, complete};
-use crate::examples::EXAMPLES;
+use crate::help_examples::EXAMPLES;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::delays::BranchDelays;
 use crate::engine::Setup;
 use crate::engine::aggregates::AggregateState;
-use crate::engine::carried::Carried;
+use crate::engine::next_step_packets::Carried;
 use crate::engine::plan::{BranchPlan, Plan};
 use crate::engine::queue::LIGHT;
 use crate::engine::rio::RioState;

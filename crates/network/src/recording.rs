@@ -9,6 +9,7 @@ use crate::{
     LinkTotals, Network, Options, PrecedenceTotals, RunError, Totals,
 };
 
+// The columns of links.csv.
 columns! {
 /// One link over one recording interval.
 pub struct LinkInterval {

@@ -11,8 +11,8 @@ use crate::endpoint::delays::{Delays, OneWay, Times, there};
 use crate::endpoint::transfer::Transfer;
 use crate::link::class_scheduler::Transmission;
 use crate::link::edge_marker::{self, Marking};
+use crate::link::managed_queue::QueueDisc;
 use crate::link::queue::{Arrivals, Link, LinkCounts, Queue, RedMarks, TransitLosses};
-use crate::link::queue_disc::QueueDisc;
 use crate::parallel::partition::Partitions;
 use crate::sessions::events::{NO_SLOT, Sessions};
 use crate::sync::dependencies::Dependencies;
@@ -225,7 +225,7 @@ impl Engine {
     }
 
     /// Counts the loss of a packet that arrived at this hop.
-    pub fn is_lost(&mut self, hop: u32, at_ns: u64) {
+    pub fn count_loss(&mut self, hop: u32, at_ns: u64) {
         let spec = &self.topology.specs[hop as usize];
         lose(&mut self.accounts, &mut self.edges, spec, at_ns);
     }

@@ -5,11 +5,11 @@
 
 mod circuits;
 mod clamped;
+mod modified_connections;
 mod page;
 mod population;
 mod queues;
 mod random;
-mod remade;
 mod scenario;
 mod shared_queue;
 mod shipped;
@@ -25,11 +25,11 @@ use netflow_profile::{Profile, builtin};
 
 pub use circuits::with_circuits;
 pub use clamped::Clamped;
+pub use modified_connections::remade;
 pub use page::fill_page;
 pub use population::population;
 pub use queues::m_d_1_k;
 pub use random::{RandomNetwork, random_network};
-pub use remade::remade;
 pub use scenario::{RandomScenario, random_scenario};
 pub use shared_queue::SHARED_QUEUE;
 pub use shipped::shipped_scenarios;

@@ -39,11 +39,11 @@ mod confidence_band;
 mod data;
 mod downsample;
 mod error;
-mod failures;
+mod failures_page;
 mod figure;
 mod html;
 mod layout;
-mod map;
+mod map_data;
 mod reference_run;
 mod report;
 mod rounding;
@@ -55,7 +55,7 @@ mod worst_moment;
 
 pub use colours::Rgb;
 pub use error::Error;
-pub use failures::{Effect, FailingNode, FailuresPage, MapLine, Rows, Severity};
+pub use failures_page::{Effect, FailingNode, FailuresPage, MapLine, Rows, Severity};
 pub use figure::{
     Drawing, Figure, ProfileSample, Style, distribution_figure, map_figure, profile_figure,
     results_figure, sweep_figure,

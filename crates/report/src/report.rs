@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use netflow_results::{Results, Topology, TopologyNode};
 
-use crate::{Error, data, html, map, reference_run, run};
+use crate::{Error, data, html, map_data, reference_run, run};
 
 /// One or more results, with an optional reference.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Report {
             let name = name(directory, directories);
             let run = run::read(&results, &topology, &name, directories.len())?;
             if runs.is_empty() {
-                drawn = map::map(&run, &topology);
+                drawn = map_data::map(&run, &topology);
             }
             runs.push(run);
         }

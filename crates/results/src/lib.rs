@@ -31,11 +31,11 @@
 
 pub mod columns;
 mod delimited;
+mod detect;
 mod ensemble;
 mod error;
 mod exporter;
 mod format;
-mod holds;
 mod json_lines;
 mod lines;
 mod manifest;
@@ -61,11 +61,11 @@ mod whole;
 mod writer;
 
 pub use delimited::quote;
+pub use detect::{is_results, is_sweep};
 pub use ensemble::{Ensemble, Series};
 pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
-pub use holds::{is_results, is_sweep};
 pub use manifest::{Manifest, Stop};
 pub use moments::Moments;
 pub use netflow_network::Column;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use netflow_files::{Claim, PartialFile, publish};
 use netflow_network::{Columns, Experience, Interval, Network, Recorder, WaitFor};
 
+use crate::detect;
 use crate::ensemble::{Ensemble, Statistic};
-use crate::holds;
 use crate::partial;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::users::wait_rows;
@@ -55,7 +55,7 @@ impl Writer {
         let (links, connections) = &names(network);
         make_directory(directory)?;
         let claim = claim(directory)?;
-        holds::check(directory)?;
+        detect::check(directory)?;
         Ok(Writer {
             _claim: claim,
             links: export(directory, LINKS, format, &[links])?,
@@ -298,7 +298,7 @@ fn claim(directory: &Path) -> Result<Claim, Error> {
         },
         _ => cannot(source),
     })?;
-    for name in holds::names() {
+    for name in detect::names() {
         PartialFile::remove_stale(directory, &name).map_err(cannot)?;
     }
     Ok(claim)

@@ -39,7 +39,7 @@ mod load;
 mod memory;
 pub mod new;
 mod prepared;
-mod reference;
+mod reference_page;
 mod schema;
 mod untold;
 mod validate;
@@ -49,5 +49,5 @@ pub use netflow_document::{
     FileId, Place, Problem, ProblemKind, Problems, Quantity, Severity, Sources, Spanned,
 };
 pub use prepared::{DemandNote, Divided, NodeNote, Prepared, digest, for_steady};
-pub use reference::reference;
+pub use reference_page::reference;
 pub use schema::schema;

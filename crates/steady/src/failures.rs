@@ -181,7 +181,7 @@ pub fn failures(
 ) -> Result<Option<Failures>, SteadyError> {
     let mut solver = Solver::new(network, at_s)?;
     let detours = Detours::new(network, at_s);
-    let cases = Cases::new(network, options, detours.down_before())?;
+    let cases = Cases::enumerate(network, options, detours.down_before())?;
     let intact = solver.solve(&options.steady)?;
     let analysis = Analysis {
         network,

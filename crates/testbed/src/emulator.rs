@@ -18,8 +18,8 @@ use tun_rs::SyncDevice;
 
 use crate::Error;
 use crate::capture::CaptureWriter;
-use crate::channel::{Channel, DropReason, PacketOutcome};
 use crate::cpu_keepalive::CpuKeepalive;
+use crate::link_direction::{Channel, DropReason, PacketOutcome};
 use crate::options::{End, ExtraPathDelay, LinkOptions};
 use crate::precise_timer::{Clock, PreciseTimer};
 use crate::priority::{ThreadRole, set_realtime_priority};

@@ -12,8 +12,8 @@
 //! Namespaces have no names and are held by descriptors alone, so they disappear however the process
 //! ends. Times are those of the monotonic clock.
 
-mod channel;
 mod error;
+mod link_direction;
 pub mod network;
 mod options;
 mod outcome;
@@ -50,10 +50,10 @@ mod testbed;
 #[cfg(target_os = "linux")]
 pub use bulk::transfer;
 pub use capture::{CaptureError, CaptureReport};
-pub use channel::{Channel, DropReason, PacketOutcome};
 #[cfg(target_os = "linux")]
 pub use device::{address, check_congestion_control, congestion_controls};
 pub use error::Error;
+pub use link_direction::{Channel, DropReason, PacketOutcome};
 #[cfg(target_os = "linux")]
 pub use namespace::{Namespace, become_root};
 pub use netflow_queues::{BitErrors, GilbertElliott, LinkLoss};

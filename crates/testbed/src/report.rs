@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::capture::CaptureReport;
-use crate::channel::DropReason;
+use crate::link_direction::DropReason;
 
 /// Packets and bytes (of IP packets).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

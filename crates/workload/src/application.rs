@@ -3,7 +3,7 @@
 use crate::{
     Distribution,
     error::{Error, ensure},
-    random::Random,
+    random_streams::Random,
     session::{Exchange, Kind, Playback, Turn},
 };
 

@@ -3,7 +3,7 @@
 use crate::{
     error::{Error, ensure},
     normal,
-    random::Random,
+    random_streams::Random,
 };
 
 /// Distribution of a positive number: bytes, seconds or a count.
@@ -308,7 +308,7 @@ fn moment_of_table(rows: &[(f64, f64)], power: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use crate::random_streams::Purpose;
     use proptest::prelude::*;
 
     /// Uniform from 0 to 3000 B: one third each needs one, two and three packets of 1000 B.

@@ -22,7 +22,7 @@ mod application;
 mod distribution;
 mod error;
 mod normal;
-mod random;
+mod random_streams;
 mod response_times;
 mod session;
 mod session_state;

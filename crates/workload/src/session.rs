@@ -3,7 +3,7 @@
 use crate::{
     Application,
     error::{Error, ensure},
-    random::{Purpose, Random},
+    random_streams::{Purpose, Random},
 };
 
 /// Kind of user.

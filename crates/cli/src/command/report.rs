@@ -292,7 +292,7 @@ fn profile(arguments: &ReportArguments, style: &Style) -> Result<Drawing, Failur
     let [name] = arguments.results.as_slice() else {
         return Err(Failure::usage("`--figure profile` draws one profile"));
     };
-    let profile = super::profile::find::find(&name.to_string_lossy())?;
+    let profile = super::profile::by_name::find(&name.to_string_lossy())?;
     let samples = match &arguments.samples {
         Some(path) => read_samples(path)?,
         None => Vec::new(),

@@ -3,7 +3,6 @@
 pub(crate) mod aggregates;
 pub(crate) mod aqm_law;
 mod arrays;
-pub(crate) mod carried;
 mod delay_change;
 mod events;
 mod explain;
@@ -13,6 +12,7 @@ mod hop_transport;
 pub(crate) mod law;
 pub(crate) mod link_loss;
 mod literal;
+pub(crate) mod next_step_packets;
 pub(crate) mod order;
 pub(crate) mod parallel;
 pub(crate) mod plan;

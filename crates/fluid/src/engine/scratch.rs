@@ -93,7 +93,7 @@ impl Scratch {
         let pace = setup.pace?;
         // Excludes sources that stop now, and includes those that start now.
         self.update_sources(setup, state, state.time_s.next_up());
-        Some(pace.next_s(setup, &self.active, state, &self.fixed))
+        Some(pace.next_step_length_s(setup, &self.active, state, &self.fixed))
     }
 
     /// Updates the list of sources that may send before `end_s`, if that is due.

@@ -91,7 +91,7 @@ fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
 /// Step size demand of all sources, weighted by packets sent. Sums are integers, so they do not depend on the
 /// order.
 struct Demand {
-    /// Upper bound of the step from fixed-rate sources, in seconds.
+    /// Upper bound of the step from all sources, in seconds.
     most_s: f64,
     /// Sums of rates times steps per second, and of rates, in units of [`UNIT_PPS`].
     steps: u128,
@@ -161,7 +161,7 @@ impl StepControl {
     /// A source needs more steps per RTT the faster it changes. Its contribution to the error is proportional
     /// to its share of the packets and to the ratio of the step to its own step size. The common step is
     /// therefore the mean of the wanted step sizes, weighted by rate.
-    pub fn next_s(
+    pub fn next_step_length_s(
         &self,
         setup: &Setup,
         active: &ActiveSources,

@@ -17,7 +17,7 @@ use crate::endpoint::ack_encoding::{
     SYN_ANSWERED, lists, pack, pack_number, unpack, unpack_number,
 };
 use crate::endpoint::generator::PacketGenerator;
-use crate::link::queue_disc::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
+use crate::link::managed_queue::{ROUND_TRIP, ROUND_TRIP_NS, SENT_AGAIN, SENT_TIME, delay_ns};
 
 /// Maximum delay of an acknowledgement in the host in ns, due to interrupts and scheduling. Without it, phase
 /// effects at drop-tail queues make the same connections lose always (Floyd and Jacobson, 1992).
@@ -63,7 +63,7 @@ impl StackSender {
         application: PacketGenerator,
         random: Pcg32,
     ) -> StackSender {
-        let mut new = StackSender::no_feedback(stack, limit, application, random);
+        let mut new = StackSender::without_data(stack, limit, application, random);
         if let Some(size) = spec.size_pkts {
             new.size = size.ceil().min(f64::from(ENDLESS)) as u32;
         }
@@ -74,7 +74,7 @@ impl StackSender {
     }
 
     /// Returns a sender without data yet: of an application, or of an unused session slot.
-    pub fn no_feedback(
+    pub fn without_data(
         stack: &Arc<Stack>,
         limit: f64,
         application: PacketGenerator,
@@ -453,7 +453,7 @@ mod tests {
             let random = || Pcg32::seed_from_u64(1);
             let application = PacketGenerator::of_application(Application::Bulk, 0, random());
             let mut sender =
-                StackSender::no_feedback(&Arc::new(stack), 100.0, application, random());
+                StackSender::without_data(&Arc::new(stack), 100.0, application, random());
             let mut emit = |segments: &[u32]| {
                 sender.out.extend_from_slice(segments);
                 let mut told = Vec::new();

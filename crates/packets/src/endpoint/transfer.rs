@@ -17,7 +17,7 @@ use crate::endpoint::generator::PacketGenerator;
 use crate::endpoint::receiver::{Answers, ReceiverEndpoint};
 use crate::endpoint::stack::{StackReceiver, StackSender};
 use crate::endpoint::tfrc::TfrcSender;
-use crate::link::queue_disc::SENT_TIME;
+use crate::link::managed_queue::SENT_TIME;
 use crate::link::wire::{Packet, Wires};
 use crate::ns;
 use crate::topology::{Ends, PathStart};
@@ -749,7 +749,7 @@ impl Kind {
             None => {
                 let stack = Arc::new(workload.stack.clone());
                 let stack = fitted(&stack, workload.packet_size_bytes);
-                let sender = StackSender::no_feedback(&stack, MOST_STACK_WINDOW, unused, random);
+                let sender = StackSender::without_data(&stack, MOST_STACK_WINDOW, unused, random);
                 Kind::Stack(Box::new(sender))
             }
         }

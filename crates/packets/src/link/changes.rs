@@ -265,7 +265,7 @@ impl Engine {
             lossy.pending_losses.clear();
         }
         for hop in lost {
-            self.is_lost(hop, now_ns);
+            self.count_loss(hop, now_ns);
         }
     }
 }

@@ -6,8 +6,8 @@ use netflow_network::tables::Tables;
 use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, lose};
 use crate::link::class_scheduler::Transmission;
+use crate::link::managed_queue::{CONGESTED, QueuedPacket};
 use crate::link::queue::Link;
-use crate::link::queue_disc::{CONGESTED, QueuedPacket};
 use crate::link::wire::{Packet, before};
 use crate::topology::{HopSpec, Sizes, VARIED};
 
@@ -174,7 +174,7 @@ impl Engine {
         let lossy = link.lossy.as_deref_mut();
         let is_doomed = lossy.is_some_and(|it| it.is_lost_in_transit(bits / 8.0, left_ns, packet));
         match left_ns {
-            None => self.is_lost(packet.hop, packet.time_ns),
+            None => self.count_loss(packet.hop, packet.time_ns),
             Some(_) if is_doomed => {}
             Some(left_ns) => {
                 let next = packet.next_hop(left_ns + link.delay_ns);
@@ -191,7 +191,7 @@ impl Engine {
         let link = &mut self.links[l];
         if link.queue.is_down() {
             link.queue.counts.lost += 1;
-            return self.is_lost(waits.packet.hop, now_ns);
+            return self.count_loss(waits.packet.hop, now_ns);
         }
         let spec = &self.topology.specs[waits.packet.hop as usize];
         let mut dropped = Vec::new();
@@ -272,7 +272,7 @@ impl Engine {
             let waited_ns = now_ns - waits.packet.time_ns;
             counts.sojourn_ns += waited_ns;
             counts.dropped_ns += waited_ns;
-            self.is_lost(waits.packet.hop, now_ns);
+            self.count_loss(waits.packet.hop, now_ns);
         }
     }
 
@@ -281,7 +281,7 @@ impl Engine {
         for l in 0..self.links.len() {
             self.links[l].forget_arrived(self.now_ns);
             while let Some(packet) = self.links[l].next_transit_loss(self.now_ns) {
-                self.is_lost(packet.hop, packet.time_ns);
+                self.count_loss(packet.hop, packet.time_ns);
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::topology::Target;
 
 /// Maximum length of an interval in ns, without sessions and self-driven senders. At its end, all links and
 /// endpoints have reached the same time.
-const WINDOW_NS: u64 = 1_000_000_000;
+const MAX_INTERVAL_NS: u64 = 1_000_000_000;
 /// Length of the first interval in ns. It is short because the packet rate is unknown.
 const FIRST_NS: u64 = 10_000_000;
 /// Maximum number of packets in an interval until the tuner has compared one thread with several. It is
@@ -27,7 +27,7 @@ const PKTS_PER_INTERVAL: f64 = 1e6;
 const PKTS_PER_MOVED_ITEM: f64 = 30.0;
 /// Minimum time in ns between two visits of a link, on average, for sweeps to be used while the packet rate
 /// is unknown.
-const LONG_NS: u64 = 500_000;
+const MIN_VISIT_INTERVAL_NS: u64 = 500_000;
 /// Cost of one packet in event-by-event execution, in visits of links and endpoints. In stars of 60 and 200
 /// hosts, and in a network of 1000 nodes with little traffic, both modes took the same time at 15 to 40.
 const VISITS_PER_PACKET: f64 = 25.0;
@@ -35,15 +35,15 @@ const VISITS_PER_PACKET: f64 = 25.0;
 impl Engine {
     /// Advances the simulation to `end_ns`.
     pub fn run_until(&mut self, end_ns: u64) {
-        let window_ns =
+        let max_interval_ns =
             match self.sessions.classes.is_empty() && self.dependencies.self_driven.is_empty() {
-                true => WINDOW_NS,
+                true => MAX_INTERVAL_NS,
                 // Sessions are admitted at the start of an interval. Wires store packets of self-driven senders
                 // to its end.
                 false => SESSION_LOOKAHEAD_NS,
             };
         while self.now_ns < end_ns {
-            let mut until_ns = end_ns.min(self.now_ns.saturating_add(window_ns));
+            let mut until_ns = end_ns.min(self.now_ns.saturating_add(max_interval_ns));
             if self.pkts_per_ns.is_none() {
                 until_ns = until_ns.min(self.now_ns.saturating_add(FIRST_NS));
             }
@@ -51,8 +51,8 @@ impl Engine {
                 && self.may_be_partitioned()
                 && !self.parts.tuner.is_tuned
             {
-                let change = self.links.len() + self.transfers.len();
-                let pkts = PKTS_PER_INTERVAL.max(PKTS_PER_MOVED_ITEM * change as f64);
+                let moved_items = self.links.len() + self.transfers.len();
+                let pkts = PKTS_PER_INTERVAL.max(PKTS_PER_MOVED_ITEM * moved_items as f64);
                 let interval_ns = (pkts / pkts_per_ns).max(1.0) as u64;
                 until_ns = until_ns.min(self.now_ns.saturating_add(interval_ns));
             }
@@ -86,7 +86,7 @@ impl Engine {
         let pays = match self.pkts_per_ns {
             Some(rate) => VISITS_PER_PACKET * rate > dependencies.order.visits_per_ns(rate),
             None => {
-                dependencies.order.visits_per_ns(0.0) * LONG_NS as f64
+                dependencies.order.visits_per_ns(0.0) * MIN_VISIT_INTERVAL_NS as f64
                     <= dependencies.order.links as f64
             }
         };
@@ -146,8 +146,8 @@ impl Engine {
             .dependencies
             .earliest_input_ns(&place.bounding_links)
             .min(end_ns);
-        let comes = until_ns > place.until_ns;
-        if comes {
+        let advances = until_ns > place.until_ns;
+        if advances {
             let acts = self.run_link(l, until_ns);
             self.update_earliest_output(l, until_ns);
             let until_ns = self.dependencies.earliest_output_ns[l].min(end_ns);
@@ -155,7 +155,7 @@ impl Engine {
                 self.run_endpoints(l, end_ns);
             }
         }
-        (comes, until_ns)
+        (advances, until_ns)
     }
 
     /// Sets the earliest output time of a link that has processed all arrivals before `until_ns`.

@@ -28,8 +28,9 @@ pub(crate) struct Dependencies {
     /// sender's entry of its first transfer is that of the whole slot.
     pub receiver_due_ns: Vec<u64>,
     pub sender_due_ns: Vec<u64>,
-    /// True if event-by-event execution is required, and true if it is used.
+    /// True if sweeps would be wrong, because an aggregate's edge marks packets at several links.
     pub requires_event_by_event: bool,
+    /// True if the present interval is executed event by event.
     pub event_by_event: bool,
     /// Event lists of event-by-event execution: of wires, transfers, and links with managed queues.
     pub wire_events: EventList,

@@ -254,9 +254,9 @@ impl<'a> Search<'a> {
         let each_sweep: usize = items.iter().map(|item| item.visits).sum();
         let in_loops: f64 = items.iter().map(|item| item.visits_per_ns).sum();
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
-        let requires_event_by_event = best.iter().filter_map(|&i| items[i as usize].take());
+        let ordered_items = best.iter().filter_map(|&i| items[i as usize].take());
         Ordering {
-            items: requires_event_by_event.collect(),
+            items: ordered_items.collect(),
             advance_ns,
             visits_per_ns: each_sweep as f64 / advance_ns.max(1) as f64 + in_loops,
         }

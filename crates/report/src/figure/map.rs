@@ -11,7 +11,7 @@ use crate::colours::{Rgb, scale};
 use crate::html::escaped;
 use crate::report::{name, topology};
 use crate::rounding::Rounded;
-use crate::{Error, data, map, run};
+use crate::{Error, data, map_data, run};
 
 /// Number of nodes above which only the busiest are named.
 const MAX_ALL_NAMES: usize = 45;
@@ -45,7 +45,7 @@ pub fn map_figure(directories: &[PathBuf], style: &Style) -> Result<Drawing, Err
     let results = Results::open(directory)?;
     let topology = topology(&results)?;
     let run = run::read(&results, &topology, &name(directory, directories), 1)?;
-    let map = map::map(&run, &topology);
+    let map = map_data::map(&run, &topology);
     if map.links.is_empty() {
         return Err(Error::NothingToShow("there are no links".to_owned()));
     }

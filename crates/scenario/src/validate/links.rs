@@ -9,7 +9,7 @@ use netflow_network::{
 };
 use netflow_units::{Bytes, Rate, Room, Size};
 
-use super::queues::aqm;
+use super::aqm::aqm;
 use super::{Assembly, PlacedLink};
 use crate::file::{Link, Node, QueueSetting, Red, RoomSetting};
 use crate::prepared::NodeNote;

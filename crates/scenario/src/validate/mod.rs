@@ -3,6 +3,7 @@
 //! All checks are here, and all problems are reported; later stages do not check the input again.
 
 mod aggregates;
+mod aqm;
 mod calibration;
 mod connections;
 mod days;
@@ -14,7 +15,6 @@ mod links;
 mod names;
 mod paths;
 mod profiles;
-mod queues;
 mod simulation;
 mod stacks;
 mod tables;

@@ -106,7 +106,7 @@ pub(super) struct Cases {
 impl Cases {
     /// Lists the cases that the options request. Two elements are not a pair if one fails with the
     /// other.
-    pub fn new(
+    pub fn enumerate(
         network: &Network,
         options: &FailureOptions,
         down: &[bool],

@@ -1,11 +1,11 @@
 //! The subcommands `netflow ipb serve`, `run` and `predict`.
 
-mod error;
 mod predict;
 mod print;
 mod run;
 mod serve;
-mod users;
+mod start_failure;
+mod users_arguments;
 
 use std::io::Write;
 

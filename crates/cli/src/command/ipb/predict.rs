@@ -12,9 +12,9 @@ use netflow::units::{BitsPerSecond, Seconds, Size};
 use netflow_ipb::{Arrivals, Load};
 use netflow_workload::{Session, Waits};
 
-use super::error::cannot_start;
 use super::print;
-use super::users::{Named, UsersArguments};
+use super::start_failure::cannot_start;
+use super::users_arguments::{Named, UsersArguments};
 use crate::command::latency::stack;
 use crate::failure::Failure;
 use crate::output::file;

@@ -9,9 +9,9 @@ use netflow::number::{count, duration};
 use netflow::report::Drawing;
 use netflow_ipb::{Load, Measured, RunOptions, StopCondition, Users};
 
-use super::error::cannot_start;
 use super::print;
-use super::users::UsersArguments;
+use super::start_failure::cannot_start;
+use super::users_arguments::UsersArguments;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::file;

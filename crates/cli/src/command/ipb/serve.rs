@@ -9,7 +9,7 @@ use netflow::number::count;
 use netflow_ipb::{Limits, Served, Server, ServerOptions, Traffic};
 use serde::Serialize;
 
-use super::error::cannot_start;
+use super::start_failure::cannot_start;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::csv;

@@ -1,6 +1,6 @@
 //! The subcommand `netflow mark FILE`.
 
-mod marking;
+mod conditioner_options;
 mod packets;
 
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use netflow::mark::Marking;
 
-use self::marking::MarkingArguments;
+use self::conditioner_options::MarkingArguments;
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::table::{Table, known};

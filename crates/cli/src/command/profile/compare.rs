@@ -12,7 +12,7 @@ use netflow::profile::{
 };
 use serde::Serialize;
 
-use super::find::find;
+use super::by_name::find;
 use super::fit::{JsonCluster, print_clusters};
 use crate::command::trace::samples::{Sampling, of_files};
 use crate::failure::Failure;

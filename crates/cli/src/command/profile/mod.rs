@@ -1,7 +1,7 @@
 //! The subcommands `netflow profile list`, `show`, `fit`, `measure` and `compare`.
 
+pub mod by_name;
 mod compare;
-pub mod find;
 mod fit;
 mod list;
 #[cfg(target_os = "linux")]

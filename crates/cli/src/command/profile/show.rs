@@ -7,7 +7,7 @@ use netflow::number::{plain, short};
 use netflow::profile::{Domain, Profile, ProfileUse};
 use serde::Serialize;
 
-use super::find::find;
+use super::by_name::find;
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};

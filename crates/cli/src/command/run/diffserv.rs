@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use netflow::number::{percent, short};
 use netflow::results::{LinkSummary, Summary, std_of};
 
-use super::spread::beside;
+use super::mean_and_std::beside;
 use crate::output::table::Table;
 
 pub fn print(summary: &Summary, top: usize, out: &mut dyn Write) -> io::Result<()> {

@@ -1,8 +1,8 @@
 //! The subcommand `netflow run SCENARIO`.
 
 mod diffserv;
-mod scope;
-mod spread;
+mod mean_and_std;
+mod measurement_window;
 pub mod tables;
 mod users;
 
@@ -218,7 +218,7 @@ fn cannot(error: Error, arguments: &RunArguments) -> Failure {
                 Seconds(enough_s)
             )),
         },
-        Error::Scope(error) => scope::no_scope(error, arguments.from.is_some()),
+        Error::Scope(error) => measurement_window::no_scope(error, arguments.from.is_some()),
         Error::Run(RunError::NotFinite { .. }) | Error::Seed { .. } => {
             Failure::Evaluation(error.to_string())
         }
@@ -258,7 +258,7 @@ fn print(
     };
     for period in periods {
         if period.duration_s < evaluation.time_s {
-            scope::print_heading(&scenario.network, period, out)?;
+            measurement_window::print_heading(&scenario.network, period, out)?;
         }
         tables::print(&scenario.network, period, arguments.top, out)?;
         if periods.len() > 1 {

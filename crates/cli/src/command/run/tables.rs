@@ -7,7 +7,7 @@ use netflow::profile::ProfileUse;
 use netflow::results::{ConnectionSummary, LinkSummary, Summary, TotalsSummary, seeds_of, std_of};
 use netflow::simulation::Network;
 
-use super::spread::beside;
+use super::mean_and_std::beside;
 use super::{diffserv, users};
 use crate::output::table::{Table, known, sign};
 

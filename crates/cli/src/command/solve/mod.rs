@@ -1,9 +1,9 @@
 //! The subcommand `netflow solve SCENARIO`.
 
-mod beside;
 mod headroom;
 mod more;
 mod print;
+mod settling_run;
 mod where_more;
 
 use std::io::Write;
@@ -146,7 +146,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         }
     }
     let beside = match arguments.beside_run {
-        true => Some(beside::run(&seen, scenario.options.model)?),
+        true => Some(settling_run::run(&seen, scenario.options.model)?),
         false => None,
     };
     let links = rows::links(network, &steady);
@@ -162,7 +162,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         starts_led_to_rest: steady.starts_led,
         equilibria: steady.equilibria,
         totals: steady.totals,
-        beside_run: beside.as_ref().map(|run| beside::row(network, run)),
+        beside_run: beside.as_ref().map(|run| settling_run::row(network, run)),
         links: &links,
         connections: &connections,
         transfers: &transfers,
@@ -181,7 +181,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         |out| {
             print::print(&seen, &links, &connections, &transfers, out)?;
             match &beside {
-                Some(run) => beside::print(network, run, out),
+                Some(run) => settling_run::print(network, run, out),
                 None => Ok(()),
             }
         },

@@ -1,7 +1,7 @@
 //! The subcommand `netflow profile measure`.
 
-mod cells;
-mod verdict;
+mod no_profile;
+mod parallel_transfers;
 
 use std::fs;
 use std::io::Write;
@@ -22,8 +22,8 @@ use crate::command::trace::samples::{Sampling, of_trace};
 use crate::failure::Failure;
 use crate::output::table::{by_loss_and_rtt, known};
 use crate::parse::{self, from_1, positive_time, probability, round_trip};
-use cells::{BUDGET_PPS, Cell, Measured, Plan};
-use verdict::{no_loss_dependence, no_profile, whole_rate};
+use no_profile::{no_loss_dependence, no_profile, whole_rate};
+use parallel_transfers::{BUDGET_PPS, Cell, Measured, Plan};
 
 /// Measure the profiles of this machine's own TCP over emulated links
 ///

@@ -3,7 +3,7 @@
 use netflow::number::{percent, short};
 use netflow::profile::fit::Cell;
 
-use super::cells::Measured;
+use super::parallel_transfers::Measured;
 
 /// Minimum loss at which a TCP without reduction of its rate has no profile. Below it, other factors may
 /// limit TCP.
