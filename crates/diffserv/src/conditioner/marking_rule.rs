@@ -141,7 +141,7 @@ fn dp2_fraction(spec: &ConditionerSpec, inputs: &(impl Inputs + ?Sized)) -> Resu
         ratio *= min_rto_s / rto_s;
     }
     let q = match spec.ratio {
-        Dp2Ratio::AsPrinted => ratio,
+        Dp2Ratio::Printed => ratio,
         Dp2Ratio::Root => ratio.sqrt(),
     };
     Ok(q.min(1.0))

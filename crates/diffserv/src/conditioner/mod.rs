@@ -34,7 +34,7 @@ pub enum GreenShare {
 pub enum Dp2Ratio {
     /// q = (minRTT/RTT)²·(minRTO/RTO), as printed in Fig. 1 of \[Cond\]; only the first factor without RTOs.
     #[default]
-    AsPrinted,
+    Printed,
     /// Square root of that, as eq. 9 of \[Cond\] would give.
     Root,
 }

@@ -105,9 +105,9 @@ fn rtt_rto_marks_with_the_probabilities_of_the_figure() {
                 "row {i}, column {column}: {found}"
             );
         };
-        let plain = of(GreenShare::Plain, Dp2Ratio::AsPrinted);
+        let plain = of(GreenShare::Plain, Dp2Ratio::Printed);
         (0..3).for_each(|c| check(plain[c], 9 + c));
-        let squared = of(GreenShare::Squared, Dp2Ratio::AsPrinted);
+        let squared = of(GreenShare::Squared, Dp2Ratio::Printed);
         (0..3).for_each(|c| check(squared[c], 12 + c));
         let root = of(GreenShare::Plain, Dp2Ratio::Root);
         (1..3).for_each(|c| check(root[c], 14 + c));
