@@ -880,6 +880,7 @@ fn sizes_of_links_with_overhead_are_those_on_the_wire() {
     let network = good(&[START, &time, CONNECTION].concat()).network;
     let id = network.link_by_name("A->B").unwrap();
     // The bytes that the link sends in 100 ms.
-    assert_eq!(network.link_spec(id).buffer, Buffer::Bytes(100_000.0));
+    let spec = network.link_spec(id);
+    assert_eq!(spec.buffer.bytes(spec.bandwidth_bps), Some(100_000.0));
     assert_eq!(network.buffer_pkts(id), 50.0);
 }
