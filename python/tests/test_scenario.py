@@ -80,7 +80,6 @@ def test_numbers_are_in_base_units(bottleneck):
         ("link.A->B.delay", 0.005, "5 ms"),
         ("link.*.bandwidth", 5e6, "5 Mbit/s"),
         ("connection.c.packet-size", 500, "500 B"),
-        ("connection.c.max-window", 8, "8 pkt"),
     ]:
         bottleneck.set(key, number)
         text.set(key, quantity)
@@ -88,6 +87,8 @@ def test_numbers_are_in_base_units(bottleneck):
     assert nf.Scenario.from_toml(BOTTLENECK, set={"simulation.duration": 3}).duration_s == 3
     with pytest.raises(ValueError, match="`link.A->B.buffer` is in packets, bytes or a time"):
         bottleneck.set("link.A->B.buffer", 10)
+    with pytest.raises(ValueError, match="`connection.c.max-window` is in packets or bytes"):
+        bottleneck.set("connection.c.max-window", 8)
     with pytest.raises(ValueError, match="bit/s or packets/s"):
         bottleneck.set("connection.c.source.poisson", 100)
 
