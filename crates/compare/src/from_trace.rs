@@ -81,7 +81,7 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
         .find(|&&time_s| time_s > last_s);
     let found = links.finish_at(Some(until_s.copied().unwrap_or(end_s)));
     let flows = connections.finish();
-    let mut told = TraceCoverage::default();
+    let mut coverage = TraceCoverage::default();
     let mut run = Run {
         times_s: netflow_run.run.times_s.clone(),
         ..Run::default()
@@ -89,11 +89,11 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
     for (name, mine) in &netflow_run.run.links {
         let series = found.iter().find(|series| names.link(series.link) == *name);
         let idle = || mine.iter().all(|it| it.arrived_pkts == 0.0);
-        if let Some(intervals) = told.link(name, series, mine.len(), idle) {
+        if let Some(intervals) = coverage.link(name, series, mine.len(), idle) {
             run.links.push((name.clone(), intervals));
         }
     }
-    if told.links == 0 {
+    if coverage.links == 0 {
         let known: Vec<String> = found.iter().take(5).map(|s| names.link(s.link)).collect();
         let help = format!(
             "its links are {} …; traces of scripts that `netflow export --trace` writes name the nodes",
@@ -108,7 +108,7 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
         let series = flows.iter().filter(|it| it.flow_id as usize == i + 1);
         let idle = || mine.iter().all(|it| it.sent_pkts == 0.0);
         if let Some(intervals) =
-            told.connection(name, &series.collect::<Vec<_>>(), mine.len(), idle)
+            coverage.connection(name, &series.collect::<Vec<_>>(), mine.len(), idle)
         {
             run.connections.push((name.clone(), intervals));
         }
@@ -117,7 +117,7 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
     let others = flows
         .iter()
         .filter(|it| !connections.contains(&(it.flow_id as usize)));
-    told.other_flow = others.map(|it| it.flow_id).next();
+    coverage.other_flow = others.map(|it| it.flow_id).next();
 
     let covered = covered_intervals(netflow_run, &run, last_s);
     if covered == 0 {
@@ -129,9 +129,9 @@ pub fn from_trace(trace: &Path, netflow_run: &NetflowRun) -> Result<Run, Error> 
     }
     run.keep_first(covered);
     if covered < netflow_run.run.times_s.len() {
-        told.ends = Some((last_s, end_s, run.times_s[covered - 1]));
+        coverage.ends = Some((last_s, end_s, run.times_s[covered - 1]));
     }
-    run.untold = told.messages(trace);
+    run.untold = coverage.messages(trace);
     Ok(run)
 }
 
@@ -262,7 +262,7 @@ fn covered_intervals(netflow_run: &NetflowRun, run: &Run, last_s: f64) -> usize 
     let goes_on = |(name, intervals): &(String, Vec<LinkInterval>)| {
         let later = intervals.iter().skip(ended + 1);
         later.map(|it| it.arrived_pkts).sum::<f64>() >= MIN_LATER_PKTS
-            && run.links.iter().any(|(told, _)| told == name)
+            && run.links.iter().any(|(name_of_run, _)| name_of_run == name)
     };
     match netflow_run.run.links.iter().any(goes_on) {
         true => ended,

@@ -2,6 +2,9 @@
 //!
 //! The keys depend on content and topology only, not on rows or names. The fluid model sums in the order of
 //! the keys, so other rows or names give identical bits.
+//!
+//! Keys hash the `Debug` texts of settings. A renamed field or variant of a settings type changes the order and
+//! thereby the last bits of results, which networks that oscillate amplify.
 
 use std::hash::{Hash, Hasher};
 

@@ -221,7 +221,7 @@ impl Packets {
         let spec = self.network().connection_spec(id);
         let on_average = spec.made_until(self.time_s())?;
         let each: Option<u64> = self.transfers(id).map(Transfer::made).sum();
-        // Profiled sources do not count packets of their applications, which make at least what is delivered.
+        // Profiled sources do not count packets of their applications, which generate at least the delivered packets.
         let least: u64 = self.transfers(id).map(|t| t.receiving.delivered).sum();
         Some(each.map_or(on_average.max(least as f64), |pkts| pkts as f64))
     }
@@ -346,7 +346,7 @@ fn needed_bytes(network: &Network) -> f64 {
     let each = network.connections().map(|id| {
         let spec = network.connection_spec(id);
         let paths = network.paths(id).iter();
-        // Both directions. The own path is among those that may be set.
+        // Both directions. The present path is one of the paths that may be set.
         let set: usize = paths.map(|nodes| 2 * nodes.len()).sum();
         let hops = set.max(network.path(id).len() + network.return_path(id).len());
         let window = window_limit(spec).min(1e7);

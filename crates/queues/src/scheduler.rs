@@ -100,7 +100,7 @@ impl PacketScheduler {
         self.waiting.iter().all(|&n| n == 0)
     }
 
-    /// Removes `packets` packets that a queue has dropped. GPS removes those that it would serve last.
+    /// Removes `packets` packets that a queue has dropped. GPS removes the packets that it would serve last.
     ///
     /// # Panics
     /// If there is no such queue, or fewer packets wait in it.

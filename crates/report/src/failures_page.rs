@@ -114,7 +114,10 @@ impl FailuresPage {
             ("title", escaped(&self.title)),
             ("policy", policy),
             ("style", style),
-            ("told", format!("<ul>{}</ul>", findings.collect::<String>())),
+            (
+                "findings",
+                format!("<ul>{}</ul>", findings.collect::<String>()),
+            ),
             ("lost", self.lost(&positions)),
             ("busy", self.busy(&positions)),
             ("cases", self.cases.html(Some("case"))),

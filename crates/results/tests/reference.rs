@@ -373,7 +373,7 @@ fn series(code: &Code, name: &str, table: Table, when: &str, page: &mut String) 
         let name = field.ident.as_ref().expect("a name").to_string();
         abouts.push((name, docs(&field.attrs)));
     }
-    // The declared columns are those that are written.
+    // The declared columns are the written ones.
     let names: Vec<&str> = abouts.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, table.columns().collect::<Vec<_>>());
     for (name, about) in &abouts {

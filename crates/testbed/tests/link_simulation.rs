@@ -267,7 +267,7 @@ proptest! {
     }
 
     /// With every queue, full or not, the loss probability before the change applies to packets sent
-    /// before it. The new one applies to packets sent later, including those that waited. A change to the
+    /// before it. The new one applies to packets sent later, including waiting packets. A change to the
     /// same value has no effect.
     #[test]
     fn changed_loss_applies_to_packets_sent_later(

@@ -35,7 +35,7 @@ impl Bucket {
         })
     }
 
-    /// Adds the tokens of `elapsed_ns` and returns those that overflow the bucket.
+    /// Adds the tokens of `elapsed_ns` and returns the overflow.
     ///
     /// A product above 64 bits saturates, which fills any two buckets.
     #[inline]
@@ -43,7 +43,7 @@ impl Bucket {
         self.add(self.rate_bps.saturating_mul(elapsed_ns))
     }
 
-    /// Adds tokens and returns those that overflow the bucket.
+    /// Adds tokens and returns the overflow.
     #[inline]
     pub fn add(&mut self, tokens: u64) -> u64 {
         let added = tokens.min(self.limit - self.tokens);

@@ -54,7 +54,7 @@ impl FifoState {
     }
 }
 
-/// Group of hops of a link: those that forward within the step, or the others.
+/// Group of hops of a link: hops that forward within the step, or all others.
 #[derive(Clone, Copy, PartialEq)]
 enum Hops {
     SameStep,

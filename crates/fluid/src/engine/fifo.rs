@@ -107,7 +107,7 @@ impl Moving<'_> {
         }
     }
 
-    /// Computes the packets a link forwards, of those that left its queue in this step and before.
+    /// Computes the packets that a link forwards, from the departures of this step and of earlier ones.
     pub(super) fn forward(&mut self, rank: usize, departed_pkts: f64, fate: &mut FifoFate) {
         let (l, span) = (&self.setup.plan.links[rank], self.span);
         let range = l.first_flight as usize..(l.first_flight + l.flight_slots) as usize;

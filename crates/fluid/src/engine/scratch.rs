@@ -91,7 +91,7 @@ impl Scratch {
     /// Returns the longest suitable step for the sources that send in it.
     pub fn next_step_s(&mut self, setup: &Setup, state: &mut State) -> Option<f64> {
         let pace = setup.pace?;
-        // Excludes sources that stop now, and includes those that start now.
+        // Excludes sources that stop now, and includes sources that start now.
         self.update_sources(setup, state, state.time_s.next_up());
         Some(pace.next_step_length_s(setup, &self.active, state, &self.fixed))
     }

@@ -251,7 +251,7 @@ fn last_finished_s(branch: &BranchState, count: u32) -> [Option<f64>; 2] {
     [branch.finished_s, last_s]
 }
 
-/// Returns the useful packets among those that arrived. A fixed-rate source sends until its whole size has
+/// Returns the useful packets among all arrivals. A fixed-rate source sends until its whole size has
 /// arrived, so packets beyond its size are not useful.
 fn useful_pkts(spec: &ConnectionSpec, arrived_pkts: f64) -> f64 {
     match (spec.source.own_pps(), spec.size_pkts) {

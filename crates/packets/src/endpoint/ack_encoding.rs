@@ -57,7 +57,7 @@ pub(crate) fn pack(ack: &Ack) -> u64 {
         | flag(ack.sacks.blocks().len() > BLOCKS.len(), MORE)
 }
 
-/// Returns true if one acknowledgement can list a further block, with those that wait.
+/// Returns true if one acknowledgement can list a further block next to the pending ones.
 pub(crate) fn lists(block: FurtherBlock) -> bool {
     let is_near = block.first.max(block.latest_end) < 1 << BLOCKS[0].0;
     let [_, (start_bits, length_bits)] = FAR_BLOCKS;

@@ -209,7 +209,7 @@ pub(crate) struct LinkCounts {
     pub marked: u64,
     /// Service time of all accepted packets in ns.
     pub service_ns: u64,
-    /// Sojourn time of all accepted packets in ns, including those that were dropped after waiting.
+    /// Sojourn time of all accepted packets in ns, including packets dropped after waiting.
     pub sojourn_ns: u64,
     /// Sojourn time of the latter in ns.
     pub dropped_ns: u64,
@@ -596,7 +596,7 @@ impl Queue {
         }
     }
 
-    /// Fails the link: all packets in the queue are lost. Returns those that wait in a managed queue; others
+    /// Fails the link: all packets in the queue are lost. Returns the packets that wait in a managed queue; others
     /// are on the wire behind it.
     pub fn fail(&mut self, now_ns: u64) -> Vec<QueuedPacket> {
         let there = self.length(now_ns);

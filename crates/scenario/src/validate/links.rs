@@ -283,7 +283,7 @@ impl Assembly<'_> {
                     let message = format!(
                         "\"{discipline}\" needs a buffer of at least 2 pkt, not {pkts} pkt"
                     );
-                    let help = "one packet is in service, and the discipline manages those that wait; make `buffer` larger";
+                    let help = "one packet is in service, and at least one must be able to wait; make `buffer` larger";
                     self.error(ProblemKind::OutOfRange, setting.place(), message, help);
                 }
                 aqm(setting).map_or(DropPolicy::DropTail, DropPolicy::Managed)

@@ -10,7 +10,7 @@ use netflow_profile::{Profile, aliases, builtin, builtin_names, read_in};
 
 use super::{Assembly, tables};
 
-/// Profiles requested so far; `None` for those that do not exist.
+/// Profiles requested so far; `None` for a profile that does not exist.
 #[derive(Default)]
 pub(super) struct Profiles {
     known: HashMap<String, Option<Arc<dyn Profile>>>,

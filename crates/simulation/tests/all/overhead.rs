@@ -139,7 +139,7 @@ fn fluids_have_the_load_of_packets() {
     }
 }
 
-/// Acknowledgements take their own bytes on the wire of the way back.
+/// Acknowledgements have their own overhead on the return path.
 #[test]
 fn acknowledgements_are_framed() {
     let mut b = NetworkBuilder::new();

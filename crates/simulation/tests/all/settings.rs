@@ -993,3 +993,27 @@ fn rates_that_no_marker_has_are_refused() {
         }
     }
 }
+
+/// Regression: a fluid transfer whose rate was set to 0 with its last packets in flight was never reported as finished.
+#[test]
+fn a_transfer_finishes_after_its_rate_is_set_to_0() {
+    let mut builder = NetworkBuilder::new();
+    let (a, b) = (builder.node("a"), builder.node("b"));
+    builder.link(link(a, b, 8e6, 0.2, 100.0));
+    let id = builder.connection(ConnectionSpec {
+        size_pkts: Some(20.0),
+        ..one_way("c", a, b, Source::Constant { rate_pps: 20.0 })
+    });
+    let network = with_rates(&builder.build().unwrap(), &[(id, 0.0)]).unwrap();
+    let model = Model::Fluid(FluidOptions::Fifo {
+        step: Step::auto(0.05),
+    });
+    let mut simulation = begin(&network, model);
+    go_on(&mut simulation, 1.0);
+    assert_eq!(simulation.connection_totals(id).finished_s, None);
+    simulation.set_rate(id, 0.0).unwrap();
+    go_on(&mut simulation, DURATION_S);
+    // 19.5 packets are sent by 0.975 s, and each is in flight for 0.2 s and the transmission of 1 ms.
+    let finished_s = simulation.connection_totals(id).finished_s.unwrap();
+    assert!((1.15..1.25).contains(&finished_s), "{finished_s}");
+}

@@ -40,7 +40,7 @@ fn is_busy(load: f64) -> bool {
     (load * 1e4).round() > BUSY * 1e4
 }
 
-/// Returns the largest of positive values; among those that differ by rounding only, the first.
+/// Returns the largest of positive values; among values that differ by rounding only, the first.
 fn largest<T>(of: impl Iterator<Item = (T, f64)>) -> Option<(T, f64)> {
     let mut most: Option<(T, f64)> = None;
     for (id, value) in of {

@@ -635,7 +635,7 @@ fn all_who_suffer_are_told_hardest_hit_first() {
     );
 }
 
-/// Regression: connections with a failed end were listed before those that routing can help.
+/// Regression: connections with a failed end were listed before connections that routing can help.
 #[test]
 fn who_is_hurt_is_told_how_and_by_how_much() {
     let network = ring().build();

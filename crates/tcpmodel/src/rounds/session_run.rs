@@ -131,7 +131,7 @@ struct SessionRun<'a, R: rand::Rng> {
     turn_ns: u64,
     /// Requests without complete replies, in order.
     outstanding: VecDeque<OutstandingRequest>,
-    /// The number of those that have completely arrived at the server.
+    /// The number of requests that have completely arrived at the server.
     answering: usize,
     service_ns: u64,
     full_bytes: f64,

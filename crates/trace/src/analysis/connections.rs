@@ -100,7 +100,7 @@ pub struct ConnectionTraceInterval {
     pub time_s: f64,
     /// Data packets sent, retransmissions included.
     pub sent_pkts: u64,
-    /// Data packets delivered: those that reached the receiver, or were acknowledged for the first time.
+    /// Data packets that reached the receiver, or were acknowledged for the first time.
     pub delivered_pkts: u64,
     /// Data packets lost.
     pub lost_pkts: u64,

@@ -51,7 +51,7 @@ pub(crate) struct Acked {
     /// The first unacknowledged segment, and the next to be sent for the first time.
     pub acknowledged: u32,
     pub next: u32,
-    /// The round-trip time of the latest sent segment among those that arrived, if it was sent only once.
+    /// The round-trip time of the latest sent segment that arrived, if it was sent only once.
     pub rtt_ns: Option<u64>,
     /// True if it reports ECN marks.
     pub congested: bool,

@@ -58,7 +58,7 @@ struct AckInfo {
     pure_duplicate: bool,
     /// True if it reports ECN marks.
     congested: bool,
-    /// The round-trip time of the latest sent segment among those that arrived and were sent only once.
+    /// The round-trip time of the latest sent segment that arrived and was sent only once.
     rtt_ns: Option<u64>,
     may_be_delayed: bool,
     /// Packets in flight and segments marked lost before it.
