@@ -32,7 +32,8 @@ fn run(scenario: &Prepared, seeds: u32) -> Option<Vec<Run>> {
 }
 
 /// Poisson packets of 998 B have a service time of 1 ms with the 2 B of PPP: loss and queue of M/D/1/K. A
-/// transfer with a window of 20 packets in an empty network sends 20 per round trip.
+/// transfer with a window of 20 packets in an empty network sends 20 per round trip. Packets of 962 B have a
+/// service time of 1 ms with 38 B of overhead, and of 2 ms at half the bandwidth.
 #[test]
 fn queues_and_windows_match_theory() {
     let text = r#"
@@ -68,6 +69,23 @@ fn queues_and_windows_match_theory() {
         packet-size = "1500 B"
         max-window = "20 pkt"
         source = { stack = "linux-6", congestion = "reno" }
+        [[link]]
+        from = "e"
+        to = "f"
+        bandwidth = "8 Mbit/s"
+        delay = "3 ms"
+        buffer = "10 pkt"
+        overhead = "38 B"
+        [[event]]
+        at = "20 s"
+        link = "e->f"
+        set = { bandwidth = "4 Mbit/s", delay = "2 ms" }
+        [[connection]]
+        name = "calls"
+        from = "e"
+        to = "f"
+        packet-size = "962 B"
+        source = { constant = "400 pkt/s" }
     "#;
     let scenario = scenario(text);
     let Some(runs) = run(&scenario, 6) else {
@@ -103,12 +121,22 @@ fn queues_and_windows_match_theory() {
         let delivered: f64 = intervals.iter().map(|it| it.delivered_pkts).sum();
         let pps = delivered / (0.5 * intervals.len() as f64);
         assert!((pps / 200.0 - 1.0).abs() < 0.01, "{pps} packets/s");
-        assert_eq!(run.delays.len(), 2);
+        assert_eq!(run.delays.len(), 3);
         assert!(
             (run.delays[1].1.p50_s - 0.0500).abs() < 2e-4,
             "{:?}",
             run.delays[1]
         );
+        let (_, calls) = &run.links[scenario.network.link_by_name("e->f").unwrap().index()];
+        for (range, utilization) in [(2..40, 0.4), (41..79, 0.8)] {
+            for it in &calls[range] {
+                assert!((it.utilization - utilization).abs() < 0.005, "{it:?}");
+                assert_eq!(it.lost_pkts, 0.0);
+            }
+        }
+        let delay = run.delays[2].1;
+        assert!((delay.p50_s - 0.004).abs() < 1e-4, "{delay:?}");
+        assert!((delay.p95_s - 0.004).abs() < 1e-4, "{delay:?}");
     }
 }
 
@@ -238,6 +266,45 @@ fn unsupported_scenarios_are_rejected_without_ns3() {
         let error = Ns3::check_export(&scenario, &Settings::default()).unwrap_err();
         assert!(matches!(error, Error::ExportNs3(_)));
         assert!(error.to_string().contains(wanted), "{error}");
+    }
+}
+
+/// Overhead that ns-3 cannot imitate is rejected with the reason.
+#[test]
+fn overhead_of_cells_and_of_queues_that_count_bytes_is_rejected_for_ns3() {
+    for (link, wanted) in [
+        (
+            "overhead = { bytes = \"10 B\", cells = \"atm\" }",
+            "plain bytes can",
+        ),
+        (
+            "overhead = { bytes = \"10 B\", minimum = \"84 B\" }",
+            "plain bytes can",
+        ),
+        (
+            "overhead = \"38 B\"\nbuffer = \"20 KB\"",
+            "only a buffer in packets",
+        ),
+        (
+            "overhead = \"38 B\"\nbuffer = \"100 ms\"",
+            "only a buffer in packets",
+        ),
+        (
+            "overhead = \"38 B\"\nqueue = \"fq-codel\"",
+            "FQ-CoDel with `overhead`",
+        ),
+        (
+            "overhead = \"38 B\"\nloss = { bit-errors = 1e-6 }",
+            "bit errors with `overhead`",
+        ),
+    ] {
+        let text = format!(
+            "[simulation]\nduration = \"1 s\"\npacket-size = \"1500 B\"\n\
+             [[link]]\nfrom = \"a\"\nto = \"b\"\nbandwidth = \"8 Mbit/s\"\n{link}\n\
+             [[connection]]\nfrom = \"a\"\nto = \"b\"\nsource = {{ constant = \"10 pkt/s\" }}\n"
+        );
+        let error = Ns3::check_export(&scenario(&text), &Settings::default()).unwrap_err();
+        assert!(error.to_string().contains(wanted), "{link}: {error}");
     }
 }
 

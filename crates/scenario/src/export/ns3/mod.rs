@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use netflow_network::{
-    Aqm, Buffer, Change, CoDel, ConnectionId, DropPolicy, LinkId, Network, Source,
+    Aqm, Buffer, Change, CoDel, ConnectionId, DropPolicy, LinkId, LinkSpec, Network, Overhead,
+    Source,
 };
 
 use super::real::{RealTcp, real_tcp, way_holds_bytes};
@@ -189,7 +190,8 @@ fn head() -> String {
          //   g++ -std=c++17 -O2 FILE -o scenario {libraries}\n\
          //\n\
          // and to run it: ./scenario [SEED [DIRECTORY]]. It writes {NS3_LINKS_FILE}, {NS3_CONNECTIONS_FILE} and\n\
-         // {NS3_DELAYS_FILE}. PPP adds 2 B to every packet.\n\n"
+         // {NS3_DELAYS_FILE}. PPP adds 2 B to every packet; an overhead includes\n\
+         // them.\n\n"
     ) + include_str!("run.cc")
 }
 
@@ -213,24 +215,34 @@ fn quoted(name: &str) -> String {
 }
 
 fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3Error> {
-    let spec = network.link_spec(id);
+    // Exhaustive, so that every new setting of a link must be translated here.
+    let &LinkSpec {
+        from,
+        to,
+        ref circuit,
+        bandwidth_bps,
+        delay_s,
+        overhead,
+        buffer: _, // in `queue`
+        queue: ref policy,
+        ref loss,
+        metric: _,      // in the routes
+        calibration: _, // of the fluid model
+    } = network.link_spec(id);
     let place = || format!("link {}", network.link_name(id));
-    if spec.circuit.is_some() {
+    if circuit.is_some() {
         return no(
             place(),
-            "links with a `circuit` cannot be exported to ns-3, where ways are told by their nodes",
+            "links with a `circuit` cannot be exported to ns-3, where paths are lists of nodes",
         );
     }
-    if !spec.overhead.is_none() {
-        return no(
-            place(),
-            "links with `overhead` cannot be exported to ns-3; set `overhead = \"0 B\"`",
-        );
+    if !overhead.is_none() {
+        supports_overhead(network.link_spec(id)).or_else(|what| no(place(), what))?;
     }
     // CoDel does not drop if the queue behind a packet is at most the largest packet. ns-3's queue
     // counts bytes without PPP.
     let more_than_one = || (largest_bytes(network).floor() + 1.0).to_string();
-    let queue = match spec.queue {
+    let queue = match *policy {
         DropPolicy::DropTail => queue(network, id, "", &[], None)?,
         DropPolicy::Red(red) => queue(
             network,
@@ -245,10 +257,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
                 ("UseEcn", red.ecn.to_string()),
                 ("UseHardDrop", red.hard_drop.to_string()),
                 ("MeanPktSize", "1000".to_owned()),
-                (
-                    "LinkBandwidth",
-                    format!("{}bps", spec.bandwidth_bps.round()),
-                ),
+                ("LinkBandwidth", format!("{}bps", bandwidth_bps.round())),
             ],
             None,
         )?,
@@ -288,7 +297,6 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             );
         }
     };
-    let loss = &spec.loss;
     let loss = match (loss.random > 0.0, loss.gilbert, loss.bit_errors) {
         (false, None, None) => String::new(),
         (true, None, None) => format!(", {}", loss.random),
@@ -303,14 +311,41 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             );
         }
     };
-    let [from, to] = [spec.from, spec.to].map(|node| quoted(network.node_name(node)));
+    let [from, to] = [from, to].map(|node| quoted(network.node_name(node)));
     line(
         text,
         format_args!(
-            "net.AddLink({from}, {to}, {}, {}, {queue}{loss});",
-            spec.bandwidth_bps, spec.delay_s
+            "net.AddLink({from}, {to}, {bandwidth_bps}, {delay_s}, {}, {queue}{loss});",
+            overhead.bytes
         ),
     );
+    Ok(())
+}
+
+/// Checks that ns-3 can imitate the overhead of a link: as a gap after each packet, which its queues do
+/// not count.
+fn supports_overhead(spec: &LinkSpec) -> Result<(), &'static str> {
+    let plain = Overhead::of(spec.overhead.bytes);
+    if spec.overhead != plain {
+        return Err(
+            "an `overhead` with `minimum` or `cells` cannot be exported to ns-3; plain bytes can",
+        );
+    }
+    if matches!(spec.queue, DropPolicy::Managed(Aqm::FqCoDel(_))) {
+        return Err(
+            "FQ-CoDel with `overhead` cannot be exported to ns-3, whose quantum counts IP bytes",
+        );
+    }
+    if !matches!(spec.buffer, Buffer::Packets(_)) {
+        return Err(
+            "with `overhead`, only a buffer in packets can be exported to ns-3, whose queues count IP bytes",
+        );
+    }
+    if spec.loss.bit_errors.is_some() {
+        return Err(
+            "bit errors with `overhead` cannot be exported to ns-3, where they hit IP bytes",
+        );
+    }
     Ok(())
 }
 

@@ -63,6 +63,15 @@ struct Link {
     Ptr<PointToPointNetDevice> device;
     uint32_t interface; // of the node where it starts
     LinkMonitor monitor;
+    double bps, delay, gapBytes; // the gap follows each packet
+
+    // A packet arrives when its gap has ended.
+    void Apply() {
+        double gap = gapBytes * 8 / bps;
+        device->SetDataRate(DataRate(std::llround(bps)));
+        device->SetInterframeGap(Seconds(gap));
+        device->GetChannel()->SetAttribute("Delay", TimeValue(Seconds(delay + gap)));
+    }
 };
 
 struct Connection {
@@ -195,12 +204,15 @@ class Network {
         later->SetAttribute("Max", DoubleValue(jitter));
     }
 
-    void AddLink(std::string from, std::string to, double bps, double delay, Waiting queue,
+    // `overhead` is in bytes per packet and includes those of PPP.
+    void AddLink(std::string from, std::string to, double bps, double delay, double overhead, Waiting queue,
                  double loss = 0, bool lossOfBits = false) {
         auto link = std::make_unique<Link>();
         link->name = from + "->" + to;
+        link->bps = bps;
+        link->delay = delay;
+        link->gapBytes = std::max(overhead - 2, 0.0);
         auto channel = CreateObject<PointToPointChannel>();
-        channel->SetAttribute("Delay", TimeValue(Seconds(delay)));
         auto device = MakeDevice(channel, from, bps);
         auto far = MakeDevice(channel, to, bps);
         auto line = CreateObject<DropTailQueue<Packet>>();
@@ -246,21 +258,22 @@ class Network {
             far->TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&LinkMonitor::LoseOnTheWay, monitor));
         }
         link->device = device;
+        link->Apply();
         link->interface = Interface(device, from);
         Interface(far, to);
         links[link->name] = link.get();
         inOrder.push_back(std::move(link));
     }
 
-    void SetBandwidth(double at, std::string link, double bps) {
-        auto device = links.at(link)->device;
-        Simulator::Schedule(Seconds(at), [device, bps] { device->SetDataRate(DataRate(std::llround(bps))); });
+    void SetBandwidth(double at, std::string name, double bps) {
+        auto link = links.at(name);
+        Simulator::Schedule(Seconds(at), [link, bps] { link->bps = bps; link->Apply(); });
     }
 
-    // Of what is transmitted from then on.
-    void SetDelay(double at, std::string link, double delay) {
-        auto channel = links.at(link)->device->GetChannel();
-        Simulator::Schedule(Seconds(at), [channel, delay] { channel->SetAttribute("Delay", TimeValue(Seconds(delay))); });
+    // Of packets that are transmitted from then on.
+    void SetDelay(double at, std::string name, double delay) {
+        auto link = links.at(name);
+        Simulator::Schedule(Seconds(at), [link, delay] { link->delay = delay; link->Apply(); });
     }
 
     // `count` transfers over TCP between the ends of a way, with packets of `bytes` on the wire. A window
