@@ -294,7 +294,7 @@ fn overhead_of_cells_and_of_queues_that_count_bytes_is_rejected_for_ns3() {
             "FQ-CoDel with `overhead`",
         ),
         (
-            "overhead = \"38 B\"\nloss = { bit-errors = 1e-6 }",
+            "overhead = \"38 B\"\nbuffer = \"20 pkt\"\nloss = { ber = 1e-6 }",
             "bit errors with `overhead`",
         ),
     ] {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Payload and size of an ATM cell in bytes.
 const ATM: (f64, f64) = (48.0, 53.0);
 /// Bytes that PTM transmits with one byte of its own.
-const PTM: f64 = 64.0;
+const PTM_BLOCK_BYTES: f64 = 64.0;
 
 /// Cells or blocks that a link divides frames into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ impl Overhead {
         match self.cells {
             Cells::None => frame,
             Cells::Atm => (frame / ATM.0).ceil() * ATM.1,
-            Cells::Ptm => frame + (frame / PTM).ceil(),
+            Cells::Ptm => frame + (frame / PTM_BLOCK_BYTES).ceil(),
         }
     }
 
