@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use netflow::scenario::new::{Kind, Wishes};
+use netflow::scenario::generate::{Kind, SizeRequest};
 use netflow::simulation::{
     Acks, Coupling, FluidOptions, Model, Network, NetworkBuilder, Options, Simulation, Source,
     Step, Transport, WindowSource,
@@ -455,10 +455,10 @@ fn loaded(row: &[usize]) {
 
 /// Returns the network that `netflow new random` writes.
 fn written(nodes: usize, connections: usize) -> Network {
-    let wishes = Wishes {
+    let wishes = SizeRequest {
         nodes: Some(nodes),
         connections: Some(connections),
-        ..Wishes::default()
+        ..SizeRequest::default()
     };
     let text = Kind::Random.write(&wishes).expect("such a network");
     let scenario =

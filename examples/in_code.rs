@@ -80,7 +80,7 @@ fn transfer(name: &str, from: NodeId, to: NodeId, start_s: f64) -> ConnectionSpe
         path: None,
         return_path: None,
         flow: None,
-        divides: None,
+        ecmp_share: None,
         transfers: None,
         acks: Acks::EveryPacket,
     }

@@ -14,9 +14,9 @@ use serde::Serialize;
 const PRECISION: f64 = 0.01;
 
 /// Maximum number of simulated packets for this precision: about 10 s of CPU time.
-const MOST_PACKETS_PLAYED: u64 = 30_000_000;
+const MAX_SIMULATED_PACKETS: u64 = 30_000_000;
 /// Minimum number of simulated transfers.
-const FEWEST: u64 = 10;
+const MIN_TRANSFERS: u64 = 10;
 
 /// Latency model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Model {
     Short,
     /// Packet-by-packet simulation of the stack's transfers.
     #[default]
-    Rounds,
+    Simulated,
     /// Model C, the earlier form of CSA with which Zhang, Wang & Keshav compare.
     ModelC,
     /// Cardwell, Savage & Anderson 2000.
@@ -34,13 +34,13 @@ pub enum Model {
 
 impl Model {
     /// All models.
-    pub const ALL: [Model; 4] = [Model::Rounds, Model::Short, Model::ModelC, Model::Csa];
+    pub const ALL: [Model; 4] = [Model::Simulated, Model::Short, Model::ModelC, Model::Csa];
 
     /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Model::Short => "short",
-            Model::Rounds => "rounds",
+            Model::Simulated => "rounds",
             Model::ModelC => "model-c",
             Model::Csa => "csa",
         }
@@ -49,7 +49,7 @@ impl Model {
     /// Returns the default stack that the model simulates or describes.
     pub fn default_stack(self) -> &'static str {
         match self {
-            Model::Rounds => "linux-6",
+            Model::Simulated => "linux-6",
             Model::Short | Model::ModelC | Model::Csa => "linux-2.0.34",
         }
     }
@@ -58,7 +58,7 @@ impl Model {
     pub fn description(self) -> &'static str {
         match self {
             Model::Short => "Zhang, Wang & Keshav: handshake, slow starts and timeouts added up",
-            Model::Rounds => "Transfers of the stack played packet by packet",
+            Model::Simulated => "Transfers of the stack played packet by packet",
             Model::ModelC => {
                 "The earlier form of csa that Zhang, Wang & Keshav compare with; below 50 % loss"
             }
@@ -69,7 +69,7 @@ impl Model {
 
 /// Transfer whose latency is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Question {
+pub struct LatencyInput {
     /// Bytes of data.
     pub size_bytes: u64,
     /// Number of data packets.
@@ -80,10 +80,10 @@ pub struct Question {
     pub loss: f64,
 }
 
-impl Question {
+impl LatencyInput {
     /// Returns a transfer of `size_bytes` in packets with at most `mss_bytes` of payload.
-    pub fn of(size_bytes: u64, mss_bytes: u32, delay_s: f64, loss: f64) -> Question {
-        Question {
+    pub fn of(size_bytes: u64, mss_bytes: u32, delay_s: f64, loss: f64) -> LatencyInput {
+        LatencyInput {
             size_bytes,
             packets: size_bytes.div_ceil(u64::from(mss_bytes.max(1))),
             delay_s,
@@ -110,12 +110,12 @@ pub struct Method {
     pub stack: Stack,
     /// Payload of a full packet in bytes.
     pub mss_bytes: u32,
-    /// Bandwidth of the path in each direction in bit/s, for [`Model::Rounds`]; `None`: no
+    /// Bandwidth of the path in each direction in bit/s, for [`Model::Simulated`]; `None`: no
     /// transmission times.
     pub bandwidth_bps: Option<f64>,
     /// Number of simulated transfers.
     ///
-    /// By default, [`Model::Rounds`] simulates 4096 to 100 000 transfers until the mean has a
+    /// By default, [`Model::Simulated`] simulates 4096 to 100 000 transfers until the mean has a
     /// precision of 1 % with 95 % confidence. It simulates fewer large transfers: at most 30
     /// million packets. [`Model::Short`] simulates none.
     pub samples: Option<u64>,
@@ -126,7 +126,7 @@ impl Method {
     /// with a small initial window, without probes.
     pub fn refused_stack(&self) -> Option<String> {
         let stack = &self.stack;
-        let is_described = self.model == Model::Rounds
+        let is_described = self.model == Model::Simulated
             || stack.congestion == CongestionControl::Reno
                 && stack.recovery == Recovery::Reno
                 && !stack.tail_loss_probe
@@ -143,7 +143,7 @@ impl Method {
     /// Returns a given setting without effect on the model, if any.
     pub fn unused(&self) -> Option<&'static str> {
         let is_formula = matches!(self.model, Model::ModelC | Model::Csa);
-        if self.bandwidth_bps.is_some() && self.model != Model::Rounds {
+        if self.bandwidth_bps.is_some() && self.model != Model::Simulated {
             return Some("bandwidth");
         }
         (self.samples.is_some() && is_formula).then_some("samples")
@@ -152,10 +152,10 @@ impl Method {
 
 /// Result of a latency computation. Values that the model does not provide are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Answer {
+pub struct LatencyResult {
     /// The transfer.
     #[serde(flatten)]
-    pub question: Question,
+    pub question: LatencyInput,
     /// The probability that a packet or its acknowledgement is lost.
     pub effective_loss: f64,
     /// Mean latency in seconds.
@@ -186,23 +186,23 @@ pub struct Answer {
 ///
 /// # Errors
 /// If the model does not support the transfer.
-pub fn latency(method: &Method, question: &Question) -> Result<Answer, Error> {
+pub fn latency(method: &Method, question: &LatencyInput) -> Result<LatencyResult, Error> {
     latency_unless(method, question, &|| false)
 }
 
 /// Computes the latency, but simulates no more transfers after `stop` becomes true; see
-/// [`Answer::samples`].
+/// [`LatencyResult::samples`].
 ///
 /// # Errors
 /// As [`latency`].
 pub fn latency_unless(
     method: &Method,
-    question: &Question,
+    question: &LatencyInput,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Answer, Error> {
+) -> Result<LatencyResult, Error> {
     match method.model {
         Model::Short => short(method, question, stop),
-        Model::Rounds => rounds(method, question, stop),
+        Model::Simulated => rounds(method, question, stop),
         Model::ModelC => model_c(method, question),
         Model::Csa => csa(method, question),
     }
@@ -210,9 +210,9 @@ pub fn latency_unless(
 
 fn short(
     method: &Method,
-    question: &Question,
+    question: &LatencyInput,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Answer, Error> {
+) -> Result<LatencyResult, Error> {
     let short = Short::new(&method.stack, &question.transfer(), Exponent::Printed)?;
     let latency = match method.samples {
         None => short.latency(&ExactDistribution)?,
@@ -228,7 +228,7 @@ fn short(
         let distribution = latency.distribution.as_ref();
         distribution.map(|times| times.quantile(q))
     };
-    Ok(Answer {
+    Ok(LatencyResult {
         mean_s: latency.mean_s,
         standard_error_s: latency.standard_error_s,
         std_s: Some(latency.std_s),
@@ -239,15 +239,15 @@ fn short(
         timeout_s: latency.timeout_s,
         transfer_s: latency.transfer_s,
         samples: latency.trials,
-        ..Answer::to(question)
+        ..LatencyResult::to(question)
     })
 }
 
 fn rounds(
     method: &Method,
-    question: &Question,
+    question: &LatencyInput,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Answer, Error> {
+) -> Result<LatencyResult, Error> {
     let transfer = rounds::Transfer {
         loss_forward: question.loss,
         loss_back: question.loss,
@@ -263,12 +263,12 @@ fn rounds(
         Some(samples) => options.trials = samples,
         None => {
             options.precision = Some(PRECISION);
-            let most = (MOST_PACKETS_PLAYED / question.packets.max(1)).max(FEWEST);
+            let most = (MAX_SIMULATED_PACKETS / question.packets.max(1)).max(MIN_TRANSFERS);
             options.trials = options.trials.min(most);
         }
     }
     let latency = rounds.solve_unless(&options, stop)?;
-    Ok(Answer {
+    Ok(LatencyResult {
         mean_s: latency.mean_s(),
         standard_error_s: latency.standard_error_s(),
         std_s: Some(latency.std_s()),
@@ -279,45 +279,45 @@ fn rounds(
         timeout_s: latency.timeout_s(),
         transfer_s: latency.transfer_s(),
         samples: latency.trials() as u64,
-        ..Answer::to(question)
+        ..LatencyResult::to(question)
     })
 }
 
-fn model_c(method: &Method, question: &Question) -> Result<Answer, Error> {
+fn model_c(method: &Method, question: &LatencyInput) -> Result<LatencyResult, Error> {
     let transfer = question.transfer();
     let with = |loss| ModelC::new(&method.stack, &transfer, loss).solve();
     let high = with(transfer.effective_loss())?;
-    Ok(Answer {
+    Ok(LatencyResult {
         mean_s: high.total_s(),
         handshake_s: high.handshake_s,
         timeout_s: high.timeout_s,
         transfer_s: high.transfer_s,
         mean_low_s: Some(with(transfer.loss)?.total_s()),
-        ..Answer::to(question)
+        ..LatencyResult::to(question)
     })
 }
 
-fn csa(method: &Method, question: &Question) -> Result<Answer, Error> {
+fn csa(method: &Method, question: &LatencyInput) -> Result<LatencyResult, Error> {
     let transfer = question.transfer();
     let with = |loss| Csa::new(&method.stack, &transfer, loss).solve();
     let high = with(transfer.effective_loss())?;
-    Ok(Answer {
+    Ok(LatencyResult {
         mean_s: high.total_s(),
         handshake_s: high.handshake_s,
         timeout_s: high.timeout_s,
         transfer_s: high.total_s() - high.handshake_s - high.timeout_s,
         mean_low_s: Some(with(transfer.loss)?.total_s()),
-        ..Answer::to(question)
+        ..LatencyResult::to(question)
     })
 }
 
-impl Answer {
+impl LatencyResult {
     /// Returns an empty result for this transfer.
-    fn to(question: &Question) -> Answer {
-        Answer {
+    fn to(question: &LatencyInput) -> LatencyResult {
+        LatencyResult {
             question: *question,
             effective_loss: question.transfer().effective_loss(),
-            ..Answer::default()
+            ..LatencyResult::default()
         }
     }
 }

@@ -70,7 +70,7 @@
 //!     path: None,
 //!     return_path: None,
 //!     flow: None,
-//!     divides: None,
+//!     ecmp_share: None,
 //!     transfers: None,
 //!     acks: Acks::None,
 //! });
@@ -89,10 +89,10 @@
 
 pub mod evaluate;
 pub mod failures;
-pub mod find;
 pub mod latency;
 pub mod mark;
 pub mod number;
+pub mod resolve_name;
 pub mod traces;
 
 pub use evaluate::evaluate;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use netflow::prelude::*;
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::steady::{Solver, Steady, SteadyOptions, rows};
 use netflow::units::quantile;
 use rand::seq::SliceRandom;
@@ -126,7 +126,7 @@ fn scenario(seed: u64, crossing_pkts: f64, poisson: f64) -> (String, f64) {
     (text, duration_s)
 }
 
-fn load(text: &str, model: &str, duration_s: f64) -> Prepared {
+fn load(text: &str, model: &str, duration_s: f64) -> CompiledScenario {
     let head = format!(
         "[simulation]\nduration = \"{duration_s:.3} s\"\nwarmup = \"{:.3} s\"\nmodel = \"{model}\"\n",
         duration_s / 5.0
@@ -143,7 +143,7 @@ fn compared(seed: u64, crossing_pkts: f64) -> Vec<[f64; 2]> {
 
 /// Returns for each busy link with the expected load: ln of the steady-state queue relative to
 /// packets, and ln of the M/M/1 queue relative to packets.
-fn beside(fluid: &Prepared, packets: &Prepared) -> Vec<[f64; 2]> {
+fn beside(fluid: &CompiledScenario, packets: &CompiledScenario) -> Vec<[f64; 2]> {
     let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
     let packets = evaluate(packets, &Settings::default()).unwrap();
@@ -205,7 +205,7 @@ fn queues_of_transfers_of_a_population() {
 }
 
 /// Returns the steady state and its times of the transfers of each demand.
-fn solved(fluid: &Prepared) -> (Steady, Vec<rows::TransferRow<'_>>) {
+fn solved(fluid: &CompiledScenario) -> (Steady, Vec<rows::TransferRow<'_>>) {
     let mut solver = Solver::new(&fluid.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
     let demands: Vec<_> = (fluid.demands.iter())

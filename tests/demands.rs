@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use netflow::prelude::*;
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::steady::{Solver, SteadyOptions};
 
 /// Links by bandwidth in Mbit/s and delay in ms, in a row from N0; and the demands, by their load
@@ -53,7 +53,7 @@ const CASES: [Case; 5] = [
 ];
 
 /// Returns the name of each demand of transfers, and its mean time: in steady state, and unloaded.
-fn solved(prepared: &Prepared) -> Vec<(String, f64, f64)> {
+fn solved(prepared: &CompiledScenario) -> Vec<(String, f64, f64)> {
     let mut solver = Solver::new(&prepared.network, f64::INFINITY).unwrap();
     let steady = solver.solve(&SteadyOptions::default()).unwrap();
     let all: Vec<_> = prepared
@@ -70,7 +70,13 @@ fn solved(prepared: &Prepared) -> Vec<(String, f64, f64)> {
 }
 
 impl Case {
-    fn load(&self, load: f64, buffer: Option<&str>, model: &str, duration_s: f64) -> Prepared {
+    fn load(
+        &self,
+        load: f64,
+        buffer: Option<&str>,
+        model: &str,
+        duration_s: f64,
+    ) -> CompiledScenario {
         let mut text = format!("[simulation]\nduration = \"{duration_s} s\"\nwarmup = \"20 s\"\n");
         for (i, (bandwidth, delay)) in self.links.iter().enumerate() {
             let _ = write!(

@@ -4,16 +4,16 @@
 use std::fs;
 use std::path::Path;
 
-use netflow::evaluate::{Error, ScopeError, evaluate_with};
+use netflow::evaluate::{Error, PeriodError, evaluate_with};
 use netflow::prelude::*;
-use netflow::scenario::{Prepared, Reach};
+use netflow::scenario::{CompiledScenario, FileAccess};
 use netflow_problems::SHARED_QUEUE;
 
-fn scenario(directory: &Path) -> Prepared {
+fn scenario(directory: &Path) -> CompiledScenario {
     let path = directory.join("scenario.toml");
     fs::write(&path, SHARED_QUEUE).unwrap();
     let settings = ["simulation.duration=12 s", "simulation.warmup=1 s"].map(str::to_owned);
-    netflow::evaluate::load(&path, &settings, Reach::Below).unwrap()
+    netflow::evaluate::load(&path, &settings, FileAccess::BelowDirectory).unwrap()
 }
 
 #[test]
@@ -99,15 +99,15 @@ fn a_part_that_there_is_not_is_refused() {
     };
     assert!(matches!(
         refused(Some(12.0), None),
-        ScopeError::AfterTheEnd { .. }
+        PeriodError::AfterTheEnd { .. }
     ));
     assert!(matches!(
         refused(None, Some(13.0)),
-        ScopeError::TooLong { .. }
+        PeriodError::TooLong { .. }
     ));
     assert!(matches!(
         refused(Some(5.0), Some(5.0)),
-        ScopeError::Empty { .. }
+        PeriodError::Empty { .. }
     ));
 }
 

@@ -211,7 +211,7 @@ fn runs(scenario: &str, overhead_s: f64, seeds: u64) -> BTreeMap<Key, Vec<f64>> 
     let prepared = netflow::scenario::load(&root().join(scenario), &[]).unwrap();
     let options = Ns2Options {
         start_jitter_s: 0.5,
-        overhead_s,
+        max_send_jitter_s: overhead_s,
         ..Ns2Options::default()
     };
     let script = export::ns2(&prepared, &options).unwrap();

@@ -1,6 +1,6 @@
 //! Headroom of demands and connections that are split into parts.
 
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which};
 
 /// Two equal-cost paths from A to D, the second with less bandwidth, with other traffic on both;
@@ -20,7 +20,7 @@ const OTHERS: &str = r#"
     { name = "little", from = "A", to = "C", rate = "5 Mbit/s", kind = "poisson" },
 "#;
 
-fn load(kind: &str, settings: &[String]) -> Prepared {
+fn load(kind: &str, settings: &[String]) -> CompiledScenario {
     let text = format!(
         "{NETWORK}demand = [{{ name = 'd', from = 'A', to = 'E', rate = '20 Mbit/s', {kind} }}, {OTHERS}]"
     );
@@ -35,19 +35,19 @@ fn options() -> SteadyOptions {
     }
 }
 
-fn solver(prepared: &Prepared) -> Solver {
+fn solver(prepared: &CompiledScenario) -> Solver {
     Solver::new(&prepared.network, f64::INFINITY).expect("a steady state")
 }
 
 /// Returns the headroom factor of the named demand or connection.
-fn factor(prepared: &Prepared, name: &str, bounds: &Bounds) -> f64 {
+fn factor(prepared: &CompiledScenario, name: &str, bounds: &Bounds) -> f64 {
     let only = prepared.connections_called(name);
     let only = only.unwrap_or_else(|| panic!("no {name}"));
     let found = solver(prepared).headroom(bounds, Which::Only(&only), &options());
     found.expect("headroom").factor.expect("some")
 }
 
-fn is_within(prepared: &Prepared, at: &Steady, bounds: &Bounds) -> bool {
+fn is_within(prepared: &CompiledScenario, at: &Steady, bounds: &Bounds) -> bool {
     let links = prepared.network.links().zip(&at.links);
     let connections = at.connections.iter().filter(|it| it.sending);
     links.map(|(_, link)| link.utilization).fold(0.0, f64::max) <= bounds.utilization
@@ -93,7 +93,7 @@ fn a_divided_demand_has_the_headroom_that_its_rate_has() {
         }
         assert!((found / low - 1.0).abs() < 1e-6, "{kind}: {found} {low}");
         // Either part alone has more headroom, because they share a link.
-        let parts = prepared.divided.iter().find(|it| it.name == "d");
+        let parts = prepared.split.iter().find(|it| it.name == "d");
         let parts = &parts.expect("a divided demand").parts;
         let ways = if model == "packets" { 2 } else { 1 };
         assert_eq!(parts.len(), 2 * ways, "{kind}");

@@ -1,6 +1,6 @@
 //! Failures after which flows with a common path have several equal-cost paths, and all take one.
 
-use netflow::failures::FailuresSeen;
+use netflow::failures::FailureReport;
 use netflow::steady::{FailureOptions, failures};
 
 /// A direct link from A to D, and two longer paths of equal cost.
@@ -26,7 +26,7 @@ fn marked(kind: &str) -> (Vec<String>, Vec<String>, Option<String>) {
     let options = FailureOptions::default();
     let found = failures(&prepared.network, 10.0, &options, &|| false);
     let found = found.expect("a steady state").expect("nobody stops it");
-    let seen = FailuresSeen::new(&prepared.network, &found, 10.0);
+    let seen = FailureReport::new(&prepared.network, &found, 10.0);
     let rows = seen.cases.iter().filter(|row| row.moved_whole);
     let rows = rows.map(|row| row.failure.clone()).collect();
     let html = seen.page("test.toml".as_ref(), &[]).html();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_simulation::RunError;
 
 /// Returns the scenario with its network calibrated, or the scenario itself if it has no
@@ -11,14 +11,14 @@ use netflow_simulation::RunError;
 /// # Errors
 /// Those of [`netflow_simulation::calibrated`].
 pub fn calibrated<'s>(
-    scenario: &'s Prepared,
+    scenario: &'s CompiledScenario,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<Cow<'s, Prepared>>, RunError> {
+) -> Result<Option<Cow<'s, CompiledScenario>>, RunError> {
     if scenario.network.calibration_due().is_none() {
         return Ok(Some(Cow::Borrowed(scenario)));
     }
     let network = netflow_simulation::calibrated(&scenario.network, &scenario.options, stop)?;
-    let ready = network.map(|network| Prepared {
+    let ready = network.map(|network| CompiledScenario {
         network,
         ..scenario.clone()
     });

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use netflow_results::{Format, Manifest, Stop, Writer};
-use netflow_scenario::Reach;
+use netflow_scenario::FileAccess;
 
-use super::kept::{self, Kept};
-use super::{End, Error, Evaluation, Task, warnings};
+use super::scenario_copies::{self, ScenarioCopies};
+use super::{End, Error, Evaluation, EvaluationRun, warnings};
 
 /// Location and format of an evaluation's results.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Directory {
     }
 }
 
-impl Task<'_> {
+impl EvaluationRun<'_> {
     /// Creates the results writer, if results are requested.
     pub fn writer(&self) -> Result<Option<Writer>, Error> {
         let Some(directory) = &self.settings.directory else {
@@ -58,16 +58,16 @@ impl Task<'_> {
         writer: Option<Writer>,
     ) -> Result<Evaluation, Error> {
         let summary = &mut evaluation.summary;
-        (evaluation.warnings).extend(warnings::outside(&summary.connections));
-        (evaluation.warnings).extend(self.scenario.means_warnings(false, f64::INFINITY));
+        (evaluation.warnings).extend(warnings::outside_profile(&summary.connections));
+        (evaluation.warnings).extend(self.scenario.mean_traffic_warnings(false, f64::INFINITY));
         if writer.is_some() || self.settings.keep_series {
-            let coarse = warnings::coarse(evaluation.steps_s, self.settings.every_s);
+            let coarse = warnings::coarse_steps(evaluation.steps_s, self.settings.every_s);
             evaluation.warnings.extend(coarse);
         }
         (evaluation.warnings).extend(warnings::imbalance(summary));
         summary.warnings.extend_from_slice(&evaluation.warnings);
         if let (Some(writer), Some(directory)) = (writer, &self.settings.directory) {
-            let kept = kept::keep(self.scenario, &directory.path)?;
+            let kept = scenario_copies::copy_scenario(self.scenario, &directory.path)?;
             let manifest = self.manifest(directory, &evaluation, &writer, &kept);
             if let Err(error) = writer.finish(&evaluation.summary, &manifest) {
                 kept.undo();
@@ -82,7 +82,7 @@ impl Task<'_> {
         directory: &Directory,
         evaluation: &Evaluation,
         writer: &Writer,
-        kept: &Kept,
+        kept: &ScenarioCopies,
     ) -> Manifest {
         let scenario = self.scenario;
         let sources = scenario.sources.iter();
@@ -103,7 +103,7 @@ impl Task<'_> {
             sources,
             kept: kept.scenario.clone(),
             overrides: scenario.overrides.clone(),
-            allow_outside: scenario.reach == Reach::Anywhere,
+            allow_outside: scenario.reach == FileAccess::Unrestricted,
             seed: scenario.seed,
             seeds: evaluation.summary.seeds,
             options: scenario.options,

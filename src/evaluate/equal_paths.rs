@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use netflow_network::ConnectionId;
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 
 /// Returns the number of demands and connections with several shortest paths that use only one of
 /// them because the scenario has no `ecmp`. Those with an explicit path are not counted.
-pub fn on_one_of_several_paths(scenario: &Prepared) -> usize {
+pub fn on_one_of_several_paths(scenario: &CompiledScenario) -> usize {
     if scenario.ecmp {
         return 0;
     }
@@ -19,7 +19,7 @@ pub fn on_one_of_several_paths(scenario: &Prepared) -> usize {
     });
     let chosen: HashSet<ConnectionId> = chosen.collect();
     // The parts of a demand count once.
-    let parts = scenario.divided.iter().map(|divided| {
+    let parts = scenario.split.iter().map(|divided| {
         let parts = divided.parts.iter();
         parts
             .filter(|id| chosen.contains(id))
@@ -31,8 +31,8 @@ pub fn on_one_of_several_paths(scenario: &Prepared) -> usize {
 
 /// Returns a note with the number of such demands and connections; `how` is the option that splits
 /// their traffic.
-pub fn equal_paths_note(scenario: &Prepared, chosen: usize, how: &str) -> Option<String> {
-    let all = scenario.declared_count();
+pub fn equal_paths_note(scenario: &CompiledScenario, chosen: usize, how: &str) -> Option<String> {
+    let all = scenario.unsplit_count();
     let verb = if chosen == 1 { "uses" } else { "use" };
     (chosen > 0).then(|| {
         format!(

@@ -12,7 +12,7 @@ use crate::number::short;
 pub enum Error {
     /// The period to be summarized is not part of the run.
     #[error(transparent)]
-    Scope(#[from] ScopeError),
+    Scope(#[from] PeriodError),
     /// The engine does not support the network, or failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -57,7 +57,7 @@ pub enum Error {
 
 /// Reason why a period cannot be summarized.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum ScopeError {
+pub enum PeriodError {
     /// The period begins after the end of the run.
     #[error("to summarize from {from_s} s on leaves nothing of the {duration_s} s of the run")]
     AfterTheEnd {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::convert::Infallible;
 
 use netflow_network::{ConnectionId, Explanation, Interval, Recorder, RunError};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_simulation::Simulation;
 
 use super::{Settings, calibrated};
@@ -19,7 +19,7 @@ use super::{Settings, calibrated};
 /// # Panics
 /// If the connection belongs to another network.
 pub fn explain(
-    scenario: &Prepared,
+    scenario: &CompiledScenario,
     connection: ConnectionId,
     at_s: f64,
 ) -> Result<Explanation, RunError> {

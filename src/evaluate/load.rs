@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use netflow_files::{Kind, read_text};
 use netflow_results::Manifest;
-use netflow_scenario::changes::Version;
-use netflow_scenario::{Prepared, Problems, Reach, load_within};
+use netflow_scenario::default_changes::Version;
+use netflow_scenario::{CompiledScenario, FileAccess, Problems, load_within};
 use serde::Deserialize;
 
 /// Reads and checks a scenario. A copy that an older version kept with its results is read with the
@@ -13,15 +13,19 @@ use serde::Deserialize;
 ///
 /// # Errors
 /// All problems of the scenario.
-pub fn load(path: &Path, overrides: &[String], reach: Reach) -> Result<Prepared, Problems> {
+pub fn load(
+    path: &Path,
+    overrides: &[String],
+    reach: FileAccess,
+) -> Result<CompiledScenario, Problems> {
     // The user's options come later, so that they take precedence.
-    let mut all: Vec<String> = older_keeper(path).into_iter().collect();
+    let mut all: Vec<String> = older_version_setting(path).into_iter().collect();
     all.extend_from_slice(overrides);
     load_within(path, &all, reach)
 }
 
 /// Returns the warnings of a scenario with their positions, as the summary stores them.
-pub fn warning_texts(scenario: &Prepared) -> Vec<String> {
+pub fn warning_texts(scenario: &CompiledScenario) -> Vec<String> {
     let warnings = scenario.warnings.iter();
     warnings
         .map(|warning| warning.at() + &warning.message)
@@ -30,18 +34,18 @@ pub fn warning_texts(scenario: &Prepared) -> Vec<String> {
 
 /// Part of a manifest about the kept copy of the scenario.
 #[derive(Deserialize)]
-struct Keeper {
+struct ManifestHeader {
     version: String,
     kept: Option<PathBuf>,
 }
 
 /// Returns the setting of the older version that kept this file with its results, if any.
-fn older_keeper(path: &Path) -> Option<String> {
+fn older_version_setting(path: &Path) -> Option<String> {
     // Independent of the path's spelling and the working directory.
     let path = path.canonicalize().ok()?;
     path.ancestors().skip(1).find_map(|results| {
         let manifest = read_text(&results.join(Manifest::FILE), Kind::Summary).ok()?;
-        let keeper: Keeper = serde_json::from_str(&manifest).ok()?;
+        let keeper: ManifestHeader = serde_json::from_str(&manifest).ok()?;
         let is_older = keeper.version.parse::<Version>().ok()? < Version::current();
         let is_kept = results.join(keeper.kept?).canonicalize().ok()? == path;
         (is_older && is_kept).then(|| format!("simulation.written-for={:?}", keeper.version))

@@ -38,12 +38,12 @@ mod directory;
 mod equal_paths;
 mod error;
 mod explain;
-mod kept;
 mod load;
 mod overload;
-mod packets;
-mod play;
-mod rows;
+mod packet_model_time;
+mod run_seed;
+mod scenario_copies;
+mod series_size;
 mod steady;
 mod warnings;
 
@@ -51,21 +51,21 @@ use std::convert::Infallible;
 use std::thread;
 use std::time::Instant;
 
-use netflow_network::{ClassInterval, Experience};
-use netflow_results::{Ensemble, Scope, Series, Summary, Users};
-use netflow_scenario::Prepared;
+use netflow_network::{ClassInterval, UserStats};
+use netflow_results::{Ensemble, MeasurementWindow, Series, Summary, UserExperiences};
+use netflow_scenario::CompiledScenario;
 use netflow_simulation::check_interval;
 use rayon::prelude::*;
 
 pub use calibrate::calibrated;
 pub use directory::Directory;
 pub use equal_paths::{equal_paths_note, on_one_of_several_paths};
-pub use error::{Error, ScopeError};
+pub use error::{Error, PeriodError};
 pub use explain::explain;
 pub use load::{load, warning_texts};
 pub use overload::overload;
-pub use packets::packets_take_at_most_s;
-pub use rows::MOST_ROWS;
+pub use packet_model_time::max_packet_model_s;
+pub use series_size::MOST_ROWS;
 pub use steady::steady_notes;
 
 /// Settings of an evaluation.
@@ -121,7 +121,7 @@ impl Settings {
 
     /// Returns the number of seeds. It is more than one only if the scenario is random (packet
     /// model or users).
-    pub fn seeds_of(&self, scenario: &Prepared) -> u32 {
+    pub fn seeds_of(&self, scenario: &CompiledScenario) -> u32 {
         if scenario.is_random() {
             self.seeds.max(1)
         } else {
@@ -133,23 +133,23 @@ impl Settings {
     ///
     /// # Errors
     /// If the run does not contain the period.
-    pub fn scope_of(&self, scenario: &Prepared) -> Result<Scope, ScopeError> {
+    pub fn scope_of(&self, scenario: &CompiledScenario) -> Result<MeasurementWindow, PeriodError> {
         let duration_s = scenario.options.duration_s;
-        let scope = Scope {
+        let scope = MeasurementWindow {
             from_s: self.from_s.unwrap_or(scenario.warmup_s),
             to_s: self.to_s.unwrap_or(duration_s),
             by_event: self.by_event,
         };
-        let Scope { from_s, to_s, .. } = scope;
+        let MeasurementWindow { from_s, to_s, .. } = scope;
         if from_s >= duration_s {
-            return Err(ScopeError::AfterTheEnd { from_s, duration_s });
+            return Err(PeriodError::AfterTheEnd { from_s, duration_s });
         }
         if to_s > duration_s {
-            return Err(ScopeError::TooLong { to_s, duration_s });
+            return Err(PeriodError::TooLong { to_s, duration_s });
         }
         match from_s < to_s {
             true => Ok(scope),
-            false => Err(ScopeError::Empty { from_s, to_s }),
+            false => Err(PeriodError::Empty { from_s, to_s }),
         }
     }
 }
@@ -166,9 +166,9 @@ pub struct Evaluation {
     /// If kept: end of the interval in seconds, and a connection at a link.
     pub classes: Vec<(f64, ClassInterval)>,
     /// If kept: for every seed, the response times of each workload's users.
-    pub waits: Vec<Vec<Experience>>,
+    pub waits: Vec<Vec<UserStats>>,
     /// Summarized period.
-    pub scope: Scope,
+    pub scope: MeasurementWindow,
     /// Simulated time reached, in seconds.
     pub time_s: f64,
     /// Number of steps of all seeds together.
@@ -194,7 +194,7 @@ pub enum End {
 ///
 /// # Errors
 /// As [`evaluate_with`].
-pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Evaluation, Error> {
+pub fn evaluate(scenario: &CompiledScenario, settings: &Settings) -> Result<Evaluation, Error> {
     evaluate_with(scenario, settings, &mut |_| {}, &|| false)
 }
 
@@ -206,7 +206,7 @@ pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<Evaluation, 
 /// was stopped before there were results. If a single run fails later, the results so far are
 /// returned, and [`Evaluation::end`] has the reason.
 pub fn evaluate_with(
-    scenario: &Prepared,
+    scenario: &CompiledScenario,
     settings: &Settings,
     on_progress: &mut (dyn FnMut(f64) + Send),
     stop: &(dyn Fn() -> bool + Sync),
@@ -222,7 +222,7 @@ pub fn evaluate_with(
             "stopped while packets were calibrating".to_owned(),
         ));
     };
-    let task = Task {
+    let task = EvaluationRun {
         scenario: &ready,
         settings,
         seeds: settings.seeds_of(scenario),
@@ -257,16 +257,16 @@ pub fn on_threads<T: Send>(
 }
 
 /// Evaluation in progress.
-struct Task<'a> {
-    scenario: &'a Prepared,
+struct EvaluationRun<'a> {
+    scenario: &'a CompiledScenario,
     settings: &'a Settings,
     seeds: u32,
-    scope: Scope,
+    scope: MeasurementWindow,
     began: Instant,
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Task<'_> {
+impl EvaluationRun<'_> {
     fn kept<T: Default>(&self, it: T) -> T {
         match self.settings.keep_series {
             true => it,
@@ -277,11 +277,11 @@ impl Task<'_> {
     fn one(&self, on_progress: &mut dyn FnMut(f64)) -> Result<Evaluation, Error> {
         let duration_s = self.scenario.options.duration_s;
         let on_interval = &mut |time_s| on_progress(time_s / duration_s);
-        let played = self.play(self.scenario.options.seed, on_interval)?;
+        let played = self.run_seed(self.scenario.options.seed, on_interval)?;
         let mut writer = played.writer;
         let mut summary = played.summary;
         let network = &self.scenario.network;
-        Users::add_to(&mut summary, network, std::slice::from_ref(&played.users));
+        UserExperiences::add_to(&mut summary, network, std::slice::from_ref(&played.users));
         let waits = vec![played.waits];
         if let Some(writer) = &mut writer {
             writer.waits(&waits)?;
@@ -307,7 +307,7 @@ impl Task<'_> {
         let mut writer = self.writer()?;
         let run = |i: u32| {
             let seed = self.scenario.options.seed.wrapping_add(i.into());
-            self.play(seed, &mut |_| {})
+            self.run_seed(seed, &mut |_| {})
         };
         // A few seeds at a time, so that not all series must be in memory.
         let some = 4 * rayon::current_num_threads() as u32;
@@ -344,7 +344,7 @@ impl Task<'_> {
             return Err(Error::Stopped(stopped));
         };
         let network = &self.scenario.network;
-        Users::add_to(&mut summary, network, &users);
+        UserExperiences::add_to(&mut summary, network, &users);
         if let Some(writer) = &mut writer {
             writer.ensemble(network, &ensemble)?;
             writer.waits(&waits)?;

@@ -1,8 +1,8 @@
 //! Notes about a steady state.
 
 use netflow_network::{Estimate, LinkId, ModelName, Network};
-use netflow_results::{LOSS_BY_SIZE, Within, reason};
-use netflow_scenario::Prepared;
+use netflow_results::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
+use netflow_scenario::CompiledScenario;
 use netflow_steady::Steady;
 
 use super::overload::steady_overload;
@@ -11,9 +11,9 @@ use crate::number::{count, plain};
 
 /// Returns the limits of a steady state, and its differences from the scenario's own model, as
 /// texts.
-pub fn steady_notes(scenario: &Prepared, steady: &Steady, at_s: f64) -> Vec<String> {
+pub fn steady_notes(scenario: &CompiledScenario, steady: &Steady, at_s: f64) -> Vec<String> {
     let (network, model) = (&scenario.network, scenario.options.model);
-    let mut notes = scenario.means_warnings(true, at_s);
+    let mut notes = scenario.mean_traffic_warnings(true, at_s);
     notes.extend(steady_overload(network, steady));
     notes.extend(estimates(network, steady));
     let loss = |link| steady.link(link).loss_probability;
@@ -79,13 +79,13 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     if let Some(queues) = queues(&|why| why == Estimate::Profiles) {
         notes.push(format!(
             "{queues}, filled by TCP with profiles: {}; `netflow run` follows packets of sources with `window` or `stack`",
-            Within::of_fluids(network.is_calibrated()).queues_in_words()
+            AccuracyBounds::of_fluid_model(network.is_calibrated()).queues_in_words()
         ));
     }
     if let Some(queues) = queues(&is_of_packets) {
         let whys = Estimate::ALL.into_iter().filter(|&why| is_of_packets(why));
         let whys = whys.filter(|&why| all.iter().any(|it| it.1 == why));
-        let whys: Vec<&str> = whys.map(reason).collect();
+        let whys: Vec<&str> = whys.map(estimate_reason).collect();
         notes.push(format!(
             "{queues}: {}; `netflow run --set simulation.model=packets` follows them",
             whys.join("; or ")
@@ -95,7 +95,7 @@ fn estimates(network: &Network, steady: &Steady) -> Vec<String> {
     let by_size: Vec<LinkId> = by_size.map(|it| it.0).collect();
     if let Some(links) = network.first_named(&by_size) {
         notes.push(format!(
-            "losses at {links}: {LOSS_BY_SIZE}; `netflow run --set simulation.model=packets` follows them"
+            "losses at {links}: {SIZE_DEPENDENT_LOSS_NOTE}; `netflow run --set simulation.model=packets` follows them"
         ));
     }
     notes

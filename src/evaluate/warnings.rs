@@ -1,9 +1,9 @@
 //! Warnings about a run.
 
 use netflow_network::{
-    ACK_BYTES, Acks, ConnectionId, DEFAULT_MOST_WINDOW, LinkId, Network, Run, Source,
+    ACK_BYTES, Acks, ConnectionId, DEFAULT_MAX_WINDOW_PKTS, LinkId, Network, Run, Source,
 };
-use netflow_profile::ProfileUse;
+use netflow_profile::Provenance;
 use netflow_results::{ConnectionSummary, Summary};
 use netflow_simulation::Simulation;
 
@@ -11,7 +11,7 @@ use crate::number::{count, duration, percent};
 
 /// Returns warnings with the number of connections outside the measured range of their profiles,
 /// and of those so far outside that their rates are unreliable.
-pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
+pub fn outside_profile(connections: &[ConnectionSummary]) -> Vec<String> {
     let warning = |of: &dyn Fn(&ConnectionSummary) -> f64, what: &str| {
         let some = connections.iter().filter(|connection| of(connection) > 0.0);
         let most = some.clone().max_by(|a, b| of(a).total_cmp(&of(b)))?;
@@ -22,7 +22,7 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
             percent(of(most)),
         ))
     };
-    let not_usable = ProfileUse::NotUsable.name();
+    let not_usable = Provenance::NotUsable.name();
     let unusable = |connection: &ConnectionSummary| match connection.profile_use.as_deref() {
         Some(rests_on) if rests_on == not_usable => connection.unusable_profile_fraction,
         _ => 0.0,
@@ -41,19 +41,19 @@ pub fn outside(connections: &[ConnectionSummary]) -> Vec<String> {
 }
 
 /// Returns a warning with the number of connections limited by the default maximum window.
-pub fn held_by_default(run: &Simulation) -> Option<String> {
+pub fn limited_by_default_window(run: &Simulation) -> Option<String> {
     let network = run.network();
     let held = network.connections().filter(|&id| {
         let spec = network.connection_spec(id);
         let has_window = matches!(spec.source, Source::Window(_) | Source::Stack(_));
         let is_default = has_window && spec.max_window_pkts.is_none();
-        let most = |id| f64::from(run.most_out_pkts(id).unwrap_or(0));
-        is_default && most(id) >= DEFAULT_MOST_WINDOW
+        let most = |id| f64::from(run.max_in_flight_pkts(id).unwrap_or(0));
+        is_default && most(id) >= DEFAULT_MAX_WINDOW_PKTS
     });
     let mut held = held.map(|id| network.connection_name(id));
     let first = held.next()?;
     Some(format!(
-        "{} had {DEFAULT_MOST_WINDOW} packets under way, {first} the first of them: no more are by default; \
+        "{} had {DEFAULT_MAX_WINDOW_PKTS} packets under way, {first} the first of them: no more are by default; \
          `max-window` says another limit",
         count(1 + held.count(), "connection"),
     ))
@@ -101,7 +101,7 @@ pub fn lost_acks(
 }
 
 /// Returns a warning if steps were longer than the recording intervals, which end with a step.
-pub fn coarse(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String> {
+pub fn coarse_steps(steps_s: Option<(f64, f64)>, every_s: f64) -> Option<String> {
     let (_, longest_s) = steps_s.filter(|&(_, longest_s)| longest_s > every_s * (1.0 + 1e-9))?;
     Some(format!(
         "intervals are not shorter than steps: some are {} long instead of {}; `simulation.step` says how long a \

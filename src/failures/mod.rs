@@ -1,7 +1,7 @@
 //! Presentation of failure analyses: sentences, tables and a page, as in `netflow failures`.
 //!
 //! ```
-//! use netflow::failures::FailuresSeen;
+//! use netflow::failures::FailureReport;
 //! use netflow::steady::{FailureOptions, failures};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +15,7 @@
 //! let network = &scenario.network;
 //! let at_s = scenario.options.duration_s;
 //! let found = failures(network, at_s, &FailureOptions::default(), &|| false)?.ok_or("it was stopped")?;
-//! let seen = FailuresSeen::new(network, &found, at_s);
+//! let seen = FailureReport::new(network, &found, at_s);
 //! assert!(seen.summary().iter().any(|line| line.contains("A<->B costs 100.0 % of the goodput")));
 //! let page = seen.page("two.toml".as_ref(), &scenario.notes).html();
 //! assert!(page.contains("Failures of two.toml"));
@@ -23,9 +23,9 @@
 //! # }
 //! ```
 
+mod narrative;
 mod page;
 mod tables;
-mod told;
 
 use netflow_network::Network;
 use netflow_steady::Failures;
@@ -35,7 +35,7 @@ pub use tables::lost;
 
 /// Failure analysis of a network, and the rows that describe it.
 #[derive(Debug)]
-pub struct FailuresSeen<'a> {
+pub struct FailureReport<'a> {
     network: &'a Network,
     found: &'a Failures,
     at_s: f64,
@@ -45,11 +45,11 @@ pub struct FailuresSeen<'a> {
     pub links: Vec<LinkUnderFailureRow<'a>>,
 }
 
-impl<'a> FailuresSeen<'a> {
+impl<'a> FailureReport<'a> {
     /// Creates the rows of an analysis of this network, with the sources that are active just
     /// before `at_s` seconds.
-    pub fn new(network: &'a Network, found: &'a Failures, at_s: f64) -> FailuresSeen<'a> {
-        FailuresSeen {
+    pub fn new(network: &'a Network, found: &'a Failures, at_s: f64) -> FailureReport<'a> {
+        FailureReport {
             network,
             found,
             at_s,
@@ -59,7 +59,7 @@ impl<'a> FailuresSeen<'a> {
     }
 
     /// Returns the number of cases without a steady state.
-    pub fn not_at_rest(&self) -> usize {
+    pub fn without_steady_state(&self) -> usize {
         self.cases.iter().filter(|case| !case.rests).count()
     }
 }

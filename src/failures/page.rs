@@ -4,21 +4,21 @@ use std::path::Path;
 
 use netflow_network::{LinkId, NodeId};
 use netflow_report::{Effect, FailingNode, FailuresPage, MapLine, Severity};
-use netflow_scenario::NodeNote;
+use netflow_scenario::NodeAnnotation;
 use netflow_steady::Failing;
 use netflow_steady::rows::LinkUnderFailureRow;
 
-use super::FailuresSeen;
-use super::told::told;
+use super::FailureReport;
+use super::narrative::case_line;
 use crate::number::percent;
 
 /// Maximum number of table rows, because longer pages are slow.
 const MOST_ROWS: usize = 2000;
 
-impl FailuresSeen<'_> {
+impl FailureReport<'_> {
     /// Returns a page with maps of the effects of failures and of link loads. `scenario` is the
     /// path of the scenario, `notes` the positions of its nodes.
-    pub fn page(&self, scenario: &Path, notes: &[NodeNote]) -> FailuresPage {
+    pub fn page(&self, scenario: &Path, notes: &[NodeAnnotation]) -> FailuresPage {
         let network = self.network;
         let effects = Effects {
             seen: self,
@@ -72,7 +72,7 @@ impl FailuresSeen<'_> {
     }
 }
 
-fn ends(seen: &FailuresSeen<'_>, id: LinkId) -> (usize, usize) {
+fn ends(seen: &FailureReport<'_>, id: LinkId) -> (usize, usize) {
     let spec = seen.network.link_spec(id);
     (spec.from.index(), spec.to.index())
 }
@@ -87,7 +87,7 @@ fn busy(row: &LinkUnderFailureRow<'_>) -> String {
 
 /// Effects of failures, by failed component.
 struct Effects<'a> {
-    seen: &'a FailuresSeen<'a>,
+    seen: &'a FailureReport<'a>,
     ranked: Vec<usize>,
 }
 
@@ -109,7 +109,7 @@ impl Effects<'_> {
                 Some(part) => Severity::Fraction(part.max(0.0)),
                 None => Severity::NoSteadyState,
             },
-            text: told(case),
+            text: case_line(case),
             case: Some(row).filter(|&row| row < MOST_ROWS),
         }
     }

@@ -3,41 +3,43 @@
 use netflow_report::Rows;
 use netflow_steady::rows::{FailureRow, LinkUnderFailureRow};
 
-use super::FailuresSeen;
+use super::FailureReport;
 use crate::number::{percent, short};
 
 /// Mark of a failure after which some traffic is rerouted without ECMP splitting; a warning
 /// explains it.
-const MOVED_WHOLE: &str = " *";
+const REROUTED_UNSPLIT: &str = " *";
 
 /// Text of an absent value.
 pub const NOTHING: &str = "-";
 
-impl FailuresSeen<'_> {
+impl FailureReport<'_> {
     /// Returns the first `most` cases by rank.
     pub fn case_table(&self, most: usize) -> Rows {
         let columns: [Column<FailureRow<'_>>; 13] = [
             text("failure", |it| {
-                let mark = if it.moved_whole { MOVED_WHOLE } else { "" };
+                let mark = if it.moved_whole { REROUTED_UNSPLIT } else { "" };
                 format!("{}{mark}", it.failure)
             }),
             text("kind", |it| it.kind.clone()),
-            number("lost goodput", |it| known(it.lost_goodput, lost, "no rest")),
+            number("lost goodput", |it| {
+                format_or(it.lost_goodput, lost, "no rest")
+            }),
             number("blocked", |it| match it.blocked_connections {
                 0 => "0".to_owned(),
                 n => format!("{n} ({})", percent(it.blocked_goodput)),
             }),
-            number("max load", |it| known(it.max_load, percent, NOTHING)),
+            number("max load", |it| format_or(it.max_load, percent, NOTHING)),
             text("at", |it| named(it.max_load_link)),
             number("links above 90 %", |it| {
-                known(it.links_above_90_percent, |n| n.to_string(), NOTHING)
+                format_or(it.links_above_90_percent, |n| n.to_string(), NOTHING)
             }),
-            number("max delay ms", |it| known(it.max_delay_s, ms, NOTHING)),
+            number("max delay ms", |it| format_or(it.max_delay_s, ms, NOTHING)),
             text("of", |it| named(it.max_delay_connection)),
-            number("max loss", |it| known(it.max_loss, percent, NOTHING)),
+            number("max loss", |it| format_or(it.max_loss, percent, NOTHING)),
             text("at", |it| named(it.max_loss_link)),
             number("hurt", |it| {
-                known(it.hurt_connections, |n| n.to_string(), NOTHING)
+                format_or(it.hurt_connections, |n| n.to_string(), NOTHING)
             }),
             text("hit hardest, loses", |it| {
                 match (it.hardest_hit, it.hardest_hit_lost) {
@@ -67,7 +69,7 @@ impl FailuresSeen<'_> {
             number("worst-case load", |it| percent(it.max_load)),
             number("Mbit/s", |it| short(it.load_bps / 1e6)),
             text("worst failure", |it| {
-                known(it.failure.clone(), |it| it, NOTHING)
+                format_or(it.failure.clone(), |it| it, NOTHING)
             }),
         ];
         table(&used, &columns, most)
@@ -114,6 +116,6 @@ fn named(name: Option<&str>) -> String {
 }
 
 /// Formats a value with `text`, or returns `otherwise` if it is `None`.
-pub fn known<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
+pub fn format_or<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
     value.map_or_else(|| otherwise.to_owned(), text)
 }

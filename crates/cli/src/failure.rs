@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use netflow::{results, trace};
 
 use crate::interrupt;
-use crate::output::visible::Visible;
+use crate::output::escape_control_characters::EscapingWriter;
 use crate::problems::{self, Report};
 
 /// A failure of a command.
@@ -132,7 +132,7 @@ impl Failure {
             let _ = problems::print(report, &mut raw);
             return;
         }
-        let mut stderr = Visible::new(raw);
+        let mut stderr = EscapingWriter::new(raw);
         let _ = match self {
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use netflow::scenario::{Prepared, Reach, for_steady};
+use netflow::scenario::{CompiledScenario, FileAccess, for_steady_state};
 use netflow::units::nearest_name;
 use netflow_files::Kind;
 
@@ -34,13 +34,13 @@ pub struct ScenarioArguments {
 
 impl ScenarioArguments {
     /// Reads and validates the scenario. The failure contains every problem.
-    pub fn load(&self) -> Result<Prepared, Failure> {
+    pub fn load(&self) -> Result<CompiledScenario, Failure> {
         netflow::evaluate::load(&self.path, &self.overrides, self.reach())
             .map_err(|problems| Failure::Input(problems.into()))
     }
 
     /// Reads the scenario and, if it requests it, calibrates it with the packet model.
-    pub fn load_calibrated(&self) -> Result<Prepared, Failure> {
+    pub fn load_calibrated(&self) -> Result<CompiledScenario, Failure> {
         let scenario = self.load()?;
         let ready = netflow::evaluate::calibrated(&scenario, &interrupt::requested);
         let ready = ready.map_err(|error| Failure::Evaluation(error.to_string()))?;
@@ -50,19 +50,19 @@ impl ScenarioArguments {
     }
 
     /// Reads the scenario and prepares it for its steady state.
-    pub fn load_for_steady(&self) -> Result<Prepared, Failure> {
+    pub fn load_for_steady(&self) -> Result<CompiledScenario, Failure> {
         let scenario = self.load_calibrated()?;
-        Ok(for_steady(scenario, |more| {
+        Ok(for_steady_state(scenario, |more| {
             let all = [&*self.overrides, more].concat();
             netflow::evaluate::load(&self.path, &all, self.reach())
         }))
     }
 
     /// Returns the set of files that the scenario may refer to.
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> FileAccess {
         match self.allow_outside {
-            true => Reach::Anywhere,
-            false => Reach::Below,
+            true => FileAccess::Unrestricted,
+            false => FileAccess::BelowDirectory,
         }
     }
 }

@@ -9,14 +9,14 @@ use std::time::Duration;
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Time in which a command must stop.
-const PATIENCE: Duration = Duration::from_millis(850);
+const STOP_TIMEOUT: Duration = Duration::from_millis(850);
 
 /// Exit code after an interrupt.
 pub const CODE: u8 = 130;
 
 /// Distinguishes the first interrupt from later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum InterruptCount {
     First,
     Later,
 }
@@ -24,26 +24,26 @@ pub enum Again {
 /// Installs a handler that sets a flag on an interrupt or a termination signal. The process is ended if
 /// it does not end soon or gets a second signal. No file is left incomplete.
 pub fn listen() {
-    listen_and(|again| match again {
-        Again::First => drop(thread::spawn(|| {
-            thread::sleep(PATIENCE);
+    install_handler_with(|again| match again {
+        InterruptCount::First => drop(thread::spawn(|| {
+            thread::sleep(STOP_TIMEOUT);
             end();
         })),
-        Again::Later => end(),
+        InterruptCount::Later => end(),
     });
 }
 
 /// Installs a handler that sets the flag on interrupts and termination signals, and calls `also`, which
 /// must end the process. A command uses either this function or [`listen`].
-pub fn listen_and(also: impl Fn(Again) + Send + 'static) {
+pub fn install_handler_with(also: impl Fn(InterruptCount) + Send + 'static) {
     #[cfg(unix)]
     ignore_limits_of_files();
     // Without a handler, the default action ends the process at once. No file of the run gets its final
     // name then.
     let _ = ctrlc::set_handler(move || {
         also(match REQUESTED.swap(true, Ordering::Relaxed) {
-            false => Again::First,
-            true => Again::Later,
+            false => InterruptCount::First,
+            true => InterruptCount::Later,
         });
     });
 }

@@ -25,7 +25,7 @@ use netflow::units::nearest_name;
 
 use args::{Arguments, Command};
 use failure::Failure;
-use output::visible::Visible;
+use output::escape_control_characters::EscapingWriter;
 
 /// Runs the command with these arguments, the first of which is the program name. Returns the exit code.
 ///
@@ -33,14 +33,14 @@ use output::visible::Visible;
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match Arguments::of(arguments) {
         Ok(arguments) => arguments,
-        Err(said) => return answered(&said),
+        Err(said) => return print_clap_result(&said),
     };
     if !makes_namespaces(&arguments.command) {
         interrupt::listen();
     }
     let stdout = io::stdout().lock();
     let mut out: BufWriter<Box<dyn Write>> = BufWriter::new(match stdout.is_terminal() {
-        true => Box::new(Visible::new(stdout)),
+        true => Box::new(EscapingWriter::new(stdout)),
         false => Box::new(stdout),
     });
     let result = dispatch(&arguments.command, &mut out).and_then(|()| Ok(out.flush()?));
@@ -69,8 +69,8 @@ fn makes_namespaces(command: &Command) -> bool {
 
 /// Prints the help, the version or an error of the arguments. Returns the exit code, which is an error if
 /// the help cannot be printed.
-fn answered(said: &clap::Error) -> u8 {
-    if let Some(failure) = meant(said) {
+fn print_clap_result(said: &clap::Error) -> u8 {
+    if let Some(failure) = improved_message(said) {
         failure.report();
         return failure.exit_code();
     }
@@ -88,7 +88,7 @@ fn answered(said: &clap::Error) -> u8 {
 
 /// Returns a better message than that of clap for some errors: unknown commands, and `--seed` confused
 /// with `--seeds`.
-fn meant(said: &clap::Error) -> Option<Failure> {
+fn improved_message(said: &clap::Error) -> Option<Failure> {
     let of = |kind: ContextKind| match said.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -118,8 +118,8 @@ fn meant(said: &clap::Error) -> Option<Failure> {
             (
                 message,
                 seeds(option, said)
-                    .or_else(|| near_here(said))
-                    .or_else(|| elsewhere(option, said))?,
+                    .or_else(|| similar_option(said))
+                    .or_else(|| option_of_other_command(option, said))?,
             )
         }
         ErrorKind::ValueValidation if is_no_integer(said) => {
@@ -164,7 +164,7 @@ fn seeds(option: &str, said: &clap::Error) -> Option<String> {
 }
 
 /// Suggests the most similar option of this command.
-fn near_here(said: &clap::Error) -> Option<String> {
+fn similar_option(said: &clap::Error) -> Option<String> {
     match said.get(ContextKind::SuggestedArg)? {
         ContextValue::String(near) => Some(format!("did you mean `{near}`?")),
         _ => None,
@@ -175,7 +175,7 @@ fn near_here(said: &clap::Error) -> Option<String> {
 const MOST_NAMED: usize = 3;
 
 /// Returns help for an option that is a setting of scenarios, or that other commands have.
-fn elsewhere(option: &str, said: &clap::Error) -> Option<String> {
+fn option_of_other_command(option: &str, said: &clap::Error) -> Option<String> {
     let name = option.strip_prefix("--")?;
     let Some(ContextValue::StyledStr(usage)) = said.get(ContextKind::Usage) else {
         return None;

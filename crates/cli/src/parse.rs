@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netflow::document::Words;
 use netflow::results::Format;
-use netflow::scenario::export::Tcp;
+use netflow::scenario::export::Ns2Tcp;
 use netflow::units::{
     BitsPerSecond, Bytes, Packets, Probability, Rate, Room, Seconds, Size, UnitError,
 };
@@ -43,8 +43,8 @@ pub fn table_format() -> impl TypedValueParser<Value = Format> {
 }
 
 /// Returns a parser of the TCP variants of an export.
-pub fn tcp() -> impl TypedValueParser<Value = Tcp> {
-    PossibleValuesParser::new(Tcp::ALL.map(Tcp::name)).try_map(|name| name.parse::<Tcp>())
+pub fn tcp() -> impl TypedValueParser<Value = Ns2Tcp> {
+    PossibleValuesParser::new(Ns2Tcp::ALL.map(Ns2Tcp::name)).try_map(|name| name.parse::<Ns2Tcp>())
 }
 
 /// Returns the name of a value of an argument.

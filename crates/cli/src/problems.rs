@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
-use netflow::scenario::{Prepared, Problem, ProblemKind, Problems, Severity};
+use netflow::scenario::{CompiledScenario, Problem, ProblemKind, Problems, Severity};
 use netflow_files::{Kind, read_text};
 
-use crate::output::visible::{Visible, masked, visible};
+use crate::output::escape_control_characters::{EscapingWriter, escape_controls, mask_controls};
 
 /// All problems of the input.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl From<Problems> for Report {
 }
 
 /// Prints the warnings of a scenario on the standard error.
-pub fn warn(scenario: &Prepared) {
+pub fn warn(scenario: &CompiledScenario) {
     warn_of_all(&scenario.warnings);
 }
 
@@ -44,7 +44,10 @@ pub fn warn_of_all(warnings: &[Problem]) {
 
 /// Prints a warning without a location.
 pub fn warn_of(message: &str) {
-    let _ = writeln!(Visible::new(io::stderr().lock()), "warning: {message}");
+    let _ = writeln!(
+        EscapingWriter::new(io::stderr().lock()),
+        "warning: {message}"
+    );
 }
 
 /// Prints every problem and their number.
@@ -64,7 +67,7 @@ pub fn print(report: &Report, to: &mut dyn Write) -> io::Result<()> {
 
 /// Returns the problem with control characters escaped.
 fn without_controls(problem: &Problem) -> Problem {
-    let shown = |text: &String| visible(text).into_owned();
+    let shown = |text: &String| escape_controls(text).into_owned();
     let file = problem.file.as_ref().map(|file| file.display().to_string());
     Problem {
         message: shown(&problem.message),
@@ -166,7 +169,7 @@ impl Texts {
         let file = problem.file.as_ref()?;
         let read = || {
             let text = read_text(file, Kind::Table).ok()?;
-            Some(masked(&text).into_owned())
+            Some(mask_controls(&text).into_owned())
         };
         self.0.entry(file.clone()).or_insert_with(read).as_deref()
     }

@@ -9,7 +9,7 @@ use std::slice::from_ref;
 use common::{Workplace, files};
 use netflow::evaluate::{Directory, Settings};
 use netflow::results::{Format, Manifest};
-use netflow::scenario::Reach;
+use netflow::scenario::FileAccess;
 
 #[test]
 fn a_directory_of_the_library_is_that_of_the_command() {
@@ -23,7 +23,8 @@ fn a_directory_of_the_library_is_that_of_the_command() {
         );
         place.expect(&run, 0);
         let path = place.path("dumbbell.toml");
-        let scenario = netflow::evaluate::load(&path, from_ref(&setting), Reach::Below).unwrap();
+        let scenario =
+            netflow::evaluate::load(&path, from_ref(&setting), FileAccess::BelowDirectory).unwrap();
         let settings = Settings {
             seeds,
             every_s: 0.3,

@@ -1,7 +1,7 @@
 //! Error metrics of netflow against a reference simulator or system.
 
-use netflow_network::readout::fraction;
-use netflow_results::Referee;
+use netflow_network::engine::fraction;
+use netflow_results::ReferenceSystem;
 use serde::Serialize;
 
 use crate::ensemble::LinkTotals;
@@ -119,7 +119,7 @@ pub struct Totals {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The reference.
-    pub referee: Referee,
+    pub referee: ReferenceSystem,
     /// Number of its runs.
     pub runs: usize,
     /// Compared duration in seconds.

@@ -1,6 +1,6 @@
 //! Statistics over several runs.
 
-use netflow_results::Referee;
+use netflow_results::ReferenceSystem;
 use serde::Serialize;
 
 use crate::{ConnectionInterval, Delay, LinkInterval, Run};
@@ -31,7 +31,7 @@ impl RunStatistics {
 #[derive(Clone, Debug, Default)]
 pub struct Ensemble {
     /// Reference that ran them.
-    pub referee: Referee,
+    pub referee: ReferenceSystem,
     /// The runs.
     pub runs: Vec<Run>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct LinkTotals {
 
 impl Ensemble {
     /// Returns an ensemble of these runs.
-    pub fn of(referee: Referee, runs: &[Run]) -> Ensemble {
+    pub fn of(referee: ReferenceSystem, runs: &[Run]) -> Ensemble {
         Ensemble {
             referee,
             runs: runs.to_vec(),

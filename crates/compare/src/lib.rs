@@ -7,14 +7,14 @@
 //! ([`NetflowRun::of_results`]).
 //!
 //! ```no_run
-//! use netflow_compare::{Comparison, Ensemble, NetflowRun, Ns2, Referee, Runner, Settings};
+//! use netflow_compare::{Comparison, Ensemble, NetflowRun, Ns2, ReferenceSystem, Runner, Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let scenario = netflow_scenario::load("scenarios/topology.toml".as_ref(), &[])?;
 //! let settings = Settings { seeds: 3, ..Settings::default() };
 //! let netflow_run = NetflowRun::evaluate(&scenario, &settings)?;
 //! let runs = Ns2::find()?.run_seeds(&scenario, &settings, &|_| {}, &|| false)?;
-//! let comparison = Comparison::new(&netflow_run, &Ensemble::of(Referee::Ns2, &runs));
+//! let comparison = Comparison::new(&netflow_run, &Ensemble::of(ReferenceSystem::Ns2, &runs));
 //! println!("queues: error {:.0} %", 100.0 * comparison.totals.queue_error);
 //! # Ok(())
 //! # }
@@ -43,7 +43,7 @@ pub use error::Error;
 pub use from_trace::{from_trace, from_traces};
 #[cfg(target_os = "linux")]
 pub use linux::Linux;
-pub use netflow_results::Referee;
+pub use netflow_results::ReferenceSystem;
 pub use netflow_run::NetflowRun;
 pub use ns2::Ns2;
 pub use ns3::Ns3;

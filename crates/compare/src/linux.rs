@@ -1,10 +1,12 @@
 //! Reference runs with the TCP of the Linux kernel over an emulated network.
 
 use netflow_emulation::{Emulation, payload_bytes};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_testbed::network::{LinkCounts, NetworkReport, PairCounts};
 
-use crate::{ConnectionInterval, Delay, Error, LinkInterval, Referee, Run, Runner, Settings};
+use crate::{
+    ConnectionInterval, Delay, Error, LinkInterval, ReferenceSystem, Run, Runner, Settings,
+};
 
 /// Runner on the kernel of this machine. A process without root privileges must first call
 /// `netflow_testbed::become_root` while it has a single thread.
@@ -12,11 +14,11 @@ use crate::{ConnectionInterval, Delay, Error, LinkInterval, Referee, Run, Runner
 pub struct Linux;
 
 impl Runner for Linux {
-    fn referee(&self) -> Referee {
-        Referee::Linux
+    fn referee(&self) -> ReferenceSystem {
+        ReferenceSystem::Linux
     }
 
-    fn check(&self, scenario: &Prepared, _: &Settings) -> Result<(), Error> {
+    fn check(&self, scenario: &CompiledScenario, _: &Settings) -> Result<(), Error> {
         let fit = netflow_emulation::check_feasibility(scenario);
         fit.map(drop)
             .map_err(|unfit| Error::Emulation(unfit.into()))
@@ -24,7 +26,7 @@ impl Runner for Linux {
 
     fn run_one(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         settings: &Settings,
         run: u32,
         stop: &(dyn Fn() -> bool + Sync),
@@ -45,7 +47,7 @@ impl Runner for Linux {
 }
 
 /// Converts the report of an emulated network into intervals.
-fn of_report(scenario: &Prepared, report: &NetworkReport) -> Run {
+fn of_report(scenario: &CompiledScenario, report: &NetworkReport) -> Run {
     let network = &scenario.network;
     let duration_s = scenario.options.duration_s;
     let mut run = Run {

@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::time::Instant;
 
-use netflow_network::readout::fraction;
+use netflow_network::engine::fraction;
 use netflow_network::{Interval, Model, Network, Options, Recorder};
 use netflow_results::{Ensemble, Results, Series, Summary, Topology};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_simulation::{Simulation, calibrated};
 use netflow_units::SplitMix64;
 use rayon::prelude::*;
@@ -34,7 +34,7 @@ impl NetflowRun {
     ///
     /// # Errors
     /// [`Error::Evaluation`]
-    pub fn evaluate(scenario: &Prepared, settings: &Settings) -> Result<NetflowRun, Error> {
+    pub fn evaluate(scenario: &CompiledScenario, settings: &Settings) -> Result<NetflowRun, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Evaluation(error.to_string());
         let network = calibrated(&scenario.network, &scenario.options, || false)
             .map_err(|error| failed(&error))?;

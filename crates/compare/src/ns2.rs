@@ -4,12 +4,12 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, Ns2Options, Ns2Trace, ns2};
 
 use crate::error::file;
 use crate::external_program::{for_each_csv_row, run_program, temporary};
-use crate::{ConnectionInterval, Error, LinkInterval, Referee, Run, Runner, Settings};
+use crate::{ConnectionInterval, Error, LinkInterval, ReferenceSystem, Run, Runner, Settings};
 
 /// An installed ns-2.
 #[derive(Clone, Debug)]
@@ -36,15 +36,19 @@ impl Ns2 {
     ///
     /// # Errors
     /// The part of the scenario that cannot be exported.
-    pub fn check_export(scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
+    pub fn check_export(scenario: &CompiledScenario, settings: &Settings) -> Result<(), Error> {
         Ns2::script(scenario, settings, Ns2Trace::None).map(drop)
     }
 
-    fn script(scenario: &Prepared, settings: &Settings, trace: Ns2Trace) -> Result<String, Error> {
+    fn script(
+        scenario: &CompiledScenario,
+        settings: &Settings,
+        trace: Ns2Trace,
+    ) -> Result<String, Error> {
         let options = Ns2Options {
             tcp: settings.tcp,
             start_jitter_s: settings.start_jitter_s,
-            overhead_s: settings.overhead_s,
+            max_send_jitter_s: settings.overhead_s,
             every_s: settings.every_s,
             trace,
         };
@@ -75,11 +79,11 @@ impl Ns2 {
 }
 
 impl Runner for Ns2 {
-    fn referee(&self) -> Referee {
-        Referee::Ns2
+    fn referee(&self) -> ReferenceSystem {
+        ReferenceSystem::Ns2
     }
 
-    fn check(&self, scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
+    fn check(&self, scenario: &CompiledScenario, settings: &Settings) -> Result<(), Error> {
         Ns2::check_export(scenario, settings)
     }
 
@@ -89,7 +93,7 @@ impl Runner for Ns2 {
 
     fn run_one(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         settings: &Settings,
         run: u32,
         stop: &(dyn Fn() -> bool + Sync),
@@ -104,7 +108,7 @@ impl Runner for Ns2 {
 
     fn time_with_trace(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         settings: &Settings,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<f64>, Error> {
@@ -124,7 +128,7 @@ fn write_script(folder: &Path, script: &str) -> Result<PathBuf, Error> {
 }
 
 /// Reads the output of a run.
-fn read_run(scenario: &Prepared, directory: &Path, cpu_s: f64) -> Result<Run, Error> {
+fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result<Run, Error> {
     let network = &scenario.network;
     let links: Vec<_> = network.links().collect();
     let mut run = Run {

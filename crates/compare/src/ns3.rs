@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{
     NS3_CONNECTIONS_FILE, NS3_DELAYS_FILE, NS3_LIBRARIES, NS3_LINKS_FILE, Ns3Options, ns3,
     ns3_together,
@@ -15,7 +15,9 @@ use tempfile::TempDir;
 
 use crate::error::file;
 use crate::external_program::{for_each_csv_row, run_program, temporary};
-use crate::{ConnectionInterval, Delay, Error, LinkInterval, Referee, Run, Runner, Settings};
+use crate::{
+    ConnectionInterval, Delay, Error, LinkInterval, ReferenceSystem, Run, Runner, Settings,
+};
 
 /// An installed ns-3. One or more scenarios are compiled together, and the program is cached until other
 /// scenarios are run.
@@ -54,7 +56,7 @@ impl Ns3 {
     ///
     /// # Errors
     /// The part of the scenario that cannot be exported.
-    pub fn check_export(scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
+    pub fn check_export(scenario: &CompiledScenario, settings: &Settings) -> Result<(), Error> {
         program(scenario, settings).map(drop)
     }
 
@@ -65,7 +67,7 @@ impl Ns3 {
     /// A scenario cannot be exported, or the compiler fails or is stopped.
     pub fn compile(
         &self,
-        scenarios: &[&Prepared],
+        scenarios: &[&CompiledScenario],
         settings: &Settings,
         change: &dyn Fn(String) -> String,
         stop: &(dyn Fn() -> bool + Sync),
@@ -130,22 +132,22 @@ fn options(settings: &Settings) -> Ns3Options {
     }
 }
 
-fn program(scenario: &Prepared, settings: &Settings) -> Result<String, Error> {
+fn program(scenario: &CompiledScenario, settings: &Settings) -> Result<String, Error> {
     Ok(ns3(scenario, &options(settings))?)
 }
 
 impl Runner for Ns3 {
-    fn referee(&self) -> Referee {
-        Referee::Ns3
+    fn referee(&self) -> ReferenceSystem {
+        ReferenceSystem::Ns3
     }
 
-    fn check(&self, scenario: &Prepared, settings: &Settings) -> Result<(), Error> {
+    fn check(&self, scenario: &CompiledScenario, settings: &Settings) -> Result<(), Error> {
         Ns3::check_export(scenario, settings)
     }
 
     fn run_one(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         settings: &Settings,
         run: u32,
         stop: &(dyn Fn() -> bool + Sync),
@@ -165,7 +167,7 @@ impl Runner for Ns3 {
 }
 
 /// Reads the output of a run. Rows are in the order of intervals, then in the order of the scenario.
-fn read_run(scenario: &Prepared, directory: &Path, cpu_s: f64) -> Result<Run, Error> {
+fn read_run(scenario: &CompiledScenario, directory: &Path, cpu_s: f64) -> Result<Run, Error> {
     let network = &scenario.network;
     let mut run = Run {
         links: network

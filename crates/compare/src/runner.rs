@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use netflow_scenario::Prepared;
-use netflow_scenario::export::Tcp;
+use netflow_scenario::CompiledScenario;
+use netflow_scenario::export::Ns2Tcp;
 
-use crate::{Error, Referee, Run};
+use crate::{Error, ReferenceSystem, Run};
 
 /// Settings of the reference runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Settings {
     /// Maximum random delay in seconds before TCP sends a packet (ns-2 only).
     pub overhead_s: f64,
     /// TCP variant of all connections (ns-2 only); `None` uses that of their profiles.
-    pub tcp: Option<Tcp>,
+    pub tcp: Option<Ns2Tcp>,
     /// Length of the intervals in seconds.
     pub every_s: f64,
     /// Start of delay measurements in seconds (ns-3 only).
@@ -53,17 +53,17 @@ pub struct Costs {
     pub with_trace_s: Option<f64>,
 }
 
-/// Reference that runs scenarios. A new one requires a variant of [`Referee`] and an implementation of this
+/// Reference that runs scenarios. A new one requires a variant of [`ReferenceSystem`] and an implementation of this
 /// trait.
 pub trait Runner: Sync {
     /// Returns the reference that it implements.
-    fn referee(&self) -> Referee;
+    fn referee(&self) -> ReferenceSystem;
 
     /// Checks that it can run the scenario, before any work.
     ///
     /// # Errors
     /// The part of the scenario that it does not support.
-    fn check(&self, scenario: &Prepared, settings: &Settings) -> Result<(), Error>;
+    fn check(&self, scenario: &CompiledScenario, settings: &Settings) -> Result<(), Error>;
 
     /// Runs the scenario with the seed of number `run`, from 0. `stop` is polled.
     ///
@@ -71,7 +71,7 @@ pub trait Runner: Sync {
     /// Those of [`Runner::check`]; also if the run fails or is stopped.
     fn run_one(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         settings: &Settings,
         run: u32,
         stop: &(dyn Fn() -> bool + Sync),
@@ -89,7 +89,7 @@ pub trait Runner: Sync {
     /// Those of [`Runner::run_one`].
     fn time_with_trace(
         &self,
-        _scenario: &Prepared,
+        _scenario: &CompiledScenario,
         _settings: &Settings,
         _stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<f64>, Error> {
@@ -103,7 +103,7 @@ pub trait Runner: Sync {
     /// The first error of the runs.
     fn run_seeds(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         settings: &Settings,
         done: &(dyn Fn(u32) + Sync),
         stop: &(dyn Fn() -> bool + Sync),

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use netflow_compare::{
-    Comparison, ConnectionInterval, Ensemble, Error, LinkInterval, NetflowRun, Referee, Run,
-    from_trace, from_traces, write_ensemble,
+    Comparison, ConnectionInterval, Ensemble, Error, LinkInterval, NetflowRun, ReferenceSystem,
+    Run, from_trace, from_traces, write_ensemble,
 };
 use netflow_results::Topology;
 use tempfile::TempDir;
@@ -110,7 +110,7 @@ fn written(text: &str) -> (TempDir, PathBuf) {
 fn compared(text: &str, side: NetflowRun) -> Comparison {
     let (_folder, path) = written(text);
     let (side, runs) = from_traces(&[path], side).unwrap();
-    Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs))
+    Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &runs))
 }
 
 fn refused(text: &str, side: &NetflowRun) -> String {
@@ -169,7 +169,7 @@ fn unavailable_quantities_are_not_zero() {
 
     let (folder, path) = written(&cbr(10_000, 1));
     let (_, runs) = from_traces(&[path], unknown()).unwrap();
-    write_ensemble(&Ensemble::of(Referee::Ns2, &runs), folder.path()).unwrap();
+    write_ensemble(&Ensemble::of(ReferenceSystem::Ns2, &runs), folder.path()).unwrap();
     let links = fs::read_to_string(folder.path().join("ns2-links.csv")).unwrap();
     assert_eq!(links.lines().nth(1).unwrap(), "1,A->B,,,,,500,,0");
 }
@@ -215,7 +215,7 @@ fn truncated_trace_is_compared_up_to_its_end() {
     let later = folder.path().join("later.tr");
     fs::write(&later, cbr(10_000, 1)).unwrap();
     let (side, runs) = from_traces(&[later, path], results()).unwrap();
-    let ensemble = Ensemble::of(Referee::Ns2, &runs);
+    let ensemble = Ensemble::of(ReferenceSystem::Ns2, &runs);
     let comparison = Comparison::new(&side, &ensemble);
     assert_eq!(comparison.duration_s, 3.0);
     let link = &comparison.links[0];

@@ -6,16 +6,16 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netflow_compare::{
-    Comparison, Ensemble, Error, LinkInterval, NetflowRun, Ns2, Referee, Run, Runner, Settings,
-    from_trace, write_ensemble,
+    Comparison, Ensemble, Error, LinkInterval, NetflowRun, Ns2, ReferenceSystem, Run, Runner,
+    Settings, from_trace, write_ensemble,
 };
 use netflow_needs::{Need, skip};
 use netflow_results::Summary;
 use netflow_scenario::export::{Ns2Options, Ns2Trace, ns2};
-use netflow_scenario::{Prepared, load};
+use netflow_scenario::{CompiledScenario, load};
 use netflow_units::SplitMix64;
 
-fn scenario() -> Prepared {
+fn scenario() -> CompiledScenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/topology.toml");
     let shorter = [
         "simulation.duration=25 s".to_owned(),
@@ -122,7 +122,7 @@ fn totals_match_the_output_files() {
         .map(|number| number.parse().unwrap())
         .collect();
     let side = NetflowRun::evaluate(&scenario, &settings()).unwrap();
-    let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
+    let comparison = Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &runs));
     let link = comparison
         .links
         .iter()
@@ -221,7 +221,7 @@ fn ensemble_is_written_as_csv() {
         .run_seeds(&scenario(), &settings(), &|_| {}, &|| false)
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
-    write_ensemble(&Ensemble::of(Referee::Ns2, &runs), folder.path()).unwrap();
+    write_ensemble(&Ensemble::of(ReferenceSystem::Ns2, &runs), folder.path()).unwrap();
     let links = std::fs::read_to_string(folder.path().join("ns2-links.csv")).unwrap();
     // 50 intervals of 14 links, and the header.
     assert_eq!(links.lines().count(), 1 + 50 * 14);
@@ -277,7 +277,10 @@ fn error_metrics_match_their_definitions() {
         network: None,
         took_s: None,
     };
-    let ensemble = Ensemble::of(Referee::Ns2, &[run([1.0, 3.0], 9.0), run([3.0, 5.0], 11.0)]);
+    let ensemble = Ensemble::of(
+        ReferenceSystem::Ns2,
+        &[run([1.0, 3.0], 9.0), run([3.0, 5.0], 11.0)],
+    );
     let comparison = Comparison::new(&side, &ensemble);
     let link = &comparison.links[0];
     assert_eq!(
@@ -354,7 +357,7 @@ fn byte_buffers_match_ns2() {
             "#
         );
         let (runs, side) = both(&ns, &text, 4);
-        let comparison = Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs));
+        let comparison = Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &runs));
         for link in &comparison.links {
             let (queue, loss) = (&link.queue_pkts, &link.lost_pkts);
             println!(

@@ -4,9 +4,9 @@
 use netflow_compare::{Error, Ns3, Run, Runner, Settings};
 use netflow_needs::{Need, skip};
 use netflow_problems::m_d_1_k;
-use netflow_scenario::{Prepared, load};
+use netflow_scenario::{CompiledScenario, load};
 
-fn scenario(text: &str) -> Prepared {
+fn scenario(text: &str) -> CompiledScenario {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("scenario.toml");
     std::fs::write(&path, text).unwrap();
@@ -14,7 +14,7 @@ fn scenario(text: &str) -> Prepared {
 }
 
 /// Returns the runs, or `None` after printing the reason.
-fn run(scenario: &Prepared, seeds: u32) -> Option<Vec<Run>> {
+fn run(scenario: &CompiledScenario, seeds: u32) -> Option<Vec<Run>> {
     let ns3 = match Ns3::find() {
         Ok(ns3) => ns3,
         Err(error) => {

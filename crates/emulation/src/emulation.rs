@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netflow_network::{LinkId, Network, NodeId, Source};
-use netflow_scenario::Prepared;
-use netflow_scenario::export::way_holds_bytes;
+use netflow_scenario::CompiledScenario;
+use netflow_scenario::export::default_socket_buffer_bytes;
 use netflow_testbed::network::{EmulatedNetwork, NetworkOptions, NetworkReport, Plan, TcpRoute};
 use netflow_testbed::{Capture, StackOptions};
 use netflow_units::SplitMix64;
@@ -95,7 +95,7 @@ impl Emulation {
     ///
     /// # Errors
     /// If the scenario cannot be emulated, and the errors of [`EmulatedNetwork::new`].
-    pub fn new(scenario: &Prepared, settings: &Settings) -> Result<Emulation, Error> {
+    pub fn new(scenario: &CompiledScenario, settings: &Settings) -> Result<Emulation, Error> {
         feasibility::check_feasibility(scenario)?;
         let network = &scenario.network;
         let tcp_route = |id| feasibility::tcp_route(network, id);
@@ -237,7 +237,8 @@ fn raise_socket_buffers(network: &Network, stack: &mut StackOptions) {
     let least = stack.send_buffer_bytes[2];
     let (mut send_bytes, mut receive_bytes) = (0, stack.receive_buffer_bytes[2]);
     for id in network.connections() {
-        let bdp_bytes = way_holds_bytes(network, id).min(f64::from(MAX_BUFFER_BYTES)) as u32;
+        let bdp_bytes =
+            default_socket_buffer_bytes(network, id).min(f64::from(MAX_BUFFER_BYTES)) as u32;
         receive_bytes = receive_bytes.max(bdp_bytes);
         send_bytes = send_bytes.max(match &network.connection_spec(id).source {
             Source::Stack(stack) => stack.send_buffer_bytes.unwrap_or(MAX_BUFFER_BYTES),

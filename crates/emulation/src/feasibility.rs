@@ -1,8 +1,8 @@
 //! Feasibility check: whether a scenario can be emulated, and the packet rates that this requires.
 
 use netflow_network::{ConnectionId, ConnectionSpec, DropPolicy, Network, Overhead, Source};
-use netflow_scenario::Prepared;
-use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, real_tcp};
+use netflow_scenario::CompiledScenario;
+use netflow_scenario::export::{REAL_TCP_HEADERS_BYTES, linux_tcp};
 use netflow_testbed::network::TcpRoute;
 
 /// Reason for not emulating a scenario.
@@ -111,7 +111,7 @@ pub const MAX_LINK_PPS: f64 = 200_000.0;
 ///
 /// # Errors
 /// The first reason why the scenario cannot be emulated.
-pub fn check_feasibility(scenario: &Prepared) -> Result<EstimatedLoad, Infeasible> {
+pub fn check_feasibility(scenario: &CompiledScenario) -> Result<EstimatedLoad, Infeasible> {
     let network = &scenario.network;
     if let Some(users) = network.workloads().next() {
         return Err(Infeasible::Users(users.name.clone()));
@@ -183,7 +183,7 @@ pub fn payload_bytes(spec: &ConnectionSpec) -> f64 {
 /// Returns the TCP settings of a connection's route. A connection without TCP only sets the MTU.
 pub(crate) fn tcp_route(network: &Network, id: ConnectionId) -> Result<TcpRoute, Infeasible> {
     let spec = network.connection_spec(id);
-    let tcp = real_tcp(spec).map_err(|what| Infeasible::Traffic {
+    let tcp = linux_tcp(spec).map_err(|what| Infeasible::Traffic {
         connection: spec.name.clone(),
         what,
     })?;

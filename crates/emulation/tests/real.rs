@@ -9,26 +9,26 @@ use netflow_emulation::{Emulation, Error, Settings};
 use netflow_needs::{Need, skip};
 use netflow_problems::m_d_1_k;
 use netflow_queues::{Buffer, DropTail};
-use netflow_scenario::{Prepared, load};
+use netflow_scenario::{CompiledScenario, load};
 use netflow_testbed::Capture;
 use netflow_testbed::network::NetworkReport;
 use pcap_file::pcap::PcapReader;
 
-fn scenario(text: &str) -> Prepared {
+fn scenario(text: &str) -> CompiledScenario {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("scenario.toml");
     std::fs::write(&path, text).unwrap();
     load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn shipped(name: &str, settings: &[&str]) -> Prepared {
+fn shipped(name: &str, settings: &[&str]) -> CompiledScenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let settings: Vec<String> = settings.iter().map(|&text| text.to_owned()).collect();
     load(&path.join(name), &settings).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// Returns the report; `None`, with a message, if the test must be skipped.
-fn run(scenario: &Prepared, settings: &Settings) -> Option<NetworkReport> {
+fn run(scenario: &CompiledScenario, settings: &Settings) -> Option<NetworkReport> {
     let report = Emulation::new(scenario, settings).and_then(|it| it.run(&|| false));
     match report {
         Ok(report) => match report.doubt() {

@@ -7,11 +7,11 @@ mod runtime_control;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use netflow_network::filled::{FilledBy, Kind};
-use netflow_network::readout::Engine as _;
+use netflow_network::engine::Engine as _;
+use netflow_network::queue_reliability::{TrafficKind, TrafficMix};
 use netflow_network::{
     Application, Aqm, ClassInterval, ClassNumbers, ConnectionId, ConnectionSpec, DropPolicy,
-    Experience, FluidOptions, LinkId, Network, RunError, Source, Step, Totals,
+    FluidOptions, LinkId, Network, RunError, Source, Step, Totals, UserStats,
 };
 use netflow_units::Csr;
 
@@ -221,7 +221,7 @@ impl Fluid {
         &self,
         from_s: f64,
         interrupted: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Vec<Experience>, RunError> {
+    ) -> Result<Vec<UserStats>, RunError> {
         let network = &self.setup.network;
         let between_s = (from_s, self.state.time_s);
         session_replay::experiences(
@@ -263,7 +263,7 @@ impl Fluid {
     }
 
     /// Returns the mix of traffic sent over a link since `before`.
-    pub fn filled_by(&self, id: LinkId, before: &[BranchCounts]) -> FilledBy {
+    pub fn filled_by(&self, id: LinkId, before: &[BranchCounts]) -> TrafficMix {
         let (plan, inner) = (&self.setup.plan, self.network().tables());
         let rank = self.rank(id);
         let l = &plan.links[rank];
@@ -272,7 +272,7 @@ impl Fluid {
         let packet_s = |rank: usize, ip_bits: f64| {
             plan.wire_bits(rank as u32, ip_bits) / self.state.links[rank].bandwidth_bps
         };
-        let mut filled = FilledBy::default();
+        let mut filled = TrafficMix::default();
         for h in l.first_hop..l.end_hop {
             let b = plan.branch_of[h as usize];
             let branch = &plan.branches[b as usize];
@@ -293,7 +293,7 @@ impl Fluid {
                     windows_fill || all_sent_pkts < SENDS_ALL * made_pkts
                 }
             };
-            let kind = Kind::in_run(spec, has_more);
+            let kind = TrafficKind::in_run(spec, has_more);
             let way = &plan.path[branch.path.0 as usize..branch.path.1 as usize];
             let place = way.iter().position(|&it| it as usize == rank);
             let above = place

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use netflow_network::{ACK_BYTES, Calibration, Overhead, Room};
+use netflow_network::{ACK_BYTES, BufferLimit, Calibration, Overhead};
 use netflow_workload::Transfers;
 
 use crate::slow_start_bursts::{Bursts, TransferPath};
@@ -56,9 +56,9 @@ pub struct LinkTraffic {
     pub bandwidth_bps: f64,
     /// Bits of a packet on the wire beyond those of IP.
     pub overhead: Overhead,
-    /// Buffer size, as [`Room::nominal_pkts`].
+    /// Buffer size, as [`BufferLimit::nominal_pkts`].
     pub buffer_pkts: f64,
-    /// Buffer size, as [`Room::bits`].
+    /// Buffer size, as [`BufferLimit::bits`].
     pub buffer_bits: Option<f64>,
     /// Largest data packet of the windows that cross it, in bits on the wire.
     pub largest_bits: f64,
@@ -363,7 +363,7 @@ impl LinkTraffic {
     }
 
     /// Creates a link with this bandwidth and buffer, without traffic.
-    pub fn empty(bandwidth_bps: f64, overhead: Overhead, room: Room) -> LinkTraffic {
+    pub fn empty(bandwidth_bps: f64, overhead: Overhead, room: BufferLimit) -> LinkTraffic {
         LinkTraffic {
             bandwidth_bps,
             overhead,
@@ -388,8 +388,8 @@ impl LinkTraffic {
         of.wanted_bps() * self.factor(of.data_bits)
     }
 
-    fn room(&self) -> Room {
-        Room {
+    fn room(&self) -> BufferLimit {
+        BufferLimit {
             time: None,
             nominal_pkts: self.buffer_pkts,
             bits: self.buffer_bits,
@@ -457,7 +457,7 @@ impl LinkTraffic {
         if drops_early {
             return DropTailTcpLaw::default();
         }
-        if self.is_paced && !calibration.with_windows(self.windows).is_some() {
+        if self.is_paced && !calibration.for_windows(self.windows).is_some() {
             return DropTailTcpLaw::paced();
         }
         let bursts = self.bursts();
@@ -467,7 +467,7 @@ impl LinkTraffic {
                 ..DropTailTcpLaw::default()
             };
         }
-        let calibration = calibration.with_windows(self.windows);
+        let calibration = calibration.for_windows(self.windows);
         let others = (1.0 - self.unresponsive_bps / self.bandwidth_bps).max(0.0);
         let poisson = 1.0 - others * self.window_model_weight().0;
         DropTailTcpLaw {

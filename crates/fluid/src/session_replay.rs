@@ -4,8 +4,8 @@
 //! round-trip times and losses that the network had at the time.
 
 use netflow_network::{
-    Experience, ExplainedHop, Explanation, LinkId, LinkLoss, Network, RunError, Wait, WaitFor,
-    WorkloadSpec, empty_rtt_s, segment_bytes,
+    ExplainedHop, Explanation, LinkId, LinkLoss, Network, ResponseTime, RunError, UserStats,
+    WaitFor, WorkloadSpec, base_rtt_s, segment_bytes,
 };
 use netflow_tcpmodel::rounds::{Direction, Path, SessionRuns};
 use netflow_units::{Bytes, Size};
@@ -181,7 +181,7 @@ pub(crate) fn experiences(
     seed: u64,
     (from_s, until_s): (f64, f64),
     interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Vec<Experience>, RunError> {
+) -> Result<Vec<UserStats>, RunError> {
     let mut first_pair = 0;
     let mut all = Vec::new();
     let seeds = network.workload_seeds(seed);
@@ -189,7 +189,7 @@ pub(crate) fn experiences(
         let rtts_s: Vec<f64> = users
             .pairs
             .iter()
-            .map(|pair| empty_rtt_s(network, pair[0]))
+            .map(|pair| base_rtt_s(network, pair[0]))
             .collect();
         let player = Player {
             conversations: conversations(&users.spec),
@@ -203,7 +203,7 @@ pub(crate) fn experiences(
             .arrivals(seed)
             .skip_while(|session| session.start_s < from_s)
             .take_while(|session| session.start_s < until_s);
-        let mut experience = Experience::default();
+        let mut experience = UserStats::default();
         loop {
             let sessions: Vec<Session> = arrivals.by_ref().take(AT_ONCE).collect();
             if sessions.is_empty() {
@@ -216,9 +216,9 @@ pub(crate) fn experiences(
                     false => player.play(session).map(Some),
                 })
                 .collect();
-            experience.came += sessions.len() as u64;
+            experience.arrived += sessions.len() as u64;
             for visit in played?.into_iter().flatten() {
-                experience.gone += u64::from(visit.is_whole);
+                experience.finished += u64::from(visit.is_whole);
                 experience.waits.extend(visit.waits);
             }
         }
@@ -246,7 +246,7 @@ struct Player<'a> {
 
 /// Experience of the user of one session.
 struct Visit {
-    waits: Vec<Wait>,
+    waits: Vec<ResponseTime>,
     /// True if all requests were answered.
     is_whole: bool,
 }
@@ -279,9 +279,9 @@ impl Player<'_> {
         let waits = played.waits;
         let rtt_s = self.rtts_s.get(pair).copied().unwrap_or(f64::NAN);
         let rows = WaitFor::ALL.into_iter().flat_map(|kind| {
-            waits.of(kind).iter().map(move |&wait_s| Wait {
+            waits.of(kind).iter().map(move |&wait_s| ResponseTime {
                 user: session.number,
-                came_s: session.start_s,
+                arrival_s: session.start_s,
                 kind,
                 wait_s,
                 rtt_s,

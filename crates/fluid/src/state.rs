@@ -1,6 +1,6 @@
 //! State of a run: everything that changes.
 
-use netflow_network::{Applied, LinkLoss, Set};
+use netflow_network::{AppliedLimits, ControlState, LinkLoss};
 use serde::{Deserialize, Serialize};
 
 use crate::delays::BranchDelays;
@@ -68,7 +68,7 @@ pub struct State {
 /// Control values of a connection, and its packets without a route before they were set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SetState {
-    pub now: Set,
+    pub now: ControlState,
     /// Path at the start, which determines the order of the links.
     pub first_path: Option<u32>,
     /// True if it has since used a path that the initial values do not use.
@@ -140,7 +140,7 @@ pub(crate) struct BranchState {
     /// Packets/s of one connection during the last step.
     pub rate_pps: f64,
     /// Inputs from which the rate was computed.
-    pub applied: Option<Applied>,
+    pub applied: Option<AppliedLimits>,
     pub sent_pkts: f64,
     pub rtt_time: f64,
     pub loss_time: f64,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use netflow_network::{Buffer, LinkId};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_units::{Bytes, Packets, Room, Seconds, Size};
 
 use crate::{Link, Node, Position, Reverse, Topology};
@@ -24,7 +24,7 @@ struct DirectedLink {
 impl Topology {
     /// Returns the nodes and links of a scenario. Two links that differ only in their direction become
     /// one link. Queue disciplines and connections are left out.
-    pub fn of(scenario: &Prepared) -> Topology {
+    pub fn of(scenario: &CompiledScenario) -> Topology {
         let network = &scenario.network;
         let mut nodes: Vec<Node> = network
             .nodes()
@@ -59,7 +59,7 @@ impl Topology {
                 metric: spec.metric,
                 buffer: room(spec.buffer),
                 srlg: groups.remove(&id).unwrap_or_default(),
-                other: network.other_way(id).map(|other| other.index()),
+                other: network.opposite_direction(id).map(|other| other.index()),
             }
         });
         let ways: Vec<DirectedLink> = ways.collect();

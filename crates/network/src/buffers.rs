@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use crate::builder::{ACK_BYTES, PACKET_BYTES, Routes};
-use crate::tables::{Class, NO_BRANCH, Tables};
+use crate::compiled::{Class, CompiledNetwork, NO_CLASS_PATH};
 use crate::{Buffer, BufferTime, ConnectionSpec, DropPolicy, LinkSpec, NodeId, Overhead, Source};
 
 /// Minimum buffer of one bandwidth-delay product, in packets.
-const LEAST_PKTS: f64 = 10.0;
+const MIN_BDP_PKTS: f64 = 10.0;
 /// Round-trip time that sizes such a buffer in a network without traffic, in seconds.
-const IDLE_S: f64 = 0.1;
+const IDLE_NETWORK_RTT_S: f64 = 0.1;
 
 /// Buffer size of a link's queue in the fluid model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Room {
+pub struct BufferLimit {
     /// Size in packets, the packet in service included. A size in bits is converted with the packet size that
     /// is expected before the start.
     pub nominal_pkts: f64,
@@ -23,10 +23,10 @@ pub struct Room {
     pub time: Option<BufferTime>,
 }
 
-impl Room {
+impl BufferLimit {
     /// Returns the buffer after a change of the link's bandwidth to this many bit/s.
     #[inline]
-    pub fn at(self, bandwidth_bps: f64) -> Room {
+    pub fn at(self, bandwidth_bps: f64) -> BufferLimit {
         let (Some(time), Some(bits)) = (self.time, self.bits) else {
             return self;
         };
@@ -34,7 +34,7 @@ impl Room {
         if changed_bits == bits {
             return self;
         }
-        Room {
+        BufferLimit {
             nominal_pkts: (self.nominal_pkts * changed_bits / bits).max(1.0),
             bits: Some(changed_bits),
             time: self.time,
@@ -64,12 +64,12 @@ impl Room {
     }
 }
 
-impl Tables {
+impl CompiledNetwork {
     /// Returns the buffer size of the queue of this link.
-    pub fn room(&self, link: u32) -> Room {
+    pub fn buffer_limit(&self, link: u32) -> BufferLimit {
         let link = link as usize;
         let spec = &self.links[link];
-        Room {
+        BufferLimit {
             nominal_pkts: self.buffer_pkts[link],
             bits: spec
                 .buffer
@@ -84,7 +84,7 @@ impl Tables {
 }
 
 /// Links and the traffic that crosses them.
-pub(crate) struct Crossed<'a> {
+pub(crate) struct BufferSizing<'a> {
     pub links: &'a [LinkSpec],
     pub connections: &'a [ConnectionSpec],
     pub classes: &'a [Class],
@@ -153,17 +153,17 @@ impl Sizes {
 
 /// Longest round-trip time without queueing over a link, and the packet sizes of its traffic.
 #[derive(Clone, Copy, Default)]
-struct Trip {
+struct LinkRtt {
     longest_s: f64,
     sizes: Sizes,
 }
 
-impl Trip {
+impl LinkRtt {
     fn is_idle(&self) -> bool {
         self.sizes.mean_bytes().is_none()
     }
 
-    fn merge(&mut self, other: &Trip) {
+    fn merge(&mut self, other: &LinkRtt) {
         self.longest_s = self.longest_s.max(other.longest_s);
         self.sizes.merge(&other.sizes);
     }
@@ -171,9 +171,9 @@ impl Trip {
 
 /// Assigns round-trip times to links without traffic. They get those of the links that leave or enter the
 /// same node, because they carry that traffic after a failure. Otherwise they get those of the whole network.
-fn size_backups(links: &[LinkSpec], trips: &mut [Trip]) {
-    let mut network = Trip::default();
-    let (mut leaving, mut entering): (HashMap<NodeId, Trip>, HashMap<NodeId, Trip>) =
+fn size_backups(links: &[LinkSpec], trips: &mut [LinkRtt]) {
+    let mut network = LinkRtt::default();
+    let (mut leaving, mut entering): (HashMap<NodeId, LinkRtt>, HashMap<NodeId, LinkRtt>) =
         Default::default();
     for (link, trip) in links.iter().zip(&*trips) {
         network.merge(trip);
@@ -190,16 +190,16 @@ fn size_backups(links: &[LinkSpec], trips: &mut [Trip]) {
     }
 }
 
-impl Crossed<'_> {
+impl BufferSizing<'_> {
     /// Returns the buffer of every link in packets.
     pub fn buffers_pkts(&self) -> Vec<f64> {
         let data = self.data();
         let needs_trips = |link: &LinkSpec| link.buffer == Buffer::BandwidthDelay;
         let trips = match self.links.iter().any(needs_trips) {
             true => self.trips(),
-            false => vec![Trip::default(); self.links.len()],
+            false => vec![LinkRtt::default(); self.links.len()],
         };
-        let room = |((link, data), trip): ((&LinkSpec, &Sizes), &Trip)| match link.buffer {
+        let room = |((link, data), trip): ((&LinkSpec, &Sizes), &LinkRtt)| match link.buffer {
             Buffer::Packets(pkts) => pkts,
             Buffer::Bytes(bytes) => (bytes / data.expected_bytes(link.overhead)).max(1.0),
             Buffer::Time(time) => {
@@ -230,12 +230,12 @@ impl Crossed<'_> {
     }
 
     /// Returns the round-trip times over each link at the start.
-    fn trips(&self) -> Vec<Trip> {
-        let mut trips = vec![Trip::default(); self.links.len()];
+    fn trips(&self) -> Vec<LinkRtt> {
+        let mut trips = vec![LinkRtt::default(); self.links.len()];
         let at_start = self.routes.epochs.first();
         let branches = at_start.map_or(&[][..], |epoch| &epoch.branch_of);
         for (class, &branch) in self.classes.iter().zip(branches) {
-            if branch == NO_BRANCH {
+            if branch == NO_CLASS_PATH {
                 continue;
             }
             let branch = self.routes.branches[branch as usize];
@@ -274,9 +274,11 @@ impl Crossed<'_> {
     }
 }
 
-fn bandwidth_delay_pkts(link: &LinkSpec, trip: &Trip) -> f64 {
+fn bandwidth_delay_pkts(link: &LinkSpec, trip: &LinkRtt) -> f64 {
     let mean_bytes = trip.sizes.mean_bytes();
-    let (seconds, bytes) = mean_bytes.map_or((IDLE_S, PACKET_BYTES), |it| (trip.longest_s, it));
+    let (seconds, bytes) = mean_bytes.map_or((IDLE_NETWORK_RTT_S, PACKET_BYTES), |it| {
+        (trip.longest_s, it)
+    });
     let pkts = (link.bandwidth_bps * seconds / (8.0 * link.overhead.wire_bytes(bytes))).ceil();
     let threshold_pkts = match link.queue {
         DropPolicy::Red(red) => red.max_pkts,
@@ -287,5 +289,5 @@ fn bandwidth_delay_pkts(link: &LinkSpec, trip: &Trip) -> f64 {
             .fold(0.0, f64::max),
         DropPolicy::DropTail | DropPolicy::Managed(_) => 0.0,
     };
-    pkts.max(LEAST_PKTS).max(2.0 * threshold_pkts.ceil())
+    pkts.max(MIN_BDP_PKTS).max(2.0 * threshold_pkts.ceil())
 }

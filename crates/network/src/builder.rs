@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use netflow_units::link_name;
 
-use crate::buffers::Crossed;
-use crate::given::Given;
+use crate::buffers::BufferSizing;
+use crate::compiled::{Class, ClassPath, CompiledNetwork, Epoch, LinkEvent, NO_CLASS_PATH};
+use crate::explicit_paths::ExplicitPaths;
 use crate::ids::Owner;
-use crate::risks::Risks;
 use crate::routing::{Request, Router};
-use crate::scheduling::{ClassedLink, Expanded};
-use crate::settable::{AllAnnounced, Settable, place_of_class};
-use crate::tables::{Branch, Class, Epoch, LinkEvent, NO_BRANCH, Tables};
+use crate::runtime_control::{AllAnnounced, ControllableConnection, control_index_of_class};
+use crate::scheduling::{ClassQueues, MultiQueueLink};
+use crate::srlg::RiskGroups;
 use crate::users::{UserTraffic, Users, WorkloadSpec};
 use crate::{
     Acks, AggregateId, AggregateSpec, Application, Buffer, BuildError, Calibration,
@@ -39,16 +39,16 @@ pub struct NetworkBuilder {
     events: Vec<EventSpec>,
     aggregates: Vec<AggregateSpec>,
     workloads: Vec<Users>,
-    pub(crate) classed: Vec<ClassedLink>,
+    pub(crate) classed: Vec<MultiQueueLink>,
     /// Duplex links and shared-risk link groups.
-    pub(crate) risks: Risks,
+    pub(crate) risks: RiskGroups,
     /// Traffic classes of connections.
     pub(crate) queue_class_of: BTreeMap<u32, String>,
     /// Values that may be set at run time.
     pub(crate) announced: AllAnnounced,
     /// Errors for ids of other networks.
     foreign: Vec<BuildError>,
-    pub(crate) expanded: Expanded,
+    pub(crate) expanded: ClassQueues,
     pub(crate) calibration: Option<CalibrationPlan>,
     memory_limit_bytes: Option<u64>,
 }
@@ -57,7 +57,7 @@ impl Network {
     /// Returns a builder with all inputs of this network, to change and rebuild it. Ids stay those of this
     /// network.
     pub fn to_builder(&self) -> NetworkBuilder {
-        let Tables {
+        let CompiledNetwork {
             owner,
             nodes,
             links,
@@ -67,7 +67,7 @@ impl Network {
             workloads,
             classed,
             queue_class_of,
-            other_way,
+            opposite_direction: other_way,
             risk_groups,
             settable,
             calibration,
@@ -105,7 +105,7 @@ impl Network {
             aggregates: aggregates.clone(),
             workloads: workloads.clone(),
             classed: classed.clone(),
-            risks: Risks {
+            risks: RiskGroups {
                 other_way: other_way.clone(),
                 groups: groups.collect(),
             },
@@ -114,7 +114,7 @@ impl Network {
                 .map(|it| (it.connection, it.announced()))
                 .collect(),
             foreign: Vec::new(),
-            expanded: Expanded::default(),
+            expanded: ClassQueues::default(),
             calibration: calibration.clone(),
             memory_limit_bytes: Some(*memory_limit_bytes),
         }
@@ -140,11 +140,11 @@ impl NetworkBuilder {
             aggregates: Vec::new(),
             workloads: Vec::new(),
             classed: Vec::new(),
-            risks: Risks::default(),
+            risks: RiskGroups::default(),
             queue_class_of: BTreeMap::new(),
             announced: BTreeMap::new(),
             foreign: Vec::new(),
-            expanded: Expanded::default(),
+            expanded: ClassQueues::default(),
             calibration: None,
             memory_limit_bytes: None,
         }
@@ -259,7 +259,7 @@ impl NetworkBuilder {
                     path: path.clone(),
                     return_path: return_path.clone(),
                     flow: spec.flow,
-                    divides: None,
+                    ecmp_share: None,
                     transfers: None,
                     acks,
                 });
@@ -276,7 +276,7 @@ impl NetworkBuilder {
     }
 
     /// Adds class queues to a link.
-    pub fn schedule(&mut self, spec: ClassedLink) {
+    pub fn schedule(&mut self, spec: MultiQueueLink) {
         self.must_own(&[("link", spec.link.1)], |_| "classes of a link".to_owned());
         self.classed.push(spec);
     }
@@ -322,7 +322,7 @@ impl NetworkBuilder {
         }
         let mut errors = Vec::new();
         self.check_classes(&mut errors);
-        self.expanded = Expanded::new(&mut self.links, &self.classed, &mut errors);
+        self.expanded = ClassQueues::new(&mut self.links, &self.classed, &mut errors);
         let link_names = self.check_links(&mut errors);
         self.check_connections(&mut errors);
         self.check_events(&link_names, &mut errors);
@@ -354,7 +354,7 @@ impl NetworkBuilder {
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s)); // stable: ties in order of addition
         let routes = self.routes(&class_of, &classes, &events)?;
-        let crossed = Crossed {
+        let crossed = BufferSizing {
             links: &self.links,
             connections: &self.connections,
             classes: &classes,
@@ -363,7 +363,7 @@ impl NetworkBuilder {
         let buffer_pkts = crossed.buffers_pkts();
         let (other_way, risk_groups) = self.risks.tables();
         Ok(Network {
-            inner: Arc::new(Tables {
+            inner: Arc::new(CompiledNetwork {
                 owner: self.owner,
                 buffer_pkts,
                 nodes: self.nodes,
@@ -381,7 +381,7 @@ impl NetworkBuilder {
                 shared: self.expanded.shared,
                 classed: self.classed,
                 queue_class_of: self.queue_class_of,
-                other_way,
+                opposite_direction: other_way,
                 risk_groups,
                 settable: routes.settable,
                 calibration: self.calibration,
@@ -754,10 +754,10 @@ fn check_window(w: &WindowSource, check: &mut impl FnMut(&'static str, f64, Allo
 
 /// Largest window of a [stack](Source::Stack) in packets, because an acknowledgement cannot identify more
 /// packets.
-pub const MOST_STACK_WINDOW: f64 = 1e6;
+pub const MAX_STACK_WINDOW_PKTS: f64 = 1e6;
 
 /// Default largest window in packets of a source with a congestion window. A stack has a send buffer instead.
-pub const DEFAULT_MOST_WINDOW: f64 = 1e4;
+pub const DEFAULT_MAX_WINDOW_PKTS: f64 = 1e4;
 
 #[derive(Clone, Copy)]
 enum Allowed {
@@ -781,7 +781,7 @@ fn check_range(
         Allowed::AtLeastOne => (value >= 1.0, "at least 1"),
         Allowed::AtLeastTwo => (value >= 2.0, "at least 2"),
         Allowed::StackWindow => (
-            (1.0..=MOST_STACK_WINDOW).contains(&value),
+            (1.0..=MAX_STACK_WINDOW_PKTS).contains(&value),
             "1 to 1000000 with a stack",
         ),
         Allowed::UnitInterval => (value > 0.0 && value <= 1.0, "above 0 and at most 1"),
@@ -796,11 +796,11 @@ fn check_range(
 
 /// Branches of all classes over time.
 pub(crate) struct Routes {
-    pub branches: Vec<Branch>,
+    pub branches: Vec<ClassPath>,
     path_links: Vec<u32>,
     pub epochs: Vec<Epoch>,
     /// Settable connections. `branches_of` lists the branches of each, one for all precedences of a path.
-    settable: Vec<Settable>,
+    settable: Vec<ControllableConnection>,
     branches_of: Vec<Vec<u32>>,
     /// Branches over settable paths only, which are unused by default.
     only_set: BTreeSet<u32>,
@@ -808,7 +808,7 @@ pub(crate) struct Routes {
 
 /// Data path and return path of a class, for one set of working links.
 #[derive(PartialEq)]
-pub(crate) struct Ways {
+pub(crate) struct PathPairs {
     pub data: Vec<u32>,
     pub back: Vec<u32>,
 }
@@ -869,7 +869,7 @@ impl NetworkBuilder {
         router: &Router,
         classes: &[Class],
         down: &[bool],
-    ) -> Result<Vec<Option<Ways>>, Vec<BuildError>> {
+    ) -> Result<Vec<Option<PathPairs>>, Vec<BuildError>> {
         let (ways, errors) = self.ways_now(router, classes, down);
         if errors.is_empty() {
             Ok(ways)
@@ -884,7 +884,7 @@ impl NetworkBuilder {
         router: &Router,
         classes: &[Class],
         down: &[bool],
-    ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
+    ) -> (Vec<Option<PathPairs>>, Vec<BuildError>) {
         let each = classes.iter().map(|class| class.connection);
         let each: Vec<_> = each.map(|c| (c, self.spec_of(c))).collect();
         self.ways_of(router, &each, down)
@@ -895,14 +895,17 @@ impl NetworkBuilder {
         &self,
         router: &Router,
         classes: &[Class],
-        ways: &[Option<Ways>],
+        ways: &[Option<PathPairs>],
         down: &[bool],
     ) -> usize {
         let flows = classes.iter().zip(ways).filter_map(|(class, ways)| {
-            let (ways, asked) = (ways.as_ref()?, Asked::of(self.spec_of(class.connection)));
+            let (ways, asked) = (
+                ways.as_ref()?,
+                RequestedPaths::of(self.spec_of(class.connection)),
+            );
             let is_flow = asked.path.is_none() && asked.spec.flow.is_some();
             let looked_for = is_flow && asked.spec.is_several_flows();
-            let path = if asked.is_turned {
+            let path = if asked.is_reversed {
                 &ways.back
             } else {
                 &ways.data
@@ -916,10 +919,10 @@ impl NetworkBuilder {
     fn set_ways(
         &self,
         router: &Router,
-        settable: &[Settable],
+        settable: &[ControllableConnection],
         down: &[bool],
-    ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
-        let over = |it: &Settable, path: &Vec<NodeId>| ConnectionSpec {
+    ) -> (Vec<Option<PathPairs>>, Vec<BuildError>) {
+        let over = |it: &ControllableConnection, path: &Vec<NodeId>| ConnectionSpec {
             path: Some(path.clone()),
             ..self.spec_of(it.connection).clone()
         };
@@ -953,9 +956,13 @@ impl NetworkBuilder {
         router: &Router,
         connections: &[(u32, &ConnectionSpec)],
         down: &[bool],
-    ) -> (Vec<Option<Ways>>, Vec<BuildError>) {
-        let asked = || connections.iter().map(|&(_, spec)| Asked::of(spec));
-        let given = Given {
+    ) -> (Vec<Option<PathPairs>>, Vec<BuildError>) {
+        let asked = || {
+            connections
+                .iter()
+                .map(|&(_, spec)| RequestedPaths::of(spec))
+        };
+        let given = ExplicitPaths {
             builder: self,
             router,
             down,
@@ -1001,11 +1008,11 @@ impl NetworkBuilder {
                 }
             });
         }
-        let asked_by = |i: usize| Asked::of(connections[i].1);
+        let asked_by = |i: usize| RequestedPaths::of(connections[i].1);
         let ends = |&i: &usize| request(asked_by(i).to, asked_by(i).from);
         let requests: Vec<Request> = looked_for.iter().map(ends).collect();
         for (&i, path) in looked_for.iter().zip(router.paths(&requests, down)) {
-            let Asked { spec, from, to, .. } = asked_by(i);
+            let RequestedPaths { spec, from, to, .. } = asked_by(i);
             let needed = spec.needs_way_back();
             if path.is_none() && needed {
                 errors.push(self.unreachable(spec, to, from));
@@ -1018,7 +1025,7 @@ impl NetworkBuilder {
         }
         let queue_of = self.queue_of();
         let both = |((data, back), &(connection, spec)): ((Option<_>, Option<_>), &(u32, _))| {
-            let (data, back) = match Asked::of(spec).is_turned {
+            let (data, back) = match RequestedPaths::of(spec).is_reversed {
                 true => (back?, data?),
                 false => (data?, back?),
             };
@@ -1032,7 +1039,7 @@ impl NetworkBuilder {
                         .collect()
                 }
             };
-            Some(Ways {
+            Some(PathPairs {
                 data: queues(data),
                 back: queues(back),
             })
@@ -1051,37 +1058,37 @@ impl NetworkBuilder {
 }
 
 /// Requested paths of a connection, in the direction in which they are routed.
-struct Asked<'a> {
+struct RequestedPaths<'a> {
     spec: &'a ConnectionSpec,
     from: NodeId,
     to: NodeId,
     path: Option<&'a [NodeId]>,
     return_path: Option<&'a [NodeId]>,
     /// True if they are the reverse of the connection's own direction.
-    is_turned: bool,
+    is_reversed: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestedPaths<'a> {
     /// Returns the requested paths. Requests of users use the path of their replies reversed, unless a return
     /// path is given.
-    fn of(spec: &'a ConnectionSpec) -> Asked<'a> {
+    fn of(spec: &'a ConnectionSpec) -> RequestedPaths<'a> {
         let (path, return_path) = (spec.path.as_deref(), spec.return_path.as_deref());
         match &spec.source {
-            Source::Users(it) if !it.replies => Asked {
+            Source::Users(it) if !it.replies => RequestedPaths {
                 spec,
                 from: spec.to,
                 to: spec.from,
                 path: return_path,
                 return_path: path,
-                is_turned: true,
+                is_reversed: true,
             },
-            _ => Asked {
+            _ => RequestedPaths {
                 spec,
                 from: spec.from,
                 to: spec.to,
                 path,
                 return_path,
-                is_turned: false,
+                is_reversed: false,
             },
         }
     }
@@ -1101,18 +1108,18 @@ impl Routes {
         &mut self,
         at_s: f64,
         classes: &[Class],
-        ways: &[Option<Ways>],
+        ways: &[Option<PathPairs>],
         changed: &dyn Fn(usize) -> bool,
     ) {
         let mut branch_of = match self.epochs.last() {
             Some(before) => before.branch_of.clone(),
-            None => vec![NO_BRANCH; ways.len()],
+            None => vec![NO_CLASS_PATH; ways.len()],
         };
         for (class, ways) in ways.iter().enumerate().filter(|(class, _)| changed(*class)) {
             branch_of[class] = match ways {
-                None => NO_BRANCH,
+                None => NO_CLASS_PATH,
                 Some(ways) => {
-                    let place = place_of_class(&self.settable, &classes[class]);
+                    let place = control_index_of_class(&self.settable, &classes[class]);
                     let branch = self.branch(class as u32, &classes[class], place, ways);
                     self.only_set.remove(&branch);
                     branch
@@ -1128,11 +1135,11 @@ impl Routes {
 
     /// Sets the branches over settable paths in the last epoch. `ways` lists the paths of all settable
     /// connections in order.
-    fn set_branches(&mut self, class_of: &[u32], classes: &[Class], ways: &[Option<Ways>]) {
+    fn set_branches(&mut self, class_of: &[u32], classes: &[Class], ways: &[Option<PathPairs>]) {
         let mut ways = ways.iter();
         let mut set = Vec::with_capacity(self.settable.len());
         for place in 0..self.settable.len() {
-            let Settable {
+            let ControllableConnection {
                 connection, paths, ..
             } = &self.settable[place];
             let (number, paths) = (class_of[*connection as usize], paths.len());
@@ -1142,7 +1149,7 @@ impl Routes {
                 let new = self.branches.len() as u32;
                 branches.push(match ways {
                     Some(ways) => self.branch(number, class, Some(place), ways),
-                    None => NO_BRANCH,
+                    None => NO_CLASS_PATH,
                 });
                 if self.branches.len() as u32 > new {
                     self.only_set.insert(new);
@@ -1163,9 +1170,15 @@ impl Routes {
 
     /// Returns the first branch of this class over these paths, new or existing. There is one branch for each
     /// precedence of its packets.
-    fn branch(&mut self, number: u32, class: &Class, place: Option<usize>, ways: &Ways) -> u32 {
+    fn branch(
+        &mut self,
+        number: u32,
+        class: &Class,
+        place: Option<usize>,
+        ways: &PathPairs,
+    ) -> u32 {
         let is_known = |&b: &u32| {
-            b != NO_BRANCH
+            b != NO_CLASS_PATH
                 && self.links(self.branches[b as usize].data) == ways.data
                 && self.links(self.branches[b as usize].back) == ways.back
         };
@@ -1189,7 +1202,7 @@ impl Routes {
         }
         let precedences = class.aggregate.map_or(1, |_| 3);
         self.branches
-            .extend((0..precedences).map(|precedence| Branch {
+            .extend((0..precedences).map(|precedence| ClassPath {
                 class: number,
                 precedence,
                 data,

@@ -18,7 +18,7 @@ pub struct Calibration {
 const ALIKE: f64 = 1.25;
 
 /// Returns whether two window counts are similar enough to share a calibration.
-pub fn windows_are_alike(some: f64, others: f64) -> bool {
+pub fn are_windows_similar(some: f64, others: f64) -> bool {
     some.max(others) < ALIKE * some.min(others)
 }
 
@@ -41,8 +41,8 @@ impl Calibration {
 
     /// Returns the correction for this number of windows: none if it differs too much from the measured
     /// number.
-    pub fn with_windows(self, windows: f64) -> Calibration {
-        match windows_are_alike(windows, self.windows) {
+    pub fn for_windows(self, windows: f64) -> Calibration {
+        match are_windows_similar(windows, self.windows) {
             true => self,
             false => Calibration::default(),
         }
@@ -68,7 +68,7 @@ impl CalibrationPlan {
     }
 
     /// Returns the simulated time in seconds; the measurement is its second half.
-    pub fn followed_s(&self) -> f64 {
+    pub fn simulated_s(&self) -> f64 {
         2.0 * self.watched_s
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::settable::AllAnnounced;
-use crate::tables::Class;
+use crate::compiled::Class;
+use crate::runtime_control::AllAnnounced;
 use crate::{Acks, Application, ConnectionSpec, FlowHash, NodeId, Source};
 
 /// All properties that make two connections behave differently.
@@ -83,7 +83,7 @@ fn behaviour<'a>(c: &'a ConnectionSpec, marks: Marks<'a>, set_alone: Option<u32>
         packet_size: c.packet_size_bytes.to_bits(),
         paths: (c.path.as_deref(), c.return_path.as_deref()),
         flow: c.flow,
-        divides: (c.divides).map(|it| [it.from, it.until].map(f64::to_bits)),
+        divides: (c.ecmp_share).map(|it| [it.from, it.until].map(f64::to_bits)),
         transfers: c.transfers.as_ref().map(|it| Arc::as_ptr(it).cast()),
         acks: c.acks,
         marks,

@@ -4,25 +4,25 @@ use crate::{Change, ConnectionId, ConnectionSpec, LinkId, Network, Source};
 
 /// Sum of rates that does not depend on the order of its terms (fixed-point arithmetic).
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct FixedPointSum {
     /// Number of units of [`UNIT_BPS`].
     units: u128,
-    is_endless: bool,
+    is_infinite: bool,
 }
 
 /// Unit of a sum in bit/s: a power of two, so that nearly every rate is a whole number of units.
 const UNIT_BPS: f64 = 1.0 / (1_u64 << 24) as f64;
 
-impl Sum {
+impl FixedPointSum {
     fn add(&mut self, bps: f64) {
-        self.is_endless |= bps == f64::INFINITY;
+        self.is_infinite |= bps == f64::INFINITY;
         if bps.is_finite() {
             self.units = self.units.saturating_add((bps / UNIT_BPS) as u128);
         }
     }
 
     fn bps(&self) -> f64 {
-        match self.is_endless {
+        match self.is_infinite {
             true => f64::INFINITY,
             false => self.units as f64 * UNIT_BPS,
         }
@@ -30,14 +30,14 @@ impl Sum {
 }
 
 /// State of the links at one time, indexed by link.
-struct Now {
+struct LinkState {
     bandwidths_bps: Vec<f64>,
     delays_s: Vec<f64>,
 }
 
-impl Now {
-    fn new(network: &Network, at_s: f64) -> Now {
-        Now {
+impl LinkState {
+    fn new(network: &Network, at_s: f64) -> LinkState {
+        LinkState {
             bandwidths_bps: network.bandwidths_at_bps(at_s),
             delays_s: network.delays_at_s(at_s),
         }
@@ -62,8 +62,8 @@ impl Network {
     /// The demand is infinite if TCP without any other limit than the other links can fill the link. Demand
     /// divided by bandwidth is the load factor of the link.
     pub fn demand_bps(&self, from_s: f64, to_s: f64) -> Vec<f64> {
-        let now = Now::new(self, from_s);
-        let mut demands = vec![Sum::default(); self.link_count()];
+        let now = LinkState::new(self, from_s);
+        let mut demands = vec![FixedPointSum::default(); self.link_count()];
         let mut has_unlimited = vec![false; self.link_count()];
         for id in self.connections() {
             let path = self.path_at(id, from_s);
@@ -90,7 +90,7 @@ impl Network {
                 has_unlimited[link.index()] |= wanted_bps == f64::INFINITY;
             }
         }
-        let demands = demands.iter().map(Sum::bps);
+        let demands = demands.iter().map(FixedPointSum::bps);
         let limits = has_unlimited.iter().zip(&now.bandwidths_bps);
         let demands = demands.zip(limits).map(|(bps, (&unlimited, &width_bps))| {
             if unlimited && bps > width_bps {
@@ -118,12 +118,12 @@ impl Network {
     /// Returns the uncontended throughput in packets/s of a TCP connection (all `count` of it) with unlimited
     /// data from the start. Returns `None` without a path or a limit, and for sources with a rate of their
     /// own.
-    pub fn alone_pps(&self, id: ConnectionId) -> Option<f64> {
+    pub fn uncontended_pps(&self, id: ConnectionId) -> Option<f64> {
         let spec = self.connection_spec(id);
         if spec.source.own_pps().is_some() {
             return None;
         }
-        let now = Now::new(self, 0.0);
+        let now = LinkState::new(self, 0.0);
         let path = self.path(id);
         let widths = path.iter().map(|&link| self.width_bps(link, spec, &now));
         let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
@@ -133,7 +133,7 @@ impl Network {
     }
 
     /// Returns the rate of a connection (all `count` of it) over a path without limits, in bit/s.
-    fn wanted_bps(&self, id: ConnectionId, at_s: f64, now: &Now) -> f64 {
+    fn wanted_bps(&self, id: ConnectionId, at_s: f64, now: &LinkState) -> f64 {
         let spec = self.connection_spec(id);
         let each_pps = self.windows_pps(id, at_s, now);
         let each_pps = each_pps.min(spec.application.mean_pps());
@@ -142,7 +142,7 @@ impl Network {
 
     /// Returns the rate of each of a connection's `count` over a path without limits, with unlimited data, in
     /// packets/s.
-    fn windows_pps(&self, id: ConnectionId, at_s: f64, now: &Now) -> f64 {
+    fn windows_pps(&self, id: ConnectionId, at_s: f64, now: &LinkState) -> f64 {
         let spec = self.connection_spec(id);
         let packet_bits = 8.0 * spec.packet_size_bytes;
         let window_pps = |window: Option<f64>| {
@@ -172,14 +172,20 @@ impl Network {
     }
 
     /// Returns the throughput of a link in IP bit/s for packets of this connection's size.
-    fn width_bps(&self, link: LinkId, spec: &ConnectionSpec, now: &Now) -> f64 {
+    fn width_bps(&self, link: LinkId, spec: &ConnectionSpec, now: &LinkState) -> f64 {
         let overhead = self.link_spec(link).overhead;
         now.bandwidths_bps[link.index()] / overhead.factor(8.0 * spec.packet_size_bytes)
     }
 
     /// Returns the lowest throughput of the links of a path before this one, by
     /// [`width_bps`](Self::width_bps).
-    fn before_bps(&self, path: &[LinkId], link: LinkId, spec: &ConnectionSpec, now: &Now) -> f64 {
+    fn before_bps(
+        &self,
+        path: &[LinkId],
+        link: LinkId,
+        spec: &ConnectionSpec,
+        now: &LinkState,
+    ) -> f64 {
         let before = path.iter().take_while(|&&other| other != link);
         let widths = before.map(|&other| self.width_bps(other, spec, now));
         widths.fold(f64::INFINITY, f64::min)

@@ -9,7 +9,7 @@ use netflow_diffserv::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::readout::fraction;
+use crate::engine::fraction;
 use crate::{AggregateId, BuildError, ConnectionId, ConnectionSpec, DropPolicy, LinkSpec, Network};
 
 /// Marker of an aggregate's packets.

@@ -43,8 +43,8 @@ pub struct Explanation {
     /// State of its TCP, for sources with a congestion window; the first of several connections.
     pub tcp: Option<TcpState>,
     /// Largest number of packets in flight, from
-    /// [`Engine::most_out_pkts`](crate::readout::Engine::most_out_pkts).
-    pub most_out_pkts: Option<u32>,
+    /// [`Engine::max_in_flight_pkts`](crate::engine::Engine::max_in_flight_pkts).
+    pub max_in_flight_pkts: Option<u32>,
     /// Limit of the rate in the last step; `None` if it did not send then.
     pub limit: Option<Limit>,
     /// Sending rate in the last step in packets/s. In the packet model it is the window, or the packets in
@@ -84,7 +84,7 @@ pub enum Limit {
 
 /// Feedback that a source received in a step, and the limit of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Applied {
+pub struct AppliedLimits {
     /// Limit of its rate.
     pub limit: Limit,
     /// Observed loss probability.
@@ -130,7 +130,7 @@ pub struct ExplainedHop {
 
 impl Explanation {
     /// Returns an explanation with these hops and without source data.
-    pub fn of_way(time_s: f64, count: u32, hops: Vec<ExplainedHop>) -> Explanation {
+    pub fn of_path(time_s: f64, count: u32, hops: Vec<ExplainedHop>) -> Explanation {
         let parts = hops
             .iter()
             .map(|h| h.waiting_s + h.transmission_s + h.propagation_s);
@@ -149,7 +149,7 @@ impl Explanation {
             window_limit_pps: None,
             application_pps: None,
             tcp: None,
-            most_out_pkts: None,
+            max_in_flight_pkts: None,
             limit: None,
             rate_pps: 0.0,
             hops,
@@ -166,7 +166,7 @@ impl Explanation {
     }
 
     /// Adds the observations and the limit of the source.
-    pub fn apply(&mut self, applied: &Applied, window_pkts: f64) {
+    pub fn apply(&mut self, applied: &AppliedLimits, window_pkts: f64) {
         self.limit = Some(applied.limit);
         self.seen_loss_probability = Some(applied.loss);
         self.seen_rtt_s = Some(applied.rtt_s);

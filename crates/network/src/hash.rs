@@ -6,7 +6,7 @@ use fnv::FnvHasher;
 
 /// Returns a hash that is the same on every machine and with every compiler, because random numbers depend on
 /// it.
-pub fn hash_of(value: impl Hash) -> u64 {
+pub fn fnv_hash(value: impl Hash) -> u64 {
     let mut hasher = FnvHasher::default();
     value.hash(&mut hasher);
     netflow_units::hash_mix(hasher.finish())

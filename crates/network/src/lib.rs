@@ -5,51 +5,50 @@
 //! [`Network`]. [`Options`] select the model and its time step. A [`Run`] advances a simulation and passes
 //! every recording interval to a [`Recorder`].
 //!
-//! [`tables`], [`hash`], [`likeness`] and [`readout`] are for engines.
+//! [`compiled`], [`hash`], [`canonical_order`] and [`engine`] are for engines.
 //!
 //! Internal units are seconds, packets, packets per second, bits per second and bytes.
 
 mod buffers;
 mod builder;
 mod calibration;
+pub mod canonical_order;
 mod classes;
 mod columns;
+pub mod compiled;
 mod demand;
-mod detours;
 mod diffserv;
+mod ecmp;
+pub mod engine;
 mod error;
 mod explain;
-pub mod filled;
-mod flows;
-mod given;
+mod explicit_paths;
 pub mod hash;
 mod ids;
-pub mod likeness;
 mod network;
 mod options;
 mod outages;
-pub mod readout;
+pub mod queue_reliability;
 mod recording;
-mod risks;
+mod rerouting;
 mod routing;
+mod runtime_control;
 mod scheduling;
-mod settable;
 mod spec;
-pub mod tables;
+mod srlg;
 mod totals;
 mod users;
 
-pub use buffers::Room;
+pub use buffers::BufferLimit;
 pub use builder::{
-    ACK_BYTES, DEFAULT_MOST_WINDOW, MOST_STACK_WINDOW, NetworkBuilder, PACKET_BYTES,
+    ACK_BYTES, DEFAULT_MAX_WINDOW_PKTS, MAX_STACK_WINDOW_PKTS, NetworkBuilder, PACKET_BYTES,
 };
-pub use calibration::{Calibration, CalibrationPlan, windows_are_alike};
+pub use calibration::{Calibration, CalibrationPlan, are_windows_similar};
 pub use columns::{Cell, Column, Columns};
-pub use detours::{Detour, DetourWay, Detours, Rerouted};
 pub use diffserv::{AggregateSpec, AggregateTotals, Edge, MarkerRates, PrecedenceTotals, Rio};
+pub use ecmp::{EcmpShare, EqualPaths, FlowHash, MAX_HASHED_FLOWS, MAX_PATHS, PathShare};
 pub use error::{BuildError, RunError};
-pub use explain::{Applied, ExplainedHop, Explanation, Limit};
-pub use flows::{EqualPaths, FlowHash, MOST_HASHED, MOST_PATHS, PathShare, Portion};
+pub use explain::{AppliedLimits, ExplainedHop, Explanation, Limit};
 pub use ids::{AggregateId, ConnectionId, LinkId, NodeId, Owner};
 pub use netflow_queues::{
     Aqm, BitErrors, Cells, CoDel, FqCoDel, GilbertElliott, LinkLoss, LossError, Overhead, Pie,
@@ -63,14 +62,15 @@ pub use options::{
     Adaptive, Coupling, FluidOptions, Model, ModelName, Options, PacketOptions, Step, Transport,
 };
 pub use recording::{
-    ClassInterval, ClassNumbers, ConnectionInterval, Interval, LinkInterval, Period, Recorder, Run,
-    Teller,
+    ClassInterval, ClassNumbers, ConnectionInterval, Interval, IntervalReader, LinkInterval,
+    Period, Recorder, Run,
 };
-pub use scheduling::{ClassedLink, QueueClass, Shared};
-pub use settable::{Set, Settable};
+pub use rerouting::{Reroute, Rerouted, ReroutedPath, Rerouter};
+pub use runtime_control::{ControlState, ControllableConnection};
+pub use scheduling::{MultiQueueLink, QueueClass, SharedLink};
 pub use spec::{
     Acks, Application, Buffer, BufferTime, Change, ConnectionSpec, DropPolicy, EventSpec, LinkSpec,
     Red, Source,
 };
 pub use totals::{ConnectionTotals, Estimate, LinkTotals, Percentiles, Totals};
-pub use users::{Arrivals, Experience, UserTraffic, Users, Wait, WorkloadSpec, empty_rtt_s};
+pub use users::{Arrivals, ResponseTime, UserStats, UserTraffic, Users, WorkloadSpec, base_rtt_s};

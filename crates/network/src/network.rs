@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use netflow_tcpmodel::Stack;
 
-use crate::tables::{NO_BRANCH, Tables};
+use crate::compiled::{CompiledNetwork, NO_CLASS_PATH};
 use crate::{
     ACK_BYTES, Change, ConnectionId, ConnectionSpec, EventSpec, LinkId, LinkLoss, LinkSpec, NodeId,
     Source, WorkloadSpec,
@@ -30,7 +30,7 @@ pub fn service_ns(bits: f64, bandwidth_bps: f64) -> u64 {
 /// Cloning is cheap: clones share the same data.
 #[derive(Clone, Debug)]
 pub struct Network {
-    pub(crate) inner: Arc<Tables>,
+    pub(crate) inner: Arc<CompiledNetwork>,
 }
 
 impl Source {
@@ -72,7 +72,7 @@ impl Source {
 
 impl Network {
     /// Returns the tables that engines read.
-    pub fn tables(&self) -> &Arc<Tables> {
+    pub fn tables(&self) -> &Arc<CompiledNetwork> {
         &self.inner
     }
 
@@ -225,8 +225,8 @@ impl Network {
     }
 
     /// Returns the buffer of the link's queue in the fluid model.
-    pub fn room(&self, id: LinkId) -> crate::Room {
-        self.inner.room(id.within(self.inner.owner) as u32)
+    pub fn room(&self, id: LinkId) -> crate::BufferLimit {
+        self.inner.buffer_limit(id.within(self.inner.owner) as u32)
     }
 
     /// Returns the buffer of the link's queue in the packet model, in bytes if it was given so, otherwise in
@@ -293,7 +293,8 @@ impl Network {
         }
         let (inner, link) = (&self.inner, link.index() as u32);
         let branches = &inner.epochs[inner.epoch_at(0.0)].branch_of;
-        let crosses = |branch: u32| branch != NO_BRANCH && inner.data_path(branch).contains(&link);
+        let crosses =
+            |branch: u32| branch != NO_CLASS_PATH && inner.data_path(branch).contains(&link);
         let mut classes = (0..inner.classes.len() as u32).zip(branches);
         classes.any(|(class, &branch)| {
             let bits = overhead.wire_bits(8.0 * inner.spec_of_class(class).packet_size_bytes);
@@ -337,7 +338,7 @@ impl Network {
         let branches = inner.epochs[first..until]
             .iter()
             .map(|e| e.branch_of[class]);
-        let branches: BTreeSet<u32> = branches.filter(|&b| b != NO_BRANCH).collect();
+        let branches: BTreeSet<u32> = branches.filter(|&b| b != NO_CLASS_PATH).collect();
         let links = |b: u32| inner.data_path(b).iter().chain(inner.back_path(b));
         let links = branches.into_iter().flat_map(links);
         links.map(|&l| LinkId(l, inner.owner)).collect()
@@ -362,12 +363,12 @@ impl Network {
         &self,
         id: ConnectionId,
         time_s: f64,
-        way: fn(&Tables, u32) -> &[u32],
+        way: fn(&CompiledNetwork, u32) -> &[u32],
     ) -> Vec<LinkId> {
         let inner = &*self.inner;
         let class = inner.class_of[id.within(self.inner.owner)];
         match inner.branch_of(inner.epoch_at(time_s), class, None) {
-            NO_BRANCH => Vec::new(),
+            NO_CLASS_PATH => Vec::new(),
             branch => way(inner, branch)
                 .iter()
                 .map(|&l| LinkId(l, inner.owner))

@@ -1,7 +1,7 @@
 //! Times without a route, and the traffic that is blocked in them.
 
-use crate::settable::Set;
-use crate::tables::NO_BRANCH;
+use crate::compiled::NO_CLASS_PATH;
+use crate::runtime_control::ControlState;
 use crate::{ConnectionId, Network, Source};
 
 impl Network {
@@ -12,7 +12,7 @@ impl Network {
     }
 
     /// Returns the same for a connection that is set to this one of its allowed
-    /// [paths](crate::Settable::paths).
+    /// [paths](crate::ControllableConnection::paths).
     fn without_way(
         &self,
         id: ConnectionId,
@@ -29,7 +29,7 @@ impl Network {
         let mut outages: Vec<(f64, f64)> = Vec::new();
         for ((number, epoch), to_s) in epochs {
             let (from_s, to_s) = (epoch.at_s.max(start_s), to_s.min(end_s));
-            if inner.branch_of(number, class, path) != NO_BRANCH || from_s >= to_s {
+            if inner.branch_of(number, class, path) != NO_CLASS_PATH || from_s >= to_s {
                 continue;
             }
             match outages.last_mut() {
@@ -53,7 +53,13 @@ impl Network {
 
     /// Returns the packets without a route between two times (s), and the length of that time in seconds.
     /// Only unresponsive sources have blocked packets; TCP offers none without a route.
-    pub fn blocked(&self, id: ConnectionId, set: Set, from_s: f64, until_s: f64) -> (f64, f64) {
+    pub fn blocked(
+        &self,
+        id: ConnectionId,
+        set: ControlState,
+        from_s: f64,
+        until_s: f64,
+    ) -> (f64, f64) {
         let spec = self.connection_spec(id);
         let Some(own_pps) = spec.source.own_pps() else {
             return (0.0, 0.0);

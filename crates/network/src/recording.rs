@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::columns;
 use crate::{
-    AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, Experience, Explanation, LinkId,
-    LinkTotals, Network, Options, PrecedenceTotals, RunError, Totals,
+    AggregateId, AggregateTotals, ConnectionId, ConnectionTotals, Explanation, LinkId, LinkTotals,
+    Network, Options, PrecedenceTotals, RunError, Totals, UserStats,
 };
 
 // The columns of links.csv.
@@ -80,11 +80,11 @@ pub struct Interval<'a> {
     /// The network, for names.
     pub network: &'a Network,
     /// Source of the values.
-    pub told_by: &'a dyn Teller,
+    pub reader: &'a dyn IntervalReader,
 }
 
 /// Reader of the values of one interval.
-pub trait Teller {
+pub trait IntervalReader {
     /// Returns the values of a link.
     fn link(&self, id: LinkId) -> LinkInterval;
     /// Returns the values of a connection.
@@ -98,23 +98,23 @@ pub trait Teller {
 impl Interval<'_> {
     /// Returns the values of a link.
     pub fn link(&self, id: LinkId) -> LinkInterval {
-        self.told_by.link(id)
+        self.reader.link(id)
     }
 
     /// Returns the values of a connection.
     pub fn connection(&self, id: ConnectionId) -> ConnectionInterval {
-        self.told_by.connection(id)
+        self.reader.connection(id)
     }
 
     /// Explains the connection's rate at the end of the interval. Utilizations, and in the packet model
     /// losses, are those of the interval.
     pub fn explain(&self, id: ConnectionId) -> Explanation {
-        self.told_by.explain(id)
+        self.reader.explain(id)
     }
 
     /// Returns the classes at every link: for each link in order, the connections whose data crosses it.
     pub fn classes(&self) -> impl Iterator<Item = ClassInterval> + '_ {
-        self.told_by.classes().into_iter()
+        self.reader.classes().into_iter()
     }
 }
 
@@ -155,11 +155,11 @@ pub trait Run {
     fn time_s(&self) -> f64;
 
     /// Begins a period now. All totals count from now on, until another period begins or
-    /// [`count_since`](Self::count_since) returns to an earlier one. The simulation itself is not affected.
+    /// [`resume_period`](Self::resume_period) returns to an earlier one. The simulation itself is not affected.
     fn begin_period(&mut self) -> Period;
 
     /// Makes totals count from the start of `period`; `Period::default()` is the start of the run.
-    fn count_since(&mut self, period: &Period);
+    fn resume_period(&mut self, period: &Period);
 
     /// Returns the start of the current period in seconds.
     fn period_start_s(&self) -> f64;
@@ -194,7 +194,7 @@ pub trait Run {
     fn experiences(
         &self,
         interrupted: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Vec<Experience>, RunError>;
+    ) -> Result<Vec<UserStats>, RunError>;
 }
 
 /// Recorder of the values of a run.
@@ -208,20 +208,20 @@ pub trait Recorder {
     fn interval(&mut self, interval: &Interval<'_>) -> Result<(), Self::Error>;
 
     /// Receives every piece of time between ends of recording intervals and bounds, before them.
-    fn piece(&mut self, _piece: &Interval<'_>) {}
+    fn partial_interval(&mut self, _piece: &Interval<'_>) {}
 
-    /// Returns the time in seconds of the next call of [`bound`](Self::bound), within the duration; `None`
+    /// Returns the time in seconds of the next call of [`checkpoint`](Self::checkpoint), within the duration; `None`
     /// for no call.
-    fn next_bound_s(&self) -> Option<f64> {
+    fn next_checkpoint_s(&self) -> Option<f64> {
         None
     }
 
-    /// Called exactly at that time, for example to begin a period. Afterwards, `next_bound_s` must return a
+    /// Called exactly at that time, for example to begin a period. Afterwards, `next_checkpoint_s` must return a
     /// later time.
     ///
     /// # Errors
     /// Any error stops the run.
-    fn bound(&mut self, _run: &mut dyn Run) -> Result<(), RunError> {
+    fn checkpoint(&mut self, _run: &mut dyn Run) -> Result<(), RunError> {
         Ok(())
     }
 }

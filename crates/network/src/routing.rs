@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::{FlowHash, LinkSpec};
 
 /// Work above which multithreading pays, in groups of requests times links.
-const MUCH: usize = 1 << 17;
+const PARALLEL_WORK: usize = 1 << 17;
 
 /// Delay in whole picoseconds, or metric in millionths, then the number of links. Integer sums do not depend
 /// on the order of summation; among equal lengths the path with fewer links wins.
@@ -74,7 +74,7 @@ impl NextLinks {
 }
 
 /// Shortest-path tree from one node, built on demand.
-struct Tree {
+struct ShortestPathTree {
     from: NodeIndex<u32>,
     cost: Vec<Option<Cost>>,
     /// Last link of the path to each node that was visited.
@@ -162,7 +162,7 @@ impl Router {
         // One tree at a time per thread, because all trees would not fit into memory for large networks.
         let from_one = |same: &&[usize]| {
             let from = requests[same[0]].from;
-            let mut tree = Tree {
+            let mut tree = ShortestPathTree {
                 from: from.into(),
                 cost: self.costs(from, down),
                 into: vec![None; self.graph.node_count()],
@@ -194,7 +194,7 @@ impl Router {
         groups: Vec<&'a [usize]>,
         find: impl Fn(&&'a [usize]) -> Vec<Path> + Send + Sync,
     ) -> Vec<Vec<Path>> {
-        match groups.len() * self.graph.edge_count() < MUCH {
+        match groups.len() * self.graph.edge_count() < PARALLEL_WORK {
             true => groups.iter().map(find).collect(),
             false => groups.par_iter().map(find).collect(),
         }
@@ -282,7 +282,7 @@ impl Router {
     }
 
     /// Returns the last link of the best path to a node.
-    fn best_into(&self, tree: &Tree, to: NodeIndex<u32>, down: &[bool]) -> Option<u32> {
+    fn best_into(&self, tree: &ShortestPathTree, to: NodeIndex<u32>, down: &[bool]) -> Option<u32> {
         let best = tree.cost[to.index()]?;
         let incoming = self.graph.edges_directed(to, Direction::Incoming);
         let tight = incoming.filter(|e| {
@@ -295,7 +295,7 @@ impl Router {
     }
 
     /// Returns the best path to a node, traced back from its end.
-    fn walk_back(&self, tree: &mut Tree, to: u32, down: &[bool]) -> Option<Vec<u32>> {
+    fn walk_back(&self, tree: &mut ShortestPathTree, to: u32, down: &[bool]) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut at = NodeIndex::from(to);
         while at != tree.from {
@@ -344,7 +344,7 @@ mod tests {
         };
         let requests: Vec<Request> = (0..3000).map(request).collect();
         let together = router.paths(&requests, &down);
-        assert!(2 * nodes as usize * links.len() >= MUCH);
+        assert!(2 * nodes as usize * links.len() >= PARALLEL_WORK);
         assert!(together.iter().flatten().count() > 2000);
         for (path, request) in together.iter().zip(&requests) {
             assert_eq!(*path, router.paths(&[*request], &down)[0]);

@@ -19,7 +19,7 @@ pub struct QueueClass {
 
 /// Class queues of one link, highest priority first. All other packets use the link's own queue, after them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClassedLink {
+pub struct MultiQueueLink {
     /// The link.
     pub link: LinkId,
     /// Scheduler of the queues.
@@ -39,18 +39,18 @@ impl Network {
     }
 
     /// Returns whether it is the queue of a class, which another link serves.
-    pub fn is_of_class(&self, link: LinkId) -> bool {
+    pub fn is_class_queue(&self, link: LinkId) -> bool {
         let shared = self.shared(link);
         shared.is_some_and(|it| it.sends() != Some(link.0))
     }
 
     /// Returns all queues that share a link with this one, itself included; `None` if there is only one.
-    pub fn sharing_with(&self, queue: LinkId) -> Option<impl Iterator<Item = LinkId> + '_> {
+    pub fn queues_sharing_with(&self, queue: LinkId) -> Option<impl Iterator<Item = LinkId> + '_> {
         let links = self.shared(queue)?.links.iter();
         Some(links.map(|&l| LinkId(l, self.inner.owner)))
     }
 
-    fn shared(&self, link: LinkId) -> Option<&Shared> {
+    fn shared(&self, link: LinkId) -> Option<&SharedLink> {
         let link = link.within(self.inner.owner) as u32;
         self.inner.shared.iter().find(|it| it.links.contains(&link))
     }
@@ -73,14 +73,14 @@ impl Network {
 
     /// Returns the links with several queues; their class queues are links named `FROM->TO/CLASS`.
     pub fn classed_links(&self) -> impl Iterator<Item = LinkId> + '_ {
-        let own = self.inner.shared.iter().filter_map(Shared::sends);
+        let own = self.inner.shared.iter().filter_map(SharedLink::sends);
         own.map(|link| LinkId(link, self.inner.owner))
     }
 }
 
 /// Link with its queues: the classes as links of their own, then the link itself.
 #[derive(Clone, Debug)]
-pub struct Shared {
+pub struct SharedLink {
     /// Scheduler of the queues.
     pub scheduler: Scheduler,
     /// Queues as links; the link itself is the last.
@@ -89,7 +89,7 @@ pub struct Shared {
     pub weights: Vec<f64>,
 }
 
-impl Shared {
+impl SharedLink {
     /// Returns the link that serves all queues.
     fn sends(&self) -> Option<u32> {
         self.links.last().copied()
@@ -98,25 +98,25 @@ impl Shared {
 
 /// Class queues as links of their own, and their schedulers.
 #[derive(Debug, Default)]
-pub(crate) struct Expanded {
+pub(crate) struct ClassQueues {
     /// Parent and class name of each link that is a class queue, from the first one on.
     pub queues: Vec<(u32, String)>,
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedLink>,
 }
 
-impl Expanded {
+impl ClassQueues {
     /// Adds a link for each class.
     pub fn new(
         links: &mut Vec<LinkSpec>,
-        classed: &[ClassedLink],
+        classed: &[MultiQueueLink],
         errors: &mut Vec<BuildError>,
-    ) -> Expanded {
-        let mut expanded = Expanded::default();
+    ) -> ClassQueues {
+        let mut expanded = ClassQueues::default();
         for spec in classed {
             let Some(parent) = links.get(spec.link.index()).cloned() else {
                 continue;
             };
-            let mut shared = Shared {
+            let mut shared = SharedLink {
                 scheduler: spec.scheduler,
                 links: Vec::new(),
                 weights: Vec::new(),

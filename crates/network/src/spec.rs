@@ -9,7 +9,7 @@ use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::WindowSource;
 use netflow_workload::Transfers;
 
-use crate::{Calibration, FlowHash, LinkId, NodeId, Portion, Rio, UserTraffic};
+use crate::{Calibration, EcmpShare, FlowHash, LinkId, NodeId, Rio, UserTraffic};
 
 /// Buffer size of a queue, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -236,7 +236,7 @@ impl Application {
 impl ConnectionSpec {
     /// Returns whether it is more than one flow, so that ECMP may split it over several paths of equal cost.
     pub fn is_several_flows(&self) -> bool {
-        self.divides.is_some() || self.count > 1 || matches!(self.source, Source::Users(_))
+        self.ecmp_share.is_some() || self.count > 1 || matches!(self.source, Source::Users(_))
     }
 
     /// Returns whether it needs a return path, for feedback or acknowledgements.
@@ -317,7 +317,7 @@ pub struct ConnectionSpec {
     /// Share of an aggregate of flows that ECMP divides among all paths of equal cost. If a failure leaves
     /// other paths, a steady state routes each flow separately. A run routes the whole share over one path,
     /// by `flow`.
-    pub divides: Option<Portion>,
+    pub ecmp_share: Option<EcmpShare>,
     /// Finite TCP transfers that a constant or Poisson source represents. Their packets arrive in bursts, so
     /// the fluid model and the steady state estimate longer queues. The packet model ignores it.
     pub transfers: Option<Arc<Transfers>>,

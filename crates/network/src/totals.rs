@@ -1,6 +1,6 @@
 //! Totals of links and connections over a period, by default since the start.
 
-use netflow_profile::ProfileUse;
+use netflow_profile::Provenance;
 use serde::{Deserialize, Serialize};
 
 use crate::Source;
@@ -149,7 +149,7 @@ pub struct ConnectionTotals {
     pub blocked_pkts: f64,
     /// Packets that its application generated, sent or not; `None` for unlimited data and for sources with a
     /// rate of their own.
-    pub made_pkts: Option<f64>,
+    pub generated_pkts: Option<f64>,
     /// Packets in queues now.
     pub queued_pkts: f64,
     /// Packets in flight between queues now.
@@ -187,7 +187,7 @@ pub struct ConnectionTotals {
 
 impl ConnectionTotals {
     /// Returns the basis of a profile connection's rates, by [`profile_use_over`](Self::profile_use_over).
-    pub fn profile_use(&self) -> ProfileUse {
+    pub fn profile_use(&self) -> Provenance {
         Self::profile_use_over(
             self.outside_profile_fraction,
             self.unusable_profile_fraction,
@@ -196,14 +196,14 @@ impl ConnectionTotals {
 
     /// Returns the basis of the rates for these fractions of the sending time outside the measured range.
     /// They are not usable if more than 1 % is unusable, and extrapolated if any is outside.
-    pub fn profile_use_over(outside: f64, unusable: f64) -> ProfileUse {
+    pub fn profile_use_over(outside: f64, unusable: f64) -> Provenance {
         const TRANSIENT: f64 = 0.01;
         if unusable > TRANSIENT {
-            ProfileUse::NotUsable
+            Provenance::NotUsable
         } else if outside > 0.0 {
-            ProfileUse::Extended
+            Provenance::Extended
         } else {
-            ProfileUse::Measured
+            Provenance::Measured
         }
     }
 }

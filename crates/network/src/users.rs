@@ -5,11 +5,11 @@ use std::sync::Arc;
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_workload::{Application, Session, Sessions, WaitFor, Workload};
 
-use crate::hash::hash_of;
+use crate::hash::fnv_hash;
 use crate::{ConnectionId, FlowHash, Network, NodeId, WindowSource};
 
 /// Maximum number of pairs of a client node and a server node per workload.
-const MOST_PAIRS: usize = 10_000;
+const MAX_PAIRS: usize = 10_000;
 
 /// Users of one kind, between nodes of a network.
 ///
@@ -66,17 +66,17 @@ impl WorkloadSpec {
         let (clients, servers) = (self.clients.len(), self.servers.len());
         let all = clients * servers / gcd(clients, servers).max(1);
         let cycle = |nodes: &[NodeId], i: usize| nodes.get(i % nodes.len().max(1)).copied();
-        (0..all.min(MOST_PAIRS + 1))
+        (0..all.min(MAX_PAIRS + 1))
             .filter_map(|i| cycle(&self.clients, i).zip(cycle(&self.servers, i)))
             .collect()
     }
 
     pub(crate) fn too_many_pairs(&self) -> bool {
-        self.pairs().len() > MOST_PAIRS
+        self.pairs().len() > MAX_PAIRS
     }
 
     /// Returns the length in seconds of user arrivals in a run of this length.
-    pub fn open_s(&self, duration_s: f64) -> f64 {
+    pub fn arrival_period_s(&self, duration_s: f64) -> f64 {
         let until_s = self
             .stop_s
             .map_or(duration_s, |stop_s| stop_s.min(duration_s));
@@ -85,7 +85,7 @@ impl WorkloadSpec {
 
     /// Returns the mean number of users in a run of this length.
     pub fn expected_users(&self, duration_s: f64) -> f64 {
-        self.users_per_s * self.open_s(duration_s)
+        self.users_per_s * self.arrival_period_s(duration_s)
     }
 
     /// Returns the mean load of requests and of replies in steady state: packets/s, and the mean packet size
@@ -115,7 +115,7 @@ impl Network {
     /// depend on the workload's name.
     pub fn workload_seeds(&self, seed: u64) -> Vec<u64> {
         let names = self.inner.workloads.iter().map(|users| &users.spec.name);
-        names.map(|name| hash_of((seed, name))).collect()
+        names.map(|name| fnv_hash((seed, name))).collect()
     }
 }
 
@@ -139,11 +139,11 @@ impl Iterator for Arrivals {
 
 /// Response time of one request of a user.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wait {
+pub struct ResponseTime {
     /// Number of the user within the workload, from 0.
     pub user: u64,
     /// Arrival time of the user in seconds.
-    pub came_s: f64,
+    pub arrival_s: f64,
     /// Kind of the event that the user waited for.
     pub kind: WaitFor,
     /// Response time in seconds.
@@ -154,17 +154,17 @@ pub struct Wait {
 
 /// Response times and numbers of the users of one workload.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Experience {
+pub struct UserStats {
     /// Number of users that arrived.
-    pub came: u64,
+    pub arrived: u64,
     /// Number of users that left with everything done.
-    pub gone: u64,
+    pub finished: u64,
     /// Completed waits, by user.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<ResponseTime>,
 }
 
 /// Returns the unloaded round-trip time of a packet without payload on a connection's paths, in seconds.
-pub fn empty_rtt_s(network: &Network, id: ConnectionId) -> f64 {
+pub fn base_rtt_s(network: &Network, id: ConnectionId) -> f64 {
     let ways = network.path(id).into_iter().chain(network.return_path(id));
     ways.map(|link| network.link_spec(link))
         .map(|link| {

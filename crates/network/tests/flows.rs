@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use netflow_network::{
-    Acks, ConnectionSpec, FlowHash, LinkSpec, MOST_PATHS, NetworkBuilder, NodeId, Source,
+    Acks, ConnectionSpec, FlowHash, LinkSpec, MAX_PATHS, NetworkBuilder, NodeId, Source,
 };
 use netflow_problems::connection;
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ proptest! {
                     let spec = connection(&name, all[from], all[to], source);
                     b.connection(ConnectionSpec { flow: Some(flow), acks: Acks::None, ..spec })
                 };
-                let few = !shares.iter().any(|it| it.stands_for_more);
+                let few = !shares.iter().any(|it| it.is_approximate);
                 for (i, part) in shares.iter().enumerate() {
                     let id = add(format!("{from}-{to}/{i}"), part.flow);
                     parts.push((id, (from, to), part.share, few));
@@ -174,7 +174,7 @@ proptest! {
         let network = b.build().unwrap();
         let mut loads: HashMap<_, f64> = HashMap::new();
         for (id, part) in network.connections().zip(&shares) {
-            prop_assert!(!part.stands_for_more);
+            prop_assert!(!part.is_approximate);
             for link in network.path(id) {
                 let spec = network.link_spec(link);
                 *loads.entry((spec.from.index(), spec.to.index())).or_default() += part.share;
@@ -182,7 +182,7 @@ proptest! {
         }
         let cost: HashMap<_, _> = metrics.keys().map(|&ends| (ends, LENGTH)).collect();
         let expected = divided((0, to), &cost, &least(to + 1, &cost));
-        prop_assert!(shares.len() <= expected.len().max(MOST_PATHS));
+        prop_assert!(shares.len() <= expected.len().max(MAX_PATHS));
         prop_assert_eq!(loads.len(), expected.len());
         for (link, load) in loads {
             prop_assert!((load - expected[&link]).abs() < 1e-10, "{:?}: {} {}", link, load, expected[&link]);
@@ -239,7 +239,7 @@ fn very_many_paths_have_some_in_their_place() {
     // More paths than hashes.
     let (b, from, to) = ladder(70);
     let shares = b.equal_paths().shares(from, to);
-    assert_eq!(shares.len(), MOST_PATHS);
-    assert!(shares.iter().all(|it| it.stands_for_more));
+    assert_eq!(shares.len(), MAX_PATHS);
+    assert!(shares.iter().all(|it| it.is_approximate));
     assert!((shares.iter().map(|it| it.share).sum::<f64>() - 1.0).abs() < 1e-12);
 }

@@ -1,8 +1,8 @@
 //! Engine of the packet simulation: its state, set-up and counters.
 
 use netflow_diffserv::{Aggregate, DiffServQueue, GivenInputs, Minima, RedAverage};
-use netflow_network::tables::{NO_BRANCH, Tables};
-use netflow_network::{ConnectionId, DropPolicy, LinkId, Network, Set, Source};
+use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
+use netflow_network::{ConnectionId, ControlState, DropPolicy, LinkId, Network, Source};
 use netflow_queues::{LossCause, Losses};
 use netflow_units::Fifo;
 use rand::RngExt;
@@ -42,7 +42,7 @@ pub(crate) struct Engine {
     pub next_event: usize,
     pub epoch: usize,
     /// Settings of settable connections.
-    pub set: Vec<Set>,
+    pub set: Vec<ControlState>,
     pub now_ns: u64,
     /// Packets per ns that arrived at links in the last interval, if known.
     pub pkts_per_ns: Option<f64>,
@@ -85,7 +85,12 @@ const MEAN_BITS: f64 = 8000.0;
 
 impl Engine {
     /// Returns the engine at time 0, with these settings of settable connections.
-    pub fn new(network: Network, seed: u64, burstiness_interval_ns: u64, set: Vec<Set>) -> Engine {
+    pub fn new(
+        network: Network,
+        seed: u64,
+        burstiness_interval_ns: u64,
+        set: Vec<ControlState>,
+    ) -> Engine {
         let tie_break = TieBreak::new(&network);
         let topology = Topology::new(&network, &tie_break);
         let inner = network.tables().clone();
@@ -129,7 +134,7 @@ impl Engine {
             if inner.aggregate_of(ends.connection).is_some() {
                 transfer.is_marked();
             }
-            if let Some(rate_pps) = inner.set_of(ends.connection, &set).rate_pps {
+            if let Some(rate_pps) = inner.control_state_of(ends.connection, &set).rate_pps {
                 transfer.set_rate(0, rate_pps);
             }
             transfer
@@ -423,13 +428,13 @@ pub(crate) fn loss_streams(seed: u64, link: u64) -> impl Fn(LossCause) -> rand_p
 }
 
 /// Returns the branch over which a connection is sent in an epoch.
-fn branch_of(inner: &Tables, set: &[Set], epoch: usize, connection: u32) -> u32 {
-    let path = inner.set_of(connection, set).path;
+fn branch_of(inner: &CompiledNetwork, set: &[ControlState], epoch: usize, connection: u32) -> u32 {
+    let path = inner.control_state_of(connection, set).path;
     inner.branch_of(epoch, inner.class_of[connection as usize], path)
 }
 
 /// Returns the maximum random delay of a window source before it sends, in seconds.
-fn jitter_s(network: &Network, set: &[Set], connection: u32) -> f64 {
+fn jitter_s(network: &Network, set: &[ControlState], connection: u32) -> f64 {
     let inner = network.tables();
     if !matches!(
         inner.connections[connection as usize].source,
@@ -438,7 +443,7 @@ fn jitter_s(network: &Network, set: &[Set], connection: u32) -> f64 {
         return 0.0;
     }
     let links: Vec<LinkId> = match branch_of(inner, set, 0, connection) {
-        NO_BRANCH => Vec::new(),
+        NO_CLASS_PATH => Vec::new(),
         branch => {
             let links = inner.data_path(branch).iter();
             links.map(|&link| LinkId::new(link, inner.owner)).collect()
@@ -450,14 +455,19 @@ fn jitter_s(network: &Network, set: &[Set], connection: u32) -> f64 {
 
 /// Returns the minimum propagation delay of a connection in ns, one-way and round-trip. The minimum is over
 /// time and over all paths that may be set.
-fn least_ns(network: &Network, set: &[Set], epoch: usize, connection: usize) -> (u64, u64) {
+fn least_ns(
+    network: &Network,
+    set: &[ControlState],
+    epoch: usize,
+    connection: usize,
+) -> (u64, u64) {
     let inner = network.tables();
     let delay_ns = |&l: &u32| ns(inner.delays_s(l).0);
     let of = |links: &[u32]| -> u64 { links.iter().map(delay_ns).sum() };
     let own = branch_of(inner, set, epoch, connection as u32);
-    let place = inner.settable_of(connection as u32);
+    let place = inner.control_index(connection as u32);
     let others = place.map_or(&[][..], |place| &inner.epochs[epoch].set[place]);
-    let branches = others.iter().chain([&own]).filter(|&&b| b != NO_BRANCH);
+    let branches = others.iter().chain([&own]).filter(|&&b| b != NO_CLASS_PATH);
     let each = branches.map(|&b| {
         let there_ns = of(inner.data_path(b));
         (there_ns, there_ns + of(inner.back_path(b)))

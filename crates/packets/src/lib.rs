@@ -25,7 +25,7 @@ mod tie_break;
 mod topology;
 
 pub use endpoint::delays::Delays;
-use netflow_network::hash::hash_of;
+use netflow_network::hash::fnv_hash;
 use netflow_queues::LossCause;
 use netflow_units::ns;
 use rand_pcg::Pcg32;
@@ -60,5 +60,5 @@ impl Purpose {
 
 /// Returns the random-number stream of an item. `number` is a hash of the item's name ([`tie_break`]).
 fn random(seed: u64, purpose: Purpose, number: u64) -> Pcg32 {
-    Pcg32::new(seed, hash_of((purpose.number(), number)))
+    Pcg32::new(seed, fnv_hash((purpose.number(), number)))
 }

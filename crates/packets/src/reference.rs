@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Buffer, Cells, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec,
-    Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler, Source, TcpVariant,
-    WindowSource,
+    Acks, Application, Buffer, Cells, Change, ConnectionSpec, DropPolicy, EventSpec,
+    MultiQueueLink, Network, NetworkBuilder, NodeId, Overhead, QueueClass, Red, Scheduler, Source,
+    TcpVariant, WindowSource,
 };
 use netflow_problems::{connection, constant_users, link, some_loss};
 use netflow_queues::{Aqm, CoDel, FqCoDel, LinkLoss, Pie};
@@ -211,7 +211,7 @@ fn random_network(seed: u64) -> Network {
     for &link in &links {
         if rng.random_bool(0.15) {
             classed += 1;
-            builder.schedule(ClassedLink {
+            builder.schedule(MultiQueueLink {
                 link,
                 scheduler: one_of(rng, &[Scheduler::Priority, Scheduler::Wfq]),
                 classes: vec![random_class(rng, "gold"), random_class(rng, "silver")],

@@ -8,10 +8,10 @@ mod steered;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use netflow_network::readout::Engine as _;
+use netflow_network::engine::Engine as _;
 use netflow_network::{
-    ClassInterval, ClassNumbers, ConnectionId, Experience, LinkId, Network, PacketOptions,
-    RunError, Set, Source, TcpVariant,
+    ClassInterval, ClassNumbers, ConnectionId, ControlState, LinkId, Network, PacketOptions,
+    RunError, Source, TcpVariant, UserStats,
 };
 
 use crate::endpoint::delays::Delays;
@@ -87,7 +87,7 @@ impl Packets {
         let allowed_bytes = network.tables().memory_limit_bytes;
         check_memory(needed, allowed_bytes)?;
         let mut first_transfer = vec![0; network.connection_count()];
-        let set = vec![Set::default(); network.tables().settable.len()];
+        let set = vec![ControlState::default(); network.tables().settable.len()];
         let engine = Engine::new(network, seed, ns(options.burstiness_interval_s), set);
         let mut next = 0;
         for &connection in &engine.tie_break.connections {
@@ -256,7 +256,7 @@ impl Packets {
     }
 
     /// Returns the experience of users since `start`, by workload.
-    pub fn experiences(&self, start: &Start) -> Vec<Experience> {
+    pub fn experiences(&self, start: &Start) -> Vec<UserStats> {
         let classes = self.engine.sessions.classes.iter().enumerate();
         classes
             .map(|(w, class)| {
@@ -264,9 +264,9 @@ impl Packets {
                 let mut waits = class.waits.get(over..).unwrap_or_default().to_vec();
                 // In order of arrival, and for each user in order of completion.
                 waits.sort_by_key(|wait| wait.user);
-                Experience {
-                    came: class.came - came,
-                    gone: class.gone - gone,
+                UserStats {
+                    arrived: class.came - came,
+                    finished: class.gone - gone,
                     waits,
                 }
             })

@@ -3,7 +3,7 @@
 //! Both depend on the names of links and connections, never on their rows. A file with its rows in another
 //! order gives the same bits. A run with another buffer size uses the same random numbers.
 
-use netflow_network::hash::hash_of;
+use netflow_network::hash::fnv_hash;
 use netflow_network::{Network, Source};
 
 /// Order of connections, and numbers of random-number streams.
@@ -36,13 +36,13 @@ impl TieBreak {
         let names = inner
             .connections
             .iter()
-            .map(|spec| (hash_of(&spec.name), 0));
+            .map(|spec| (fnv_hash(&spec.name), 0));
         let mut tie_break = TieBreak {
-            links: inner.link_names.iter().map(hash_of).collect(),
+            links: inner.link_names.iter().map(fnv_hash).collect(),
             edges: inner
                 .aggregates
                 .iter()
-                .map(|it| hash_of(&it.name))
+                .map(|it| fnv_hash(&it.name))
                 .collect(),
             names: names.collect(),
             ..TieBreak::default()
@@ -61,6 +61,6 @@ impl TieBreak {
     pub fn of_another(&mut self, connection: u32) -> u64 {
         let (name, numbered) = &mut self.names[connection as usize];
         *numbered += 1;
-        hash_of((*name, *numbered))
+        fnv_hash((*name, *numbered))
     }
 }

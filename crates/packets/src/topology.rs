@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use netflow_network::tables::{NO_BRANCH, Tables};
+use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
 use netflow_network::{ACK_BYTES, Acks, Network, Overhead, Source, service_ns};
 use netflow_tcpmodel::Stack;
 
@@ -228,7 +228,7 @@ impl Topology {
         }
         let mut ends = self.ends[transfer as usize];
         (ends.data, ends.acks) = (PathStart::NONE, PathStart::NONE);
-        if branch != NO_BRANCH {
+        if branch != NO_CLASS_PATH {
             let inner = network.tables();
             let spec = &inner.connections[ends.connection as usize];
             let data = inner.data_path(branch);
@@ -287,14 +287,20 @@ impl Topology {
             }
         }
         self.ends[transfer as usize] = ends;
-        if branch != NO_BRANCH {
+        if branch != NO_CLASS_PATH {
             self.known.insert((transfer, branch), ends);
         }
     }
 
     /// Changes the delay of acknowledgements that are not traffic, on paths with this link. Returns whether
     /// there are any.
-    pub fn retime_answers(&mut self, inner: &Tables, link: u32, from_ns: u64, to_ns: u64) -> bool {
+    pub fn retime_answers(
+        &mut self,
+        inner: &CompiledNetwork,
+        link: u32,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> bool {
         let mut any = false;
         for (&(_, branch), ends) in &mut self.known {
             if ends.acks.wire == NO_WIRE || ends.acks.wire != ends.acks_in {
@@ -310,7 +316,7 @@ impl Topology {
 
     fn way(
         &mut self,
-        inner: &Tables,
+        inner: &CompiledNetwork,
         path: &[u32],
         packets: &Packets,
         links: &[Link],
@@ -428,7 +434,7 @@ impl Topology {
 }
 
 /// Returns the links whose delays apply to acknowledgements that are not traffic.
-fn answered_over(inner: &Tables, branch: u32) -> &[u32] {
+fn answered_over(inner: &CompiledNetwork, branch: u32) -> &[u32] {
     match inner.back_path(branch) {
         [] => inner.data_path(branch),
         back => back,

@@ -198,7 +198,7 @@ fn connection(rng: &mut impl Rng, r: &RandomNetwork, nodes: &[NodeId], i: usize)
         path: None,
         return_path: None,
         flow: None,
-        divides: None,
+        ecmp_share: None,
         transfers: None,
         acks: match maybe(1.0, 0.0..3.0).map_or(9, |x| x as u32) {
             _ if !feedback => Acks::None,

@@ -61,7 +61,7 @@ pub fn connection(name: &str, from: NodeId, to: NodeId, source: Source) -> Conne
         path: None,
         return_path: None,
         flow: None,
-        divides: None,
+        ecmp_share: None,
         transfers: None,
         acks: Acks::EveryPacket,
     }

@@ -3,11 +3,11 @@
 use netflow_tcpmodel::steady::{Path, mathis, pftk_approximate, pftk_send_rate};
 use netflow_units::math::within;
 
-use crate::domain::positive;
+use crate::domain::clamp_to_positive;
 use crate::error::{ProfileError, ensure, ensure_window};
-use crate::extension::{LEAST_LOSS, Reach, same_window};
+use crate::extrapolation::{ExtrapolationLimit, LEAST_LOSS, constant_window_factor};
 use crate::file::Definition;
-use crate::{Domain, Place, Profile, ProfileUse};
+use crate::{Domain, Place, Profile, Provenance};
 
 /// Domain of the formulas. They diverge at loss 0, so it begins just above 0, unless a window limit
 /// bounds the rate there. They have no meaning above 50 %.
@@ -163,15 +163,17 @@ impl Profile for Analytic {
             Formula::PftkApproximate => pftk_approximate(&path),
             Formula::PftkFull => pftk_send_rate(&path, window_pkts.unwrap_or(f64::INFINITY)),
         };
-        let rate = rate * same_window(DOMAIN, rtt_s);
+        let rate = rate * constant_window_factor(DOMAIN, rtt_s);
         match window_pkts {
-            Some(window) => positive(rate.min(window / within(rtt_s, f64::MIN_POSITIVE, f64::MAX))),
-            None => positive(rate),
+            Some(window) => {
+                clamp_to_positive(rate.min(window / within(rtt_s, f64::MIN_POSITIVE, f64::MAX)))
+            }
+            None => clamp_to_positive(rate),
         }
     }
 
-    fn rests_on(&self, loss: f64, rtt_s: f64) -> ProfileUse {
-        Reach::FORMULA.of(self.domain(), loss, rtt_s)
+    fn provenance(&self, loss: f64, rtt_s: f64) -> Provenance {
+        ExtrapolationLimit::FORMULA.of(self.domain(), loss, rtt_s)
     }
 
     fn window_limit_pkts(&self) -> Option<f64> {

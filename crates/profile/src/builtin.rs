@@ -47,7 +47,7 @@ const NAMES: &[&str] = &[
 
 /// Delay-based TCP: it backs off on queueing delay, so its share among competing flows is not a
 /// function of loss and RTT.
-pub const GIVE_WAY: [&str; 2] = ["ns-vegas", "ns-vegas-w64"];
+pub const DELAY_BASED: [&str; 2] = ["ns-vegas", "ns-vegas-w64"];
 
 const ALIASES: &[(&str, &str)] = &[
     ("nt", "windows-nt-4-sp3"),

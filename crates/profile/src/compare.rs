@@ -5,7 +5,7 @@ use crate::Profile;
 /// Relative difference below which two rates are equal.
 const TIE: f64 = 0.01;
 
-/// Factor up to which a profile counts as not faster in [`Comparison::excess`], because profiles
+/// Factor up to which a profile counts as not faster in [`Comparison::exceedance`], because profiles
 /// are measured to a few percent.
 pub const FRIENDLY: f64 = 1.1;
 
@@ -23,7 +23,7 @@ pub enum Faster {
 
 /// Largest ratio of two profiles, with its location.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Extreme {
+pub struct MaxRatio {
     /// Ratio of the throughputs; at least 1.
     pub factor: f64,
     /// Loss probability of the location.
@@ -34,11 +34,11 @@ pub struct Extreme {
 
 /// Points at which one profile exceeds the other by a factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Excess {
+pub struct Exceedance {
     /// Fraction of the points within both domains at which it does.
     pub share: f64,
     /// Largest ratio.
-    pub most: Extreme,
+    pub most: MaxRatio,
 }
 
 /// Connected part of the grid in which the same profile is faster.
@@ -53,7 +53,7 @@ pub struct Region {
     /// Smallest and largest round-trip time in it, in seconds.
     pub rtt_s: (f64, f64),
     /// Largest ratio in the region.
-    pub most: Extreme,
+    pub most: MaxRatio,
     /// Geometric mean of the ratio.
     pub mean_factor: f64,
 }
@@ -85,7 +85,7 @@ impl Comparison {
     }
 
     /// Returns the largest ratio in favour of this profile; `None` if it is nowhere faster.
-    pub fn most(&self, faster: Faster) -> Option<Extreme> {
+    pub fn max_ratio(&self, faster: Faster) -> Option<MaxRatio> {
         let extremes = self
             .regions
             .iter()
@@ -102,16 +102,16 @@ impl Comparison {
     /// §3.2) call a flow TCP-friendly if its rate does not exceed that of a conformant TCP under
     /// the same conditions. This is a factor of 1, or [`FRIENDLY`] with measurement errors. RFC
     /// 5348 §1 calls rates within a factor of [`REASONABLY_FAIR`] reasonably fair.
-    pub fn excess(&self, factor: f64) -> Option<Excess> {
+    pub fn exceedance(&self, factor: f64) -> Option<Exceedance> {
         let inside = || {
             let points = self.ratios.iter().zip(&self.outside).enumerate();
             points.filter(|(_, (_, outside))| !**outside)
         };
         let above = || inside().filter(|(_, (ratio, _))| **ratio > factor);
         let (at, (&most, _)) = above().max_by(|x, y| x.1.0.total_cmp(y.1.0))?;
-        Some(Excess {
+        Some(Exceedance {
             share: above().count() as f64 / inside().count() as f64,
-            most: Extreme {
+            most: MaxRatio {
                 factor: most,
                 loss: self.losses[at / self.rtts_s.len()],
                 rtt_s: self.rtts_s[at % self.rtts_s.len()],
@@ -251,7 +251,7 @@ fn region(
     let range = |(low, high): (f64, f64), x: f64| (low.min(x), high.max(x));
     let nothing = (f64::INFINITY, f64::NEG_INFINITY);
     let (mut loss, mut rtt_s) = (nothing, nothing);
-    let mut most = Extreme {
+    let mut most = MaxRatio {
         factor: 0.0,
         loss: f64::NAN,
         rtt_s: f64::NAN,
@@ -263,7 +263,7 @@ fn region(
         rtt_s = range(rtt_s, rtt);
         log_sum += libm::log(factor(at));
         if factor(at) > most.factor {
-            most = Extreme {
+            most = MaxRatio {
                 factor: factor(at),
                 loss: p,
                 rtt_s: rtt,
@@ -299,11 +299,13 @@ mod tests {
         let comparison = compare(&*profile("bsd"), &*profile("nt"), &losses, &rtts);
 
         let bsd = comparison
-            .most(Faster::A)
+            .max_ratio(Faster::A)
             .expect("NetBSD is ahead somewhere");
         assert_eq!((bsd.loss, bsd.rtt_s), (0.0, 0.06));
         assert!((bsd.factor - 2.77).abs() < 0.005, "{}", bsd.factor);
-        let nt = comparison.most(Faster::B).expect("NT is ahead somewhere");
+        let nt = comparison
+            .max_ratio(Faster::B)
+            .expect("NT is ahead somewhere");
         assert!(
             nt.factor > 1.3 && nt.loss >= 0.1 && nt.rtt_s == 5.0,
             "{nt:?}"
@@ -320,12 +322,15 @@ mod tests {
         let rtts = [0.06, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
         let on = |losses: &[f64]| compare(&*profile("bsd"), &*profile("nt"), losses, &rtts);
         let low = on(&[0.0, 0.01, 0.02]);
-        let excess = low.excess(FRIENDLY).unwrap();
+        let excess = low.exceedance(FRIENDLY).unwrap();
         assert_eq!((excess.most.loss, excess.most.rtt_s), (0.0, 0.06));
         assert!((excess.most.factor - 2.77).abs() < 0.005);
-        assert!(low.excess(2.8).is_none());
-        assert!(on(&[0.08, 0.1, 0.12]).excess(FRIENDLY).is_none());
-        assert!(on(&[0.4]).excess(0.0).is_none(), "nobody knows about 40 %");
+        assert!(low.exceedance(2.8).is_none());
+        assert!(on(&[0.08, 0.1, 0.12]).exceedance(FRIENDLY).is_none());
+        assert!(
+            on(&[0.4]).exceedance(0.0).is_none(),
+            "nobody knows about 40 %"
+        );
     }
 
     #[test]
@@ -335,7 +340,7 @@ mod tests {
         let comparison = compare(&*reno, &*reno, &losses, &rtts);
         assert!(comparison.ratios.iter().all(|&ratio| ratio == 1.0));
         assert!(comparison.regions.is_empty());
-        assert_eq!(comparison.most(Faster::A), None);
+        assert_eq!(comparison.max_ratio(Faster::A), None);
         assert_eq!(comparison.share(Faster::B), 0.0);
     }
 
@@ -354,7 +359,7 @@ mod tests {
         assert_eq!(sizes, [(Faster::A, 3), (Faster::B, 2), (Faster::A, 1)]);
         assert_eq!(
             found[0].most,
-            Extreme {
+            MaxRatio {
                 factor: 3.0,
                 loss: 0.0,
                 rtt_s: 0.2
@@ -370,7 +375,7 @@ mod tests {
         let empty = compare(&*reno, &*reno, &[], &[0.1]);
         assert_eq!(
             (
-                empty.most(Faster::A),
+                empty.max_ratio(Faster::A),
                 empty.share(Faster::A),
                 empty.ratio(0, 0)
             ),

@@ -16,7 +16,7 @@ pub struct Domain {
 
 /// Provenance of a rate at some loss and round-trip time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProfileUse {
+pub enum Provenance {
     /// Measured, or given by a formula within its domain.
     #[default]
     Measured,
@@ -26,7 +26,7 @@ pub enum ProfileUse {
     NotUsable,
 }
 
-impl ProfileUse {
+impl Provenance {
     /// Returns its name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Domain {
 
 /// Clamps the result of every surface, so that a rate is never zero, infinite or NaN.
 #[inline(always)]
-pub(crate) fn positive(rate: f64) -> f64 {
+pub(crate) fn clamp_to_positive(rate: f64) -> f64 {
     within(rate, f64::MIN_POSITIVE, f64::MAX)
 }
 

@@ -48,7 +48,7 @@ pub enum Place {
     LossRttExponent,
     /// The window limit.
     Window,
-    /// Amplitude of the window sawtooth, see [`Profile::swing`](crate::Profile::swing).
+    /// Amplitude of the window sawtooth, see [`Profile::swing`](crate::Profile::sawtooth_amplitude).
     Swing,
     /// Retransmission timeout T0.
     Timeout,

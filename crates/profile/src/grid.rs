@@ -6,10 +6,12 @@ use crate::axis::Axis;
 use crate::error::{
     ProfileError, ensure, ensure_increasing, ensure_losses, ensure_rtt, ensure_window,
 };
-use crate::extension::{Extension, Reach, inside_slope, same_window};
+use crate::extrapolation::{
+    Extrapolation, ExtrapolationLimit, clamp_derivative, constant_window_factor,
+};
 use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
-use crate::{Domain, Place, Profile, ProfileUse, Slopes};
+use crate::{Domain, LogDerivatives, Place, Profile, Provenance};
 
 /// Row of a grid: a loss probability and the throughput at every round-trip time.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +35,7 @@ pub struct GridSpec {
     pub description: String,
     /// Maximum window in packets, if the sender had one.
     pub window_pkts: Option<f64>,
-    /// Amplitude of the window sawtooth; see [`Profile::swing`].
+    /// Amplitude of the window sawtooth; see [`Profile::sawtooth_amplitude`].
     pub swing: f64,
     /// Round-trip times in seconds, increasing.
     pub rtts_s: Vec<f64>,
@@ -76,9 +78,9 @@ pub struct Grid {
     /// First positive loss, p₁.
     first_loss: f64,
     inverse_first_loss: f64,
-    extension: Extension,
+    extension: Extrapolation,
     /// True if any throughput of the rows was not measured.
-    has_extended: bool,
+    has_extrapolated: bool,
     lossless: Option<Lossless>,
     /// Window limit; infinite without one.
     window_pkts: f64,
@@ -120,7 +122,7 @@ fn neighbours(values: impl Iterator<Item = f64>, x: f64) -> std::ops::RangeInclu
 
 impl Grid {
     /// Returns whether the interpolation at this point uses throughputs that were not measured.
-    fn is_extended_inside(&self, loss: f64, rtt_s: f64) -> bool {
+    fn uses_extrapolated(&self, loss: f64, rtt_s: f64) -> bool {
         let columns = neighbours(self.spec.rtts_s.iter().copied(), rtt_s);
         let mut rows = neighbours(self.spec.rows.iter().map(|row| row.loss), loss);
         rows.any(|row| {
@@ -190,7 +192,7 @@ impl Grid {
         };
         let first_loss = first.loss;
         let rows: Vec<(f64, Vec<f64>)> = lossy.iter().map(|row| row.loss).zip(logs).collect();
-        let extension = Extension::fitted(&rows, lossless.is_none());
+        let extension = Extrapolation::fitted(&rows, lossless.is_none());
         // Rounded up, so that s reaches 1 at the first loss itself.
         let inverse_first_loss = (1.0 / first_loss).next_up();
         let window_pkts = spec.window_pkts.unwrap_or(f64::INFINITY);
@@ -204,7 +206,7 @@ impl Grid {
             first_loss,
             inverse_first_loss,
             extension,
-            has_extended,
+            has_extrapolated: has_extended,
             lossless,
             window_pkts,
         })
@@ -267,7 +269,7 @@ impl Grid {
                     let (p, rtt) = domain.clamp(loss, rtt_s);
                     let rate = exp(*out);
                     *out = self.limited(
-                        self.towards_lossless(p, rate, rate * rtt * inverse_window),
+                        self.low_loss_interpolation(p, rate, rate * rtt * inverse_window),
                         rtt_s,
                     );
                 }
@@ -284,7 +286,7 @@ impl Grid {
                 {
                     let p = within(loss, domain.loss_min, domain.loss_max);
                     let ratio = exp(*out - *log_lossless);
-                    *out = self.limited(self.towards_lossless(p, exp(*out), ratio), rtt_s);
+                    *out = self.limited(self.low_loss_interpolation(p, exp(*out), ratio), rtt_s);
                 }
             }
         }
@@ -315,7 +317,7 @@ impl Grid {
         let (i, u) = self.losses.locate(log_loss);
         let (j, t) = self.rtts.locate(ln(rtt));
         let cell = &self.cells[i * self.rtts.intervals() + j];
-        let within = inside_slope(self.domain, rtt_s);
+        let within = clamp_derivative(self.domain, rtt_s);
         let across = (cell.across + t * cell.twist) * self.losses.inverse_width(i);
         let along = (cell.along + u * cell.twist) * self.rtts.inverse_width(j) * within;
         let lossless = match &self.lossless {
@@ -340,7 +342,7 @@ impl Grid {
     /// Applies both rules without a branch on the loss: from the first positive loss on, s is 1 and
     /// the divisor is exactly 1. `rate` is F at that loss or beyond, `ratio` is F₁/F₀.
     #[inline(always)]
-    fn towards_lossless(&self, p: f64, rate: f64, ratio: f64) -> f64 {
+    fn low_loss_interpolation(&self, p: f64, rate: f64, ratio: f64) -> f64 {
         let s = within(p * self.inverse_first_loss, 0.0, 1.0);
         rate / (s + (1.0 - s) * (ratio * ratio)).sqrt()
     }
@@ -349,7 +351,7 @@ impl Grid {
     /// W/rtt. The bounds only matter for invalid round-trip times.
     #[inline(always)]
     fn limited(&self, rate: f64, rtt_s: f64) -> f64 {
-        let rate = rate * same_window(self.domain, rtt_s);
+        let rate = rate * constant_window_factor(self.domain, rtt_s);
         let most = self.window_pkts / within(rtt_s, f64::MIN_POSITIVE, f64::MAX);
         within(
             rate,
@@ -457,20 +459,22 @@ impl Profile for Grid {
         }
     }
 
-    fn rests_on(&self, loss: f64, rtt_s: f64) -> ProfileUse {
-        match Reach::GRID.of(self.domain, loss, rtt_s) {
-            ProfileUse::Measured if self.has_extended && self.is_extended_inside(loss, rtt_s) => {
-                ProfileUse::Extended
+    fn provenance(&self, loss: f64, rtt_s: f64) -> Provenance {
+        match ExtrapolationLimit::GRID.of(self.domain, loss, rtt_s) {
+            Provenance::Measured
+                if self.has_extrapolated && self.uses_extrapolated(loss, rtt_s) =>
+            {
+                Provenance::Extended
             }
             rests_on => rests_on,
         }
     }
 
-    fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
+    fn slopes(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
         // Without losses F may equal W/rtt, and decrease from there.
         let aside = loss.max(0.0) + 1e-9 * self.first_loss;
         if self.throughput(aside, rtt_s) * rtt_s >= self.window_pkts * (1.0 - 1e-14) {
-            return Slopes {
+            return LogDerivatives {
                 by_loss: 0.0,
                 by_rtt: -1.0 / rtt_s,
             };
@@ -490,8 +494,8 @@ impl Profile for Grid {
             };
             along -= (1.0 - s) * q * (along - lossless) / divisor;
         }
-        let same_window = 1.0 - inside_slope(self.domain, rtt_s);
-        Slopes {
+        let same_window = 1.0 - clamp_derivative(self.domain, rtt_s);
+        LogDerivatives {
             by_loss,
             by_rtt: (along - same_window) / rtt_s,
         }
@@ -501,7 +505,7 @@ impl Profile for Grid {
         self.spec.window_pkts
     }
 
-    fn swing(&self) -> f64 {
+    fn sawtooth_amplitude(&self) -> f64 {
         self.spec.swing
     }
 

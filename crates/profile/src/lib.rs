@@ -46,7 +46,7 @@
 //!
 //! - Rates are finite and positive for any arguments. Outside the [`Domain`] they are extrapolated
 //!   by laws common to all TCP: a fitted power of the loss, and the same window at other round-trip
-//!   times. [`Profile::rests_on`] distinguishes measured rates, extrapolated rates, and rates too
+//!   times. [`Profile::provenance`] distinguishes measured rates, extrapolated rates, and rates too
 //!   far away to be usable.
 //! - F is **not** monotone in the loss everywhere: NetBSD's rises above 25 %, NT's between 0 and 1
 //!   % at long round-trip times, and measured grids within their noise.
@@ -110,25 +110,26 @@ mod builtin;
 mod compare;
 mod domain;
 mod error;
-mod extension;
+mod extrapolation;
 mod file;
 pub mod fit;
 mod grid;
+mod log_derivatives;
 mod power_law;
 mod profile;
-mod scaled;
-mod slopes;
+mod scaled_profile;
 
 pub use analytic::{Analytic, Formula, FormulaParameters};
-pub use builtin::{GIVE_WAY, aliases, builtin, builtin_names};
+pub use builtin::{DELAY_BASED, aliases, builtin, builtin_names};
 pub use compare::{
-    Comparison, Excess, Extreme, FRIENDLY, Faster, REASONABLY_FAIR, Region, common_axes, compare,
+    Comparison, Exceedance, FRIENDLY, Faster, MaxRatio, REASONABLY_FAIR, Region, common_axes,
+    compare,
 };
-pub use domain::{Domain, ProfileUse};
+pub use domain::{Domain, Provenance};
 pub use error::{Place, ProfileError};
 pub use file::{Definition, from_toml, load, read_in, to_toml};
 pub use grid::{Grid, GridRow, GridSpec};
+pub use log_derivatives::LogDerivatives;
 pub use power_law::{PowerLaw, PowerLawRow, PowerLawSpec};
 pub use profile::Profile;
-pub use scaled::Scaled;
-pub use slopes::Slopes;
+pub use scaled_profile::Scaled;

@@ -3,12 +3,12 @@
 use netflow_units::math::{exp, ln, within};
 
 use crate::axis::Axis;
-use crate::domain::positive;
+use crate::domain::clamp_to_positive;
 use crate::error::{ProfileError, ensure, ensure_losses, ensure_rtt};
-use crate::extension::{Extension, inside_slope, same_window};
+use crate::extrapolation::{Extrapolation, clamp_derivative, constant_window_factor};
 use crate::file::Definition;
 use crate::profile::{BLOCK, SMALL_BLOCK};
-use crate::{Domain, Place, Profile, Slopes};
+use crate::{Domain, LogDerivatives, Place, Profile};
 
 /// Row of a power law's table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +54,7 @@ pub struct PowerLaw {
     cells: Vec<Cell>,
     domain: Domain,
     /// Extrapolation to losses outside the table; `None` if no row has a positive loss.
-    extension: Option<Extension>,
+    extension: Option<Extrapolation>,
 }
 
 /// A and B at the start of a loss interval, and their increase over it.
@@ -152,7 +152,7 @@ impl PowerLaw {
             })
             .collect();
         if !rows.is_empty() {
-            law.extension = Some(Extension::fitted(&rows, domain.loss_min > 0.0));
+            law.extension = Some(Extrapolation::fitted(&rows, domain.loss_min > 0.0));
         }
         Ok(law)
     }
@@ -210,7 +210,7 @@ impl PowerLaw {
             }
             _ => 0.0,
         };
-        positive(factor * exp(log + beyond) * same_window(self.domain, rtt_s))
+        clamp_to_positive(factor * exp(log + beyond) * constant_window_factor(self.domain, rtt_s))
     }
 
     /// Returns B in packets/s, and −(A + c·rtt·loss)·ln rtt, for a point within the domain.
@@ -252,7 +252,7 @@ impl Profile for PowerLaw {
     }
 
     /// ln F = ln B − (A + c·rtt·p) ln rtt, A and B linear in p.
-    fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
+    fn slopes(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
         let (p, nearest_s) = self.domain.clamp(loss, rtt_s);
         let rtt_ms = nearest_s * 1000.0;
         let (i, t) = self.losses.locate(p);
@@ -270,9 +270,9 @@ impl Profile for PowerLaw {
             }),
         };
         let exponent = cell.a + t * cell.a_rise + c * rtt_ms * p;
-        let within = inside_slope(self.domain, rtt_s);
+        let within = clamp_derivative(self.domain, rtt_s);
         let by_ln_rtt = -exponent - c * rtt_ms * p * ln(rtt_ms);
-        Slopes {
+        LogDerivatives {
             by_loss,
             by_rtt: (within * by_ln_rtt - (1.0 - within)) / rtt_s,
         }

@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use crate::extension::Reach;
+use crate::extrapolation::ExtrapolationLimit;
 use crate::file::Definition;
-use crate::slopes::{Slopes, by_differences};
-use crate::{Domain, ProfileUse};
+use crate::log_derivatives::{LogDerivatives, finite_differences};
+use crate::{Domain, Provenance};
 
 /// Number of evaluations between two passes of the inner loops.
 pub(crate) const BLOCK: usize = 64;
@@ -49,8 +49,8 @@ pub trait Profile: Send + Sync + Debug {
 
     /// Returns the derivatives of ln F at this point; at a kink, those of the region to its right.
     /// The default uses finite differences, which are accurate to nine digits.
-    fn slopes(&self, loss: f64, rtt_s: f64) -> Slopes {
-        by_differences(self, loss, rtt_s)
+    fn slopes(&self, loss: f64, rtt_s: f64) -> LogDerivatives {
+        finite_differences(self, loss, rtt_s)
     }
 
     /// Returns whether this point is outside the domain, so that the value there is extrapolated.
@@ -59,8 +59,8 @@ pub trait Profile: Send + Sync + Debug {
     }
 
     /// Returns the provenance of the rate at this point.
-    fn rests_on(&self, loss: f64, rtt_s: f64) -> ProfileUse {
-        Reach::FIT.of(self.domain(), loss, rtt_s)
+    fn provenance(&self, loss: f64, rtt_s: f64) -> Provenance {
+        ExtrapolationLimit::FIT.of(self.domain(), loss, rtt_s)
     }
 
     /// Returns the window limit in packets, if the profile has one.
@@ -71,7 +71,7 @@ pub trait Profile: Send + Sync + Debug {
     /// Returns the amplitude of the window sawtooth between losses, relative to that of ns-2's
     /// Reno. For example, it is 0.5 if a window recovers quickly and shrinks by less. Rates include
     /// this already, but queues filled by windows depend on it, too.
-    fn swing(&self) -> f64 {
+    fn sawtooth_amplitude(&self) -> f64 {
         1.0
     }
 

@@ -84,13 +84,13 @@ pub fn number(what: &str, given: &Bound<'_, PyAny>, wanted: &str) -> PyResult<f6
         Ok(_) => Err(wrong()),
         Err(_) => given
             .extract::<f64>()
-            .map_err(|error| instead_of_type(given.py(), error, wrong)),
+            .map_err(|error| replace_type_error(given.py(), error, wrong)),
     }
 }
 
 /// Replaces an error of a wrong type by `wrong`. Other errors are kept, for example a number beyond
 /// the range of floats or an exception of the caller's own object.
-fn instead_of_type(py: Python<'_>, error: PyErr, wrong: impl Fn() -> PyErr) -> PyErr {
+fn replace_type_error(py: Python<'_>, error: PyErr, wrong: impl Fn() -> PyErr) -> PyErr {
     match error.is_instance_of::<PyTypeError>(py) {
         true => wrong(),
         false => error,
@@ -121,7 +121,7 @@ pub fn setting(key: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
             Ok(number) if number.is_finite() => format!("{number:?}"),
             Ok(number) => return Err(value(format!("{number} is no value of a setting"))),
             Err(error) => {
-                return Err(instead_of_type(given.py(), error, || {
+                return Err(replace_type_error(given.py(), error, || {
                     let kind = given.get_type();
                     let message =
                         format!("a setting is a text, a number, True or False, not {kind}");

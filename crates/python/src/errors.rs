@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use netflow::evaluate::Error;
-use netflow::find::FindError;
 use netflow::report::PAGE_ENDINGS;
+use netflow::resolve_name::FindError;
 use netflow::scenario::{Problem, Problems, Severity};
 use netflow::steady::SteadyError;
 use pyo3::create_exception;

@@ -3,26 +3,26 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use netflow::failures::FailuresSeen;
+use netflow::failures::FailureReport;
 use netflow::report::PAGE_MARK;
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::steady::rows::{self, FailureRow, LinkUnderFailureRow};
 use netflow::steady::{FailureOptions, Failures as Found, failures};
 use netflow_files::write_own;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
+use crate::background_task::work;
 use crate::errors;
 use crate::results::interrupted;
 use crate::table::Table;
-use crate::work::work;
 
 /// A network under failures.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Failures {
     /// Where the scenario was read from.
     path: PathBuf,
-    prepared: Arc<Prepared>,
+    prepared: Arc<CompiledScenario>,
     found: Found,
     #[pyo3(get)]
     at_s: f64,
@@ -47,7 +47,7 @@ impl Failures {
     pub fn find(
         py: Python<'_>,
         path: PathBuf,
-        prepared: Arc<Prepared>,
+        prepared: Arc<CompiledScenario>,
         at_s: f64,
         options: &FailureOptions,
         threads: Option<usize>,
@@ -66,10 +66,10 @@ impl Failures {
         let Some(found) = found else {
             return Err(interrupted(py, "nothing is told".to_owned(), None));
         };
-        let seen = FailuresSeen::new(network, &found, at_s);
+        let seen = FailureReport::new(network, &found, at_s);
         let intact = rows::intact(network, &found);
         let (goodput_bps, max_load) = (intact.goodput_bps, intact.max_load);
-        let cases_not_at_rest = seen.not_at_rest();
+        let cases_not_at_rest = seen.without_steady_state();
         let cases = Table::of(&FailureRow::with_all_columns(), &seen.cases)?;
         let links = Table::of(&LinkUnderFailureRow::with_all_columns(), &seen.links)?;
         let down = found.down_already.iter().map(|it| it.name(network));
@@ -105,12 +105,12 @@ impl Failures {
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         errors::check_page(&path)?;
         let worked = work(py, Some(1), None, |_| {
-            let seen = FailuresSeen::new(&self.prepared.network, &self.found, self.at_s);
+            let seen = FailureReport::new(&self.prepared.network, &self.found, self.at_s);
             let page = seen.page(&self.path, &self.prepared.notes).html();
             write_own(&path, page.as_bytes(), Some(PAGE_MARK))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;
-        worked.whole()?.map_err(PyOSError::new_err)
+        worked.into_result()?.map_err(PyOSError::new_err)
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netflow::document::Words;
 use netflow::import::scenario::{Defaults, Origin, write};
 use netflow::import::{Format, Reading, Topology, from_text, read};
-use netflow::scenario::Reach;
+use netflow::scenario::FileAccess;
 use netflow::scenario::file::DemandKind;
 use netflow::units::Room;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::convert::{bandwidth as bandwidth_of, seconds_from_0};
 use crate::errors;
 use crate::scenario::Scenario;
-use crate::spec::{Place, Source, Spec};
+use crate::scenario_source::{Source, Spec, StablePath};
 
 /// A scenario of a network that other programs' files have, what was assumed for it, and what its nodes are called, in the
 /// files' order.
@@ -100,9 +100,9 @@ pub fn import_topology(
         source: Source::Text {
             name: format!("{name}.toml"),
             text: written.text.into(),
-            directory: Place::new(PathBuf::from(".")),
+            directory: StablePath::new(PathBuf::from(".")),
         },
-        reach: Reach::Below,
+        reach: FileAccess::BelowDirectory,
         settings: Vec::new(),
     };
     Ok((Scenario::of(py, spec)?, assumptions, nodes))

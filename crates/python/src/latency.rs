@@ -1,16 +1,16 @@
 //! Latency of short transfers.
 
 use netflow::document::Words;
-use netflow::find;
-use netflow::latency::{Answer, Method, Model, Question, latency_unless as answer};
+use netflow::latency::{LatencyInput, LatencyResult, Method, Model, latency_unless as answer};
+use netflow::resolve_name;
 use netflow::tcpmodel::CongestionControl;
 use netflow::units::{Bytes, Size};
 use pyo3::prelude::*;
 
+use crate::background_task::work;
 use crate::convert;
 use crate::errors;
 use crate::table::Table;
-use crate::work::work;
 
 /// A row for every combination of sizes, delays and losses.
 #[pyfunction]
@@ -34,12 +34,13 @@ pub fn latency(
     let found = Model::ALL.into_iter().find(|it| it.name() == model);
     let model = found.ok_or_else(|| errors::unknown("model", model, known))?;
     let stack = stack.unwrap_or(model.default_stack());
-    let mut stack = find::stack(stack).map_err(|error| errors::find(py, "stack", stack, &error))?;
+    let mut stack =
+        resolve_name::stack(stack).map_err(|error| errors::find(py, "stack", stack, &error))?;
     if let Some(name) = congestion {
         let found = CongestionControl::named(name);
         let names = CongestionControl::names();
         let congestion = found.ok_or_else(|| errors::unknown("congestion control", name, names))?;
-        if model != Model::Rounds {
+        if model != Model::Simulated {
             let model = model.name();
             let message = format!("`congestion` has no effect with the model {model}");
             return Err(errors::value(message));
@@ -87,9 +88,9 @@ pub fn latency(
         }
         Ok(answers)
     })?;
-    let answers: Result<Vec<Answer>, netflow::tcpmodel::Error> = worked.whole()?;
+    let answers: Result<Vec<LatencyResult>, netflow::tcpmodel::Error> = worked.into_result()?;
     let answers = answers.map_err(|error| errors::value(error.to_string()))?;
-    Table::of(&Answer::default(), &answers)
+    Table::of(&LatencyResult::default(), &answers)
 }
 
 fn questions(
@@ -97,7 +98,7 @@ fn questions(
     delays: &[Bound<'_, PyAny>],
     losses: &[f64],
     mss_bytes: u32,
-) -> PyResult<Vec<Question>> {
+) -> PyResult<Vec<LatencyInput>> {
     let mut questions = Vec::new();
     for size in sizes {
         let size_bytes = size_of(size, mss_bytes)?;
@@ -109,7 +110,7 @@ fn questions(
                         "a loss probability is from 0 to 1, not {loss}"
                     )));
                 }
-                questions.push(Question::of(size_bytes, mss_bytes, delay_s, loss));
+                questions.push(LatencyInput::of(size_bytes, mss_bytes, delay_s, loss));
             }
         }
     }

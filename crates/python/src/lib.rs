@@ -4,6 +4,8 @@
 //! Each file has one subject, named as in the library. Long operations run on a separate thread
 //! without Python's lock ([`work`]). Tables are exported as Arrow streams ([`table`]).
 
+mod allowed_settings;
+mod background_task;
 mod convert;
 mod errors;
 mod failures;
@@ -14,15 +16,13 @@ mod names;
 mod profile;
 mod results;
 mod scenario;
-mod settable;
+mod scenario_source;
 mod simulation;
-mod spec;
 mod steady;
 mod sweep;
 mod table;
 mod trace;
 mod unit;
-mod work;
 
 use std::ffi::OsString;
 
@@ -38,6 +38,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 mod _native {
     #[pymodule_export]
     use crate::{
+        background_task::panic_for_a_test,
         command,
         errors::{EvaluationError, InternalError, Interrupted, ScenarioError},
         failures::Failures,
@@ -54,7 +55,6 @@ mod _native {
         trace::{Trace, fit_profile, trace},
         unit::unit,
         version,
-        work::panic_for_a_test,
     };
 }
 

@@ -1,6 +1,6 @@
 //! Lookup of links, connections, nodes and aggregates by name.
 
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::simulation::{AggregateId, ConnectionId, LinkId, Network, NodeId};
 use pyo3::PyResult;
 
@@ -36,7 +36,7 @@ pub fn connection(network: &Network, name: &str) -> PyResult<ConnectionId> {
 }
 
 /// Returns the connection with this name, or the parts of the demand with this name.
-pub fn connections_called(scenario: &Prepared, name: &str) -> PyResult<Vec<ConnectionId>> {
+pub fn connections_called(scenario: &CompiledScenario, name: &str) -> PyResult<Vec<ConnectionId>> {
     let known = || scenario.connection_names();
     scenario
         .connections_called(name)

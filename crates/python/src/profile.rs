@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use netflow::find;
 use netflow::profile::{self as library, builtin_names};
+use netflow::resolve_name;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -22,7 +22,7 @@ pub fn profiles() -> Vec<&'static str> {
 /// A built-in profile by its name or alias, or that of a profile file.
 #[pyfunction]
 pub fn profile(py: Python<'_>, name: &str) -> PyResult<Profile> {
-    let found = find::profile(name);
+    let found = resolve_name::profile(name);
     let profile = found.map_err(|error| errors::find(py, "profile", name, &error))?;
     Ok(Profile(profile))
 }
@@ -90,7 +90,7 @@ impl Profile {
     /// What the rate at a point rests on: `measured`, `extended` …
     fn rests_on(&self, loss: f64, rtt_s: f64) -> PyResult<&'static str> {
         check(loss, rtt_s)?;
-        Ok(self.0.rests_on(loss, rtt_s).name())
+        Ok(self.0.provenance(loss, rtt_s).name())
     }
 
     fn to_toml(&self) -> PyResult<String> {

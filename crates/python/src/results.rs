@@ -9,30 +9,30 @@ use netflow::results::{
     CLASSES, CONNECTIONS, ConnectionSummary, LINKS, LinkSummary, Manifest, Summary,
     Table as Layout, WAITS, wait_rows,
 };
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::simulation::WaitFor;
 use netflow_files::{Kind, read_text, write_own};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
+use crate::background_task::{InterruptibleResult, work};
 use crate::errors::{self, EvaluationError, Interrupted};
 use crate::names;
 use crate::table::Table;
-use crate::work::{Worked, work};
 
 /// Directory to which a run was written.
 #[derive(Clone)]
-pub struct Written {
+pub struct WrittenRun {
     directory: PathBuf,
     /// Text of its manifest, which identifies the run.
     manifest: String,
 }
 
-impl Written {
+impl WrittenRun {
     /// Identifies the run just written to `directory`.
-    pub fn at(directory: PathBuf) -> Option<Written> {
+    pub fn at(directory: PathBuf) -> Option<WrittenRun> {
         let manifest = manifest(&directory)?;
-        Some(Written {
+        Some(WrittenRun {
             directory,
             manifest,
         })
@@ -51,19 +51,19 @@ fn manifest(directory: &Path) -> Option<String> {
 /// Means, maxima and totals of a run, and its series.
 #[pyclass(frozen, module = "netflow_evaluator")]
 pub struct Results {
-    prepared: Arc<Prepared>,
+    prepared: Arc<CompiledScenario>,
     settings: Settings,
     evaluation: Evaluation,
-    written: Option<Written>,
+    written: Option<WrittenRun>,
     links: OnceLock<Table>,
     connections: OnceLock<Table>,
 }
 
 impl Results {
     fn new(
-        prepared: Arc<Prepared>,
+        prepared: Arc<CompiledScenario>,
         settings: Settings,
-        (evaluation, written): (Evaluation, Option<Written>),
+        (evaluation, written): (Evaluation, Option<WrittenRun>),
     ) -> Results {
         Results {
             prepared,
@@ -78,9 +78,9 @@ impl Results {
     /// Returns the results of a finished run. An interrupted run raises, with the results so far.
     pub fn of(
         py: Python<'_>,
-        prepared: Arc<Prepared>,
+        prepared: Arc<CompiledScenario>,
         settings: Settings,
-        worked: Worked<Result<(Evaluation, Option<Written>), Error>>,
+        worked: InterruptibleResult<Result<(Evaluation, Option<WrittenRun>), Error>>,
     ) -> PyResult<Results> {
         let evaluation = match (worked.outcome, worked.interruption) {
             (Ok(evaluation), None) => evaluation,
@@ -316,7 +316,7 @@ impl Results {
             write_own(&path, page.as_bytes(), Some(PAGE_MARK))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))
         })?;
-        worked.whole()?.map_err(PyOSError::new_err)
+        worked.into_result()?.map_err(PyOSError::new_err)
     }
 
     fn __repr__(&self) -> String {

@@ -5,24 +5,24 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use netflow::evaluate::{Directory, Settings, evaluate_with};
-use netflow::scenario::{Prepared, Reach, for_steady};
+use netflow::scenario::{CompiledScenario, FileAccess, for_steady_state};
 use netflow::simulation::ModelName;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::allowed_settings::Settable;
+use crate::background_task::work;
 use crate::convert::{
     format as format_of, items, positive_seconds, seconds_from_0, seeds as seeds_of, setting,
 };
 use crate::errors;
 use crate::failures::Failures;
 use crate::names;
-use crate::results::{Results, Written};
-use crate::settable::Settable;
+use crate::results::{Results, WrittenRun};
+use crate::scenario_source::{ReloadError, Source, Spec, StablePath, State, absolute};
 use crate::simulation::Simulation;
-use crate::spec::{Place, Refusal, Source, Spec, State, absolute};
 use crate::steady::{Headroom, Sensitivities, SteadyState};
-use crate::work::work;
 
 /// A network, its traffic and how to evaluate it.
 #[pyclass(frozen, module = "netflow_evaluator")]
@@ -42,8 +42,8 @@ pub fn load(
     allow_outside: bool,
 ) -> PyResult<Scenario> {
     let reach = match allow_outside {
-        true => Reach::Anywhere,
-        false => Reach::Below,
+        true => FileAccess::Unrestricted,
+        false => FileAccess::BelowDirectory,
     };
     let settings = settings_of(set)?;
     let spec = Spec {
@@ -91,43 +91,48 @@ impl Scenario {
             .clone()
     }
 
-    pub fn prepared(&self) -> Arc<Prepared> {
+    pub fn prepared(&self) -> Arc<CompiledScenario> {
         self.state().prepared
     }
 
     /// Returns the scenario prepared for its steady state.
-    fn for_steady(&self, py: Python<'_>) -> PyResult<Arc<Prepared>> {
+    fn for_steady(&self, py: Python<'_>) -> PyResult<Arc<CompiledScenario>> {
         let state = self.state();
         let prepared = Self::calibrated(py, state.prepared.clone())?;
         let mut changed = None;
         let steady = py.detach(|| {
-            for_steady((*prepared).clone(), |more| {
+            for_steady_state((*prepared).clone(), |more| {
                 state.with(more).map_err(|refusal| match refusal {
                     // Sources that the fluid model does not support stay unchanged.
-                    Refusal::Wrong(_) => {}
-                    Refusal::Unreadable(_) | Refusal::Changed(_) => changed = Some(refusal),
+                    ReloadError::Wrong(_) => {}
+                    ReloadError::Unreadable(_) | ReloadError::Changed(_) => changed = Some(refusal),
                 })
             })
         });
         match changed {
             None => Ok(Arc::new(steady)),
-            Some(refusal) => Err(refusal.told(py)),
+            Some(refusal) => Err(refusal.into_py_err(py)),
         }
     }
 
     /// Returns the scenario with another model, if one is given.
-    fn with_model(&self, py: Python<'_>, model: Option<&str>) -> PyResult<Arc<Prepared>> {
+    fn with_model(&self, py: Python<'_>, model: Option<&str>) -> PyResult<Arc<CompiledScenario>> {
         let state = self.state();
         let Some(model) = model else {
             return Ok(state.prepared);
         };
         let model = [format!("simulation.model={model}")];
         let prepared = py.detach(|| state.with(&model));
-        prepared.map(Arc::new).map_err(|refusal| refusal.told(py))
+        prepared
+            .map(Arc::new)
+            .map_err(|refusal| refusal.into_py_err(py))
     }
 
     /// Returns the calibrated scenario, if it has a calibration.
-    fn calibrated(py: Python<'_>, prepared: Arc<Prepared>) -> PyResult<Arc<Prepared>> {
+    fn calibrated(
+        py: Python<'_>,
+        prepared: Arc<CompiledScenario>,
+    ) -> PyResult<Arc<CompiledScenario>> {
         if prepared.network.calibration_due().is_none() {
             return Ok(prepared);
         }
@@ -136,7 +141,7 @@ impl Scenario {
             ready.map(|ready| ready.map(Cow::into_owned))
         })?;
         let ready = worked
-            .whole()?
+            .into_result()?
             .map_err(|error| errors::evaluation(&error.into()))?;
         Ok(ready.map_or(prepared, Arc::new))
     }
@@ -163,11 +168,11 @@ impl Scenario {
         let source = Source::Text {
             name: name.to_owned(),
             text: text.into(),
-            directory: Place::new(directory),
+            directory: StablePath::new(directory),
         };
         let spec = Spec {
             source,
-            reach: Reach::Below,
+            reach: FileAccess::BelowDirectory,
             settings: settings_of(set)?,
         };
         Scenario::of(py, spec)
@@ -184,12 +189,12 @@ impl Scenario {
             let start = format!("{key}=");
             spec.settings.retain(|it| !it.starts_with(&start));
             spec.settings.push(setting);
-            state.prepared = Arc::new(state.other(&spec, &[])?);
+            state.prepared = Arc::new(state.reload_with(&spec, &[])?);
             state.spec = spec;
             *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
             Ok(())
         })
-        .map_err(|refusal: Refusal| refusal.told(py))
+        .map_err(|refusal: ReloadError| refusal.into_py_err(py))
     }
 
     fn copy(&self) -> Scenario {
@@ -276,7 +281,7 @@ impl Scenario {
         out: Option<PathBuf>,
         format: &str,
     ) -> PyResult<Results> {
-        let progress = crate::work::progress(progress)?;
+        let progress = crate::background_task::progress(progress)?;
         let prepared = self.with_model(py, model)?;
         if seeds_of(seeds)? > 1 && !prepared.is_random() {
             let message = "`seeds` has no effect: only the window model and users are random";
@@ -312,7 +317,7 @@ impl Scenario {
                 evaluate_with(&prepared, &settings, &mut |part| wish.done(part), &|| {
                     wish.stop()
                 })?;
-            Ok((evaluation, directory.and_then(Written::at)))
+            Ok((evaluation, directory.and_then(WrittenRun::at)))
         })?;
         Results::of(py, prepared, settings, worked)
     }
@@ -444,7 +449,7 @@ impl Scenario {
                 directory,
             } => (directory.absolute, Some((name, text.to_string()))),
         };
-        let outside = spec.reach == Reach::Anywhere;
+        let outside = spec.reach == FileAccess::Unrestricted;
         let arguments = (path, text, outside, spec.settings, prepared.digest.clone());
         (again, arguments.into_bound_py_any(py)?).into_pyobject(py)
     }
@@ -459,16 +464,16 @@ impl Scenario {
         digest: &str,
     ) -> PyResult<Scenario> {
         let source = match text {
-            None => Source::File(Place::new(path.clone())),
+            None => Source::File(StablePath::new(path.clone())),
             Some((name, text)) => Source::Text {
                 name,
                 text: text.into(),
-                directory: Place::new(path.clone()),
+                directory: StablePath::new(path.clone()),
             },
         };
         let reach = match outside {
-            true => Reach::Anywhere,
-            false => Reach::Below,
+            true => FileAccess::Unrestricted,
+            false => FileAccess::BelowDirectory,
         };
         let spec = Spec {
             source,
@@ -486,7 +491,7 @@ impl Scenario {
     }
 }
 
-fn model_name(prepared: &Prepared) -> &'static str {
+fn model_name(prepared: &CompiledScenario) -> &'static str {
     match prepared.options.model.name() {
         ModelName::Fluid => "fluid",
         ModelName::FluidLiteral => "fluid-literal",

@@ -4,25 +4,25 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use netflow::results::{CONNECTIONS, LINKS};
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::simulation::{
     Columns as _, ConnectionId, ConnectionInterval, Interval, LinkId, LinkInterval, MarkerRates,
     Network, NodeId, Recorder, Run, RunError, Simulation as Library,
 };
 use pyo3::prelude::*;
 
+use crate::allowed_settings::{self, Settable};
+use crate::background_task::work;
 use crate::convert::{self, positive_seconds};
 use crate::errors::{self, EvaluationError};
 use crate::names;
-use crate::settable::{self, Settable};
 use crate::table::Table;
-use crate::work::work;
 
 /// A network on its way through time.
 #[pyclass(module = "netflow_evaluator")]
 #[derive(Clone)]
 pub struct Simulation {
-    scenario: Arc<Prepared>,
+    scenario: Arc<CompiledScenario>,
     simulation: Library,
     last: Last,
 }
@@ -57,7 +57,7 @@ impl Simulation {
     /// Creates a simulation at time 0 with the announced settable values.
     pub fn begin(
         py: Python<'_>,
-        scenario: Arc<Prepared>,
+        scenario: Arc<CompiledScenario>,
         settable: &Settable,
     ) -> PyResult<Simulation> {
         let network = settable.announce(&scenario.network)?;
@@ -98,7 +98,7 @@ impl Simulation {
         let worked = work(py, None, None, |wish| {
             simulation.run_until(time_s, last, || wish.stop())
         })?;
-        let outcome: Result<_, RunError> = worked.whole()?;
+        let outcome: Result<_, RunError> = worked.into_result()?;
         outcome
             .map(drop)
             .map_err(|error| EvaluationError::new_err(error.to_string()))
@@ -142,7 +142,7 @@ impl Simulation {
     fn set_route(&mut self, connection: &str, path: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let id = self.connection(connection)?;
         let path = match path {
-            Some(path) => Some(settable::path(self.network(), path)?),
+            Some(path) => Some(allowed_settings::path(self.network(), path)?),
             None => None,
         };
         let set = self.simulation.set_route(id, path.as_deref());
@@ -166,7 +166,7 @@ impl Simulation {
 
     fn set_rate(&mut self, connection: &str, rate: &Bound<'_, PyAny>) -> PyResult<()> {
         let id = self.connection(connection)?;
-        let pps = settable::rate_pps("rate", self.network(), id, rate)?;
+        let pps = allowed_settings::rate_pps("rate", self.network(), id, rate)?;
         let set = self.simulation.set_rate(id, pps);
         set.map_err(|error| {
             let help = "simulation(rates={CONNECTION: [LEAST, MOST]}) says what it may have";

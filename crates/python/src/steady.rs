@@ -1,17 +1,17 @@
 //! Steady states, sensitivities and headroom.
 
 use netflow::evaluate::steady_notes;
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::steady::rows::{
     self, ConnectionRow, DemandGainRow, GainRow, Gains, LinkRow, TransferRow,
 };
 use netflow::steady::{Bounds, Solver, SteadyOptions, Which};
 use pyo3::prelude::*;
 
+use crate::background_task::work;
 use crate::errors;
 use crate::names;
 use crate::table::Table;
-use crate::work::work;
 
 /// A network at rest.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
@@ -36,7 +36,7 @@ pub struct SteadyState {
 impl SteadyState {
     pub fn find(
         py: Python<'_>,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         at_s: f64,
         starts: u32,
         threads: Option<usize>,
@@ -52,7 +52,9 @@ impl SteadyState {
             let steady = solver.solve_unless(&options, &|| wish.stop())?;
             Ok((solver, steady))
         })?;
-        let (solver, steady) = worked.whole()?.map_err(|error| errors::steady(&error))?;
+        let (solver, steady) = worked
+            .into_result()?
+            .map_err(|error| errors::steady(&error))?;
         let demands = scenario.demands.iter();
         let demands = demands.map(|it| (it.name.as_str(), it.connection, &*it.transfers));
         let transfers = rows::transfers(&demands.collect::<Vec<_>>(), &solver, &steady);
@@ -110,7 +112,7 @@ pub struct Sensitivities {
 impl Sensitivities {
     pub fn find(
         py: Python<'_>,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         at_s: f64,
         of: Option<&str>,
         threads: Option<usize>,
@@ -131,7 +133,9 @@ impl Sensitivities {
             let gains = Gains::at(&mut solver, &steady, which)?;
             Ok((steady, gains))
         })?;
-        let (steady, found) = worked.whole()?.map_err(|error| errors::steady(&error))?;
+        let (steady, found) = worked
+            .into_result()?
+            .map_err(|error| errors::steady(&error))?;
         let bends = found.one_sided_because_of(network).into_iter();
         Ok(Sensitivities {
             at_s,
@@ -169,7 +173,7 @@ impl Headroom {
     /// Computes the headroom within optional bounds for utilization, delay and loss.
     pub fn find(
         py: Python<'_>,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         at_s: f64,
         asked: [Option<f64>; 3],
         scale: Option<&str>,
@@ -201,7 +205,9 @@ impl Headroom {
         let worked = work(py, threads, None, |_| {
             Solver::new(network, at_s)?.headroom(&bounds, demands, &options)
         })?;
-        let found = worked.whole()?.map_err(|error| errors::steady(&error))?;
+        let found = worked
+            .into_result()?
+            .map_err(|error| errors::steady(&error))?;
         let row = rows::headroom(network, at_s, &bounds, scale, &found);
         Ok(Headroom {
             at_s,

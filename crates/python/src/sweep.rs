@@ -9,12 +9,12 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::background_task::{InterruptibleResult, progress as progress_of, work};
 use crate::convert::{self, positive_seconds, setting};
 use crate::errors::{self, EvaluationError};
 use crate::results::interrupted;
 use crate::scenario::Scenario;
-use crate::spec::Spec;
-use crate::work::{Worked, progress as progress_of, work};
+use crate::scenario_source::Spec;
 
 /// A sweep whose every value was tried.
 #[pyclass(frozen, module = "netflow_evaluator._native")]
@@ -75,7 +75,7 @@ impl Sweep {
             ..state.spec.clone()
         };
         py.detach(|| state.is_unchanged())
-            .map_err(|refusal| refusal.told(py))?;
+            .map_err(|refusal| refusal.into_py_err(py))?;
         let worked = work(py, threads, None, |wish| {
             let load = |settings: &[String]| spec.load(settings);
             match tried {
@@ -89,7 +89,7 @@ impl Sweep {
                 }
             }
         })?;
-        let sweep = worked.whole()?.map_err(|error| cannot(py, &error))?;
+        let sweep = worked.into_result()?.map_err(|error| cannot(py, &error))?;
         Ok(Sweep { spec, sweep })
     }
 
@@ -119,7 +119,7 @@ impl Sweep {
             self.sweep
                 .estimate(Shard::default(), &load, &|| wish.stop())
         })?;
-        let estimate = worked.whole()?.map_err(|error| cannot(py, &error))?;
+        let estimate = worked.into_result()?.map_err(|error| cannot(py, &error))?;
         Ok(estimate.time_s)
     }
 
@@ -190,12 +190,15 @@ impl Sweep {
 impl Sweep {
     fn complete(&self, py: Python<'_>, directory: PathBuf, force: bool) -> PyResult<Vec<u64>> {
         let worked = work(py, None, None, |_| self.sweep.prepare(&directory, force))?;
-        worked.whole()?.map_err(|error| cannot(py, &error))
+        worked.into_result()?.map_err(|error| cannot(py, &error))
     }
 }
 
 /// Converts the outcome of writing, or of its interruption.
-fn written(py: Python<'_>, worked: Worked<Result<WriteSummary, Error>>) -> PyResult<WriteSummary> {
+fn written(
+    py: Python<'_>,
+    worked: InterruptibleResult<Result<WriteSummary, Error>>,
+) -> PyResult<WriteSummary> {
     match (worked.outcome, worked.interruption) {
         (Err(error @ Error::Stopped { .. }), Some(why))
             if why.is_instance_of::<PyKeyboardInterrupt>(py) =>

@@ -9,7 +9,7 @@ use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use netflow::results::Table as Layout;
-use netflow::results::columns::{Frame, array, name, numbers, schema, texts};
+use netflow::results::columns::{DataFrame, array, name, numbers, schema, texts};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyImportError, PyIndexError, PyKeyError};
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ pub struct Table(RecordBatch);
 impl Table {
     /// Creates a table from rows; `every` is a row in which every field is present.
     pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> PyResult<Table> {
-        let frame = Frame::of(every, rows);
+        let frame = DataFrame::of(every, rows);
         let arrays: Result<Vec<ArrayRef>, ArrowError> = frame.data.iter().map(array).collect();
         Table::made(schema(&frame.columns), arrays)
     }
@@ -172,17 +172,17 @@ impl Table {
     }
 
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let polars = extra(slf.py(), "polars")?;
+        let polars = import_optional(slf.py(), "polars")?;
         polars.getattr("DataFrame")?.call1((slf,))
     }
 
     fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let pyarrow = extra(slf.py(), "pyarrow")?;
+        let pyarrow = import_optional(slf.py(), "pyarrow")?;
         pyarrow.getattr("table")?.call1((slf,))
     }
 
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        extra(slf.py(), "pandas")?;
+        import_optional(slf.py(), "pandas")?;
         Table::to_arrow(slf)?.call_method0("to_pandas")
     }
 
@@ -244,7 +244,7 @@ impl Table {
 }
 
 /// Imports an optional package.
-fn extra<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+fn import_optional<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name)
         .map_err(|error| match error.is_instance_of::<PyImportError>(py) {
             true => PyImportError::new_err(format!(

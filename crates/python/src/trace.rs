@@ -14,10 +14,10 @@ use netflow::traces::{self, fitted_to};
 use pyo3::exceptions::{PyOSError, PyUserWarning};
 use pyo3::prelude::*;
 
+use crate::background_task::{CancelToken, work};
 use crate::convert::positive_seconds;
 use crate::errors;
 use crate::table::Table;
-use crate::work::{Wish, work};
 
 /// What a packet trace shows.
 #[pyclass(frozen, get_all, module = "netflow_evaluator")]
@@ -67,7 +67,7 @@ pub fn trace(
     };
     let k = NonZeroU32::new(k).ok_or_else(|| errors::value("`k` must be 1 or more"))?;
     let worked = work(py, Some(1), None, |wish| gather(&path, every_s, k, wish))?;
-    let gathered = worked.whole()?.map_err(|error| cannot(&error))?;
+    let gathered = worked.into_result()?.map_err(|error| cannot(&error))?;
     let Some(gathered) = gathered else {
         return Err(errors::value(format!(
             "{} has too many intervals of {every_s} s, or too many flows",
@@ -92,7 +92,7 @@ fn gather(
     path: &Path,
     every_s: f64,
     k: NonZeroU32,
-    wish: &Wish,
+    wish: &CancelToken,
 ) -> Result<Option<Gathered>, Error> {
     let mut links = Links::new(every_s);
     let mut connections = Connections::new(every_s, Options::default());
@@ -207,7 +207,7 @@ pub fn fit_profile(
         }
         Ok(Some((flows, warnings)))
     })?;
-    let found: Result<_, Error> = worked.whole()?;
+    let found: Result<_, Error> = worked.into_result()?;
     let Some((flows, warnings)) = found.map_err(|error| cannot(&error))? else {
         return Err(errors::value("a trace has too many flows"));
     };

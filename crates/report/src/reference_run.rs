@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use netflow_results::{CONNECTIONS, LINKS, Referee, each_csv_row};
+use netflow_results::{CONNECTIONS, LINKS, ReferenceSystem, each_csv_row};
 
 use crate::confidence_band::link_series_max;
 use crate::data::{Reference, ReferenceCurves, ReferenceRun};
@@ -29,9 +29,12 @@ pub fn read(directory: &Path, run: &data::Run) -> Result<ReferenceRun, Error> {
     let links = links.map(|it| it.name.as_str()).collect();
     let connections = run.connections.iter().filter(|it| it.curves.is_some());
     let connections = connections.map(|it| it.name.as_str()).collect();
-    let there = |referee: &Referee| directory.join(referee.links_file()).is_file();
+    let there = |referee: &ReferenceSystem| directory.join(referee.links_file()).is_file();
     // Without any file, the error names the file of the default reference.
-    let referee = Referee::ALL.into_iter().find(there).unwrap_or_default();
+    let referee = ReferenceSystem::ALL
+        .into_iter()
+        .find(there)
+        .unwrap_or_default();
     Ok(ReferenceRun {
         name: directory.display().to_string(),
         referee: referee.name(),

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use netflow_results::{
-    CONNECTIONS, Column, ConnectionSummary, ESTIMATE, LINKS, LinkSummary, Results, Topology,
-    TopologyConnection, TopologyLink, TopologyWay, WHOLE, Whole,
+    CONNECTIONS, Column, ConnectionSummary, ESTIMATE, LINKS, LinkSummary, NETWORK_TOTALS,
+    NetworkQuantity, Results, Topology, TopologyConnection, TopologyLink, TopologyPath,
 };
 use netflow_workload::Times;
 
@@ -49,8 +49,8 @@ pub const SEND: usize = of_connection("send_pps");
 pub const GOODPUT: usize = of_connection("goodput_pps");
 pub const RTT: usize = of_connection("rtt_s");
 pub const DELAY: usize = of_connection("delay_s");
-const WHOLE_MEAN: usize = Column::place(WHOLE.values, "mean");
-const WHOLE_CI95: usize = Column::place(WHOLE.values, "ci95");
+const WHOLE_MEAN: usize = Column::place(NETWORK_TOTALS.values, "mean");
+const WHOLE_CI95: usize = Column::place(NETWORK_TOTALS.values, "ci95");
 
 /// Reads the directory; `among` is the number of directories on the page.
 pub fn read(
@@ -186,11 +186,11 @@ pub fn read(
         round_all(&grid.curves.extremes(&values))
     };
     let over_seeds = results.whole_network()?;
-    let names = Whole::ALL.map(|it| it.name().to_owned());
+    let names = NetworkQuantity::ALL.map(|it| it.name().to_owned());
     let over_seeds = over_seeds.map(|rows| SeriesTable::new(&rows, &names).resampled_at(&times_s));
     // With several seeds, uses the mean over seeds of each quantity. The maximum of mean curves would be
     // lower than the mean of maxima.
-    let whole = |quantity: Whole, of_one: Vec<f64>, most| match &over_seeds {
+    let whole = |quantity: NetworkQuantity, of_one: Vec<f64>, most| match &over_seeds {
         Some(seeds) => grid.curve(
             seeds.series(quantity as usize, WHOLE_MEAN),
             seeds.series(quantity as usize, WHOLE_CI95),
@@ -219,12 +219,16 @@ pub fn read(
         frames: times(grid.frame_times(&times_s)),
         with_curves: (count(&busy_links), count(&busy_connections)),
         whole: data::NetworkCurves {
-            queue: whole(Whole::Queue, links.over_all(QUEUE, sum), any),
-            highest: whole(Whole::Highest, highest, all_full),
+            queue: whole(NetworkQuantity::Queue, links.over_all(QUEUE, sum), any),
+            highest: whole(NetworkQuantity::Highest, highest, all_full),
             ninth: busiest_but(0.9),
             median: busiest_but(0.5),
-            send: whole(Whole::Send, connections.over_all(SEND, sum), any),
-            goodput: whole(Whole::Goodput, connections.over_all(GOODPUT, sum), any),
+            send: whole(NetworkQuantity::Send, connections.over_all(SEND, sum), any),
+            goodput: whole(
+                NetworkQuantity::Goodput,
+                connections.over_all(GOODPUT, sum),
+                any,
+            ),
         },
         worst: worst_moment(&links, &link_names, scope_s),
         links: summary.links.iter().enumerate().map(link).collect(),
@@ -237,7 +241,7 @@ pub fn read(
     })
 }
 
-fn route(route: &TopologyWay) -> data::Route {
+fn route(route: &TopologyPath) -> data::Route {
     data::Route {
         from_s: Time(route.from_s),
         path: route.path.clone(),

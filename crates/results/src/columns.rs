@@ -17,7 +17,7 @@ use collect::Sink;
 /// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ColumnType {
     /// Floating-point numbers.
     Number,
     /// Whole numbers from 0.
@@ -34,7 +34,7 @@ pub struct Column {
     /// Its name. For a setting that a sweep varies, the key of the setting.
     pub name: String,
     /// Type of its values.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// Unit of its numbers, if they have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
@@ -42,7 +42,7 @@ pub struct Column {
 
 impl Column {
     /// Returns a column of this name, with the unit that the suffix of the name stands for.
-    pub fn new(name: &str, kind: Kind) -> Column {
+    pub fn new(name: &str, kind: ColumnType) -> Column {
         Column {
             name: name.to_owned(),
             kind,
@@ -75,10 +75,10 @@ struct Naming<'a>(&'a mut Vec<Column>);
 impl Sink for Naming<'_> {
     fn put(&mut self, name: &str, cell: Cell<'_>) {
         let kind = match cell {
-            Cell::Whole(_) => Kind::Whole,
-            Cell::Flag(_) => Kind::Flag,
-            Cell::Text(_) => Kind::Text,
-            Cell::Number(_) | Cell::Nothing => Kind::Number,
+            Cell::Whole(_) => ColumnType::Whole,
+            Cell::Flag(_) => ColumnType::Flag,
+            Cell::Text(_) => ColumnType::Text,
+            Cell::Number(_) | Cell::Nothing => ColumnType::Number,
         };
         self.0.push(Column::new(name, kind));
     }
@@ -131,12 +131,12 @@ impl Texts {
 
 impl Data {
     /// Returns an empty column of this type.
-    pub fn new(kind: Kind) -> Data {
+    pub fn new(kind: ColumnType) -> Data {
         match kind {
-            Kind::Number => Data::Numbers(Vec::new()),
-            Kind::Whole => Data::Wholes(Vec::new()),
-            Kind::Flag => Data::Flags(Vec::new()),
-            Kind::Text => Data::Texts(Texts::default()),
+            ColumnType::Number => Data::Numbers(Vec::new()),
+            ColumnType::Whole => Data::Wholes(Vec::new()),
+            ColumnType::Flag => Data::Flags(Vec::new()),
+            ColumnType::Text => Data::Texts(Texts::default()),
         }
     }
 
@@ -199,18 +199,18 @@ impl Data {
 }
 
 /// Adapter that appends the fields of a row to their columns.
-pub struct Filling<'a> {
+pub struct RowAppender<'a> {
     columns: &'a [Column],
     data: &'a mut [Data],
     /// Index of the column that the next field most likely belongs to.
     next: usize,
 }
 
-impl<'a> Filling<'a> {
+impl<'a> RowAppender<'a> {
     /// Adds a row. Columns that it lacks get a missing value.
     pub fn add(columns: &'a [Column], data: &'a mut [Data], row: &impl Serialize) {
         let rows = data.first().map_or(0, Data::len);
-        let mut filling = Filling {
+        let mut filling = RowAppender {
             columns,
             data,
             next: 0,
@@ -224,34 +224,34 @@ impl<'a> Filling<'a> {
 
 /// A table that is filled row by row.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct DataFrame {
     /// Its columns.
     pub columns: Vec<Column>,
     /// Their values.
     pub data: Vec<Data>,
 }
 
-impl Frame {
+impl DataFrame {
     /// Returns a table without rows.
-    pub fn new(columns: Vec<Column>) -> Frame {
+    pub fn new(columns: Vec<Column>) -> DataFrame {
         let data = columns.iter().map(|column| Data::new(column.kind));
-        Frame {
+        DataFrame {
             data: data.collect(),
             columns,
         }
     }
 
     /// Returns a table of these rows. `every` is a row that has every field.
-    pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> Frame {
-        let mut frame = Frame::new(Column::of(every));
+    pub fn of<R: Serialize>(every: &impl Serialize, rows: &[R]) -> DataFrame {
+        let mut frame = DataFrame::new(Column::of(every));
         for row in rows {
-            Filling::add(&frame.columns, &mut frame.data, row);
+            RowAppender::add(&frame.columns, &mut frame.data, row);
         }
         frame
     }
 }
 
-impl Sink for Filling<'_> {
+impl Sink for RowAppender<'_> {
     fn put(&mut self, name: &str, cell: Cell<'_>) {
         let here = |column: &Column| column.name == name;
         let place = match self.columns.get(self.next) {
@@ -324,15 +324,15 @@ mod tests {
             units,
             [None, None, Some("s"), Some("bit/s"), Some("bit/s"), None]
         );
-        assert_eq!(columns[1].kind, Kind::Whole);
-        assert_eq!(columns[5].kind, Kind::Flag);
+        assert_eq!(columns[1].kind, ColumnType::Whole);
+        assert_eq!(columns[5].kind, ColumnType::Flag);
 
         let mut data: Vec<Data> = columns
             .iter()
             .map(|column| Data::new(column.kind))
             .collect();
-        Filling::add(&columns, &mut data, &row(None));
-        Filling::add(&columns, &mut data, &row(Some(3.0)));
+        RowAppender::add(&columns, &mut data, &row(None));
+        RowAppender::add(&columns, &mut data, &row(Some(3.0)));
         assert!(data.iter().all(|data| data.len() == 2));
         let Data::Numbers(waits) = &data[2] else {
             panic!("numbers");

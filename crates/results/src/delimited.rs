@@ -1,13 +1,13 @@
 //! Exporter of series as comma-separated values.
 
 use crate::number::push_time;
-use crate::sheet::Sheet;
+use crate::row_buffer::RowBuffer;
 use crate::{Error, Exporter, Names, Table};
 use netflow_files::PartialFile;
 
 /// The CSV exporter. Names are quoted once, before the first row.
 pub(crate) struct Csv {
-    sheet: Sheet,
+    sheet: RowBuffer,
     /// Time as text, for example `12.5`. It begins every row of the interval.
     time: Vec<u8>,
     /// Every name as `,name`, for each key column.
@@ -21,7 +21,7 @@ impl Csv {
             .iter()
             .map(|column| column.iter().map(quoted).collect())
             .collect();
-        let mut sheet = Sheet::new(file);
+        let mut sheet = RowBuffer::new(file);
         let header: Vec<&str> = table.columns().collect();
         let header = header.join(",") + "\n";
         let mut line = sheet.row(header.len(), 0)?;

@@ -33,7 +33,7 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
 
 /// Returns a text near the beginning or end of each file that identifies it: the columns of a table, or
 /// the first key of a JSON file.
-fn marks() -> impl Iterator<Item = String> {
+fn signatures() -> impl Iterator<Item = String> {
     let of_table = |table: &Table, format| match format {
         Format::Csv => table.columns().collect::<Vec<_>>().join(","),
         _ => table.columns().last().unwrap_or_default().to_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn check(directory: &Path) -> Result<(), Error> {
         return Ok(());
     }
     // Without a manifest, there may be tables of a run that was killed while it renamed its files.
-    for (name, mark) in names().zip(marks()) {
+    for (name, mark) in names().zip(signatures()) {
         let path = directory.join(name);
         netflow_files::check_overwrite(&path, Some(&mark))
             .map_err(|source| Error::Write { path, source })?;

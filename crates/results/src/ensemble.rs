@@ -8,8 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::moments::half_width;
-use crate::{CONNECTIONS, ConnectionRow, LINKS, LinkRow, Moments, Row, Summary, Whole};
+use crate::running_variance::half_width;
+use crate::{
+    CONNECTIONS, ConnectionRow, LINKS, LinkRow, NetworkQuantity, Row, RunningVariance, Summary,
+};
 
 /// The recorded series of a run: the end of every interval, and all values of every link and connection.
 #[derive(Clone, Debug, Default)]
@@ -80,9 +82,9 @@ impl Recorder for Series {
 pub struct Ensemble {
     times_s: Vec<f64>,
     /// Moments of each value, over the runs that have it.
-    moments: Vec<Moments>,
-    /// Moments of each quantity of [`Whole::ALL`] in each interval.
-    whole: Vec<Moments>,
+    moments: Vec<RunningVariance>,
+    /// Moments of each quantity of [`NetworkQuantity::ALL`] in each interval.
+    whole: Vec<RunningVariance>,
     summaries: Vec<Summary>,
 }
 
@@ -103,17 +105,18 @@ impl Ensemble {
     pub fn add(&mut self, series: Series, summary: Summary) {
         self.summaries.push(summary);
         if self.summaries.len() == 1 {
-            self.moments = vec![Moments::default(); series.values.len()];
-            self.whole = vec![Moments::default(); Whole::ALL.len() * series.times_s.len()];
+            self.moments = vec![RunningVariance::default(); series.values.len()];
+            self.whole =
+                vec![RunningVariance::default(); NetworkQuantity::ALL.len() * series.times_s.len()];
             self.times_s = series.times_s;
         }
         let links = self.summaries[0].links.len() * LINKS.values.len();
         let connections = self.summaries[0].connections.len() * CONNECTIONS.values.len();
         let intervals = series.values.chunks_exact((links + connections).max(1));
-        let whole = self.whole.chunks_exact_mut(Whole::ALL.len());
+        let whole = self.whole.chunks_exact_mut(NetworkQuantity::ALL.len());
         for (values, moments) in intervals.zip(whole) {
             let (links, connections) = values.split_at(links);
-            for (moments, quantity) in moments.iter_mut().zip(Whole::ALL) {
+            for (moments, quantity) in moments.iter_mut().zip(NetworkQuantity::ALL) {
                 moments.add(quantity.of(links, connections));
             }
         }
@@ -151,14 +154,14 @@ impl Ensemble {
         self.statistic(&self.moments, statistic)
     }
 
-    /// Returns a statistic of the quantities of [`Whole::ALL`] in every interval.
+    /// Returns a statistic of the quantities of [`NetworkQuantity::ALL`] in every interval.
     pub(crate) fn whole(&self, statistic: Statistic) -> Vec<f64> {
         self.statistic(&self.whole, statistic)
     }
 
-    fn statistic(&self, values: &[Moments], statistic: Statistic) -> Vec<f64> {
+    fn statistic(&self, values: &[RunningVariance], statistic: Statistic) -> Vec<f64> {
         let quantiles: Vec<f64> = (0..=self.seeds()).map(half_width).collect();
-        let of = |moments: &Moments| match statistic {
+        let of = |moments: &RunningVariance| match statistic {
             Statistic::Mean => moments.mean(),
             Statistic::Std => moments.std(),
             Statistic::Ci95 => {
@@ -185,7 +188,7 @@ fn mean(all: &[&Summary]) -> Option<Summary> {
     let of = |i: usize| all.iter().map(move |s| &s.connections[i]);
     for (i, connection) in mean.connections.iter_mut().enumerate() {
         *connection = averaged(of(i))?;
-        connection.judge_profile_use();
+        connection.update_profile_use();
     }
     let of = |i: usize| all.iter().map(move |s| &s.aggregates[i]);
     for (i, aggregate) in mean.aggregates.iter_mut().enumerate() {
@@ -264,10 +267,10 @@ fn average(all: &[Value]) -> Value {
 }
 
 /// Returns the moments of numbers. Nulls are missing values.
-fn moments(all: &[Value]) -> Option<Moments> {
+fn moments(all: &[Value]) -> Option<RunningVariance> {
     let known = all.iter().filter(|value| !value.is_null());
     let values: Vec<f64> = known.map(Value::as_f64).collect::<Option<_>>()?;
-    Moments::of(&values)
+    RunningVariance::of(&values)
 }
 
 /// Returns the standard deviation of numbers, or of each item of lists, and the number of runs that have
@@ -316,7 +319,7 @@ mod tests {
         let none = average(&[json!({"rtt_s": null}), json!({"rtt_s": null})]);
         assert_eq!(none, json!({"rtt_s": null}));
 
-        let mut moments = Moments::default();
+        let mut moments = RunningVariance::default();
         for value in [0.12, f64::NAN, 0.14] {
             moments.add(value);
         }

@@ -1,14 +1,14 @@
 //! Exporter of series as JSON lines: one object per line.
 
 use crate::number::push_time;
-use crate::sheet::Sheet;
+use crate::row_buffer::RowBuffer;
 use crate::{Error, Exporter, Names, Table};
 use netflow_files::PartialFile;
 use netflow_network::Column;
 
 /// The JSON lines exporter. All text except the numbers is prepared before the first row.
 pub(crate) struct JsonLines {
-    sheet: Sheet,
+    sheet: RowBuffer,
     /// Time as text, for example `{"time_s":12.5`.
     time: Vec<u8>,
     /// Every name as `,"link":"name"`, for each key column.
@@ -25,7 +25,7 @@ impl JsonLines {
         let label = |column: &Column| format!(",\"{}\":", column.name).into_bytes().into();
         let labels = table.values.iter().map(label).collect();
         JsonLines {
-            sheet: Sheet::new(file),
+            sheet: RowBuffer::new(file),
             time: Vec::new(),
             names,
             labels,

@@ -8,7 +8,7 @@
 //! | `waits.csv` | [`WaitRow`]s: the response times of every user; only with workloads |
 //! | `links_std.csv`, `connections_std.csv` | standard deviations, with several seeds; the above are then means |
 //! | `links_ci95.csv`, `connections_ci95.csv` | half the width of the 95 % confidence interval of each mean |
-//! | `whole.csv` | [`WholeRow`]s: network totals, with several seeds; means of links do not give them |
+//! | `whole.csv` | [`NetworkTotalsRow`]s: network totals, with several seeds; means of links do not give them |
 //! | `network.json` | [`Topology`]: the constant properties of nodes, links and connections, for drawings |
 //! | `summary.json` | [`Summary`]: means, maxima and totals over the whole run |
 //! | `manifest.json` | [`Manifest`]: the scenario, the options and whether the run finished |
@@ -29,6 +29,7 @@
 //! To read: [`Results::open`] for a run, [`SweepResults::open`] for the tables of a sweep, which another
 //! crate writes.
 
+mod accuracy;
 pub mod columns;
 mod delimited;
 mod detect;
@@ -36,60 +37,59 @@ mod ensemble;
 mod error;
 mod exporter;
 mod format;
+mod incomplete_directory;
 mod json_lines;
-mod lines;
+mod json_pretty;
 mod manifest;
-mod moments;
+mod measurement_window;
+mod network_totals;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod partial;
-mod peaks;
+mod queue_peaks;
 mod read;
-mod referee;
+mod reference_system;
 mod row;
+mod row_buffer;
 mod rows;
-mod scope;
-mod sheet;
+mod running_variance;
 mod summary;
 mod sweep;
 mod table;
 mod topology;
-mod trust;
 mod users;
-mod whole;
 mod writer;
 
+pub use accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason};
 pub use delimited::quote;
 pub use detect::{is_results, is_sweep};
 pub use ensemble::{Ensemble, Series};
 pub use error::Error;
 pub use exporter::{Exporter, Names, export};
 pub use format::{Format, UnknownFormat};
+pub use incomplete_directory::write_whole;
 pub use manifest::{Manifest, Stop};
-pub use moments::Moments;
+pub use measurement_window::{MeasurementWindow, SummaryRecorder, UserExperiences, WithSummary};
 pub use netflow_network::Column;
-pub use partial::write_whole;
-pub use peaks::{Peaks, SATURATED};
+pub use network_totals::NetworkQuantity;
+pub use queue_peaks::{Peaks, SATURATED};
 pub use read::{Results, each_csv_row};
-pub use referee::Referee;
+pub use reference_system::ReferenceSystem;
 pub use row::{
-    CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, Row, WAITS, WHOLE, WaitNumbers,
-    WaitRow, WholeNumbers, WholeRow,
+    CLASSES, CONNECTIONS, ClassRow, ConnectionRow, LINKS, LinkRow, NETWORK_TOTALS,
+    NetworkTotalsNumbers, NetworkTotalsRow, Row, WAITS, WaitNumbers, WaitRow,
 };
 pub use rows::write_csv;
-pub use scope::{Scope, Users, Watch, Watched};
+pub use running_variance::RunningVariance;
 pub use summary::{
-    AggregateSummary, Beside, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary,
-    PrecedenceSummary, Spread, Summary, TotalsSummary, ci95_of, rounded_time, seeds_of, std_of,
+    AggregateSummary, ConnectionSummary, ESTIMATE, EventSummary, LinkSummary, PrecedenceSummary,
+    Spread, SpreadValue, Summary, TotalsSummary, ci95_of, rounded_time, seeds_of, std_of,
 };
 pub use sweep::{
-    FAILED, SEED, SWEEP_FILE, SWEEP_RECEIPTS, SweepColumns, SweepResults, SweepTable, Varied,
+    FAILED, SEED, SWEEP_FILE, SWEEP_RECEIPTS, SweepAxis, SweepColumns, SweepResults, SweepTable,
     chunk_file, sweep_mark,
 };
 pub use table::{CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD, Table};
-pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode, TopologyWay};
-pub use trust::{LOSS_BY_SIZE, Within, reason};
+pub use topology::{Topology, TopologyConnection, TopologyLink, TopologyNode, TopologyPath};
 pub use users::{WaitSummary, WorkloadSummary, wait_rows};
-pub use whole::Whole;
 pub use writer::Writer;

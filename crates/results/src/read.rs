@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::{
     CLASSES, CONNECTIONS, CONNECTIONS_CI95, ClassRow, ConnectionRow, Error, Format, LINKS,
-    LINKS_CI95, LinkRow, Manifest, Row, Summary, Table, Topology, WAITS, WHOLE, WaitRow, WholeRow,
-    is_sweep,
+    LINKS_CI95, LinkRow, Manifest, NETWORK_TOTALS, NetworkTotalsRow, Row, Summary, Table, Topology,
+    WAITS, WaitRow, is_sweep,
 };
 
 /// The results of a run, read from their directory.
@@ -62,7 +62,7 @@ impl Results {
     pub fn links(&self) -> Result<Vec<LinkRow>, Error> {
         let rows = self.series(LINKS)?;
         let names = self.summary.links.len();
-        self.whole(
+        self.check_complete(
             LINKS,
             rows.len(),
             names,
@@ -79,13 +79,13 @@ impl Results {
         let rows = self.series(CONNECTIONS)?;
         let names = self.summary.connections.len();
         let last_s = rows.last().map(|row: &ConnectionRow| row.time_s);
-        self.whole(CONNECTIONS, rows.len(), names, last_s)?;
+        self.check_complete(CONNECTIONS, rows.len(), names, last_s)?;
         Ok(rows)
     }
 
     /// Rejects a truncated series. Every interval has a row for each of `names` names, and the last
     /// interval ends with the run.
-    fn whole(
+    fn check_complete(
         &self,
         table: Table,
         rows: usize,
@@ -136,8 +136,8 @@ impl Results {
     ///
     /// # Errors
     /// If its file cannot be read or is invalid.
-    pub fn whole_network(&self) -> Result<Option<Vec<WholeRow>>, Error> {
-        optional(self.series(WHOLE))
+    pub fn whole_network(&self) -> Result<Option<Vec<NetworkTotalsRow>>, Error> {
+        optional(self.series(NETWORK_TOTALS))
     }
 
     /// Returns the content of `network.json`; `None` if old versions of netflow, which lack the file,
@@ -235,7 +235,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 }
 
 /// Rejects a file that does not end with a newline, because a truncated number is still a valid number.
-fn refuse_cut_line(path: &Path, text: &str) -> Result<(), Error> {
+fn check_last_line(path: &Path, text: &str) -> Result<(), Error> {
     if text.is_empty() || text.ends_with('\n') {
         return Ok(());
     }
@@ -262,7 +262,7 @@ pub(crate) struct CsvTable<'t> {
 
 impl<'t> CsvTable<'t> {
     pub(crate) fn new(path: &'t Path, text: &'t str) -> Result<CsvTable<'t>, Error> {
-        refuse_cut_line(path, text)?;
+        check_last_line(path, text)?;
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let header = reader.headers().map_err(|error| csv_error(path, error))?;
         Ok(CsvTable {
@@ -344,7 +344,7 @@ pub fn each_csv_row(
 
 fn read_json_lines<R: Row>(path: &Path) -> Result<Vec<R>, Error> {
     let text = read_text(path, Kind::Series)?;
-    refuse_cut_line(path, &text)?;
+    check_last_line(path, &text)?;
     let mut rows = Vec::new();
     let mut names = Interner::default();
     let (mut keys, mut values) = (Vec::new(), Vec::new());

@@ -126,7 +126,7 @@ series! {
 
 columns! {
     /// A quantity of the network as a whole, over the seeds.
-    pub struct WholeNumbers {
+    pub struct NetworkTotalsNumbers {
         /// The mean over the seeds.
         pub mean: f64,
         /// The standard deviation over them.
@@ -138,11 +138,11 @@ columns! {
 
 series! {
     /// The network as a whole, with several seeds.
-    WHOLE = "whole";
+    NETWORK_TOTALS = "whole";
     /// A quantity of the network as a whole over one recording interval.
-    WholeRow: "End of the interval in seconds." {
+    NetworkTotalsRow: "End of the interval in seconds." {
         /// Which: `queue_pkts`, `highest_utilization`, `send_pps` or `goodput_pps`.
         quantity,
     }
-    WholeNumbers
+    NetworkTotalsNumbers
 }

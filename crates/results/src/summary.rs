@@ -3,29 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netflow_network::{
-    ACK_BYTES, Change, ConnectionId, ConnectionTotals, Estimate, EventSpec, Experience, LinkId,
-    ModelName, Network, Overhead, PacketOptions, PrecedenceTotals, Run, Source, Totals,
+    ACK_BYTES, Change, ConnectionId, ConnectionTotals, Estimate, EventSpec, LinkId, ModelName,
+    Network, Overhead, PacketOptions, PrecedenceTotals, Run, Source, Totals, UserStats,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::lines::to_lines;
-use crate::moments::half_width;
-use crate::trust::{LOSS_BY_SIZE, Within, reason, whole_percent};
+use crate::accuracy::{AccuracyBounds, SIZE_DEPENDENT_LOSS_NOTE, estimate_reason, whole_percent};
+use crate::json_pretty::to_lines;
+use crate::running_variance::half_width;
 use crate::users::{self, WorkloadSummary};
 
 /// Standard deviations over several seeds, each under the name of its number with the suffix `_std`.
 ///
 /// If not all runs have a number, their count is stored with the suffix `_seeds`.
-pub type Spread = BTreeMap<String, Beside>;
+pub type Spread = BTreeMap<String, SpreadValue>;
 
 /// Returns the standard deviation over the seeds of the number of this name, if it is known.
 pub fn std_of(spread: &Spread, name: &str) -> Option<f64> {
-    spread.get(&format!("{name}_std")).and_then(Beside::one)
+    spread
+        .get(&format!("{name}_std"))
+        .and_then(SpreadValue::one)
 }
 
 /// Returns the number of seeds that have the number of this name, if not all have it.
 pub fn seeds_of(spread: &Spread, name: &str) -> Option<f64> {
-    spread.get(&format!("{name}_seeds")).and_then(Beside::one)
+    spread
+        .get(&format!("{name}_seeds"))
+        .and_then(SpreadValue::one)
 }
 
 /// Returns half the width of the 95 % confidence interval of the mean over `seeds` seeds, by Student's t,
@@ -39,27 +43,27 @@ pub fn ci95_of(spread: &Spread, name: &str, seeds: u32) -> Option<f64> {
 /// A statistic of a number or of a list of numbers; null if only one run has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Beside {
+pub enum SpreadValue {
     /// The statistic of a number.
     One(Option<f64>),
     /// The statistics of a list.
     List(Vec<Option<f64>>),
 }
 
-impl Beside {
+impl SpreadValue {
     /// Returns the statistic of a number, if it is known.
     pub fn one(&self) -> Option<f64> {
         match self {
-            Beside::One(value) => *value,
-            Beside::List(_) => None,
+            SpreadValue::One(value) => *value,
+            SpreadValue::List(_) => None,
         }
     }
 
     /// Returns the statistic of the number at this index of a list, if it is known.
     pub fn at(&self, place: usize) -> Option<f64> {
         match self {
-            Beside::One(_) => None,
-            Beside::List(values) => values.get(place).copied()?,
+            SpreadValue::One(_) => None,
+            SpreadValue::List(values) => values.get(place).copied()?,
         }
     }
 }
@@ -528,7 +532,7 @@ impl ConnectionSummary {
     }
 
     /// Recomputes `profile_use` after its fractions were averaged.
-    pub(crate) fn judge_profile_use(&mut self) {
+    pub(crate) fn update_profile_use(&mut self) {
         let (outside, unusable) = (
             self.outside_profile_fraction,
             self.unusable_profile_fraction,
@@ -697,7 +701,7 @@ impl Summary {
                 mean_finished_s: totals.mean_finished_s,
                 timeouts: totals.timeouts,
                 fast_retransmits: totals.fast_retransmits,
-                made_pkts: totals.made_pkts,
+                made_pkts: totals.generated_pkts,
                 under_way_pkts: totals.queued_pkts + totals.in_flight_pkts,
                 spread: Spread::new(),
             }
@@ -738,7 +742,7 @@ impl Summary {
             connections,
             // An event of a link is repeated for the queues of its classes, which are skipped.
             events: happened()
-                .filter(|event| !network.is_of_class(event.link))
+                .filter(|event| !network.is_class_queue(event.link))
                 .map(|event| EventSummary::of(network, &event))
                 .collect(),
             aggregates: network.aggregates().map(aggregate).collect(),
@@ -761,13 +765,17 @@ impl Summary {
         let note = |of: Estimate| match of {
             Estimate::Profiles => format!(
                 "{ESTIMATE} {}: {}; sources with `window` instead are followed packet by packet, which takes about {}",
-                Within::of_fluids(self.calibrated).queues_in_words(),
-                reason(of),
+                AccuracyBounds::of_fluid_model(self.calibrated).queues_in_words(),
+                estimate_reason(of),
                 takes()
             ),
             // Its sources would need a window, too.
             Estimate::EarlyDrops => {
-                format!("{ESTIMATE} {}; packets take about {}", reason(of), takes())
+                format!(
+                    "{ESTIMATE} {}; packets take about {}",
+                    estimate_reason(of),
+                    takes()
+                )
             }
             Estimate::Classes
             | Estimate::Transfers
@@ -779,12 +787,15 @@ impl Summary {
             | Estimate::Alike => {
                 format!(
                     "{ESTIMATE} {}; `model = \"packets\"` follows them, which takes about {}",
-                    reason(of),
+                    estimate_reason(of),
                     takes()
                 )
             }
             Estimate::Nanoseconds => {
-                format!("{ESTIMATE} {}; fluids know no such limit", reason(of))
+                format!(
+                    "{ESTIMATE} {}; fluids know no such limit",
+                    estimate_reason(of)
+                )
             }
         };
         let mut notes: Vec<String> = Estimate::ALL
@@ -793,7 +804,7 @@ impl Summary {
             .map(note)
             .collect();
         if self.links.iter().any(|link| link.loses_by_size) {
-            notes.push(format!("{ESTIMATE} {LOSS_BY_SIZE}"));
+            notes.push(format!("{ESTIMATE} {SIZE_DEPENDENT_LOSS_NOTE}"));
         }
         notes
     }
@@ -803,7 +814,7 @@ impl Summary {
     pub fn goodput_note(&self) -> Option<String> {
         let of = Some(Estimate::Profiles);
         let is_estimate = self.links.iter().any(|link| link.estimate == of);
-        let within = Within::of_fluids(self.calibrated);
+        let within = AccuracyBounds::of_fluid_model(self.calibrated);
         is_estimate.then(|| {
             format!(
                 "goodput of TCP with profiles: half of the connections within {}, nine in ten within {}, busy links within {:.2} of their \
@@ -816,7 +827,7 @@ impl Summary {
     }
 
     /// Adds the experiences of the users of each workload, for one or several runs.
-    pub fn add_users(&mut self, network: &Network, seeds: &[Vec<Experience>]) {
+    pub fn add_users(&mut self, network: &Network, seeds: &[Vec<UserStats>]) {
         self.workloads = users::summaries(network, seeds);
     }
 
@@ -847,7 +858,7 @@ pub fn rounded_time(time_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Column, Data, Frame};
+    use crate::columns::{Column, Data, DataFrame};
 
     #[test]
     fn times_are_rounded_to_a_digit() {
@@ -872,7 +883,7 @@ mod tests {
         let row = |beside: &[&str]| LinkSummary {
             spread: beside
                 .iter()
-                .map(|name| ((*name).to_owned(), Beside::One(Some(2.0))))
+                .map(|name| ((*name).to_owned(), SpreadValue::One(Some(2.0))))
                 .collect(),
             ..LinkSummary::with_all_columns()
         };
@@ -880,7 +891,7 @@ mod tests {
             row(&["utilization_std"]),
             row(&["queueing_delay_s_seeds", "utilization_std"]),
         ];
-        let frame = Frame::of(&LinkSummary::with_columns_of(&rows), &rows);
+        let frame = DataFrame::of(&LinkSummary::with_columns_of(&rows), &rows);
         let of = |name: &str| {
             let place = frame.columns.iter().position(|it| it.name == name);
             match &frame.data[place.unwrap()] {
@@ -892,7 +903,7 @@ mod tests {
         assert!(of("queueing_delay_s_seeds")[0].is_nan());
         assert_eq!(of("queueing_delay_s_seeds")[1], 2.0);
         let rows = [ConnectionSummary {
-            spread: [("mean_rtt_s_std".to_owned(), Beside::One(None))].into(),
+            spread: [("mean_rtt_s_std".to_owned(), SpreadValue::One(None))].into(),
             ..ConnectionSummary::with_all_columns()
         }];
         let columns = Column::of(&ConnectionSummary::with_columns_of(&rows));
@@ -934,7 +945,7 @@ mod tests {
                     spread: Spread::new(),
                 }],
                 arrival_cov: None,
-                spread: [("utilization_std".to_owned(), Beside::One(Some(0.25)))].into(),
+                spread: [("utilization_std".to_owned(), SpreadValue::One(Some(0.25)))].into(),
             }],
             connections: Vec::new(),
             events: vec![EventSummary {
@@ -955,7 +966,7 @@ mod tests {
                 loss_probability: 0.25,
                 spread: [(
                     "sent_pkts_std".to_owned(),
-                    Beside::List(vec![Some(0.5), None]),
+                    SpreadValue::List(vec![Some(0.5), None]),
                 )]
                 .into(),
             }],

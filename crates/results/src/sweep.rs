@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netflow_files::Kind as FileKind;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Cell, Column, Kind};
+use crate::columns::{Cell, Column, ColumnType};
 use crate::read::{CsvTable, malformed, read_json, read_text};
 use crate::{Error, Format};
 
@@ -80,7 +80,7 @@ impl SweepColumns {
 
 /// A setting that a sweep varies.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Varied {
+pub struct SweepAxis {
     /// Its key, which is the name of its column.
     pub key: String,
     /// Unit of its numbers, empty if they have none; `None` for texts.
@@ -101,7 +101,7 @@ struct Description {
     digest: String,
     format: Format,
     chunks: u64,
-    vary: Vec<Varied>,
+    vary: Vec<SweepAxis>,
     tables: SweepColumns,
 }
 
@@ -145,7 +145,7 @@ impl SweepResults {
     }
 
     /// Returns the settings that it varies.
-    pub fn varied(&self) -> &[Varied] {
+    pub fn varied(&self) -> &[SweepAxis] {
         &self.description.vary
     }
 
@@ -212,12 +212,12 @@ fn each_csv_row(
 }
 
 /// Parses a cell of a column of this type. Returns `None` if the text is invalid.
-fn cell(kind: Kind, text: &str) -> Option<Cell<'_>> {
+fn cell(kind: ColumnType, text: &str) -> Option<Cell<'_>> {
     match (kind, text) {
         (_, "") => Some(Cell::Nothing),
-        (Kind::Number, text) => text.parse().ok().map(Cell::Number),
-        (Kind::Whole, text) => text.parse().ok().map(Cell::Whole),
-        (Kind::Flag, text) => text.parse().ok().map(Cell::Flag),
-        (Kind::Text, text) => Some(Cell::Text(text)),
+        (ColumnType::Number, text) => text.parse().ok().map(Cell::Number),
+        (ColumnType::Whole, text) => text.parse().ok().map(Cell::Whole),
+        (ColumnType::Flag, text) => text.parse().ok().map(Cell::Flag),
+        (ColumnType::Text, text) => Some(Cell::Text(text)),
     }
 }

@@ -2,7 +2,7 @@
 
 use netflow_network::Column;
 
-use crate::{CLASSES, CONNECTIONS, Format, LINKS, WAITS, WHOLE};
+use crate::{CLASSES, CONNECTIONS, Format, LINKS, NETWORK_TOTALS, WAITS};
 
 /// A series: its name and its columns after `time_s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,5 +64,5 @@ pub(crate) const ALL: [Table; 9] = [
     LINKS_CI95,
     CONNECTIONS_STD,
     CONNECTIONS_CI95,
-    WHOLE,
+    NETWORK_TOTALS,
 ];

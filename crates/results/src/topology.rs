@@ -3,7 +3,7 @@
 use netflow_network::{ConnectionId, LinkId, LinkSpec, Network, NodeId, Source};
 use serde::{Deserialize, Serialize};
 
-use crate::lines::to_lines;
+use crate::json_pretty::to_lines;
 
 /// The nodes, links and connections of a run, enough to draw them. Names are only ever added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ pub struct TopologyConnection {
     pub return_path: Vec<usize>,
     /// The ways that it takes later on, in order of time; only where failures change them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<TopologyWay>,
+    pub ways: Vec<TopologyPath>,
     /// From when on it sends, in seconds.
     #[serde(default)]
     pub start_s: f64,
@@ -104,7 +104,7 @@ pub struct TopologyConnection {
 
 /// The way of a connection from some time on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TopologyWay {
+pub struct TopologyPath {
     /// From when on, in seconds.
     pub from_s: f64,
     /// The links from sender to receiver, as places in [`Topology::links`]; none where there is no way.
@@ -175,7 +175,7 @@ impl Topology {
                 ways: ways(network, id),
                 start_s,
                 stop_s: stop_s.is_finite().then_some(stop_s),
-                alone_pps: network.alone_pps(id),
+                alone_pps: network.uncontended_pps(id),
             }
         };
         Topology {
@@ -200,7 +200,7 @@ impl Topology {
 }
 
 /// Returns the paths of a connection over time, without repetitions.
-fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyWay> {
+fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyPath> {
     let at = |at_s| (network.path_at(id, at_s), network.return_path_at(id, at_s));
     let mut before = (network.path(id), network.return_path(id));
     let mut times_s: Vec<f64> = network.events().map(|event| event.at_s).collect();
@@ -210,7 +210,7 @@ fn ways(network: &Network, id: ConnectionId) -> Vec<TopologyWay> {
         let now = at(from_s);
         if now != before {
             before = now.clone();
-            ways.push(TopologyWay {
+            ways.push(TopologyPath {
                 from_s,
                 path: places(now.0),
                 return_path: places(now.1),

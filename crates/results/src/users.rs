@@ -1,13 +1,13 @@
 //! Statistics of the response times of users.
 
-use netflow_network::{Experience, Network, WaitFor};
+use netflow_network::{Network, UserStats, WaitFor};
 use netflow_workload::{Step, Times};
 use serde::{Deserialize, Serialize};
 
 use crate::WaitNumbers;
 
 /// Tolerance, in RTTs, for counting a response time as an integer number of RTTs.
-const WITHIN: f64 = 0.1;
+const RTT_TOLERANCE: f64 = 0.1;
 
 /// The users of a workload; with several seeds those of all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct WaitSummary {
 /// Returns the response times of the users of each workload in each run, in order of arrival. Each item
 /// is the arrival time, the indices of the workload and of the kind of wait, and the numbers of a
 /// [`WaitRow`](crate::WaitRow).
-pub fn wait_rows(runs: &[Vec<Experience>]) -> Vec<(f64, [usize; 2], WaitNumbers)> {
+pub fn wait_rows(runs: &[Vec<UserStats>]) -> Vec<(f64, [usize; 2], WaitNumbers)> {
     let mut rows = Vec::new();
     for (run, one) in runs.iter().enumerate() {
         for (w, experience) in one.iter().enumerate() {
@@ -48,7 +48,7 @@ pub fn wait_rows(runs: &[Vec<Experience>]) -> Vec<(f64, [usize; 2], WaitNumbers)
                     user: wait.user as f64,
                     wait_s: wait.wait_s,
                 };
-                (wait.came_s, [w, wait.kind as usize], numbers)
+                (wait.arrival_s, [w, wait.kind as usize], numbers)
             }));
         }
     }
@@ -57,7 +57,7 @@ pub fn wait_rows(runs: &[Vec<Experience>]) -> Vec<(f64, [usize; 2], WaitNumbers)
 }
 
 /// Returns the summaries of all workloads of a network over all runs.
-pub(crate) fn summaries(network: &Network, runs: &[Vec<Experience>]) -> Vec<WorkloadSummary> {
+pub(crate) fn summaries(network: &Network, runs: &[Vec<UserStats>]) -> Vec<WorkloadSummary> {
     let summary = |(w, name): (usize, &str)| {
         let all = || runs.iter().filter_map(move |run| run.get(w));
         let of_kind = |kind: WaitFor| {
@@ -70,13 +70,13 @@ pub(crate) fn summaries(network: &Network, runs: &[Vec<Experience>]) -> Vec<Work
             Some(WaitSummary {
                 wait: kind.name().to_owned(),
                 times: times.summary()?,
-                steps: trips.steps(1.0, WITHIN),
+                steps: trips.steps(1.0, RTT_TOLERANCE),
             })
         };
         WorkloadSummary {
             workload: name.to_owned(),
-            came: all().map(|experience| experience.came).sum(),
-            gone: all().map(|experience| experience.gone).sum(),
+            came: all().map(|experience| experience.arrived).sum(),
+            gone: all().map(|experience| experience.finished).sum(),
             waits: WaitFor::ALL.into_iter().filter_map(of_kind).collect(),
         }
     };
@@ -87,7 +87,7 @@ pub(crate) fn summaries(network: &Network, runs: &[Vec<Experience>]) -> Vec<Work
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netflow_network::{NetworkBuilder, Wait, WindowSource, WorkloadSpec};
+    use netflow_network::{NetworkBuilder, ResponseTime, WindowSource, WorkloadSpec};
     use netflow_workload::{Application, Http};
 
     fn network() -> Network {
@@ -123,17 +123,17 @@ mod tests {
     /// Users of two seeds have different RTTs, yet one RTT remains one step.
     #[test]
     fn seeds_are_put_together_and_steps_are_round_trips() {
-        let wait = |user, rtt_s, wait_s| Wait {
+        let wait = |user, rtt_s, wait_s| ResponseTime {
             user,
-            came_s: 1.0,
+            arrival_s: 1.0,
             kind: WaitFor::File,
             wait_s,
             rtt_s,
         };
         let run = |waits| {
-            vec![Experience {
-                came: 3,
-                gone: 2,
+            vec![UserStats {
+                arrived: 3,
+                finished: 2,
                 waits,
             }]
         };

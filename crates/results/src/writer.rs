@@ -5,16 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use netflow_files::{Claim, PartialFile, publish};
-use netflow_network::{Columns, Experience, Interval, Network, Recorder, WaitFor};
+use netflow_network::{Columns, Interval, Network, Recorder, UserStats, WaitFor};
 
 use crate::detect;
 use crate::ensemble::{Ensemble, Statistic};
-use crate::partial;
+use crate::incomplete_directory;
 use crate::table::{ALL, CONNECTIONS_CI95, CONNECTIONS_STD, LINKS_CI95, LINKS_STD};
 use crate::users::wait_rows;
 use crate::{
-    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, Names, Summary, Table,
-    Topology, WAITS, WHOLE, Whole, export,
+    CLASSES, CONNECTIONS, Error, Exporter, Format, LINKS, Manifest, NETWORK_TOTALS, Names,
+    NetworkQuantity, Summary, Table, Topology, WAITS, export,
 };
 
 /// Upper bound on the number of value columns of a series.
@@ -108,10 +108,10 @@ impl Writer {
             write_all([links, connections], network, ensemble, statistic)?;
             self.spread.extend(tables.into_iter().zip(series));
         }
-        let names = Whole::ALL.map(|it| it.name().to_owned()).to_vec();
-        let mut whole = export(&self.directory, WHOLE, self.format, &[&names])?;
+        let names = NetworkQuantity::ALL.map(|it| it.name().to_owned()).to_vec();
+        let mut whole = export(&self.directory, NETWORK_TOTALS, self.format, &[&names])?;
         write_whole_network(&mut whole, ensemble)?;
-        self.spread.push((WHOLE, whole));
+        self.spread.push((NETWORK_TOTALS, whole));
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl Writer {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn waits(&mut self, runs: &[Vec<Experience>]) -> Result<(), Error> {
+    pub fn waits(&mut self, runs: &[Vec<UserStats>]) -> Result<(), Error> {
         let Some(file) = &mut self.waits else {
             return Ok(());
         };
@@ -162,9 +162,11 @@ impl Writer {
             series.push(spread.finish()?);
         }
         let network = self.topology.to_json();
-        let network = partial::of(&directory, Topology::FILE, network.as_bytes())?;
-        let summary = partial::of(&directory, Summary::FILE, summary.to_json().as_bytes())?;
-        let manifest = partial::of(&directory, Manifest::FILE, manifest.to_json().as_bytes())?;
+        let network = incomplete_directory::of(&directory, Topology::FILE, network.as_bytes())?;
+        let summary =
+            incomplete_directory::of(&directory, Summary::FILE, summary.to_json().as_bytes())?;
+        let manifest =
+            incomplete_directory::of(&directory, Manifest::FILE, manifest.to_json().as_bytes())?;
 
         // Results without a manifest are incomplete, so the old manifest is removed first.
         let mut obsolete = vec![directory.join(Manifest::FILE)];
@@ -268,7 +270,8 @@ fn write_whole_network(series: &mut Box<dyn Exporter>, ensemble: &Ensemble) -> R
     let mut values = mean.iter().zip(&std).zip(&ci95);
     for &time_s in ensemble.times_s() {
         series.interval(time_s);
-        for (i, ((mean, std), ci95)) in values.by_ref().take(Whole::ALL.len()).enumerate() {
+        for (i, ((mean, std), ci95)) in values.by_ref().take(NetworkQuantity::ALL.len()).enumerate()
+        {
             series.row(&[i], &[*mean, *std, *ci95])?;
         }
     }

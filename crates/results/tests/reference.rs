@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use netflow_results::columns::{Column, Kind};
-use netflow_results::{CLASSES, CONNECTIONS, LINKS, Manifest, Table, Topology, WAITS, WHOLE};
+use netflow_results::columns::{Column, ColumnType};
+use netflow_results::{
+    CLASSES, CONNECTIONS, LINKS, Manifest, NETWORK_TOTALS, Table, Topology, WAITS,
+};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Expr, Field, Ident, Item, ItemStruct, Lit, LitStr, Meta, Token, Type};
@@ -345,7 +347,7 @@ fn page() -> String {
         ("CONNECTIONS", CONNECTIONS, ""),
         ("CLASSES", CLASSES, " With `--classes`."),
         ("WAITS", WAITS, " With workloads."),
-        ("WHOLE", WHOLE, ""),
+        ("WHOLE", NETWORK_TOTALS, ""),
     ] {
         series(&code, name, table, when, &mut page);
     }
@@ -377,7 +379,9 @@ fn series(code: &Code, name: &str, table: Table, when: &str, page: &mut String) 
     let names: Vec<&str> = abouts.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, table.columns().collect::<Vec<_>>());
     for (name, about) in &abouts {
-        let unit = Column::new(name, Kind::Number).unit.unwrap_or_default();
+        let unit = Column::new(name, ColumnType::Number)
+            .unit
+            .unwrap_or_default();
         let _ = writeln!(page, "| `{name}` | {unit} | {about} |");
     }
 }

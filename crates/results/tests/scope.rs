@@ -4,7 +4,7 @@ use netflow_simulation::Run;
 use std::cell::Cell;
 use std::convert::Infallible;
 
-use netflow_results::{Scope, Summary, Watch, Watched};
+use netflow_results::{MeasurementWindow, Summary, SummaryRecorder, WithSummary};
 use netflow_simulation::{
     Change, ConnectionSpec, EventSpec, Interval, Model, Network, NetworkBuilder, Options, Outcome,
     Recorder, Simulation, Source,
@@ -48,7 +48,7 @@ fn summarize(from_s: f64, to_s: f64, by_event: bool, until_s: f64) -> Summary {
         duration_s: 10.0,
         ..Options::default()
     };
-    let scope = Scope {
+    let scope = MeasurementWindow {
         from_s,
         to_s,
         by_event,
@@ -56,9 +56,9 @@ fn summarize(from_s: f64, to_s: f64, by_event: bool, until_s: f64) -> Summary {
     let mut simulation = Simulation::new(network(), options).unwrap();
     let never = || false;
     let time_s = Cell::new(0.0);
-    let mut watched = Watched {
+    let mut watched = WithSummary {
         recorder: Clock(&time_s),
-        watch: Watch::new(scope, simulation.network(), &never),
+        watch: SummaryRecorder::new(scope, simulation.network(), &never),
     };
     let outcome = simulation.run(0.5, &mut watched, || time_s.get() >= until_s);
     let stopped = until_s < 10.0;
@@ -192,14 +192,14 @@ fn what_a_failure_loses_is_its_own() {
             ..Options::default()
         };
         let mut simulation = Simulation::new(builder.build().unwrap(), options).unwrap();
-        let scope = Scope {
+        let scope = MeasurementWindow {
             by_event: true,
-            ..Scope::whole(20.0)
+            ..MeasurementWindow::whole(20.0)
         };
         let never = || false;
-        let mut watched = Watched {
+        let mut watched = WithSummary {
             recorder: Clock(&Cell::new(0.0)),
-            watch: Watch::new(scope, simulation.network(), &never),
+            watch: SummaryRecorder::new(scope, simulation.network(), &never),
         };
         simulation.run(0.5, &mut watched, || false).unwrap();
         let finished = watched.watch.finish(&mut simulation, Vec::new());

@@ -3,7 +3,7 @@
 use netflow_results::{Format, Manifest, Results, Summary, WaitRow, Writer};
 use netflow_simulation::Run;
 use netflow_simulation::{
-    Experience, Model, Network, NetworkBuilder, Options, Simulation, WaitFor, WindowSource,
+    Model, Network, NetworkBuilder, Options, Simulation, UserStats, WaitFor, WindowSource,
     WorkloadSpec,
 };
 use netflow_workload::{Application, Http, Telnet};
@@ -27,7 +27,7 @@ fn network() -> Network {
     builder.build().unwrap()
 }
 
-fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<Experience>) {
+fn experiences(network: &Network, seed: u64) -> (Simulation, Vec<UserStats>) {
     let options = Options {
         duration_s: 20.0,
         model: Model::PACKETS,
@@ -99,7 +99,7 @@ fn every_wait_of_every_seed_has_a_row() {
                 let mean_s = waits_s.iter().sum::<f64>() / waits_s.len() as f64;
                 assert!((mean_s / wait.times.mean_s - 1.0).abs() < 1e-6);
             }
-            let came: u64 = seeds.iter().map(|seed| seed[w].came).sum();
+            let came: u64 = seeds.iter().map(|seed| seed[w].arrived).sum();
             assert_eq!(users.came, came);
         }
         let echoes = rows.iter().filter(|row| &*row.wait == WaitFor::Echo.name());

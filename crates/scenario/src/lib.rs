@@ -27,27 +27,29 @@
 //! assert_eq!((first.line, first.message.as_str()), (Some(8), "`bandwidth`: unknown unit `Mbq`"));
 //! ```
 //!
-//! [`schema`] describes the format for editors, [`reference()`] for people. [`new`] generates
+//! [`schema`] describes the format for editors, [`reference()`] for people. [`generate`] generates
 //! scenarios.
 #![warn(missing_docs)]
 
-pub mod changes;
-mod compared;
+mod compiled_scenario;
+pub mod default_changes;
 pub mod export;
 pub mod file;
+pub mod generate;
 mod load;
-mod memory;
-pub mod new;
-mod prepared;
+mod memory_limit;
+mod model_limits;
 mod reference_page;
 mod schema;
-mod untold;
 mod validate;
+mod validated_range;
 
-pub use load::{FileWorkload, Reach, from_str, load, load_within, parse, workloads};
+pub use compiled_scenario::{
+    CompiledScenario, NodeAnnotation, SplitTraffic, TransferDemand, digest, for_steady_state,
+};
+pub use load::{FileAccess, FileWorkload, from_str, load, load_within, parse, workloads};
 pub use netflow_document::{
     FileId, Place, Problem, ProblemKind, Problems, Quantity, Severity, Sources, Spanned,
 };
-pub use prepared::{DemandNote, Divided, NodeNote, Prepared, digest, for_steady};
 pub use reference_page::reference;
 pub use schema::schema;

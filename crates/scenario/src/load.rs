@@ -8,20 +8,20 @@ use netflow_document::{
 use netflow_files::{Kind, read_text};
 use netflow_workload::Application;
 
+use crate::compiled_scenario::{CompiledScenario, digest};
 use crate::file::{Scenario, Workload};
-use crate::memory;
-use crate::prepared::{Prepared, digest};
-use crate::validate::{Surroundings, application, validate};
+use crate::memory_limit;
+use crate::validate::{Environment, application, validate};
 
 /// Directories from which a scenario may read files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum FileAccess {
     /// Those below its own directory, so that a scenario from an untrusted source reads no other
     /// files.
     #[default]
-    Below,
+    BelowDirectory,
     /// Any readable file.
-    Anywhere,
+    Unrestricted,
 }
 
 /// Reads a scenario file, or the standard input if the path is `-`, with all its includes from
@@ -32,15 +32,19 @@ pub enum Reach {
 ///
 /// # Errors
 /// All errors, together with all warnings.
-pub fn load(path: &Path, overrides: &[String]) -> Result<Prepared, Problems> {
-    load_within(path, overrides, Reach::Below)
+pub fn load(path: &Path, overrides: &[String]) -> Result<CompiledScenario, Problems> {
+    load_within(path, overrides, FileAccess::BelowDirectory)
 }
 
 /// Works as [`load`], with files from the given range.
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_within(path: &Path, overrides: &[String], reach: Reach) -> Result<Prepared, Problems> {
+pub fn load_within(
+    path: &Path,
+    overrides: &[String],
+    reach: FileAccess,
+) -> Result<CompiledScenario, Problems> {
     match read_text(path, Kind::Scenario) {
         Ok(text) => {
             let directory = path.parent().unwrap_or(Path::new(""));
@@ -60,9 +64,15 @@ pub fn from_str(
     text: &str,
     directory: &Path,
     overrides: &[String],
-) -> Result<Prepared, Problems> {
+) -> Result<CompiledScenario, Problems> {
     let text = text.to_owned();
-    prepare(Path::new(name), text, directory, overrides, Reach::Below)
+    prepare(
+        Path::new(name),
+        text,
+        directory,
+        overrides,
+        FileAccess::BelowDirectory,
+    )
 }
 
 /// Parses a scenario's text without its includes and without validation.
@@ -135,14 +145,14 @@ fn prepare(
     text: String,
     directory: &Path,
     settings: &[String],
-    reach: Reach,
-) -> Result<Prepared, Problems> {
+    reach: FileAccess,
+) -> Result<CompiledScenario, Problems> {
     let mut sources = Sources::default();
     let mut findings = Findings::default();
     let (_, text) = sources.add(path, text);
     let overrides = Overrides::parse(settings, &mut sources, &mut findings);
     let valid = read(&text, &overrides, &mut findings).and_then(|scenario| {
-        let surroundings = Surroundings {
+        let surroundings = Environment {
             directory,
             own_path: path,
             reach,
@@ -155,7 +165,7 @@ fn prepare(
     };
     let digest = digest(sources.texts());
     sources.keep_texts(|file| findings.is_about(file));
-    Ok(Prepared {
+    Ok(CompiledScenario {
         network: valid.network,
         options: valid.options,
         warmup_s: valid.warmup_s,
@@ -167,9 +177,9 @@ fn prepare(
         digest,
         notes: valid.notes,
         demands: valid.demands,
-        divided: valid.divided,
-        has_means: valid.has_means,
-        packets_because: valid.packets_because,
+        split: valid.divided,
+        has_mean_traffic: valid.has_means,
+        packet_model_reason: valid.packets_because,
         ecmp: valid.ecmp,
     })
 }
@@ -193,7 +203,7 @@ fn document<T>(
         finding.help("`netflow new dumbbell` writes one to start from");
         return None;
     }
-    if let Err(message) = memory::check_text(text) {
+    if let Err(message) = memory_limit::check_text(text) {
         let start = Place::new(FileId::FIRST, 0..0);
         let finding = findings.error(ProblemKind::TooLarge, start, message);
         finding.help(SMALLER);

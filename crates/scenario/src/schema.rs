@@ -10,13 +10,13 @@ use crate::file::Scenario;
 pub fn schema() -> String {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Scenario>().to_value();
-    forget_null(&mut schema);
-    take_percent(&mut schema);
+    remove_null(&mut schema);
+    allow_percent(&mut schema);
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
 /// Allows numbers to be written as a text in percent, too.
-fn take_percent(schema: &mut Value) {
+fn allow_percent(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             if object.get("type").is_some_and(|name| name == "number") {
@@ -24,15 +24,15 @@ fn take_percent(schema: &mut Value) {
                 let percent = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*%\s*$";
                 object.insert("pattern".to_owned(), json!(percent));
             }
-            object.values_mut().for_each(take_percent);
+            object.values_mut().for_each(allow_percent);
         }
-        Value::Array(list) => list.iter_mut().for_each(take_percent),
+        Value::Array(list) => list.iter_mut().for_each(allow_percent),
         _ => {}
     }
 }
 
 /// Removes null from types, because TOML has no null: optional keys are simply not required.
-fn forget_null(schema: &mut Value) {
+fn remove_null(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             if let Some(Value::Array(types)) = object.get_mut("type") {
@@ -55,9 +55,9 @@ fn forget_null(schema: &mut Value) {
                     }
                 }
             }
-            object.values_mut().for_each(forget_null);
+            object.values_mut().for_each(remove_null);
         }
-        Value::Array(list) => list.iter_mut().for_each(forget_null),
+        Value::Array(list) => list.iter_mut().for_each(remove_null),
         _ => {}
     }
 }

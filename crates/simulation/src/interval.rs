@@ -1,17 +1,17 @@
 //! Differences of the counters between two times of a simulation.
 
-use netflow_network::readout::{ConnectionSums, LinkSums, mean};
+use netflow_network::engine::{ConnectionSums, LinkSums, mean};
 use netflow_network::{
-    ClassInterval, ConnectionId, ConnectionInterval, Explanation, Interval, LinkId, LinkInterval,
-    Network, Recorder, Teller,
+    ClassInterval, ConnectionId, ConnectionInterval, Explanation, Interval, IntervalReader, LinkId,
+    LinkInterval, Network, Recorder,
 };
 use netflow_packets::OF_ACKS;
 
-use crate::simulation::{Simulation, Stepper};
+use crate::simulation::{EngineKind, Simulation};
 
 /// Snapshot of the counters.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mark {
+pub(crate) struct Snapshot {
     time_s: f64,
     links: Vec<LinkSums>,
     connections: Vec<ConnectionSums>,
@@ -19,18 +19,18 @@ pub(crate) struct Mark {
     hops: Vec<u64>,
 }
 
-impl Mark {
-    pub fn of(simulation: &Simulation) -> Mark {
+impl Snapshot {
+    pub fn of(simulation: &Simulation) -> Snapshot {
         let engine = simulation.engine();
         let network = engine.network();
         let connections = network.connections();
-        Mark {
+        Snapshot {
             time_s: engine.time_s(),
             links: network.links().map(|id| engine.link_sums(id)).collect(),
             connections: connections.map(|id| engine.connection_sums(id)).collect(),
             hops: match simulation.stepper() {
-                Stepper::Fluid(_) => Vec::new(),
-                Stepper::Packets(packets) => packets.arrivals_at_hops(),
+                EngineKind::Fluid(_) => Vec::new(),
+                EngineKind::Packets(packets) => packets.arrivals_at_hops(),
             },
         }
     }
@@ -38,27 +38,27 @@ impl Mark {
 
 /// Difference between two snapshots; the simulation is at the later one.
 #[derive(Clone, Copy)]
-pub(crate) struct Between<'a> {
+pub(crate) struct IntervalDelta<'a> {
     pub simulation: &'a Simulation,
-    pub before: &'a Mark,
-    pub now: &'a Mark,
+    pub before: &'a Snapshot,
+    pub now: &'a Snapshot,
 }
 
-impl Between<'_> {
+impl IntervalDelta<'_> {
     /// Returns the interval as recorders receive it.
     pub fn interval(&self) -> Interval<'_> {
         Interval {
             time_s: self.now.time_s,
             length_s: self.length_s(),
             network: self.network(),
-            told_by: self,
+            reader: self,
         }
     }
 
     /// Passes the interval to the recorder as a piece, if its length is not 0.
-    pub fn hand_to<R: Recorder>(&self, recorder: &mut R) {
+    pub fn emit<R: Recorder>(&self, recorder: &mut R) {
         if self.length_s() > 0.0 {
-            recorder.piece(&self.interval());
+            recorder.partial_interval(&self.interval());
         }
     }
 
@@ -89,7 +89,7 @@ impl Between<'_> {
     }
 }
 
-impl Teller for Between<'_> {
+impl IntervalReader for IntervalDelta<'_> {
     fn link(&self, id: LinkId) -> LinkInterval {
         let sums = self.sums_of(id);
         let per_s = 1.0 / self.length_s();
@@ -117,11 +117,11 @@ impl Teller for Between<'_> {
             loss_probability: mean(now.lost - before.lost, now.loss_weight - before.loss_weight)
                 .map(|loss| loss.clamp(0.0, 1.0)),
             delay_s: match self.simulation.stepper() {
-                Stepper::Packets(_) => mean(
+                EngineKind::Packets(_) => mean(
                     now.delay_time - before.delay_time,
                     now.delay_weight - before.delay_weight,
                 ),
-                Stepper::Fluid(_) => mean(1.0, now.delivered_pkts - before.delivered_pkts)
+                EngineKind::Fluid(_) => mean(1.0, now.delivered_pkts - before.delivered_pkts)
                     .and_then(|_| self.path_delay_s(id)),
             },
         }
@@ -132,7 +132,7 @@ impl Teller for Between<'_> {
         for hop in &mut explanation.hops {
             hop.utilization = self.link(hop.link).utilization;
         }
-        if let Stepper::Packets(packets) = self.simulation.stepper() {
+        if let EngineKind::Packets(packets) = self.simulation.stepper() {
             let marking = packets.marking_of(id);
             for hop in &mut explanation.hops {
                 let marking = if hop.back { OF_ACKS } else { marking };
@@ -151,11 +151,11 @@ impl Teller for Between<'_> {
 
     fn classes(&self) -> Vec<ClassInterval> {
         match self.simulation.stepper() {
-            Stepper::Fluid(fluid) => {
+            EngineKind::Fluid(fluid) => {
                 let links = self.network().links();
                 links.flat_map(|link| fluid.classes_at(link)).collect()
             }
-            Stepper::Packets(packets) => packets.classes(&self.before.hops, self.length_s()),
+            EngineKind::Packets(packets) => packets.classes(&self.before.hops, self.length_s()),
         }
     }
 }

@@ -36,7 +36,7 @@
 //!     path: None,
 //!     return_path: None,
 //!     flow: None,
-//!     divides: None,
+//!     ecmp_share: None,
 //!     transfers: None,
 //!     acks: Acks::None,
 //! });
@@ -54,14 +54,14 @@
 //!
 //! Internal units are always seconds, packets, packets per second, bits per second and bytes.
 
-mod calibrate;
 mod interval;
-mod period;
-mod setting;
+mod packet_calibration;
+mod period_summary;
+mod runtime_control;
 mod simulation;
 
-pub use calibrate::{calibrated, uncalibrated};
 pub use netflow_fluid::{State, mm1k};
 pub use netflow_network::*;
-pub use setting::{with_bandwidths, with_delays, with_paths, with_rates};
+pub use packet_calibration::{calibrated, uncalibrated};
+pub use runtime_control::{with_bandwidths, with_delays, with_paths, with_rates};
 pub use simulation::{Outcome, Simulation, check_interval};

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use netflow_fluid::{Fluid, State};
-use netflow_network::readout::Engine;
+use netflow_network::engine::Engine;
 use netflow_network::{
     ConnectionId, Explanation, LinkId, Model, Network, NodeId, Options, Owner, Recorder, RunError,
 };
 use netflow_packets::Packets;
 
-use crate::interval::{Between, Mark};
-use crate::period::Start;
+use crate::interval::{IntervalDelta, Snapshot};
+use crate::period_summary::Start;
 
 /// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +29,19 @@ pub enum Outcome {
 #[derive(Clone)]
 pub struct Simulation {
     pub(crate) options: Options,
-    pub(crate) stepper: Stepper,
+    pub(crate) stepper: EngineKind,
     /// Counters at the start of the period that totals refer to.
     pub(crate) start: Arc<Start>,
     /// Longest queue of every link in each completed period. The engine has those of the current
     /// period.
-    pub(crate) longest: Vec<Vec<f64>>,
+    pub(crate) period_max_queues_pkts: Vec<Vec<f64>>,
     /// Simulated time in seconds until the packet model checks `stop` again.
-    stretch_s: f64,
+    stop_check_interval_s: f64,
 }
 
 /// The two simulation engines.
 #[derive(Clone)]
-pub(crate) enum Stepper {
+pub(crate) enum EngineKind {
     Fluid(Box<Fluid>),
     Packets(Box<Packets>),
 }
@@ -57,11 +57,11 @@ pub fn check_interval<E>(options: &Options, every_s: f64) -> Result<(), RunError
         format!("it is {every_s} s, but must be positive")
     } else if matches!(options.model, Model::Packets(_)) && every_s < 1e-9 {
         format!("it is {every_s} s, but packets take whole nanoseconds")
-    } else if intervals > MOST_INTERVALS {
-        let least_s = options.duration_s / MOST_INTERVALS;
+    } else if intervals > MAX_INTERVALS {
+        let least_s = options.duration_s / MAX_INTERVALS;
         format!(
             "it is {every_s} s, which makes {intervals:.3e} intervals; of at least {least_s} s it makes \
-             no more than {MOST_INTERVALS:e}"
+             no more than {MAX_INTERVALS:e}"
         )
     } else {
         return Ok(());
@@ -71,13 +71,13 @@ pub fn check_interval<E>(options: &Options, every_s: f64) -> Result<(), RunError
 }
 
 /// Maximum number of recording intervals, because each costs a row for every link and connection.
-const MOST_INTERVALS: f64 = 1e8;
+const MAX_INTERVALS: f64 = 1e8;
 
 /// Target wall-clock time between checks of `stop` in the packet model, in seconds.
-const STOPPED_WITHIN_S: f64 = 0.1;
+const STOP_LATENCY_S: f64 = 0.1;
 /// Simulated time between these checks, in seconds: the initial value, and its range.
 const FIRST_STRETCH_S: f64 = 0.01;
-const STRETCHES_S: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
+const STOP_CHECK_RANGE_S: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
 
 impl Simulation {
     /// Creates a simulation of the network at time 0 with empty queues.
@@ -91,10 +91,10 @@ impl Simulation {
         let (duration_s, seed) = (options.duration_s, options.seed);
         let stepper = match options.model {
             Model::Packets(packets) => {
-                Stepper::Packets(Box::new(Packets::new(network, duration_s, seed, packets)?))
+                EngineKind::Packets(Box::new(Packets::new(network, duration_s, seed, packets)?))
             }
             Model::Fluid(fluid) => {
-                Stepper::Fluid(Box::new(Fluid::new(network, duration_s, seed, fluid)?))
+                EngineKind::Fluid(Box::new(Fluid::new(network, duration_s, seed, fluid)?))
             }
         };
         Ok(Simulation::of(options, stepper))
@@ -103,18 +103,18 @@ impl Simulation {
     /// Sets the maximum number of threads of the packet engine (default 1). It uses fewer when that
     /// is faster. Results do not depend on it. (The fluid engine uses rayon's pool.)
     pub fn set_threads(&mut self, threads: usize) {
-        if let Stepper::Packets(packets) = &mut self.stepper {
+        if let EngineKind::Packets(packets) = &mut self.stepper {
             packets.set_threads(threads);
         }
     }
 
-    fn of(options: Options, stepper: Stepper) -> Simulation {
+    fn of(options: Options, stepper: EngineKind) -> Simulation {
         Simulation {
             options,
             stepper,
             start: Arc::default(),
-            longest: Vec::new(),
-            stretch_s: FIRST_STRETCH_S,
+            period_max_queues_pkts: Vec::new(),
+            stop_check_interval_s: FIRST_STRETCH_S,
         }
     }
 
@@ -139,21 +139,21 @@ impl Simulation {
         };
         let (duration_s, seed) = (options.duration_s, options.seed);
         let fluid = Fluid::resume(network, duration_s, seed, fluid, state)?;
-        Ok(Simulation::of(options, Stepper::Fluid(Box::new(fluid))))
+        Ok(Simulation::of(options, EngineKind::Fluid(Box::new(fluid))))
     }
 
     /// Returns the engine that advances the network.
     pub fn engine(&self) -> &dyn Engine {
         match &self.stepper {
-            Stepper::Fluid(fluid) => &**fluid,
-            Stepper::Packets(packets) => &**packets,
+            EngineKind::Fluid(fluid) => &**fluid,
+            EngineKind::Packets(packets) => &**packets,
         }
     }
 
     pub(crate) fn engine_mut(&mut self) -> &mut dyn Engine {
         match &mut self.stepper {
-            Stepper::Fluid(fluid) => &mut **fluid,
-            Stepper::Packets(packets) => &mut **packets,
+            EngineKind::Fluid(fluid) => &mut **fluid,
+            EngineKind::Packets(packets) => &mut **packets,
         }
     }
 
@@ -162,7 +162,7 @@ impl Simulation {
         self.engine().network().tables().owner
     }
 
-    pub(crate) fn stepper(&self) -> &Stepper {
+    pub(crate) fn stepper(&self) -> &EngineKind {
         &self.stepper
     }
 
@@ -172,8 +172,8 @@ impl Simulation {
     /// [`RunError::NotFinite`] if a queue is not a finite number.
     pub fn step(&mut self) -> Result<(), RunError> {
         match &mut self.stepper {
-            Stepper::Fluid(fluid) => fluid.step_until(f64::INFINITY)?,
-            Stepper::Packets(packets) => packets.step()?,
+            EngineKind::Fluid(fluid) => fluid.step_until(f64::INFINITY)?,
+            EngineKind::Packets(packets) => packets.step()?,
         }
         self.apply_events();
         Ok(())
@@ -182,7 +182,7 @@ impl Simulation {
     /// Applies the pending events of the current time in the packet model; the fluid model applies
     /// them in the next step.
     fn apply_events(&mut self) {
-        if let Stepper::Packets(packets) = &mut self.stepper {
+        if let EngineKind::Packets(packets) = &mut self.stepper {
             packets.apply_events();
         }
     }
@@ -192,7 +192,7 @@ impl Simulation {
     /// The packet model stops at the nanosecond. The fluid model stops at the end of the step, so
     /// that recording intervals do not change steps. Events of that time are pending: packets that
     /// a failure loses count in the next interval.
-    fn reach(
+    fn advance_to(
         &mut self,
         time_s: f64,
         slack_s: f64,
@@ -200,16 +200,17 @@ impl Simulation {
         stop: &impl Fn() -> bool,
     ) -> Result<(), RunError> {
         let fluid = match &mut self.stepper {
-            Stepper::Fluid(fluid) => fluid,
-            Stepper::Packets(packets) => {
+            EngineKind::Fluid(fluid) => fluid,
+            EngineKind::Packets(packets) => {
                 let end_s = time_s.min(limit_s).min(self.options.duration_s);
                 while !packets.has_reached(end_s) && !stop() {
                     let (from_s, began) = (packets.time_s(), Instant::now());
-                    packets.reach((from_s + self.stretch_s).min(end_s))?;
+                    packets.reach((from_s + self.stop_check_interval_s).min(end_s))?;
                     // Results do not depend on the stretches.
-                    let ratio = STOPPED_WITHIN_S / began.elapsed().as_secs_f64().max(1e-9);
+                    let ratio = STOP_LATENCY_S / began.elapsed().as_secs_f64().max(1e-9);
                     let stretch_s = (packets.time_s() - from_s) * ratio.min(2.0);
-                    self.stretch_s = stretch_s.clamp(*STRETCHES_S.start(), *STRETCHES_S.end());
+                    self.stop_check_interval_s =
+                        stretch_s.clamp(*STOP_CHECK_RANGE_S.start(), *STOP_CHECK_RANGE_S.end());
                 }
                 return Ok(());
             }
@@ -237,9 +238,9 @@ impl Simulation {
         stop: impl Fn() -> bool,
     ) -> Result<Outcome, RunError<R::Error>> {
         check_interval(&self.options, every_s)?;
-        let mut before = Mark::of(self);
+        let mut before = Snapshot::of(self);
         // Start of the current piece, if it is not `before`.
-        let mut piece: Option<Mark> = None;
+        let mut piece: Option<Snapshot> = None;
         let mut recordings = (self.engine().time_s() / every_s + 1e-6).floor() as u64;
         while !self.is_done() {
             recordings += 1;
@@ -251,29 +252,29 @@ impl Simulation {
                 due_s => due_s,
             };
             let slack_s = 1e-9 * every_s;
-            while let Some(bound_s) = recorder.next_bound_s()
+            while let Some(bound_s) = recorder.next_checkpoint_s()
                 && bound_s <= due_s
             {
-                self.reach(bound_s, 0.0, bound_s, &stop)
+                self.advance_to(bound_s, 0.0, bound_s, &stop)
                     .map_err(RunError::retype)?;
                 if stop() {
                     break;
                 }
-                let now = Mark::of(self);
+                let now = Snapshot::of(self);
                 let before = piece.as_ref().unwrap_or(&before);
-                self.between(before, &now).hand_to(recorder);
-                recorder.bound(self).map_err(RunError::retype)?;
+                self.between(before, &now).emit(recorder);
+                recorder.checkpoint(self).map_err(RunError::retype)?;
                 piece = Some(now);
             }
-            let limit_s = recorder.next_bound_s().unwrap_or(f64::INFINITY);
-            self.reach(due_s, slack_s, limit_s, &stop)
+            let limit_s = recorder.next_checkpoint_s().unwrap_or(f64::INFINITY);
+            self.advance_to(due_s, slack_s, limit_s, &stop)
                 .map_err(RunError::retype)?;
             // A step longer than the interval covers several intervals.
             recordings = recordings.max((self.engine().time_s() / every_s + 1e-6).floor() as u64);
-            let now = Mark::of(self);
+            let now = Snapshot::of(self);
             let begun = piece.take();
             let begun = begun.as_ref().unwrap_or(&before);
-            self.between(begun, &now).hand_to(recorder);
+            self.between(begun, &now).emit(recorder);
             recorder
                 .interval(&self.between(&before, &now).interval())
                 .map_err(RunError::Record)?;
@@ -300,14 +301,14 @@ impl Simulation {
         recorder: &mut R,
         stop: impl Fn() -> bool,
     ) -> Result<Outcome, RunError<R::Error>> {
-        let before = Mark::of(self);
+        let before = Snapshot::of(self);
         let from_s = self.engine().time_s();
-        self.reach(time_s, 1e-9 * (time_s - from_s).abs(), time_s, &stop)
+        self.advance_to(time_s, 1e-9 * (time_s - from_s).abs(), time_s, &stop)
             .map_err(RunError::retype)?;
         if self.engine().time_s() > from_s {
-            let now = Mark::of(self);
+            let now = Snapshot::of(self);
             let between = self.between(&before, &now);
-            between.hand_to(recorder);
+            between.emit(recorder);
             recorder
                 .interval(&between.interval())
                 .map_err(RunError::Record)?;
@@ -319,8 +320,8 @@ impl Simulation {
         }
     }
 
-    fn between<'a>(&'a self, before: &'a Mark, now: &'a Mark) -> Between<'a> {
-        Between {
+    fn between<'a>(&'a self, before: &'a Snapshot, now: &'a Snapshot) -> IntervalDelta<'a> {
+        IntervalDelta {
             simulation: self,
             before,
             now,
@@ -340,10 +341,10 @@ impl Simulation {
     /// Returns the shortest and longest chosen step so far in seconds; before the first step, the
     /// range of possible steps. (Starts, stops and events end steps early.) Returns `None` for
     /// adaptive steps and for the packet model, which is event-driven.
-    pub fn chosen_steps_s(&self) -> Option<(f64, f64)> {
+    pub fn step_range_s(&self) -> Option<(f64, f64)> {
         match &self.stepper {
-            Stepper::Fluid(fluid) => Some(fluid.chosen_s()),
-            Stepper::Packets(_) => None,
+            EngineKind::Fluid(fluid) => Some(fluid.chosen_s()),
+            EngineKind::Packets(_) => None,
         }
     }
 
@@ -351,8 +352,8 @@ impl Simulation {
     /// step.
     pub fn evaluations(&self) -> u64 {
         match &self.stepper {
-            Stepper::Fluid(fluid) => fluid.evaluations(),
-            Stepper::Packets(packets) => packets.steps(),
+            EngineKind::Fluid(fluid) => fluid.evaluations(),
+            EngineKind::Packets(packets) => packets.steps(),
         }
     }
 
@@ -360,8 +361,8 @@ impl Simulation {
     /// the packet model: clone the simulation instead.
     pub fn state(&self) -> Option<&State> {
         match &self.stepper {
-            Stepper::Fluid(fluid) => Some(fluid.state()),
-            Stepper::Packets(_) => None,
+            EngineKind::Fluid(fluid) => Some(fluid.state()),
+            EngineKind::Packets(_) => None,
         }
     }
 
@@ -406,9 +407,9 @@ impl Simulation {
 
     /// Returns the maximum number of packets in flight of a source with a congestion window; the
     /// largest of several.
-    pub fn most_out_pkts(&self, id: ConnectionId) -> Option<u32> {
+    pub fn max_in_flight_pkts(&self, id: ConnectionId) -> Option<u32> {
         id.within(self.owner());
-        self.engine().most_out_pkts(id)
+        self.engine().max_in_flight_pkts(id)
     }
 
     /// Explains the connection's current rate.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use netflow_network::filled::{FilledBy, Kind};
+use netflow_network::queue_reliability::{TrafficKind, TrafficMix};
 use netflow_network::{Application, Estimate, LinkId};
 
 use crate::residual::Held;
@@ -43,13 +43,13 @@ impl Solver {
     }
 
     /// Returns the kinds of traffic that fill each link's queue.
-    fn filled_by(&self) -> Vec<FilledBy> {
+    fn filled_by(&self) -> Vec<TrafficMix> {
         let (problem, owner) = (&self.problem, self.network.tables().owner);
-        let mut filled = vec![FilledBy::default(); problem.links.len()];
+        let mut filled = vec![TrafficMix::default(); problem.links.len()];
         for (flow, at) in problem.flows.iter().zip(&self.point.flows) {
             let spec = self.network.tables().spec_of_class(flow.class);
             let has_more = spec.application == Application::Bulk || at.limit != Held::Application;
-            let kind = Kind::of(spec, has_more);
+            let kind = TrafficKind::of(spec, has_more);
             let packet_s = |hop: usize| {
                 let link = problem.hop_link[hop] as usize;
                 problem.hop_bits[hop] / problem.links[link].bandwidth_bps

@@ -8,7 +8,7 @@ mod cases;
 mod impact;
 mod worst;
 
-use netflow_network::{ConnectionId, Detours, Network};
+use netflow_network::{ConnectionId, Network, Rerouter};
 use rayon::prelude::*;
 
 use crate::{Solver, Steady, SteadyError, SteadyOptions};
@@ -180,7 +180,7 @@ pub fn failures(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<Failures>, SteadyError> {
     let mut solver = Solver::new(network, at_s)?;
-    let detours = Detours::new(network, at_s);
+    let detours = Rerouter::new(network, at_s);
     let cases = Cases::enumerate(network, options, detours.down_before())?;
     let intact = solver.solve(&options.steady)?;
     let analysis = Analysis {
@@ -241,7 +241,7 @@ struct Analysis<'a> {
     at_s: f64,
     options: &'a SteadyOptions,
     who: usize,
-    detours: Detours,
+    detours: Rerouter,
     intact: &'a Steady,
 }
 

@@ -36,7 +36,7 @@ impl Problem {
                 data_bits: flow.data_bits,
                 sawtooth_amplitude: match flow.profile {
                     NO_PROFILE => 1.0,
-                    profile => self.profiles[profile as usize].swing(),
+                    profile => self.profiles[profile as usize].sawtooth_amplitude(),
                 },
                 acks: if flow.answers { flow.acks } else { 0.0 },
                 transfers: self.transfers[flow.class as usize].as_deref(),

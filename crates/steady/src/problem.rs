@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netflow_fluid::queue_fixed_point::{Queue, acks_per_data, ln_pass};
-use netflow_network::tables::{LinkEvent, Way};
+use netflow_network::compiled::{LinkEvent, PathPair};
 use netflow_network::{
-    ACK_BYTES, Aqm, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy, LinkLoss,
-    LinkSpec, Network, Overhead, Red, Rerouted, Room, Source,
+    ACK_BYTES, Aqm, BufferLimit, Calibration, Change, ConnectionId, ConnectionSpec, DropPolicy,
+    LinkLoss, LinkSpec, Network, Overhead, Red, Rerouted, Source,
 };
 use netflow_profile::Profile;
 use netflow_workload::{Application as Users, Transfers};
@@ -57,7 +57,7 @@ pub(crate) struct LinkOf {
     pub bandwidth_bps: f64,
     pub overhead: Overhead,
     pub delay_s: f64,
-    pub room: Room,
+    pub room: BufferLimit,
     pub red: Option<Red>,
     /// Queue calibration from the packet model.
     pub calibration: Calibration,
@@ -210,7 +210,7 @@ impl Problem {
         }
         reject_unsupported(network)?;
         let inner = network.tables();
-        let rooms = (0..).map(|link| inner.room(link));
+        let rooms = (0..).map(|link| inner.buffer_limit(link));
         let mut links: Vec<LinkOf> = inner.links.iter().zip(rooms).map(link_of).collect();
         let mut losses: Vec<LinkLoss> = inner.links.iter().map(|link| link.loss).collect();
         let begun = inner.events.partition_point(|e| e.at_s < at_s);
@@ -256,7 +256,7 @@ impl Problem {
             refuse_connection(spec)?;
             let branch = inner.epochs[epoch].branch_of[class];
             let class = class as u32;
-            let ways = routes.ways(inner, class, branch);
+            let ways = routes.paths(inner, class, branch);
             *blocked = ways.is_empty();
             for way in ways {
                 problem.add_flow(network, class, way, &losses, &mut known);
@@ -275,7 +275,7 @@ impl Problem {
         &mut self,
         network: &Network,
         class: u32,
-        (share, way): (f64, Way<'_>),
+        (share, way): (f64, PathPair<'_>),
         losses: &[LinkLoss],
         known: &mut HashMap<*const (), u32>,
     ) {
@@ -448,7 +448,7 @@ impl LinkOf {
     }
 }
 
-fn link_of((spec, room): (&LinkSpec, Room)) -> LinkOf {
+fn link_of((spec, room): (&LinkSpec, BufferLimit)) -> LinkOf {
     LinkOf {
         bandwidth_bps: spec.bandwidth_bps,
         overhead: spec.overhead,

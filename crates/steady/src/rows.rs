@@ -14,7 +14,7 @@ pub use headroom::{HeadroomRow, headroom};
 pub use transfers::{TransferRow, transfers};
 
 use netflow_network::Network;
-use netflow_profile::ProfileUse;
+use netflow_profile::Provenance;
 use serde::Serialize;
 
 use crate::{Held, Steady};
@@ -133,7 +133,7 @@ pub fn connections<'a>(network: &'a Network, steady: &Steady) -> Vec<ConnectionR
             rtt_s: it.rtt_s,
             held_by: it.sending.then(|| held_by(it.held)),
             profile_use: match it.rests_on {
-                ProfileUse::Measured => "",
+                Provenance::Measured => "",
                 other => other.name(),
             },
         }

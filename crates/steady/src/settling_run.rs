@@ -1,7 +1,7 @@
 //! Comparison of a fluid run with the steady state: whether the run settles, and where.
 
 use netflow_fluid::Fluid;
-use netflow_network::readout::Engine as _;
+use netflow_network::engine::Engine as _;
 use netflow_network::{ConnectionId, FluidOptions, LinkId, Network, RunError};
 
 use crate::Steady;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use netflow_network::{ConnectionId, LinkId, Network, Rerouted, Room};
+use netflow_network::{BufferLimit, ConnectionId, LinkId, Network, Rerouted};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -123,7 +123,7 @@ impl Solver {
     ///
     /// # Errors
     /// [`SteadyError::BadOption`] if it is smaller than one packet.
-    pub fn set_buffer(&mut self, link: LinkId, room: Room) -> Result<(), SteadyError> {
+    pub fn set_buffer(&mut self, link: LinkId, room: BufferLimit) -> Result<(), SteadyError> {
         let pkts = room.nominal_pkts;
         check("buffer", pkts, pkts >= 1.0, "at least 1")?;
         let bits = room.bits.unwrap_or(1.0);

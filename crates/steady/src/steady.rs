@@ -2,7 +2,7 @@
 
 use netflow_fluid::queue_fixed_point::wait_for_own_s;
 use netflow_network::{ConnectionId, Estimate, LinkId, Network};
-use netflow_profile::ProfileUse;
+use netflow_profile::Provenance;
 use serde::Serialize;
 
 use crate::newton::NewtonOutcome;
@@ -98,7 +98,7 @@ pub struct ConnectionSteady {
     /// Constraint that limits the rate.
     pub held: Held,
     /// Provenance of the rate in its profile: measured or extrapolated.
-    pub rests_on: ProfileUse,
+    pub rests_on: Provenance,
     /// True if the delay is an estimate, because a queue on the path is.
     pub delay_is_estimate: bool,
     /// True if the loss is an estimate, because the loss of a link on the path is.
@@ -310,8 +310,8 @@ impl Solver {
             delay_s: self.delay_s(i) + aside_s.sum::<f64>(),
             held: at.limit,
             rests_on: match flow.profile {
-                NO_PROFILE => ProfileUse::Measured,
-                p => self.problem.profiles[p as usize].rests_on(at.learnt, at.rtt_s),
+                NO_PROFILE => Provenance::Measured,
+                p => self.problem.profiles[p as usize].provenance(at.learnt, at.rtt_s),
             },
             delay_is_estimate: queues,
             loss_is_estimate: losses,

@@ -3,10 +3,10 @@
 use std::convert::Infallible;
 
 use netflow_network::{
-    Change, Detours, EventSpec, Interval, LinkId, Network, Options, Recorder, RunError,
+    Change, EventSpec, Interval, LinkId, Network, Options, Recorder, Rerouter, RunError,
 };
-use netflow_results::{Scope, Summary, Users, Watch, Watched};
-use netflow_scenario::Prepared;
+use netflow_results::{MeasurementWindow, Summary, SummaryRecorder, UserExperiences, WithSummary};
+use netflow_scenario::CompiledScenario;
 use netflow_simulation::{Simulation, calibrated, check_interval, uncalibrated};
 use netflow_steady::{Solver, SteadyOptions};
 
@@ -21,9 +21,9 @@ pub(crate) struct CaseEvaluator<'a> {
     load: &'a ScenarioLoader<'a>,
     stop: &'a (dyn Fn() -> bool + Sync),
     /// Scenario, by combination of values.
-    scenario: Option<(u64, Result<Prepared, String>)>,
+    scenario: Option<(u64, Result<CompiledScenario, String>)>,
     /// Routes around failures for steady states, by combination of values.
-    detours: Option<(u64, Detours)>,
+    detours: Option<(u64, Rerouter)>,
     /// Network to simulate, by combination of values and failure.
     network: Option<((u64, usize), Result<Network, String>)>,
 }
@@ -116,7 +116,7 @@ impl<'a> CaseEvaluator<'a> {
     /// Runs a simulation like `netflow run`, with `seed` added to the seed of the scenario.
     fn run(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         network: &Network,
         seed: u64,
     ) -> Option<Result<CaseResult, String>> {
@@ -133,7 +133,7 @@ impl<'a> CaseEvaluator<'a> {
 
     fn simulate(
         &self,
-        scenario: &Prepared,
+        scenario: &CompiledScenario,
         network: &Network,
         options: Options,
     ) -> Result<Summary, RunError> {
@@ -141,27 +141,27 @@ impl<'a> CaseEvaluator<'a> {
         check_interval(&options, every_s)?;
         let mut simulation = Simulation::new(network.clone(), options)?;
         simulation.set_threads(1);
-        let scope = Scope {
+        let scope = MeasurementWindow {
             from_s: scenario.warmup_s,
-            ..Scope::whole(options.duration_s)
+            ..MeasurementWindow::whole(options.duration_s)
         };
-        let mut watched = Watched {
+        let mut watched = WithSummary {
             recorder: NullRecorder,
-            watch: Watch::new(scope, network, self.stop),
+            watch: SummaryRecorder::new(scope, network, self.stop),
         };
         simulation.run(every_s, &mut watched, self.stop)?;
         let (mut summary, users) = watched.watch.finish(&mut simulation, Vec::new())?;
-        Users::add_to(&mut summary, network, &[users]);
+        UserExperiences::add_to(&mut summary, network, &[users]);
         Ok(summary)
     }
 }
 
 /// Solves for the steady state of a case, with routes around failures as in `netflow failures`.
 fn solve_steady(
-    scenario: &Prepared,
+    scenario: &CompiledScenario,
     at_s: f64,
     case: &Case,
-    detours: &mut Option<(u64, Detours)>,
+    detours: &mut Option<(u64, Rerouter)>,
 ) -> Result<CaseResult, String> {
     let network = &scenario.network;
     let options = SteadyOptions {
@@ -178,7 +178,7 @@ fn solve_steady(
                 .take()
                 .filter(|(known, _)| *known == case.combination);
             let (_, detours) = detours
-                .insert(known.unwrap_or_else(|| (case.combination, Detours::new(network, at_s))));
+                .insert(known.unwrap_or_else(|| (case.combination, Rerouter::new(network, at_s))));
             let links: Vec<LinkId> = [Some(link), back].into_iter().flatten().collect();
             Solver::rerouted(network, at_s, &detours.around(&links))
         }
@@ -200,7 +200,7 @@ impl Recorder for NullRecorder {
 }
 
 /// Returns the network with one link down from the start, as by an event at 0 s.
-fn with_link_down(scenario: &Prepared, failure: usize) -> Result<Network, String> {
+fn with_link_down(scenario: &CompiledScenario, failure: usize) -> Result<Network, String> {
     let Some((link, back)) = scenario.network.physical_links().nth(failure) else {
         return Err("there is no such link".to_owned());
     };
@@ -221,7 +221,7 @@ fn with_link_down(scenario: &Prepared, failure: usize) -> Result<Network, String
 }
 
 /// Checks that the simulation supports the scenario.
-pub(crate) fn check_run(scenario: &Prepared, every_s: f64) -> Result<(), String> {
+pub(crate) fn check_run(scenario: &CompiledScenario, every_s: f64) -> Result<(), String> {
     let check = || -> Result<(), RunError> {
         check_interval(&scenario.options, every_s)?;
         Simulation::new(uncalibrated(&scenario.network)?, scenario.options)?;

@@ -36,5 +36,5 @@ pub use error::Error;
 pub use estimate::Estimate;
 pub use evaluate_chunks::{WriteOptions, WriteSummary};
 pub use netflow_results::SweepColumns;
-pub use netflow_results::columns::{Column, Kind};
+pub use netflow_results::columns::{Column, ColumnType};
 pub use sweep::{Model, Prechecked, Request, ScenarioLoader, Sweep, default_format};

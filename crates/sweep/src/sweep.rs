@@ -8,7 +8,7 @@ use std::time::Instant;
 use netflow_document::replaces_all;
 use netflow_network::Network;
 use netflow_results::{Format, SweepColumns};
-use netflow_scenario::{Prepared, Problem, Problems, digest, for_steady};
+use netflow_scenario::{CompiledScenario, Problem, Problems, digest, for_steady_state};
 use netflow_simulation::uncalibrated;
 use netflow_steady::Solver;
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ use crate::{Axis, Error};
 use netflow_results::columns::Cell;
 
 /// Loads the scenario with these settings, each `KEY=VALUE`; later ones replace earlier ones.
-pub type ScenarioLoader<'a> = dyn Fn(&[String]) -> Result<Prepared, Problems> + Sync + 'a;
+pub type ScenarioLoader<'a> = dyn Fn(&[String]) -> Result<CompiledScenario, Problems> + Sync + 'a;
 
 /// Model that evaluates every case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -133,7 +133,7 @@ pub struct Prechecked {
 #[derive(Clone, Debug)]
 pub struct Sweep {
     request: Request,
-    base: Prepared,
+    base: CompiledScenario,
     failures: Vec<String>,
     cases: Cases,
     tables: SweepColumns,
@@ -364,7 +364,7 @@ impl Sweep {
     }
 
     /// Returns the scenario with the first value of every axis.
-    pub fn base(&self) -> &Prepared {
+    pub fn base(&self) -> &CompiledScenario {
         &self.base
     }
 
@@ -372,7 +372,7 @@ impl Sweep {
     pub fn notes(&self) -> Vec<String> {
         let is_solved = self.model() == Model::Solve;
         let at_s = self.at_s().filter(|_| is_solved).unwrap_or(f64::INFINITY);
-        let mut notes = self.base.means_warnings(is_solved, at_s);
+        let mut notes = self.base.mean_traffic_warnings(is_solved, at_s);
         // Events may already have reported it.
         if self.request.each_link_fails && !self.base.links_fail_by(at_s) {
             notes.extend(self.base.failure_warnings(is_solved));
@@ -404,7 +404,7 @@ impl Sweep {
     }
 
     /// Returns true if the scenario was loaded from other files than the first one.
-    pub(crate) fn is_changed(&self, scenario: &Prepared) -> bool {
+    pub(crate) fn is_changed(&self, scenario: &CompiledScenario) -> bool {
         !self.names_files && scenario.digest != self.base.digest
     }
 
@@ -485,10 +485,10 @@ pub(crate) fn load_for_model(
     model: Model,
     load: &ScenarioLoader<'_>,
     settings: &[String],
-) -> Result<Prepared, Problems> {
+) -> Result<CompiledScenario, Problems> {
     let scenario = load(settings)?;
     Ok(match model {
-        Model::Solve => for_steady(scenario, |more| load(&[settings, more].concat())),
+        Model::Solve => for_steady_state(scenario, |more| load(&[settings, more].concat())),
         Model::Fluid | Model::Packets => scenario,
     })
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::table_writer::TableWriter;
 use crate::{Axis, Model};
-use netflow_results::columns::{Cell, Column, Kind};
+use netflow_results::columns::{Cell, Column, ColumnType};
 
 /// Column of the case index.
 pub(crate) const CASE: &str = "case";
@@ -47,20 +47,20 @@ pub(crate) enum CaseResult {
 
 /// Returns the table columns of a model, with one column per axis.
 pub(crate) fn columns(model: Model, axes: &[Axis]) -> SweepColumns {
-    let mut case_columns = vec![Column::new(CASE, Kind::Whole)];
+    let mut case_columns = vec![Column::new(CASE, ColumnType::Whole)];
     case_columns.extend(axes.iter().map(|axis| Column {
         name: axis.key.clone(),
         kind: match axis.numbers {
-            Some(_) if axis.is_whole() => Kind::Whole,
-            Some(_) => Kind::Number,
-            None => Kind::Text,
+            Some(_) if axis.is_whole() => ColumnType::Whole,
+            Some(_) => ColumnType::Number,
+            None => ColumnType::Text,
         },
         unit: axis.unit.clone().filter(|unit| !unit.is_empty()),
     }));
-    case_columns.push(Column::new(FAILED, Kind::Text));
-    case_columns.push(Column::new(SEED, Kind::Whole));
+    case_columns.push(Column::new(FAILED, ColumnType::Text));
+    case_columns.push(Column::new(SEED, ColumnType::Whole));
     let with = |own: Vec<Column>| case_columns.iter().cloned().chain(own).collect();
-    let status = Column::new("status", Kind::Text);
+    let status = Column::new("status", ColumnType::Text);
     let network = |own: Vec<Column>| with(std::iter::once(status).chain(own).collect());
     match model {
         Model::Solve => SweepColumns {

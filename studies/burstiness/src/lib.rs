@@ -167,7 +167,7 @@ pub fn run(cell: Cell, seed: u64) -> Outcome {
             path: None,
             return_path: None,
             flow: None,
-            divides: None,
+            ecmp_share: None,
             transfers: None,
             acks: match cell.protocol {
                 Protocol::Udp => Acks::None,

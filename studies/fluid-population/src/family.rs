@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -463,7 +463,7 @@ impl Draw {
     ///
     /// # Panics
     /// If it is invalid, which would be an error of its family.
-    pub fn prepared(&self, side: Side) -> Prepared {
+    pub fn prepared(&self, side: Side) -> CompiledScenario {
         let text = self.text(side);
         netflow_scenario::from_str(&self.name, &text, Path::new(""), &[])
             .unwrap_or_else(|problems| panic!("{}: {problems:?}", self.name))

@@ -1,6 +1,6 @@
 //! Comparison of the fluid and packet models with ns-2, on every tenth network.
 
-use netflow_compare::{Comparison, Ensemble, Ns2, Referee, Runner, Settings};
+use netflow_compare::{Comparison, Ensemble, Ns2, ReferenceSystem, Runner, Settings};
 
 use crate::family::{Draw, Family, Set, Side};
 
@@ -48,7 +48,7 @@ fn one(ns: &Ns2, draw: &Draw, seeds: u32) -> Result<Judged, netflow_compare::Err
     };
     let fluid = draw.prepared(Side::Fluid);
     let runs = ns.run_seeds(&fluid, &settings, &|_| {}, &|| false)?;
-    let runs = Ensemble::of(Referee::Ns2, &runs);
+    let runs = Ensemble::of(ReferenceSystem::Ns2, &runs);
     let totals = |side: Side| -> Result<_, netflow_compare::Error> {
         let side = netflow_compare::NetflowRun::evaluate(&draw.prepared(side), &settings)?;
         Ok(Comparison::new(&side, &runs).totals)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use netflow_results::Within;
+use netflow_results::AccuracyBounds;
 
 use crate::errors::{Errors, quantile};
 use crate::family::Family;
@@ -254,7 +254,7 @@ pub fn summary(found: &[Found]) -> String {
 pub fn check(found: &[Found]) -> Result<(), String> {
     let [calibrated, _] = medians_calibrated(found);
     for (is_calibrated, m) in [(false, medians(found, None)), (true, calibrated)] {
-        let told = Within::of_fluids(is_calibrated);
+        let told = AccuracyBounds::of_fluid_model(is_calibrated);
         let apart = [
             told.queues - m.queues,
             told.link_loss - m.link_loss,

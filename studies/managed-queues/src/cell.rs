@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_units::SplitMix64;
 
 /// Duration of a run in seconds.
@@ -230,7 +230,7 @@ impl Cell {
     ///
     /// # Errors
     /// If it is invalid.
-    pub fn prepared(&self, starts_s: &[f64]) -> Result<Prepared, String> {
+    pub fn prepared(&self, starts_s: &[f64]) -> Result<CompiledScenario, String> {
         netflow_scenario::from_str(&self.name(), &self.text(starts_s), Path::new(""), &[])
             .map_err(|problems| format!("{}: {problems}", self.name()))
     }

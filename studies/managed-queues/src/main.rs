@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use netflow_compare::{Ns3, Runner};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use rayon::prelude::*;
 use study_managed_queues::ablation;
 use study_managed_queues::cell::{Cell, Set, cells};
@@ -102,7 +102,7 @@ fn with_ns3(
     let missing = missing(cells, seeds, Who::Ns3, &rows)?;
     if !missing.is_empty() {
         let simulator = Ns3::find()?;
-        let all: Vec<&Prepared> = missing.iter().map(|(_, scenario)| scenario).collect();
+        let all: Vec<&CompiledScenario> = missing.iter().map(|(_, scenario)| scenario).collect();
         eprintln!("compiling {} networks", all.len());
         simulator.compile(&all, &settings(), change, &|| false)?;
         measure(&simulator, Who::Ns3, &missing, seeds, &mut rows, path)?;
@@ -131,7 +131,7 @@ fn missing(
     seeds: u32,
     who: Who,
     rows: &[Row],
-) -> Result<Vec<(Cell, Prepared)>, String> {
+) -> Result<Vec<(Cell, CompiledScenario)>, String> {
     let is_known = |cell: &Cell, seed| rows.iter().any(|row| row.is(cell, who, seed));
     cells
         .iter()
@@ -144,7 +144,7 @@ fn missing(
 fn measure(
     runner: &dyn Runner,
     who: Who,
-    cells: &[(Cell, Prepared)],
+    cells: &[(Cell, CompiledScenario)],
     seeds: u32,
     rows: &mut Vec<Row>,
     path: &Path,

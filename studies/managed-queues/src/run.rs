@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::error::Error;
 
 use netflow_compare::{Run, Runner, Settings};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_simulation::{Interval, Options, Recorder, Run as _, Simulation};
 
 use crate::cell::{Cell, FROM_S, STARTS_S};
@@ -87,7 +87,7 @@ pub fn referee(
     runner: &dyn Runner,
     who: Who,
     cell: &Cell,
-    scenario: &Prepared,
+    scenario: &CompiledScenario,
     seed: u32,
 ) -> Result<Option<Row>, Box<dyn Error + Send + Sync>> {
     let run = runner.run_one(scenario, &settings(), seed, &|| false)?;

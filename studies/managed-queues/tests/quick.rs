@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netflow_compare::Ns3;
 use netflow_needs::{Need, skip};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use study_managed_queues::ablation;
 use study_managed_queues::cell::{Cell, Queue, Set, cells};
 use study_managed_queues::page::{both, page};
@@ -102,8 +102,9 @@ fn a_few_cells_by_ns3() {
         .filter(|cell| cell.stack == "reno" && cell.ecn)
         .collect();
     assert_eq!(few.len(), Queue::ALL.len());
-    let scenarios: Vec<Prepared> = few.iter().map(|cell| cell.prepared(&[]).unwrap()).collect();
-    let all: Vec<&Prepared> = scenarios.iter().collect();
+    let scenarios: Vec<CompiledScenario> =
+        few.iter().map(|cell| cell.prepared(&[]).unwrap()).collect();
+    let all: Vec<&CompiledScenario> = scenarios.iter().collect();
     simulator
         .compile(&all, &settings(), &ablation::change, &|| false)
         .unwrap();

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use netflow::compare::{Comparison, Ensemble, NetflowRun, Ns2, Referee, Runner, Settings};
+use netflow::compare::{Comparison, Ensemble, NetflowRun, Ns2, ReferenceSystem, Runner, Settings};
 use netflow_problems::fill_page;
 
 /// Network of the study.
@@ -128,8 +128,8 @@ fn compare(ns: &Ns2, network: &Network, quick: bool) -> Result<Found, Box<dyn Er
     Ok(Found {
         name: network.name,
         path: network.path,
-        plain: Comparison::new(&side, &Ensemble::of(Referee::Ns2, &runs)),
-        jittered: Comparison::new(&side, &Ensemble::of(Referee::Ns2, &with_jitter)),
+        plain: Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &runs)),
+        jittered: Comparison::new(&side, &Ensemble::of(ReferenceSystem::Ns2, &with_jitter)),
         netflow_s,
         ns_s,
         ns_traced_s,

@@ -16,8 +16,8 @@ use clap::Parser;
 use errors::{Errors, Said};
 use netflow_compare::{Delay, Linux, NetflowRun, Ns2, Ns3, Run, Runner, Settings};
 use netflow_problems::fill_page;
-use netflow_scenario::export::Tcp;
-use netflow_scenario::{Prepared, load};
+use netflow_scenario::export::Ns2Tcp;
+use netflow_scenario::{CompiledScenario, load};
 
 /// Network: name, scenario, congestion control of all transfers, and duration.
 struct Network {
@@ -132,8 +132,8 @@ fn one(network: &Network, seeds: u32, quick: bool) -> Result<Found, Box<dyn Erro
     let settings = Settings {
         seeds,
         tcp: Some(match network.congestion {
-            "reno" => Tcp::Sack,
-            _ => Tcp::Cubic,
+            "reno" => Ns2Tcp::Sack,
+            _ => Ns2Tcp::Cubic,
         }),
         ..Settings::default()
     };
@@ -151,7 +151,7 @@ fn one(network: &Network, seeds: u32, quick: bool) -> Result<Found, Box<dyn Erro
         let said = Said::of(&said.map_err(|error| error.to_string())?);
         Ok((Errors::of(&said, &truth), said.cost_s))
     };
-    let run = |runner: Result<&dyn Runner, netflow_compare::Error>, scenario: &Prepared| {
+    let run = |runner: Result<&dyn Runner, netflow_compare::Error>, scenario: &CompiledScenario| {
         runner?.run_seeds(scenario, &settings, &|_| {}, &|| false)
     };
     let ns2 = Ns2::find();
@@ -179,7 +179,11 @@ fn one(network: &Network, seeds: u32, quick: bool) -> Result<Found, Box<dyn Erro
 
 /// Returns the network with the sources of an engine: profiles for the fluid model and ns-2 (which
 /// takes its TCP from `--tcp`), Linux's stack for the packet model.
-fn scenario(network: &Network, engine: &str, quick: bool) -> Result<Prepared, Box<dyn Error>> {
+fn scenario(
+    network: &Network,
+    engine: &str,
+    quick: bool,
+) -> Result<CompiledScenario, Box<dyn Error>> {
     let path = root().join(network.path);
     let mut settings: Vec<String> = network.settings.iter().map(|&it| it.to_owned()).collect();
     settings.push(format!("simulation.model={engine}"));
@@ -210,7 +214,10 @@ fn scenario(network: &Network, engine: &str, quick: bool) -> Result<Prepared, Bo
     Ok(load(&path, &settings).map_err(|problems| problems.to_string())?)
 }
 
-fn ours(scenario: &Prepared, settings: &Settings) -> Result<Vec<Run>, netflow_compare::Error> {
+fn ours(
+    scenario: &CompiledScenario,
+    settings: &Settings,
+) -> Result<Vec<Run>, netflow_compare::Error> {
     let side = NetflowRun::evaluate(scenario, settings)?;
     let mut run = side.run;
     for connection in &side.summary.connections {

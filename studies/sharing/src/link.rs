@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use netflow::prelude::*;
-use netflow::scenario::{Prepared, from_str};
+use netflow::scenario::{CompiledScenario, from_str};
 use netflow::steady::{Solver, SteadyOptions, TransferTimes};
 
 /// Size of a full packet in bits.
@@ -108,7 +108,12 @@ impl Link {
         )
     }
 
-    fn prepared(&self, transfers: f64, seed: u64, model: &str) -> Result<Prepared, Box<dyn Error>> {
+    fn prepared(
+        &self,
+        transfers: f64,
+        seed: u64,
+        model: &str,
+    ) -> Result<CompiledScenario, Box<dyn Error>> {
         let text = self.text(transfers, seed);
         let model = format!("simulation.model={model}");
         Ok(from_str("link.toml", &text, "".as_ref(), &[model])?)

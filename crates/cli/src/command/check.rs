@@ -4,14 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use netflow::evaluate::{
-    equal_paths_note, on_one_of_several_paths, overload, packets_take_at_most_s,
-};
+use netflow::evaluate::{equal_paths_note, max_packet_model_s, on_one_of_several_paths, overload};
 use netflow::network::{Buffer, LinkId, Network};
 use netflow::number::{count, plain};
 use netflow::prelude::Simulation;
 use netflow::results::rounded_time;
-use netflow::scenario::{Prepared, Problem, ProblemKind, Severity};
+use netflow::scenario::{CompiledScenario, Problem, ProblemKind, Severity};
 use netflow::simulation::uncalibrated;
 use serde::Serialize;
 
@@ -24,7 +22,7 @@ use crate::output::json::object;
 use crate::problems;
 
 /// Maximum number of connections for the overload check, which takes too long for more.
-const LOOKED_AT: usize = 100_000;
+const MAX_CHECKED_CONNECTIONS: usize = 100_000;
 
 /// Say everything that is wrong or suspicious about a scenario, at once
 #[derive(Args)]
@@ -60,8 +58,8 @@ pub fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Fail
 }
 
 /// Returns a warning about demands that no routing can carry. It has no source location.
-fn overloaded(scenario: &Prepared) -> Option<Problem> {
-    if scenario.network.connection_count() > LOOKED_AT {
+fn overloaded(scenario: &CompiledScenario) -> Option<Problem> {
+    if scenario.network.connection_count() > MAX_CHECKED_CONNECTIONS {
         return None;
     }
     let help = "the rest is lost or waits without end: where these are demands, `netflow solve --headroom` tells what \
@@ -102,7 +100,7 @@ fn csv(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
     csv::write_any(&rows, out)
 }
 
-fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
+fn print_text(scenario: &CompiledScenario, out: &mut dyn Write) -> io::Result<()> {
     problems::warn(scenario);
     let size = Size::of(scenario);
     write!(
@@ -121,15 +119,15 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
         warnings => writeln!(out, ", {}", count(warnings, "warning"))?,
     }
     let network = &scenario.network;
-    if network.connection_count() <= LOOKED_AT
+    if network.connection_count() <= MAX_CHECKED_CONNECTIONS
         && let Ok(simulation) =
             uncalibrated(network).and_then(|network| Simulation::new(network, scenario.options))
-        && let Some(steps_s) = simulation.chosen_steps_s()
+        && let Some(steps_s) = simulation.step_range_s()
     {
         writeln!(out, " steps of {}", range(steps_s))?;
     }
-    if let Some(at_most_s) = packets_take_at_most_s(scenario)
-        && at_most_s < SOON_S
+    if let Some(at_most_s) = max_packet_model_s(scenario)
+        && at_most_s < RECOMMENDED_RUNTIME_S
     {
         writeln!(
             out,
@@ -137,7 +135,7 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
             rounded_time(at_most_s.max(LEAST_S))
         )?;
     }
-    let chosen = (scenario.packets_because.as_ref()).map(|setting| {
+    let chosen = (scenario.packet_model_reason.as_ref()).map(|setting| {
         format!("packet model, because of {setting}; `model = \"fluid\"` is possible")
     });
     let notes = [
@@ -162,13 +160,13 @@ fn print_text(scenario: &Prepared, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Runtimes in seconds. The packet model is recommended up to `SOON_S`; shorter estimates than `LEAST_S`
+/// Runtimes in seconds. The packet model is recommended up to `RECOMMENDED_RUNTIME_S`; shorter estimates than `LEAST_S`
 /// are shown as `LEAST_S`.
-const SOON_S: f64 = 2.0;
+const RECOMMENDED_RUNTIME_S: f64 = 2.0;
 const LEAST_S: f64 = 0.1;
 
 /// Maximum number of links whose buffers are listed one by one.
-const TOLD_LINKS: usize = 6;
+const MAX_LISTED_LINKS: usize = 6;
 
 /// Describes the buffers of links without a stated size; `None` if all links state it.
 fn default_buffers(network: &Network) -> Option<String> {
@@ -195,7 +193,7 @@ fn buffers(network: &Network, are: impl Fn(Buffer) -> bool) -> Option<String> {
     let most = ids.iter().map(pkts).reduce(f64::max)?;
     let told = |id: &LinkId| format!("{} {} pkt", network.link_name(*id), plain(pkts(id)));
     Some(match ids.len() {
-        ..=TOLD_LINKS => ids.iter().map(told).collect::<Vec<_>>().join(", "),
+        ..=MAX_LISTED_LINKS => ids.iter().map(told).collect::<Vec<_>>().join(", "),
         links if least == most => format!("{} pkt at {links} links", plain(least)),
         links => format!("{} to {} pkt at {links} links", plain(least), plain(most)),
     })
@@ -214,12 +212,12 @@ struct Size {
 }
 
 impl Size {
-    fn of(scenario: &Prepared) -> Size {
+    fn of(scenario: &CompiledScenario) -> Size {
         let network = &scenario.network;
         Size {
             nodes: network.node_count(),
             links: network.link_count(),
-            connections: scenario.declared_count(),
+            connections: scenario.unsplit_count(),
             on_one_of_several_paths: on_one_of_several_paths(scenario),
             classes: network.class_count(),
             workloads: network.workloads().len(),

@@ -8,19 +8,19 @@ use clap::{Args, ValueEnum, ValueHint};
 #[cfg(target_os = "linux")]
 use netflow::compare::Linux;
 use netflow::compare::{
-    BUSIEST, ComparedValue, Comparison, Costs, Ensemble, Error, NetflowRun, Ns2, Ns3, Referee,
-    Runner, Settings, from_traces, write_ensemble,
+    BUSIEST, ComparedValue, Comparison, Costs, Ensemble, Error, NetflowRun, Ns2, Ns3,
+    ReferenceSystem, Runner, Settings, from_traces, write_ensemble,
 };
 use netflow::evaluate::{self, warning_texts};
 use netflow::number::{count, duration, percent, plain, short};
-use netflow::scenario::Reach;
-use netflow::scenario::export::Tcp;
+use netflow::scenario::FileAccess;
+use netflow::scenario::export::Ns2Tcp;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::progress::Progress;
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 use crate::output::{csv, file};
 use crate::parse::{directory, from_1, positive_time, tcp, time_from_zero};
 use crate::{interrupt, problems};
@@ -64,7 +64,7 @@ pub struct CompareArguments {
 
     /// The TCP of all connections in ns-2, instead of that of their profiles
     #[arg(long, value_name = "VARIANT", value_parser = tcp())]
-    tcp: Option<Tcp>,
+    tcp: Option<Ns2Tcp>,
 
     /// Length of the intervals
     #[arg(long, value_name = "TIME", default_value = "0.5 s", value_parser = positive_time)]
@@ -169,7 +169,7 @@ const MARK: &str = "\"referee\":";
 
 pub fn compare(arguments: &CompareArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(directory) = &arguments.output {
-        file::allow(&directory.join(COMPARISON), Some(MARK))?;
+        file::check_overwrite(&directory.join(COMPARISON), Some(MARK))?;
     }
     let (side, ensemble, times) = match arguments.traces.as_slice() {
         [] => run_both(arguments)?,
@@ -211,8 +211,12 @@ fn run_both(
             help: Some("give the traces to compare it with, or a scenario's file".to_owned()),
         });
     }
-    let scenario = evaluate::load(&arguments.what, &arguments.overrides, Reach::Below)
-        .map_err(|problems| Failure::Input(problems.into()))?;
+    let scenario = evaluate::load(
+        &arguments.what,
+        &arguments.overrides,
+        FileAccess::BelowDirectory,
+    )
+    .map_err(|problems| Failure::Input(problems.into()))?;
     if !arguments.quiet {
         for warning in warning_texts(&scenario) {
             problems::warn_of(&warning);
@@ -312,7 +316,7 @@ fn read_both(
         });
     }
     let (side, runs) = from_traces(traces, NetflowRun::of_results(results)?)?;
-    Ok((side, Ensemble::of(Referee::Ns2, &runs), None))
+    Ok((side, Ensemble::of(ReferenceSystem::Ns2, &runs), None))
 }
 
 fn print(
@@ -327,12 +331,14 @@ fn print(
         .number(format!("queue: {name} pkt"), |it| spread(&it.queue_pkts))
         .number("netflow", |it| short(it.queue_pkts.netflow))
         .number("error", |it| relative(&it.queue_pkts))
-        .number("over time", |it| known(it.trajectory_error, percent, ""))
-        .number("in std", |it| known(it.trajectory_sigmas, short, ""))
+        .number("over time", |it| {
+            format_or(it.trajectory_error, percent, "")
+        })
+        .number("in std", |it| format_or(it.trajectory_sigmas, short, ""))
         .number(format!("lost: {name} pkt"), |it| spread(&it.lost_pkts))
         .number("netflow", |it| short(it.lost_pkts.netflow))
         .number(format!("utilization: {name}"), |it| {
-            known(told(it.utilization.referee.mean), percent, "?")
+            format_or(finite(it.utilization.referee.mean), percent, "?")
         })
         .number("netflow", |it| percent(it.utilization.netflow))
         .print_top(top, "link", out)?;
@@ -357,12 +363,14 @@ fn print(
             const MS: f64 = 1e3;
             table
                 .number(format!("delay p95: {name} ms"), |it| {
-                    known(it.delay_p95_s, |it| spread(&it.times(MS)), "")
+                    format_or(it.delay_p95_s, |it| spread(&it.times(MS)), "")
                 })
                 .number("netflow", |it| {
-                    known(it.delay_p95_s, |it| short(it.times(MS).netflow), "")
+                    format_or(it.delay_p95_s, |it| short(it.times(MS).netflow), "")
                 })
-                .number("error", |it| known(it.delay_p95_s, |it| relative(&it), ""))
+                .number("error", |it| {
+                    format_or(it.delay_p95_s, |it| relative(&it), "")
+                })
         }
     };
     if !comparison.connections.is_empty() {
@@ -371,13 +379,13 @@ fn print(
     }
     let totals = &comparison.totals;
     let own = |error: Option<f64>| {
-        known(
-            error.and_then(told),
+        format_or(
+            error.and_then(finite),
             |error| format!(" (one run of {name}: {})", percent(error)),
             "",
         )
     };
-    let error = |error| known(told(error), percent, "?");
+    let error = |error| format_or(finite(error), percent, "?");
     writeln!(
         out,
         "queues, Σ|error|/Σ: {} of the {BUSIEST} longest{}, {} of all",
@@ -438,7 +446,7 @@ fn print(
 }
 
 fn spread(estimate: &ComparedValue) -> String {
-    match (told(estimate.referee.mean), estimate.referee.std) {
+    match (finite(estimate.referee.mean), estimate.referee.std) {
         (None, _) => "?".to_owned(),
         (Some(mean), Some(std)) => format!("{} ± {}", short(mean), short(std)),
         (Some(mean), None) => short(mean),
@@ -446,13 +454,13 @@ fn spread(estimate: &ComparedValue) -> String {
 }
 
 /// Maps NaN, which is an unknown value, to `None`.
-fn told(number: f64) -> Option<f64> {
+fn finite(number: f64) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
 fn relative(estimate: &ComparedValue) -> String {
     let text = |error| format!("{:+.1} %", 100.0 * error);
-    known(estimate.relative_error(), text, "")
+    format_or(estimate.relative_error(), text, "")
 }
 
 impl From<Error> for Failure {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use netflow::document::Words;
 use netflow::number::{percent, plain, short};
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::simulation::{
     Aqm, ConnectionId, ConnectionSpec, DropPolicy, ExplainedHop, Explanation, Limit, LinkId, Model,
     Network, Source,
@@ -81,7 +81,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
         window_limit_pps: it.window_limit_pps,
         application_pps: it.application_pps,
         tcp: it.tcp.as_ref().map(tcp_state),
-        most_out_pkts: it.most_out_pkts,
+        most_out_pkts: it.max_in_flight_pkts,
         limit: it.limit,
         rate_pps: it.rate_pps,
     };
@@ -94,7 +94,7 @@ pub fn explain(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), 
 }
 
 fn print_text(
-    scenario: &Prepared,
+    scenario: &CompiledScenario,
     id: ConnectionId,
     it: &Explanation,
     hops: &[Hop<'_>],
@@ -202,7 +202,7 @@ fn print_hops(hops: &[Hop<'_>], out: &mut dyn Write) -> io::Result<()> {
 /// Explains `waiting` in the packet model, if it is not only the queue in front of a packet.
 fn print_waits(network: &Network, it: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     let any = |of: &dyn Fn(LinkId) -> bool| it.hops.iter().any(|hop| of(hop.link));
-    if any(&|link| network.is_of_class(link) || network.queues_of(link).len() > 1) {
+    if any(&|link| network.is_class_queue(link) || network.queues_of(link).len() > 1) {
         let what = "waiting at links with classes is by what is there: what comes to the other queues meanwhile adds to it";
         writeln!(out, " {what}")?;
     }

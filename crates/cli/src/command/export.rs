@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::import::{Topology, graphml};
-use netflow::scenario::Prepared;
-use netflow::scenario::export::{self, Ns2Options, Ns2Trace, Ns3Options, Tcp};
+use netflow::scenario::CompiledScenario;
+use netflow::scenario::export::{self, Ns2Options, Ns2Tcp, Ns2Trace, Ns3Options};
 
 use crate::failure::Failure;
 use crate::input::ScenarioArguments;
@@ -39,7 +39,7 @@ pub struct ExportArguments {
 
     /// The TCP of all connections with a profile [default: by the profile's name]
     #[arg(long, value_name = "VARIANT", value_parser = tcp())]
-    tcp: Option<Tcp>,
+    tcp: Option<Ns2Tcp>,
 
     /// Start every connection up to this much later, at random
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_from_zero)]
@@ -74,8 +74,8 @@ impl Target {
     /// Returns the marker in the head of its files.
     fn mark(self) -> &'static str {
         match self {
-            Target::Ns2 => export::NS2_MARK,
-            Target::Ns3 => export::NS3_MARK,
+            Target::Ns2 => export::NS2_HEADER,
+            Target::Ns3 => export::NS3_HEADER,
             Target::GraphMl => graphml::MARK,
         }
     }
@@ -86,7 +86,7 @@ pub fn export(arguments: &ExportArguments, out: &mut dyn Write) -> Result<(), Fa
     let options = Ns2Options {
         tcp: arguments.tcp,
         start_jitter_s: arguments.start_jitter,
-        overhead_s: arguments.overhead,
+        max_send_jitter_s: arguments.overhead,
         every_s: arguments.every.unwrap_or(0.5),
         trace: traced(&scenario, arguments.trace.as_ref()),
     };
@@ -137,7 +137,7 @@ impl ExportArguments {
 
 /// Parses the names of traced links. The whole text is tried as a name first, because names may contain
 /// commas.
-fn traced(scenario: &Prepared, trace: Option<&Option<String>>) -> Ns2Trace {
+fn traced(scenario: &CompiledScenario, trace: Option<&Option<String>>) -> Ns2Trace {
     match trace {
         None => Ns2Trace::None,
         Some(None) => Ns2Trace::All,

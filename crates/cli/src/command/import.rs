@@ -12,8 +12,8 @@ use netflow::units::Room;
 use netflow_files::{PartialFile, STANDARD_INPUT, publish};
 
 use crate::failure::Failure;
+use crate::output::escape_control_characters::EscapingWriter;
 use crate::output::file;
-use crate::output::visible::Visible;
 use crate::parse::{
     bandwidth, factor_from_1, one_of, rate_unit, room, time_from_zero, time_unit, word,
 };
@@ -131,7 +131,7 @@ pub fn import(arguments: &ImportArguments, out: &mut dyn Write) -> Result<(), Fa
     };
     let written = scenario::write(&topology, &choices, &origin);
     arguments.write(&written, table.map(|table| table.path), out)?;
-    let mut stderr = Visible::new(io::stderr().lock());
+    let mut stderr = EscapingWriter::new(io::stderr().lock());
     for assumption in &written.assumptions {
         // An error of the standard error cannot be reported anywhere.
         let _ = writeln!(stderr, "assumed: {}", assumption.short(&written.topology));

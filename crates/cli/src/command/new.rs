@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use netflow::scenario::new::{Kind, Wishes};
+use netflow::scenario::generate::{Kind, SizeRequest};
 
 use crate::failure::Failure;
 use crate::output::file;
@@ -45,7 +45,7 @@ pub struct NewArguments {
 }
 
 pub fn new(arguments: &NewArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let wishes = Wishes {
+    let wishes = SizeRequest {
         nodes: arguments.nodes,
         links: arguments.links,
         connections: arguments.connections,

@@ -167,7 +167,7 @@ fn page(arguments: &ReportArguments, out: &mut dyn Write) -> Result<(), Failure>
         return Err(Failure::Results(results::Error::IsSweep { path }));
     }
     allow_page(output)?;
-    file::allow(output, Some(PAGE_MARK))?;
+    file::check_overwrite(output, Some(PAGE_MARK))?;
     let report = Report::read(&arguments.results, arguments.against.as_deref())?;
     file::write(output, report.html(), Some(PAGE_MARK))?;
     writeln!(out, "{}", output.display())?;
@@ -180,7 +180,7 @@ fn allow_page(output: &Path) -> Result<(), Failure> {
         .extension()
         .and_then(|it| it.to_str())
         .is_some_and(|it| FigureFormat::from_str(it, true).is_ok());
-    match file::allow_ending(output, "a page", PAGE_ENDINGS) {
+    match file::check_extension(output, "a page", PAGE_ENDINGS) {
         Err(Failure::Usage {
             message,
             help: Some(help),
@@ -206,7 +206,7 @@ fn figure(
         None => PathBuf::from(format!("{}.{}", name_of(&name), name_of(&format))),
     };
     let mark = Some(Drawing::MARK);
-    file::allow(&output, mark)?;
+    file::check_overwrite(&output, mark)?;
     let figure = draw(name, arguments)?;
     // The CSV is written first: it fails if its file contains other data, such as measurements.
     let data = arguments.data.then(|| output.with_extension("csv"));
@@ -231,7 +231,7 @@ fn format(arguments: &ReportArguments) -> Result<FigureFormat, Failure> {
             let all = FigureFormat::value_variants().iter();
             let all: Vec<String> = all.map(name_of).collect();
             let all: Vec<&str> = all.iter().map(String::as_str).collect();
-            file::allow_ending(path, "a figure", &all)?;
+            file::check_extension(path, "a figure", &all)?;
             let ending = path.extension().and_then(|it| it.to_str());
             ending.and_then(|it| FigureFormat::from_str(it, true).ok())
         }

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// Rejects an existing file without the `mark` of its kind, which netflow has not written. This is called
 /// before the content is computed.
-pub fn allow(path: &Path, mark: Option<&str>) -> Result<(), Failure> {
+pub fn check_overwrite(path: &Path, mark: Option<&str>) -> Result<(), Failure> {
     netflow_files::check_overwrite(path, mark).map_err(cannot(path))
 }
 
@@ -44,7 +44,7 @@ fn cannot(path: &Path) -> impl Fn(io::Error) -> Failure {
 }
 
 /// Rejects a file extension of another type than that of `what`.
-pub fn allow_ending(path: &Path, what: &str, allowed: &[&str]) -> Result<(), Failure> {
+pub fn check_extension(path: &Path, what: &str, allowed: &[&str]) -> Result<(), Failure> {
     let Some(ending) = path.extension() else {
         return Ok(());
     };

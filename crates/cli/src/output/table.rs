@@ -7,10 +7,10 @@ use netflow::number::plural;
 use netflow::report::Rows;
 use netflow::results::ESTIMATE;
 
-use super::visible::visible;
+use super::escape_control_characters::escape_controls;
 
 /// Adds the marker of estimates to a number that is one.
-pub fn sign(is_estimate: bool, number: String) -> String {
+pub fn mark_estimate(is_estimate: bool, number: String) -> String {
     match is_estimate {
         true => ESTIMATE.to_owned() + &number,
         false => number,
@@ -78,7 +78,7 @@ impl<'a, T> Table<'a, T> {
     /// Prints the first rows, and the number of further rows.
     pub fn print_top(&self, top: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
         self.print_first(top, out)?;
-        rest(self.rows.len(), top, noun, out)
+        print_omitted_count(self.rows.len(), top, noun, out)
     }
 
     fn print_first(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -94,7 +94,7 @@ impl<'a, T> Table<'a, T> {
             table.add_row(self.columns.iter().map(|column| (column.cell)(row)));
         }
         for line in table.lines() {
-            writeln!(out, "{}", visible(line.trim_end()))?;
+            writeln!(out, "{}", escape_controls(line.trim_end()))?;
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ pub fn print_cells(cells: &Rows, noun: &str, out: &mut dyn Write) -> io::Result<
         table = table.column(title, *is_number, move |row| row[place].clone());
     }
     table.print(out)?;
-    rest(
+    print_omitted_count(
         cells.rows.len() + cells.left_out,
         cells.rows.len(),
         noun,
@@ -117,12 +117,17 @@ pub fn print_cells(cells: &Rows, noun: &str, out: &mut dyn Write) -> io::Result<
 }
 
 /// Formats a number with `text`, or returns `otherwise` if it is unknown.
-pub fn known<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
+pub fn format_or<T>(value: Option<T>, text: impl Fn(T) -> String, otherwise: &str) -> String {
     value.map_or_else(|| otherwise.to_owned(), text)
 }
 
 /// Prints the number of rows that are not shown.
-pub fn rest(all: usize, shown: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_omitted_count(
+    all: usize,
+    shown: usize,
+    noun: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match all.saturating_sub(shown) {
         0 => Ok(()),
         more => {

@@ -3,7 +3,7 @@
 use std::f64::consts::LN_2;
 
 use netflow_network::Percentiles;
-use netflow_network::readout::mean;
+use netflow_network::engine::mean;
 use netflow_units::math::ln;
 use serde::{Deserialize, Serialize};
 

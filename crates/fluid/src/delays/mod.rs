@@ -21,7 +21,7 @@ mod mixture;
 pub use found::Found;
 pub use law::{ByLaw, Distribution, Exactness, Law, STEP, quantile_of, slopes};
 use mixture::Mixture;
-use netflow_network::readout::mean;
+use netflow_network::engine::mean;
 use netflow_network::{ACK_BYTES, Percentiles};
 use netflow_units::math::exp;
 use serde::{Deserialize, Serialize};

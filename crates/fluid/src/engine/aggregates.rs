@@ -6,7 +6,7 @@
 
 use netflow_diffserv::{Aggregate, Fractions, Inputs, Minima};
 use netflow_network::{AggregateSpec, Edge, MarkerRates};
-use netflow_profile::ProfileUse;
+use netflow_profile::Provenance;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
@@ -195,7 +195,7 @@ impl Moving<'_> {
         let own_pps = self.state.own_pps(branch);
         let state = &mut self.state.branches[b];
         let mut seen = [now.loss(), now.rtt_s];
-        let mut rests_on = ProfileUse::Measured;
+        let mut rests_on = Provenance::Measured;
         let wanted = match branch.profile {
             NO_PROFILE => Wanted::own(own_pps, seen),
             profile => {
@@ -216,7 +216,7 @@ impl Moving<'_> {
                     };
                     learns = Some((learnt, delivered));
                 }
-                rests_on = profile.rests_on(seen[0], seen[1]);
+                rests_on = profile.provenance(seen[0], seen[1]);
                 let profile_pps = profile.throughput(seen[0], seen[1]);
                 state.wants(branch, seen, profile_pps, learns, span)
             }

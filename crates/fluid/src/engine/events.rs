@@ -10,7 +10,7 @@ impl Setup {
     /// Returns the branch of a class in a routing epoch, given its control values.
     pub fn branch_of(&self, state: &State, epoch: usize, class: u32) -> u32 {
         let inner = self.network.tables();
-        let place = inner.settable_of(inner.classes[class as usize].connection);
+        let place = inner.control_index(inner.classes[class as usize].connection);
         let set = place.and_then(|place| state.set.get(place));
         let path = set.and_then(|it| it.now.path);
         inner.branch_of(epoch, class, path)

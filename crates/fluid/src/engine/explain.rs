@@ -1,6 +1,6 @@
 //! Explanation of a connection's rate, derived from the state.
 
-use netflow_network::tables::NO_BRANCH;
+use netflow_network::compiled::NO_CLASS_PATH;
 use netflow_network::{ACK_BYTES, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId};
 
 use super::Setup;
@@ -23,8 +23,8 @@ impl Setup {
         let class = inner.class_of[id.index()];
         let count = inner.connections[id.index()].count;
         let b = self.branch_now(state, class);
-        if b == NO_BRANCH {
-            return Explanation::of_way(state.time_s, count, Vec::new());
+        if b == NO_CLASS_PATH {
+            return Explanation::of_path(state.time_s, count, Vec::new());
         }
         let branch = &self.plan.branches[b as usize];
         // Data outside aggregates is DP2, acknowledgements are DP0.
@@ -78,7 +78,8 @@ impl Setup {
         let ranks = |(start, end): (u32, u32)| &self.plan.path[start as usize..end as usize];
         let there = ranks(branch.path).iter().map(|&p| hop(p, false));
         let back = ranks(branch.way_back).iter().map(|&p| hop(p, true));
-        let mut explanation = Explanation::of_way(state.time_s, count, there.chain(back).collect());
+        let mut explanation =
+            Explanation::of_path(state.time_s, count, there.chain(back).collect());
         if branch.aggregate.is_some() {
             // Each colour has its own loss on the whole path.
             let ln_pass = ln_pass_of(&self.plan, state, branch)

@@ -3,8 +3,8 @@
 //! A source has an estimate of loss and round-trip time ([`BranchState::meets`]) and computes its rate
 //! ([`BranchState::wants`]). It sends at that rate if it has data ([`Wanted::sends`], [`BranchState::sent`]).
 
-use netflow_network::{Applied, Limit};
-use netflow_profile::ProfileUse;
+use netflow_network::{AppliedLimits, Limit};
+use netflow_profile::Provenance;
 
 use super::feedback::Delivered;
 use super::plan::BranchPlan;
@@ -108,7 +108,7 @@ impl BranchState {
         active_s: f64,
         end_s: f64,
     ) -> f64 {
-        self.applied = Some(Applied {
+        self.applied = Some(AppliedLimits {
             limit: match sent.short {
                 true => branch.limit_of_data(end_s),
                 false => wanted.limit,
@@ -129,14 +129,14 @@ impl BranchState {
 
     /// Records the feedback of a source over `active_s` seconds, and the quality of the profile data used.
     #[inline]
-    pub fn meets(&mut self, [loss, rtt_s]: PathFeedback, active_s: f64, rests_on: ProfileUse) {
+    pub fn meets(&mut self, [loss, rtt_s]: PathFeedback, active_s: f64, rests_on: Provenance) {
         self.rtt_time += rtt_s * active_s;
         self.loss_time += loss * active_s;
         self.active_s += active_s;
-        if rests_on > ProfileUse::Measured {
+        if rests_on > Provenance::Measured {
             self.outside_s += active_s;
         }
-        if rests_on == ProfileUse::NotUsable {
+        if rests_on == Provenance::NotUsable {
             self.unusable_s += active_s;
         }
     }

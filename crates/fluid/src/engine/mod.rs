@@ -27,7 +27,7 @@ mod step;
 mod step_control;
 
 use feedback::FEEDBACK_RING_LEN;
-use netflow_network::hash::hash_of;
+use netflow_network::hash::fnv_hash;
 use netflow_network::{Coupling, FluidOptions, Network, RunError, Step};
 use plan::Plan;
 pub(crate) use scratch::Scratch;
@@ -118,9 +118,9 @@ impl Setup {
         if !fifo {
             plan.carry();
         }
-        plan.fingerprint = hash_of((plan.fingerprint, chosen));
+        plan.fingerprint = fnv_hash((plan.fingerprint, chosen));
         if paths.iter().any(Option::is_some) {
-            plan.fingerprint = hash_of((plan.fingerprint, paths));
+            plan.fingerprint = fnv_hash((plan.fingerprint, paths));
         }
         let starts = step_control::starts(&plan);
         Setup {

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use netflow_network::hash::hash_of;
-use netflow_network::likeness::keys;
-use netflow_network::tables::{Tables, Way};
+use netflow_network::canonical_order::canonical_keys;
+use netflow_network::compiled::{CompiledNetwork, PathPair};
+use netflow_network::hash::fnv_hash;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
@@ -50,7 +50,7 @@ impl Importance {
 
 impl Order {
     /// Computes the order from the `used` paths. Other paths only order links that are otherwise unused.
-    pub(super) fn new(inner: &Tables, ways: &[Way<'_>], used: &[bool]) -> Order {
+    pub(super) fn new(inner: &CompiledNetwork, ways: &[PathPair<'_>], used: &[bool]) -> Order {
         let n = inner.links.len();
         let crossed_by = |which: bool| -> Vec<bool> {
             let ways = ways.iter().zip(used).filter(|(_, used)| **used == which);
@@ -105,7 +105,7 @@ impl Order {
             // It has the same turn, or may be later in the level.
             tied[feed.to as usize] |= level_of[feed.from as usize] == level_of[feed.to as usize];
         }
-        let (link_keys, branch_keys) = keys(inner, ways, used);
+        let (link_keys, branch_keys) = canonical_keys(inner, ways, used);
         // A link fed late by one of its level precedes it.
         order.sort_by(|&a, &b| {
             let (a, b) = (a as usize, b as usize);
@@ -120,7 +120,7 @@ impl Order {
         for (rank, &b) in branches.iter().enumerate() {
             branch_rank[b as usize] = rank as u32;
         }
-        let fingerprint = hash_of((
+        let fingerprint = fnv_hash((
             (&link_keys, &branch_keys),
             (&inner.class_of, &inner.path_links),
             format!("{:?}", inner.shared),
@@ -136,7 +136,7 @@ impl Order {
 }
 
 /// Returns the feeds between links, each pair once.
-fn feeds<'a>(inner: &Tables, ways: impl Iterator<Item = &'a Way<'a>>) -> Vec<Feed> {
+fn feeds<'a>(inner: &CompiledNetwork, ways: impl Iterator<Item = &'a PathPair<'a>>) -> Vec<Feed> {
     let mut known: HashMap<(u32, u32), bool> = HashMap::new();
     for way in ways {
         let links: Vec<u32> = way.links().collect();

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netflow_network::tables::{Tables, Way};
+use netflow_network::compiled::{CompiledNetwork, PathPair};
 use netflow_network::{
-    ACK_BYTES, AggregateId, Calibration, ConnectionSpec, Overhead, Room, Source, WorkloadSpec,
+    ACK_BYTES, AggregateId, BufferLimit, Calibration, ConnectionSpec, Overhead, Source,
+    WorkloadSpec,
 };
 use netflow_profile::Profile;
 use netflow_workload::Transfers;
@@ -120,7 +121,7 @@ pub(crate) struct LinkPlan {
     pub pkts_per_bit: f64,
     /// True if all packets have that size.
     pub one_kind: bool,
-    pub room: Room,
+    pub room: BufferLimit,
     /// Calibration of its queue by the packet model.
     pub calibration: Calibration,
     /// ρ below which the buffer limit has no effect.
@@ -265,7 +266,7 @@ struct Kinds {
 }
 
 /// Returns a lower bound of the memory of any plan for a network, in bytes.
-pub(crate) fn least_bytes(inner: &Tables) -> u64 {
+pub(crate) fn least_bytes(inner: &CompiledNetwork) -> u64 {
     let lengths = inner.branches.iter().flat_map(|b| [b.data, b.back]);
     let hops: usize = lengths.map(|(first, end)| (end - first) as usize).sum();
     bytes_of(hops, inner.branches.len())
@@ -294,10 +295,10 @@ impl Kinds {
 impl Plan {
     /// Creates the plan for controllable connections with these initial paths, without the rings of FIFO
     /// transport (see [`Plan::size_rings`]).
-    pub fn new(inner: &Tables, paths: &[Option<u32>]) -> Plan {
+    pub fn new(inner: &CompiledNetwork, paths: &[Option<u32>]) -> Plan {
         let used = inner.used_branches(paths);
-        let ways: Vec<Way<'_>> = (0..inner.branches.len() as u32)
-            .map(|b| Way::new(inner, b))
+        let ways: Vec<PathPair<'_>> = (0..inner.branches.len() as u32)
+            .map(|b| PathPair::new(inner, b))
             .collect();
         let Order {
             links: order,
@@ -339,7 +340,7 @@ impl Plan {
             }
         }
 
-        let hops_of = offsets(ways.iter().map(Way::len));
+        let hops_of = offsets(ways.iter().map(PathPair::len));
         let hop_count = hops_of.last().copied().unwrap_or(0) as usize;
         let mut plan = Plan {
             up: vec![0; hop_count],
@@ -542,14 +543,14 @@ impl Plan {
 
     fn add_link(
         &mut self,
-        inner: &Tables,
+        inner: &CompiledNetwork,
         link: u32,
         [first_hop, next_step_hop, end_hop]: [u32; 3],
         nominal_bits: f64,
         largest_bits: f64,
         one_kind: bool,
     ) {
-        let room = inner.room(link);
+        let room = inner.buffer_limit(link);
         self.links.push(LinkPlan {
             link,
             first_hop,
@@ -575,7 +576,7 @@ impl Plan {
     }
 
     /// Sets the input of every hop: its source, or the previous hop.
-    fn link_inputs(&mut self, ways: &[Way<'_>]) {
+    fn link_inputs(&mut self, ways: &[PathPair<'_>]) {
         let sources = ways.len() as u32;
         for b in 0..ways.len() {
             let mut before = b as u32;
@@ -588,7 +589,7 @@ impl Plan {
     }
 
     /// Returns the hops where packets leave: the last data hop and the last acknowledgement hop of each path.
-    fn ends(&self, ways: &[Way<'_>]) -> Vec<u32> {
+    fn ends(&self, ways: &[PathPair<'_>]) -> Vec<u32> {
         let mut all_ends = Vec::new();
         for (b, way) in ways.iter().enumerate() {
             let hops = self.hops_of_branch(b);
@@ -646,7 +647,7 @@ impl Plan {
         }
     }
 
-    fn add_branches(&mut self, inner: &Tables, ways: &[Way<'_>]) {
+    fn add_branches(&mut self, inner: &CompiledNetwork, ways: &[PathPair<'_>]) {
         let mut known: HashMap<*const (), u32> = HashMap::new();
         let mut ramps: HashMap<*const (), u32> = HashMap::new();
         let ends = self.ends(ways);
@@ -698,7 +699,7 @@ impl Plan {
                     _ => NO_RAMP,
                 },
                 settable: inner
-                    .settable_of(inner.classes[class as usize].connection)
+                    .control_index(inner.classes[class as usize].connection)
                     .map_or(NOTHING_SET, |place| place as u32),
             };
             self.branches.push(plan);
@@ -720,7 +721,7 @@ impl Plan {
 
     /// Sizes the rings of FIFO transport for steps of `step_s` or more. Steps that end early (events, output
     /// times) may be shorter.
-    pub fn size_rings(&mut self, inner: &Tables, step_s: f64) {
+    pub fn size_rings(&mut self, inner: &CompiledNetwork, step_s: f64) {
         self.shortest_step_s = step_s;
         for l in &mut self.links {
             let bits = l.nominal_bits.max(8.0 * ACK_BYTES);
@@ -774,7 +775,7 @@ impl LinkPlan {
 }
 
 impl Kinds {
-    fn of_data(&mut self, inner: &Tables, branch: usize) -> u32 {
+    fn of_data(&mut self, inner: &CompiledNetwork, branch: usize) -> u32 {
         let spec = inner.spec_of_class(inner.branches[branch].class);
         let class = inner.branches[branch].class as usize;
         let precedence = match inner.classes[class].aggregate {
@@ -813,7 +814,7 @@ impl Kinds {
         ranks
     }
 
-    fn of_acks(&mut self, inner: &Tables, branch: usize) -> u32 {
+    fn of_acks(&mut self, inner: &CompiledNetwork, branch: usize) -> u32 {
         let b = branch as u32;
         let spec = inner.spec_of_class(inner.branches[branch].class);
         let packets = acks_per_data(inner, spec, inner.data_path(b), inner.back_path(b));
@@ -833,7 +834,12 @@ const ALIKE: f64 = 20.0;
 ///
 /// Finite transfers use Linux rules. They send 2 P/ln 2 packets until their window reaches the capacity P of
 /// the path; later, every second packet is acknowledged. Other connections acknowledge as specified.
-pub fn acks_per_data(inner: &Tables, spec: &ConnectionSpec, data: &[u32], back: &[u32]) -> f64 {
+pub fn acks_per_data(
+    inner: &CompiledNetwork,
+    spec: &ConnectionSpec,
+    data: &[u32],
+    back: &[u32],
+) -> f64 {
     let Some(transfers) = &spec.transfers else {
         return spec.acks.per_data();
     };
@@ -866,7 +872,7 @@ fn parts_of(delay_s: f64, step_s: f64) -> f64 {
 }
 
 /// Returns the lowest bandwidth that a link ever has.
-fn slowest_bps(inner: &Tables, link: u32) -> f64 {
+fn slowest_bps(inner: &CompiledNetwork, link: u32) -> f64 {
     let mut slowest = inner.links[link as usize].bandwidth_bps;
     for e in inner.events.iter().filter(|e| e.link == link) {
         if let netflow_network::Change::Bandwidth(bps) = e.change {

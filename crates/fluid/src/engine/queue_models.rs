@@ -23,7 +23,7 @@ impl Plan {
                 data_bits: branch.data_bits,
                 sawtooth_amplitude: match branch.profile {
                     NO_PROFILE => 1.0,
-                    profile => self.profiles[profile as usize].swing(),
+                    profile => self.profiles[profile as usize].sawtooth_amplitude(),
                 },
                 acks: match branch.acknowledged {
                     u32::MAX => 0.0,

@@ -6,7 +6,7 @@
 
 use netflow_diffserv::{Discipline, Dropper, QueueLoad};
 use netflow_network::DropPolicy;
-use netflow_network::tables::Tables;
+use netflow_network::compiled::CompiledNetwork;
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
@@ -61,7 +61,7 @@ impl RioState {
 
 impl Plan {
     /// Finds the queues with drop precedences.
-    pub fn add_rio_queues(&mut self, inner: &Tables) {
+    pub fn add_rio_queues(&mut self, inner: &CompiledNetwork) {
         for (rank, l) in self.links.iter_mut().enumerate() {
             let spec = &inner.links[l.link as usize];
             // The builder has checked that the dropper is valid.

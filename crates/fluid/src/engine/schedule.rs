@@ -5,7 +5,7 @@
 //! and backlogged ones their shares.
 
 use netflow_network::Scheduler;
-use netflow_network::tables::Tables;
+use netflow_network::compiled::CompiledNetwork;
 use netflow_units::math::exp;
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +48,8 @@ struct Before {
 
 impl Plan {
     /// Finds the links with several queues.
-    pub fn add_schedules(&mut self, inner: &Tables) {
-        let schedule = |shared: &netflow_network::Shared| Schedule {
+    pub fn add_schedules(&mut self, inner: &CompiledNetwork) {
+        let schedule = |shared: &netflow_network::SharedLink| Schedule {
             scheduler: shared.scheduler,
             ranks: shared
                 .links

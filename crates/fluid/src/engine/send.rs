@@ -1,7 +1,7 @@
 //! Packets sent by sources during a step. A source sends at a fixed rate, by its profile with delayed
 //! feedback, or by its profile within the implicit solution of its first link's queue.
 
-use netflow_profile::{Profile, ProfileUse};
+use netflow_profile::{Profile, Provenance};
 use netflow_units::math::exp_m1;
 
 use super::feedback::{Delivered, FEEDBACK_RING_LEN};
@@ -79,7 +79,7 @@ impl Moving<'_> {
                 state.rate_pps = sent.pkts / (branch.weight * span.length_s);
             }
             state.sent_pkts += sent.pkts;
-            state.meets(wanted.seen, active_s, ProfileUse::Measured);
+            state.meets(wanted.seen, active_s, Provenance::Measured);
         }
     }
 
@@ -121,7 +121,7 @@ impl Moving<'_> {
             self.state.forwarded[b] = 0.0; // until its first link's queue is solved
             let active_s = sources::active_s(branch, self.span.start_s, self.span.end_s);
             let seen = [sight.loss(), rtt_s];
-            let rests_on = plan.profiles[branch.profile as usize].rests_on(seen[0], rtt_s);
+            let rests_on = plan.profiles[branch.profile as usize].provenance(seen[0], rtt_s);
             self.state.branches[b].meets(seen, active_s, rests_on);
             self.state.branches[b].rate_pps = 0.0;
         }
@@ -315,7 +315,7 @@ impl SharedView<'_> {
                 }
                 work.forwarded[b - work.first] = sent.pkts;
                 state.sent_pkts += sent.pkts;
-                state.meets(seen, active_s, profile.rests_on(loss[i], rtt[i]));
+                state.meets(seen, active_s, profile.provenance(loss[i], rtt[i]));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Path conditions of sources, and list of active sources.
 
 use netflow_network::ACK_BYTES;
-use netflow_network::tables::NO_BRANCH;
+use netflow_network::compiled::NO_CLASS_PATH;
 use netflow_units::math::{exp_m1, ln_1p};
 
 use super::Setup;
@@ -82,7 +82,7 @@ impl ActiveSources {
         self.until_s = f64::INFINITY;
         let classes = 0..setup.network.class_count() as u32;
         let branches = classes.map(|class| setup.branch_of(state, state.epoch, class));
-        for b in branches.filter(|&b| b != NO_BRANCH) {
+        for b in branches.filter(|&b| b != NO_CLASS_PATH) {
             let branch = &plan.branches[b as usize];
             if branch.start_s >= now + step_s {
                 self.until_s = self.until_s.min(branch.start_s);

@@ -1,7 +1,7 @@
 //! Step size control from the round-trip times of sources.
 
 use netflow_network::Step;
-use netflow_network::tables::{NO_BRANCH, Tables};
+use netflow_network::compiled::{CompiledNetwork, NO_CLASS_PATH};
 
 use super::Setup;
 use super::feedback::first_pps;
@@ -29,7 +29,7 @@ pub(crate) struct StepControl {
 
 impl StepControl {
     /// Creates the step control for a network with empty queues; `None` if all steps have the same length.
-    pub fn new(step: Step, plan: &Plan, inner: &Tables) -> Option<StepControl> {
+    pub fn new(step: Step, plan: &Plan, inner: &CompiledNetwork) -> Option<StepControl> {
         let Step::Auto {
             longest_s,
             per_round_trip,
@@ -69,7 +69,7 @@ fn quickness_s(branch: &BranchPlan, own_pps: f64, round_trip_s: impl Fn() -> f64
 }
 
 /// Returns the shortest RTT of all sources with profiles, with empty queues and the shortest delays.
-fn shortest_round_trip_s(plan: &Plan, inner: &Tables) -> f64 {
+fn shortest_round_trip_s(plan: &Plan, inner: &CompiledNetwork) -> f64 {
     let bandwidth_bps = |rank: u32| {
         let link = plan.links[rank as usize].link;
         inner.links[link as usize].bandwidth_bps
@@ -205,7 +205,7 @@ impl StepControl {
                 break;
             }
             let b = setup.branch_of(state, state.epoch, class);
-            if b == NO_BRANCH {
+            if b == NO_CLASS_PATH {
                 continue;
             }
             let branch = &plan.branches[b as usize];

@@ -1,12 +1,12 @@
 //! Results of the fluid engine: implementation of [`Engine`].
 
-use netflow_network::readout::{
+use netflow_network::compiled::NO_CLASS_PATH;
+use netflow_network::engine::{
     AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums,
 };
-use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    AggregateId, Change, ConnectionId, ConnectionSpec, Explanation, LinkId, MarkerRates, Network,
-    PrecedenceTotals, Set, Totals,
+    AggregateId, Change, ConnectionId, ConnectionSpec, ControlState, Explanation, LinkId,
+    MarkerRates, Network, PrecedenceTotals, Totals,
 };
 
 use super::Fluid;
@@ -35,9 +35,9 @@ impl Engine for Fluid {
         inner.branch_of(epoch, inner.class_of[id.index()], path)
     }
 
-    fn set_of(&self, id: ConnectionId) -> Set {
-        let place = self.network().tables().settable_of(id.index() as u32);
-        place.map_or(Set::default(), |place| self.state.set[place].now)
+    fn set_of(&self, id: ConnectionId) -> ControlState {
+        let place = self.network().tables().control_index(id.index() as u32);
+        place.map_or(ControlState::default(), |place| self.state.set[place].now)
     }
 
     fn marker_rates(&self, id: AggregateId) -> MarkerRates {
@@ -79,7 +79,7 @@ impl Engine for Fluid {
         let count = f64::from(self.network().connection_spec(id).count);
         let class = self.network().tables().class_of[id.index()];
         match self.setup.branch_of(&self.state, self.state.epoch, class) {
-            NO_BRANCH => 0.0,
+            NO_CLASS_PATH => 0.0,
             b => self.state.branches[b as usize].rate_pps * count,
         }
     }
@@ -112,10 +112,10 @@ impl Engine for Fluid {
             link_lost_pkts: self.setup.plan.link_lost_pkts(&self.state, rank),
             marked_pkts: 0.0,
             queue_time: link.queue_time,
-            left_time: link.queue_time,
-            longer_time: link.longer_time,
+            departed_queue_time: link.queue_time,
+            excess_delay_time: link.longer_time,
             sending_s: link.sending_s,
-            bit_time: link.bit_time,
+            tx_time_per_bit: link.bit_time,
             busy_s: (self.network())
                 .over_queues(id, |queue| self.state.links[self.rank(queue)].busy_s),
             precedences: self.precedence_totals(id),

@@ -1,8 +1,8 @@
 //! Runtime control of the engine between steps.
 
 use netflow_diffserv::Error;
-use netflow_network::tables::NO_BRANCH;
-use netflow_network::{AggregateId, ConnectionId, LinkId, LinkLoss, MarkerRates, Set};
+use netflow_network::compiled::NO_CLASS_PATH;
+use netflow_network::{AggregateId, ConnectionId, ControlState, LinkId, LinkLoss, MarkerRates};
 
 use super::Fluid;
 use crate::engine::Setup;
@@ -39,9 +39,9 @@ impl Fluid {
 
     /// Sets the control values of a connection from now on, if the connection is controllable. Packets in
     /// flight keep their path.
-    pub fn set(&mut self, id: ConnectionId, set: Set) {
+    pub fn set(&mut self, id: ConnectionId, set: ControlState) {
         let inner = self.setup.network.tables();
-        let Some(place) = inner.settable_of(id.index() as u32) else {
+        let Some(place) = inner.control_index(id.index() as u32) else {
             return;
         };
         let (blocked_pkts, blocked_s) = self.blocked(id);
@@ -66,14 +66,14 @@ impl Fluid {
     }
 
     /// Returns true if the given values put a connection on a path that the initial values do not use.
-    fn strays(&self, id: ConnectionId, set: Set) -> bool {
+    fn strays(&self, id: ConnectionId, set: ControlState) -> bool {
         let inner = self.setup.network.tables();
         let paths = self.state.set.iter().map(|it| it.first_path);
         let used = inner.used_branches(&paths.collect::<Vec<_>>());
         let class = inner.class_of[id.index()];
         let epochs = 0..inner.epochs.len();
         let mut branches = epochs.map(|epoch| inner.branch_of(epoch, class, set.path));
-        branches.any(|b| b != NO_BRANCH && !used[b as usize])
+        branches.any(|b| b != NO_CLASS_PATH && !used[b as usize])
     }
 
     /// Rebuilds the engine before the first step, so that the order of the links matches the initial control
@@ -119,7 +119,7 @@ impl Fluid {
         let finished_s = branches.filter_map(|&b| self.state.branches[b as usize].done_s);
         let until_s = finished_s.fold(self.state.time_s, f64::min);
         let inner = self.setup.network.tables();
-        let place = inner.settable_of(id.index() as u32);
+        let place = inner.control_index(id.index() as u32);
         let set = place.map_or(SetState::default(), |place| self.state.set[place]);
         let network = &self.setup.network;
         let (pkts, seconds) = network.blocked(id, set.now, set.since_s, until_s);

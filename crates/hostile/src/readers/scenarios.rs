@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use netflow_scenario::{Prepared, Problems};
+use netflow_scenario::{CompiledScenario, Problems};
 
 use super::{folder, write};
 
@@ -136,7 +136,7 @@ pub fn connections_table(bytes: &[u8]) {
     let _ = with_tables(links, bytes);
 }
 
-fn with_tables(links: &[u8], connections: &[u8]) -> Result<Prepared, Problems> {
+fn with_tables(links: &[u8], connections: &[u8]) -> Result<CompiledScenario, Problems> {
     const SCENARIO: &[u8] =
         b"[simulation]\nduration = \"10 s\"\n[include]\nlinks = \"links.csv\"\n\
         connections = \"connections.csv\"\n";

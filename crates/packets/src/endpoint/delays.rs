@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use netflow_network::Percentiles;
-use netflow_network::readout::mean;
+use netflow_network::engine::mean;
 
 /// Significant digits of a percentile, so that it is within 1 %.
 const DIGITS: u8 = 2;

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use netflow_network::{Applied, Limit};
-use netflow_profile::{Profile, ProfileUse};
+use netflow_network::{AppliedLimits, Limit};
+use netflow_profile::{Profile, Provenance};
 use netflow_tcpmodel::tcp::NEVER;
 use rand_pcg::Pcg32;
 
@@ -63,10 +63,10 @@ pub(crate) struct TfrcSender {
     pub unusable_ns: u64,
     pub active_ns: u64,
     since_ns: u64,
-    rests_on: ProfileUse,
+    rests_on: Provenance,
     random: Pcg32,
     /// Last computation of the rate.
-    pub applied: Option<Applied>,
+    pub applied: Option<AppliedLimits>,
 }
 
 impl TfrcSender {
@@ -106,7 +106,7 @@ impl TfrcSender {
             unusable_ns: 0,
             active_ns: 0,
             since_ns: 0,
-            rests_on: ProfileUse::Measured,
+            rests_on: Provenance::Measured,
             random,
             applied: None,
         }
@@ -239,7 +239,7 @@ impl TfrcSender {
         let mut seen = (0.0, None);
         let wanted_pps = match self.intervals.loss_event_rate() {
             Some(loss) => {
-                self.rests_on = self.profile.rests_on(loss, self.rtt_s);
+                self.rests_on = self.profile.provenance(loss, self.rtt_s);
                 let profile_pps = self.profile.throughput(loss, self.rtt_s);
                 seen = (loss, Some(profile_pps));
                 profile_pps.min(received_pps)
@@ -257,7 +257,7 @@ impl TfrcSender {
         let before_pps = self.rate_pps;
         self.rate_pps = wanted_pps.min(most_pps).max(SLOWEST_PPS);
         let (loss, profile_pps) = seen;
-        self.applied = Some(Applied {
+        self.applied = Some(AppliedLimits {
             limit: match profile_pps {
                 _ if wanted_pps >= most_pps => match self.application_pps > most_pps {
                     true => Limit::Window,
@@ -317,10 +317,10 @@ impl TfrcSender {
         let past_ns = now_ns.saturating_sub(self.since_ns);
         self.since_ns = now_ns;
         self.active_ns += past_ns;
-        if self.rests_on > ProfileUse::Measured {
+        if self.rests_on > Provenance::Measured {
             self.outside_ns += past_ns;
         }
-        if self.rests_on == ProfileUse::NotUsable {
+        if self.rests_on == Provenance::NotUsable {
             self.unusable_ns += past_ns;
         }
     }

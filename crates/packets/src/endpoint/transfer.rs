@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Application, Applied, ConnectionSpec, DEFAULT_MOST_WINDOW, HEADER_BYTES, Limit,
-    MOST_STACK_WINDOW, Source, WindowSource, WorkloadSpec, segment_bytes,
+    Acks, Application, AppliedLimits, ConnectionSpec, DEFAULT_MAX_WINDOW_PKTS, HEADER_BYTES, Limit,
+    MAX_STACK_WINDOW_PKTS, Source, WindowSource, WorkloadSpec, segment_bytes,
 };
 use netflow_tcpmodel::Stack;
 use netflow_tcpmodel::tcp::ns2::{Receiver, Sender, Sent};
@@ -97,13 +97,13 @@ struct User {
 /// Number of packets that no transfer exceeds.
 const ENDLESS: i32 = i32::MAX - 1;
 /// Maximum window of a user's connection in packets.
-const USER_LIMIT: f64 = DEFAULT_MOST_WINDOW;
+const USER_LIMIT: f64 = DEFAULT_MAX_WINDOW_PKTS;
 
 /// Returns the maximum window of a connection in packets.
 pub(crate) fn window_limit(spec: &ConnectionSpec) -> f64 {
     spec.max_window_pkts.unwrap_or(match spec.source {
-        Source::Stack(_) => MOST_STACK_WINDOW,
-        _ => DEFAULT_MOST_WINDOW,
+        Source::Stack(_) => MAX_STACK_WINDOW_PKTS,
+        _ => DEFAULT_MAX_WINDOW_PKTS,
     })
 }
 
@@ -497,7 +497,7 @@ impl Transfer {
 
     /// Returns the last computation of a source with a profile; for other sources, the current limit, if
     /// known.
-    pub fn applied(&self) -> Result<&Applied, Option<Limit>> {
+    pub fn applied(&self) -> Result<&AppliedLimits, Option<Limit>> {
         match &self.kind {
             Kind::Tfrc(sender) => sender.applied.as_ref().ok_or(None),
             Kind::FixedRate(_) => Err(Some(Limit::Own)),
@@ -749,7 +749,8 @@ impl Kind {
             None => {
                 let stack = Arc::new(workload.stack.clone());
                 let stack = fitted(&stack, workload.packet_size_bytes);
-                let sender = StackSender::without_data(&stack, MOST_STACK_WINDOW, unused, random);
+                let sender =
+                    StackSender::without_data(&stack, MAX_STACK_WINDOW_PKTS, unused, random);
                 Kind::Stack(Box::new(sender))
             }
         }

@@ -159,7 +159,7 @@ impl Engine {
     pub fn waiting_ns(&self, l: usize) -> u64 {
         let link = &self.links[l];
         let inner = self.network.tables();
-        let has = |shared: &&netflow_network::Shared| shared.links.contains(&(l as u32));
+        let has = |shared: &&netflow_network::SharedLink| shared.links.contains(&(l as u32));
         let Some(shared) = inner.shared.iter().find(has) else {
             return link.queue.waiting_ns(self.now_ns, link.bandwidth_bps);
         };

@@ -1,7 +1,7 @@
 //! Service of arrivals at a link: collection from its wires, order by time, queueing and transmission.
 
+use netflow_network::compiled::CompiledNetwork;
 use netflow_network::service_ns;
-use netflow_network::tables::Tables;
 
 use crate::endpoint::transfer::Transfer;
 use crate::engine::{Engine, lose};
@@ -289,7 +289,7 @@ impl Engine {
 
 /// Returns the bits of a packet on the wire of a hop.
 pub(crate) fn bits_of(
-    inner: &Tables,
+    inner: &CompiledNetwork,
     transfers: &[Transfer],
     hop: &HopSpec,
     packet: &Packet,

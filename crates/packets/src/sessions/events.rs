@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use netflow_network::{Arrivals, Wait, WaitFor};
+use netflow_network::{Arrivals, ResponseTime, WaitFor};
 use netflow_tcpmodel::tcp::NEVER;
 use netflow_workload::{Exchange, Session, SessionStateMachine};
 
@@ -23,7 +23,7 @@ pub(crate) struct SessionClass {
     pub left: Vec<BTreeSet<(u64, u32)>>,
     pub came: u64,
     pub gone: u64,
-    pub waits: Vec<Wait>,
+    pub waits: Vec<ResponseTime>,
     /// Round-trip time of an empty network in seconds, by pair of nodes.
     rtt_s: Vec<f64>,
 }
@@ -62,9 +62,9 @@ impl SessionClass {
 
     fn waited(&mut self, visit: &ActiveSession, kind: WaitFor, since_ns: u64, now_ns: u64) {
         let session = visit.user.session();
-        self.waits.push(Wait {
+        self.waits.push(ResponseTime {
             user: session.number,
-            came_s: session.start_s,
+            arrival_s: session.start_s,
             kind,
             wait_s: (now_ns - since_ns) as f64 * 1e-9,
             rtt_s: self.rtt_s.get(visit.pair).copied().unwrap_or(f64::NAN),

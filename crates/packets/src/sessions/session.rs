@@ -1,6 +1,6 @@
 //! Arrivals of sessions, and allocation of their slots (an object pool).
 
-use netflow_network::empty_rtt_s;
+use netflow_network::base_rtt_s;
 use netflow_tcpmodel::tcp::NEVER;
 
 use crate::endpoint::transfer::Transfer;
@@ -25,7 +25,7 @@ impl Engine {
             let rtt_s = users
                 .pairs
                 .iter()
-                .map(|pair| empty_rtt_s(&self.network, pair[0]));
+                .map(|pair| base_rtt_s(&self.network, pair[0]));
             let arrivals = users.spec.arrivals(seed);
             let mut class = SessionClass::new(arrivals, rtt_s.collect());
             for (p, pair) in users.pairs.iter().enumerate() {

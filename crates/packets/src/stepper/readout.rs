@@ -1,12 +1,12 @@
 //! Readout of the packet simulation: implementation of the common engine interface.
 
-use netflow_network::readout::{
+use netflow_network::compiled::NO_CLASS_PATH;
+use netflow_network::engine::{
     AggregateCounts, ConnectionCounts, ConnectionSums, Engine, LinkSums, fraction, mean,
 };
-use netflow_network::tables::NO_BRANCH;
 use netflow_network::{
-    Acks, AggregateId, ConnectionId, ExplainedHop, Explanation, LinkId, MarkerRates, Network,
-    PrecedenceTotals, Set, Source, Totals,
+    Acks, AggregateId, ConnectionId, ControlState, ExplainedHop, Explanation, LinkId, MarkerRates,
+    Network, PrecedenceTotals, Source, Totals,
 };
 use netflow_queues::Buffer;
 
@@ -35,9 +35,9 @@ impl Engine for Packets {
         inner.branch_of(self.engine.epoch, inner.class_of[id.index()], path)
     }
 
-    fn set_of(&self, id: ConnectionId) -> Set {
+    fn set_of(&self, id: ConnectionId) -> ControlState {
         let inner = self.network().tables();
-        inner.set_of(id.index() as u32, &self.engine.set)
+        inner.control_state_of(id.index() as u32, &self.engine.set)
     }
 
     fn marker_rates(&self, id: AggregateId) -> MarkerRates {
@@ -79,7 +79,7 @@ impl Engine for Packets {
         transfers.map(|t| t.rate_pps(self.engine.now_ns())).sum()
     }
 
-    fn most_out_pkts(&self, id: ConnectionId) -> Option<u32> {
+    fn max_in_flight_pkts(&self, id: ConnectionId) -> Option<u32> {
         self.transfers(id).filter_map(Transfer::most_out_pkts).max()
     }
 
@@ -127,7 +127,7 @@ impl Engine for Packets {
         let inner = &**network.tables();
         let branch = self.engine.branch_of(self.engine.epoch, id.index() as u32);
         let hops = match branch {
-            NO_BRANCH => Vec::new(),
+            NO_CLASS_PATH => Vec::new(),
             branch => {
                 let id = |&l: &u32| LinkId::new(l, inner.owner);
                 let there = inner.data_path(branch).iter().map(id);
@@ -136,7 +136,7 @@ impl Engine for Packets {
                 there.chain(back.map(|link| hop(link, true))).collect()
             }
         };
-        let mut explanation = Explanation::of_way(self.time_s(), spec.count, hops);
+        let mut explanation = Explanation::of_path(self.time_s(), spec.count, hops);
         let now_ns = self.engine.now_ns();
         explanation.sending = self.transfers(id).any(|t| t.is_sending(now_ns));
         explanation.rate_pps = self.send_pps(id) / f64::from(spec.count);
@@ -145,7 +145,7 @@ impl Engine for Packets {
         if let Source::Profile(profile) = &spec.source {
             explanation.profile = Some(profile.name().to_owned());
         }
-        explanation.most_out_pkts = self.most_out_pkts(id);
+        explanation.max_in_flight_pkts = self.max_in_flight_pkts(id);
         // The first active transfer represents all.
         if let Some(transfer) = self.transfers(id).find(|t| t.is_sending(now_ns)) {
             match transfer.applied() {
@@ -199,10 +199,10 @@ impl Engine for Packets {
             link_lost_pkts: self.engine.links[l].link_lost().map(|pkts| pkts as f64),
             marked_pkts: counts.marked as f64,
             queue_time: self.engine.queue_time_ns(l) * 1e-9,
-            left_time: self.engine.left_time_ns(l) * 1e-9,
-            longer_time: 0.0,
+            departed_queue_time: self.engine.left_time_ns(l) * 1e-9,
+            excess_delay_time: 0.0,
             sending_s: 0.0,
-            bit_time: 0.0,
+            tx_time_per_bit: 0.0,
             busy_s: self.network().over_queues(id, |queue| {
                 let l = queue.index();
                 let service_ns = self.engine.link_counts(l).service_ns;

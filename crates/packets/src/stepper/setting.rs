@@ -1,7 +1,7 @@
 //! Settings that change between steps.
 
 use netflow_diffserv::Error;
-use netflow_network::{AggregateId, ConnectionId, LinkId, LinkLoss, MarkerRates, Set};
+use netflow_network::{AggregateId, ConnectionId, ControlState, LinkId, LinkLoss, MarkerRates};
 
 use super::Packets;
 use crate::engine::Engine;
@@ -27,9 +27,9 @@ impl Packets {
     }
 
     /// Sets values of a settable connection from now on. Packets in flight keep their path.
-    pub fn set(&mut self, id: ConnectionId, set: Set) {
+    pub fn set(&mut self, id: ConnectionId, set: ControlState) {
         let connection = id.index() as u32;
-        let Some(place) = self.engine.network.tables().settable_of(connection) else {
+        let Some(place) = self.engine.network.tables().control_index(connection) else {
             return;
         };
         let before = std::mem::replace(&mut self.engine.set[place], set);

@@ -1,9 +1,9 @@
 //! Test that settings between steps give the same results for any number of threads.
 
-use netflow_network::readout::Engine as _;
+use netflow_network::engine::Engine as _;
 use netflow_network::{
-    Change, ConnectionId, EventSpec, LinkId, LinkLoss, Network, NetworkBuilder, NodeId,
-    PacketOptions, Set, Source, WindowSource,
+    Change, ConnectionId, ControlState, EventSpec, LinkId, LinkLoss, Network, NetworkBuilder,
+    NodeId, PacketOptions, Source, WindowSource,
 };
 use netflow_problems::{connection, link};
 use rand::{RngExt, SeedableRng};
@@ -43,10 +43,10 @@ fn ring() -> Network {
         let spec = connection(&format!("c{i}"), node(i), node(i + 3), source);
         let id = builder.connection(spec);
         let far = (0..=NODES - 3).map(|hop| node(i + NODES - hop));
-        builder.may_take(id, far.collect());
+        builder.allow_path(id, far.collect());
         if i % 2 == 1 {
-            builder.may_send(id, 0.0);
-            builder.may_send(id, FASTEST_PPS);
+            builder.allow_rate(id, 0.0);
+            builder.allow_rate(id, FASTEST_PPS);
         }
     }
     builder.build().unwrap()
@@ -64,11 +64,11 @@ fn steer(packets: &mut Packets, rng: &mut Pcg32) {
         1 => packets.set_loss(link, &LinkLoss::from(rng.random_range(0.0..0.03))),
         2 if place % 2 == 1 => {
             let rate_pps = Some(rng.random_range(0.0..FASTEST_PPS));
-            packets.set(id, Set { rate_pps, ..before });
+            packets.set(id, ControlState { rate_pps, ..before });
         }
         _ => {
             let path = [None, Some(0), Some(1)][rng.random_range(0..3)];
-            packets.set(id, Set { path, ..before });
+            packets.set(id, ControlState { path, ..before });
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use netflow_profile::fit::{extend_cubic, fill_holes};
+use netflow_profile::fit::{extend_cubic, fill_missing_cells};
 use netflow_profile::{Grid, GridRow, GridSpec, to_toml};
 
 const COMMENT: &str =
@@ -155,7 +155,7 @@ fn surface(cells: &Cells, places: i32, below: Below) -> Result<GridSpec, Box<dyn
     }
     let rtts_s: Vec<f64> = rtts.iter().map(|rtt| rtt.shifted(-3)).collect();
     below(&mut rows, &rtts_s);
-    fill_holes(&mut rows, rtts.len());
+    fill_missing_cells(&mut rows, rtts.len());
     Ok(GridSpec {
         name: String::new(),
         description: String::new(),

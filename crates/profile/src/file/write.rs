@@ -27,8 +27,8 @@ fn head(kind: &str, profile: &dyn Profile) -> String {
     if let Some(window) = profile.window_limit_pkts() {
         let _ = writeln!(text, "window = \"{}\"", Packets(window));
     }
-    if profile.swing() != 1.0 {
-        let _ = writeln!(text, "swing = {}", number(profile.swing()));
+    if profile.sawtooth_amplitude() != 1.0 {
+        let _ = writeln!(text, "swing = {}", number(profile.sawtooth_amplitude()));
     }
     text
 }

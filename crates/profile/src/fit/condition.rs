@@ -204,7 +204,7 @@ fn sums(samples: &[Sample]) -> Sums {
     for sample in samples {
         let pkts = f64::from(sample.pkts);
         sums.pkts += pkts;
-        sums.lost_pkts += f64::from(sample.resent_pkts) - f64::from(sample.needless_pkts);
+        sums.lost_pkts += f64::from(sample.resent_pkts) - f64::from(sample.spurious_pkts);
         sums.duration_s += sample.duration_s;
         sums.rtt_pkts_s += pkts * sample.rtt_s;
     }

@@ -8,7 +8,7 @@
 
 use netflow_units::math::{exp, ln};
 
-use super::surface::plain;
+use super::surface::round_to_six_digits;
 use crate::GridRow;
 
 /// Coefficients of both mean windows for random losses; a test simulates them. For periodic losses
@@ -65,7 +65,7 @@ pub fn extend_cubic(rows: &mut Vec<GridRow>, rtts_s: &[f64]) {
         for row in &mut rows[..edge] {
             let pps = law_pps(row.loss) * exp(off * (row.loss / edge_loss).sqrt());
             if let Some(cell) = row.throughput_pps.get_mut(column) {
-                *cell = plain(pps);
+                *cell = round_to_six_digits(pps);
                 row.extended.push(column);
             }
         }

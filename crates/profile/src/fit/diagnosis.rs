@@ -5,7 +5,7 @@ use super::trend::median;
 
 /// Side of the surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
+pub enum ResidualSign {
     /// Slower than the surface.
     Slow,
     /// Faster than the surface.
@@ -22,7 +22,7 @@ pub struct Cluster {
     /// Index of the flow in the input.
     pub flow: usize,
     /// Side of the surface.
-    pub side: Side,
+    pub side: ResidualSign,
     /// End times of the first and the last sample, in seconds.
     pub time_s: (f64, f64),
     /// Number of samples.
@@ -38,16 +38,16 @@ pub struct Cluster {
 }
 
 /// Smallest factor from the surface that counts as far.
-const FAR: f64 = 2.0;
+const MIN_FACTOR: f64 = 2.0;
 
 /// Smallest number of standard deviations, over samples at similar losses, that counts as far.
 const DEVIATIONS: f64 = 2.0;
 
 /// Significance level: expected number of clusters of that length by chance.
-const CHANCE: f64 = 0.01;
+const SIGNIFICANCE: f64 = 0.01;
 
 /// Number of samples at similar losses from which the scatter is estimated.
-const PEERS: usize = 300;
+const NEIGHBOURS: usize = 300;
 
 /// Returns the clusters, the one with most samples first. Residuals of a flow must be contiguous
 /// and in order of time, as from [`residuals`](super::residuals).
@@ -59,7 +59,7 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
         .collect();
     let sides = sides(&known);
     let mut clusters = Vec::new();
-    for side in [Side::Slow, Side::Fast] {
+    for side in [ResidualSign::Slow, ResidualSign::Fast] {
         let chance = |i: usize| match sides[i] {
             Some((found, share)) if found == side => Some(share),
             _ => None,
@@ -74,7 +74,7 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
                 by_chance *= share;
                 end += 1;
             }
-            if end > begin + 1 && by_chance < CHANCE {
+            if end > begin + 1 && by_chance < SIGNIFICANCE {
                 clusters.push(cluster(&known[begin..end], side));
             }
             begin = end.max(begin + 1);
@@ -89,29 +89,29 @@ pub fn diagnose(residuals: &[Residual]) -> Vec<Cluster> {
 ///
 /// Distances are from the median of the peers, relative to their scatter, because samples scatter
 /// more at very low and very high losses.
-fn sides(known: &[&Residual]) -> Vec<Option<(Side, f64)>> {
+fn sides(known: &[&Residual]) -> Vec<Option<(ResidualSign, f64)>> {
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&i, &j| known[i].loss.total_cmp(&known[j].loss));
     let mut sides = vec![None; known.len()];
-    for peers in order.chunks(PEERS) {
+    for peers in order.chunks(NEIGHBOURS) {
         let logs: Vec<f64> = peers
             .iter()
             .map(|&i| libm::log(known[i].factor()))
             .collect();
         let middle = median(&logs);
         let deviations: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
-        let far = (DEVIATIONS * 1.4826 * median(&deviations)).max(libm::log(FAR));
+        let far = (DEVIATIONS * 1.4826 * median(&deviations)).max(libm::log(MIN_FACTOR));
         // Far from its peers and from the surface.
-        let is_slow = |log: &f64| log - middle < -far && *log < -libm::log(FAR);
-        let is_fast = |log: &f64| log - middle > far && *log > libm::log(FAR);
+        let is_slow = |log: &f64| log - middle < -far && *log < -libm::log(MIN_FACTOR);
+        let is_fast = |log: &f64| log - middle > far && *log > libm::log(MIN_FACTOR);
         let share = |is: &dyn Fn(&f64) -> bool| {
             logs.iter().filter(|log| is(log)).count() as f64 / logs.len() as f64
         };
         let (slow, fast) = (share(&is_slow), share(&is_fast));
         for (&i, log) in peers.iter().zip(&logs) {
             sides[i] = match log {
-                log if is_slow(log) => Some((Side::Slow, slow)),
-                log if is_fast(log) => Some((Side::Fast, fast)),
+                log if is_slow(log) => Some((ResidualSign::Slow, slow)),
+                log if is_fast(log) => Some((ResidualSign::Fast, fast)),
                 _ => None,
             };
         }
@@ -119,7 +119,7 @@ fn sides(known: &[&Residual]) -> Vec<Option<(Side, f64)>> {
     sides
 }
 
-fn cluster(members: &[&Residual], side: Side) -> Cluster {
+fn cluster(members: &[&Residual], side: ResidualSign) -> Cluster {
     let count = members.len() as f64;
     let mean = |of: &dyn Fn(&Residual) -> f64| {
         members.iter().map(|member| of(member)).sum::<f64>() / count

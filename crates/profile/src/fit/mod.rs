@@ -41,11 +41,11 @@
 mod bins;
 mod condition;
 mod cubic;
-mod designed;
 mod diagnosis;
 mod error;
-mod holes;
+mod grid_experiment;
 mod hull;
+mod missing_cells;
 mod paper;
 mod residual;
 mod sample;
@@ -55,10 +55,10 @@ mod trend;
 
 pub use condition::{Condition, Status, startup};
 pub use cubic::{cubic_window_pkts, extend_cubic};
-pub use designed::{DesignedCell, fit_designed};
-pub use diagnosis::{Cluster, Side, diagnose};
+pub use diagnosis::{Cluster, ResidualSign, diagnose};
 pub use error::FitError;
-pub use holes::fill_holes;
+pub use grid_experiment::{ExperimentCell, fit_grid_experiment};
+pub use missing_cells::fill_missing_cells;
 pub use residual::{Residual, residuals};
 pub use sample::{FlowSamples, Sample};
 pub use slice::Slice;

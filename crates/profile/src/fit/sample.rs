@@ -12,7 +12,7 @@ pub struct Sample {
     /// Number of these that had been sent before.
     pub resent_pkts: u32,
     /// Spurious retransmissions detected meanwhile: the packets had arrived.
-    pub needless_pkts: u32,
+    pub spurious_pkts: u32,
     /// Mean round-trip time of its packets in seconds.
     pub rtt_s: f64,
 }

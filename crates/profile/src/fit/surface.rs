@@ -33,8 +33,8 @@ const NEIGHBOURS: usize = 8;
 const LEAST_NEIGHBOURS: usize = 4;
 
 /// Residuals beyond 4 σ are outliers, unless they are below 5 %.
-const OUTLIER: f64 = 4.0;
-const NEVER_OUT: f64 = 0.05;
+const OUTLIER_SIGMAS: f64 = 4.0;
+const MIN_OUTLIER_DIFFERENCE: f64 = 0.05;
 
 pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<SurfaceFit, FitError> {
     let is_used = |condition: &Condition| condition.status == Status::Used;
@@ -52,9 +52,9 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
         .iter()
         .filter(|condition| condition.status == Status::Used)
         .collect();
-    let table = Table::new(&used, &points, &trend);
+    let table = BinnedConditions::new(&used, &points, &trend);
     let interpolation_error = table.interpolation_error();
-    let (rows, columns) = table.rectangle();
+    let (rows, columns) = table.without_missing_cells();
 
     let mut cells = Vec::new();
     let mut slices = Vec::new();
@@ -66,9 +66,9 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
             let at = [table.losses[row], table.rtts[column]];
             let node = table.node(row, column, interpolation_error);
             let cell = Cell {
-                loss: plain(libm::exp(at[0])),
-                rtt_s: plain(libm::exp(at[1])),
-                throughput_pps: plain(libm::exp(node.value)),
+                loss: round_to_six_digits(libm::exp(at[0])),
+                rtt_s: round_to_six_digits(libm::exp(at[1])),
+                throughput_pps: round_to_six_digits(libm::exp(node.value)),
                 relative_error: node.error,
                 samples: node.samples,
                 origin: node.origin,
@@ -78,21 +78,28 @@ pub(super) fn fit(conditions: &mut [Condition], names: &Names<'_>) -> Result<Sur
                 line.push(SlicePoint {
                     rtt_s: cell.rtt_s,
                     throughput_pps: cell.throughput_pps,
-                    weight: node.error.unwrap_or(UNKNOWN_ERROR).max(NEVER_OUT).powi(-2),
+                    weight: node
+                        .error
+                        .unwrap_or(UNKNOWN_ERROR)
+                        .max(MIN_OUTLIER_DIFFERENCE)
+                        .powi(-2),
                 });
             }
             cells.push(cell);
         }
-        slices.extend(slice(plain(libm::exp(table.losses[row])), &line));
+        slices.extend(slice(
+            round_to_six_digits(libm::exp(table.losses[row])),
+            &line,
+        ));
         grid_rows.push(GridRow {
-            loss: plain(libm::exp(table.losses[row])),
+            loss: round_to_six_digits(libm::exp(table.losses[row])),
             throughput_pps: rates,
             extended: Vec::new(),
         });
     }
     let rtts_s: Vec<f64> = columns
         .iter()
-        .map(|&column| plain(libm::exp(table.rtts[column])))
+        .map(|&column| round_to_six_digits(libm::exp(table.rtts[column])))
         .collect();
     if let Some(lossless) = lossless_row(conditions, &rtts_s) {
         let lossless_cells = lossless.iter().zip(&rtts_s);
@@ -172,8 +179,8 @@ fn mark_outliers(conditions: &mut [Condition], trend: &Trend, points: &[Point]) 
             let middle = median(&near);
             let deviations: Vec<f64> = near.iter().map(|r| (r - middle).abs()).collect();
             let scatter = 1.4826 * median(&deviations);
-            let error = libm::hypot(points[i].error, scatter).max(NEVER_OUT);
-            near.len() >= LEAST_NEIGHBOURS && (residuals[i] - middle).abs() > OUTLIER * error
+            let error = libm::hypot(points[i].error, scatter).max(MIN_OUTLIER_DIFFERENCE);
+            near.len() >= LEAST_NEIGHBOURS && (residuals[i] - middle).abs() > OUTLIER_SIGMAS * error
         })
         .collect();
     let used = conditions.iter_mut().filter(|c| c.status == Status::Used);
@@ -198,27 +205,27 @@ fn nearest(at: [f64; 2], points: impl Iterator<Item = ([f64; 2], f64)>) -> Vec<(
 }
 
 /// Conditions sorted into rows and columns.
-struct Table<'a> {
+struct BinnedConditions<'a> {
     /// ln loss of the rows, ln rtt of the columns.
     losses: Vec<f64>,
     rtts: Vec<f64>,
     /// Values by row, then column; `None` without measurement.
-    measured: Vec<Option<Node>>,
+    measured: Vec<Option<GridValue>>,
     trend: &'a Trend,
     hull: Hull,
 }
 
 /// ln F at a grid point.
 #[derive(Clone, Copy)]
-struct Node {
+struct GridValue {
     value: f64,
     error: Option<f64>,
     samples: usize,
     origin: Origin,
 }
 
-impl<'a> Table<'a> {
-    fn new(used: &[&Condition], points: &[Point], trend: &'a Trend) -> Table<'a> {
+impl<'a> BinnedConditions<'a> {
+    fn new(used: &[&Condition], points: &[Point], trend: &'a Trend) -> BinnedConditions<'a> {
         let (rows, columns) = axes(used, points);
         let weights: Vec<f64> = used.iter().map(|condition| condition.pkts).collect();
         let losses = means(points.iter().map(|point| point.at[0]), &rows, &weights);
@@ -228,7 +235,7 @@ impl<'a> Table<'a> {
             members[rows.of[i] * columns.count + columns.of[i]].push(i);
         }
         let place = |at: usize| [losses[at / columns.count], rtts[at % columns.count]];
-        let measured: Vec<Option<Node>> = members
+        let measured: Vec<Option<GridValue>> = members
             .iter()
             .enumerate()
             .map(|(at, members)| node(members, used, points, trend, place(at)))
@@ -238,7 +245,7 @@ impl<'a> Table<'a> {
             .filter(|(_, node)| node.is_some())
             .map(|(at, _)| place(at))
             .collect();
-        Table {
+        BinnedConditions {
             hull: Hull::new(&places),
             losses,
             rtts,
@@ -247,7 +254,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn at(&self, row: usize, column: usize) -> Option<Node> {
+    fn at(&self, row: usize, column: usize) -> Option<GridValue> {
         self.measured[row * self.rtts.len() + column]
     }
 
@@ -299,9 +306,9 @@ impl<'a> Table<'a> {
     }
 
     /// Returns a grid point inside the hull.
-    fn node(&self, row: usize, column: usize, interpolation_error: Option<f64>) -> Node {
+    fn node(&self, row: usize, column: usize, interpolation_error: Option<f64>) -> GridValue {
         let place = self.place(row, column);
-        self.at(row, column).unwrap_or_else(|| Node {
+        self.at(row, column).unwrap_or_else(|| GridValue {
             value: self.filled(place, usize::MAX),
             error: interpolation_error,
             samples: 0,
@@ -311,7 +318,7 @@ impl<'a> Table<'a> {
 
     /// Returns the rows and columns of a grid without points outside the hull. It drops one after
     /// the other, those with the largest fraction of such points first.
-    fn rectangle(&self) -> (Vec<usize>, Vec<usize>) {
+    fn without_missing_cells(&self) -> (Vec<usize>, Vec<usize>) {
         let mut rows: Vec<usize> = (0..self.losses.len()).collect();
         let mut columns: Vec<usize> = (0..self.rtts.len()).collect();
         let missing = |row: usize, column: usize| {
@@ -396,7 +403,7 @@ fn node(
     points: &[Point],
     trend: &Trend,
     place: [f64; 2],
-) -> Option<Node> {
+) -> Option<GridValue> {
     let moved = |i: &usize| points[*i].value + trend.value(place) - trend.value(points[*i].at);
     let pkts: f64 = members.iter().map(|&i| used[i].pkts).sum();
     let times: Vec<f64> = members
@@ -427,7 +434,7 @@ fn node(
         0.0
     };
     let known = members.iter().any(|&i| points[i].error < UNKNOWN_ERROR);
-    Some(Node {
+    Some(GridValue {
         value,
         error: known.then(|| own.max(apart).sqrt()),
         samples: members.iter().map(|&i| used[i].samples.len()).sum(),
@@ -448,12 +455,12 @@ fn lossless_row(conditions: &[Condition], rtts_s: &[f64]) -> Option<Vec<(f64, us
                 samples += condition.samples.len();
             }
         }
-        (samples > 0).then(|| (plain(pkts / windows / rtt_s), samples))
+        (samples > 0).then(|| (round_to_six_digits(pkts / windows / rtt_s), samples))
     };
     rtts_s.iter().map(at).collect()
 }
 
 /// Rounds to six digits, more than the accuracy of any value, because people read profile files.
-pub(super) fn plain(value: f64) -> f64 {
+pub(super) fn round_to_six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }

@@ -2,7 +2,7 @@
 //! and the RFC.
 
 use netflow_profile::fit::cubic_window_pkts;
-use netflow_profile::{ProfileUse, builtin};
+use netflow_profile::{Provenance, builtin};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -138,7 +138,7 @@ fn short_round_trips_have_the_window_of_reno() {
         // Random losses reduce a window less than periodic ones.
         assert!((1.0..1.3).contains(&(window / published)), "{window}");
         let profile = builtin("linux-cubic").expect("built-in");
-        assert_eq!(profile.rests_on(loss, rtt_s), ProfileUse::Extended);
+        assert_eq!(profile.provenance(loss, rtt_s), Provenance::Extended);
     }
 }
 

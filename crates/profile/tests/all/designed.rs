@@ -1,7 +1,7 @@
 //! Fits to designed experiments, whose settings are known.
 
-use netflow_profile::fit::{DesignedCell, FitError, Names, Origin, Sample, fit_designed};
-use netflow_profile::{Profile, ProfileUse, from_toml, to_toml};
+use netflow_profile::fit::{ExperimentCell, FitError, Names, Origin, Sample, fit_grid_experiment};
+use netflow_profile::{Profile, Provenance, from_toml, to_toml};
 
 const NAMES: Names<'static> = Names {
     name: "lab",
@@ -16,7 +16,7 @@ fn transfer(rate_pps: f64, samples: usize, resent: u32) -> Vec<Sample> {
         duration_s: 20.0 / rate_pps * if n < 3 { 0.1 } else { 1.0 },
         pkts: 20,
         resent_pkts: if n >= 3 && n % 2 == 1 { resent } else { 0 },
-        needless_pkts: 0,
+        spurious_pkts: 0,
         rtt_s: 0.123,
     };
     (0..samples).map(sample).collect()
@@ -27,12 +27,12 @@ fn rate_pps(loss: f64, rtt_s: f64) -> f64 {
     1e3 * 3.0 * (1e3 * rtt_s).powf(-0.8) / loss.sqrt()
 }
 
-fn cells() -> Vec<DesignedCell> {
+fn cells() -> Vec<ExperimentCell> {
     let mut cells = Vec::new();
     for rtt_s in [0.06, 0.2, 0.1] {
         for loss in [0.04, 0.01] {
             let rate_pps = rate_pps(loss, rtt_s);
-            cells.push(DesignedCell {
+            cells.push(ExperimentCell {
                 loss,
                 rtt_s,
                 transfers: vec![transfer(rate_pps, 50, 1), transfer(rate_pps, 30, 3)],
@@ -45,7 +45,7 @@ fn cells() -> Vec<DesignedCell> {
 /// The losses that were set count, not those observed; the start-up is left out of every transfer.
 #[test]
 fn settings_are_taken_as_they_were_set() {
-    let fit = fit_designed(&cells(), &NAMES).unwrap();
+    let fit = fit_grid_experiment(&cells(), &NAMES).unwrap();
     let grid = fit.grid.as_ref().unwrap();
     for cell in cells() {
         let (found, expected) = (
@@ -66,7 +66,7 @@ fn settings_are_taken_as_they_were_set() {
 /// The first sample with a resent packet is the fourth: 46 and 26 of 50 and 30 samples are left.
 #[test]
 fn start_up_is_left_out_of_every_transfer() {
-    let fit = fit_designed(&cells(), &NAMES).unwrap();
+    let fit = fit_grid_experiment(&cells(), &NAMES).unwrap();
     assert!(fit.cells.iter().all(|cell| cell.samples == 46 + 26));
 }
 
@@ -74,7 +74,7 @@ fn start_up_is_left_out_of_every_transfer() {
 fn a_hole_is_told_with_its_place() {
     let mut cells = cells();
     cells[2].transfers.clear();
-    let error = fit_designed(&cells, &NAMES).unwrap_err();
+    let error = fit_grid_experiment(&cells, &NAMES).unwrap_err();
     assert!(matches!(
         error,
         FitError::NoSamplesAt {
@@ -87,7 +87,7 @@ fn a_hole_is_told_with_its_place() {
         "no samples at a loss of 4 % and a round-trip time of 200 ms: the transfers were too \
          short, or there were none"
     );
-    assert!(fit_designed(&[], &NAMES).is_err());
+    assert!(fit_grid_experiment(&[], &NAMES).is_err());
 }
 
 /// At some settings the link was full or losses were too few. The grid has an extrapolated value
@@ -96,7 +96,7 @@ fn a_hole_is_told_with_its_place() {
 fn settings_left_out_are_extended_and_marked() {
     let mut cells = cells();
     cells.retain(|cell| (cell.loss, cell.rtt_s) != (0.01, 0.06));
-    let fit = fit_designed(&cells, &NAMES).unwrap();
+    let fit = fit_grid_experiment(&cells, &NAMES).unwrap();
     let grid = fit.grid.as_ref().unwrap();
     let ratio = grid.throughput(0.01, 0.06) / rate_pps(0.01, 0.06);
     assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
@@ -108,10 +108,10 @@ fn settings_left_out_are_extended_and_marked() {
     assert_eq!(filled, [true, false, false, false, false, false]);
     let again = from_toml(&to_toml(grid).unwrap()).unwrap();
     for profile in [grid as &dyn Profile, &*again] {
-        assert_eq!(profile.rests_on(0.01, 0.06), ProfileUse::Extended);
-        assert_eq!(profile.rests_on(0.02, 0.07), ProfileUse::Extended);
-        assert_eq!(profile.rests_on(0.04, 0.06), ProfileUse::Measured);
-        assert_eq!(profile.rests_on(0.01, 0.1), ProfileUse::Measured);
-        assert_eq!(profile.rests_on(0.02, 0.15), ProfileUse::Measured);
+        assert_eq!(profile.provenance(0.01, 0.06), Provenance::Extended);
+        assert_eq!(profile.provenance(0.02, 0.07), Provenance::Extended);
+        assert_eq!(profile.provenance(0.04, 0.06), Provenance::Measured);
+        assert_eq!(profile.provenance(0.01, 0.1), Provenance::Measured);
+        assert_eq!(profile.provenance(0.02, 0.15), Provenance::Measured);
     }
 }

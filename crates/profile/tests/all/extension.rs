@@ -3,7 +3,7 @@
 
 use netflow_profile::{
     Definition, Domain, Grid, GridRow, GridSpec, PowerLaw, PowerLawRow, PowerLawSpec, Profile,
-    ProfileUse, builtin, builtin_names,
+    Provenance, builtin, builtin_names,
 };
 use proptest::prelude::*;
 
@@ -80,7 +80,7 @@ fn errors(what: &str, part: &Grid, spec: &GridSpec, counts: impl Fn(f64, f64) ->
     errors
 }
 
-/// These are the errors quoted in `extension.rs` and the guide.
+/// These are the errors quoted in `extrapolation.rs` and the guide.
 #[test]
 fn left_out_cells_are_met_as_well_as_the_documentation_says() {
     let reno = spec("ns-reno");
@@ -189,7 +189,7 @@ fn what_is_called_usable_is_within_a_factor_of_two() {
         for part in parts {
             for row in &spec.rows {
                 for (rtt_s, rate) in measured(&spec, row) {
-                    if part.rests_on(row.loss, rtt_s) == ProfileUse::Extended {
+                    if part.provenance(row.loss, rtt_s) == Provenance::Extended {
                         let factor = part.throughput(row.loss, rtt_s) / rate;
                         assert!(
                             (0.5..=2.0).contains(&factor),
@@ -212,24 +212,24 @@ fn an_idle_path_is_not_held_to_the_least_loss_of_the_grid() {
     assert!(cubic.throughput(0.0, 0.02) > 8333.0);
     assert!(cubic.throughput(1e-5, 0.02) > 8333.0);
     assert!(cubic.throughput(0.01, 0.02) < 600.0);
-    assert_eq!(cubic.rests_on(1e-4, 0.02), ProfileUse::Extended);
-    assert_eq!(cubic.rests_on(0.01, 0.061), ProfileUse::Measured);
+    assert_eq!(cubic.provenance(1e-4, 0.02), Provenance::Extended);
+    assert_eq!(cubic.provenance(0.01, 0.061), Provenance::Measured);
     // 0.5 ms is too far from the shortest measured time of 1.3 ms, because timeouts dominate there.
-    assert_eq!(cubic.rests_on(0.1, 0.000_5), ProfileUse::NotUsable);
-    assert_eq!(cubic.rests_on(0.3, 0.1), ProfileUse::NotUsable);
+    assert_eq!(cubic.provenance(0.1, 0.000_5), Provenance::NotUsable);
+    assert_eq!(cubic.provenance(0.3, 0.1), Provenance::NotUsable);
 }
 
 #[test]
 fn fits_of_lost_measurements_are_not_usable_far_from_them() {
     let nt = builtin("nt").expect("alias");
-    assert_eq!(nt.rests_on(0.01, 0.06), ProfileUse::Measured);
-    assert_eq!(nt.rests_on(0.01, 0.03), ProfileUse::Extended);
-    assert_eq!(nt.rests_on(0.01, 0.02), ProfileUse::NotUsable);
-    assert_eq!(nt.rests_on(0.31, 0.1), ProfileUse::NotUsable);
-    assert_eq!(nt.rests_on(f64::NAN, 0.1), ProfileUse::NotUsable);
+    assert_eq!(nt.provenance(0.01, 0.06), Provenance::Measured);
+    assert_eq!(nt.provenance(0.01, 0.03), Provenance::Extended);
+    assert_eq!(nt.provenance(0.01, 0.02), Provenance::NotUsable);
+    assert_eq!(nt.provenance(0.31, 0.1), Provenance::NotUsable);
+    assert_eq!(nt.provenance(f64::NAN, 0.1), Provenance::NotUsable);
     let mathis = builtin("mathis").expect("built-in");
-    assert_eq!(mathis.rests_on(0.0, 0.1), ProfileUse::Extended);
-    assert_eq!(mathis.rests_on(0.6, 0.1), ProfileUse::NotUsable);
+    assert_eq!(mathis.provenance(0.0, 0.1), Provenance::Extended);
+    assert_eq!(mathis.provenance(0.6, 0.1), Provenance::NotUsable);
 }
 
 /// Generates profiles with and without a window whose rates decrease with loss and round-trip time,

@@ -1,8 +1,8 @@
 //! Fits to samples drawn from known surfaces.
 
 use netflow_profile::fit::{
-    Cell, Fit, FitError, FlowSamples, Method, Names, Origin, Sample, Side, Status, conditions,
-    diagnose, fit, residuals,
+    Cell, Fit, FitError, FlowSamples, Method, Names, Origin, ResidualSign, Sample, Status,
+    conditions, diagnose, fit, residuals,
 };
 use netflow_profile::{from_toml, to_toml};
 
@@ -54,7 +54,7 @@ fn sample(time_s: f64, duration_s: f64, resent_pkts: u32, rtt_s: f64) -> Sample 
         duration_s,
         pkts: 100,
         resent_pkts,
-        needless_pkts: 0,
+        spurious_pkts: 0,
         rtt_s,
     }
 }
@@ -276,7 +276,7 @@ fn clusters_are_told_with_their_times() {
     let [cluster] = &found[..] else {
         panic!("one cluster: {found:?}")
     };
-    assert_eq!((cluster.flow, cluster.side), (patient, Side::Slow));
+    assert_eq!((cluster.flow, cluster.side), (patient, ResidualSign::Slow));
     assert!((12..=14).contains(&cluster.samples), "{cluster:?}");
     assert!((cluster.factor - 0.2).abs() < 0.05, "{cluster:?}");
     assert!(cluster.time_s.0 <= from_to.0 && cluster.time_s.1 >= from_to.1);
@@ -350,7 +350,7 @@ fn without_anything_to_fit_it_says_so() {
 #[test]
 fn odd_samples_are_survived() {
     let odd = |duration_s, resent_pkts, needless_pkts, rtt_s| Sample {
-        needless_pkts,
+        spurious_pkts: needless_pkts,
         ..sample(1.0, duration_s, resent_pkts, rtt_s)
     };
     let flows = [

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use netflow_results::columns::{Cell, Column, Kind};
-use netflow_results::{FAILED, Moments, SEED, SweepResults, SweepTable, Varied};
+use netflow_results::columns::{Cell, Column, ColumnType};
+use netflow_results::{FAILED, RunningVariance, SEED, SweepAxis, SweepResults, SweepTable};
 
 use super::draw::{Curve, CurveStyle, Panel, draw};
 use super::names::{all_matching, did_you_mean};
@@ -96,7 +96,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Returns the setting of the x axis.
-fn axis<'a>(varied: &'a [Varied], over: Option<&str>) -> Result<&'a Varied, Error> {
+fn axis<'a>(varied: &'a [SweepAxis], over: Option<&str>) -> Result<&'a SweepAxis, Error> {
     let numbers = || varied.iter().filter(|it| it.unit.is_some());
     let all = || list(numbers().map(|it| it.key.as_str()));
     let Some(key) = over else {
@@ -175,7 +175,7 @@ fn shown<'a>(
 ) -> Result<Vec<&'a Column>, Error> {
     let numbers = sweep.columns(table).iter().filter(|column| {
         let is_of_case = sweep.varied().iter().any(|it| it.key == column.name);
-        let is_number = matches!(column.kind, Kind::Number | Kind::Whole);
+        let is_number = matches!(column.kind, ColumnType::Number | ColumnType::Whole);
         is_number && !is_of_case && ![SEED, "case"].contains(&column.name.as_str())
     });
     let numbers: Vec<&Column> = numbers.collect();
@@ -203,18 +203,18 @@ fn shown<'a>(
 /// A curve in all panels: the x value, and the mean of each column.
 struct SweepCurve {
     label: String,
-    points: Vec<(f64, Vec<Moments>)>,
+    points: Vec<(f64, Vec<RunningVariance>)>,
 }
 
 /// Collects the curves, in the order of the sweep.
 fn gather(
     sweep: &SweepResults,
     table: SweepTable,
-    over: &Varied,
+    over: &SweepAxis,
     names: &[String],
     columns: &[&Column],
 ) -> Result<Vec<SweepCurve>, Error> {
-    let others: Vec<&Varied> = sweep
+    let others: Vec<&SweepAxis> = sweep
         .varied()
         .iter()
         .filter(|it| it.key != over.key)
@@ -270,7 +270,7 @@ fn gather(
         };
         let curve = &mut curves[place].points;
         let at = *points.entry((place, x.to_bits())).or_insert_with(|| {
-            curve.push((x, vec![Moments::default(); columns.len()]));
+            curve.push((x, vec![RunningVariance::default(); columns.len()]));
             curve.len() - 1
         });
         for (moments, cell) in curve[at].1.iter_mut().zip(&row[first_value..]) {
@@ -278,7 +278,7 @@ fn gather(
         }
     })?;
     // Cases without a result have a row without numbers in the network table.
-    let has_numbers = |point: &(f64, Vec<Moments>)| point.1.iter().any(|it| it.count() > 0);
+    let has_numbers = |point: &(f64, Vec<RunningVariance>)| point.1.iter().any(|it| it.count() > 0);
     curves.retain(|curve| curve.points.iter().any(has_numbers));
     for curve in &mut curves {
         curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -295,9 +295,9 @@ fn number(cell: Cell<'_>) -> Option<f64> {
 }
 
 /// Returns the last part of the key of a setting if it is unique, otherwise the whole key.
-fn short_key<'a>(varied: &'a Varied, others: &[&Varied]) -> &'a str {
-    let last = |it: &'a Varied| it.key.rsplit('.').next().unwrap_or(&it.key);
-    let ends_so = |it: &&&Varied| it.key.rsplit('.').next() == Some(last(varied));
+fn short_key<'a>(varied: &'a SweepAxis, others: &[&SweepAxis]) -> &'a str {
+    let last = |it: &'a SweepAxis| it.key.rsplit('.').next().unwrap_or(&it.key);
+    let ends_so = |it: &&&SweepAxis| it.key.rsplit('.').next() == Some(last(varied));
     match others.iter().filter(ends_so).count() {
         0 | 1 => last(varied),
         _ => &varied.key,
@@ -316,7 +316,7 @@ fn setting(name: &str, unit: &str, cell: Cell<'_>) -> String {
     format!("{name} {}", value.trim_end())
 }
 
-fn panel(over: &Varied, column: &Column, place: usize, curves: &[SweepCurve]) -> Panel {
+fn panel(over: &SweepAxis, column: &Column, place: usize, curves: &[SweepCurve]) -> Panel {
     let values = || {
         let points = curves.iter().flat_map(|curve| &curve.points);
         points.filter_map(|point| point.1[place].mean())
@@ -397,8 +397,8 @@ fn is_geometric(curves: &[SweepCurve]) -> bool {
 mod tests {
     use super::*;
 
-    fn varied(key: &str, unit: Option<&str>, values: usize) -> Varied {
-        Varied {
+    fn varied(key: &str, unit: Option<&str>, values: usize) -> SweepAxis {
+        SweepAxis {
             key: key.to_owned(),
             unit: unit.map(str::to_owned),
             values: vec![String::new(); values],
@@ -449,7 +449,8 @@ mod tests {
 
     #[test]
     fn numbers_are_shown_in_units_of_their_size() {
-        let scaled = |name: &str, most: f64| scale(&Column::new(name, Kind::Number), most).0 * most;
+        let scaled =
+            |name: &str, most: f64| scale(&Column::new(name, ColumnType::Number), most).0 * most;
         assert_eq!(scaled("utilization", 0.5), 50.0);
         assert_eq!(scaled("delay_s", 0.25), 250.0);
         assert_eq!(scaled("delay_s", 2.0), 2.0);

@@ -8,16 +8,16 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use super::{Column, Data, Kind, Texts};
+use super::{Column, ColumnType, Data, Texts};
 
 /// Returns the Arrow schema of these columns.
 pub fn schema(columns: &[Column]) -> Schema {
     let fields = columns.iter().map(|column| {
         let kind = match column.kind {
-            Kind::Number => DataType::Float64,
-            Kind::Whole => DataType::UInt64,
-            Kind::Flag => DataType::Boolean,
-            Kind::Text => name(),
+            ColumnType::Number => DataType::Float64,
+            ColumnType::Whole => DataType::UInt64,
+            ColumnType::Flag => DataType::Boolean,
+            ColumnType::Text => name(),
         };
         Field::new(&column.name, kind, true)
     });

@@ -17,7 +17,7 @@ use parquet::schema::types::ColumnDescPtr;
 
 /// Maximum compressed size of the first page of numbers, as a fraction. Above it, the column is not
 /// compressed.
-const GAIN: f64 = 0.8;
+const MAX_COMPRESSED_RATIO: f64 = 0.8;
 
 /// A column chunk of a row group, in memory until the row group is complete.
 pub(super) struct Chunk {
@@ -91,7 +91,7 @@ impl Chunk {
         let compressed = snappy.compress_vec(content);
         let compressed = compressed.map_err(|error| ParquetError::External(Box::new(error)))?;
         let may_stop = !self.has_dictionary && self.data_page_at.is_none();
-        if may_stop && compressed.len() as f64 > GAIN * content.len() as f64 {
+        if may_stop && compressed.len() as f64 > MAX_COMPRESSED_RATIO * content.len() as f64 {
             self.snappy = None;
             return Ok(Bytes::copy_from_slice(content));
         }

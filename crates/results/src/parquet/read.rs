@@ -11,7 +11,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 
-use crate::columns::{Cell, Column, Kind};
+use crate::columns::{Cell, Column, ColumnType};
 use crate::read::{Interner, malformed};
 use crate::{Error, Row};
 
@@ -138,14 +138,14 @@ pub(crate) fn each_row(
 }
 
 /// Returns the cell of a row, or `None` if the column has another type.
-fn cell(kind: Kind, array: &ArrayRef, row: usize) -> Option<Cell<'_>> {
+fn cell(kind: ColumnType, array: &ArrayRef, row: usize) -> Option<Cell<'_>> {
     if array.is_null(row) {
         return Some(Cell::Nothing);
     }
     Some(match kind {
-        Kind::Number => Cell::Number(array.as_primitive_opt::<Float64Type>()?.value(row)),
-        Kind::Whole => Cell::Whole(array.as_primitive_opt::<UInt64Type>()?.value(row)),
-        Kind::Flag => Cell::Flag(array.as_boolean_opt()?.value(row)),
-        Kind::Text => Cell::Text(array.as_string_opt::<i32>()?.value(row)),
+        ColumnType::Number => Cell::Number(array.as_primitive_opt::<Float64Type>()?.value(row)),
+        ColumnType::Whole => Cell::Whole(array.as_primitive_opt::<UInt64Type>()?.value(row)),
+        ColumnType::Flag => Cell::Flag(array.as_boolean_opt()?.value(row)),
+        ColumnType::Text => Cell::Text(array.as_string_opt::<i32>()?.value(row)),
     })
 }

@@ -18,17 +18,17 @@ use super::chunk::{Chunk, put_packed, put_run, width};
 use crate::{Error, Exporter, Names, Table};
 
 /// Rows per page. The numbers of a page fit into the processor cache.
-const PAGE: usize = 8 * 1024;
+const PAGE_ROWS: usize = 8 * 1024;
 /// Pages per row group. A row group fits into the cache, and its 131 072 rows are a usual batch size of
 /// readers.
 const PAGES: usize = 16;
 
 /// Bytes for the header and the definition levels of a page.
-const HEADER: usize = PAGE / 8 + 64;
+const HEADER: usize = PAGE_ROWS / 8 + 64;
 
 /// Capacity of a column of a page. The extra rows keep equal rows of different columns out of the same
 /// cache set.
-const COLUMN: usize = PAGE + 16;
+const COLUMN: usize = PAGE_ROWS + 16;
 
 /// The Parquet exporter. Rows are collected by column and encoded a page at a time.
 pub(crate) struct Parquet {
@@ -113,7 +113,7 @@ impl Parquet {
                 places.map(chunk).collect()
             };
             self.group.keys = chunks(1..first_value, 0);
-            let room = PAGES * (PAGE * size_of::<f32>() + HEADER);
+            let room = PAGES * (PAGE_ROWS * size_of::<f32>() + HEADER);
             self.group.values = chunks(first_value..columns.num_columns(), room);
             for (chunk, (names, count)) in self.group.keys.iter_mut().zip(&self.names) {
                 chunk.dictionary(names, *count)?;
@@ -245,7 +245,7 @@ impl Exporter for Parquet {
             column[self.rows] = value as f32;
         }
         self.rows += 1;
-        match self.rows >= PAGE {
+        match self.rows >= PAGE_ROWS {
             true => self.end_page(),
             false => Ok(()),
         }

@@ -155,7 +155,7 @@ pub(super) const HOUR: Allowed<f64> = Allowed {
 };
 
 pub(super) const VERSION: Allowed<String> = Allowed {
-    test: |text: &String| crate::changes::Version::is_told_by(text),
+    test: |text: &String| crate::default_changes::Version::is_valid(text),
     text: "a version such as \"0.2\"",
 };
 

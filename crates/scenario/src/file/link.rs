@@ -4,7 +4,7 @@ use netflow_document::{ProblemKind, Section, Spanned, Table, table};
 use netflow_units::link_name;
 
 use super::{
-    LinkClass, LossSetting, OverheadSetting, QueueSetting, RateSetting, RiskGroups, RoomSetting,
+    BufferSetting, LinkClass, LossSetting, OverheadSetting, QueueSetting, RateSetting, RiskGroups,
     Time, allowed,
 };
 
@@ -46,7 +46,7 @@ pub struct Link {
     /// the same node, or of the network; 100 ms without traffic. `netflow check` shows it.
     /// A time follows the bandwidth that events set; CoDel, FQ-CoDel and PIE need at least 2 packets.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
-    pub buffer: Option<RoomSetting>,
+    pub buffer: Option<BufferSetting>,
     /// Whether there is the same link, with a queue of its own, in the other direction. Default:
     /// true.
     #[key(fixed, example = false)]
@@ -93,7 +93,7 @@ pub struct Reverse {
     pub metric: Option<Spanned<f64>>,
     /// Buffer size of the queue, as `buffer` of the link.
     #[key(allowed = allowed::BUFFER, example = "50 pkt")]
-    pub buffer: Option<RoomSetting>,
+    pub buffer: Option<BufferSetting>,
     /// Losses after the queue, as `loss` of the link.
     #[key(example = "2 %")]
     pub loss: Option<Spanned<LossSetting>>,

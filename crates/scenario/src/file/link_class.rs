@@ -2,7 +2,7 @@
 
 use netflow_document::{Spanned, table};
 
-use super::{QueueSetting, RoomSetting, allowed};
+use super::{BufferSetting, QueueSetting, allowed};
 
 /// A queue of its own for the packets of a class, on a link whose `queue` is "priority" or "wfq".
 /// What belongs to no class waits in the link's own queue, after the classes, with a weight of 1.
@@ -19,7 +19,7 @@ pub struct LinkClass {
     /// How much the queue holds; a time is at the rate of the whole link. Default: as for a
     /// whole link.
     #[key(allowed = allowed::BUFFER, example = "100 pkt")]
-    pub buffer: Option<RoomSetting>,
+    pub buffer: Option<BufferSetting>,
     /// Which packets it refuses when it fills. Default: drop-tail.
     #[key(example = "drop-tail")]
     pub queue: Option<Spanned<QueueSetting>>,

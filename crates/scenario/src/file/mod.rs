@@ -67,7 +67,7 @@ pub type PacketCount = Spanned<Quantity<Packets>>;
 /// A size in bytes or packets, such as `"150 KB"` or `"100 pkt"`.
 pub type SizeSetting = Spanned<Quantity<Size>>;
 /// Room in a queue, as a setting.
-pub type RoomSetting = Spanned<Quantity<Room>>;
+pub type BufferSetting = Spanned<Quantity<Room>>;
 
 /// A network, the traffic in it, and how to evaluate it.
 ///

@@ -6,7 +6,7 @@ use netflow_diffserv::{
 use netflow_document::{Place, ProblemKind, Spanned, Words};
 use netflow_network::{AggregateSpec, ConnectionId, DropPolicy, Edge, ModelName, Overhead, Rio};
 
-use super::Assembly;
+use super::Validator;
 use super::links::WEIGHT;
 use super::names::Names;
 use crate::file::{self, Aggregate, RioDiscipline, Scenario};
@@ -32,7 +32,7 @@ impl Aggregates {
     }
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Registers the names of aggregates.
     pub(super) fn declare_aggregates(&mut self, aggregates: &[Aggregate]) {
         for aggregate in aggregates {

@@ -10,13 +10,13 @@ use netflow_profile::{Profile, builtin, builtin_names};
 use netflow_tcpmodel::{CongestionControl, Stack};
 use netflow_units::Seconds;
 
-use super::Assembly;
+use super::Validator;
 use super::stacks::STACK;
-use crate::export::Tcp;
+use crate::export::Ns2Tcp;
 use crate::file::Simulation;
 
 /// Returns the packet-model TCP from which a built-in profile was measured, if there is one.
-fn played(profile: &Arc<dyn Profile>) -> Option<Source> {
+fn packet_source_of(profile: &Arc<dyn Profile>) -> Option<Source> {
     let name = profile.name();
     builtin(name).filter(|known| Arc::ptr_eq(known, profile))?;
     let (of, _) = name.split_once('-')?;
@@ -31,18 +31,18 @@ fn played(profile: &Arc<dyn Profile>) -> Option<Source> {
         stack.set_congestion(congestion);
         Some(Source::Stack(Arc::new(stack)))
     };
-    match (of, Tcp::of_profile(name)?) {
-        ("ns", Tcp::Tahoe) => agent(TcpVariant::Tahoe),
-        ("ns", Tcp::Reno) => agent(TcpVariant::Reno),
-        ("ns", Tcp::Newreno) => agent(TcpVariant::NewReno),
-        ("ns", Tcp::Vegas) => agent(TcpVariant::Vegas),
-        ("linux", Tcp::Reno) => linux(CongestionControl::Reno),
-        ("linux", Tcp::Cubic) => linux(CongestionControl::Cubic),
+    match (of, Ns2Tcp::of_profile(name)?) {
+        ("ns", Ns2Tcp::Tahoe) => agent(TcpVariant::Tahoe),
+        ("ns", Ns2Tcp::Reno) => agent(TcpVariant::Reno),
+        ("ns", Ns2Tcp::Newreno) => agent(TcpVariant::NewReno),
+        ("ns", Ns2Tcp::Vegas) => agent(TcpVariant::Vegas),
+        ("linux", Ns2Tcp::Reno) => linux(CongestionControl::Reno),
+        ("linux", Ns2Tcp::Cubic) => linux(CongestionControl::Cubic),
         _ => None,
     }
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Checks that the requested calibration is compatible with the model and with the events.
     pub(super) fn check_calibration(&mut self, simulation: &Simulation) {
         let Some(calibrate) = &simulation.calibrate else {
@@ -64,7 +64,7 @@ impl Assembly<'_> {
             return self.error(ProblemKind::Conflict, calibrate.place(), message, help);
         }
         let plan = CalibrationPlan::new(calibrate.get());
-        let (watched, followed) = (Seconds(plan.watched_s), Seconds(plan.followed_s()));
+        let (watched, followed) = (Seconds(plan.watched_s), Seconds(plan.simulated_s()));
         let duration = Seconds(self.settings.options.duration_s);
         if followed > duration {
             let message = format!(
@@ -94,7 +94,7 @@ impl Assembly<'_> {
         self.builder.each_connection(|spec| {
             let source = match &spec.source {
                 Source::Profile(profile) => {
-                    let source = played(profile);
+                    let source = packet_source_of(profile);
                     if source.is_none() {
                         let names = || (spec.name.clone(), profile.name().to_owned());
                         unknown.get_or_insert_with(names);
@@ -109,7 +109,8 @@ impl Assembly<'_> {
             let message = format!(
                 "connection `{connection}` cannot be followed as packets: profile `{profile}` is of no TCP that they know"
             );
-            let is_played = |name: &&str| builtin(name).is_some_and(|it| played(&it).is_some());
+            let is_played =
+                |name: &&str| builtin(name).is_some_and(|it| packet_source_of(&it).is_some());
             let names: Vec<&str> = builtin_names().iter().copied().filter(is_played).collect();
             let help = format!(
                 "leave `calibrate` out, or choose among {}",

@@ -2,16 +2,16 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionSpec, HEADER_BYTES, MOST_STACK_WINDOW, NodeId, Source, TcpVariant,
-    WindowSource,
+    Acks, Application, ConnectionSpec, HEADER_BYTES, MAX_STACK_WINDOW_PKTS, NodeId, Source,
+    TcpVariant, WindowSource,
 };
 use netflow_units::{Bytes, Packets, Rate, Size};
 
-use super::Assembly;
+use super::Validator;
 use super::flows::Part;
 use super::names::Names;
+use crate::compiled_scenario::SplitTraffic;
 use crate::file::{ApplicationSetting, Connection, SizeSetting, SourceSetting, WindowSetting};
-use crate::prepared::Divided;
 
 /// Largest number of packets that can be counted exactly.
 const MOST_PACKETS: f64 = 1e15;
@@ -56,7 +56,7 @@ impl Connections {
     }
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Returns the maximum window in packets; bytes count payload, in whole packets.
     fn max_window_pkts(
         &mut self,
@@ -85,16 +85,16 @@ impl Assembly<'_> {
             return None;
         }
         if let Source::Stack(_) = source
-            && pkts > MOST_STACK_WINDOW
+            && pkts > MAX_STACK_WINDOW_PKTS
         {
             let message = format!("`max-window` is {}", **window);
-            let help = format!("with a stack it is at most {MOST_STACK_WINDOW} pkt");
+            let help = format!("with a stack it is at most {MAX_STACK_WINDOW_PKTS} pkt");
             self.error(ProblemKind::OutOfRange, window.place(), message, &help);
         }
         if let Source::Stack(_) | Source::Window(_) = source
             && pkts.fract() > 0.0
         {
-            self.parts_of_packets
+            self.fractional_packets
                 .push((window.place(), "max-window", Packets(pkts)));
         }
         Some(pkts)
@@ -217,7 +217,7 @@ impl Assembly<'_> {
             path,
             return_path,
             flow: None,
-            divides: None,
+            ecmp_share: None,
             transfers: None,
             acks,
         };
@@ -237,7 +237,7 @@ impl Assembly<'_> {
             }
         }
         if ids.len() > 1 {
-            self.divided.push(Divided { name, parts: ids });
+            self.divided.push(SplitTraffic { name, parts: ids });
         }
     }
 
@@ -466,12 +466,12 @@ impl Assembly<'_> {
             SourceSetting::Profile(name) => self.profile(name).map(Source::Profile),
             SourceSetting::Stack(setting) => {
                 let what = (setting.stack.place(), "a stack".to_owned());
-                self.of_packets.get_or_insert(what);
+                self.requires_packet_model.get_or_insert(what);
                 self.stack_source(setting, packet_size)
             }
             SourceSetting::Window(window) => {
                 let what = (window.window.place(), "a window source".to_owned());
-                self.of_packets.get_or_insert(what);
+                self.requires_packet_model.get_or_insert(what);
                 let source = window_source(window);
                 self.check_window(window, &source);
                 Some(Source::Window(source))

@@ -2,7 +2,7 @@
 
 use netflow_document::{Place, ProblemKind, Spanned};
 
-use super::Assembly;
+use super::Validator;
 use super::names::Names;
 use crate::file::{Day, Scenario};
 
@@ -24,7 +24,7 @@ struct Declared {
     is_named: bool,
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Registers the names of days with their factors at the simulation's hour.
     pub(super) fn declare_days(&mut self, days: &[Day]) {
         for day in days {

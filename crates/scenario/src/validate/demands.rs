@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use netflow_document::{Place, ProblemKind, Quantity, Spanned};
 use netflow_network::{
-    Acks, Application, ConnectionId, ConnectionSpec, FlowHash, Model, NodeId, Portion, Source,
+    Acks, Application, ConnectionId, ConnectionSpec, EcmpShare, FlowHash, Model, NodeId, Source,
     WorkloadSpec,
 };
 use netflow_tcpmodel::{Stack, rounds::HEADER_BYTES};
 use netflow_units::{BitsPerSecond, Bounds, Bytes, Rate};
 use netflow_workload::{Application as Users, Distribution, Http, Transfers, Video};
 
-use super::Assembly;
+use super::Validator;
 use super::connections::Ends;
 use super::flows::Part;
 use super::stacks::STACK;
+use crate::compiled_scenario::{SplitTraffic, TransferDemand};
 use crate::file::{Demand, DemandKind, Gravity, GravityWeight, Scenario, distribution};
 use crate::file::{VOICE_PACKET, VOICE_PPS};
-use crate::memory;
-use crate::prepared::{DemandNote, Divided};
+use crate::memory_limit;
 
 /// Maximum number of transfers or video chunks in a packet-model run, because all their times are
 /// stored.
@@ -42,9 +42,9 @@ const SIZE: Distribution = Distribution::Exponential {
 pub(super) struct Demands {
     /// Cache, because many demands have the same transfers and computing their packets takes time.
     last: Option<Arc<Transfers>>,
-    pub(super) notes: Vec<DemandNote>,
+    pub(super) notes: Vec<TransferDemand>,
     /// Connections of the demand that is being added.
-    carriers: Vec<ConnectionId>,
+    demand_connections: Vec<ConnectionId>,
     /// True if users are represented by their mean.
     pub(super) has_means: bool,
 }
@@ -71,7 +71,7 @@ impl Demands {
 
 /// Demand after validation, or its part on one of several paths.
 #[derive(Clone)]
-struct Checked {
+struct ValidDemand {
     name: String,
     from: NodeId,
     to: NodeId,
@@ -82,14 +82,14 @@ struct Checked {
     start_s: f64,
     stop_s: Option<f64>,
     flow: Option<FlowHash>,
-    /// As [`ConnectionSpec::divides`].
-    divides: Option<Portion>,
+    /// As [`ConnectionSpec::ecmp_share`].
+    divides: Option<EcmpShare>,
     path: Option<Vec<NodeId>>,
     return_path: Option<Vec<NodeId>>,
     class: Option<String>,
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Returns the demands of a gravity model.
     pub(super) fn gravity(&mut self, gravity: &Spanned<Gravity>) -> Vec<Demand> {
         let weight = gravity.weight.as_deref().copied();
@@ -110,7 +110,7 @@ impl Assembly<'_> {
             self.warn_of_nodes_without_people(gravity.place());
         }
         let pairs = weights.len() * (weights.len() - 1);
-        if let Err(message) = memory::check_rows(pairs, "demand") {
+        if let Err(message) = memory_limit::check_rows(pairs, "demand") {
             let help = "give fewer nodes a `population`";
             self.error(ProblemKind::TooLarge, place, message, help);
             return Vec::new();
@@ -214,25 +214,25 @@ impl Assembly<'_> {
             return;
         };
         let name = checked.name.clone();
-        self.carry(demand, checked);
-        let parts = std::mem::take(&mut self.demands.carriers);
+        self.add_connections_of(demand, checked);
+        let parts = std::mem::take(&mut self.demands.demand_connections);
         // A single connection has the name of the demand.
         if parts.len() > 1 {
-            self.divided.push(Divided { name, parts });
+            self.divided.push(SplitTraffic { name, parts });
         }
     }
 
     /// Adds the connections of a demand.
-    fn carry(&mut self, demand: &Demand, checked: Checked) {
+    fn add_connections_of(&mut self, demand: &Demand, checked: ValidDemand) {
         match demand.kind() {
             DemandKind::Constant => {
-                for part in self.by_shares(checked) {
+                for part in self.split_by_share(checked) {
                     let rate_pps = part.rate.packets_per_second(part.packet).get();
                     self.add_rate(part, Source::Constant { rate_pps }, 1);
                 }
             }
             DemandKind::Poisson => {
-                for part in self.by_shares(checked) {
+                for part in self.split_by_share(checked) {
                     let rate_pps = part.rate.packets_per_second(part.packet).get();
                     self.add_rate(part, Source::Poisson { rate_pps }, 1);
                 }
@@ -243,26 +243,26 @@ impl Assembly<'_> {
                     .round()
                     .clamp(1.0, f64::from(u32::MAX));
                 let rate_pps = all_pps / calls;
-                for (part, calls) in self.by_flows(checked, calls as u32) {
+                for (part, calls) in self.split_by_flow(checked, calls as u32) {
                     self.add_rate(part, Source::Constant { rate_pps }, calls);
                 }
             }
             DemandKind::Tcp => match demand.flows.as_deref() {
                 Some(&flows) => {
                     let flows = u32::try_from(flows).unwrap_or(u32::MAX);
-                    for (part, flows) in self.by_flows(checked, flows) {
+                    for (part, flows) in self.split_by_flow(checked, flows) {
                         self.add_flows(part, flows);
                     }
                 }
                 None => {
                     let size = demand.size.as_deref().map_or(SIZE, distribution);
-                    for part in self.by_shares(checked) {
+                    for part in self.split_by_share(checked) {
                         self.add_transfers(part, size.clone());
                     }
                 }
             },
             DemandKind::Video => {
-                for part in self.by_shares(checked) {
+                for part in self.split_by_share(checked) {
                     self.add_video(part);
                 }
             }
@@ -270,14 +270,14 @@ impl Assembly<'_> {
     }
 
     /// Splits a demand by share among equal-cost paths.
-    fn by_shares(&mut self, demand: Checked) -> Vec<Checked> {
+    fn split_by_share(&mut self, demand: ValidDemand) -> Vec<ValidDemand> {
         if demand.path.is_some() {
             return vec![demand];
         }
         let ends = (demand.from, demand.to);
         let parts = self.shares(demand.name.clone(), ends, demand.place);
-        let portions = Portion::of_each(parts.iter().map(|part| part.of));
-        let part = |(part, portion): (Part<f64>, Portion)| Checked {
+        let portions = EcmpShare::of_each(parts.iter().map(|part| part.of));
+        let part = |(part, portion): (Part<f64>, EcmpShare)| ValidDemand {
             name: part.name,
             rate: times(demand.rate, part.of),
             flow: part.flow,
@@ -289,7 +289,7 @@ impl Assembly<'_> {
 
     /// Splits a demand among equal-cost paths by the hashes of its flows; returns parts with flow
     /// counts.
-    fn by_flows(&mut self, demand: Checked, flows: u32) -> Vec<(Checked, u32)> {
+    fn split_by_flow(&mut self, demand: ValidDemand, flows: u32) -> Vec<(ValidDemand, u32)> {
         if demand.path.is_some() {
             return vec![(demand, flows)];
         }
@@ -297,7 +297,7 @@ impl Assembly<'_> {
         let parts = self.flows(demand.name.clone(), ends, flows, demand.place);
         let part = |part: Part<u32>| {
             let share = f64::from(part.of) / f64::from(flows);
-            let checked = Checked {
+            let checked = ValidDemand {
                 name: part.name,
                 rate: times(demand.rate, share),
                 flow: part.flow,
@@ -308,7 +308,7 @@ impl Assembly<'_> {
         parts.into_iter().map(part).collect()
     }
 
-    fn check_demand(&mut self, demand: &Demand) -> Option<Checked> {
+    fn check_demand(&mut self, demand: &Demand) -> Option<ValidDemand> {
         let kind = demand.kind();
         let place = demand
             .name
@@ -392,7 +392,7 @@ impl Assembly<'_> {
             self.error(ProblemKind::OutOfRange, place, message, &help);
             return None;
         }
-        Some(Checked {
+        Some(ValidDemand {
             place,
             rate,
             name,
@@ -410,9 +410,13 @@ impl Assembly<'_> {
     }
 
     /// Adds a connection of a demand to its class.
-    fn add_carrier(&mut self, class: Option<String>, spec: ConnectionSpec) -> ConnectionId {
+    fn add_demand_connection(
+        &mut self,
+        class: Option<String>,
+        spec: ConnectionSpec,
+    ) -> ConnectionId {
         let id = self.builder.connection(spec);
-        self.demands.carriers.push(id);
+        self.demands.demand_connections.push(id);
         if let Some(class) = class {
             self.builder.classify(id, &class);
         }
@@ -420,15 +424,15 @@ impl Assembly<'_> {
     }
 
     /// Adds a source with a fixed rate.
-    fn add_rate(&mut self, demand: Checked, source: Source, count: u32) {
+    fn add_rate(&mut self, demand: ValidDemand, source: Source, count: u32) {
         let packet_bytes = demand.packet.get();
         let class = demand.class.clone();
         let spec = spec(demand, source, packet_bytes);
-        self.add_carrier(class, ConnectionSpec { count, ..spec });
+        self.add_demand_connection(class, ConnectionSpec { count, ..spec });
     }
 
     /// Adds long connections that share the rate.
-    fn add_flows(&mut self, demand: Checked, flows: u32) {
+    fn add_flows(&mut self, demand: ValidDemand, flows: u32) {
         let source = match self.settings.options.model {
             Model::Packets(_) => Stack::builtin(STACK).map(|it| Source::Stack(it.into())),
             Model::Fluid(_) => {
@@ -454,12 +458,12 @@ impl Assembly<'_> {
             acks,
             ..spec
         };
-        self.add_carrier(class, spec);
+        self.add_demand_connection(class, spec);
     }
 
     /// Adds finite transfers: individual ones in the packet model, started by users' requests;
     /// their mean in the fluid model.
-    fn add_transfers(&mut self, demand: Checked, size: Distribution) {
+    fn add_transfers(&mut self, demand: ValidDemand, size: Distribution) {
         let Some(stack) = Stack::builtin(STACK) else {
             return;
         };
@@ -467,7 +471,7 @@ impl Assembly<'_> {
         let transfers = self.demands.transfers(&size, payload_bytes, &stack);
         // Packets count with their mean bits, because the last packet of a transfer is not full.
         let packets = transfers.mean_pkts();
-        let mean = Mean {
+        let mean = MeanTraffic {
             packets,
             wire_bytes: transfers.mean_wire_bytes(HEADER_BYTES) / packets,
         };
@@ -482,7 +486,7 @@ impl Assembly<'_> {
         let name = demand.name.clone();
         let stands_for = transfers.clone();
         if let Some(connection) = self.add_users(demand, application, stack, &mean, stands_for) {
-            self.demands.notes.push(DemandNote {
+            self.demands.notes.push(TransferDemand {
                 name,
                 connection,
                 transfers,
@@ -491,7 +495,7 @@ impl Assembly<'_> {
     }
 
     /// Adds viewers of videos in the same manner.
-    fn add_video(&mut self, demand: Checked) {
+    fn add_video(&mut self, demand: ValidDemand) {
         let Some(stack) = Stack::builtin(STACK) else {
             return;
         };
@@ -508,10 +512,10 @@ impl Assembly<'_> {
     /// and returns a connection with their mean rate.
     fn add_users(
         &mut self,
-        demand: Checked,
+        demand: ValidDemand,
         application: Users,
         stack: Stack,
-        mean: &Mean,
+        mean: &MeanTraffic,
         transfers: Arc<Transfers>,
     ) -> Option<ConnectionId> {
         let wire = Bytes(mean.wire_bytes);
@@ -526,7 +530,7 @@ impl Assembly<'_> {
                 transfers: Some(transfers),
                 ..spec
             };
-            return Some(self.add_carrier(class, spec));
+            return Some(self.add_demand_connection(class, spec));
         };
         let workload = WorkloadSpec {
             name: demand.name,
@@ -566,7 +570,7 @@ impl Assembly<'_> {
             return None;
         }
         for (id, name) in self.builder.workload(workload) {
-            self.demands.carriers.push(id);
+            self.demands.demand_connections.push(id);
             self.name_users_connection(&name, place, [place; 2]);
         }
         None
@@ -582,7 +586,7 @@ impl Assembly<'_> {
 }
 
 /// Returns a connection with the demand's name, without acknowledgements.
-fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
+fn spec(demand: ValidDemand, source: Source, packet_size_bytes: f64) -> ConnectionSpec {
     ConnectionSpec {
         name: demand.name,
         from: demand.from,
@@ -598,23 +602,23 @@ fn spec(demand: Checked, source: Source, packet_size_bytes: f64) -> ConnectionSp
         path: demand.path,
         return_path: demand.return_path,
         flow: demand.flow,
-        divides: demand.divides,
+        ecmp_share: demand.divides,
         transfers: None,
         acks: Acks::None,
     }
 }
 
 /// Mean traffic per user: number of packets, and their size in bytes on the wire.
-struct Mean {
+struct MeanTraffic {
     packets: f64,
     wire_bytes: f64,
 }
 
 /// Returns the behaviour of a video viewer, and its mean traffic with packets of at most this size.
-fn viewer(packet: Bytes) -> (Users, Mean) {
+fn viewer(packet: Bytes) -> (Users, MeanTraffic) {
     let video = Users::Video(Video::default());
     let [_, (packets, bytes)] = video.mean_packets(packet.get() - HEADER_BYTES);
-    let mean = Mean {
+    let mean = MeanTraffic {
         packets,
         wire_bytes: bytes + HEADER_BYTES,
     };

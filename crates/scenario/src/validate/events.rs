@@ -4,7 +4,7 @@ use netflow_document::{Place, ProblemKind, Spanned};
 use netflow_network::{Change, EventSpec, LinkId, NodeId, Overhead};
 use netflow_units::{link_name, split_circuit};
 
-use super::Assembly;
+use super::Validator;
 use crate::file::{Event, Set};
 
 /// Change of links, with its location in the input.
@@ -18,7 +18,7 @@ pub(super) struct PlacedChange {
     place: Place,
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Returns the time of the first change in this interval, if any.
     pub(super) fn change_within(&self, between_s: &std::ops::Range<f64>) -> Option<f64> {
         let mut times_s = self.changes.iter().map(|change| change.at_s);

@@ -1,9 +1,9 @@
 //! Split of traffic among equal-cost paths.
 
 use netflow_document::{Place, ProblemKind};
-use netflow_network::{EqualPaths, FlowHash, MOST_PATHS, NodeId, WorkloadSpec};
+use netflow_network::{EqualPaths, FlowHash, MAX_PATHS, NodeId, WorkloadSpec};
 
-use super::Assembly;
+use super::Validator;
 use super::connections::Ends;
 
 /// Part of some traffic: name, hash that selects an equal-cost path, and amount.
@@ -13,7 +13,7 @@ pub(super) struct Part<T> {
     pub(super) of: T,
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Splits a rate between two nodes into parts with their shares.
     pub(super) fn shares(
         &mut self,
@@ -25,10 +25,10 @@ impl Assembly<'_> {
             return vec![Part::whole(name, 1.0)];
         };
         let parts = paths.shares(ends.0, ends.1);
-        if parts.iter().any(|it| it.stands_for_more) && !self.told_of_many_paths {
-            self.told_of_many_paths = true;
+        if parts.iter().any(|it| it.is_approximate) && !self.warned_too_many_paths {
+            self.warned_too_many_paths = true;
             let message = format!(
-                "`{name}` has more paths of equal cost than can be told apart; {MOST_PATHS} flows stand for all, and links carry up to a tenth more or less of it"
+                "`{name}` has more paths of equal cost than can be told apart; {MAX_PATHS} flows stand for all, and links carry up to a tenth more or less of it"
             );
             let help = "it is said of the first of such demands only";
             self.warning(ProblemKind::Suspicious, place, message, help);

@@ -3,10 +3,10 @@
 use netflow_document::{ProblemKind, Spanned};
 use netflow_network::{QueueClass, Scheduler};
 
-use super::Assembly;
+use super::Validator;
 use crate::file::{Link, Plain, QueueSetting};
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Returns the classes of a link and their scheduler, if it has any.
     pub(super) fn classes(&mut self, link: &Link) -> Option<(Scheduler, Vec<QueueClass>)> {
         let setting = link.queue.as_ref();

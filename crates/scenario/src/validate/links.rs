@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use netflow_document::{FileId, Place, ProblemKind, Spanned};
 use netflow_network::{
-    Buffer, BufferTime, Calibration, Change, ClassedLink, ConnectionId, DropPolicy, LinkId,
-    LinkSpec, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
+    Buffer, BufferTime, Calibration, Change, ConnectionId, DropPolicy, LinkId, LinkSpec,
+    MultiQueueLink, Network, NodeId, Overhead, QueueClass, Red as FluidRed, Scheduler, Source,
 };
 use netflow_units::{Bytes, Rate, Room, Size};
 
 use super::aqm::aqm;
-use super::{Assembly, PlacedLink};
-use crate::file::{Link, Node, QueueSetting, Red, RoomSetting};
-use crate::prepared::NodeNote;
+use super::{PlacedLink, Validator};
+use crate::compiled_scenario::NodeAnnotation;
+use crate::file::{BufferSetting, Link, Node, QueueSetting, Red};
 
 /// Default probability at a RED queue's upper threshold.
 const MAX_P: f64 = 0.1;
@@ -27,7 +27,7 @@ fn on_wire(overhead: Overhead) -> &'static str {
     }
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     pub(super) fn rate_bps(&mut self, rate: Rate) -> f64 {
         match rate {
             Rate::BitsPerSecond(rate) => rate.get(),
@@ -105,12 +105,12 @@ impl Assembly<'_> {
         let there = self.add_direction(spec, place, false, classes.as_ref());
         // A duplicate link is reported for one direction only.
         let Some(there) = there else { return };
-        self.share_risks(link, there);
+        self.add_to_risk_groups(link, there);
         if !link.is_duplex() {
             return;
         }
         if let Some(id) = self.add_direction(back, place, true, back_classes.as_ref()) {
-            self.share_risks(link.back.as_deref().unwrap_or(link), id);
+            self.add_to_risk_groups(link.back.as_deref().unwrap_or(link), id);
             self.builder.duplex(there, id);
         }
     }
@@ -154,7 +154,7 @@ impl Assembly<'_> {
     }
 
     /// Adds a direction to the risk groups of its link.
-    fn share_risks(&mut self, link: &Link, id: LinkId) {
+    fn add_to_risk_groups(&mut self, link: &Link, id: LinkId) {
         let names = link.srlg.iter().flat_map(|groups| groups.names());
         for name in names.filter(|name| name.is_sound()) {
             self.builder.risk_group(name, id);
@@ -191,7 +191,7 @@ impl Assembly<'_> {
         let has_metric = spec.metric.is_some();
         let id = self.builder.link(spec);
         if let Some((scheduler, classes)) = classes {
-            self.builder.schedule(ClassedLink {
+            self.builder.schedule(MultiQueueLink {
                 link: id,
                 scheduler: *scheduler,
                 classes: classes.clone(),
@@ -272,8 +272,8 @@ impl Assembly<'_> {
             QueueSetting::CoDel(_) | QueueSetting::Pie(_) => {
                 let what = format!("the queue discipline \"{}\"", setting.discipline());
                 let needs = match **setting {
-                    QueueSetting::Pie(_) => &mut self.rather_packets,
-                    _ => &mut self.of_packets,
+                    QueueSetting::Pie(_) => &mut self.prefers_packet_model,
+                    _ => &mut self.requires_packet_model,
                 };
                 needs.get_or_insert((setting.place(), what));
                 if let Buffer::Packets(pkts) = buffer
@@ -292,7 +292,7 @@ impl Assembly<'_> {
     }
 
     /// Returns the buffer of a link or class.
-    pub(super) fn buffer(&mut self, setting: Option<&RoomSetting>, overhead: Overhead) -> Buffer {
+    pub(super) fn buffer(&mut self, setting: Option<&BufferSetting>, overhead: Overhead) -> Buffer {
         let packet = Bytes(overhead.wire_bytes(self.settings.packet_size.get()));
         match setting.map(|buffer| buffer.0) {
             None => Buffer::BandwidthDelay,
@@ -302,7 +302,7 @@ impl Assembly<'_> {
             }),
             Some(Room::Size(Size::Packets(packets))) => {
                 if let Some(setting) = setting.filter(|_| packets.get().fract() > 0.0) {
-                    self.parts_of_packets
+                    self.fractional_packets
                         .push((setting.place(), "buffer", packets));
                 }
                 Buffer::Packets(packets.get())
@@ -324,7 +324,7 @@ impl Assembly<'_> {
 
     /// Rejects buffers in bytes that are too small for a packet of a connection on the link.
     /// Packets of the simulation's default size are checked with the buffer itself.
-    pub(super) fn refuse_packets_without_room(&mut self, network: &Network) {
+    pub(super) fn reject_too_small_buffers(&mut self, network: &Network) {
         let mut slowest: Vec<f64> = network
             .links()
             .map(|id| network.link_spec(id).bandwidth_bps)
@@ -489,7 +489,7 @@ impl Assembly<'_> {
             return;
         };
         let position = node.x.as_deref().copied().zip(node.y.as_deref().copied());
-        self.notes.push(NodeNote {
+        self.notes.push(NodeAnnotation {
             node: id,
             label: node.label.as_deref().cloned(),
             position,

@@ -39,51 +39,51 @@ use self::days::Days;
 use self::demands::Demands;
 use self::profiles::Profiles;
 use self::simulation::Settings;
-use crate::changes;
+use crate::compiled_scenario::{NodeAnnotation, SplitTraffic, TransferDemand};
+use crate::default_changes;
 use crate::file::{
     Aggregate, ApplicationName, Connection, Demand, Event, Include, Link, ModelSetting, Node,
     Scenario, Simulation, StepSetting, Workload,
 };
-use crate::load::Reach;
-use crate::memory;
-use crate::prepared::{DemandNote, Divided, NodeNote};
+use crate::load::FileAccess;
+use crate::memory_limit;
 use netflow_units::{Packets, link_name};
 
 pub(crate) use self::workloads::application;
 
 /// Result of validation.
-pub(crate) struct Valid {
+pub(crate) struct ValidatedScenario {
     pub(crate) network: Network,
     pub(crate) options: Options,
     pub(crate) warmup_s: f64,
     pub(crate) seed: u64,
-    pub(crate) notes: Vec<NodeNote>,
-    pub(crate) demands: Vec<DemandNote>,
-    pub(crate) divided: Vec<Divided>,
+    pub(crate) notes: Vec<NodeAnnotation>,
+    pub(crate) demands: Vec<TransferDemand>,
+    pub(crate) divided: Vec<SplitTraffic>,
     pub(crate) has_means: bool,
     pub(crate) packets_because: Option<String>,
     pub(crate) ecmp: bool,
 }
 
 /// Environment of a scenario.
-pub(crate) struct Surroundings<'s> {
+pub(crate) struct Environment<'s> {
     /// Directory to which its paths are relative.
     pub(crate) directory: &'s Path,
     /// Path of the scenario itself, which its tables cannot have.
     pub(crate) own_path: &'s Path,
-    pub(crate) reach: Reach,
+    pub(crate) reach: FileAccess,
     pub(crate) overrides: &'s Overrides,
 }
 
 /// Validates a scenario and builds its network; `None` on any error.
 pub(crate) fn validate(
     scenario: &Scenario,
-    surroundings: &Surroundings<'_>,
+    surroundings: &Environment<'_>,
     sources: &mut Sources,
     findings: &mut Findings,
-) -> Option<Valid> {
+) -> Option<ValidatedScenario> {
     let settings = simulation::check(&scenario.simulation, findings);
-    let mut assembly = Assembly {
+    let mut assembly = Validator {
         findings,
         sources,
         surroundings,
@@ -105,12 +105,12 @@ pub(crate) fn validate(
         class_names: HashSet::new(),
         profiles: Profiles::default(),
         paths: None,
-        told_of_many_paths: false,
+        warned_too_many_paths: false,
         changes: Vec::new(),
-        parts_of_packets: Vec::new(),
-        asks_for_marks: None,
-        of_packets: None,
-        rather_packets: None,
+        fractional_packets: Vec::new(),
+        first_ecn_sender: None,
+        requires_packet_model: None,
+        prefers_packet_model: None,
         packets_because: None,
         incomplete: false,
     };
@@ -160,10 +160,10 @@ pub(crate) fn validate(
 }
 
 /// State of validation, with the network under construction.
-struct Assembly<'s> {
+struct Validator<'s> {
     findings: &'s mut Findings,
     sources: &'s mut Sources,
-    surroundings: &'s Surroundings<'s>,
+    surroundings: &'s Environment<'s>,
     settings: Settings,
     builder: NetworkBuilder,
     nodes: HashMap<String, NodeId>,
@@ -172,12 +172,12 @@ struct Assembly<'s> {
     link_list: Vec<PlacedLink>,
     /// Links of each shared-risk group.
     risk_groups: BTreeMap<String, Vec<LinkId>>,
-    notes: Vec<NodeNote>,
+    notes: Vec<NodeAnnotation>,
     /// Demands, which are added after the model was chosen.
     demand_list: Vec<Demand>,
     demands: Demands,
     /// Demands and connections in several parts.
-    divided: Vec<Divided>,
+    divided: Vec<SplitTraffic>,
     days: Days,
     /// Nodes with a `[[node]]` table.
     described: HashSet<String>,
@@ -189,16 +189,16 @@ struct Assembly<'s> {
     /// Equal-cost paths, computed at first use, when all links were added.
     paths: Option<EqualPaths>,
     /// True if flows on too many paths to distinguish were reported.
-    told_of_many_paths: bool,
+    warned_too_many_paths: bool,
     changes: Vec<events::PlacedChange>,
     /// Non-integer numbers of packets: location, key and value.
-    parts_of_packets: Vec<(Place, &'static str, Packets)>,
+    fractional_packets: Vec<(Place, &'static str, Packets)>,
     /// Location of the first sender that requests ECN, and the warning if no queue marks.
-    asks_for_marks: Option<(Place, &'static str)>,
+    first_ecn_sender: Option<(Place, &'static str)>,
     /// First feature that requires the packet model: location and name.
-    of_packets: Option<(Place, String)>,
+    requires_packet_model: Option<(Place, String)>,
     /// First feature for which the packet model is the default, but the fluid model possible.
-    rather_packets: Option<(Place, String)>,
+    prefers_packet_model: Option<(Place, String)>,
     /// Setting because of which the packet model was chosen, if the fluid model supports it as
     /// well.
     packets_because: Option<String>,
@@ -220,7 +220,7 @@ struct PlacedLink {
     reverse: bool,
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     fn error(&mut self, kind: ProblemKind, place: Place, message: String, help: &str) {
         let finding = self.findings.error(kind, place, message);
         if !help.is_empty() {
@@ -269,7 +269,7 @@ impl Assembly<'_> {
     }
 
     /// Makes the final checks and builds the network.
-    fn finish(mut self, scenario: &Scenario) -> Option<Valid> {
+    fn finish(mut self, scenario: &Scenario) -> Option<ValidatedScenario> {
         let start = Place::new(FileId::FIRST, 0..0);
         let readable = !self.incomplete && !self.findings.has_refused_keys();
         if self.link_list.is_empty() && readable && scenario.links.is_empty() {
@@ -315,17 +315,17 @@ impl Assembly<'_> {
         if self.incomplete || self.links.is_empty() {
             return None;
         }
-        let available = memory::available();
+        let available = memory_limit::available();
         if let Some(bytes) = available {
             self.builder.memory_limit(bytes);
         }
         let built = std::mem::take(&mut self.builder).build();
         match built {
             Ok(network) => {
-                self.refuse_packets_without_room(&network);
+                self.reject_too_small_buffers(&network);
                 self.warn_of_ecn_without_marks(&network);
-                changes::tell(scenario, &network, &self.settings.options, self.findings);
-                (!self.findings.has_errors()).then(|| Valid {
+                default_changes::warn(scenario, &network, &self.settings.options, self.findings);
+                (!self.findings.has_errors()).then(|| ValidatedScenario {
                     options: self.settings.options,
                     warmup_s: self.settings.warmup_s,
                     seed: self.settings.options.seed,
@@ -349,7 +349,7 @@ impl Assembly<'_> {
 
     /// Warns of senders with ECN if no queue marks.
     fn warn_of_ecn_without_marks(&mut self, network: &Network) {
-        if let Some((place, what)) = self.asks_for_marks
+        if let Some((place, what)) = self.first_ecn_sender
             && !network.links().any(|id| network.marks(id))
         {
             let message = format!("{what}: no queue marks packets");
@@ -375,7 +375,7 @@ impl Assembly<'_> {
 
     /// Warns of non-integer buffers and windows, which the packet model rounds down.
     fn warn_of_parts_of_packets(&mut self) {
-        let mut parts = std::mem::take(&mut self.parts_of_packets);
+        let mut parts = std::mem::take(&mut self.fractional_packets);
         // One option can set many.
         parts.dedup();
         for (place, key, pkts) in parts {
@@ -438,14 +438,14 @@ impl Assembly<'_> {
         if let Some(workload) = video {
             // The fluid model gives viewers their long-run rate, without stalls.
             let place = workload.application.place();
-            self.of_packets
+            self.requires_packet_model
                 .get_or_insert((place, "a workload of video".to_owned()));
         }
         let model = scenario.simulation.model.as_deref();
         let is_fluid = model == Some(&ModelSetting::Fluid) && !adaptive;
-        let rather = self.rather_packets.take().filter(|_| !is_fluid);
-        let by_fluids = self.of_packets.is_none();
-        let Some((place, what)) = self.of_packets.take().or(rather) else {
+        let rather = self.prefers_packet_model.take().filter(|_| !is_fluid);
+        let by_fluids = self.requires_packet_model.is_none();
+        let Some((place, what)) = self.requires_packet_model.take().or(rather) else {
             return;
         };
         match &scenario.simulation.model {

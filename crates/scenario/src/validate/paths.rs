@@ -3,12 +3,12 @@
 use netflow_document::{ProblemKind, Spanned};
 use netflow_network::NodeId;
 
-use super::Assembly;
+use super::Validator;
 
 /// Invalid path, whose errors were reported.
 pub(super) struct BadPath;
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Returns the nodes of a path between the two `ends`, if one is given.
     pub(super) fn path(
         &mut self,

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use netflow_files::{Kind, read_text};
 use netflow_profile::{Profile, aliases, builtin, builtin_names, read_in};
 
-use super::{Assembly, tables};
+use super::{Validator, tables};
 
 /// Profiles requested so far; `None` for a profile that does not exist.
 #[derive(Default)]
@@ -16,7 +16,7 @@ pub(super) struct Profiles {
     known: HashMap<String, Option<Arc<dyn Profile>>>,
 }
 
-impl Assembly<'_> {
+impl Validator<'_> {
     pub(super) fn profile(&mut self, name: &Spanned<String>) -> Option<Arc<dyn Profile>> {
         match self.profiles.known.get(name.as_str()) {
             Some(Some(profile)) => return Some(profile.clone()),

@@ -236,7 +236,7 @@ fn check_coupling(simulation: &Simulation, literal: bool, findings: &mut Finding
     }
 }
 
-impl super::Assembly<'_> {
+impl super::Validator<'_> {
     /// Warns of settings without effect in this scenario.
     pub(super) fn check_unused_settings(&mut self, scenario: &Scenario) {
         let simulation = &scenario.simulation;

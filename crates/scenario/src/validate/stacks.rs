@@ -8,13 +8,13 @@ use netflow_network::{HEADER_BYTES, Source};
 use netflow_tcpmodel::{CongestionControl, Stack, builtin_names};
 use netflow_units::Bytes;
 
-use super::{Assembly, profiles, tables};
+use super::{Validator, profiles, tables};
 use crate::file::StackSetting;
 
 /// Name of the default stack.
 pub(super) const STACK: &str = "linux-6";
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Returns a stack by its name, or from its file.
     pub(super) fn stack(&mut self, name: &Spanned<String>) -> Option<Stack> {
         if let Some(stack) = Stack::builtin(name) {
@@ -69,7 +69,7 @@ impl Assembly<'_> {
             }
             stack.set_congestion(**congestion);
             if **congestion == CongestionControl::Dctcp {
-                self.asks_for_marks
+                self.first_ecn_sender
                     .get_or_insert((congestion.place(), "`dctcp` does what `reno` does"));
             }
         }
@@ -77,7 +77,7 @@ impl Assembly<'_> {
             stack.initial_window_pkts = window.get() as u32;
             if window.get().fract() > 0.0 {
                 let part = (window.place(), "initial-window", ***window);
-                self.parts_of_packets.push(part);
+                self.fractional_packets.push(part);
             }
         }
         if let Some(buffer) = &setting.send_buffer {
@@ -103,7 +103,7 @@ impl Assembly<'_> {
                     self.error(ProblemKind::Conflict, ecn.place(), why, help);
                 }
                 None if **ecn => {
-                    self.asks_for_marks
+                    self.first_ecn_sender
                         .get_or_insert((ecn.place(), "`ecn` has no effect"));
                 }
                 None => {}

@@ -7,11 +7,11 @@ use std::path::{Component, Path, PathBuf};
 
 use netflow_files::{Kind, Refusal, STANDARD_INPUT, read_text};
 
-use super::Assembly;
-use crate::load::Reach;
-use crate::memory;
+use super::Validator;
+use crate::load::FileAccess;
+use crate::memory_limit;
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Reads a table, if given, row by row.
     pub(super) fn table<T: Element>(
         &mut self,
@@ -45,8 +45,8 @@ impl Assembly<'_> {
             }
         };
         let (file, text) = self.sources.add(&path, text);
-        let rows = memory::lines(&text);
-        if let Err(message) = memory::check_rows(rows, T::NAME) {
+        let rows = memory_limit::lines(&text);
+        if let Err(message) = memory_limit::check_rows(rows, T::NAME) {
             let help =
                 "split the scenario, or describe identical connections by one with a `count`";
             self.error(ProblemKind::TooLarge, name.place(), message, help);
@@ -83,7 +83,7 @@ impl Assembly<'_> {
             name => here.join(name),
         };
         // Paths on the command line are those of the user.
-        let own = self.surroundings.reach == Reach::Anywhere
+        let own = self.surroundings.reach == FileAccess::Unrestricted
             || self.sources.is_override(name.place().file());
         let here = match here.as_os_str().is_empty() {
             true => Path::new("."),

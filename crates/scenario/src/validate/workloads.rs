@@ -6,7 +6,7 @@ use netflow_tcpmodel::Stack;
 use netflow_units::Rate;
 use netflow_workload::{Application, Distribution, Http, Playback, Telnet, Video};
 
-use super::Assembly;
+use super::Validator;
 use super::connections::window_source;
 use super::stacks::STACK;
 use crate::file::{
@@ -20,7 +20,7 @@ const MOST_WAITS: f64 = 1e7;
 /// Maximum number of pairs of client and server nodes.
 const MOST_NODES: usize = 100;
 
-impl Assembly<'_> {
+impl Validator<'_> {
     /// Adds the workloads, after the model was chosen.
     pub(super) fn add_workloads(&mut self, scenario: &Scenario) {
         for (i, workload) in scenario.workloads.iter().enumerate() {
@@ -98,7 +98,7 @@ impl Assembly<'_> {
             return;
         }
         self.check_number(workload, &spec);
-        if self.meets_itself(workload, &spec) || self.findings.has_errors() {
+        if self.check_client_is_not_server(workload, &spec) || self.findings.has_errors() {
             return;
         }
         let at = workload.name.place();
@@ -111,7 +111,11 @@ impl Assembly<'_> {
     }
 
     /// Reports a client at a server's node.
-    fn meets_itself(&mut self, workload: &file::Workload, spec: &WorkloadSpec) -> bool {
+    fn check_client_is_not_server(
+        &mut self,
+        workload: &file::Workload,
+        spec: &WorkloadSpec,
+    ) -> bool {
         let both = spec.clients.iter().find(|node| spec.servers.contains(node));
         let Some(node) = both else { return false };
         let message = format!(

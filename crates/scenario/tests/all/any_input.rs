@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
-use netflow_scenario::new::{Kind, Wishes};
+use netflow_scenario::generate::{Kind, SizeRequest};
 use netflow_scenario::{ProblemKind, from_str, load};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
         }
     }
     texts.sort();
-    texts.extend(Kind::ALL.map(|kind| kind.write(&Wishes::default()).expect("a scenario")));
+    texts.extend(Kind::ALL.map(|kind| kind.write(&SizeRequest::default()).expect("a scenario")));
     texts
 });
 

@@ -2,7 +2,7 @@
 
 use netflow_network::{Change, Network};
 use netflow_scenario::export::{self, Ns2Options, Ns3Options};
-use netflow_scenario::{Prepared, from_str};
+use netflow_scenario::{CompiledScenario, from_str};
 
 /// Three links between A and B, and one from B to C.
 const LINKS: &str = r#"
@@ -22,7 +22,7 @@ to = "C"
 source = { constant = "1 Mbit/s" }
 "#;
 
-fn read(more: &str, options: &[&str]) -> Result<Prepared, String> {
+fn read(more: &str, options: &[&str]) -> Result<CompiledScenario, String> {
     let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     let text = [LINKS, CONNECTION, more].concat();
     from_str("test.toml", &text, "".as_ref(), &options).map_err(|problems| problems.to_string())
@@ -59,8 +59,8 @@ fn links_have_names_with_their_circuits() {
         ]
     );
     let id = |name: &str| network.link_by_name(name).unwrap();
-    assert_eq!(network.other_way(id("A->B#2")), Some(id("B->A#2")));
-    assert_eq!(network.other_way(id("B->A#north")), None);
+    assert_eq!(network.opposite_direction(id("A->B#2")), Some(id("B->A#2")));
+    assert_eq!(network.opposite_direction(id("B->A#north")), None);
 }
 
 #[test]

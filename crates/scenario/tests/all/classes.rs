@@ -1,7 +1,7 @@
 //! `--set` of keys of a `[[link.class]]`.
 
 use netflow_network::{Buffer, DropPolicy, Network, Scheduler};
-use netflow_scenario::{Prepared, from_str};
+use netflow_scenario::{CompiledScenario, from_str};
 
 const TEXT: &str = r#"
 [simulation]
@@ -48,7 +48,7 @@ class = "v.1"
 source = { constant = "1 Mbit/s" }
 "#;
 
-fn read(settings: &[&str]) -> Result<Prepared, String> {
+fn read(settings: &[&str]) -> Result<CompiledScenario, String> {
     let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
     from_str("test.toml", TEXT, "".as_ref(), &settings).map_err(|problems| problems.to_string())
 }

@@ -1,7 +1,7 @@
 //! Diurnal profiles: demands at an hour.
 
 use netflow_network::{ConnectionSpec, Network, Source};
-use netflow_scenario::{Prepared, Problem, from_str};
+use netflow_scenario::{CompiledScenario, Problem, from_str};
 use proptest::prelude::*;
 
 /// Two paths of equal cost from A to D.
@@ -41,7 +41,7 @@ name = "home"
 factors = [1]
 "#;
 
-fn load(text: &str, options: &[&str]) -> Prepared {
+fn load(text: &str, options: &[&str]) -> CompiledScenario {
     let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     let prepared = from_str("test.toml", text, "".as_ref(), &options);
     prepared.unwrap_or_else(|problems| panic!("{problems}\n{text}"))
@@ -51,14 +51,14 @@ fn start(settings: &str) -> String {
     format!("[simulation]\nduration = \"10 s\"\n{settings}\n{SQUARE}")
 }
 
-fn spec<'a>(prepared: &'a Prepared, name: &str) -> &'a ConnectionSpec {
+fn spec<'a>(prepared: &'a CompiledScenario, name: &str) -> &'a ConnectionSpec {
     let id = prepared.network.connection_by_name(name);
     let id = id.unwrap_or_else(|| panic!("no {name}"));
     prepared.network.connection_spec(id)
 }
 
 /// Returns the rate of a fixed-rate source, in packets per second.
-fn rate_pps(prepared: &Prepared, name: &str) -> f64 {
+fn rate_pps(prepared: &CompiledScenario, name: &str) -> f64 {
     match spec(prepared, name).source {
         Source::Constant { rate_pps } | Source::Poisson { rate_pps } => rate_pps,
         _ => panic!("{name}"),
@@ -232,7 +232,7 @@ fn tables_and_gravity_have_days() {
         let prepared = from_str("test.toml", &text, folder.path(), &options);
         prepared.unwrap_or_else(|problems| panic!("{problems}"))
     };
-    let pps = |prepared: &Prepared| {
+    let pps = |prepared: &CompiledScenario| {
         let names = ["A->B/poisson", "A->C/poisson", "A->B/constant"];
         names.map(|name| rate_pps(prepared, name))
     };

@@ -1,7 +1,7 @@
 //! Classes and paths of demands, compared with networks in which connections have them explicitly.
 
 use netflow_network::{ConnectionId, ConnectionSpec, LinkId, Network, NodeId, Source};
-use netflow_scenario::{Prepared, for_steady, from_str};
+use netflow_scenario::{CompiledScenario, for_steady_state, from_str};
 
 /// Two paths of equal cost from A to D, with queues for classes on both.
 const LINKS: &str = r#"
@@ -30,7 +30,7 @@ fn is_answered(kind: &str) -> bool {
         .any(|it| kind.contains(it))
 }
 
-fn load(text: &str) -> Prepared {
+fn load(text: &str) -> CompiledScenario {
     let prepared = from_str("test.toml", text, "".as_ref(), &[]);
     prepared.unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
@@ -266,13 +266,13 @@ fn tables_have_classes_and_paths() {
 fn the_steady_state_of_packets_has_the_demands_of_fluids() {
     let steady = |model: &str| {
         let text = scenario(model, false, "rate = '1 Mbit/s'", "");
-        for_steady(load(&text), |settings| {
+        for_steady_state(load(&text), |settings| {
             from_str("test.toml", &text, "".as_ref(), settings)
         })
     };
     let (packets, fluid) = (steady("packets"), steady("fluid"));
     assert_eq!(packets.demands.len(), 1);
-    let sends = |it: &Prepared| -> Vec<String> {
+    let sends = |it: &CompiledScenario| -> Vec<String> {
         let ids = it.network.connections();
         ids.map(|id| format!("{:?}", it.network.connection_spec(id)))
             .collect()
@@ -280,7 +280,7 @@ fn the_steady_state_of_packets_has_the_demands_of_fluids() {
     assert_eq!(sends(&packets), sends(&fluid));
     assert_ne!(packets.options.model, fluid.options.model);
     let text = scenario("packets", false, "rate = '1 Mbit/s'", "").replace("demand = [", "connection = [{ name = 'c', from = 'A', to = 'D', source = { window = 'reno' } }]\ndemand = [");
-    let kept = for_steady(load(&text), |settings| {
+    let kept = for_steady_state(load(&text), |settings| {
         from_str("test.toml", &text, "".as_ref(), settings)
     });
     assert_eq!(sends(&kept), sends(&load(&text)));

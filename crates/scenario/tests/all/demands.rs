@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netflow_network::{Acks, Application, ConnectionSpec, Source};
-use netflow_scenario::{Prepared, from_str};
+use netflow_scenario::{CompiledScenario, from_str};
 use netflow_simulation::{Run, Simulation};
 use netflow_workload::{Distribution, WaitFor};
 
@@ -20,7 +20,7 @@ to = "C"
 bandwidth = "50 Mbit/s"
 "#;
 
-fn good(parts: &[&str], options: &[&str]) -> Prepared {
+fn good(parts: &[&str], options: &[&str]) -> CompiledScenario {
     let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     let prepared = from_str("test.toml", &parts.concat(), "".as_ref(), &options);
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
@@ -28,7 +28,7 @@ fn good(parts: &[&str], options: &[&str]) -> Prepared {
     prepared
 }
 
-fn spec<'a>(prepared: &'a Prepared, name: &str) -> &'a ConnectionSpec {
+fn spec<'a>(prepared: &'a CompiledScenario, name: &str) -> &'a ConnectionSpec {
     let network = &prepared.network;
     let id = network.connection_by_name(name);
     network.connection_spec(id.unwrap_or_else(|| panic!("no {name}")))

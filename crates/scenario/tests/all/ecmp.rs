@@ -1,7 +1,7 @@
 //! Traffic that is split among equal-cost paths.
 
 use netflow_network::{Application, ConnectionId, Model, Network, Source};
-use netflow_scenario::{Prepared, from_str};
+use netflow_scenario::{CompiledScenario, from_str};
 
 /// Two paths of two links from A to D.
 const SQUARE: &str = r#"
@@ -14,13 +14,13 @@ link = [
 ]
 "#;
 
-fn load(traffic: &str, options: &[&str]) -> Result<Prepared, String> {
+fn load(traffic: &str, options: &[&str]) -> Result<CompiledScenario, String> {
     let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     let text = format!("{SQUARE}{traffic}");
     from_str("test.toml", &text, "".as_ref(), &options).map_err(|problems| problems.to_string())
 }
 
-fn good(traffic: &str, options: &[&str]) -> Prepared {
+fn good(traffic: &str, options: &[&str]) -> CompiledScenario {
     load(traffic, options).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -161,11 +161,11 @@ fn a_part_is_not_called_as_something_else() {
 fn what_moves_as_a_whole_is_told() {
     let of = |traffic: &str, is_solved| {
         let event = "event = [{ at = '5 s', link = 'A->B', down = true }]";
-        let told = good(&format!("{traffic}\n{event}"), &[]).means_warnings(is_solved, 10.0);
+        let told = good(&format!("{traffic}\n{event}"), &[]).mean_traffic_warnings(is_solved, 10.0);
         let moved = |it: &&String| it.contains("routers would divide");
         assert!(
             !good(traffic, &[])
-                .means_warnings(is_solved, 10.0)
+                .mean_traffic_warnings(is_solved, 10.0)
                 .iter()
                 .any(|it| moved(&it))
         );

@@ -5,7 +5,7 @@ use std::path::Path;
 #[cfg(unix)]
 use std::time::Duration;
 
-use netflow_scenario::{Prepared, ProblemKind, Problems, load};
+use netflow_scenario::{CompiledScenario, ProblemKind, Problems, load};
 use netflow_simulation::{Change, GilbertElliott, LinkLoss};
 
 const SCENARIO: &str = "[simulation]\nduration = \"10 s\"\n[include]\nlinks = \"links.csv\"\nconnections = \"connections.csv\"\n";
@@ -18,7 +18,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-fn read(files: &[(&str, &str)]) -> Result<Prepared, Problems> {
+fn read(files: &[(&str, &str)]) -> Result<CompiledScenario, Problems> {
     let folder = folder(files);
     load(&folder.path().join("topology.toml"), &[])
 }

@@ -1,10 +1,10 @@
 //! Generated scenarios, which must be valid for all parameters.
 
 use netflow_scenario::from_str;
-use netflow_scenario::new::{Kind, Wishes};
+use netflow_scenario::generate::{Kind, SizeRequest};
 use proptest::prelude::*;
 
-fn wishes() -> impl Strategy<Value = Wishes> {
+fn wishes() -> impl Strategy<Value = SizeRequest> {
     let some = |range| prop::option::of(range);
     (
         some(0..150_usize),
@@ -12,7 +12,7 @@ fn wishes() -> impl Strategy<Value = Wishes> {
         some(0..300_usize),
         any::<u64>(),
     )
-        .prop_map(|(nodes, links, connections, seed)| Wishes {
+        .prop_map(|(nodes, links, connections, seed)| SizeRequest {
             nodes,
             links,
             connections,
@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn the_defaults_grow_with_the_nodes(kind in prop::sample::select(&Kind::ALL), nodes in 4..200_usize) {
-        let wishes = Wishes { nodes: Some(nodes), ..Wishes::default() };
+        let wishes = SizeRequest { nodes: Some(nodes), ..SizeRequest::default() };
         prop_assert!(kind.write(&wishes).is_ok());
     }
 }
@@ -68,7 +68,7 @@ fn is_connected(network: &netflow_simulation::Network) -> bool {
 #[test]
 fn impossible_wishes_are_refused_with_what_is_possible() {
     let refuse = |kind: Kind, nodes, links, connections| {
-        let wishes = Wishes {
+        let wishes = SizeRequest {
             nodes,
             links,
             connections,
@@ -109,7 +109,7 @@ fn impossible_wishes_are_refused_with_what_is_possible() {
 fn kinds_are_known_by_their_names() {
     for kind in Kind::ALL {
         assert_eq!(kind.name().parse(), Ok(kind));
-        let text = kind.write(&Wishes::default()).unwrap();
+        let text = kind.write(&SizeRequest::default()).unwrap();
         assert!(text.starts_with(&format!("# {kind}: {}", kind.description())));
     }
     assert!("ring".parse::<Kind>().is_err());

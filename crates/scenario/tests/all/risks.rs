@@ -1,7 +1,7 @@
 //! Shared failures: duplex links, nodes, shared-risk groups.
 
 use netflow_network::{Change, LinkId, Network};
-use netflow_scenario::{Prepared, from_str, load};
+use netflow_scenario::{CompiledScenario, from_str, load};
 
 const START: &str = "[simulation]\nduration = \"10 s\"\n";
 const CONNECTION: &str =
@@ -11,7 +11,7 @@ fn link(from: &str, to: &str, more: &str) -> String {
     format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nbandwidth = \"8 Mbit/s\"\n{more}\n")
 }
 
-fn read(parts: &[&str], options: &[&str]) -> Prepared {
+fn read(parts: &[&str], options: &[&str]) -> CompiledScenario {
     let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     let text = [START, &parts.concat(), CONNECTION].concat();
     let read = from_str("test.toml", &text, "".as_ref(), &options);
@@ -45,7 +45,7 @@ fn both_directions_of_a_link_are_in_its_groups() {
             ("river", vec!["A->B", "B->A", "B->C", "C->B"]),
         ]
     );
-    let other = |name: &str| network.other_way(network.link_by_name(name).unwrap());
+    let other = |name: &str| network.opposite_direction(network.link_by_name(name).unwrap());
     assert_eq!(other("A->B"), network.link_by_name("B->A"));
     assert_eq!(other("B->A"), network.link_by_name("A->B"));
     // Two one-way links are not a duplex link.
@@ -54,7 +54,7 @@ fn both_directions_of_a_link_are_in_its_groups() {
     let again = network.to_builder().build().unwrap();
     assert_eq!(groups(&again), groups(&network));
     assert_eq!(
-        again.other_way(again.link_by_name("A->B").unwrap()),
+        again.opposite_direction(again.link_by_name("A->B").unwrap()),
         again.link_by_name("B->A")
     );
 }

@@ -36,7 +36,7 @@ fn packets() -> impl Strategy<Value = PacketCount> {
     (1.0..1e9).prop_map(|packets| Quantity(Packets(packets)).into())
 }
 
-fn room(range: std::ops::Range<f64>) -> impl Strategy<Value = RoomSetting> {
+fn room(range: std::ops::Range<f64>) -> impl Strategy<Value = BufferSetting> {
     let sizes = size(range).prop_map(|it| Room::Size(it.0));
     let times = (1e-6..100.0).prop_map(|time| Room::Time(Seconds(time)));
     prop_oneof![sizes, times].prop_map(|room| Quantity(room).into())

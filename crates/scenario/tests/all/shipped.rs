@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use netflow_problems::shipped_scenarios;
-use netflow_scenario::{Prepared, load};
+use netflow_scenario::{CompiledScenario, load};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 
-fn good(path: &Path) -> Prepared {
+fn good(path: &Path) -> CompiledScenario {
     load(path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 

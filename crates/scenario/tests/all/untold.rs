@@ -14,9 +14,9 @@ fn warned(link: &str, connections: &[&str]) -> Vec<String> {
     text += &format!("connection = [{}]", all.join(", "));
     let loaded = from_str("untold.toml", &text, "".as_ref(), &[]);
     let mut prepared = loaded.unwrap_or_else(|problems| panic!("{problems}"));
-    let told = prepared.means_warnings(false, 10.0);
+    let told = prepared.mean_traffic_warnings(false, 10.0);
     prepared.options.model = Model::PACKETS;
-    let of_packets = prepared.means_warnings(false, 10.0);
+    let of_packets = prepared.mean_traffic_warnings(false, 10.0);
     assert!(of_packets.is_empty(), "{text}: {of_packets:?}");
     told
 }
@@ -86,7 +86,7 @@ fn paths_of_linux_outside_the_compared_range_are_named() {
         );
         let loaded = from_str("compared.toml", &text, "".as_ref(), &[]);
         let prepared = loaded.unwrap_or_else(|problems| panic!("{problems}"));
-        prepared.means_warnings(false, 10.0)
+        prepared.mean_traffic_warnings(false, 10.0)
     };
     for (bandwidth, delay, more) in [
         ("100 Mbit/s", "20 ms", " }"),

@@ -1,6 +1,6 @@
 //! Settings and their values in the network.
 
-use netflow_scenario::{Prepared, Problem, Problems, from_str};
+use netflow_scenario::{CompiledScenario, Problem, Problems, from_str};
 use netflow_simulation::Run;
 use netflow_simulation::{
     Acks, Adaptive, Application, Buffer, Cells, Change, Coupling, DropPolicy, FluidOptions,
@@ -12,17 +12,17 @@ const START: &str = "[simulation]\nduration = \"10 s\"\n";
 const LINK: &str = "\n[[link]]\nfrom = \"A\"\nto = \"B\"\nbandwidth = \"8 Mbit/s\"\n";
 const CONNECTION: &str = "\n[[connection]]\nname = \"c1\"\nfrom = \"A\"\nto = \"B\"\nsource = { profile = \"ns-reno\" }\n";
 
-fn read(text: &str) -> Result<Prepared, Problems> {
+fn read(text: &str) -> Result<CompiledScenario, Problems> {
     from_str("test.toml", text, "".as_ref(), &[])
 }
 
-fn good(text: &str) -> Prepared {
+fn good(text: &str) -> CompiledScenario {
     let prepared = read(text).unwrap_or_else(|problems| panic!("{problems}"));
     assert!(prepared.warnings.is_empty(), "{}", prepared.warnings[0]);
     prepared
 }
 
-pub fn with_options(options: &[&str]) -> Result<Prepared, Problems> {
+pub fn with_options(options: &[&str]) -> Result<CompiledScenario, Problems> {
     let options: Vec<String> = options.iter().map(ToString::to_string).collect();
     from_str(
         "test.toml",

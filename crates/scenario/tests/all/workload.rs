@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use netflow_scenario::{Prepared, from_str, parse, workloads};
+use netflow_scenario::{CompiledScenario, from_str, parse, workloads};
 use netflow_simulation::{Source, TcpVariant, WorkloadSpec};
 use netflow_tcpmodel::CongestionControl;
 use netflow_workload::{Application, Distribution, Http, Telnet};
@@ -51,7 +51,7 @@ keystroke-gap = { constant = "200 ms" }
 echo-size = { constant = "1 B" }
 "#;
 
-fn good(text: &str) -> Prepared {
+fn good(text: &str) -> CompiledScenario {
     let prepared = from_str("test.toml", text, "".as_ref(), &[]);
     let prepared = prepared.unwrap_or_else(|problems| panic!("{problems}"));
     assert!(prepared.warnings.is_empty(), "{}", prepared.warnings[0]);

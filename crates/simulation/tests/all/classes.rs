@@ -35,7 +35,7 @@ impl Lab {
             buffer: self.buffer,
             queue: DropPolicy::DropTail,
         };
-        builder.schedule(ClassedLink {
+        builder.schedule(MultiQueueLink {
             link,
             scheduler: self.scheduler,
             classes: self.weights.iter().enumerate().map(class).collect(),
@@ -226,7 +226,7 @@ fn queues_of_classes_are_estimates_in_fluids() {
         let network = simulation.network();
         // Class queues precede the others, in their order.
         let queues: Vec<LinkId> = network
-            .sharing_with(network.links().next().unwrap())
+            .queues_sharing_with(network.links().next().unwrap())
             .unwrap()
             .collect();
         assert_eq!(queues.len(), classes.len());
@@ -265,7 +265,7 @@ fn a_class_that_nobody_is_in_changes_nothing() {
         let plain = wide.build();
         let mut builder = plain.to_builder();
         for link in plain.links() {
-            builder.schedule(ClassedLink {
+            builder.schedule(MultiQueueLink {
                 link,
                 scheduler: [Scheduler::Priority, Scheduler::Wfq][seed as usize % 2],
                 classes: vec![QueueClass {
@@ -329,7 +329,7 @@ fn a_bandwidth_set_by_hand_holds_for_all_queues() {
             let mut builder = NetworkBuilder::new();
             let (from, to) = (builder.node("A"), builder.node("B"));
             let link = builder.link(netflow_problems::link(from, to, BPS, 0.01, 50.0));
-            builder.schedule(ClassedLink {
+            builder.schedule(MultiQueueLink {
                 link,
                 scheduler,
                 classes: vec![QueueClass {
@@ -395,7 +395,7 @@ fn losses_on_the_way_hold_for_all_queues() {
             buffer: Buffer::Packets(50.0),
             queue: DropPolicy::DropTail,
         };
-        builder.schedule(ClassedLink {
+        builder.schedule(MultiQueueLink {
             link,
             scheduler,
             classes: vec![class],
@@ -468,7 +468,7 @@ fn a_path_that_is_set_leads_through_the_queues_of_classes() {
                         buffer: Buffer::Packets(20.0),
                         queue: DropPolicy::DropTail,
                     };
-                    builder.schedule(ClassedLink {
+                    builder.schedule(MultiQueueLink {
                         link,
                         scheduler,
                         classes: vec![class],

@@ -225,7 +225,7 @@ fn queues_share_their_link() {
             buffer: Buffer::Packets(50.0),
             queue: DropPolicy::DropTail,
         };
-        lab.builder.schedule(ClassedLink {
+        lab.builder.schedule(MultiQueueLink {
             link: lab.link,
             scheduler,
             classes: vec![class("AF1", 3.0), class("AF2", 1.0)],
@@ -272,7 +272,7 @@ fn a_saved_run_goes_on_with_the_same_bits() {
         let mut lab = Lab::new(rio(Discipline::RioC));
         let members = vec![lab.constant("a", 700.0), lab.constant("b", 600.0)];
         lab.aggregate("F", standard(2e6, 3e6), members);
-        lab.builder.schedule(ClassedLink {
+        lab.builder.schedule(MultiQueueLink {
             link: lab.link,
             scheduler: Scheduler::Wfq,
             classes: vec![QueueClass {

@@ -195,7 +195,7 @@ fn ids_of_another_builder_are_told_for_what_they_were_given() {
     assert_eq!(wrong(it.builder), told);
 
     let mut it = lab();
-    it.builder.schedule(ClassedLink {
+    it.builder.schedule(MultiQueueLink {
         link,
         scheduler: Scheduler::Priority,
         classes: Vec::new(),
@@ -254,7 +254,7 @@ fn users_on_a_connection_of_no_workload_are_refused() {
 #[test]
 fn a_misspelt_class_does_not_put_packets_into_the_link_s_own_queue() {
     let mut it = Lab::new();
-    it.builder.schedule(ClassedLink {
+    it.builder.schedule(MultiQueueLink {
         link: it.link,
         scheduler: Scheduler::Priority,
         classes: vec![QueueClass {

@@ -207,7 +207,7 @@ fn classes_share_bits_on_the_wire() {
         overhead: Overhead::of(38.0),
         ..link(from, to, 10e6, 0.001, 100.0)
     });
-    b.schedule(ClassedLink {
+    b.schedule(MultiQueueLink {
         link: id,
         scheduler: Scheduler::Wfq,
         classes: ["small", "large"]

@@ -89,16 +89,16 @@ impl Recorder for Parts {
         Ok(())
     }
 
-    fn piece(&mut self, piece: &Interval<'_>) {
+    fn partial_interval(&mut self, piece: &Interval<'_>) {
         self.pieces_s
             .push((piece.time_s - piece.length_s, piece.time_s));
     }
 
-    fn next_bound_s(&self) -> Option<f64> {
+    fn next_checkpoint_s(&self) -> Option<f64> {
         self.bounds_s.get(self.seen.len()).copied()
     }
 
-    fn bound(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
+    fn checkpoint(&mut self, simulation: &mut dyn Run) -> Result<(), RunError> {
         self.seen.push(Seen::of(simulation));
         simulation.begin_period();
         Ok(())
@@ -147,7 +147,7 @@ fn run(network: &Network, options: Options) -> (Parts, Seen) {
         ends_s: Vec::new(),
     };
     simulation.run(0.5, &mut parts, || false).unwrap();
-    simulation.count_since(&Period::default());
+    simulation.resume_period(&Period::default());
     let whole = Seen::of(&simulation);
     (parts, whole)
 }

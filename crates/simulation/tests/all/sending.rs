@@ -72,7 +72,7 @@ fn what_applications_make_is_data() {
             let id = network.connections().next().unwrap();
             let totals = as_packets(network, 20.0, 1).connection_totals(id);
             let told = format!("{source:?}, {size_pkts:?}: {totals:?}");
-            let made_pkts = totals.made_pkts.unwrap();
+            let made_pkts = totals.generated_pkts.unwrap();
             assert!(size_pkts.is_none_or(|size| size == made_pkts), "{told}");
             let goodput_pkts = totals.mean_goodput_pps * 20.0;
             assert!((goodput_pkts - made_pkts).abs() < 1e-6, "{told}");

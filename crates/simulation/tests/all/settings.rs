@@ -380,10 +380,10 @@ fn what_is_set_of_users_at_the_start_is_as_if_it_was_built_so() {
             })
             .count();
         for (a, b) in experiences(&set).iter().zip(&experiences(&built)) {
-            assert_eq!((a.came, a.gone), (b.came, b.gone), "{seed}");
+            assert_eq!((a.arrived, a.finished), (b.arrived, b.finished), "{seed}");
             // Except the time in an empty network, which refers to the paths that the network was
             // built with.
-            let told = |it: &Wait| (it.user, it.came_s, it.kind, it.wait_s);
+            let told = |it: &ResponseTime| (it.user, it.arrival_s, it.kind, it.wait_s);
             let both = [a, b].map(|it| it.waits.iter().map(told).collect::<Vec<_>>());
             assert_eq!(both[0], both[1], "{seed}");
             waits += a.waits.len();
@@ -400,7 +400,7 @@ fn what_is_set_of_users_at_the_start_is_as_if_it_was_built_so() {
     }
 }
 
-fn experiences(simulation: &Simulation) -> Vec<Experience> {
+fn experiences(simulation: &Simulation) -> Vec<UserStats> {
     simulation.experiences(&|| false).unwrap()
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use netflow_simulation::{
-    Change, EventSpec, Experience, Model, Network, NetworkBuilder, Options, Run, Simulation,
-    TcpVariant, WaitFor, WindowSource, WorkloadSpec,
+    Change, EventSpec, Model, Network, NetworkBuilder, Options, Run, Simulation, TcpVariant,
+    UserStats, WaitFor, WindowSource, WorkloadSpec,
 };
 use netflow_tcpmodel::Stack;
 use netflow_workload::{Application, Distribution, Http, Telnet, Times, Workload};
@@ -104,7 +104,7 @@ fn run(network: Network, duration_s: f64, every_s: f64) -> Simulation {
     simulation
 }
 
-fn waits_s(experience: &Experience, kind: WaitFor) -> Vec<f64> {
+fn waits_s(experience: &UserStats, kind: WaitFor) -> Vec<f64> {
     let of_kind = experience.waits.iter().filter(|wait| wait.kind == kind);
     of_kind.map(|wait| wait.wait_s).collect()
 }
@@ -130,7 +130,7 @@ fn loss_free_files_take_whole_round_trips() {
         let network = network(FAST, vec![workload(application, 5.0)], &[]);
         let simulation = run(network, 25.0, 1.0);
         let experience = &simulation.experiences(&|| false).unwrap()[0];
-        assert_eq!(experience.came, experience.gone);
+        assert_eq!(experience.arrived, experience.finished);
         all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
         all_are(&waits_s(experience, WaitFor::File), rounds(pkts) * RTT_S);
         all_are(&waits_s(experience, WaitFor::Page), rounds(pkts) * RTT_S);
@@ -166,7 +166,7 @@ fn a_long_pause_shrinks_the_window() {
         let network = network(FAST, vec![workload(application, 1.0)], &[]);
         let simulation = run(network, 90.0, 1.0);
         let experience = &simulation.experiences(&|| false).unwrap()[0];
-        assert_eq!(experience.came, experience.gone);
+        assert_eq!(experience.arrived, experience.finished);
         let pages = waits_s(experience, WaitFor::Page);
         for page in pages.chunks(2) {
             all_are(&page[..1], 3.0 * RTT_S);
@@ -193,10 +193,10 @@ fn small_packets_take_little_time() {
     let network = network(slow, vec![workload(application, 0.2)], &[]);
     let simulation = run(network, 30.0, 1.0);
     let experience = &simulation.experiences(&|| false).unwrap()[0];
-    assert!(experience.gone >= 2);
+    assert!(experience.finished >= 2);
     let transmissions_s = (4.0 * 41.0 + 40.0) * 8.0 / 82_000.0;
     let echoes = waits_s(experience, WaitFor::Echo);
-    assert_eq!(echoes.len() as u64, 3 * experience.gone);
+    assert_eq!(echoes.len() as u64, 3 * experience.finished);
     let alone = echoes
         .iter()
         .filter(|echo| (**echo - RTT_S - transmissions_s).abs() < 1e-6);
@@ -224,7 +224,7 @@ fn the_network_carries_what_users_send() {
     let network = network(FAST, vec![workload(application, 10.0)], &[]);
     let simulation = run(network.clone(), 150.0, 10.0);
     let experience = &simulation.experiences(&|| false).unwrap()[0];
-    assert_eq!(experience.came, experience.gone);
+    assert_eq!(experience.arrived, experience.finished);
 
     let spec = network.workloads().next().unwrap();
     let (mut requests, mut replies, mut files, mut pages) = (0, 0, 0, 0);
@@ -307,8 +307,8 @@ fn losses_delay_and_are_counted() {
         }
         let experiences = simulation.experiences(&|| false).unwrap();
         let web = &experiences[0];
-        assert_eq!((web.came, web.came > 10), (web.gone, true));
-        assert_eq!(waits_s(web, WaitFor::File).len() as u64, 4 * web.gone);
+        assert_eq!((web.arrived, web.arrived > 10), (web.finished, true));
+        assert_eq!(waits_s(web, WaitFor::File).len() as u64, 4 * web.finished);
         let pages = waits_s(web, WaitFor::Page);
         assert!(pages.iter().any(|&page_s| page_s > 2.0));
         found.push(experiences);
@@ -332,7 +332,7 @@ fn fluids_carry_means_and_users_wait_as_tcp_does() {
             simulation.step().unwrap();
         }
         let experience = &simulation.experiences(&|| false).unwrap()[0];
-        assert!(experience.came > 50);
+        assert!(experience.arrived > 50);
         all_are(&waits_s(experience, WaitFor::Connect), RTT_S);
         all_are(&waits_s(experience, WaitFor::File), rounds * RTT_S);
         // Five users per second for 20 s, all with requests at once.
@@ -368,7 +368,7 @@ fn models_have_the_same_users() {
             .waits;
         let came: Vec<(u64, f64, WaitFor)> = all
             .iter()
-            .map(|wait| (wait.user, wait.came_s, wait.kind))
+            .map(|wait| (wait.user, wait.arrival_s, wait.kind))
             .collect();
         came
     };
@@ -402,7 +402,10 @@ fn users_of_a_stack_wait_as_single_connections_do() {
             simulation.experiences(&|| false).unwrap().swap_remove(0)
         };
         let (packets, fluid) = (waits(Model::PACKETS), waits(Model::FLUID));
-        assert_eq!((packets.came, packets.gone), (fluid.came, fluid.gone));
+        assert_eq!(
+            (packets.arrived, packets.finished),
+            (fluid.arrived, fluid.finished)
+        );
         for kind in [WaitFor::Connect, WaitFor::File] {
             let (packets, fluid) = (waits_s(&packets, kind), waits_s(&fluid, kind));
             assert_eq!(packets.len(), fluid.len());
@@ -484,16 +487,16 @@ proptest! {
         }
         let experience = &simulation.experiences(&|| false).unwrap()[0];
         // No user has arrived for a long time.
-        prop_assert_eq!(experience.gone, experience.came);
+        prop_assert_eq!(experience.finished, experience.arrived);
         for wait in &experience.waits {
             prop_assert!(wait.wait_s >= 0.999 * wait.rtt_s, "{:?}", wait);
         }
         let of = |kind| waits_s(experience, kind).len() as u64;
         if telnet {
-            prop_assert!(of(WaitFor::Echo) >= 20 * experience.gone);
+            prop_assert!(of(WaitFor::Echo) >= 20 * experience.finished);
         } else {
-            prop_assert!(of(WaitFor::Page) >= 2 * experience.gone);
-            prop_assert!(of(WaitFor::File) >= 2 * files.ceil() as u64 * experience.gone);
+            prop_assert!(of(WaitFor::Page) >= 2 * experience.finished);
+            prop_assert!(of(WaitFor::File) >= 2 * files.ceil() as u64 * experience.finished);
         }
     }
 }
@@ -569,7 +572,7 @@ fn workloads_may_change_their_rows() {
         let one = experiences(model, vec![named("few", 2.0), named("many", 9.0)]);
         let mut other = experiences(model, vec![named("many", 9.0), named("few", 2.0)]);
         other.reverse();
-        assert!(one[0].came > 10 && one == other);
+        assert!(one[0].arrived > 10 && one == other);
     }
 }
 
@@ -599,6 +602,6 @@ fn users_of_a_resumed_run_wait_as_if_it_had_never_stopped() {
         }
     }
     let waits = simulation.experiences(&|| false).unwrap();
-    assert!(waits[0].came > 50);
+    assert!(waits[0].arrived > 50);
     assert_eq!(waits, resumed.experiences(&|| false).unwrap());
 }

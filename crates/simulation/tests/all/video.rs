@@ -69,7 +69,7 @@ fn watched(
 }
 
 /// Returns the waiting times of one viewer, in order.
-fn of_viewer(experience: &Experience, user: u64, kind: WaitFor) -> Vec<f64> {
+fn of_viewer(experience: &UserStats, user: u64, kind: WaitFor) -> Vec<f64> {
     let waits = experience.waits.iter();
     let mine = waits.filter(|wait| wait.user == user && wait.kind == kind);
     mine.map(|wait| wait.wait_s).collect()
@@ -87,7 +87,7 @@ fn stalls_are_as_long_as_chunks_are_late() {
         let downloads = random.random_range(0..3);
         let simulation = watched(bitrate_bps, 3600.0, down_bps, downloads, 0.01);
         let experience = &simulation.experiences(&|| false).unwrap()[0];
-        for user in 0..experience.came {
+        for user in 0..experience.arrived {
             let files_s = of_viewer(experience, user, WaitFor::File);
             let Some((first_s, more_s)) = files_s.split_first() else {
                 continue;
@@ -113,9 +113,9 @@ fn stalls_are_as_long_as_chunks_are_late() {
 fn a_video_with_room_plays_at_its_bitrate() {
     let simulation = watched(2e6, 10.0, 20e6, 0, 0.01);
     let experience = &simulation.experiences(&|| false).unwrap()[0];
-    assert!(experience.came > 0 && experience.came == experience.gone);
+    assert!(experience.arrived > 0 && experience.arrived == experience.finished);
     let chunks = LENGTH_S / CHUNK_S;
-    for user in 0..experience.came {
+    for user in 0..experience.arrived {
         let files_s = of_viewer(experience, user, WaitFor::File);
         assert_eq!(files_s.len(), chunks as usize);
         assert!(of_viewer(experience, user, WaitFor::Stall).is_empty());
@@ -128,7 +128,7 @@ fn a_video_with_room_plays_at_its_bitrate() {
     }
     let link = simulation.network().links().next().unwrap();
     let bits = simulation.link_totals(link).utilization * 400.0 * 20e6;
-    let video_bits = experience.came as f64 * LENGTH_S * 2e6 * 1500.0 / 1460.0;
+    let video_bits = experience.arrived as f64 * LENGTH_S * 2e6 * 1500.0 / 1460.0;
     assert!(
         (bits / video_bits - 1.0).abs() < 0.01,
         "{bits} {video_bits}"
@@ -140,7 +140,7 @@ fn a_video_with_room_plays_at_its_bitrate() {
 fn a_link_below_the_bitrate_plays_at_its_own() {
     let simulation = watched(3e6, 20.0, 2e6, 0, 0.0004);
     let experience = &simulation.experiences(&|| false).unwrap()[0];
-    assert_eq!(experience.came, 1);
+    assert_eq!(experience.arrived, 1);
     let stalls_s: f64 = of_viewer(experience, 0, WaitFor::Stall).iter().sum();
     // The first chunk is loaded before playback.
     let loads_s = (LENGTH_S - CHUNK_S) * 3e6 * (1500.0 / 1460.0) / 2e6;

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use netflow_network::{
-    Acks, Change, ConnectionId, ConnectionSpec, Detours, EventSpec, LinkId, LinkSpec, Network,
-    NetworkBuilder, NodeId, Portion, Source,
+    Acks, Change, ConnectionId, ConnectionSpec, EcmpShare, EventSpec, LinkId, LinkSpec, Network,
+    NetworkBuilder, NodeId, Rerouter, Source,
 };
 use netflow_problems::{RandomNetwork, connection, link, one_way, random_network, with_circuits};
 use netflow_steady::{
@@ -60,7 +60,11 @@ fn endless(seed: u64) -> Network {
 fn taken_down(network: &Network, case: &FailureCase) -> HashSet<LinkId> {
     let of = |failing: &Failing| -> Vec<LinkId> {
         match *failing {
-            Failing::Link(id) => network.other_way(id).into_iter().chain([id]).collect(),
+            Failing::Link(id) => network
+                .opposite_direction(id)
+                .into_iter()
+                .chain([id])
+                .collect(),
             Failing::Node(node) => {
                 let at = |spec: &LinkSpec| spec.from == node || spec.to == node;
                 let all = network.links();
@@ -328,14 +332,14 @@ fn grid(seed: u64, without: &[usize]) -> Network {
         let transfers = Arc::new(Transfers::new(size, 1460.0, 10.0));
         let transfers = rng.random_bool(0.5).then_some(transfers);
         let paths = equal.shares(nodes[from], nodes[to]);
-        let portions = Portion::of_each(paths.iter().map(|path| path.share));
+        let portions = EcmpShare::of_each(paths.iter().map(|path| path.share));
         for (part, (path, portion)) in paths.iter().zip(portions).enumerate() {
             let rate_pps = pps * path.share;
             let name = format!("d{demand}/{part}");
             let spec = one_way(&name, nodes[from], nodes[to], Source::Poisson { rate_pps });
             builder.connection(ConnectionSpec {
                 flow: Some(path.flow),
-                divides: Some(portion),
+                ecmp_share: Some(portion),
                 transfers: transfers.clone(),
                 ..spec
             });
@@ -384,7 +388,7 @@ fn what_shares_paths_is_divided_anew() {
     let (mut cases, mut divided, mut times) = (0, 0, 0);
     for seed in 0..12 {
         let network = grid(seed, &[]);
-        let detours = Detours::new(&network, 1e9);
+        let detours = Rerouter::new(&network, 1e9);
         let links: Vec<LinkId> = network.links().collect();
         for first in 0..links.len() {
             for failed in [vec![first], vec![first, (7 * first + 3) % links.len()]] {
@@ -407,7 +411,7 @@ fn what_shares_paths_is_divided_anew() {
                 let by_event = match rest.is_empty() {
                     true => Solver::new(&later, 1e9),
                     false => {
-                        Solver::rerouted(&later, 1e9, &Detours::new(&later, 1e9).around(&rest))
+                        Solver::rerouted(&later, 1e9, &Rerouter::new(&later, 1e9).around(&rest))
                     }
                 };
                 let without = grid(seed, &failed);

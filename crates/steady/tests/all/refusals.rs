@@ -1,8 +1,8 @@
 //! Errors for networks without a steady state.
 
 use netflow_network::{
-    Application, Buffer, Change, ClassedLink, ConnectionSpec, DropPolicy, EventSpec, QueueClass,
-    Room, Scheduler, Source, WindowSource,
+    Application, Buffer, BufferLimit, Change, ConnectionSpec, DropPolicy, EventSpec,
+    MultiQueueLink, QueueClass, Scheduler, Source, WindowSource,
 };
 use netflow_problems::{connection, link};
 use netflow_steady::{Bounds, Solver, SteadyError, SteadyOptions, Which, solve};
@@ -107,7 +107,7 @@ fn a_link_with_queues_for_classes_is_refused() {
     let mut pair = pair(10.0);
     let id = pair.poisson("c1", 100.0);
     let link = pair.there;
-    pair.builder.schedule(ClassedLink {
+    pair.builder.schedule(MultiQueueLink {
         link,
         scheduler: Scheduler::Priority,
         classes: vec![QueueClass {
@@ -147,13 +147,13 @@ fn options_out_of_range_are_refused() {
     for value in [-1.0, f64::NAN, f64::INFINITY] {
         bad(solver.set_bandwidth(there, value));
         bad(solver.set_delay(there, value));
-        let room = Room {
+        let room = BufferLimit {
             nominal_pkts: value,
             bits: None,
             time: None,
         };
         bad(solver.set_buffer(there, room));
-        let room = Room {
+        let room = BufferLimit {
             nominal_pkts: 10.0,
             bits: Some(value),
             time: None,

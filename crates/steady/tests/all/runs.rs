@@ -104,7 +104,7 @@ fn delays_apart(network: &Network, run: &mut Simulation, steady: &Steady) -> Vec
     for _ in 0..64 {
         run.step().unwrap();
     }
-    run.count_since(&period);
+    run.resume_period(&period);
     let apart = network.connections().filter_map(|id| {
         let run_s = run.connection_totals(id).mean_delay_s?;
         let it = steady.connection(id);

@@ -1,6 +1,6 @@
 //! Adjoint derivatives, compared with finite differences.
 
-use netflow_network::{ConnectionId, Network, Room};
+use netflow_network::{BufferLimit, ConnectionId, Network};
 use netflow_steady::{Measure, Solver, Steady, SteadyOptions, Which};
 
 use crate::networks::{
@@ -115,7 +115,7 @@ fn compare(seed: u64, network: &Network, compared: &mut Compared) {
             });
             let (pkts, room) = (base.link(id).buffer_pkts, network.room(id));
             it.one("buffer", pkts, pkts, all.by_buffer[l], |s, x| {
-                let room = Room {
+                let room = BufferLimit {
                     nominal_pkts: room.nominal_pkts * x / pkts,
                     bits: room.bits.map(|bits| bits * x / pkts),
                     time: room.time,

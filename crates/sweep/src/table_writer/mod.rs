@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use netflow_results::Format;
 use serde::Serialize;
 
-use netflow_results::columns::{Cell, Column, Data, Filling};
+use netflow_results::columns::{Cell, Column, Data, RowAppender};
 
 /// Rows per batch, small enough that the batches of all threads fit in memory.
 const BATCH: usize = 16 * 1024;
@@ -61,7 +61,7 @@ impl<W: Write + Send + 'static> TableWriter<W> {
     pub(crate) fn add<R: Serialize>(&mut self, case: &[Cell<'_>], rows: &[R]) -> io::Result<()> {
         let (case_columns, row_columns) = self.data.split_at_mut(self.case_columns);
         for row in rows {
-            Filling::add(&self.columns[self.case_columns..], row_columns, row);
+            RowAppender::add(&self.columns[self.case_columns..], row_columns, row);
         }
         let gathered = row_columns.first().map_or(0, Data::len);
         for (data, cell) in case_columns.iter_mut().zip(case) {

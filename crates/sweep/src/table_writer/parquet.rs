@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use netflow_results::columns::{Column, Data, Kind, array, schema};
+use netflow_results::columns::{Column, ColumnType, Data, array, schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression;
@@ -32,7 +32,7 @@ impl<W: Write + Send> Parquet<W> {
             .set_column_statistics_enabled(CASE.into(), EnabledStatistics::Chunk);
         let repeated = columns.iter().enumerate();
         let repeated =
-            repeated.filter(|(i, column)| *i < case_columns || column.kind == Kind::Text);
+            repeated.filter(|(i, column)| *i < case_columns || column.kind == ColumnType::Text);
         let properties = repeated.fold(properties, |properties, (_, column)| {
             let path = vec![column.name.clone()];
             properties.set_column_dictionary_enabled(path.into(), true)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use netflow_results::Format;
-use netflow_scenario::{Prepared, Problems, from_str};
+use netflow_scenario::{CompiledScenario, Problems, from_str};
 use netflow_sweep::{Axis, Error, Request, Sweep};
 
 const SCENARIO: &str = r#"
@@ -22,7 +22,7 @@ connection = [
 ]
 "#;
 
-pub fn load(settings: &[String]) -> Result<Prepared, Problems> {
+pub fn load(settings: &[String]) -> Result<CompiledScenario, Problems> {
     from_str("lab.toml", SCENARIO, Path::new("."), settings)
 }
 

@@ -1,8 +1,8 @@
 //! Overhead of a sweep over its cases; ignored by default.
 
 use netflow_results::Format;
-use netflow_scenario::new::{Wishes, random};
-use netflow_scenario::{Prepared, Problems, from_str};
+use netflow_scenario::generate::{SizeRequest, random};
+use netflow_scenario::{CompiledScenario, Problems, from_str};
 use netflow_steady::{SteadyOptions, solve};
 use netflow_sweep::{Axis, Request, Sweep, WriteOptions};
 
@@ -26,12 +26,12 @@ fn sweep_overhead_is_small() {
     const PARTS: u32 = 25;
     /// A prime stride, so that the selected cases cover all values of the settings.
     const EVERY: u64 = 499;
-    let text = random(&Wishes {
+    let text = random(&SizeRequest {
         nodes: Some(100),
-        ..Wishes::default()
+        ..SizeRequest::default()
     })
     .unwrap();
-    let load = |settings: &[String]| -> Result<Prepared, Problems> {
+    let load = |settings: &[String]| -> Result<CompiledScenario, Problems> {
         from_str("random.toml", &text, ".".as_ref(), settings)
     };
     let base = load(&[]).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netflow_network::{Change, EventSpec};
-use netflow_results::{Scope, Summary, Watch, Watched};
+use netflow_results::{MeasurementWindow, Summary, SummaryRecorder, WithSummary};
 use netflow_scenario::from_str;
 use netflow_simulation::{Options, Simulation};
 use netflow_steady::{SteadyOptions, solve};
@@ -168,11 +168,13 @@ fn run_matches_its_seed() {
             ..scenario.options
         };
         let mut simulation = Simulation::new(scenario.network.clone(), options).unwrap();
-        let mut watched = Watched {
+        let mut watched = WithSummary {
             recorder: Nothing,
-            watch: Watch::new(Scope::whole(options.duration_s), &scenario.network, &|| {
-                false
-            }),
+            watch: SummaryRecorder::new(
+                MeasurementWindow::whole(options.duration_s),
+                &scenario.network,
+                &|| false,
+            ),
         };
         simulation.run(0.5, &mut watched, || false).unwrap();
         let summary: Summary = watched.watch.finish(&mut simulation, Vec::new()).unwrap().0;

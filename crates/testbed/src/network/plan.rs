@@ -181,7 +181,7 @@ fn between(network: &Network, from: NodeId, to: NodeId) -> ConnectionSpec {
         path: None,
         return_path: None,
         flow: None,
-        divides: None,
+        ecmp_share: None,
         transfers: None,
         acks: netflow_network::Acks::EveryPacket,
     }

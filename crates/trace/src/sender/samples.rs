@@ -136,7 +136,7 @@ impl Sampler {
             duration_s: (end_ns - window.start_ns) as f64 * 1e-9,
             pkts: self.k,
             resent_pkts: window.resent_pkts,
-            needless_pkts: window.needless_pkts,
+            spurious_pkts: window.needless_pkts,
             rtt_s: self.last_rtt_s?,
         })
     }

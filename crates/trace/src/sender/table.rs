@@ -110,10 +110,10 @@ fn wrong(sample: &Sample) -> Option<String> {
         Some(format!("rtt_s {}: it can be {allowed}", sample.rtt_s))
     } else if sample.pkts == 0 {
         Some("packets 0: there must be some".to_owned())
-    } else if sample.resent_pkts > sample.pkts || sample.needless_pkts > sample.resent_pkts {
+    } else if sample.resent_pkts > sample.pkts || sample.spurious_pkts > sample.resent_pkts {
         Some(format!(
             "{} retransmitted, {} of them needless, of {} packets: it cannot have more",
-            sample.resent_pkts, sample.needless_pkts, sample.pkts
+            sample.resent_pkts, sample.spurious_pkts, sample.pkts
         ))
     } else {
         None
@@ -161,7 +161,7 @@ impl<'a> SampleRow<&'a str> {
             throughput_pps: sample.throughput_pps(),
             packets: sample.pkts,
             retransmitted: sample.resent_pkts,
-            needless: sample.needless_pkts,
+            needless: sample.spurious_pkts,
             duration_s: sample.duration_s,
             rtt_method: &flow.rtt_method,
         }
@@ -175,7 +175,7 @@ impl<S> SampleRow<S> {
             duration_s: self.duration_s,
             pkts: self.packets,
             resent_pkts: self.retransmitted,
-            needless_pkts: self.needless,
+            spurious_pkts: self.needless,
             rtt_s: self.rtt_s,
         }
     }
@@ -191,7 +191,7 @@ mod tests {
             duration_s: 0.0,
             pkts: 100,
             resent_pkts: 3,
-            needless_pkts: 1,
+            spurious_pkts: 1,
             rtt_s: 0.0123456789,
         }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use netflow::evaluate::steady_notes;
-use netflow::failures::FailuresSeen;
+use netflow::failures::FailureReport;
 use netflow::report::{PAGE_ENDINGS, PAGE_MARK};
 use netflow::simulation::Network;
 use netflow::steady::{FailureOptions, failures as analyse, rows};
@@ -95,8 +95,8 @@ pub struct FailuresArguments {
 
 pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        file::allow_ending(path, "a page", PAGE_ENDINGS)?;
-        file::allow(path, Some(PAGE_MARK))?;
+        file::check_extension(path, "a page", PAGE_ENDINGS)?;
+        file::check_overwrite(path, Some(PAGE_MARK))?;
     }
     let scenario = on_threads(arguments.threads, || arguments.scenario.load_for_steady())??;
     problems::warn(&scenario);
@@ -120,7 +120,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
         let (kind, name) = (failing.kind().name(), failing.name(network));
         problems::warn_of(&format!("{kind} {name} is down already, and left out"));
     }
-    let seen = FailuresSeen::new(network, &found, at_s);
+    let seen = FailureReport::new(network, &found, at_s);
     let hurt = rows::hurt(network, &found);
     if let Some(path) = &arguments.output {
         let page = seen.page(&arguments.scenario.path, &scenario.notes);
@@ -129,7 +129,7 @@ pub fn failures(arguments: &FailuresArguments, out: &mut dyn Write) -> Result<()
     let answer = object! {
         at_s: at_s,
         possible_cases: found.possible,
-        cases_not_at_rest: seen.not_at_rest(),
+        cases_not_at_rest: seen.without_steady_state(),
         intact: rows::intact(network, &found),
         cases: &seen.cases,
         links: &seen.links,

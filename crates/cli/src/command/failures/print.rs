@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use netflow::failures::{FailuresSeen, lost};
+use netflow::failures::{FailureReport, lost};
 use netflow::number::{count, short};
 use netflow::steady::rows::HurtRow;
 
-use crate::output::table::{Table, known, print_cells};
+use crate::output::table::{Table, format_or, print_cells};
 
 pub fn print(
-    seen: &FailuresSeen<'_>,
+    seen: &FailureReport<'_>,
     hurt: &[HurtRow<'_>],
     top: usize,
     out: &mut dyn Write,
@@ -40,12 +40,12 @@ fn table_of_hurt<'a>(
         .number("lost goodput", |it| lost(it.lost_goodput))
         .number("delay ms", |it| short(it.intact_delay_s * 1e3))
         .number("then", |it| {
-            known(it.delay_s, |delay_s| short(delay_s * 1e3), "-")
+            format_or(it.delay_s, |delay_s| short(delay_s * 1e3), "-")
         })
         .number("offered Mbit/s", |it| short(it.offered_bps / 1e6))
 }
 
-fn print_links(seen: &FailuresSeen<'_>, top: usize, out: &mut dyn Write) -> io::Result<()> {
+fn print_links(seen: &FailureReport<'_>, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let used = seen.link_table(top);
     print_cells(&used, "link", out)?;
     match seen.links.len() - used.rows.len() - used.left_out {

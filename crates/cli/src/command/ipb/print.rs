@@ -106,8 +106,8 @@ pub fn figure(waits: &[Named<'_>]) -> Result<String, Failure> {
 
 /// Rejects the path of a figure before anything is measured.
 pub fn allow_figure(path: &Path) -> Result<(), Failure> {
-    file::allow_ending(path, "this figure", &["svg"])?;
-    file::allow(path, Some(Drawing::MARK))
+    file::check_extension(path, "this figure", &["svg"])?;
+    file::check_overwrite(path, Some(Drawing::MARK))
 }
 
 fn write_users(name: &str, users: &Users, out: &mut dyn Write) -> io::Result<()> {

@@ -74,7 +74,7 @@ pub struct RunArguments {
 
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        file::allow(path, Some(print::MARK))?;
+        file::check_overwrite(path, Some(print::MARK))?;
     }
     if let Some(path) = &arguments.svg {
         print::allow_figure(path)?;

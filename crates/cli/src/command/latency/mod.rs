@@ -6,7 +6,7 @@ pub mod stack;
 use std::io::Write;
 
 use clap::Args;
-use netflow::latency::{Method, Model, Question, latency_unless as answer};
+use netflow::latency::{LatencyInput, Method, Model, latency_unless as answer};
 use netflow::number::plain;
 use netflow::tcpmodel::{Error, MOST_PACKETS};
 use netflow::units::{Bytes, Size};
@@ -111,7 +111,7 @@ pub fn latency(arguments: &LatencyArguments, out: &mut dyn Write) -> Result<(), 
     Ok(())
 }
 
-fn cannot(error: Error, model: Model, question: &Question) -> Failure {
+fn cannot(error: Error, model: Model, question: &LatencyInput) -> Failure {
     Failure::Usage {
         help: match (model, error.what) {
             (Model::ModelC | Model::Csa, "loss probability") => Some(format!(
@@ -135,13 +135,13 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
         message: format!("{argument} has no effect with --model {}", model.name()),
         help: Some(help.to_owned()),
     };
-    if arguments.changes.congestion.is_some() && model != Model::Rounds {
+    if arguments.changes.congestion.is_some() && model != Model::Simulated {
         let help = "--model rounds knows how windows move";
         return Err(without_effect("--congestion", help));
     }
     let name = arguments.stack.as_deref();
     let stack = stack::find(name.unwrap_or(model.default_stack()), &arguments.changes)?;
-    if arguments.exact && model == Model::Rounds {
+    if arguments.exact && model == Model::Simulated {
         let help = "transfers are played at random; --samples says how many";
         return Err(without_effect("--exact", help));
     }
@@ -173,7 +173,7 @@ fn method(arguments: &LatencyArguments) -> Result<Method, Failure> {
 }
 
 /// Returns every combination of the requested values.
-fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<Question>, Failure> {
+fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<LatencyInput>, Failure> {
     let axes = Axes::new(&arguments.grid)?;
     let missing = |what: &str| Failure::usage(format!("--{what} or --grid {what}=… is missing"));
     let sizes = axes.sizes.or(arguments.size.map(|size| vec![size]));
@@ -187,7 +187,7 @@ fn questions(arguments: &LatencyArguments, mss_bytes: u32) -> Result<Vec<Questio
     for size in sizes {
         let size_bytes = size.bytes(Bytes(f64::from(mss_bytes))).get().ceil() as u64;
         for &delay_s in &delays_s {
-            let of = |&loss| Question::of(size_bytes, mss_bytes, delay_s, loss);
+            let of = |&loss| LatencyInput::of(size_bytes, mss_bytes, delay_s, loss);
             questions.extend(losses.iter().map(of));
         }
     }

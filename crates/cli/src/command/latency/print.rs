@@ -2,18 +2,18 @@
 
 use std::io::{self, Write};
 
-use netflow::latency::{Answer, Method, Model};
+use netflow::latency::{LatencyResult, Method, Model};
 use netflow::number::{count, percent, plain, short};
 use netflow::tcpmodel::rto::HALF_INTERVAL;
 use netflow::units::{BitsPerSecond, Bytes, Seconds};
 
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 
 /// The stack of the papers, which date from 1998.
-const PAPERS: &str = "linux-2.0.34";
+const PAPER_STACK: &str = "linux-2.0.34";
 
 /// Prints one answer.
-pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+pub fn text(method: &Method, answer: &LatencyResult, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{} in {} of {}, {} and a loss of {} % each way{}: {} with {}\n",
@@ -53,7 +53,7 @@ pub fn text(method: &Method, answer: &Answer, out: &mut dyn Write) -> io::Result
 
 /// Prints a note if the TCP is that of a paper instead of a current one.
 pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
-    match method.stack.name == PAPERS {
+    match method.stack.name == PAPER_STACK {
         true => writeln!(
             out,
             "\nTCP of 1998, as in the paper; --model rounds plays today's"
@@ -63,13 +63,13 @@ pub fn age(method: &Method, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Describes the confidence interval of the mean.
-fn certainty(answer: &Answer) -> String {
+fn certainty(answer: &LatencyResult) -> String {
     match answer {
-        Answer {
+        LatencyResult {
             mean_low_s: Some(low_s),
             ..
         } => format!("{} if only the way of the data lost packets", short(*low_s)),
-        Answer { samples: 0, .. } => "exact".to_owned(),
+        LatencyResult { samples: 0, .. } => "exact".to_owned(),
         _ => format!(
             "± {} (95 %), {} transfers played",
             short(HALF_INTERVAL * answer.standard_error_s),
@@ -79,7 +79,7 @@ fn certainty(answer: &Answer) -> String {
 }
 
 /// Prints a table of several answers.
-pub fn table(method: &Method, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
+pub fn table(method: &Method, answers: &[LatencyResult], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{} with {}, packets of {}{}\n",
@@ -88,7 +88,7 @@ pub fn table(method: &Method, answers: &[Answer], out: &mut dyn Write) -> io::Re
         Bytes(f64::from(method.mss_bytes)),
         bandwidth(method),
     )?;
-    let maybe = |time_s| known(time_s, short, "");
+    let maybe = |time_s| format_or(time_s, short, "");
     Table::of(answers)
         .text("size", |it| Bytes(it.question.size_bytes as f64))
         .number("packets", |it| it.question.packets)
@@ -109,7 +109,7 @@ pub fn table(method: &Method, answers: &[Answer], out: &mut dyn Write) -> io::Re
 fn model(model: Model) -> &'static str {
     match model {
         Model::Short => "the model of Zhang, Wang & Keshav",
-        Model::Rounds => "transfers played packet by packet",
+        Model::Simulated => "transfers played packet by packet",
         Model::ModelC => "Model C",
         Model::Csa => "the model of Cardwell, Savage & Anderson",
     }
@@ -117,7 +117,7 @@ fn model(model: Model) -> &'static str {
 
 /// Returns the bandwidth as `, 10 Mbit/s`, or an empty text.
 fn bandwidth(method: &Method) -> String {
-    known(
+    format_or(
         method.bandwidth_bps,
         |bps| format!(", {}", BitsPerSecond(bps)),
         "",

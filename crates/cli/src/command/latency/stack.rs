@@ -2,7 +2,7 @@
 
 use clap::Args;
 use netflow::document::Words;
-use netflow::find::{self, FindError};
+use netflow::resolve_name::{self, FindError};
 use netflow::tcpmodel::{CongestionControl, Stack, builtin_names};
 
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub fn find(name: &str, changes: &Changes) -> Result<Stack, Failure> {
 }
 
 fn by_name(name: &str) -> Result<Stack, Failure> {
-    find::stack(name).map_err(|error| match error {
+    resolve_name::stack(name).map_err(|error| match error {
         FindError::Wrong(problems) => Failure::Input(problems.into()),
         FindError::Unknown(all) => {
             let more = format!("all are {}; or give a stack file's path", all.join(", "));

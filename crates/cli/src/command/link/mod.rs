@@ -71,7 +71,7 @@ pub fn link(arguments: &LinkCommand, out: &mut dyn Write) -> Result<(), Failure>
             testbed
         }
     };
-    interrupt::listen_and(|_| ());
+    interrupt::install_handler_with(|_| ());
     while !interrupt::requested() && testbed.alive() {
         thread::sleep(Duration::from_millis(50));
     }

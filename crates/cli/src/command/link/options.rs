@@ -102,7 +102,7 @@ enum EndArgument {
 impl LinkArguments {
     pub fn options(&self) -> Result<LinkOptions, Failure> {
         if let Some(path) = &self.pcap {
-            file::allow(path, None)?;
+            file::check_overwrite(path, None)?;
         }
         Ok(self.checked().map_err(netflow_testbed::Error::from)?)
     }

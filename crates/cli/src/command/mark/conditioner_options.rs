@@ -6,7 +6,7 @@ use netflow::document::Words;
 use netflow::mark::{MarkError, Marking, MarkingSpec};
 use netflow::scenario::file::ConditionerName as Name;
 
-use super::packets::Seen;
+use super::packets::StreamInfo;
 use crate::failure::Failure;
 use crate::parse::{bits_per_s, bytes, packets, positive_time, word};
 use crate::problems;
@@ -109,7 +109,7 @@ impl MarkingArguments {
 
     /// Warns about information that the conditioner needs and the stream lacks, and about ignored
     /// information.
-    pub fn warn_of_missing(&self, seen: &Seen) {
+    pub fn warn_of_missing(&self, seen: &StreamInfo) {
         let name = self.conditioner;
         let kind = name.kind();
         if kind.is_some_and(Kind::protects_small_windows) && !seen.windows {

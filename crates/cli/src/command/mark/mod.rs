@@ -17,7 +17,7 @@ use netflow::mark::Marking;
 use self::conditioner_options::MarkingArguments;
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 
 /// Run a DiffServ conditioner over a packet stream and tell the colours
 ///
@@ -167,5 +167,5 @@ impl Report {
 }
 
 fn megabits(rate_bps: Option<f64>) -> String {
-    known(rate_bps, |rate_bps| short(rate_bps / 1e6), "-")
+    format_or(rate_bps, |rate_bps| short(rate_bps / 1e6), "-")
 }

@@ -17,7 +17,7 @@ use crate::problems::Report;
 
 /// Optional information that a stream contains.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Seen {
+pub struct StreamInfo {
     pub windows: bool,
     pub precedences: bool,
 }
@@ -27,7 +27,7 @@ pub fn each(
     file: &Path,
     link: Option<&str>,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
-) -> Result<Seen, Failure> {
+) -> Result<StreamInfo, Failure> {
     let is_table = file.extension().is_some_and(|extension| extension == "csv");
     if is_table && link.is_some() {
         return Err(Failure::usage(
@@ -45,7 +45,7 @@ fn each_of_trace(
     file: &Path,
     link: Option<&str>,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
-) -> Result<Seen, Failure> {
+) -> Result<StreamInfo, Failure> {
     let mut reader = netflow::trace::open(file).map_err(reading::cannot_read)?;
     reader.retain_kinds(&[EventKind::Enqueued]);
     if reader.format() != Format::Ns2 && link.is_some() {
@@ -71,7 +71,7 @@ fn each_of_trace(
     }
     reading::warn_of_faults(file, &reader);
     links.check()?;
-    Ok(Seen::default())
+    Ok(StreamInfo::default())
 }
 
 /// The links of a trace, and which of them are requested.
@@ -127,10 +127,10 @@ impl<'a> Links<'a> {
 fn each_of_table(
     file: &Path,
     on: &mut dyn FnMut(Packet) -> io::Result<()>,
-) -> Result<Seen, Failure> {
+) -> Result<StreamInfo, Failure> {
     let source = File::open(file).map_err(|source| cannot_read(file, source))?;
     let packets = PacketReader::new(ShortLines::new(source)).map_err(|error| wrong(file, error))?;
-    let seen = Seen {
+    let seen = StreamInfo {
         windows: packets.has_windows(),
         precedences: packets.has_precedences(),
     };

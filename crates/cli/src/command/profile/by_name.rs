@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use netflow::find::{self, FindError};
 use netflow::profile::Profile;
+use netflow::resolve_name::{self, FindError};
 
 use crate::failure::Failure;
 use crate::input::unknown;
 
 /// Returns the profile of this name or alias, or of this file.
 pub fn find(name: &str) -> Result<Arc<dyn Profile>, Failure> {
-    find::profile(name).map_err(|error| match error {
+    resolve_name::profile(name).map_err(|error| match error {
         FindError::Wrong(problems) => Failure::Input(problems.into()),
         FindError::Unknown(names) => {
             let more = "`netflow profile list` shows all; or give a profile file's path";

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use netflow::number::{plain, plural, short};
 use netflow::profile::fit::{conditions, diagnose, residuals};
 use netflow::profile::{
-    Comparison, Extreme, FRIENDLY, Faster, Profile, REASONABLY_FAIR, Region, common_axes,
+    Comparison, FRIENDLY, Faster, MaxRatio, Profile, REASONABLY_FAIR, Region, common_axes,
     compare as compare_profiles,
 };
 use serde::Serialize;
@@ -142,7 +142,7 @@ fn print(
     writeln!(out, "a: {}: {}", a.name(), a.description())?;
     writeln!(out, "b: {}: {}\n", b.name(), b.description())?;
     for (faster, name) in [(Faster::A, a.name()), (Faster::B, b.name())] {
-        match fine.most(faster) {
+        match fine.max_ratio(faster) {
             None => writeln!(out, "{name} is ahead nowhere")?,
             Some(most) => writeln!(
                 out,
@@ -190,7 +190,7 @@ fn print_friendliness(
             plain((100.0 * known).round())
         )?;
     }
-    match fine.excess(FRIENDLY) {
+    match fine.exceedance(FRIENDLY) {
         _ if known == 0.0 => writeln!(
             out,
             "whether {a} is TCP-friendly towards {b} is not known: nowhere here were both measured"
@@ -207,7 +207,7 @@ fn print_friendliness(
                 true => "what both know",
                 false => "the grid",
             },
-            match fine.excess(REASONABLY_FAIR) {
+            match fine.exceedance(REASONABLY_FAIR) {
                 None => ", never twice as fast",
                 Some(_) => "",
             }
@@ -253,7 +253,7 @@ fn name_of<'a>(faster: Faster, a: &'a dyn Profile, b: &'a dyn Profile) -> &'a st
     }
 }
 
-fn place(extreme: &Extreme) -> String {
+fn place(extreme: &MaxRatio) -> String {
     format!(
         "loss {}, rtt {} ms",
         percent(extreme.loss),
@@ -277,7 +277,7 @@ fn answer<'a>(
     comparison: &'a Comparison,
     clusters: &'a [JsonCluster<'a>],
 ) -> impl Serialize + 'a {
-    let excess = comparison.excess(FRIENDLY);
+    let excess = comparison.exceedance(FRIENDLY);
     let region = |it: &Region| {
         object! {
             faster: name_of(it.faster, a, b),

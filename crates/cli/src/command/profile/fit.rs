@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use netflow::number::{count, percent, plain, short};
 use netflow::profile::fit::{
-    Cell, Cluster, Condition, Fit, FlowSamples, Method, Names, Origin, Residual, Side, Slice,
-    Status, diagnose, fit as fit_samples, residuals,
+    Cell, Cluster, Condition, Fit, FlowSamples, Method, Names, Origin, Residual, ResidualSign,
+    Slice, Status, diagnose, fit as fit_samples, residuals,
 };
 use netflow::profile::to_toml;
 use netflow::traces::fitted_to;
 use serde::Serialize;
 
-use super::written;
+use super::write_profile;
 use crate::command::trace::samples::{Sampling, of_files};
 use crate::failure::Failure;
 use crate::output::format::{Format, HELP};
 use crate::output::json::object;
-use crate::output::table::{Table, by_loss_and_rtt, known};
+use crate::output::table::{Table, by_loss_and_rtt, format_or};
 use crate::output::{csv, file};
 use crate::parse::name_of;
 
@@ -67,10 +67,10 @@ enum MethodArgument {
 
 pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        written::allow(path)?;
+        write_profile::allow(path)?;
     }
     if let Some(path) = &arguments.residuals {
-        file::allow_ending(path, "a table of samples", &["csv"])?;
+        file::check_extension(path, "a table of samples", &["csv"])?;
     }
     let flows = of_files(&arguments.traces, &arguments.sampling)?;
     let method = match arguments.method {
@@ -90,7 +90,7 @@ pub fn fit(arguments: &FitArguments, out: &mut dyn Write) -> Result<(), Failure>
     let residuals = residuals(&flows, &fit.conditions, profile);
     let clusters = diagnose(&residuals);
     if let (Some(path), Some(text)) = (&arguments.output, to_toml(profile)) {
-        written::write(path, &text)?;
+        write_profile::write(path, &text)?;
     }
     if let Some(path) = &arguments.residuals {
         let mut text = Vec::new();
@@ -226,7 +226,7 @@ pub fn print_cells(cells: &[Cell], out: &mut dyn Write) -> io::Result<()> {
             Origin::Measured => "",
             Origin::Filled => "*",
         };
-        let error = known(
+        let error = format_or(
             cell.relative_error,
             |error| format!(" ±{:.1}", 100.0 * error),
             "",
@@ -247,7 +247,7 @@ pub fn print_slices(slices: &[Slice], out: &mut dyn Write) -> io::Result<()> {
         .number("B", |it| short(it.b))
         .number("cells", |it| plain(it.cells as f64))
         .number("r²", |it| {
-            known(it.r_squared, |it| format!("{it:.3}"), "-")
+            format_or(it.r_squared, |it| format!("{it:.3}"), "-")
         })
         .print(out)
 }
@@ -325,8 +325,8 @@ impl<'a> JsonCluster<'a> {
             trace: &flow.trace,
             flow: &flow.flow,
             side: match cluster.side {
-                Side::Slow => "slow",
-                Side::Fast => "fast",
+                ResidualSign::Slow => "slow",
+                ResidualSign::Fast => "fast",
             },
             from_s: cluster.time_s.0,
             to_s: cluster.time_s.1,

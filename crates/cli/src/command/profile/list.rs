@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::{Format, HELP};
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 
 /// List the built-in profiles
 #[derive(Args)]
@@ -43,7 +43,9 @@ pub fn list(arguments: &ListArguments, out: &mut dyn Write) -> Result<(), Failur
                 range(100.0 * it.loss_min, 100.0 * it.loss_max)
             })
             .text("rtt ms", |it| range(1e3 * it.rtt_min_s, 1e3 * it.rtt_max_s))
-            .text("window pkt", |it| known(it.window_limit_pkts, plain, ""))
+            .text("window pkt", |it| {
+                format_or(it.window_limit_pkts, plain, "")
+            })
             .text("what it is", |it| it.description.clone())
             .print(out)
     };

@@ -7,7 +7,7 @@ mod list;
 #[cfg(target_os = "linux")]
 mod measure;
 mod show;
-mod written;
+mod write_profile;
 
 use std::io::Write;
 

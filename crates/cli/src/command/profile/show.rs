@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use netflow::number::{plain, short};
-use netflow::profile::{Domain, Profile, ProfileUse};
+use netflow::profile::{Domain, Profile, Provenance};
 use serde::Serialize;
 
 use super::by_name::find;
@@ -94,7 +94,7 @@ fn evaluate<'a>(profile: &'a dyn Profile, arguments: &ShowArguments) -> Shown<'a
             .collect(),
         rests_on: rtt_s
             .iter()
-            .map(|&rtt_s| profile.rests_on(loss, rtt_s).name())
+            .map(|&rtt_s| profile.provenance(loss, rtt_s).name())
             .collect(),
     };
     let rows = losses.iter().map(row).collect();
@@ -154,10 +154,10 @@ fn print(profile: &dyn Profile, shown: &Shown<'_>, out: &mut dyn Write) -> io::R
     )?;
     let cell = |row: usize, column: usize| {
         let row = &shown.rows[row];
-        let sign = match profile.rests_on(row.loss, shown.rtt_s[column]) {
-            ProfileUse::Measured => "",
-            ProfileUse::Extended => "*",
-            ProfileUse::NotUsable => "!",
+        let sign = match profile.provenance(row.loss, shown.rtt_s[column]) {
+            Provenance::Measured => "",
+            Provenance::Extended => "*",
+            Provenance::NotUsable => "!",
         };
         format!("{}{sign}", short(row.throughput_pps[column]))
     };

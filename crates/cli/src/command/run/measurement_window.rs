@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use netflow::evaluate::ScopeError;
+use netflow::evaluate::PeriodError;
 use netflow::number::{plain, short};
 use netflow::results::Summary;
 use netflow::simulation::{Change, Network};
@@ -10,13 +10,13 @@ use netflow::simulation::{Change, Network};
 use crate::failure::Failure;
 
 /// Returns the failure of an invalid window. `given` is set if its start is from the command line.
-pub fn no_scope(error: ScopeError, given: bool) -> Failure {
+pub fn no_scope(error: PeriodError, given: bool) -> Failure {
     let from = |from_s: f64| match given {
         true => format!("`--from {} s`", plain(from_s)),
         false => format!("the scenario's `warmup` of {} s", plain(from_s)),
     };
     let (message, help) = match error {
-        ScopeError::AfterTheEnd { from_s, duration_s } => (
+        PeriodError::AfterTheEnd { from_s, duration_s } => (
             format!(
                 "{} leaves nothing of the {} s of the run",
                 from(from_s),
@@ -24,7 +24,7 @@ pub fn no_scope(error: ScopeError, given: bool) -> Failure {
             ),
             "give a time within the run",
         ),
-        ScopeError::TooLong { to_s, duration_s } => (
+        PeriodError::TooLong { to_s, duration_s } => (
             format!(
                 "`--to {} s` is after the end of the run at {} s",
                 plain(to_s),
@@ -32,7 +32,7 @@ pub fn no_scope(error: ScopeError, given: bool) -> Failure {
             ),
             "give a time within the run, or make it longer: --set \"simulation.duration=…\"",
         ),
-        ScopeError::Empty { from_s, to_s } => (
+        PeriodError::Empty { from_s, to_s } => (
             format!(
                 "{} leaves nothing before `--to {} s`",
                 from(from_s),
@@ -53,7 +53,7 @@ pub fn print_heading(network: &Network, summary: &Summary, out: &mut dyn Write) 
     let happened = network
         .events()
         .filter(|event| (event.at_s - from_s).abs() < 1e-9)
-        .filter(|event| !network.is_of_class(event.link));
+        .filter(|event| !network.is_class_queue(event.link));
     let happened = happened.map(|event| {
         let link = network.link_name(event.link);
         match event.change {

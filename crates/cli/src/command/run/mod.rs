@@ -14,7 +14,7 @@ use clap::Args;
 use netflow::evaluate::{Directory, End, Error, Evaluation, Settings, evaluate_with};
 use netflow::number::{count, duration, plain};
 use netflow::results;
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::simulation::{Model, RunError};
 use netflow::units::Seconds;
 
@@ -197,13 +197,13 @@ impl RunArguments {
     }
 }
 
-fn warn_of_no_effect(settings: &Settings, scenario: &Prepared) {
+fn warn_of_no_effect(settings: &Settings, scenario: &CompiledScenario) {
     if settings.seeds_of(scenario) < settings.seeds {
         problems::warn_of("`--seeds` has no effect: only the window model and users are random");
     }
     if let Ok(scope) = settings.scope_of(scenario)
         && scope.by_event
-        && scope.bounds_s(&scenario.network).len() == 2
+        && scope.boundaries_s(&scenario.network).len() == 2
     {
         problems::warn_of("`--by-event` has no effect: there is no event in what is summarized");
     }
@@ -246,7 +246,7 @@ fn print_csv(evaluation: &Evaluation, out: &mut dyn Write) -> io::Result<()> {
 
 fn print(
     arguments: &RunArguments,
-    scenario: &Prepared,
+    scenario: &CompiledScenario,
     evaluation: &Evaluation,
     began: Instant,
     out: &mut dyn Write,

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use netflow::number::{count, percent, plain, short};
-use netflow::profile::ProfileUse;
+use netflow::profile::Provenance;
 use netflow::results::{ConnectionSummary, LinkSummary, Summary, TotalsSummary, seeds_of, std_of};
 use netflow::simulation::Network;
 
 use super::mean_and_std::beside;
 use super::{diffserv, users};
-use crate::output::table::{Table, known, sign};
+use crate::output::table::{Table, format_or, mark_estimate};
 
 /// The text of a missing value.
 const NOTHING: &str = "-";
@@ -112,27 +112,29 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         .number("utilization", |it| {
             let std = std_of(&it.spread, "utilization");
             let text = beside(it.utilization, std, percent);
-            sign(it.utilization_is_estimate, text)
+            mark_estimate(it.utilization_is_estimate, text)
         })
         .number("peak", |it| {
-            let text = |peak| sign(it.utilization_is_estimate, percent(peak));
-            known(it.peak_utilization, text, NOTHING)
+            let text = |peak| mark_estimate(it.utilization_is_estimate, percent(peak));
+            format_or(it.peak_utilization, text, NOTHING)
         })
-        .number("saturated s", |it| known(it.saturated_s, short, NOTHING))
+        .number("saturated s", |it| {
+            format_or(it.saturated_s, short, NOTHING)
+        })
         .number("offered load", |it| {
-            known(it.offered_load, percent, "unlimited")
+            format_or(it.offered_load, percent, "unlimited")
         })
         .number("Mbit/s", |it| {
-            let text = |bps| sign(it.utilization_is_estimate, short(bps / 1e6));
-            known(it.throughput_bps, text, NOTHING)
+            let text = |bps| mark_estimate(it.utilization_is_estimate, short(bps / 1e6));
+            format_or(it.throughput_bps, text, NOTHING)
         })
         .number("mean queue pkt", |it| {
             let std = std_of(&it.spread, "mean_queue_pkts");
-            sign(it.queue_is_estimate, beside(it.mean_queue_pkts, std, short))
+            mark_estimate(it.queue_is_estimate, beside(it.mean_queue_pkts, std, short))
         })
         .number("max queue pkt", |it| match it.max_queue_pkts.is_nan() {
             true => NOTHING.to_owned(),
-            false => sign(it.queue_is_estimate, short(it.max_queue_pkts)),
+            false => mark_estimate(it.queue_is_estimate, short(it.max_queue_pkts)),
         })
         .number("queueing ms", |it| {
             let std = std_of(&it.spread, "queueing_delay_s");
@@ -141,12 +143,12 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
         .number("loss", |it| {
             let std = std_of(&it.spread, "loss_probability");
             let loss = beside(it.loss_probability, std, percent);
-            sign(it.loss_is_estimate, loss)
+            mark_estimate(it.loss_is_estimate, loss)
         })
         .number("offered pkt", |it| short(it.offered_pkts))
         .number("lost pkt", |it| {
             let queue = beside(it.lost_pkts, std_of(&it.spread, "lost_pkts"), short);
-            let queue = sign(it.loss_is_estimate, queue);
+            let queue = mark_estimate(it.loss_is_estimate, queue);
             match it.link_lost_pkts {
                 None => queue,
                 Some(pkts) => format!("{queue} + {} on the way", short(pkts)),
@@ -155,7 +157,7 @@ fn print_links(links: &[LinkSummary], top: usize, out: &mut dyn Write) -> io::Re
     if has_marks {
         table = table.number("marked pkt", |it| {
             let std = std_of(&it.spread, "marked_pkts");
-            known(it.marked_pkts, |pkts| beside(pkts, std, short), NOTHING)
+            format_or(it.marked_pkts, |pkts| beside(pkts, std, short), NOTHING)
         });
     }
     table.print_top(top, "link", out)?;
@@ -186,16 +188,16 @@ fn print_connections(
         .number("goodput pkt/s", |(_, it)| {
             let std = std_of(&it.spread, "mean_goodput_pps");
             let goodput = beside(it.mean_goodput_pps, std, short);
-            sign(it.goodput_is_estimate, goodput)
+            mark_estimate(it.goodput_is_estimate, goodput)
         })
         .number("goodput Mbit/s", |(spec, it)| {
             let goodput = short(it.mean_goodput_pps * spec.packet_size_bytes * 8.0 / 1e6);
-            sign(it.goodput_is_estimate, goodput)
+            mark_estimate(it.goodput_is_estimate, goodput)
         })
         .number("loss", |(_, it)| {
             let std = std_of(&it.spread, "loss_probability");
-            let text = |loss| sign(it.loss_is_estimate, beside(loss, std, percent));
-            known(it.loss_probability, text, NOTHING)
+            let text = |loss| mark_estimate(it.loss_is_estimate, beside(loss, std, percent));
+            format_or(it.loss_probability, text, NOTHING)
         })
         .number("delay ms", |(_, it)| {
             let std = std_of(&it.spread, "mean_delay_s");
@@ -214,13 +216,13 @@ fn print_connections(
     if has_several {
         table = table.number("mean finished s", |(_, it)| {
             let std = std_of(&it.spread, "mean_finished_s");
-            known(it.mean_finished_s, |at_s| beside(at_s, std, short), NOTHING)
+            format_or(it.mean_finished_s, |at_s| beside(at_s, std, short), NOTHING)
         });
     }
     if is_sized {
         table = table.number("finished s", |(_, it)| {
             let std = std_of(&it.spread, "finished_s");
-            let time = known(it.finished_s, |at_s| beside(at_s, std, short), NOTHING);
+            let time = format_or(it.finished_s, |at_s| beside(at_s, std, short), NOTHING);
             match seeds_of(&it.spread, "finished_s") {
                 Some(seeds) => format!("{time} of {seeds} seeds"),
                 None => time,
@@ -267,7 +269,7 @@ pub fn range((from_s, to_s): (f64, f64)) -> String {
 fn outside_profile(connection: &ConnectionSummary) -> String {
     let outside = percent(connection.outside_profile_fraction);
     match connection.profile_use.as_deref() {
-        Some(rests_on) if rests_on == ProfileUse::NotUsable.name() => {
+        Some(rests_on) if rests_on == Provenance::NotUsable.name() => {
             format!("{outside}; rate {rests_on}")
         }
         _ => outside,
@@ -276,7 +278,11 @@ fn outside_profile(connection: &ConnectionSummary) -> String {
 
 fn ms(is_estimate: bool, time_s: Option<f64>, std_s: Option<f64>) -> String {
     let text = |time_s: f64| beside(1e3 * time_s, std_s.map(|std_s| 1e3 * std_s), short);
-    known(time_s, |time_s| sign(is_estimate, text(time_s)), NOTHING)
+    format_or(
+        time_s,
+        |time_s| mark_estimate(is_estimate, text(time_s)),
+        NOTHING,
+    )
 }
 
 fn print_totals(kind: &str, totals: &TotalsSummary, out: &mut dyn Write) -> io::Result<()> {

@@ -6,7 +6,7 @@ use netflow::number::{count, percent, short};
 use netflow::results::{WaitSummary, WorkloadSummary};
 use serde::Serialize;
 
-use crate::output::table::{Table, rest};
+use crate::output::table::{Table, print_omitted_count};
 
 /// Number of steps of a distribution that are shown.
 const STEPS: usize = 3;
@@ -57,7 +57,7 @@ pub fn print(workloads: &[WorkloadSummary], top: usize, out: &mut dyn Write) -> 
             workload.gone
         )?;
     }
-    rest(workloads.len(), top, "workload", out)?;
+    print_omitted_count(workloads.len(), top, "workload", out)?;
     writeln!(out)
 }
 

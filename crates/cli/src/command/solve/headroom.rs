@@ -7,7 +7,7 @@ use netflow::simulation::Network;
 use netflow::steady::rows::{self, HeadroomRow};
 use netflow::steady::{Binding, Bounds, Headroom, Solver, SteadyOptions, Which};
 
-use super::{Seen, cannot};
+use super::{SolvedState, cannot};
 use crate::failure::Failure;
 use crate::output::csv;
 
@@ -15,7 +15,7 @@ use crate::output::csv;
 const LEAST_LOSS: f64 = 1e-6;
 
 pub(super) fn answer(
-    seen: &Seen<'_>,
+    seen: &SolvedState<'_>,
     solver: &mut Solver,
     bounds: &Bounds,
     scaled: Option<&str>,

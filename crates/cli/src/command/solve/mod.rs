@@ -1,16 +1,16 @@
 //! The subcommand `netflow solve SCENARIO`.
 
 mod headroom;
-mod more;
 mod print;
+mod sensitivity;
 mod settling_run;
-mod where_more;
+mod upgrade;
 
 use std::io::Write;
 
 use clap::{ArgGroup, Args};
 use netflow::evaluate::steady_notes;
-use netflow::scenario::Prepared;
+use netflow::scenario::CompiledScenario;
 use netflow::simulation::{ConnectionId, Network};
 use netflow::steady::{Bounds, Solver, Steady, SteadyError, SteadyOptions, Which, rows};
 
@@ -116,7 +116,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
     } else {
         arguments.format
     };
-    let seen = Seen {
+    let seen = SolvedState {
         network,
         steady: &steady,
         at_s,
@@ -124,12 +124,12 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
         top: arguments.top,
     };
     if let Some(more_bps) = arguments.more {
-        return more::answer(&seen, &mut solver, more_bps, &options, out);
+        return upgrade::answer(&seen, &mut solver, more_bps, &options, out);
     }
     if arguments.ranks {
         let only = called(&scenario, arguments.of.as_deref())?;
         let which = only.as_deref().map_or(Which::All, Which::Only);
-        return where_more::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
+        return sensitivity::answer(&seen, &mut solver, which, arguments.of.as_deref(), out);
     }
     if arguments.headroom {
         let bounds = arguments.bounds();
@@ -189,7 +189,7 @@ pub fn solve(arguments: &SolveArguments, out: &mut dyn Write) -> Result<(), Fail
 }
 
 /// A steady state, and the options of its output.
-struct Seen<'a> {
+struct SolvedState<'a> {
     network: &'a Network,
     steady: &'a Steady,
     at_s: f64,
@@ -209,7 +209,10 @@ impl SolveArguments {
 }
 
 /// Returns the connections of the requested demand or connection, if there is one.
-fn called(scenario: &Prepared, name: Option<&str>) -> Result<Option<Vec<ConnectionId>>, Failure> {
+fn called(
+    scenario: &CompiledScenario,
+    name: Option<&str>,
+) -> Result<Option<Vec<ConnectionId>>, Failure> {
     let Some(name) = name else {
         return Ok(None);
     };

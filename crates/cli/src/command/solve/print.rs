@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use netflow::number::{count, percent, plain, short};
 use netflow::steady::rows::{ConnectionRow, LinkRow, TransferRow};
 
-use super::Seen;
-use crate::output::table::{Table, known, sign};
+use super::SolvedState;
+use crate::output::table::{Table, format_or, mark_estimate};
 
 pub fn print(
-    seen: &Seen<'_>,
+    seen: &SolvedState<'_>,
     links: &[LinkRow<'_>],
     connections: &[ConnectionRow<'_>],
     transfers: &[TransferRow<'_>],
@@ -36,22 +36,22 @@ fn print_links(links: &[LinkRow<'_>], top: usize, out: &mut dyn Write) -> io::Re
     Table::of(used)
         .text("link", |it| it.link)
         .number("load", |it| {
-            sign(it.utilization_is_estimate, percent(it.load))
+            mark_estimate(it.utilization_is_estimate, percent(it.load))
         })
         .number("load Mbit/s", |it| {
-            sign(it.utilization_is_estimate, short(it.load_bps / 1e6))
+            mark_estimate(it.utilization_is_estimate, short(it.load_bps / 1e6))
         })
         .number("utilization", |it| {
-            sign(it.utilization_is_estimate, percent(it.utilization))
+            mark_estimate(it.utilization_is_estimate, percent(it.utilization))
         })
         .number("queue pkt", |it| {
-            sign(it.queue_is_estimate, short(it.queue_pkts))
+            mark_estimate(it.queue_is_estimate, short(it.queue_pkts))
         })
         .number("delay ms", |it| {
-            sign(it.queue_is_estimate, short(it.delay_s * 1e3))
+            mark_estimate(it.queue_is_estimate, short(it.delay_s * 1e3))
         })
         .number("loss", |it| {
-            sign(it.loss_is_estimate, percent(it.loss_probability))
+            mark_estimate(it.loss_is_estimate, percent(it.loss_probability))
         })
         .print_top(top, "link", out)?;
     match idle {
@@ -75,20 +75,20 @@ fn print_connections(
         })
         .number("sent pkt/s", |it| short(it.rate_pps))
         .number("goodput pkt/s", |it| {
-            sign(it.goodput_is_estimate, short(it.goodput_pps))
+            mark_estimate(it.goodput_is_estimate, short(it.goodput_pps))
         })
         .number("goodput Mbit/s", |it| {
-            sign(it.goodput_is_estimate, short(it.goodput_bps / 1e6))
+            mark_estimate(it.goodput_is_estimate, short(it.goodput_bps / 1e6))
         })
         .number("loss", |it| {
-            sign(it.loss_is_estimate, percent(it.loss_probability))
+            mark_estimate(it.loss_is_estimate, percent(it.loss_probability))
         })
         .number("delay ms", |it| {
-            sign(it.delay_is_estimate, short(it.delay_s * 1e3))
+            mark_estimate(it.delay_is_estimate, short(it.delay_s * 1e3))
         })
         .number("rtt ms", |it| {
-            let text = |rtt_s| sign(it.delay_is_estimate, short(rtt_s * 1e3));
-            known(it.rtt_s, text, "-")
+            let text = |rtt_s| mark_estimate(it.delay_is_estimate, short(rtt_s * 1e3));
+            format_or(it.rtt_s, text, "-")
         })
         .text("held by", |it| it.held_by.unwrap_or(""))
         .text("outside profile", |it| it.profile_use)
@@ -109,12 +109,12 @@ fn print_transfers(rows: &[TransferRow<'_>], top: usize, out: &mut dyn Write) ->
         .number("mean KB", |it| short(it.mean_bytes / 1e3))
         .number("alone ms", |it| short(it.alone_s * 1e3))
         .number("mean ms", |it| {
-            known(it.mean_s, |mean_s| short(mean_s * 1e3), "ever more")
+            format_or(it.mean_s, |mean_s| short(mean_s * 1e3), "ever more")
         })
         .print_top(top, "demand", out)
 }
 
-fn print_totals(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn print_totals(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
     let totals = &seen.steady.totals;
     writeln!(
         out,
@@ -127,7 +127,7 @@ fn print_totals(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Prints how the steady state was found, and whether there are others.
-pub fn print_found(seen: &Seen<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn print_found(seen: &SolvedState<'_>, out: &mut dyn Write) -> io::Result<()> {
     let steady = seen.steady;
     writeln!(
         out,

@@ -7,14 +7,14 @@ use netflow::simulation::{FluidOptions, Model, Network, Step};
 use netflow::steady::{BesideRun, beside_run};
 use serde::Serialize;
 
-use super::Seen;
+use super::SolvedState;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::json::object;
 
 /// Runs the fluid model. Step and transport are those of the scenario, if its model is a fluid that
 /// accounts for upstream losses.
-pub(super) fn run(seen: &Seen<'_>, model: Model) -> Result<BesideRun, Failure> {
+pub(super) fn run(seen: &SolvedState<'_>, model: Model) -> Result<BesideRun, Failure> {
     let options = match model {
         Model::Fluid(options) if !matches!(options, FluidOptions::Literal { .. }) => options,
         _ => FluidOptions::Fifo {

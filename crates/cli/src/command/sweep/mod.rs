@@ -9,7 +9,7 @@ use std::time::Instant;
 use clap::{Args, ValueHint};
 use netflow::evaluate::Settings;
 use netflow::results;
-use netflow::scenario::{Prepared, Problems, Reach, from_str};
+use netflow::scenario::{CompiledScenario, FileAccess, Problems, from_str};
 use netflow::sweep::{Axis, Error, Model, Request, Shard, Sweep, WriteOptions, default_format};
 use netflow_files::{Kind, STANDARD_INPUT, read_text};
 
@@ -152,7 +152,7 @@ impl SweepArguments {
 
 /// The source of a scenario, which is read repeatedly.
 enum Source<'a> {
-    File(&'a Path, Reach),
+    File(&'a Path, FileAccess),
     /// The text of the standard input, which can be read only once.
     Text(String),
 }
@@ -176,7 +176,7 @@ impl Source<'_> {
         Ok(Source::Text(text))
     }
 
-    fn load(&self, settings: &[String]) -> Result<Prepared, Problems> {
+    fn load(&self, settings: &[String]) -> Result<CompiledScenario, Problems> {
         match self {
             Source::File(path, reach) => netflow::evaluate::load(path, settings, *reach),
             Source::Text(text) => from_str(STANDARD_INPUT, text, Path::new(""), settings),

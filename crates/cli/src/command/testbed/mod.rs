@@ -104,9 +104,9 @@ pub fn testbed(arguments: &TestbedArguments, out: &mut dyn Write) -> Result<(), 
     // Buffered output must precede the output of the commands.
     out.flush()?;
     if !is_pid_namespace_child()? {
-        return outside();
+        return run_in_pid_namespace();
     }
-    interrupt::listen_and(|_| ());
+    interrupt::install_handler_with(|_| ());
     let testbed = Testbed::new(&link, &stack)?;
     let server = arguments.server.as_ref().map(|server| {
         let mut shell = Command::new("sh");
@@ -136,9 +136,9 @@ static INSIDE: AtomicI32 = AtomicI32::new(0);
 
 /// Starts the process inside a PID namespace and waits for it. A separate process is needed so that all
 /// others end with it, and with this one.
-fn outside() -> Result<(), Failure> {
+fn run_in_pid_namespace() -> Result<(), Failure> {
     become_root()?;
-    interrupt::listen_and(pass_on);
+    interrupt::install_handler_with(pass_on);
     let system = |source: io::Error| Error::System {
         doing: "run netflow inside".to_owned(),
         source,
@@ -148,7 +148,7 @@ fn outside() -> Result<(), Failure> {
         spawn_in_pid_namespace(Command::new(program).args(std::env::args_os().skip(1)))?;
     INSIDE.store(i32::try_from(inside.id()).unwrap_or(0), Ordering::Relaxed);
     if interrupt::requested() {
-        pass_on(interrupt::Again::First);
+        pass_on(interrupt::InterruptCount::First);
     }
     let status = inside.wait().map_err(system)?;
     match status.signal() {
@@ -161,10 +161,10 @@ fn outside() -> Result<(), Failure> {
 }
 
 /// Forwards an interrupt to the process inside. The second interrupt kills everything.
-fn pass_on(again: interrupt::Again) {
+fn pass_on(again: interrupt::InterruptCount) {
     let signal = match again {
-        interrupt::Again::First => Signal::TERM,
-        interrupt::Again::Later => Signal::KILL,
+        interrupt::InterruptCount::First => Signal::TERM,
+        interrupt::InterruptCount::Later => Signal::KILL,
     };
     if let Some(inside) = Pid::from_raw(INSIDE.load(Ordering::Relaxed)) {
         // The process may already have ended.

@@ -11,18 +11,18 @@ use clap::{Args, ValueHint};
 use netflow::evaluate::{self, warning_texts};
 use netflow::network::{LinkId, Network, NodeId};
 use netflow::number::{count, percent, plain, short};
-use netflow::scenario::{Prepared, Reach};
+use netflow::scenario::{CompiledScenario, FileAccess};
 use netflow::units::nearest_name;
 use netflow_emulation::{Emulation, Settings, payload_bytes};
 use netflow_testbed::network::{LinkCounts, NetworkReport, OneWayDelay};
 use netflow_testbed::{Capture, Lateness, bind_etc_hosts, is_pid_namespace_child};
 use serde::Serialize;
 
-use super::{finish, outside, wait};
+use super::{finish, run_in_pid_namespace, wait};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::progress::Progress;
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 use crate::output::{csv, file};
 use crate::{interrupt, problems};
 
@@ -74,7 +74,7 @@ pub fn testbed(
 ) -> Result<(), Failure> {
     let inside = is_pid_namespace_child()?;
     // All errors are reported before anything is created.
-    let scenario = evaluate::load(path, &arguments.overrides, Reach::Below)
+    let scenario = evaluate::load(path, &arguments.overrides, FileAccess::BelowDirectory)
         .map_err(|problems| Failure::Input(problems.into()))?;
     let work = Work::new(&scenario.network, arguments, command)?;
     let expected =
@@ -92,9 +92,9 @@ pub fn testbed(
             );
         }
         out.flush()?;
-        return outside();
+        return run_in_pid_namespace();
     }
-    interrupt::listen_and(|_| ());
+    interrupt::install_handler_with(|_| ());
     let settings = Settings {
         seed: scenario.options.seed,
         hosts: work.nodes(),
@@ -212,7 +212,7 @@ impl<'a> Work<'a> {
         let captures = arguments.capture.iter().map(|text| {
             let (name, path) = pair(text, "A->B=FILE")?;
             let path = PathBuf::from(path);
-            file::allow(&path, None)?;
+            file::check_overwrite(&path, None)?;
             let capture = Capture {
                 path,
                 end: netflow_testbed::End::A,
@@ -324,7 +324,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(scenario: &Prepared, report: &NetworkReport) -> Answer {
+    fn new(scenario: &CompiledScenario, report: &NetworkReport) -> Answer {
         let network = &scenario.network;
         let links = network.links().zip(&report.links).map(|(id, counts)| {
             let LinkCounts {
@@ -377,7 +377,7 @@ impl Answer {
 }
 
 fn print(
-    scenario: &Prepared,
+    scenario: &CompiledScenario,
     report: &NetworkReport,
     top: usize,
     format: Format,
@@ -406,12 +406,12 @@ fn tables(answer: &Answer, top: usize, out: &mut dyn Write) -> io::Result<()> {
         .number("arrived pkt", |it| it.arrived_pkts)
         .number("lost pkt", |it| it.lost_pkts)
         .number("late p99 us", |it| {
-            known(it.lateness, |it| short(it.p99_us), "-")
+            format_or(it.lateness, |it| short(it.p99_us), "-")
         })
         .print_top(top, "link", out)?;
     writeln!(out)?;
     let ms = |of: fn(&OneWayDelay) -> f64| {
-        move |it: &&ConnectionRow| known(it.delay, |it| short(1e3 * of(&it)), "-")
+        move |it: &&ConnectionRow| format_or(it.delay, |it| short(1e3 * of(&it)), "-")
     };
     Table::of(answer.connections.iter().collect::<Vec<_>>())
         .text("connection", |it| it.connection.clone())

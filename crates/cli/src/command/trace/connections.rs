@@ -14,7 +14,7 @@ use super::reading::{Files, complete, few_flows, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
 use crate::output::json::object;
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 use crate::parse::positive_time;
 
 /// What every sender sent, what arrived, what was lost, and round-trip times
@@ -89,7 +89,7 @@ fn print(
         })
         .number("loss", |it| percent(it.totals.loss_probability()))
         .number("rtt ms", |it| {
-            known(it.totals.rtt_s, |rtt_s| short(rtt_s * 1e3), "?")
+            format_or(it.totals.rtt_s, |rtt_s| short(rtt_s * 1e3), "?")
         })
         .number("sent pkt", |it| it.totals.sent_pkts)
         .number("delivered pkt", |it| it.totals.delivered_pkts)

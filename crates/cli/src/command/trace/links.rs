@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::reading::{Files, complete, read};
 use crate::failure::Failure;
 use crate::output::format::Format;
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 use crate::parse::{link_bandwidth, positive_time};
 
 /// The queue of every link of an ns-2 trace: arrivals, losses, utilization
@@ -107,13 +107,13 @@ fn print(
     Table::of(order)
         .text("link", |it| names.link(it.link))
         .number("Mbit/s", |it| {
-            known(it.totals.bandwidth_bps, |bps| short(bps / 1e6), "?")
+            format_or(it.totals.bandwidth_bps, |bps| short(bps / 1e6), "?")
         })
         .number("utilization", |it| {
-            known(it.totals.utilization, percent, "?")
+            format_or(it.totals.utilization, percent, "?")
         })
         .number("mean queue pkt", |it| {
-            known(it.totals.mean_queue_pkts, short, "?")
+            format_or(it.totals.mean_queue_pkts, short, "?")
         })
         .number("max waiting pkt", |it| it.totals.max_waiting_pkts)
         .number("loss", |it| percent(it.totals.loss_probability))

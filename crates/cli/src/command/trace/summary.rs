@@ -15,7 +15,7 @@ use super::reading::{Files, few_flows, read, warn_of_vantage};
 use crate::failure::Failure;
 use crate::output::csv;
 use crate::output::format::Format;
-use crate::output::table::{Table, known};
+use crate::output::table::{Table, format_or};
 
 /// What is in a trace
 #[derive(Args)]
@@ -197,7 +197,7 @@ fn print(
             .number("resent pkt", |(_, it)| it.totals().resent_pkts)
             .number("acked pkt", |(_, it)| it.totals().acked_pkts)
             .number("rtt ms", |(_, it)| {
-                known(it.totals().mean_rtt_s(), |rtt_s| short(rtt_s * 1e3), "?")
+                format_or(it.totals().mean_rtt_s(), |rtt_s| short(rtt_s * 1e3), "?")
             })
             .print_top(top, "sender", out)?;
     }

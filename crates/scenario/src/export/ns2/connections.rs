@@ -1,13 +1,13 @@
 //! Section of an ns-2 script with the connections and their routes.
 
 use netflow_network::{
-    ACK_BYTES, Acks, Application, ConnectionId, ConnectionSpec, DEFAULT_MOST_WINDOW, LinkId,
+    ACK_BYTES, Acks, Application, ConnectionId, ConnectionSpec, DEFAULT_MAX_WINDOW_PKTS, LinkId,
     Source, TcpVariant, WindowSource,
 };
 use netflow_profile::Profile;
 
 use super::super::tcl::{list, word};
-use super::super::{ExportError, Tcp};
+use super::super::{ExportError, Ns2Tcp};
 use super::{Export, MOST_PACKETS, Warnings};
 
 /// Rate in bit/s of exponential sources without bursts, which send one packet after each gap: high
@@ -67,11 +67,11 @@ impl Export<'_> {
     fn window(&self, id: ConnectionId, source: &WindowSource) -> Result<String, ExportError> {
         let spec = self.network.connection_spec(id);
         let tcp = self.options.tcp.unwrap_or(match source.variant {
-            TcpVariant::Tahoe => Tcp::Tahoe,
-            TcpVariant::Reno => Tcp::Reno,
-            TcpVariant::NewReno => Tcp::Newreno,
-            TcpVariant::Vegas => Tcp::Vegas,
-            TcpVariant::Cubic => Tcp::Cubic,
+            TcpVariant::Tahoe => Ns2Tcp::Tahoe,
+            TcpVariant::Reno => Ns2Tcp::Reno,
+            TcpVariant::NewReno => Ns2Tcp::Newreno,
+            TcpVariant::Vegas => Ns2Tcp::Vegas,
+            TcpVariant::Cubic => Ns2Tcp::Cubic,
         });
         let default = WindowSource::default();
         let mut variables = String::new();
@@ -91,7 +91,7 @@ impl Export<'_> {
             self.network.send_jitter_s(id).unwrap_or_default(),
             0.0,
         );
-        if tcp == Tcp::Vegas {
+        if tcp == Ns2Tcp::Vegas {
             set(
                 "v_alpha_",
                 source.vegas_alpha_pkts,
@@ -109,7 +109,7 @@ impl Export<'_> {
 
     fn tcp(&self, spec: &ConnectionSpec, profile: &dyn Profile) -> Result<String, ExportError> {
         let by_name = || {
-            Tcp::of_profile(profile.name()).ok_or_else(|| ExportError::UnknownTcp {
+            Ns2Tcp::of_profile(profile.name()).ok_or_else(|| ExportError::UnknownTcp {
                 connection: spec.name.clone(),
                 profile: profile.name().to_owned(),
             })
@@ -122,25 +122,25 @@ impl Export<'_> {
     fn sender(
         &self,
         spec: &ConnectionSpec,
-        tcp: Tcp,
+        tcp: Ns2Tcp,
         window: Option<f64>,
         variables: &str,
     ) -> Result<String, ExportError> {
         let allowed = match tcp {
-            Tcp::Vegas => "a whole number of bytes, at least 1",
+            Ns2Tcp::Vegas => "a whole number of bytes, at least 1",
             _ => "a whole number of bytes, at least 41 (40 are header)",
         };
         let payload = payload(spec, tcp.header_bytes(), allowed)?;
         let agent = format!(
             "{{{} packetSize_ {payload} window_ {}{variables}}}",
             tcp.agent(),
-            window.unwrap_or(DEFAULT_MOST_WINDOW)
+            window.unwrap_or(DEFAULT_MAX_WINDOW_PKTS)
         );
         let mut options = options(spec);
         if let Some(size) = whole_size(spec)? {
             options += &format!(" size {size}");
         }
-        if tcp == Tcp::Cubic {
+        if tcp == Ns2Tcp::Cubic {
             options += " control cubic";
         }
         let source = match spec.application {

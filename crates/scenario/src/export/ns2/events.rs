@@ -55,7 +55,7 @@ impl Export<'_> {
             Change::Delay(delay_s) => vec![format!("delay {ends} {delay_s}")],
             Change::Loss(loss) => {
                 let rates = self.loss_rates(event.link, &loss)?;
-                let each = UNITS.iter().zip(rates).zip(self.ever_lost(event.link)?);
+                let each = UNITS.iter().zip(rates).zip(self.lossy_units(event.link)?);
                 let each = each.filter(|(_, ever)| *ever);
                 let each = each.map(|((unit, rate), _)| format!("loses {ends} {unit} {rate}"));
                 each.collect()

@@ -80,7 +80,7 @@ impl Export<'_> {
                 self.ends(id),
                 self.loss_rates(id, &network.link_spec(id).loss)?,
             );
-            let ever = self.ever_lost(id)?;
+            let ever = self.lossy_units(id)?;
             for ((unit, rate), _) in UNITS.iter().zip(rates).zip(ever).filter(|(_, ever)| *ever) {
                 let _ = writeln!(lines, "lossy {ends} {unit} {rate}");
             }
@@ -111,7 +111,7 @@ impl Export<'_> {
     }
 
     /// Returns which of [`UNITS`] a link loses at any time.
-    pub(super) fn ever_lost(&self, id: LinkId) -> Result<[bool; 2], ExportError> {
+    pub(super) fn lossy_units(&self, id: LinkId) -> Result<[bool; 2], ExportError> {
         let later = self.events_in_time().filter(|event| event.link == id);
         let later = later.filter_map(|event| match event.change {
             Change::Loss(loss) => Some(loss),

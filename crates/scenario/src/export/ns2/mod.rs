@@ -7,14 +7,14 @@ mod links;
 use netflow_network::{Acks, Change, ConnectionId, EventSpec, LinkId, Network};
 
 use super::tcl::word;
-use super::{ExportError, Tcp};
-use crate::prepared::Prepared;
+use super::{ExportError, Ns2Tcp};
+use crate::compiled_scenario::CompiledScenario;
 
 /// Name of the output file with the counters of links.
 pub const NS2_LINKS_FILE: &str = "ns-links.csv";
 
 /// First line of a script.
-pub const NS2_MARK: &str = "written by `netflow export --to ns2`";
+pub const NS2_HEADER: &str = "written by `netflow export --to ns2`";
 
 /// Columns of the links file. Counts are of the interval that ends at `time_s`. `waiting_pkts` is
 /// the time average over it, without the packet in service; a packet has departed when its service
@@ -60,12 +60,12 @@ const LINKS_BY_DEFAULT: usize = 31;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ns2Options {
     /// TCP of all connections with a profile; `None` selects it by the profile's name.
-    pub tcp: Option<Tcp>,
+    pub tcp: Option<Ns2Tcp>,
     /// Largest random delay of each connection's start, in seconds.
     pub start_jitter_s: f64,
     /// Largest random delay of TCP before it sends a packet, in seconds (ns-2's `overhead_`). It
     /// breaks the synchronization of deterministic packets at drop-tail queues (phase effects).
-    pub overhead_s: f64,
+    pub max_send_jitter_s: f64,
     /// Length of the counting intervals in the output files, in seconds.
     pub every_s: f64,
     /// Links whose packets are traced.
@@ -77,7 +77,7 @@ impl Default for Ns2Options {
         Ns2Options {
             tcp: None,
             start_jitter_s: 0.0,
-            overhead_s: 0.0,
+            max_send_jitter_s: 0.0,
             every_s: 0.5,
             trace: Ns2Trace::None,
         }
@@ -107,7 +107,7 @@ pub enum Ns2Trace {
 /// All settings are those of the scenario: links, buffers (the packet in service counts), paths and
 /// return paths of every connection, starts, stops, sizes, windows, packet sizes. A connection with
 /// `count = n` is n agents. A profile becomes the TCP from which it was measured
-/// ([`Tcp::of_profile`]), with a window of at most `max-window`, else the profile's limit, else 10
+/// ([`Ns2Tcp::of_profile`]), with a window of at most `max-window`, else the profile's limit, else 10
 /// 000 packets. Poisson sources and applications become exponential gaps. A connection without a
 /// route after a failure keeps sending, as TCP does. The first comment of the script lists all
 /// differences from the scenario.
@@ -117,7 +117,7 @@ pub enum Ns2Trace {
 ///
 /// # Errors
 /// Features that ns-2 does not support, and options out of range.
-pub fn ns2(scenario: &Prepared, options: &Ns2Options) -> Result<String, ExportError> {
+pub fn ns2(scenario: &CompiledScenario, options: &Ns2Options) -> Result<String, ExportError> {
     check(options)?;
     let export = Export {
         network: &scenario.network,
@@ -180,7 +180,7 @@ fn check(options: &Ns2Options) -> Result<(), ExportError> {
             allowed,
         }),
     };
-    let (jitter_s, overhead_s) = (options.start_jitter_s, options.overhead_s);
+    let (jitter_s, overhead_s) = (options.start_jitter_s, options.max_send_jitter_s);
     let every_s = options.every_s;
     check("start jitter (s)", jitter_s, jitter_s >= 0.0, "0 or more")?;
     check("overhead (s)", overhead_s, overhead_s >= 0.0, "0 or more")?;
@@ -198,14 +198,14 @@ fn seed(seed: u64, warnings: &mut Warnings) -> u64 {
     instead
 }
 
-fn header(scenario: &Prepared, warnings: &Warnings) -> String {
+fn header(scenario: &CompiledScenario, warnings: &Warnings) -> String {
     let file = scenario.sources.iter().next();
     let name = file.map_or_else(String::new, |path| {
         let name = path.file_name().unwrap_or(path.as_os_str());
         format!(" {}", word(&name.to_string_lossy()))
     });
     let mut text = format!(
-        "# The scenario{name} for ns-2.35, {NS2_MARK}.\n\
+        "# The scenario{name} for ns-2.35, {NS2_HEADER}.\n\
          #\n\
          #   ns SCRIPT [SEED [DIRECTORY [TRACE]]]\n\
          #\n\
@@ -241,7 +241,7 @@ impl Export<'_> {
     fn settings(&self, seed: u64) -> String {
         let Ns2Options {
             start_jitter_s,
-            overhead_s,
+            max_send_jitter_s: overhead_s,
             every_s,
             ..
         } = self.options;

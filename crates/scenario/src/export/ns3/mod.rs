@@ -7,15 +7,15 @@ use netflow_network::{
     Source,
 };
 
-use super::real::{RealTcp, real_tcp, way_holds_bytes};
-use crate::prepared::Prepared;
+use super::linux_tcp::{LinuxTcp, default_socket_buffer_bytes, linux_tcp};
+use crate::compiled_scenario::CompiledScenario;
 
 /// Name of the output file of links: counts of the interval that ends at `time_s`, and time
 /// averages over it.
 pub const NS3_LINKS_FILE: &str = "ns3-links.csv";
 
 /// Start of the first line of a program.
-pub const NS3_MARK: &str = "// A scenario of netflow, for ns-3.37";
+pub const NS3_HEADER: &str = "// A scenario of netflow, for ns-3.37";
 
 /// Name of the output file of connections, with the same kinds of columns.
 pub const NS3_CONNECTIONS_FILE: &str = "ns3-connections.csv";
@@ -66,7 +66,7 @@ pub struct Ns3Error {
     pub what: String,
 }
 
-fn no<T>(place: String, what: impl Into<String>) -> Result<T, Ns3Error> {
+fn unsupported<T>(place: String, what: impl Into<String>) -> Result<T, Ns3Error> {
     let what = what.into();
     Err(Ns3Error { place, what })
 }
@@ -75,7 +75,7 @@ fn no<T>(place: String, what: impl Into<String>) -> Result<T, Ns3Error> {
 ///
 /// # Errors
 /// Features that ns-3 does not support.
-pub fn ns3(scenario: &Prepared, options: &Ns3Options) -> Result<String, Ns3Error> {
+pub fn ns3(scenario: &CompiledScenario, options: &Ns3Options) -> Result<String, Ns3Error> {
     let mut text = head();
     text += "\nint main(int argc, char **argv) {\n";
     add_run(scenario, options, &mut text)?;
@@ -88,7 +88,10 @@ pub fn ns3(scenario: &Prepared, options: &Ns3Options) -> Result<String, Ns3Error
 ///
 /// # Errors
 /// Features that ns-3 does not support.
-pub fn ns3_together(scenarios: &[&Prepared], options: &Ns3Options) -> Result<String, Ns3Error> {
+pub fn ns3_together(
+    scenarios: &[&CompiledScenario],
+    options: &Ns3Options,
+) -> Result<String, Ns3Error> {
     let mut text = head();
     for (i, scenario) in scenarios.iter().enumerate() {
         text += &format!("\nvoid Run{i}(int argc, char **argv) {{\n");
@@ -112,25 +115,29 @@ pub fn ns3_together(scenarios: &[&Prepared], options: &Ns3Options) -> Result<Str
 }
 
 /// Adds the lines that build the network and run it.
-fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Result<(), Ns3Error> {
+fn add_run(
+    scenario: &CompiledScenario,
+    options: &Ns3Options,
+    text: &mut String,
+) -> Result<(), Ns3Error> {
     let network = &scenario.network;
     if let Some(users) = network.workloads().next() {
-        return no(
+        return unsupported(
             format!("workload {}", users.name),
             "users cannot be exported to ns-3",
         );
     }
     if let Some(demand) = scenario.demands.first() {
         let what = "transfers that come and go cannot be exported to ns-3";
-        return no(format!("demand {}", demand.name), what);
+        return unsupported(format!("demand {}", demand.name), what);
     }
     if let Some(link) = network.classed_links().next() {
         let what = "links with classes cannot be exported to ns-3";
-        return no(format!("link {}", network.link_name(link)), what);
+        return unsupported(format!("link {}", network.link_name(link)), what);
     }
     if let Some(aggregate) = network.tables().aggregates.first() {
         let what = "conditioners cannot be exported to ns-3";
-        return no(format!("aggregate {}", aggregate.name), what);
+        return unsupported(format!("aggregate {}", aggregate.name), what);
     }
     let Ns3Options {
         start_jitter_s,
@@ -155,7 +162,7 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
             {
                 let what =
                     "a buffer given as a time whose bandwidth changes cannot be exported to ns-3";
-                return no(format!("link {name}"), what);
+                return unsupported(format!("link {name}"), what);
             }
             Change::Bandwidth(bps) => line(
                 text,
@@ -163,7 +170,7 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
             ),
             Change::Loss(_) => {
                 let what = "losses that change on the way cannot be exported to ns-3 yet";
-                return no(format!("link {name}"), what);
+                return unsupported(format!("link {name}"), what);
             }
             Change::Delay(delay_s) => line(
                 text,
@@ -171,7 +178,7 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
             ),
             Change::Down | Change::Up => {
                 let what = "links that fail cannot be exported to ns-3 yet";
-                return no(format!("link {name}"), what);
+                return unsupported(format!("link {name}"), what);
             }
         }
     }
@@ -185,7 +192,7 @@ fn add_run(scenario: &Prepared, options: &Ns3Options, text: &mut String) -> Resu
 fn head() -> String {
     let libraries = NS3_LIBRARIES.map(|name| format!("-lns3-{name}")).join(" ");
     format!(
-        "{NS3_MARK}. To compile it (on Debian: apt-get install libns3-dev g++):\n\
+        "{NS3_HEADER}. To compile it (on Debian: apt-get install libns3-dev g++):\n\
          //\n\
          //   g++ -std=c++17 -O2 FILE -o scenario {libraries}\n\
          //\n\
@@ -231,13 +238,13 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
     } = network.link_spec(id);
     let place = || format!("link {}", network.link_name(id));
     if circuit.is_some() {
-        return no(
+        return unsupported(
             place(),
             "links with a `circuit` cannot be exported to ns-3, where paths are lists of nodes",
         );
     }
     if !overhead.is_none() {
-        supports_overhead(network.link_spec(id)).or_else(|what| no(place(), what))?;
+        supports_overhead(network.link_spec(id)).or_else(|what| unsupported(place(), what))?;
     }
     // CoDel does not drop if the queue behind a packet is at most the largest packet. ns-3's queue
     // counts bytes without PPP.
@@ -262,12 +269,12 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             None,
         )?,
         DropPolicy::Managed(Aqm::CoDel(rules)) => {
-            let mut settings = codel(&rules).or_else(|what| no(place(), what))?;
+            let mut settings = codel(&rules).or_else(|what| unsupported(place(), what))?;
             settings.push(("MinBytes", more_than_one()));
             queue(network, id, "ns3::CoDelQueueDisc", &settings, None)?
         }
         DropPolicy::Managed(Aqm::FqCoDel(fq)) => {
-            let mut settings = codel(&fq.codel).or_else(|what| no(place(), what))?;
+            let mut settings = codel(&fq.codel).or_else(|what| unsupported(place(), what))?;
             settings.push(("Flows", fq.flows.to_string()));
             let quantum = Some(fq.quantum_bytes);
             queue(network, id, "ns3::FqCoDelQueueDisc", &settings, quantum)?
@@ -291,7 +298,7 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
             None,
         )?,
         DropPolicy::Rio(_) => {
-            return no(
+            return unsupported(
                 place(),
                 "queues with drop precedences cannot be exported to ns-3",
             );
@@ -302,10 +309,10 @@ fn add_link(network: &Network, id: LinkId, text: &mut String) -> Result<(), Ns3E
         (true, None, None) => format!(", {}", loss.random),
         (false, None, Some(errors)) if errors.rate().1 => format!(", {}, true", errors.rate().0),
         (true, None, Some(_)) => {
-            return no(place(), "one kind of loss can be exported to ns-3, not two");
+            return unsupported(place(), "one kind of loss can be exported to ns-3, not two");
         }
         _ => {
-            return no(
+            return unsupported(
                 place(),
                 "losses in bursts cannot be exported to ns-3; independent ones can",
             );
@@ -389,7 +396,7 @@ fn queue(
             let largest = largest_bytes(network);
             let waiting = bytes - largest;
             if waiting < largest {
-                return no(
+                return unsupported(
                     place(),
                     "its buffer has no room for a packet that waits, as ns-3's must",
                 );
@@ -400,7 +407,7 @@ fn queue(
             let waiting = network.buffer_pkts(id).floor() - 1.0;
             if waiting < 1.0 {
                 let what = "its buffer has no room for a packet that waits, as ns-3's must: 2 pkt at least";
-                return no(place(), what);
+                return unsupported(place(), what);
             }
             format!("{waiting}p")
         }
@@ -421,7 +428,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
     let place = || format!("connection {}", spec.name);
     let nodes = |links: &[LinkId]| {
         let Some(&first) = links.first() else {
-            return no(place(), "it has no way");
+            return unsupported(place(), "it has no way");
         };
         let first = network.link_spec(first).from;
         let ends = links.iter().map(|&link| network.link_spec(link).to);
@@ -434,11 +441,11 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
     let (way, name) = (nodes(&network.path(id))?, quoted(&spec.name));
     let bytes = spec.packet_size_bytes.round();
     let (count, start_s, stop_s) = (spec.count, spec.start_s, spec.stop_s.unwrap_or(0.0));
-    let tcp = real_tcp(spec).or_else(|what| no(place(), what))?;
+    let tcp = linux_tcp(spec).or_else(|what| unsupported(place(), what))?;
     match (&spec.source, tcp) {
         (&Source::Constant { rate_pps } | &Source::Poisson { rate_pps }, _) => {
             if spec.size_pkts.is_some() {
-                return no(
+                return unsupported(
                     place(),
                     "sources that nobody answers have no `size` in ns-3; a `stop` can be exported",
                 );
@@ -452,7 +459,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             );
         }
         (_, Some(tcp)) => {
-            let RealTcp {
+            let LinuxTcp {
                 congestion,
                 initial_window,
                 largest_window,
@@ -464,7 +471,9 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
             let empty_s: f64 = links.map(|link| network.link_spec(link).delay_s).sum();
             // Rounded to whole nanoseconds, as delays are.
             let empty_s = (1e9 * empty_s).round() / 1e9;
-            let buffer = way_holds_bytes(network, id).clamp(262_144.0, 1e9).round();
+            let buffer = default_socket_buffer_bytes(network, id)
+                .clamp(262_144.0, 1e9)
+                .round();
             line(
                 text,
                 format_args!(
@@ -476,7 +485,7 @@ fn add_connection(network: &Network, id: ConnectionId, text: &mut String) -> Res
                 ),
             );
         }
-        (_, None) => return no(place(), "ns-3 has nothing like it"),
+        (_, None) => return unsupported(place(), "ns-3 has nothing like it"),
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netflow_scenario::export::{Ns2Options, Ns2Trace, Tcp};
+use netflow_scenario::export::{Ns2Options, Ns2Tcp, Ns2Trace};
 
 use super::ns::{lines, node_numbers, prepared, run, sums, traced};
 
@@ -198,7 +198,7 @@ fn a_buffer_has_room_for_as_many_as_it_says() {
 
 #[test]
 fn transfers_end_when_so_much_is_delivered() {
-    for tcp in Tcp::ALL {
+    for tcp in Ns2Tcp::ALL {
         let text = two_ways(
             "[[connection]]\nname = \"file\"\nfrom = \"A\"\nto = \"D\"\nsize = \"200.5 KB\"\n\
              start = \"0.2 s\"\nsource = { profile = \"ns-reno\" }\npath = [\"A\", \"B\", \"D\"]\n",
@@ -355,7 +355,7 @@ up = true
 fn seeds_matter_and_repeat() {
     let jittered = Ns2Options {
         start_jitter_s: 0.5,
-        overhead_s: 1e-3,
+        max_send_jitter_s: 1e-3,
         ..Ns2Options::default()
     };
     let run = |seed| Some(run(&prepared(&parted()), &jittered, seed)?.connections);

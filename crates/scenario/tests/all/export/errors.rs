@@ -102,7 +102,7 @@ fn options_out_of_range_are_refused() {
     );
     assert_eq!(
         refused(Ns2Options {
-            overhead_s: -1.0,
+            max_send_jitter_s: -1.0,
             ..default()
         }),
         "overhead (s) is -1, but must be 0 or more"
@@ -137,7 +137,7 @@ fn a_profile_of_an_unknown_tcp_needs_a_choice() {
         "connection c: which TCP of ns-2 stands for profile `lab` is not known; choose one for all (--tcp)"
     );
     let chosen = Ns2Options {
-        tcp: Some(netflow_scenario::export::Tcp::Sack),
+        tcp: Some(netflow_scenario::export::Ns2Tcp::Sack),
         ..Ns2Options::default()
     };
     assert!(ns2(&prepared, &chosen).unwrap().contains("Agent/TCP/Sack1"));

@@ -1,6 +1,6 @@
 //! Names with special characters of Tcl, CSV or traces, which must be plain data.
 
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_simulation::{
     Acks, Application, ConnectionSpec, LinkSpec, Network, NetworkBuilder, Source,
 };
@@ -47,7 +47,7 @@ fn network() -> Network {
             path: None,
             return_path: None,
             flow: None,
-            divides: None,
+            ecmp_share: None,
             transfers: None,
             acks: Acks::None,
         });
@@ -60,7 +60,7 @@ fn names_stay_names() {
     let harmless = "[simulation]\nduration = \"1 s\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\n\
                     bandwidth = \"1 Mbit/s\"\n[[connection]]\nfrom = \"A\"\nto = \"B\"\n\
                     source = { constant = \"1 pkt/s\" }\n";
-    let scenario = Prepared {
+    let scenario = CompiledScenario {
         network: network(),
         ..prepared(harmless)
     };

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use netflow_needs::{Need, skip};
-use netflow_scenario::Prepared;
+use netflow_scenario::CompiledScenario;
 use netflow_scenario::export::{
     NS2_CONNECTIONS_FILE, NS2_LINKS_FILE, NS2_TRACE_FILE, Ns2Options, Ns2Trace, ns2,
 };
 
-pub fn prepared(text: &str) -> Prepared {
+pub fn prepared(text: &str) -> CompiledScenario {
     netflow_scenario::from_str("lab.toml", text, ".".as_ref(), &[])
         .unwrap_or_else(|problems| panic!("{problems}"))
 }
@@ -33,7 +33,7 @@ pub struct Run {
 }
 
 /// Runs the scenario in ns; returns `None` with a message if ns is not installed.
-pub fn run(scenario: &Prepared, options: &Ns2Options, seed: u64) -> Option<Run> {
+pub fn run(scenario: &CompiledScenario, options: &Ns2Options, seed: u64) -> Option<Run> {
     let script = ns2(scenario, options).unwrap_or_else(|error| panic!("{error}"));
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("script.tcl"), script).unwrap();

@@ -11,19 +11,19 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use netflow::number::{count, percent, plain, short};
-use netflow::profile::fit::{DesignedCell, Fit, Names, extend_cubic, fit_designed};
+use netflow::profile::fit::{ExperimentCell, Fit, Names, extend_cubic, fit_grid_experiment};
 use netflow::profile::{Grid, to_toml};
 use netflow_files::make_inside;
 use netflow_testbed::{become_root, check_congestion_control, control_fault};
 
 use super::fit::{print_cells, print_slices};
-use super::written;
+use super::write_profile;
 use crate::command::trace::samples::{Sampling, of_trace};
 use crate::failure::Failure;
-use crate::output::table::{by_loss_and_rtt, known};
+use crate::output::table::{by_loss_and_rtt, format_or};
 use crate::parse::{self, from_1, positive_time, probability, round_trip};
 use no_profile::{no_loss_dependence, no_profile, whole_rate};
-use parallel_transfers::{BUDGET_PPS, Cell, Measured, Plan};
+use parallel_transfers::{BUDGET_PPS, Measured, Plan, TransferSetting};
 
 /// Measure the profiles of this machine's own TCP over emulated links
 ///
@@ -120,7 +120,7 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
         check_congestion_control(name)?;
     }
     for name in &arguments.congestion {
-        written::allow(&arguments.file(name))?;
+        write_profile::allow(&arguments.file(name))?;
     }
     become_root()?;
     let captures = arguments.output.join("captures");
@@ -166,13 +166,13 @@ pub fn measure(arguments: &MeasureArguments, out: &mut dyn Write) -> Result<(), 
     }
 }
 
-fn cells(arguments: &MeasureArguments) -> Vec<Cell> {
+fn cells(arguments: &MeasureArguments) -> Vec<TransferSetting> {
     let mut cells = Vec::new();
     for congestion_control in &arguments.congestion {
         for &rtt_s in &arguments.rtt {
             for &loss in &arguments.loss {
                 for repetition in 0..arguments.repeat.get() {
-                    cells.push(Cell {
+                    cells.push(TransferSetting {
                         congestion_control: congestion_control.clone(),
                         rtt_s,
                         loss,
@@ -218,7 +218,7 @@ fn profile(
             "{name}: {transfers} filled the link: the link's rate, no profile's; left out"
         )?;
     }
-    let losses_at = |cell: &Cell| -> u64 {
+    let losses_at = |cell: &TransferSetting| -> u64 {
         let there = free
             .iter()
             .filter(|run| (run.cell.loss, run.cell.rtt_s) == (cell.loss, cell.rtt_s));
@@ -254,7 +254,7 @@ fn profile(
         ),
     };
     let failure = |error: &dyn std::fmt::Display| Failure::Evaluation(format!("{name}: {error}"));
-    let mut fit = fit_designed(&cells, &names).map_err(|error| failure(&error))?;
+    let mut fit = fit_grid_experiment(&cells, &names).map_err(|error| failure(&error))?;
     if name == "cubic"
         && let Some(grid) = &fit.grid
     {
@@ -272,7 +272,7 @@ fn profile(
         )));
     };
     let path = arguments.file(name);
-    written::write(&path, &text)?;
+    write_profile::write(&path, &text)?;
     writeln!(out, "{named}: {}", names.description)?;
     print(&fit, out)?;
     Ok(writeln!(out, "{}", path.display())?)
@@ -293,8 +293,8 @@ fn print(fit: &Fit, out: &mut dyn Write) -> std::io::Result<()> {
 }
 
 /// Reads the measurements of the senders, by setting.
-fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
-    let mut cells: Vec<DesignedCell> = Vec::new();
+fn settings(runs: &[&Measured]) -> Result<Vec<ExperimentCell>, Failure> {
+    let mut cells: Vec<ExperimentCell> = Vec::new();
     for run in runs {
         let flows = of_trace(&run.capture, &Sampling::with_k(SAMPLE_PKTS))?;
         let transfers = flows.into_iter().map(|flow| flow.samples);
@@ -304,7 +304,7 @@ fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
             .find(|cell| cell.loss == loss && cell.rtt_s == rtt_s);
         match known {
             Some(known) => known.transfers.extend(transfers),
-            None => cells.push(DesignedCell {
+            None => cells.push(ExperimentCell {
                 loss,
                 rtt_s,
                 transfers: transfers.collect(),
@@ -321,7 +321,7 @@ fn settings(runs: &[&Measured]) -> Result<Vec<DesignedCell>, Failure> {
 
 /// Returns, for every nominal round-trip time, the mean measured one, to three digits. It is larger
 /// because of processing times and queueing of bursts.
-fn seen_s(cells: &[DesignedCell]) -> Vec<(f64, f64)> {
+fn seen_s(cells: &[ExperimentCell]) -> Vec<(f64, f64)> {
     let mut set_s: Vec<f64> = cells.iter().map(|cell| cell.rtt_s).collect();
     set_s.sort_by(f64::total_cmp);
     set_s.dedup();
@@ -353,7 +353,7 @@ fn print_rates(
         let here = runs
             .iter()
             .filter(|run| (run.cell.loss, run.cell.rtt_s) == setting);
-        known(whole_rate(here), short, "-")
+        format_or(whole_rate(here), short, "-")
     };
     writeln!(out, "\n pkt/s sent by whole transfers")?;
     by_loss_and_rtt(losses.collect(), rtts.collect(), rate, out)

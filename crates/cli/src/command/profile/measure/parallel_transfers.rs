@@ -25,7 +25,7 @@ const ATTEMPTS: usize = 3;
 const SNAP_BYTES: u32 = 96;
 
 /// The setting of one transfer.
-pub struct Cell {
+pub struct TransferSetting {
     pub congestion_control: String,
     pub rtt_s: f64,
     pub loss: f64,
@@ -35,7 +35,7 @@ pub struct Cell {
     pub seed: u64,
 }
 
-impl Cell {
+impl TransferSetting {
     /// Returns the name, such as `reno_0.05_60_0`: congestion control, loss, round-trip time in ms,
     /// repetition.
     pub fn name(&self) -> String {
@@ -90,7 +90,7 @@ impl Cell {
 
 /// A completed transfer.
 pub struct Measured {
-    pub cell: Cell,
+    pub cell: TransferSetting,
     pub report: LinkReport,
     pub capture: PathBuf,
 }
@@ -108,12 +108,12 @@ impl Measured {
 
     /// Returns whether the link limited the transfer.
     pub fn fills_the_link(&self) -> bool {
-        self.rate_pps() >= FULL * self.cell.link_pps
+        self.rate_pps() >= FILLED_FRACTION * self.cell.link_pps
     }
 }
 
 /// Fraction of the rate of a link from which it counts as filled.
-const FULL: f64 = 0.6;
+const FILLED_FRACTION: f64 = 0.6;
 
 /// A plan of transfers.
 pub struct Plan {
@@ -127,10 +127,10 @@ impl Plan {
     /// round-trip times.
     pub fn run(
         &self,
-        cells: Vec<Cell>,
+        cells: Vec<TransferSetting>,
         rtts_s: &[f64],
     ) -> Result<(Vec<Measured>, Vec<f64>), Error> {
-        let room = Room::new(self.parallel);
+        let room = LinkSemaphore::new(self.parallel);
         let total_s = self.least_s(&cells);
         thread::scope(|scope| {
             let room = &room;
@@ -155,13 +155,13 @@ impl Plan {
     }
 
     /// Returns the minimum duration of the transfers.
-    fn least_s(&self, cells: &[Cell]) -> f64 {
-        let pps = cells.iter().map(Cell::most_pps).sum::<f64>();
+    fn least_s(&self, cells: &[TransferSetting]) -> f64 {
+        let pps = cells.iter().map(TransferSetting::most_pps).sum::<f64>();
         let rounds = (pps / BUDGET_PPS).max(cells.len() as f64 / self.parallel as f64);
         rounds.ceil() * self.transfer.as_secs_f64()
     }
 
-    fn measure(&self, cell: Cell, room: &Room) -> Result<Measured, Error> {
+    fn measure(&self, cell: TransferSetting, room: &LinkSemaphore) -> Result<Measured, Error> {
         let pps = cell.most_pps();
         room.enter(pps);
         let mut report = self.transfer(&cell);
@@ -178,11 +178,11 @@ impl Plan {
         })
     }
 
-    fn capture(&self, cell: &Cell) -> PathBuf {
+    fn capture(&self, cell: &TransferSetting) -> PathBuf {
         self.captures.join(format!("{}.pcap", cell.name()))
     }
 
-    fn transfer(&self, cell: &Cell) -> Result<LinkReport, Error> {
+    fn transfer(&self, cell: &TransferSetting) -> Result<LinkReport, Error> {
         let stack = StackOptions {
             congestion_control: cell.congestion_control.clone(),
             ..StackOptions::linux_6()
@@ -232,14 +232,14 @@ fn handshake_s(rtt_s: f64, time: Duration) -> Result<f64, Error> {
 const HANDSHAKES: u32 = 9;
 
 /// A semaphore for links, which limits their number and their total packet rate.
-struct Room {
+struct LinkSemaphore {
     left: Mutex<(usize, f64)>,
     changed: Condvar,
 }
 
-impl Room {
-    fn new(links: usize) -> Room {
-        Room {
+impl LinkSemaphore {
+    fn new(links: usize) -> LinkSemaphore {
+        LinkSemaphore {
             left: Mutex::new((links, BUDGET_PPS)),
             changed: Condvar::new(),
         }

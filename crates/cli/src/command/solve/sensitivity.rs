@@ -1,0 +1,173 @@
+//! The subcommand `netflow solve SCENARIO --where`.
+
+use std::io::{self, Write};
+
+use netflow::number::{percent, short};
+use netflow::simulation::LinkId;
+use netflow::steady::rows::{self, DemandGainRow, GainRow, Gains};
+use netflow::steady::{Solver, Which};
+
+use super::{SolvedState, cannot, print};
+use crate::failure::Failure;
+use crate::output::csv;
+use crate::output::json::object;
+use crate::output::table::Table;
+
+/// Prints the sensitivities of these connections. `of` is their name, or `None` for all.
+pub(super) fn answer(
+    seen: &SolvedState<'_>,
+    solver: &mut Solver,
+    which: Which<'_>,
+    of: Option<&str>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let gains = Gains::at(solver, seen.steady, which).map_err(cannot)?;
+    let rows = rows::gains(seen.network, &gains);
+    let demands = rows::demand_gains(seen.network, seen.steady, &gains);
+    let bends = gains.one_sided_because_of(seen.network);
+    let answer = object! {
+        at_s: seen.at_s,
+        of: of,
+        goodput_bps: gains.goodput.value,
+        delay_s: gains.delay.as_ref().map(|it| it.value),
+        delay_p95_s: gains.delay_p95.value,
+        loss_probability: gains.loss.value,
+        one_sided_because_of: &bends,
+        links: &rows,
+        connections: &demands,
+    };
+    Ok(seen.format.answer(
+        out,
+        &answer,
+        |out| {
+            csv::write_any_named("links", &rows, out)?;
+            csv::write_any_named("connections", &demands, out)
+        },
+        |out| print_text(seen, of, &gains, &rows, &demands, &bends, out),
+    )?)
+}
+
+fn print_text(
+    seen: &SolvedState<'_>,
+    of: Option<&str>,
+    gains: &Gains,
+    rows: &[GainRow<'_>],
+    demands: &[DemandGainRow<'_>],
+    bends: &[&str],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let its = of.map_or_else(String::new, |name| format!(" of {name}"));
+    if let Some(of) = of {
+        let delay = gains.delay.as_ref().map_or_else(String::new, |it| {
+            format!("mean delay {} ms, ", short(it.value * 1e3))
+        });
+        writeln!(
+            out,
+            "{of}: goodput {} Mbit/s, {delay}95th percentile {} ms, loss {}",
+            short(gains.goodput.value * 1e-6),
+            short(gains.delay_p95.value * 1e3),
+            percent(gains.loss.value),
+        )?;
+    }
+    match rows
+        .first()
+        .filter(|row| row.goodput_bps_per_bps * 1e3 >= LITTLE)
+    {
+        Some(first) => writeln!(
+            out,
+            "1 Mbit/s more gains most at {}: {} kbit/s of goodput{its} at the margin",
+            first.link,
+            short(first.goodput_bps_per_bps * 1e3),
+        )?,
+        None if of.is_some() => writeln!(
+            out,
+            "no link limits it: more bandwidth gains no goodput{its} anywhere"
+        )?,
+        None => writeln!(out, "{NO_LINK_LIMITS}{}", busiest(seen))?,
+    }
+    writeln!(out)?;
+    writeln!(
+        out,
+        "what more of each link changes{}, at the margin: goodput in kbit/s, mean delay and the delays' 95th percentile in ms, loss in %",
+        of.map_or_else(String::new, |name| format!(" for {name}")),
+    )?;
+    let none = |change: Option<f64>, unit: f64| {
+        change.map_or_else(|| "-".to_owned(), |it| little(it * unit))
+    };
+    Table::of(rows)
+        .text("link", |it| it.link)
+        .number("1 Mbit/s: goodput", |it| {
+            little(it.goodput_bps_per_bps * 1e3)
+        })
+        .number("delay", |it| none(it.delay_s_per_bps, 1e9))
+        .number("95th", |it| little(it.delay_p95_s_per_bps * 1e9))
+        .number("loss", |it| little(it.loss_per_bps * 1e8))
+        .number("1 ms: goodput", |it| little(it.goodput_bps_per_s * 1e-6))
+        .number("delay", |it| none(it.delay_s_per_s, 1.0))
+        .number("loss", |it| little(it.loss_per_s * 0.1))
+        .number("1 packet of buffer: goodput", |it| {
+            little(it.goodput_bps_per_pkt * 1e-3)
+        })
+        .number("delay", |it| none(it.delay_s_per_pkt, 1e3))
+        .number("loss", |it| little(it.loss_per_pkt * 1e2))
+        .print_top(seen.top, "link", out)?;
+    writeln!(out)?;
+    Table::of(demands)
+        .text("connection", |it| it.connection)
+        .number("1 % more of it: goodput", |it| {
+            little(it.goodput_bps_per_factor * 1e-5)
+        })
+        .number("delay", |it| none(it.delay_s_per_factor, 10.0))
+        .number("95th", |it| little(it.delay_p95_s_per_factor * 10.0))
+        .number("loss", |it| little(it.loss_per_factor))
+        .print_top(seen.top, "connection", out)?;
+    writeln!(out)?;
+    if !bends.is_empty() {
+        writeln!(
+            out,
+            "one-sided (of links of the same bandwidth that of less; `--more` tells what more does): a profile, a limit, links of the same bandwidth, or packets that all take the 95th percentile bend what {} does",
+            some(bends),
+        )?;
+    }
+    print::print_found(seen, out)
+}
+
+/// Lists the first names.
+fn some(names: &[&str]) -> String {
+    const NAMED: usize = 3;
+    match names.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} or one of {more} more", names[..NAMED].join(", ")),
+    }
+}
+
+/// The message if more bandwidth has no benefit.
+pub(super) const NO_LINK_LIMITS: &str =
+    "no link limits anything: more bandwidth gains no goodput anywhere";
+
+/// Describes the link with the highest load, as the end of a sentence.
+pub(super) fn busiest(seen: &SolvedState<'_>) -> String {
+    let of = |id: LinkId| seen.steady.link(id).load;
+    // Of equal loads, the first is taken.
+    let steps = |id: LinkId| (of(id) * 1e6).round();
+    let most = seen
+        .network
+        .links()
+        .reduce(|a, b| if steps(b) > steps(a) { b } else { a });
+    most.filter(|&id| of(id) > 0.0)
+        .map_or_else(String::new, |id| {
+            let (name, part) = (seen.network.link_name(id), percent(of(id)));
+            format!("; the highest load is {part}, at {name}")
+        })
+}
+
+/// Threshold below which a printed change counts as zero.
+const LITTLE: f64 = 1e-6;
+
+/// Formats a change, or `0` if it is negligible.
+pub(super) fn little(change: f64) -> String {
+    match change.abs() < LITTLE {
+        true => "0".to_owned(),
+        false => short(change),
+    }
+}

@@ -1,0 +1,89 @@
+//! The subcommand `netflow solve SCENARIO --where --more RATE`.
+
+use std::io::{self, Write};
+
+use netflow::number::{percent, short};
+use netflow::steady::rows::{self, UpgradeRow};
+use netflow::steady::{Solver, SteadyOptions};
+use netflow::units::BitsPerSecond;
+
+use super::sensitivity::{NO_LINK_LIMITS, busiest, little};
+use super::{SolvedState, cannot, print};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::csv;
+use crate::output::json::object;
+use crate::output::table::Table;
+
+/// Change below which a gain counts as zero, as a fraction of the total goodput.
+const NOTHING: f64 = 1e-9;
+
+/// Increases the bandwidth of every used link by `more_bps`, one at a time, and solves again.
+pub(super) fn answer(
+    seen: &SolvedState<'_>,
+    solver: &mut Solver,
+    more_bps: f64,
+    options: &SteadyOptions,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut with = Vec::new();
+    for link in seen.network.links() {
+        if seen.steady.link(link).offered_pps <= 0.0 {
+            continue;
+        }
+        if interrupt::requested() {
+            return Err(Failure::Interrupted("nothing is told".to_owned()));
+        }
+        let found = solver.solve_with_more(link, more_bps, seen.steady, options);
+        with.push((link, found.map_err(cannot)?));
+    }
+    let rows = rows::upgrades(seen.network, seen.steady, &with);
+    let totals = &seen.steady.totals;
+    let answer = object! {
+        at_s: seen.at_s,
+        more_bps: more_bps,
+        goodput_bps: totals.goodput_bps,
+        delay_s: totals.delay_s,
+        loss_probability: totals.loss_probability,
+        links: &rows,
+    };
+    Ok(seen.format.answer(
+        out,
+        &answer,
+        |out| csv::write_any(&rows, out),
+        |out| print_text(seen, more_bps, &rows, out),
+    )?)
+}
+
+fn print_text(
+    seen: &SolvedState<'_>,
+    more_bps: f64,
+    rows: &[UpgradeRow<'_>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let more = BitsPerSecond(more_bps);
+    let gains = |row: &&UpgradeRow<'_>| row.goodput_bps > NOTHING * seen.steady.totals.goodput_bps;
+    match rows.first().filter(gains) {
+        Some(first) => writeln!(
+            out,
+            "{more} more gains most at {}: {} Mbit/s of goodput",
+            first.link,
+            short(first.goodput_bps / 1e6),
+        )?,
+        None => writeln!(out, "{NO_LINK_LIMITS}{}", busiest(seen))?,
+    }
+    writeln!(out)?;
+    writeln!(
+        out,
+        "what {more} more of each link changes, each solved again: goodput in Mbit/s, mean delay in ms, loss in %"
+    )?;
+    Table::of(rows)
+        .text("link", |it| it.link)
+        .number("goodput", |it| little(it.goodput_bps / 1e6))
+        .number("delay", |it| little(it.delay_s * 1e3))
+        .number("loss", |it| little(it.loss_probability * 1e2))
+        .number("new load", |it| percent(it.load))
+        .print_top(seen.top, "link", out)?;
+    writeln!(out)?;
+    print::print_found(seen, out)
+}

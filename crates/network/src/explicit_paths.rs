@@ -1,0 +1,87 @@
+//! Resolution of explicit paths, and of return paths by reversal.
+
+use std::collections::HashSet;
+
+use crate::routing::Router;
+use crate::{BuildError, ConnectionSpec, NetworkBuilder, NodeId};
+
+/// Resolver of explicit paths, with the state of the links.
+#[derive(Clone, Copy)]
+pub(crate) struct ExplicitPaths<'a> {
+    pub builder: &'a NetworkBuilder,
+    pub router: &'a Router,
+    pub down: &'a [bool],
+}
+
+impl ExplicitPaths<'_> {
+    /// Returns the links along these nodes, which must start and end at `ends`. If this is not a valid path,
+    /// it adds an error and returns `None`.
+    pub fn path(
+        &self,
+        spec: &ConnectionSpec,
+        nodes: &[NodeId],
+        ends: (NodeId, NodeId),
+        errors: &mut Vec<BuildError>,
+    ) -> Option<Vec<u32>> {
+        let mut bad = |reason| {
+            errors.push(BuildError::BadPath {
+                connection: spec.name.clone(),
+                reason,
+            });
+            None
+        };
+        let name = |node| self.builder.name(node);
+        if nodes.first() != Some(&ends.0) || nodes.last() != Some(&ends.1) {
+            let (from, to) = (name(ends.0), name(ends.1));
+            return bad(format!("its path must lead from {from} to {to}"));
+        }
+        let mut seen = HashSet::new();
+        if let Some(&again) = nodes.iter().find(|&&node| !seen.insert(node)) {
+            return bad(format!("its path meets {} twice", name(again)));
+        }
+        let mut path = Vec::with_capacity(nodes.len() - 1);
+        for pair in nodes.windows(2) {
+            match self.one_between(pair[0].0, pair[1].0) {
+                Some(link) => path.push(link),
+                None => {
+                    let (a, b) = (name(pair[0]), name(pair[1]));
+                    return bad(format!("its path uses link {a}->{b}, which does not exist"));
+                }
+            }
+        }
+        Some(path)
+    }
+
+    /// Returns the reversed path, over each link's opposite direction. If that is down, it uses another link
+    /// between the same nodes. Returns `None` if there is no reverse link, or if none works and the path is
+    /// not pinned.
+    pub fn reversed(&self, path: &[u32], pinned: bool) -> Option<Vec<u32>> {
+        let backwards = path.iter().rev().map(|&link| {
+            let spec = &self.builder.links[link as usize];
+            let of_circuit = |other: &u32| {
+                let other = &self.builder.links[*other as usize];
+                other.circuit == spec.circuit
+            };
+            let between = || self.router.between(spec.to.0, spec.from.0);
+            let partner = self.builder.risks.other_way.get(&link).copied();
+            let own = partner.or_else(|| between().find(of_circuit));
+            let back = match own {
+                Some(own) if self.works(own) => own,
+                _ => self.one_between(spec.to.0, spec.from.0)?,
+            };
+            (pinned || self.works(back)).then_some(back)
+        });
+        backwards.collect()
+    }
+
+    fn works(&self, link: u32) -> bool {
+        !self.down[link as usize]
+    }
+
+    /// Returns the preferred working link between two nodes; the preferred one if none works.
+    fn one_between(&self, from: u32, to: u32) -> Option<u32> {
+        let mut links = self.router.between(from, to);
+        let works = links.find(|&link| self.works(link));
+        works.or_else(|| self.router.between(from, to).next())
+    }
+}

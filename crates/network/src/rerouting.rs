@@ -1,0 +1,288 @@
+//! Rerouting around failed links.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::builder::PathPairs;
+use crate::compiled::{Class, CompiledNetwork, NO_CLASS_PATH, PathPair};
+use crate::ecmp::EqualPaths;
+use crate::routing::Router;
+use crate::scheduling::ClassQueues;
+use crate::{Change, ConnectionSpec, EcmpShare, LinkId, Network, NetworkBuilder, NodeId};
+
+/// Failed links, and the new paths of affected connections.
+#[derive(Clone, Debug, Default)]
+pub struct Rerouted {
+    /// State of every link; true if it is down.
+    pub down: Vec<bool>,
+    /// Classes with new paths, in order.
+    pub detours: Vec<Reroute>,
+    /// Number of rerouted classes of several flows that move as a whole to one of several paths of equal
+    /// cost.
+    pub moved_whole: usize,
+}
+
+/// New paths of a class of connections.
+#[derive(Clone, Debug)]
+pub struct Reroute {
+    /// The class.
+    pub class: u32,
+    /// One path, or all paths over which it is divided; empty if it has no route.
+    pub ways: Vec<ReroutedPath>,
+}
+
+/// One pair of paths of a rerouted class.
+#[derive(Clone, Debug)]
+pub struct ReroutedPath {
+    /// Fraction of the class on it.
+    pub share: f64,
+    /// Links of the data path.
+    pub data: Vec<u32>,
+    /// Links of the return path.
+    pub back: Vec<u32>,
+}
+
+impl Rerouted {
+    /// Returns the state of the network after its events before `at_s`. Traffic that is
+    /// [divided](crate::ConnectionSpec::ecmp_share) among paths of equal cost is divided among the remaining
+    /// ones.
+    pub fn by_events(network: &Network, at_s: f64) -> Rerouted {
+        let before = Rerouted {
+            down: down_by_events(network, at_s),
+            ..Rerouted::default()
+        };
+        match before.down.contains(&true) {
+            true => Rerouter::new(network, at_s).around(&[]),
+            false => before,
+        }
+    }
+
+    /// Returns the paths of a class with their shares. `branch` is its branch by the network's own routes. An
+    /// explicit path does not count while one of its links is down.
+    pub fn paths<'a>(
+        &'a self,
+        inner: &'a CompiledNetwork,
+        class: u32,
+        branch: u32,
+    ) -> Vec<(f64, PathPair<'a>)> {
+        let detour = self.detours.binary_search_by_key(&class, |it| it.class);
+        let mut ways = match detour.map(|i| &self.detours[i].ways) {
+            Ok(ways) => {
+                let way = |it: &'a ReroutedPath| {
+                    (it.share, PathPair::of(inner, class, &it.data, &it.back))
+                };
+                ways.iter().map(way).collect()
+            }
+            Err(_) if branch == NO_CLASS_PATH => Vec::new(),
+            Err(_) => vec![(1.0, PathPair::new(inner, branch))],
+        };
+        let answers = inner.spec_of_class(class).source.has_feedback();
+        ways.retain(|(_, way)| {
+            let back = if answers { way.back } else { way.acks };
+            let mut links = way.data.iter().chain(back);
+            links.all(|&l| !self.down[l as usize])
+        });
+        ways
+    }
+}
+
+/// Returns which links are down after the network's events before `at_s`.
+fn down_by_events(network: &Network, at_s: f64) -> Vec<bool> {
+    let inner = &*network.inner;
+    let mut down = vec![false; inner.links.len()];
+    let begun = inner.events.iter().take_while(|event| event.at_s < at_s);
+    for event in begun {
+        match event.change {
+            Change::Down => down[event.link as usize] = true,
+            Change::Up => down[event.link as usize] = false,
+            Change::Bandwidth(_) | Change::Loss(_) | Change::Delay(_) => {}
+        }
+    }
+    down
+}
+
+/// Both ends, the explicit return path, whether one is needed, and the traffic class.
+type Alike<'a> = (
+    (NodeId, NodeId),
+    Option<&'a [NodeId]>,
+    bool,
+    Option<&'a str>,
+);
+
+fn ends(spec: &ConnectionSpec) -> (NodeId, NodeId) {
+    (spec.from, spec.to)
+}
+
+/// Computation of new paths around failures, with the same router and the same choice among equal paths as
+/// for events.
+#[derive(Debug)]
+pub struct Rerouter {
+    network: Network,
+    builder: NetworkBuilder,
+    router: Arc<Router>,
+    down_before: Vec<bool>,
+    /// Ends of divided traffic that events have rerouted.
+    moved_before: HashSet<(NodeId, NodeId)>,
+    /// Branch of every class before the failures.
+    branch_of: Vec<u32>,
+}
+
+impl Rerouter {
+    /// Prepares failures just before `at_s`: links that events have taken down by then stay down.
+    pub fn new(network: &Network, at_s: f64) -> Rerouter {
+        let mut builder = network.to_builder();
+        // The network was built once, so it has no errors.
+        builder.expanded = ClassQueues::new(&mut builder.links, &builder.classed, &mut Vec::new());
+        let epochs = &network.inner.epochs;
+        let epoch = epochs.partition_point(|e| e.at_s < at_s).max(1) - 1;
+        let inner = &*network.inner;
+        let now = epochs[epoch].branch_of.iter().zip(&epochs[0].branch_of);
+        let moved = (0..).zip(now).filter(|(_, (now, first))| now != first);
+        let moved = moved.map(|(class, _)| inner.spec_of_class(class));
+        let moved_before = moved
+            .filter(|it| it.ecmp_share.is_some())
+            .map(ends)
+            .collect();
+        Rerouter {
+            router: Arc::new(builder.router()),
+            down_before: down_by_events(network, at_s),
+            moved_before,
+            branch_of: epochs[epoch].branch_of.clone(),
+            network: network.clone(),
+            builder,
+        }
+    }
+
+    /// Returns whether each link is down before the failures.
+    pub fn down_before(&self) -> &[bool] {
+        &self.down_before
+    }
+
+    /// Returns the state of the network if these links fail together. Connections that cross none of them
+    /// keep their paths, except [divided](crate::ConnectionSpec::ecmp_share) traffic. If any of its parts is
+    /// rerouted, now or by events, all of it is divided again, each part by its [portion](crate::EcmpShare).
+    ///
+    /// # Panics
+    /// If a link is of another network.
+    pub fn around(&self, failed: &[LinkId]) -> Rerouted {
+        let inner = &*self.network.inner;
+        let mut down = self.down_before.clone();
+        for link in failed {
+            down[link.within(inner.owner)] = true;
+        }
+        // A class queue fails with its link.
+        for (queue, parent, _) in self.builder.queues() {
+            down[queue as usize] |= down[parent as usize];
+        }
+        let crosses = |branch: u32| {
+            let mut links = inner
+                .data_path(branch)
+                .iter()
+                .chain(inner.back_path(branch));
+            links.any(|&l| down[l as usize])
+        };
+        let spec = |class: u32| inner.spec_of_class(class);
+        let classes = (0..).zip(&self.branch_of);
+        let moved = classes
+            .clone()
+            .filter(|&(_, &branch)| branch != NO_CLASS_PATH && crosses(branch));
+        let moved: Vec<u32> = moved.map(|(class, _)| class).collect();
+        let mut divided = self.moved_before.clone();
+        let moves = moved.iter().map(|&class| spec(class));
+        divided.extend(moves.filter(|it| it.ecmp_share.is_some()).map(ends));
+        let (mut fixed, mut shared) = (Vec::new(), Vec::new());
+        for (class, &branch) in classes {
+            let spec = spec(class);
+            if spec.ecmp_share.is_some() && branch != NO_CLASS_PATH && divided.contains(&ends(spec))
+            {
+                shared.push(class);
+            } else if moved.binary_search(&class).is_ok() {
+                fixed.push(class);
+            }
+        }
+        let mut detours = self.divided_anew(&shared, &down);
+        let classes: Vec<Class> = fixed
+            .iter()
+            .map(|&class| inner.classes[class as usize])
+            .collect();
+        let ways = self.builder.ways_now(&self.router, &classes, &down).0;
+        let moved_whole = self
+            .builder
+            .with_choices(&self.router, &classes, &ways, &down);
+        let whole = |ways: PathPairs| ReroutedPath {
+            share: 1.0,
+            data: ways.data,
+            back: ways.back,
+        };
+        detours.extend(fixed.into_iter().zip(ways).map(|(class, ways)| Reroute {
+            class,
+            ways: ways.into_iter().map(whole).collect(),
+        }));
+        detours.sort_by_key(|it| it.class);
+        Rerouted {
+            detours,
+            moved_whole,
+            down,
+        }
+    }
+
+    /// Divides these classes again over the remaining paths of equal cost, each by its [portion](EcmpShare).
+    fn divided_anew(&self, classes: &[u32], down: &[bool]) -> Vec<Reroute> {
+        let mut equal = EqualPaths::new(self.router.clone(), down.to_vec());
+        // Paths are computed once for all classes with the same key.
+        let mut paths_of: HashMap<Alike<'_>, Range<usize>> = HashMap::new();
+        let (mut asked, mut portions) = (Vec::new(), Vec::new());
+        let mut all_of = Vec::with_capacity(classes.len());
+        for &class in classes {
+            let first = self.network.inner.classes[class as usize].connection;
+            let spec = self.builder.spec_of(first);
+            let all = paths_of.entry(self.alike(first)).or_insert_with(|| {
+                let paths = equal.shares(spec.from, spec.to);
+                let begin = asked.len();
+                portions.extend(EcmpShare::of_each(paths.iter().map(|path| path.share)));
+                asked.extend(paths.into_iter().map(|path| {
+                    let flow = Some(path.flow);
+                    let spec = spec.clone();
+                    (first, ConnectionSpec { flow, ..spec })
+                }));
+                begin..asked.len()
+            });
+            all_of.push((class, spec.ecmp_share, all.clone()));
+        }
+        let specs: Vec<_> = asked.iter().map(|(first, spec)| (*first, spec)).collect();
+        let ways = self.builder.ways_of(&self.router, &specs, down).0;
+        let detour = |(class, portion, all): (u32, Option<EcmpShare>, Range<usize>)| {
+            let each = portions[all.clone()].iter().zip(&ways[all]);
+            let part = |(path, ways): (&EcmpShare, &Option<PathPairs>)| {
+                let share = portion?.part_in(*path);
+                let ways = ways.as_ref().filter(|_| share > 0.0)?;
+                Some(ReroutedPath {
+                    share,
+                    data: ways.data.clone(),
+                    back: ways.back.clone(),
+                })
+            };
+            let mut ways: Vec<ReroutedPath> = each.filter_map(part).collect();
+            let all: f64 = ways.iter().map(|it| it.share).sum();
+            debug_assert!(ways.is_empty() || (all - 1.0).abs() < 1e-9);
+            for it in &mut ways {
+                it.share /= all; // equal to 1 except for rounding
+            }
+            Reroute { class, ways }
+        };
+        all_of.into_iter().map(detour).collect()
+    }
+
+    /// Returns the key that determines the paths over which a connection is divided.
+    fn alike(&self, connection: u32) -> Alike<'_> {
+        let spec = self.builder.spec_of(connection);
+        let queue_class = self.builder.queue_class_of.get(&connection);
+        (
+            ends(spec),
+            spec.return_path.as_deref(),
+            spec.needs_way_back(),
+            queue_class.map(String::as_str),
+        )
+    }
+}

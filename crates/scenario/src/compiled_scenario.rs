@@ -1,0 +1,229 @@
+//! Validated scenario with its network, ready to run.
+
+use std::sync::Arc;
+
+use netflow_document::{Problem, Sources};
+use netflow_network::{Application, Change, ConnectionId, Model, Network, NodeId, Options, Source};
+use netflow_workload::Transfers;
+use sha2::{Digest, Sha256};
+
+use crate::load::FileAccess;
+use crate::{model_limits, validated_range};
+
+/// Scenario after validation and conversion to a network.
+#[derive(Clone, Debug)]
+pub struct CompiledScenario {
+    /// The network with its connections and events.
+    pub network: Network,
+    /// Options of the evaluation.
+    pub options: Options,
+    /// Time in seconds from which a run is summarized.
+    pub warmup_s: f64,
+    /// Random seed.
+    pub seed: u64,
+    /// Warnings.
+    pub warnings: Vec<Problem>,
+    /// Files from which it was read.
+    pub sources: Sources,
+    /// Settings that replaced those of the file, as `KEY=VALUE`.
+    pub overrides: Vec<String>,
+    /// Directories from which it could read files.
+    pub reach: FileAccess,
+    /// SHA-256 of those files, concatenated, in hex (`cat FILES | sha256sum`).
+    pub digest: String,
+    /// Labels and positions of nodes, where given.
+    pub notes: Vec<NodeAnnotation>,
+    /// Demands of finite transfers that the fluid model represents by their mean.
+    pub demands: Vec<TransferDemand>,
+    /// Demands and connections that the network represents as several connections.
+    pub split: Vec<SplitTraffic>,
+    /// True if the fluid model represents demands of transfers or video by their mean.
+    pub has_mean_traffic: bool,
+    /// True if traffic is split among equal-cost paths.
+    pub ecmp: bool,
+    /// Setting because of which the packet model was chosen, if the fluid model supports it as
+    /// well.
+    pub packet_model_reason: Option<String>,
+}
+
+/// End of a warning about traffic that moves as a whole.
+const UNSPLIT_REROUTE_WARNING: &str = ": of several of equal cost (`ecmp`) that one is told too busy, and the others too little; routers would divide \
+                          them again";
+
+impl CompiledScenario {
+    /// Returns the connections with a name: the connection itself, or the parts of a split one.
+    pub fn connections_called(&self, name: &str) -> Option<Vec<ConnectionId>> {
+        let one = self.network.connection_by_name(name).map(|id| vec![id]);
+        one.or_else(|| {
+            let divided = self.split.iter().find(|it| it.name == name)?;
+            Some(divided.parts.clone())
+        })
+    }
+
+    /// Returns the number of demands and connections in the scenario file; a split one counts once.
+    pub fn unsplit_count(&self) -> usize {
+        let further = self.split.iter().map(|it| it.parts.len() - 1);
+        self.network.connection_count() - further.sum::<usize>()
+    }
+
+    /// Iterates over the names of connections, including those of split ones.
+    pub fn connection_names(&self) -> impl Iterator<Item = &str> {
+        let ids = self.network.connections();
+        let own = ids.map(|id| self.network.connection_name(id));
+        own.chain(self.split.iter().map(|it| it.name.as_str()))
+    }
+
+    /// Returns warnings about the accuracy of means of bursty traffic, if there is any, for a
+    /// steady state or a run until `at_s`.
+    pub fn mean_traffic_warnings(&self, is_solved: bool, at_s: f64) -> Vec<String> {
+        let demands = self.has_mean_traffic.then_some(
+            "demands of tcp and video are carried as their means: how long queues are that their bursts fill is an estimate, within \
+             a factor of 2 at nine of ten links of the networks tried, as are times of transfers, within a factor of 1.4, and what \
+             bursts lose is not told; `--set simulation.model=packets` follows them",
+        );
+        let is_fluid = is_solved || matches!(self.options.model, Model::Fluid(_));
+        let switches = |id| {
+            let application = self.network.connection_spec(id).application;
+            matches!(application, Application::OnOff { .. })
+        };
+        let users = ("users of workloads", self.network.workloads().len() > 0);
+        let switched = (
+            "applications that switch on and off",
+            self.network.connections().any(switches),
+        );
+        let bursts = [users, switched].map(|(who, any)| {
+            (is_fluid && any).then(|| {
+                format!(
+                    "{who} are carried as the mean of what they ask for: queues that their bursts fill, and what is lost there, \
+                     are not told; packets follow them (`netflow run --set simulation.model=packets`)"
+                )
+            })
+        });
+        let failures = match self.links_fail_by(at_s) {
+            true => self.failure_warnings(is_solved),
+            false => Vec::new(),
+        };
+        let demands = demands.into_iter().map(str::to_owned);
+        let bursts = bursts.into_iter().flatten();
+        let untold = match is_fluid {
+            true => model_limits::warnings(&self.network),
+            false => validated_range::warning(&self.network)
+                .into_iter()
+                .collect(),
+        };
+        let others = demands.chain(bursts).chain(untold);
+        others.chain(failures).collect()
+    }
+
+    /// Returns whether its events take links down before this time.
+    pub fn links_fail_by(&self, at_s: f64) -> bool {
+        let mut events = self.network.events();
+        events.any(|it| it.change == Change::Down && it.at_s < at_s)
+    }
+
+    /// Returns warnings about traffic of several flows on one of several equal-cost paths, if a
+    /// failure can move it as a whole. The steady-state solver splits demands again, but not flows.
+    pub fn failure_warnings(&self, is_solved: bool) -> Vec<String> {
+        let network = &self.network;
+        let moves_whole = |id: ConnectionId| {
+            let spec = network.connection_spec(id);
+            spec.flow.is_some()
+                && spec.is_several_flows()
+                && !(is_solved && spec.ecmp_share.is_some())
+        };
+        let parts = network.connections().any(moves_whole).then(|| {
+            let what = match is_solved {
+                true => {
+                    "flows that share a path (`count`, `flows`, calls) and lose it by a failure"
+                }
+                false => "parts of demands, and flows that share a path, that lose it by a failure",
+            };
+            format!("{what} all take one that is left{UNSPLIT_REROUTE_WARNING}")
+        });
+        parts.into_iter().chain(self.users_warning()).collect()
+    }
+
+    /// Returns a warning about workloads, whose users have one path between two nodes even if there
+    /// are more.
+    pub fn users_warning(&self) -> Option<String> {
+        let has_users = |id| {
+            let spec = self.network.connection_spec(id);
+            matches!(spec.source, Source::Users(_)) && spec.flow.is_none() && spec.path.is_none()
+        };
+        let any = self.ecmp && self.network.connections().any(has_users);
+        any.then(|| {
+            format!("users of workloads who lose their path by a failure all take one that is left{UNSPLIT_REROUTE_WARNING}")
+        })
+    }
+
+    /// Returns whether a run depends on its seed: the packet model and users are random.
+    pub fn is_random(&self) -> bool {
+        matches!(self.options.model, Model::Packets(_)) || self.network.workloads().len() > 0
+    }
+}
+
+/// Converts the scenario for the steady-state solver. If the packet model would simulate transfers,
+/// videos and calls of demands, `load` loads it again with further settings for the fluid model,
+/// which has them as rates. The scenario's model setting stays. Unsupported features also stay.
+pub fn for_steady_state<E>(
+    scenario: CompiledScenario,
+    load: impl FnOnce(&[String]) -> Result<CompiledScenario, E>,
+) -> CompiledScenario {
+    let model = scenario.options.model;
+    if !matches!(model, Model::Packets(_)) || scenario.network.workloads().len() == 0 {
+        return scenario;
+    }
+    match load(&["simulation.model=fluid".to_owned()]) {
+        Ok(mut fluid) if fluid.has_mean_traffic => {
+            fluid.options.model = model;
+            fluid.warnings = scenario.warnings;
+            fluid
+        }
+        _ => scenario,
+    }
+}
+
+/// Demand of finite transfers that the fluid model represents by its mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransferDemand {
+    /// Name of the demand.
+    pub name: String,
+    /// Connection with the mean rate.
+    pub connection: ConnectionId,
+    /// Size distribution and TCP of the transfers, shared by many demands.
+    pub transfers: Arc<Transfers>,
+}
+
+/// Demand or connection that the network represents in parts: its flows take several equal-cost
+/// paths, or its transfers have separate connections for requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplitTraffic {
+    /// Its name, which no connection of the network has.
+    pub name: String,
+    /// Connections of all parts.
+    pub parts: Vec<ConnectionId>,
+}
+
+/// Annotations of a `[[node]]` table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeAnnotation {
+    /// The node.
+    pub node: NodeId,
+    /// Display name, if it differs from the name.
+    pub label: Option<String>,
+    /// Position in a drawing: to the right, and upwards.
+    pub position: Option<(f64, f64)>,
+    /// Population of the node.
+    pub population: Option<f64>,
+}
+
+/// Returns the SHA-256 of concatenated texts in hex; [`CompiledScenario::digest`] is that of a scenario's
+/// files in the order of reading.
+pub fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text.as_bytes());
+    }
+    let bytes = hash.finalize();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

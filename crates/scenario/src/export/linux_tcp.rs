@@ -1,0 +1,161 @@
+//! Mapping of sources to present-day TCP implementations, for Linux and ns-3.
+
+use netflow_network::{Application, ConnectionSpec, Source, TcpVariant};
+use netflow_tcpmodel::CongestionControl;
+
+use super::Ns2Tcp;
+
+/// TCP configuration of a source in a present-day stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinuxTcp {
+    /// Congestion control.
+    pub congestion: LinuxCongestion,
+    /// Initial window in packets; `None` for the stack's own.
+    pub initial_window: Option<u32>,
+    /// Largest window in packets; `None` for no limit except buffers.
+    pub largest_window: Option<u32>,
+    /// True if ECN is requested.
+    pub ecn: bool,
+}
+
+/// Congestion control of present-day stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinuxCongestion {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+    /// Version 1.
+    Bbr,
+    /// RFC 8257.
+    Dctcp,
+    /// Delay-based.
+    Vegas,
+}
+
+impl LinuxCongestion {
+    /// Returns its name in Linux.
+    pub fn linux(self) -> &'static str {
+        match self {
+            LinuxCongestion::Reno => "reno",
+            LinuxCongestion::Cubic => "cubic",
+            LinuxCongestion::Bbr => "bbr",
+            LinuxCongestion::Dctcp => "dctcp",
+            LinuxCongestion::Vegas => "vegas",
+        }
+    }
+
+    /// Returns its name in ns-3.
+    pub fn ns3(self) -> &'static str {
+        match self {
+            LinuxCongestion::Reno => "ns3::TcpLinuxReno",
+            LinuxCongestion::Cubic => "ns3::TcpCubic",
+            LinuxCongestion::Bbr => "ns3::TcpBbr",
+            LinuxCongestion::Dctcp => "ns3::TcpDctcp",
+            LinuxCongestion::Vegas => "ns3::TcpVegas",
+        }
+    }
+}
+
+/// Name of the stack that models present-day Linux.
+const LINUX: &str = "linux-6";
+
+/// IP and TCP headers with timestamps, in bytes.
+pub const REAL_TCP_HEADERS_BYTES: f64 = 52.0;
+
+/// Smallest packet size of Linux, in bytes.
+const LEAST_TCP_BYTES: f64 = 100.0;
+
+/// Returns the TCP configuration of a connection; `None` for one without TCP.
+///
+/// # Errors
+/// The reason why no present-day stack can run it.
+pub fn linux_tcp(spec: &ConnectionSpec) -> Result<Option<LinuxTcp>, String> {
+    if spec.application != Application::Bulk {
+        return Err("an application in front of TCP is not played there".to_owned());
+    }
+    let whole = |pkts: f64| pkts.round().max(1.0) as u32;
+    let mut tcp = LinuxTcp {
+        congestion: LinuxCongestion::Reno,
+        initial_window: None,
+        largest_window: spec.max_window_pkts.map(whole),
+        ecn: false,
+    };
+    let tahoe = || Err("no stack of today has TCP Tahoe".to_owned());
+    tcp.congestion = match &spec.source {
+        Source::Window(window) => {
+            tcp.initial_window = Some(whole(window.initial_window_pkts));
+            match window.variant {
+                TcpVariant::Reno | TcpVariant::NewReno => LinuxCongestion::Reno,
+                TcpVariant::Cubic => LinuxCongestion::Cubic,
+                TcpVariant::Vegas => LinuxCongestion::Vegas,
+                TcpVariant::Tahoe => return tahoe(),
+            }
+        }
+        Source::Stack(stack) => {
+            if stack.name != LINUX {
+                let name = &stack.name;
+                return Err(format!(
+                    "its TCP is that of `{name}`; the one of today is `{LINUX}`"
+                ));
+            }
+            tcp.initial_window = Some(stack.initial_window_pkts);
+            tcp.ecn = stack.ecn;
+            match stack.congestion {
+                CongestionControl::Reno => LinuxCongestion::Reno,
+                CongestionControl::Cubic => LinuxCongestion::Cubic,
+                CongestionControl::Bbr => LinuxCongestion::Bbr,
+                CongestionControl::Dctcp => {
+                    tcp.ecn = true;
+                    LinuxCongestion::Dctcp
+                }
+            }
+        }
+        Source::Profile(profile) => {
+            if tcp.largest_window.is_none() {
+                tcp.largest_window = profile.window_limit_pkts().map(whole);
+            }
+            match Ns2Tcp::of_profile(profile.name()) {
+                Some(Ns2Tcp::Reno | Ns2Tcp::Newreno | Ns2Tcp::Sack) => LinuxCongestion::Reno,
+                Some(Ns2Tcp::Cubic) => LinuxCongestion::Cubic,
+                Some(Ns2Tcp::Vegas) => LinuxCongestion::Vegas,
+                Some(Ns2Tcp::Tahoe) => return tahoe(),
+                None => {
+                    let name = profile.name();
+                    return Err(format!("which TCP `{name}` was measured of is not known"));
+                }
+            }
+        }
+        Source::Constant { .. } | Source::Poisson { .. } => return Ok(None),
+        Source::Users(_) => return Err("users are not played there".to_owned()),
+    };
+    match spec.packet_size_bytes < LEAST_TCP_BYTES {
+        true => Err(format!(
+            "packets of {} B are too small for TCP there: {LEAST_TCP_BYTES} B at least",
+            spec.packet_size_bytes
+        )),
+        false => Ok(Some(tcp)),
+    }
+}
+
+/// Returns the default buffer size of a connection's sender and receiver, in bytes. It is twice the
+/// bandwidth-delay product plus the buffers of the path, because stacks store more than a packet's
+/// bytes.
+pub fn default_socket_buffer_bytes(
+    network: &netflow_network::Network,
+    id: netflow_network::ConnectionId,
+) -> f64 {
+    let (there, back) = (network.path(id), network.return_path(id));
+    let both = there.iter().chain(&back);
+    let rtt_s: f64 = both.map(|&link| network.delays_s(link).1).sum();
+    let widths = there.iter().map(|&link| network.bandwidths_bps(link).1);
+    let narrowest_bps = widths.fold(f64::INFINITY, f64::min);
+    let size_bytes = network.connection_spec(id).packet_size_bytes;
+    let rooms = there.iter().map(|&link| network.room(link));
+    let queues_pkts: f64 = rooms.map(|room| room.pkts(8.0 * size_bytes)).sum();
+    let queues_bytes = queues_pkts * size_bytes;
+    match narrowest_bps.is_finite() {
+        true => 2.0 * (narrowest_bps / 8.0 * rtt_s + queues_bytes),
+        false => 0.0,
+    }
+}

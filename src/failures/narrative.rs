@@ -1,0 +1,66 @@
+//! Failure analysis in sentences.
+
+use netflow_steady::rows::{self, FailureRow};
+
+use super::FailureReport;
+use super::tables::{NOTHING, format_or, lost};
+use crate::number::{count, percent, plain, short};
+
+impl FailureReport<'_> {
+    /// Returns the summary of all cases, as lines.
+    pub fn summary(&self) -> Vec<String> {
+        let intact = rows::intact(self.network, self.found);
+        let busy = match intact.max_load_link.zip(intact.max_load) {
+            Some((link, load)) => format!("; highest load {} at {link}", percent(load)),
+            None => String::new(),
+        };
+        let goodput = short(intact.goodput_bps / 1e6);
+        let mut lines = vec![format!("intact: goodput {goodput} Mbit/s{busy}")];
+        for kind in rows::kinds_of_failures(&self.cases) {
+            let mut of_kind = self.cases.iter().filter(|it| it.kind == kind);
+            if let Some(worst) = of_kind.next() {
+                lines.push(format!("worst {kind}: {}", case_line(worst)));
+            }
+        }
+        let drawn = match self.cases.len() == self.found.possible {
+            true => String::new(),
+            false => format!(" of {}", self.found.possible),
+        };
+        lines.push(format!(
+            "{}{drawn} with what sends just before {} s, by lost goodput (in steps of 0.01 %), then by load",
+            count(self.cases.len(), "case"),
+            plain(self.at_s),
+        ));
+        match self.without_steady_state() {
+            0 => {}
+            1 => lines.push("1 case does not come to rest, and stands first".to_owned()),
+            n => lines.push(format!("{n} cases do not come to rest, and stand first")),
+        }
+        lines
+    }
+}
+
+/// Returns a case as one line.
+pub fn case_line(row: &FailureRow<'_>) -> String {
+    let name = &row.failure;
+    if let Some(why) = &row.why_not {
+        return format!("{name}: {why}");
+    }
+    let mut line = format!(
+        "{name} costs {} of the goodput",
+        format_or(row.lost_goodput, lost, NOTHING)
+    );
+    if row.blocked_connections > 0 {
+        let blocked = count(row.blocked_connections as usize, "connection");
+        let verb = if row.blocked_connections == 1 {
+            "has"
+        } else {
+            "have"
+        };
+        line += &format!("; {blocked} {verb} no route");
+    }
+    if let Some((link, load)) = row.max_load_link.zip(row.max_load) {
+        line += &format!("; highest load {} at {link}", percent(load));
+    }
+    line
+}
