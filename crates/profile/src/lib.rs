@@ -28,7 +28,7 @@
 //!
 //! // At 60 ms and no loss it is 2.77 times as fast as NT.
 //! let nt = builtin("nt").expect("an alias");
-//! let most = compare(&*bsd, &*nt, &[0.0, 0.1, 0.2], &[0.06, 1.0]).most(Faster::A);
+//! let most = compare(&*bsd, &*nt, &[0.0, 0.1, 0.2], &[0.06, 1.0]).max_ratio(Faster::A);
 //! assert!(most.is_some_and(|most| (most.factor - 2.77).abs() < 0.01));
 //!
 //! // One's own, from a file's text.
